@@ -1,0 +1,67 @@
+"""Exception classes: MXNet's names, which also derive from Python's matching built-ins.
+
+A message is made by :func:`explain`: where, what was expected and received, why, what to try.
+"""
+
+from __future__ import annotations
+
+
+class MXNetError(RuntimeError):
+    """Base class of every error that executorkit raises about a graph, an array or a file."""
+
+
+class ShapeError(MXNetError, ValueError):
+    """Shapes of a graph, an array or an assignment contradict each other."""
+
+
+class DTypeError(MXNetError, TypeError):
+    """Element types of a graph or an array contradict each other, or are unknown."""
+
+
+class AttributeValueError(MXNetError, ValueError):
+    """An operator's attribute is missing, unknown, or has a value that it cannot take."""
+
+
+class UnknownOperatorError(MXNetError, NotImplementedError):
+    """A graph names operators that are not served; the message lists all of them."""
+
+
+class FileFormatError(MXNetError, ValueError):
+    """A symbol or parameter file is truncated, malformed, or of an unsupported kind."""
+
+
+class BindError(MXNetError, ValueError):
+    """The arrays given to ``bind`` do not fit the symbol."""
+
+
+class NotImplementedForSymbol(MXNetError, NotImplementedError):
+    """A method of NDArray that has no meaning for a Symbol."""
+
+    def __init__(self, function: object, alias: str | None = None, *args: object) -> None:
+        name = getattr(function, "__name__", str(function))
+        hint = f"; use {alias} instead" if alias else ""
+        super().__init__(f"{name} is not available for Symbol, only for NDArray{hint}")
+
+
+def explain(
+    where: str,
+    problem: str,
+    *,
+    because: str | None = None,
+    given_by: str | None = None,
+    hint: str | None = None,
+) -> str:
+    """The text of an error: ``where: problem`` and one indented line per known circumstance.
+
+    >>> print(explain("node 'fc1'", "'weight' is (10, 5), expected (10, 784)", hint="reshape it"))
+    node 'fc1': 'weight' is (10, 5), expected (10, 784)
+      try: reshape it
+    """
+    lines = [f"{where}: {problem}"]
+    if because:
+        lines.append(f"  because {because}")
+    if given_by:
+        lines.append(f"  given by: {given_by}")
+    if hint:
+        lines.append(f"  try: {hint}")
+    return "\n".join(lines)

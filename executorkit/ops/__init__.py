@@ -1,0 +1,9 @@
+"""Operators: what one is (``_registry``), and every operator, a file per family.
+
+``register`` is public: a user adds a missing operator in three lines.
+"""
+
+from . import dense
+from ._registry import OpDef, Params, all_names, all_ops, lookup, register
+
+__all__ = ["OpDef", "Params", "all_names", "all_ops", "lookup", "register"]
