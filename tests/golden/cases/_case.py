@@ -1,0 +1,102 @@
+"""The language of the golden cases: an operator, seeded inputs, attributes. NumPy only.
+
+Both sides read it: ``make.py`` under MXNet, which records what MXNet answers, and the tests under
+executorkit, which compare. So nothing in ``cases/`` imports mxnet, jax or executorkit, and
+everything works with NumPy 1.23 as well as NumPy 2.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Spec:
+    """How one input array is made; ``dtype=None`` follows the case's dtype."""
+
+    kind: str
+    shape: tuple[int, ...]
+    options: tuple[Any, ...] = ()
+    dtype: str | None = None
+
+    def make(self, seed_text: str, dtype: str) -> np.ndarray:
+        rng = np.random.RandomState(zlib.crc32(seed_text.encode()))
+        if self.kind == "normal":
+            array = rng.standard_normal(self.shape)
+        elif self.kind == "uniform":
+            array = rng.uniform(*self.options, size=self.shape)
+        elif self.kind == "integers":
+            array = rng.randint(*self.options, size=self.shape)
+        elif self.kind == "distinct":
+            array = rng.permutation(int(np.prod(self.shape))).reshape(self.shape) / 8.0
+        else:
+            array = np.array(self.options[0]).reshape(self.shape)
+        return np.asarray(array).astype(self.dtype or dtype)
+
+
+def normal(*shape: int, dtype: str | None = None) -> Spec:
+    """Standard normal numbers."""
+    return Spec("normal", shape, (), dtype)
+
+
+def uniform(*shape: int, low: float = 0.0, high: float = 1.0, dtype: str | None = None) -> Spec:
+    """Numbers between ``low`` and ``high``."""
+    return Spec("uniform", shape, (low, high), dtype)
+
+
+def integers(*shape: int, low: int = 0, high: int = 10, dtype: str | None = None) -> Spec:
+    """Integers in [low, high), as whole numbers of the dtype."""
+    return Spec("integers", shape, (low, high), dtype)
+
+
+def distinct(*shape: int, dtype: str | None = None) -> Spec:
+    """0, 1/8, 2/8, ... shuffled: no ties, so that sorts and maxima are unambiguous."""
+    return Spec("distinct", shape, (), dtype)
+
+
+def values(data: Any, dtype: str | None = None) -> Spec:
+    """The numbers written here."""
+    return Spec("values", np.shape(data), (data,), dtype)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question to MXNet: what does ``op`` with these attributes give for these inputs?
+
+    name        unique within its family; starts with the operator's name
+    op          any name that MXNet registers ("Convolution", "_plus_scalar", "_contrib_box_nms")
+    inputs      name -> Spec, in MXNet's order; arg0, arg1, ... for variadic operators;
+                auxiliary states included, under MXNet's names
+    attrs       Python values, as a user would pass them
+    grad        names of the inputs whose gradients are compared; None: all of floating type
+    no_grad     why no gradient is compared (then none is)
+    train       whether forward runs in training mode
+    dtype, also the main dtype, and those in which the case is asked again
+    rtol, atol  tolerances for float32, where the default (1e-5 relative) cannot hold, with ``why``
+    """
+
+    name: str
+    op: str
+    inputs: Mapping[str, Spec] = field(default_factory=dict)
+    attrs: Mapping[str, Any] = field(default_factory=dict)
+    grad: tuple[str, ...] | None = None
+    no_grad: str | None = None
+    train: bool = True
+    dtype: str = "float32"
+    also: tuple[str, ...] = ()
+    rtol: float | None = None
+    atol: float | None = None
+    why: str | None = None
+
+    def arrays(self, dtype: str) -> dict[str, np.ndarray]:
+        """The inputs, the same on both sides."""
+        return {n: s.make(f"{self.name}:{n}", dtype) for n, s in self.inputs.items()}
+
+    def head(self, index: int, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+        """The head gradient of output ``index``."""
+        return Spec("normal", tuple(shape)).make(f"{self.name}:head{index}", dtype)
