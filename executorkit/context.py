@@ -1,0 +1,176 @@
+"""Where arrays live: MXNet's ``cpu(0)``, ``gpu(1)``, and the JAX device that each one means.
+
+This is the only place that looks devices up. Nothing is looked up before an array needs it, so
+that ``mx.gpu(3)`` can be named, compared and printed on a machine without a GPU.
+
+Unlike MXNet, the CPU contexts are real devices when JAX has several
+(``--xla_force_host_platform_device_count``); ``cpu(i)`` beyond the devices there are wraps around,
+and ``tpu`` is a device type.
+"""
+
+from __future__ import annotations
+
+import operator
+import threading
+from functools import lru_cache
+from typing import ClassVar
+
+import jax
+
+from .errors import MXNetError, explain
+
+
+class UnknownDeviceError(MXNetError, KeyError):
+    """A context is named with a device type that does not exist."""
+
+    def __str__(self) -> str:
+        return RuntimeError.__str__(self)
+
+
+class Context:
+    """A device type and the number of a device: where an array lives, or an operator runs.
+
+    ``device_type`` is 'cpu', 'gpu', 'tpu', 'cpu_pinned', 'cpu_shared', or another context, which
+    is then copied. Contexts are equal when type and number are; 'cpu_pinned' and 'cpu_shared' are
+    distinct names of the CPU, as in MXNet. In a ``with`` block the context is the default one of
+    the current thread.
+    """
+
+    __slots__ = ("device_id", "device_typeid")
+
+    devtype2str: ClassVar[dict[int, str]] = {
+        1: "cpu", 2: "gpu", 3: "cpu_pinned", 5: "cpu_shared", 6: "tpu",
+    }  # fmt: skip
+    devstr2type: ClassVar[dict[str, int]] = {name: n for n, name in devtype2str.items()}
+
+    def __init__(self, device_type: str | Context, device_id: int = 0) -> None:
+        if isinstance(device_type, Context):
+            self.device_typeid: int = device_type.device_typeid
+            self.device_id: int = device_type.device_id
+            return
+        try:
+            self.device_typeid = self.devstr2type[device_type]
+        except (KeyError, TypeError):
+            raise UnknownDeviceError(
+                explain(
+                    "Context",
+                    f"unknown device type {device_type!r}",
+                    hint="one of: " + ", ".join(self.devstr2type),
+                )
+            ) from None
+        self.device_id = operator.index(device_id)
+
+    @property
+    def device_type(self) -> str:
+        """The name of the device type: 'cpu', 'gpu', ..."""
+        return self.devtype2str[self.device_typeid]
+
+    @property
+    def device(self) -> jax.Device:
+        """The JAX device. MXNetError if this machine has none of that type and number."""
+        return _device(self.device_type, self.device_id)
+
+    def empty_cache(self) -> None:
+        """Does nothing: XLA's allocator has no pool to be emptied by hand. As in MXNet, arrays
+        are not affected."""
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Context)
+            and self.device_typeid == other.device_typeid
+            and self.device_id == other.device_id
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.device_typeid, self.device_id))
+
+    def __repr__(self) -> str:
+        return f"{self.device_type}({self.device_id})"
+
+    def __reduce__(self) -> tuple:
+        return Context, (self.device_type, self.device_id)
+
+    def __enter__(self) -> Context:
+        _current.stack.append(self)
+        return self
+
+    def __exit__(self, *exc_info: object) -> None:
+        _current.stack.pop()
+
+
+class _Current(threading.local):
+    """The contexts entered by this thread; the first is the default."""
+
+    def __init__(self) -> None:
+        self.stack = [Context("cpu", 0)]
+
+
+_current = _Current()
+
+
+@lru_cache(maxsize=256)
+def _device(device_type: str, device_id: int) -> jax.Device:
+    if device_type not in ("gpu", "tpu"):
+        devices = jax.devices("cpu")
+        return devices[device_id % len(devices)]
+    devices = _accelerators(device_type)
+    if 0 <= device_id < len(devices):
+        return devices[device_id]
+    what = device_type.upper()
+    raise MXNetError(
+        explain(
+            f"context {device_type}({device_id})",
+            f"this process has {len(devices)} {what} device(s)"
+            if devices
+            else f"this process has no {what} (JAX sees: {jax.default_backend()})",
+            hint="use mx.cpu()"
+            + (f", or {device_type}(0) to {device_type}({len(devices) - 1})" if devices else "")
+            + f", or install JAX with {what} support",
+        )
+    )
+
+
+def _accelerators(platform: str) -> list[jax.Device]:
+    try:
+        return jax.devices(platform)
+    except RuntimeError:
+        return []
+
+
+def cpu(device_id: int = 0) -> Context:
+    """The context of a CPU device; numbers beyond the devices there are wrap around."""
+    return Context("cpu", device_id)
+
+
+def gpu(device_id: int = 0) -> Context:
+    """The context of a GPU."""
+    return Context("gpu", device_id)
+
+
+def tpu(device_id: int = 0) -> Context:
+    """The context of a TPU (MXNet had none)."""
+    return Context("tpu", device_id)
+
+
+def cpu_pinned(device_id: int = 0) -> Context:
+    """MXNet's page-locked host memory; here another name of the CPU."""
+    return Context("cpu_pinned", device_id)
+
+
+def current_context() -> Context:
+    """The context of the innermost ``with`` block of this thread, or cpu(0)."""
+    return _current.stack[-1]
+
+
+def num_gpus() -> int:
+    """How many GPUs this process sees."""
+    return len(_accelerators("gpu"))
+
+
+def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
+    """Free and total bytes that JAX may use on a GPU (its own limit, not the whole card)."""
+    context = gpu(device_id)
+    stats = context.device.memory_stats() or {}
+    if "bytes_limit" not in stats:
+        raise MXNetError(explain(f"context {context}", "its backend reports no memory figures"))
+    return stats["bytes_limit"] - stats.get("bytes_in_use", 0), stats["bytes_limit"]
