@@ -36,7 +36,12 @@ class Spec:
             array = rng.permutation(int(np.prod(self.shape))).reshape(self.shape) / 8.0
         else:
             array = np.array(self.options[0]).reshape(self.shape)
-        return np.asarray(array).astype(self.dtype or dtype)
+        wanted = np.dtype(self.dtype or dtype)
+        if wanted.kind == "u":  # C leaves the conversion of a negative number undefined
+            array = np.abs(array)
+        elif wanted.kind == "b":
+            array = np.asarray(array) > 0
+        return np.asarray(array).astype(wanted)
 
 
 def normal(*shape: int, dtype: str | None = None) -> Spec:
@@ -77,7 +82,10 @@ class Case:
     no_grad     why no gradient is compared (then none is)
     train       whether forward runs in training mode
     dtype, also the main dtype, and those in which the case is asked again
-    rtol, atol  tolerances for float32, where the default (1e-5 relative) cannot hold, with ``why``
+    rtol, atol  tolerances for float32, where the default cannot hold, with ``why``: relative to
+                the largest magnitude in the array, and absolute
+    rtol64      the same for float64 (MXNet computes some operators in float32 throughout)
+    rtol16      the same for float16
     """
 
     name: str
@@ -91,7 +99,35 @@ class Case:
     also: tuple[str, ...] = ()
     rtol: float | None = None
     atol: float | None = None
+    rtol64: float | None = None
+    rtol16: float | None = None
     why: str | None = None
+
+    @property
+    def dtypes(self) -> tuple[str, ...]:
+        """Every dtype in which the case is asked."""
+        return (self.dtype, *self.also)
+
+    def key(self, dtype: str) -> str:
+        """What the answers for one dtype are stored under."""
+        return f"{self.name}|{dtype}"
+
+    def compared(self, dtype: str) -> tuple[str, ...]:
+        """Names of the inputs whose gradients are compared for ``dtype``."""
+        if self.no_grad is not None:
+            return ()
+        floating = [n for n, s in self.inputs.items() if "float" in (s.dtype or dtype)]
+        return tuple(floating if self.grad is None else [n for n in self.grad if n in floating])
+
+    @property
+    def fingerprint(self) -> int:
+        """Changes whenever the question does, so that outdated answers are noticed."""
+        inputs = {
+            n: (s.kind, s.shape, [np.asarray(o).tolist() for o in s.options], s.dtype)
+            for n, s in self.inputs.items()
+        }
+        question = (self.op, inputs, dict(self.attrs), self.grad, self.no_grad, self.train)
+        return zlib.crc32(repr(question).encode())
 
     def arrays(self, dtype: str) -> dict[str, np.ndarray]:
         """The inputs, the same on both sides."""

@@ -1,0 +1,224 @@
+"""Compares executorkit with the stored answers of MXNet, case by case."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from executorkit.ops import OpDef, Params, lookup
+from executorkit.ops._registry import ShapeFacts, TypeFacts, known
+
+GOLDEN = Path(__file__).parent / "golden"
+sys.path.insert(0, str(GOLDEN))
+
+import _store  # noqa: E402
+from cases._case import Case  # noqa: E402
+
+#: Relative to the largest magnitude of the array compared, and absolute.
+TOLERANCES = {"float16": (4e-3, 1e-5), "float32": (1e-5, 1e-7), "float64": (1e-9, 1e-12)}
+
+
+@dataclass
+class Result:
+    """What one side answers: arrays by ``out0``, ``grad:data``, ``aux:moving_mean``."""
+
+    arrays: dict[str, np.ndarray]
+    outputs: list[str] = field(default_factory=list)
+    all_outputs: list[str] = field(default_factory=list)
+
+
+def families() -> list[str]:
+    """Names of all families that have cases."""
+    return sorted(p.stem for p in (GOLDEN / "cases").glob("*.py") if not p.stem.startswith("_"))
+
+
+def cases(family: str) -> list[Case]:
+    return importlib.import_module(f"cases.{family}").CASES
+
+
+@functools.cache
+def answers(family: str) -> _store.Answers:
+    return _store.Answers(family)
+
+
+def questions() -> Iterator[tuple[str, Case, str]]:
+    """Every (family, case, dtype)."""
+    for family in families():
+        for case in cases(family):
+            for dtype in case.dtypes:
+                yield family, case, dtype
+
+
+def _parsed(case: Case) -> tuple[OpDef, Params]:
+    op = lookup(case.op)
+    assert op is not None, f"operator {case.op} is not registered"
+    attrs: dict[str, Any] = dict(case.attrs)
+    if op.variadic is not None and op.count is not None:
+        attrs.setdefault(op.count, len(case.inputs))
+    return op, op.parse(attrs)
+
+
+def run_case(case: Case, dtype: str) -> Result:
+    """Outputs, gradients and new auxiliary states of one case, from one compiled program."""
+    op, p = _parsed(case)
+    given = case.arrays(dtype)
+    names = op.inputs(p)
+    assert len(names) == len(given), f"{case.op} has inputs {names}, the case gives {list(given)}"
+    ours = dict(zip(names, given, strict=True))
+    if op.variadic is None:
+        assert list(ours) == list(given), f"{case.op} has inputs {names}, not {list(given)}"
+    wanted = case.compared(dtype)
+    shown = op.visible(p)
+    states = [n for n in given if n in op.aux]
+
+    def forward(diff: dict[str, jax.Array], rest: dict[str, jax.Array]) -> tuple[Any, Any]:
+        arrays = {**rest, **diff}
+        key = jax.random.key(0)
+        results = op.apply(p, [arrays[n] for n in given], key=key, train=case.train)
+        outs, new = results[: len(op.outputs(p))], results[len(op.outputs(p)) :]
+        assert len(new) == len(states), f"{case.op} returns {len(new)} states, has {states}"
+        smooth = {i: o for i, o in enumerate(outs) if jnp.issubdtype(o.dtype, jnp.floating)}
+        return smooth, (outs, new)
+
+    @jax.jit
+    def program(
+        diff: dict[str, jax.Array], rest: dict[str, jax.Array], heads: dict[int, jax.Array]
+    ) -> Any:
+        smooth, vjp, (outs, new) = jax.vjp(lambda d: forward(d, rest), diff, has_aux=True)
+        if not diff:
+            return outs, new, {}
+        cotangents = {i: heads[i] if i in heads else jnp.zeros_like(o) for i, o in smooth.items()}
+        return outs, new, vjp(cotangents)[0]
+
+    with jax.enable_x64(True):
+        arrays = {n: jnp.asarray(a) for n, a in given.items()}
+        diff = {n: a for n, a in arrays.items() if n in wanted}
+        rest = {n: a for n, a in arrays.items() if n not in wanted}
+        shapes = jax.eval_shape(lambda d, r: forward(d, r)[1][0], diff, rest)
+        heads = {
+            i: jnp.asarray(case.head(i, o.shape, o.dtype.name))
+            for i, o in enumerate(shapes[:shown])
+            if jnp.issubdtype(o.dtype, jnp.floating)
+        }
+        outs, new, grads = jax.device_get(program(diff, rest, heads))
+    found = {f"out{i}": o for i, o in enumerate(outs[:shown])}
+    found.update({f"grad:{n}": g for n, g in grads.items()})
+    if wanted:
+        found.update({f"aux:{n}": a for n, a in zip(states, new, strict=True)})
+    return Result(found, list(op.outputs(p)[:shown]), list(op.outputs(p)))
+
+
+def tolerance(case: Case, dtype: str) -> tuple[float, float]:
+    """(rtol, atol) of a case's arrays of ``dtype``."""
+    rtol, atol = TOLERANCES.get(dtype, (0.0, 0.0))
+    special = {"float16": case.rtol16, "float32": case.rtol, "float64": case.rtol64}.get(dtype)
+    if special is not None:
+        rtol = special
+    if dtype == "float32" and case.atol is not None:
+        atol = case.atol
+    return rtol, atol
+
+
+def difference(ours: np.ndarray, theirs: np.ndarray, rtol: float, atol: float) -> str | None:
+    """What is wrong with ``ours``, or None; NaN equals NaN and infinities equal themselves."""
+    if ours.shape != theirs.shape:
+        return f"shape is {ours.shape}, MXNet's is {theirs.shape}"
+    exact = ours == theirs
+    a, b = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+    finite = np.isfinite(b)
+    scale = np.abs(b[finite]).max(initial=0.0)
+    odd = ~finite | ~np.isfinite(a)
+    agree = exact | (np.isnan(a) & np.isnan(b))
+    with np.errstate(invalid="ignore"):
+        distance = np.maximum(np.abs(a - b), np.where(exact, 0.0, np.finfo(float).tiny))
+        error = np.where(odd, np.where(agree, 0.0, np.inf), distance)
+    allowed = atol + rtol * scale
+    if not np.any(error > allowed):
+        return None
+    at = np.unravel_index(int(np.argmax(error)), error.shape)
+    return (
+        f"{np.count_nonzero(error > allowed)} of {a.size} entries differ; largest error "
+        f"{error[at]:.3g} (allowed {allowed:.3g}) at {tuple(map(int, at))}: "
+        f"ours {a[at]!r}, MXNet {b[at]!r}"
+    )
+
+
+def compare(
+    result: Result, case: Case, key: str, stored: Any, facts: Mapping[str, Any]
+) -> list[str]:
+    """All differences between our result and the stored answer."""
+    problems = []
+    for name, (shape, kind) in facts["arrays"].items():
+        if name not in result.arrays:
+            problems.append(f"{name}: missing; we have {sorted(result.arrays)}")
+            continue
+        ours = np.asarray(result.arrays[name])
+        if ours.dtype.name != kind:
+            problems.append(f"{name}: dtype is {ours.dtype.name}, MXNet's is {kind}")
+        if list(ours.shape) != shape:
+            problems.append(f"{name}: shape is {ours.shape}, MXNet's is {tuple(shape)}")
+            continue
+        rtol, atol = tolerance(case, kind)
+        wrong = difference(_store.condense(ours), stored[f"{key}|{name}"], rtol, atol)
+        if wrong:
+            problems.append(f"{name}: {wrong}")
+    for what in ("outputs", "all_outputs"):
+        if getattr(result, what) != facts[what]:
+            problems.append(f"{what} are {getattr(result, what)}, MXNet's are {facts[what]}")
+    return problems
+
+
+def check_case(family: str, case: Case, dtype: str) -> None:
+    """Fails with everything in which executorkit and MXNet differ about one case."""
+    key, stored = case.key(dtype), answers(family)
+    facts = stored.facts.get(key)
+    again = f"run tests/golden/make.py {family}"
+    assert facts is not None, f"no answer stored for {key}; {again}"
+    assert facts["fingerprint"] == case.fingerprint, f"{key} was changed; {again}"
+    assert "error" not in facts, f"MXNet refuses {key}: {facts['error']}; drop this case or dtype"
+    assert "backward_error" not in facts, (
+        f"MXNet refuses the gradient of {key}: {facts['backward_error']}; give it no_grad"
+    )
+    problems = compare(run_case(case, dtype), case, key, stored, facts)
+    problems += check_inference(case, facts)
+    assert not problems, "\n  ".join([f"{key}, {case.op}({dict(case.attrs)}):", *problems])
+
+
+def check_inference(case: Case, facts: Mapping[str, Any]) -> list[str]:
+    """Whether we deduce, from the first input alone, every shape and type that MXNet does."""
+    op, p = _parsed(case)
+    ours = dict(zip(case.inputs, op.inputs(p), strict=True))
+    first = next(iter(case.inputs), None)
+    outs = [f"out{i}" for i in range(len(op.outputs(p)))]
+    problems = []
+    for what, make, rule in (
+        ("shape", ShapeFacts, op.fill),
+        ("type", TypeFacts, op.types),
+    ):
+        theirs = facts.get(f"{what}_first")
+        if first is None or theirs is None or rule is None:
+            continue
+        box: Any = make(op.name, dict.fromkeys([*op.inputs(p), *outs]))
+        start = theirs["inputs"][first]
+        box[ours[first]] = tuple(start) if what == "shape" else start
+        for _ in range(3):
+            rule(box, p)
+        for name, answer in theirs["inputs"].items():
+            if what == "shape" and not known(tuple(answer or (0,))):
+                continue
+            answer = tuple(answer) if isinstance(answer, list) else answer
+            if answer is not None and box[ours[name]] != answer:
+                problems.append(
+                    f"{what} of {name!r}, given only {first!r}: {box[ours[name]]}, "
+                    f"MXNet infers {answer}"
+                )
+    return problems

@@ -1,0 +1,57 @@
+"""How golden results are kept: one compressed .npz per family. NumPy only; works with 1.23.
+
+An array of more than ``LIMIT`` elements is kept as a fixed sample of its entries, its sum and the
+sum of its magnitudes.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+DATA = Path(__file__).parent / "data"
+LIMIT = 4096
+SAMPLE = 512
+
+
+def condense(array: np.ndarray) -> np.ndarray:
+    """What is stored of an array, flat for large ones: sampled entries, sum, sum of magnitudes."""
+    if array.size <= LIMIT:
+        return array
+    flat = array.reshape(-1)
+    wide = flat.astype(np.float64)
+    rng = np.random.RandomState(zlib.crc32(str(array.size).encode()))
+    sample = flat[np.sort(rng.randint(array.size, size=SAMPLE))]
+    sums = np.array([wide.sum(), np.abs(wide).sum()])
+    return np.concatenate([sample.astype(np.float64), sums])
+
+
+def save(family: str, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> Path:
+    """Writes a family's answers; ``facts`` is anything that JSON can hold."""
+    DATA.mkdir(exist_ok=True)
+    path = DATA / f"{family}.npz"
+    text = json.dumps(facts, sort_keys=True, separators=(",", ":"))
+    packed = {"facts": np.frombuffer(text.encode(), np.uint8)}
+    packed.update(sorted(arrays.items()))
+    np.savez_compressed(path, **packed)
+    return path
+
+
+class Answers:
+    """A family's stored answers: ``answers.facts`` and ``answers["case|dtype|out0"]``."""
+
+    def __init__(self, family: str) -> None:
+        path = DATA / f"{family}.npz"
+        if not path.exists():
+            raise FileNotFoundError(
+                f"no golden data for {family}; run tests/golden/make.py {family}"
+            )
+        self._arrays = np.load(path)
+        self.facts: dict[str, Any] = json.loads(self._arrays["facts"].tobytes())
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        return self._arrays[name]

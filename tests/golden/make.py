@@ -1,0 +1,191 @@
+"""Asks the real MXNet 1.9.1 every golden case and stores what it answers.
+
+    python tests/golden/make.py [family ...]
+
+Runs under an environment of its own (Python 3.11, numpy==1.23.5, mxnet==1.9.1), never under the
+project's. Each family is asked in a process of its own, because some questions crash MXNet; such a
+case is recorded as an error and skipped. Naming families leaves the others' data untouched.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+sys.path.insert(0, str(Path(__file__).parent))
+import _store
+
+CASES = Path(__file__).parent / "cases"
+
+
+def families() -> list[str]:
+    """Names of all families that have cases."""
+    return sorted(p.stem for p in CASES.glob("*.py") if not p.stem.startswith("_"))
+
+
+def create(mx: Any, op: str, inputs: dict[str, Any], attrs: dict[str, Any]) -> Any:
+    """The symbol of any registered operator, whatever its name; variables are the inputs."""
+    base = mx.base
+    handle = ctypes.c_void_p()
+    base.check_call(base._LIB.NNGetOpHandle(base.c_str(op), ctypes.byref(handle)))
+    texts, strings = ctypes.POINTER(ctypes.c_char_p), ctypes.c_char_p
+    name, text, count_key, kind = strings(), strings(), strings(), strings()
+    names, types, docs, n = texts(), texts(), texts(), base.mx_uint()
+    base.check_call(
+        base._LIB.MXSymbolGetAtomicSymbolInfo(
+            handle, *map(ctypes.byref, (name, text, n, names, types, docs, count_key, kind))
+        )
+    )
+    attrs = {k: np.dtype(v).name if isinstance(v, type) else v for k, v in attrs.items()}
+    variables = {n: mx.sym.Variable(n) for n in inputs}
+    counted = base.py_str(count_key.value)
+    if counted:
+        attrs.setdefault(counted, len(inputs))
+    values = [str(v) for v in attrs.values()]
+    return mx.symbol._internal._symbol_creator(
+        handle.value,
+        list(variables.values()) if counted else None,
+        None if counted else variables,
+        list(attrs),
+        values,
+        "op",
+        False,
+    )
+
+
+def first_line(error: BaseException) -> str:
+    """Class and first meaningful line of an error, without MXNet's stack trace."""
+    lines = [s.strip() for s in str(error).splitlines()]
+    lines = [s for s in lines if s and not s.startswith(("Stack trace", "[bt]", "Traceback"))]
+    line = next((s for s in lines if "Error" in s or "Check failed" in s), (lines or [""])[0])
+    line = line[max(line.find("Check failed"), 0) :]
+    return f"{type(error).__name__}: {line[:300]}"
+
+
+def type_name(value: Any) -> str | None:
+    return None if value is None else np.dtype(value).name
+
+
+def inferred(sym: Any, what: str, known: dict[str, Any]) -> dict[str, Any] | None:
+    """Everything that infer_shape_partial or infer_type_partial says, or None if it raises."""
+    try:
+        answer = getattr(sym, f"infer_{what}_partial")(**known)
+    except Exception:
+        return None
+    clean = (lambda v: v and list(v)) if what == "shape" else type_name
+    args, outs, aux = ([clean(v) for v in part or ()] for part in answer)
+    names = sym.list_arguments() + sym.list_auxiliary_states()
+    return {"inputs": dict(zip(names, args + aux, strict=False)), "outs": outs}
+
+
+def ask(mx: Any, case: Any, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Runs one case in MXNet: arrays by ``out0``, ``grad:data``, ``aux:moving_mean``; facts."""
+    given = case.arrays(dtype)
+    facts: dict[str, Any] = {"fingerprint": case.fingerprint}
+    found: dict[str, np.ndarray] = {}
+    try:
+        sym = create(mx, case.op, given, dict(case.attrs))
+        shown = [n.removeprefix("op_") for n in sym.list_outputs()]
+        every = [n for n in sym.get_internals().list_outputs() if n not in given]
+        facts["outputs"], facts["all_outputs"] = shown, [n.removeprefix("op_") for n in every]
+        facts["inputs"], facts["aux"] = sym.list_arguments(), sym.list_auxiliary_states()
+        first = next(iter(given), None)
+        for what, known in (
+            ("shape", {n: a.shape for n, a in given.items()}),
+            ("type", {n: a.dtype for n, a in given.items()}),
+        ):
+            facts[f"{what}_all"] = inferred(sym, what, known)
+            if first is not None and len(given) > 1 and first in facts["inputs"]:
+                facts[f"{what}_first"] = inferred(sym, what, {first: known[first]})
+        arrays = {n: mx.nd.array(a, dtype=a.dtype) for n, a in given.items()}
+        wanted = case.compared(dtype)
+        args = [arrays[n] for n in facts["inputs"]]
+        grads = {n: mx.nd.zeros(given[n].shape, dtype=given[n].dtype) for n in wanted}
+        exe = sym.bind(
+            mx.cpu(),
+            args,
+            args_grad=grads,
+            grad_req={n: "write" if n in wanted else "null" for n in facts["inputs"]},
+            aux_states=[arrays[n] for n in facts["aux"]],
+        )
+        outs = exe.forward(is_train=case.train)
+        found.update({f"out{i}": o.asnumpy() for i, o in enumerate(outs)})
+    except Exception as error:
+        facts["error"] = first_line(error)
+        return {}, facts
+    if wanted:
+        try:
+            heads = [case.head(i, o.shape, type_name(o.dtype)) for i, o in enumerate(outs)]
+            exe.backward([mx.nd.array(h, dtype=h.dtype) for h in heads])
+            found.update({f"grad:{n}": grads[n].asnumpy() for n in wanted})
+            found.update({f"aux:{n}": a.asnumpy() for n, a in exe.aux_dict.items()})
+            mx.nd.waitall()
+        except Exception as error:
+            facts["backward_error"] = first_line(error)
+            found = {n: a for n, a in found.items() if n.startswith("out")}
+    return found, facts
+
+
+def make(family: str, progress: Path, skip: set[str]) -> None:
+    """Asks and stores one family; ``progress`` always names the question being asked."""
+    import mxnet as mx
+
+    arrays: dict[str, np.ndarray] = {}
+    facts: dict[str, Any] = {}
+    for case in importlib.import_module(f"cases.{family}").CASES:
+        for dtype in case.dtypes:
+            key = case.key(dtype)
+            if key in facts:
+                raise SystemExit(f"{family}: two cases are called {case.name!r}")
+            progress.write_text(key)
+            if key in skip:
+                facts[key] = {"fingerprint": case.fingerprint, "error": "crashes MXNet"}
+                continue
+            found, facts[key] = ask(mx, case, dtype)
+            facts[key]["arrays"] = {n: [list(a.shape), a.dtype.name] for n, a in found.items()}
+            arrays.update({f"{key}|{n}": _store.condense(a) for n, a in found.items()})
+    path = _store.save(family, arrays, facts)
+    errors = [(k, f[e]) for k, f in facts.items() for e in ("error", "backward_error") if e in f]
+    print(
+        f"{family}: {len(facts)} answers, {path.stat().st_size // 1024} KiB, {len(errors)} errors"
+    )
+    for key, error in errors:
+        print(f"    {key:44} {error}")
+
+
+def main(names: list[str]) -> int:
+    status = 0
+    for family in names or families():
+        skip: list[str] = []
+        with tempfile.TemporaryDirectory() as folder:
+            progress = Path(folder) / "progress"
+            while True:
+                command = [sys.executable, __file__, "--one", family, str(progress), *skip]
+                code = subprocess.run(command).returncode
+                if code >= 0 or not progress.exists() or progress.read_text() in skip:
+                    break
+                skip.append(progress.read_text())
+        status = status or code
+    return status
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["--one"]:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 2) if not os.environ.get("VERBOSE") else None
+        try:
+            make(sys.argv[2], Path(sys.argv[3]), set(sys.argv[4:]))
+        except Exception:
+            import traceback
+
+            print(traceback.format_exc())
+            sys.exit(1)
+    else:
+        sys.exit(main(sys.argv[1:]))

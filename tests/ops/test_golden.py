@@ -1,0 +1,123 @@
+"""Every operator against MXNet's own results: outputs, gradients, states, shapes and types."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from executorkit import ops
+from tests import _golden
+
+#: Operators without golden values, and why.
+NO_GOLDEN_CASE: dict[str, str] = {}
+
+QUESTIONS = list(_golden.questions())
+
+
+@pytest.mark.parametrize(
+    ("family", "case", "dtype"),
+    QUESTIONS,
+    ids=[f"{family}/{case.name}/{dtype}" for family, case, dtype in QUESTIONS],
+)
+def test_operator_gives_what_mxnet_gives(family, case, dtype):
+    _golden.check_case(family, case, dtype)
+
+
+def test_every_operator_has_a_golden_case():
+    asked = {ops.lookup(case.op) for _, case, _ in QUESTIONS}
+    missing = [op.name for op in ops.all_ops() if op not in asked]
+    assert sorted(missing) == sorted(NO_GOLDEN_CASE)
+
+
+def test_every_operator_says_what_shapes_it_takes():
+    shape = re.compile(r"\(.*\)|shape|scalar|element", re.DOTALL)
+    assert [op.name for op in ops.all_ops() if not shape.search(op.doc)] == []
+
+
+def test_no_two_cases_share_a_name():
+    keys = [(family, case.key(dtype)) for family, case, dtype in QUESTIONS]
+    assert len(keys) == len(set(keys))
+
+
+def test_loosened_tolerances_say_why():
+    loose = [
+        case.name
+        for _, case, _ in QUESTIONS
+        if (case.rtol, case.atol, case.rtol16, case.rtol64) != (None,) * 4 and not case.why
+    ]
+    assert loose == []
+
+
+class TestTheCheckerCanFail:
+    """A deliberately wrong answer must be refused, each kind of wrong by itself."""
+
+    family, case = "dense", _golden.cases("dense")[0]
+
+    def problems(self, **changed: np.ndarray) -> list[str]:
+        stored = _golden.answers(self.family)
+        key = self.case.key("float32")
+        result = _golden.run_case(self.case, "float32")
+        result.arrays.update({n.replace("__", ":"): a for n, a in changed.items()})
+        return _golden.compare(result, self.case, key, stored, stored.facts[key])
+
+    def test_right_answer_passes(self):
+        assert self.problems() == []
+
+    def test_wrong_value(self):
+        wrong = _golden.run_case(self.case, "float32").arrays["out0"].copy()
+        wrong[1, 2] += 1e-3
+        (problem,) = self.problems(out0=wrong)
+        assert "out0: 1 of 12 entries differ" in problem
+        assert "at (1, 2)" in problem
+
+    def test_wrong_gradient(self):
+        wrong = -_golden.run_case(self.case, "float32").arrays["grad:weight"]
+        (problem,) = self.problems(grad__weight=wrong)
+        assert problem.startswith("grad:weight: 20 of 20 entries differ")
+
+    def test_wrong_dtype_and_shape(self):
+        good = _golden.run_case(self.case, "float32").arrays["out0"]
+        assert self.problems(out0=good.astype("float64")) == [
+            "out0: dtype is float64, MXNet's is float32"
+        ]
+        assert self.problems(out0=good[:1]) == ["out0: shape is (1, 4), MXNet's is (3, 4)"]
+
+    def test_nan_and_infinity_are_values(self):
+        good = np.array([np.nan, np.inf, 1.0])
+        assert _golden.difference(good, good, 0, 0) is None
+        assert _golden.difference(np.array([np.nan, -np.inf, 1.0]), good, 1, 1) is not None
+        assert _golden.difference(np.array([0.0, np.inf, 1.0]), good, 1, 1) is not None
+        assert _golden.difference(np.array([np.nan, np.inf, np.nan]), good, 1, 1) is not None
+
+    def test_changed_case_asks_for_new_answers(self):
+        changed = replace(self.case, attrs={"num_hidden": 5})
+        with pytest.raises(AssertionError, match=r"was changed; run tests/golden/make\.py dense"):
+            _golden.check_case(self.family, changed, "float32")
+
+    def test_wrong_operator_fails(self, monkeypatch):
+        op = ops.lookup("FullyConnected")
+        assert op is not None
+        right = op.fn
+
+        def wrong(data, weight, bias, **attrs):
+            return right(data, weight, bias, **attrs) * 1.001
+
+        twisted = replace(op, fn=wrong)
+        monkeypatch.setattr(_golden, "lookup", lambda name: twisted)
+        with pytest.raises(AssertionError, match="entries differ"):
+            _golden.check_case(self.family, self.case, "float32")
+
+
+def test_signatures_are_complete():
+    """Every attribute is keyword-only and annotated, so that calls and files are read alike."""
+    bare = [
+        f"{op.name}.{p.name}"
+        for op in ops.all_ops()
+        for p in inspect.signature(op.fn).parameters.values()
+        if p.kind is p.KEYWORD_ONLY and p.annotation is p.empty
+    ]
+    assert bare == []
