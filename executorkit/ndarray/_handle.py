@@ -1,0 +1,179 @@
+"""The handle: which elements of which storage an NDArray shows, and in what shape.
+
+What the executor builds on, free of operators: reading, whole assignment, promises, views.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import jax
+import numpy as np
+
+from ..context import Context, current_context
+from ..ops._attrs import DTYPE_NUMBERS
+from ._storage import Resolve, Shape, Storage
+
+#: What ``NDArray.dtype`` returns for an element type: NumPy's scalar class, as in MXNet.
+_SCALAR_TYPES = {name: jax.numpy.dtype(name).type for name in DTYPE_NUMBERS}
+
+
+class Handle:
+    """A view of a storage's elements from ``offset`` on, in row-major order.
+
+    ``_whole`` says that it shows the whole storage in the storage's own shape, so that reading
+    it is reading an attribute.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_context",
+        "_offset",
+        "_seen",
+        "_seen_version",
+        "_shape",
+        "_storage",
+        "_whole",
+    )
+
+    _storage: Storage
+    _offset: int
+    _shape: Shape
+    _context: Context
+    _whole: bool
+    _seen: jax.Array | None
+    _seen_version: int
+
+    @classmethod
+    def _make(cls, storage: Storage, offset: int, shape: Shape, context: Context) -> Self:
+        self = cls.__new__(cls)
+        self._storage = storage
+        self._offset = offset
+        self._shape = shape
+        self._context = context
+        self._whole = shape == storage.shape
+        self._seen = None
+        self._seen_version = -1
+        return self
+
+    @classmethod
+    def _from_jax(
+        cls, array: jax.Array, context: Context | None = None, *, shared: bool = True
+    ) -> Self:
+        """An NDArray of ``array``, which is on the context's device, without a copy.
+
+        ``shared=False`` states that nobody else holds the buffer, so that it may be donated.
+        """
+        return cls._make(
+            Storage(array, shared),
+            0,
+            array.shape,
+            current_context() if context is None else context,
+        )
+
+    def _view(self, shape: Shape, offset: int = 0) -> Self:
+        """The elements from ``offset`` (counted within this array) on, sharing the storage."""
+        return self._make(self._storage, self._offset + offset, shape, self._context)
+
+    @property
+    def _value(self) -> jax.Array:
+        """The contents, for use within the package: reading does not forbid donation."""
+        if self._whole:
+            value = self._storage.value
+            if value is not None:
+                return value
+        return self._read()
+
+    @property
+    def jax(self) -> jax.Array:
+        """The contents as the immutable ``jax.Array`` that they are right now.
+
+        Later writes to this NDArray do not change it, and it is never donated to a program.
+        """
+        value = self._value
+        self._storage.shared = True
+        return value
+
+    def _read(self) -> jax.Array:
+        storage = self._storage
+        if self._seen is not None and self._seen_version == storage.version:
+            return self._seen
+        value = storage.read(self._offset, self._shape)
+        if self._whole:
+            return value
+        self._seen, self._seen_version = value, storage.version
+        return value
+
+    def _assign(self, value: jax.Array, shared: bool = False) -> None:
+        """Replaces the contents, without checks and copies; cancels what was promised.
+
+        ``value`` has this array's shape, dtype and device. ``shared`` says that someone else
+        holds its buffer.
+        """
+        if self._whole:
+            self._storage.assign(value, shared)
+        else:
+            self._storage.write(self._offset, self._shape, value)
+            if shared:
+                self._storage.shared = True
+
+    def _promise(self, resolve: Resolve) -> None:
+        """The contents are whatever ``resolve()`` assigns; it is called when they are needed.
+
+        Any read or partial write through any view calls it; whole assignment cancels it. A
+        ``resolve`` that serves several arrays uses :meth:`_fulfil`, so that an array assigned in
+        the meantime keeps what it was assigned.
+        """
+        if self._whole:
+            self._storage.promise_all(resolve)
+        else:
+            self._storage.write(self._offset, self._shape, None, resolve)
+
+    def _fulfil(self, resolve: Resolve, value: jax.Array) -> bool:
+        """Assigns ``value`` if ``resolve`` is still what this array waits for."""
+        if self._storage.promised(self._offset, self._shape) is not resolve:
+            return False
+        self._assign(value)
+        return True
+
+    @property
+    def _exclusive(self) -> bool:
+        """Whether the buffer is known to be held by this array's storage alone."""
+        return self._whole and not self._storage.shared
+
+    @property
+    def shape(self) -> Shape:
+        """The lengths of the axes."""
+        return self._shape
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return math.prod(self._shape)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._shape)
+
+    @property
+    def dtype(self) -> Any:
+        """The element type, as NumPy's scalar class (``numpy.float32``)."""
+        return _SCALAR_TYPES[self._storage.dtype.name]
+
+    @property
+    def context(self) -> Context:
+        """The context whose device holds the elements."""
+        return self._context
+
+    ctx = context
+
+    @property
+    def stype(self) -> str:
+        """'default': sparse storage is not served."""
+        return "default"
+
+    def asnumpy(self) -> np.ndarray:
+        """A NumPy copy of the contents."""
+        return np.array(self._value)

@@ -1,0 +1,208 @@
+"""The buffer behind NDArrays: one immutable ``jax.Array``, what was written over it, and promises.
+
+MXNet's arrays are views of mutable memory. Here a :class:`Storage` owns the current value; a write
+of the whole replaces it (a rebinding, no copy), a write to a contiguous part is kept as an
+overlay, and overlays are merged into the value only when someone reads across them. So feeding the
+smaller view of a larger array, as a reshaped executor does at every step, never copies the larger
+one. Contents may also be promised: computed when they are first looked at.
+
+Everything below is in flat element offsets. Values that come in have the right dtype and device.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+
+import jax
+import numpy as np
+from jax import lax
+
+Shape = tuple[int, ...]
+Resolve = Callable[[], object]
+
+#: So many parts may be written before they are merged, lest reads search long lists.
+MAX_OVERLAYS = 16
+
+
+class Overlay:
+    """A part ``[start, stop)`` of a storage: a newer value of it, or the promise of one."""
+
+    __slots__ = ("promise", "start", "stop", "value")
+
+    def __init__(
+        self, start: int, stop: int, value: jax.Array | None, promise: Resolve | None
+    ) -> None:
+        self.start = start
+        self.stop = stop
+        self.value = value
+        self.promise = promise
+
+
+class Storage:
+    """The shared, mutable part of NDArrays that view the same elements.
+
+    value
+        the contents, of shape ``shape``; None while they are promised or partly overwritten.
+    promise
+        computes the contents: calling it must assign them (or write over them).
+    shared
+        whether anyone but this storage may hold the value, so that it must not be donated.
+    version
+        changes with every write; views keep what they have read until it does.
+    """
+
+    __slots__ = (
+        "__weakref__",
+        "_base",
+        "_overlays",
+        "dtype",
+        "promise",
+        "shape",
+        "shared",
+        "size",
+        "value",
+        "version",
+    )
+
+    def __init__(self, value: jax.Array, shared: bool) -> None:
+        self.value: jax.Array | None = value
+        self.shape: Shape = value.shape
+        self.size: int = value.size
+        self.dtype: np.dtype = value.dtype
+        self.promise: Resolve | None = None
+        self.shared = shared
+        self.version = 0
+        self._base: jax.Array | None = None
+        self._overlays: list[Overlay] = []
+
+    def assign(self, value: jax.Array, shared: bool = False) -> None:
+        """Replaces the whole contents; whatever was promised is cancelled."""
+        self.value = value
+        self.shared = shared
+        self.version += 1
+        self.promise = None
+        if self._overlays:
+            self._overlays.clear()
+            self._base = None
+
+    def promise_all(self, resolve: Resolve) -> None:
+        """The whole contents will come from ``resolve()``."""
+        self.value = self._base = None
+        self._overlays.clear()
+        self.promise = resolve
+        self.version += 1
+
+    def write(
+        self, start: int, shape: Shape, value: jax.Array | None, promise: Resolve | None = None
+    ) -> None:
+        """Writes the elements from ``start`` on, or promises them (with ``value`` None)."""
+        size = math.prod(shape)
+        if size == self.size:
+            if value is None:
+                assert promise is not None
+                self.promise_all(promise)
+            else:
+                self.assign(reshaped(value, self.shape))
+            return
+        if not size:
+            return
+        stop = start + size
+        self._overlays = [o for o in self._overlays if o.start < start or o.stop > stop]
+        self._keep_promises(start, stop)
+        if self.value is not None:
+            self._base, self.value = self.value, None
+        self._overlays.append(Overlay(start, stop, value, promise))
+        self.version += 1
+        if len(self._overlays) > MAX_OVERLAYS:
+            self._merge()
+
+    def read(self, start: int, shape: Shape) -> jax.Array:
+        """The elements from ``start`` on, in the given shape."""
+        size = math.prod(shape)
+        stop = start + size
+        self._keep_promises(start, stop)
+        source, offset = self.value, start
+        if source is None:
+            over = [o for o in self._overlays if o.start < stop and start < o.stop]
+            if not over:
+                source = self._base
+            elif over[-1].start <= start and stop <= over[-1].stop:
+                source, offset = over[-1].value, start - over[-1].start
+            else:
+                self._merge()
+                source = self.value if self.value is not None else self._base
+        assert source is not None
+        if source.size == size:
+            return reshaped(source, shape)
+        with jax.enable_x64(True):
+            return _slice(source, np.int64(offset), shape)
+
+    def promised(self, start: int, shape: Shape) -> Resolve | None:
+        """The promise that exactly these elements come from, if it is not kept or cancelled."""
+        size = math.prod(shape)
+        if size == self.size:
+            return self.promise
+        for o in self._overlays:
+            if (o.start, o.stop) == (start, start + size):
+                return o.promise
+        return None
+
+    def _keep_promises(self, start: int, stop: int) -> None:
+        """Resolves whatever is promised between ``start`` and ``stop``."""
+        if self.promise is not None:
+            resolve = self.promise
+            resolve()
+            if self.promise is resolve:
+                raise RuntimeError("a promised NDArray was not assigned by its promise")
+        for o in tuple(self._overlays):
+            if o.promise is not None and o.start < stop and start < o.stop:
+                o.promise()
+                if o in self._overlays:
+                    raise RuntimeError("a promised NDArray was not assigned by its promise")
+
+    def _merge(self) -> None:
+        """Writes the overlays that have values into one new value; promises stay over it."""
+        written = [o for o in self._overlays if o.value is not None]
+        with jax.enable_x64(True):
+            merged = _update(
+                self._base,
+                tuple(o.value for o in written),
+                tuple(np.int64(o.start) for o in written),
+            )
+        self.shared = False
+        self._overlays = [o for o in self._overlays if o.value is None]
+        if self._overlays:
+            self._base = merged
+        else:
+            self.value, self._base = merged, None
+
+
+def reshaped(value: jax.Array, shape: Shape) -> jax.Array:
+    """``value`` in another shape of the same size, without work when it has it already."""
+    if value.shape == shape:
+        return value
+    with jax.enable_x64(True):
+        return _reshape(value, shape)
+
+
+@partial(jax.jit, static_argnums=1)
+def _reshape(value: jax.Array, shape: Shape) -> jax.Array:
+    return lax.reshape(value, shape)
+
+
+@partial(jax.jit, static_argnums=2)
+def _slice(value: jax.Array, start: jax.Array, shape: Shape) -> jax.Array:
+    flat = lax.reshape(value, (value.size,))
+    return lax.reshape(lax.dynamic_slice(flat, (start,), (math.prod(shape),)), shape)
+
+
+@jax.jit
+def _update(
+    base: jax.Array, parts: tuple[jax.Array, ...], starts: tuple[jax.Array, ...]
+) -> jax.Array:
+    flat = lax.reshape(base, (base.size,))
+    for part, start in zip(parts, starts, strict=True):
+        flat = lax.dynamic_update_slice(flat, lax.reshape(part, (part.size,)), (start,))
+    return lax.reshape(flat, base.shape)
