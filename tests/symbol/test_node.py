@@ -35,10 +35,16 @@ def test_order_is_post_order_of_a_walk_from_first_input_to_last():
     left = _add("left", a, b)
     right = _add("right", left, c)
     top = _add("top", c, right)
-    assert [n.name for n in topological_order([(top, 0)])] == ["c", "a", "b", "left", "right", "top"]
-    assert [n.name for n in topological_order([(left, 0), (top, 0)])] == [
-        "a", "b", "left", "c", "right", "top",
-    ]  # fmt: skip
+    assert [n.name for n in topological_order([(top, 0)])] == [
+        "c",
+        "a",
+        "b",
+        "left",
+        "right",
+        "top",
+    ]
+    both = topological_order([(left, 0), (top, 0)])
+    assert " ".join(n.name for n in both) == "a b left c right top"
 
 
 def test_a_shared_node_is_visited_once_and_depth_is_no_limit():

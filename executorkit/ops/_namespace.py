@@ -1,0 +1,164 @@
+"""Where operators are found in ``mx.sym`` and ``mx.nd``, and how they are called there.
+
+Both faces are generated from the same definition: ``placements`` says which operator stands under
+which name in which module, ``call_signature`` what ``help`` shows, and ``bind_call`` sorts a call's
+arguments into arrays, attributes and options.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from ..errors import AttributeValueError, DTypeError
+from ._attrs import dtype_name
+from ._registry import OpDef, all_names
+
+Face = Literal["symbol", "ndarray"]
+
+#: Modules of operators with a prefix; all other names that begin with ``_`` are in ``_internal``.
+PREFIXES = {
+    "_contrib_": "contrib",
+    "_linalg_": "linalg",
+    "_random_": "random",
+    "_image_": "image",
+}
+MODULES = ("op", "_internal", *PREFIXES.values())
+
+
+class _Required:
+    """Stands as the default of an attribute that must be given: arrays before it have defaults."""
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+REQUIRED = _Required()
+
+#: Options of a call that are neither arrays nor attributes, in order.
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "symbol": ("name", "attr", "out"),
+    "ndarray": ("out", "name"),
+}
+
+
+def placement(name: str) -> Iterator[tuple[str, str]]:
+    """The (module, public name) pairs of the operator name ``name``.
+
+    >>> list(placement("_contrib_box_nms")), list(placement("relu"))
+    ([('contrib', 'box_nms')], [('op', 'relu')])
+    """
+    for prefix, module in PREFIXES.items():
+        if name.startswith(prefix):
+            yield module, name.removeprefix(prefix)
+            if module == "random":
+                yield "_internal", name
+            return
+    yield ("_internal" if name.startswith("_") else "op"), name
+
+
+def placements(names: Iterable[str] | None = None) -> Iterator[tuple[str, str, OpDef]]:
+    """(module, public name, operator) of every registered name, or of ``names``."""
+    ops = all_names()
+    for name in tuple(ops if names is None else names):
+        for module, public in placement(name):
+            yield module, public, ops[name]
+
+
+@lru_cache(maxsize=4096)
+def call_signature(op: OpDef, face: Face) -> inspect.Signature:
+    """The signature of ``mx.sym.X`` or ``mx.nd.X``: arrays, attributes, options."""
+    kind = inspect.Parameter
+    parameters: list[inspect.Parameter] = []
+    style = kind.POSITIONAL_OR_KEYWORD
+    if op.variadic is not None:
+        parameters.append(kind(op.variadic, kind.VAR_POSITIONAL))
+        style = kind.KEYWORD_ONLY
+    else:
+        parameters += [kind(name, style, default=None) for name in op.array_names]
+    for attr in op.attrs.values():
+        annotation = get_args(attr.annotation)[0] if attr.tuning else attr.annotation
+        default = REQUIRED if attr.required else attr.default
+        parameters.append(kind(attr.name, style, default=default, annotation=annotation))
+    taken = {p.name for p in parameters}
+    parameters += [kind(n, style, default=None) for n in _OPTIONS[face] if n not in taken]
+    parameters.append(kind("kwargs", kind.VAR_KEYWORD))
+    return inspect.Signature(parameters)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """The arguments of a call, sorted.
+
+    arrays
+        by position for operators with any number of inputs, else empty.
+    named
+        array inputs by name.
+    attrs
+        attributes that were given (not their defaults), and every unknown keyword.
+    options
+        ``name``, ``attr``, ``out``, where given.
+    """
+
+    arrays: tuple[Any, ...]
+    named: dict[str, Any]
+    attrs: dict[str, Any]
+    options: dict[str, Any]
+
+
+@lru_cache(maxsize=4096)
+def _positions(op: OpDef, face: Face) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
+    options = tuple(n for n in _OPTIONS[face] if n not in op.attrs and n not in op.array_names)
+    arrays = () if op.variadic is not None else op.array_names
+    return (*arrays, *op.attrs, *options), frozenset(arrays), frozenset(options)
+
+
+def bind_call(
+    op: OpDef, face: Face, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> Call:
+    """Sorts the arguments of a call of ``func_name``.
+
+    Raises TypeError, as Python does, for too many positional arguments and for one given twice. An
+    array input that is None counts as not given.
+    """
+    order, arrays, options = _positions(op, face)
+    given = dict(kwargs)
+    positional: tuple[Any, ...] = ()
+    if op.variadic is not None:
+        positional = args
+    else:
+        if len(args) > len(order):
+            raise TypeError(
+                f"{func_name}() takes at most {len(order)} positional arguments, got {len(args)}"
+            )
+        for name, value in zip(order, args, strict=False):
+            if name in given:
+                raise TypeError(f"{func_name}() got {name!r} by position and by keyword")
+            given[name] = value
+    call = Call(positional, {}, {}, {})
+    for name, value in given.items():
+        if name in arrays:
+            if value is not None:
+                call.named[name] = value
+        elif name in options:
+            call.options[name] = value
+        else:
+            call.attrs[name] = _dtype_attr(value) if name == "dtype" else value
+    return call
+
+
+def _dtype_attr(value: Any) -> str:
+    """A ``dtype`` argument as NumPy reads it: ``float`` and None are float64, as in MXNet."""
+    try:
+        return np.dtype(value).name
+    except TypeError:
+        pass
+    try:
+        return dtype_name(value)
+    except AttributeValueError as error:
+        raise DTypeError(*error.args) from None

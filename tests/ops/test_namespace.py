@@ -1,0 +1,82 @@
+"""Where operators stand in mx.sym and mx.nd, and how calls are sorted."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from executorkit.errors import DTypeError
+from executorkit.ops import OpDef, lookup
+from executorkit.ops._namespace import MODULES, bind_call, call_signature, placement, placements
+
+
+@pytest.fixture(name="fc")
+def _fc() -> OpDef:
+    op = lookup("FullyConnected")
+    assert op is not None
+    return op
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("relu", [("op", "relu")]),
+        ("_plus_scalar", [("_internal", "_plus_scalar")]),
+        ("_contrib_box_nms", [("contrib", "box_nms")]),
+        ("_linalg_gemm2", [("linalg", "gemm2")]),
+        ("linalg_gemm2", [("op", "linalg_gemm2")]),
+        ("_image_crop", [("image", "crop")]),
+        ("_random_uniform", [("random", "uniform"), ("_internal", "_random_uniform")]),
+        ("_sample_uniform", [("_internal", "_sample_uniform")]),
+    ],
+)
+def test_placement(name, expected):
+    assert list(placement(name)) == expected
+
+
+def test_placements_cover_the_registry(fc):
+    assert ("op", "FullyConnected", fc) in list(placements(["FullyConnected"]))
+    assert {module for module, _, _ in placements()} <= set(MODULES)
+
+
+def test_signature_is_that_of_the_definition(fc):
+    assert str(call_signature(fc, "symbol")) == (
+        "(data=None, weight=None, bias=None, num_hidden: int = <required>, no_bias: bool = False, "
+        "flatten: bool = True, name=None, attr=None, out=None, **kwargs)"
+    )
+    names = list(call_signature(fc, "ndarray").parameters)
+    assert names[-3:] == ["out", "name", "kwargs"]
+
+
+def test_a_call_is_sorted_into_arrays_attributes_and_options(fc):
+    call = bind_call(fc, "symbol", "FullyConnected", ("x", None, None, 3), {"name": "fc", "zz": 1})
+    assert call.named == {"data": "x"}
+    assert call.attrs == {"num_hidden": 3, "zz": 1}
+    assert call.options == {"name": "fc"}
+
+
+def test_positional_arguments_are_counted_as_python_does(fc):
+    with pytest.raises(TypeError, match=r"FullyConnected\(\) takes at most 9 positional"):
+        bind_call(fc, "symbol", "FullyConnected", tuple(range(10)), {})
+    with pytest.raises(TypeError, match=r"got 'data' by position and by keyword"):
+        bind_call(fc, "symbol", "FullyConnected", ("x",), {"data": "y"})
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(None, "float64"), (float, "float64"), ("int", "int64"), (np.float16, "float16")],
+)
+def test_dtype_arguments_are_read_by_numpy(fc, value, text):
+    assert bind_call(fc, "symbol", "cast", (), {"dtype": value}).attrs == {"dtype": text}
+
+
+def test_unknown_dtype(fc):
+    with pytest.raises(DTypeError, match="unknown dtype 'foo'"):
+        bind_call(fc, "symbol", "cast", (), {"dtype": "foo"})
+
+
+def test_signature_is_made_once(fc):
+    assert call_signature(fc, "symbol") is call_signature(fc, "symbol")
+    assert isinstance(call_signature(fc, "symbol"), inspect.Signature)
