@@ -195,6 +195,7 @@ class OpDef:
     _inputs: Callable[[Params], tuple[str, ...]] | None
     _outputs: Callable[[Params], tuple[str, ...]]
     _visible: Callable[[Params], int] | None
+    _aux: Callable[[Params], tuple[str, ...]] | None
 
     @property
     def doc(self) -> str:
@@ -243,6 +244,10 @@ class OpDef:
             return tuple(f"arg{i}" for i in range(p[self.count] if self.count else 0))
         return self.array_names
 
+    def aux_of(self, p: Params) -> tuple[str, ...]:
+        """Names of the inputs that are auxiliary states."""
+        return self.aux if self._aux is None else self._aux(p)
+
     def outputs(self, p: Params) -> tuple[str, ...]:
         """Names of all outputs, hidden ones last."""
         return self._outputs(p)
@@ -290,6 +295,7 @@ def register(
     shape_attr: str | None = None,
     count: str = "num_args",
     effects: bool = False,
+    aux: Callable[[Params], tuple[str, ...]] | None = None,
 ) -> Callable[[F], F]:
     """Registers a function as the operator ``name``, also found under ``aliases``.
 
@@ -313,6 +319,8 @@ def register(
         the attribute with the number of inputs, for ``*data`` operators.
     effects
         the operator calls back into Python, so that its forward must run when it is asked for.
+    aux
+        names of the auxiliary inputs, where attributes decide (Custom); else markers say so.
 
     >>> from executorkit import ops
     >>> @ops.register("my_scale")
@@ -323,7 +331,7 @@ def register(
 
     def add(fn: F) -> F:
         op = _define(fn, name, aliases, inputs, outputs, visible, fill, types, loss, pins,
-                     shape_attr, count, effects)  # fmt: skip
+                     shape_attr, count, effects, aux)  # fmt: skip
         for n in op.names:
             if n in _OPS:
                 raise ValueError(f"operator {n!r} is already registered, as {_OPS[n].name}")
@@ -335,7 +343,7 @@ def register(
 
 
 def _define(fn, name, aliases, inputs, outputs, visible, fill, types, loss, pins, shape_attr,
-            count, effects) -> OpDef:  # fmt: skip
+            count, effects, aux_rule) -> OpDef:  # fmt: skip
     hints = typing.get_type_hints(fn, include_extras=True)
     arrays: list[str] = []
     aux: list[str] = []
@@ -365,7 +373,7 @@ def _define(fn, name, aliases, inputs, outputs, visible, fill, types, loss, pins
         open_attrs=open_attrs, aux=tuple(aux), key_name=key_name, train_name=train_name,
         fill=fill, types=types, loss=_constant(loss), pins=pins or (lambda p: {}),
         shape_attr=shape_attr, effects=effects, _inputs=inputs, _outputs=_constant(outputs),
-        _visible=None if visible is None else _constant(visible),
+        _visible=None if visible is None else _constant(visible), _aux=aux_rule,
     )  # fmt: skip
 
 

@@ -84,9 +84,12 @@ class Node:
     @property
     def aux_inputs(self) -> Iterator[Entry]:
         """The inputs that are auxiliary states."""
-        if self.op is not None and self.op.aux:
+        if self.op is None or self.params is None:
+            return
+        auxiliary = self.op.aux_of(self.params)
+        if auxiliary:
             for name, entry in zip(self.input_names, self.inputs, strict=True):
-                if name in self.op.aux:
+                if name in auxiliary:
                     yield entry
 
     def __repr__(self) -> str:
