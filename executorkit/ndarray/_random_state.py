@@ -1,0 +1,80 @@
+"""The state behind random operators: one stream of PRNG keys per context, all seeded by ``seed``.
+
+A key is made on the host, from the stream's 64-bit start and a counter: two integers, no device
+work. Threefry, JAX's generator, makes unrelated numbers from consecutive keys. The numbers are
+not MXNet's, but as there, the same seed gives the same numbers on every run, also in a process that
+was never seeded, and each context has its own.
+"""
+
+from __future__ import annotations
+
+import itertools
+import operator
+import threading
+from collections.abc import Iterator
+
+import jax
+import numpy as np
+
+from ..context import Context, current_context
+from ..errors import explain
+
+_MASK = 2**64 - 1
+
+
+class _Streams:
+    """The generators' states: what they were seeded with, and the streams that were started."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.reset(0)
+
+    def reset(self, state: int) -> None:
+        with self.lock:
+            self.state = state
+            self.running: dict[Context, Iterator[int]] = {}
+
+    def start(self, context: Context, state: int, salt: int) -> Iterator[int]:
+        words = np.random.SeedSequence((state & _MASK, salt)).generate_state(1, np.uint64)
+        with self.lock:
+            return self.running.setdefault(context, itertools.count(int(words[0])))
+
+
+_streams = _Streams()
+
+
+def seed(seed_state: int, ctx: Context | str = "all") -> None:
+    """Seeds the random operators of every context, or of one.
+
+    After ``seed(7)`` contexts with different device numbers give different numbers; after
+    ``seed(7, ctx)`` the numbers do not depend on the number of the context's device.
+    """
+    try:
+        state = operator.index(seed_state)
+    except TypeError:
+        raise ValueError(
+            explain("seed", f"seed_state is {seed_state!r}, expected an integer")
+        ) from None
+    if isinstance(ctx, str) and ctx == "all":
+        _streams.reset(state)
+    else:
+        context = Context(ctx)
+        with _streams.lock:
+            _streams.running.pop(context, None)
+        _streams.start(context, state, 0)
+
+
+def next_key(ctx: Context | None = None) -> jax.Array:
+    """A new PRNG key for one operator call, on the device of ``ctx`` (default: the current one)."""
+    context = current_context() if ctx is None else ctx
+    stream = _streams.running.get(context)
+    if stream is None:
+        stream = _streams.start(context, _streams.state, 1 + context.device_id)
+    number = next(stream) & _MASK
+    words = np.array((number >> 32, number & 0xFFFFFFFF), np.uint32)
+    return _wrap(jax.device_put(words, context.device))
+
+
+@jax.jit
+def _wrap(words: jax.Array) -> jax.Array:
+    return jax.random.wrap_key_data(words, impl="threefry2x32")
