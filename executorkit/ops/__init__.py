@@ -3,7 +3,7 @@
 ``register`` is public: a user adds a missing operator in three lines.
 """
 
-from . import dense
+from . import dense, loss
 from ._registry import OpDef, Params, all_names, all_ops, lookup, register
 
 __all__ = ["OpDef", "Params", "all_names", "all_ops", "lookup", "register"]
