@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,12 +15,10 @@ import numpy as np
 
 from executorkit.ops import OpDef, Params, lookup
 from executorkit.ops._registry import ShapeFacts, TypeFacts, known
+from tests.golden import _store
+from tests.golden.cases._case import Case
 
 GOLDEN = Path(__file__).parent / "golden"
-sys.path.insert(0, str(GOLDEN))
-
-import _store  # noqa: E402
-from cases._case import Case  # noqa: E402
 
 #: Relative to the largest magnitude of the array compared, and absolute.
 TOLERANCES = {"float16": (4e-3, 1e-5), "float32": (1e-5, 1e-7), "float64": (1e-9, 1e-12)}
@@ -42,7 +39,7 @@ def families() -> list[str]:
 
 
 def cases(family: str) -> list[Case]:
-    return importlib.import_module(f"cases.{family}").CASES
+    return importlib.import_module(f"tests.golden.cases.{family}").CASES
 
 
 @functools.cache
@@ -78,7 +75,7 @@ def run_case(case: Case, dtype: str) -> Result:
         assert list(ours) == list(given), f"{case.op} has inputs {names}, not {list(given)}"
     wanted = case.compared(dtype)
     shown = op.visible(p)
-    states = [n for n in given if n in op.aux]
+    states = [n for n in given if n in op.aux_of(p)]
 
     def forward(diff: dict[str, jax.Array], rest: dict[str, jax.Array]) -> tuple[Any, Any]:
         arrays = {**rest, **diff}

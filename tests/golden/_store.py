@@ -18,16 +18,20 @@ LIMIT = 4096
 SAMPLE = 512
 
 
-def condense(array: np.ndarray) -> np.ndarray:
+def condense(array: np.ndarray, limit: int = LIMIT, sample: int = SAMPLE) -> np.ndarray:
     """What is stored of an array, flat for large ones: sampled entries, sum, sum of magnitudes."""
-    if array.size <= LIMIT:
+    if array.size <= limit:
         return array
     flat = array.reshape(-1)
     wide = flat.astype(np.float64)
     rng = np.random.RandomState(zlib.crc32(str(array.size).encode()))
-    sample = flat[np.sort(rng.randint(array.size, size=SAMPLE))]
-    sums = np.array([wide.sum(), np.abs(wide).sum()])
-    return np.concatenate([sample.astype(np.float64), sums])
+    entries = wide[np.sort(rng.randint(array.size, size=sample))]
+    return np.concatenate([entries, [wide.sum(), np.abs(wide).sum()]])
+
+
+def condense_network(name: str, array: np.ndarray) -> np.ndarray:
+    """The same for a network's results: outputs nearly whole, few entries of each gradient."""
+    return condense(array) if name.startswith("out") else condense(array, 64, 24)
 
 
 def save(family: str, arrays: dict[str, np.ndarray], facts: dict[str, Any]) -> Path:

@@ -1,0 +1,46 @@
+"""Whole networks against MXNet: outputs, every gradient and every moving statistic."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+from tests import _golden
+from tests.golden._store import condense_network
+from tests.models import MODELS
+
+#: Relative to the largest magnitude in an array. A hundred layers of float32 sums in another order
+#: differ by 1e-5 or so; batch statistics of two small images amplify that where a channel's
+#: variance is small.
+RTOL = 1e-4
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_network_gives_what_mxnet_gives(name):
+    model = MODELS[name]
+    stored = _golden.answers("models")
+    executor = model.bind(mx, model.build(mx))
+    outputs = executor.forward(is_train=model.train)
+    found = {f"out{i}": o.asnumpy() for i, o in enumerate(outputs)}
+    if model.train:
+        executor.backward()
+        found |= {f"grad:{n}": g.asnumpy() for n, g in executor.grad_dict.items() if g is not None}
+        found |= {f"aux:{n}": a.asnumpy() for n, a in executor.aux_dict.items()}
+    facts = stored.facts[name]["arrays"]
+    assert {n: [list(a.shape), a.dtype.name] for n, a in found.items()} == facts
+    wrong = {}
+    for n, array in found.items():
+        condensed = condense_network(n, array)
+        problem = _golden.difference(condensed, stored[f"{name}|{n}"], RTOL, 1e-6)
+        if problem:
+            wrong[n] = problem
+    assert wrong == {}
+
+
+def test_every_array_of_every_network_is_stored_and_sane():
+    stored = _golden.answers("models")
+    assert set(stored.facts) == set(MODELS)
+    for name, facts in stored.facts.items():
+        for key in facts["arrays"]:
+            assert np.isfinite(stored[f"{name}|{key}"]).all(), (name, key)
