@@ -1,0 +1,37 @@
+"""Derivatives that MXNet defines and jax would not: ties, values at 0, NaN.
+
+They are forward rules (``custom_jvp``), so that forward mode, reverse mode and Hessians of a
+lowered graph all work.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+from jax.custom_derivatives import SymbolicZero, zero_from_primal
+
+#: ``rule(tangent, out, *arguments)``: what one argument's tangent adds to the result's; linear in
+#: the tangent, and of the result's shape.
+Rule = Callable[..., jax.Array]
+
+
+def differentiated(fn: Callable[..., jax.Array], *rules: Rule | None) -> Callable[..., jax.Array]:
+    """``fn`` of arrays, with one rule per argument in place of its derivative (None: zero).
+
+    Rules of constant arguments are not run: a scalar exponent costs no logarithm.
+    """
+    f = jax.custom_jvp(fn)
+
+    def jvp(primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+        out = f(*primals)
+        terms = [
+            rule(tangent, out, *primals)
+            for rule, tangent in zip(rules, tangents, strict=True)
+            if rule is not None and not isinstance(tangent, SymbolicZero)
+        ]
+        return out, sum(terms[1:], terms[0]) if terms else zero_from_primal(out)
+
+    f.defjvp(jvp, symbolic_zeros=True)
+    return f

@@ -1,0 +1,108 @@
+"""Operators that hand their input on: copies, gradient stops, conversions between dtypes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ._arith import convert, is_floating
+from ._registry import Params, ShapeFacts, TypeFacts, register, same_shapes, typed
+
+_AMP = ("float16", "bfloat16", "float32", "float64")
+_WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32, "float64": 64}
+
+
+@register("_copy", "identity", fill=same_shapes)
+def copy(data: jax.Array) -> jax.Array:
+    """data itself, of any shape and dtype."""
+    return data
+
+
+@register("_identity_with_attr_like_rhs", fill=same_shapes)
+def identity_with_attr_like_rhs(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
+    """lhs itself; rhs, of the same shape and dtype, is only looked at and gets zero gradient."""
+    return lhs
+
+
+@register("BlockGrad", "stop_gradient", fill=same_shapes)
+def block_grad(data: jax.Array) -> jax.Array:
+    """data itself, of any shape and dtype; its gradient is zero."""
+    return lax.stop_gradient(data)
+
+
+@register("Cast", "cast", fill=same_shapes, types=typed("dtype"))
+def cast(
+    data: jax.Array,
+    *,
+    dtype: Literal[
+        "float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool", "bfloat16"
+    ],
+) -> jax.Array:
+    """data, of any shape and dtype, converted to ``dtype``.
+
+    Floating numbers lose their fraction on the way to integers and wrap in uint8 and int8
+    (300 gives 44, -1 gives 255); everything but 0 is True. The head gradient is converted to the
+    dtype of data; of an integer result there is none in JAX, so data gets zero gradient, where
+    MXNet hands on whatever stands in the integer head gradient.
+    """
+    return convert(data, dtype)
+
+
+def _amp_cast_types(t: TypeFacts, p: Params) -> None:
+    if t["data"] is not None:
+        t.set("out0", p.dtype if t["data"] in _AMP else t["data"])
+
+
+@register("amp_cast", fill=same_shapes, types=_amp_cast_types)
+def amp_cast(
+    data: jax.Array,
+    *,
+    dtype: Literal["float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bfloat16"],
+) -> jax.Array:
+    """data, of any shape, converted to ``dtype`` if it is floating, otherwise unchanged.
+
+    Automatic mixed precision puts it in front of operators. The head gradient is converted back.
+    """
+    return convert(data, dtype) if is_floating(data) else data
+
+
+def _common(dtypes: list[str | None], narrow: bool) -> str | None:
+    floating = [d for d in dtypes if d in _WIDTH]
+    return (min if narrow else max)(floating, key=_WIDTH.__getitem__) if floating else None
+
+
+def _amp_multicast_types(t: TypeFacts, p: Params) -> None:
+    dtypes = [t[f"data_{i}"] for i in range(p.num_outputs)]
+    if None in dtypes:
+        return
+    common = _common(dtypes, p.cast_narrow)
+    for i, dtype in enumerate(dtypes):
+        t.set(f"out{i}", common if dtype in _AMP else dtype)
+
+
+def _amp_multicast_fill(s: ShapeFacts, p: Params) -> None:
+    for i in range(p.num_outputs):
+        s.same(f"data_{i}", f"out{i}")
+
+
+@register(
+    "amp_multicast",
+    count="num_outputs",
+    inputs=lambda p: tuple(f"data_{i}" for i in range(p.num_outputs)),
+    outputs=lambda p: tuple(f"output{i}" for i in range(p.num_outputs)),
+    fill=_amp_multicast_fill,
+    types=_amp_multicast_types,
+)
+def amp_multicast(
+    *data: jax.Array, num_outputs: int, cast_narrow: bool = False
+) -> tuple[jax.Array, ...]:
+    """``num_outputs`` arrays of any shapes, the floating ones converted to one common dtype.
+
+    It is the widest among them, or with ``cast_narrow`` the narrowest; other dtypes stay. Head
+    gradients are converted back.
+    """
+    common = _common([x.dtype.name for x in data], cast_narrow)
+    return tuple(x.astype(common) if is_floating(x) and common else jnp.asarray(x) for x in data)

@@ -1,0 +1,59 @@
+"""Functions of one array with attributes, put together from pieces: where do slopes change?"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ._arith import scalar_constant, through_float
+from ._derivative import differentiated
+from ._registry import register, same_shapes
+
+
+@register("hard_sigmoid", fill=same_shapes)
+def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> jax.Array:
+    """min(max(alpha x + beta, 0), 1), for every element x of data.
+
+    data has any shape and a floating dtype; the result has them too. The gradient is alpha where
+    the result lies strictly between 0 and 1, otherwise 0.
+    """
+
+    def line(x: jax.Array) -> jax.Array:
+        return jnp.clip(alpha * x + beta, 0, 1)
+
+    return differentiated(line, lambda t, out, x: jnp.where((out > 0) & (out < 1), alpha * t, 0))(
+        data
+    )
+
+
+@register("clip", fill=same_shapes)
+def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
+    """min(max(x, a_min), a_max), for every element x of data.
+
+    data has any shape; the result has its shape and dtype, to which the bounds are converted
+    first (1.7 is 1 for integers). The gradient passes at both bounds and for NaN.
+    """
+    low, high = (scalar_constant(bound, data.dtype) for bound in (a_min, a_max))
+    return differentiated(
+        lambda x: jnp.clip(x, low, high),
+        lambda t, out, x: jnp.where((x < low) | (x > high), 0, t),
+    )(data)
+
+
+@register("smooth_l1", fill=same_shapes)
+def smooth_l1(data: jax.Array, *, scalar: float = 1.0) -> jax.Array:
+    """Huber-like loss of every element x of data, with s = ``scalar``.
+
+    s^2 x^2 / 2 where |x| < 1 / s^2, elsewhere |x| - 1 / (2 s^2). data has any shape; the result
+    has its shape and dtype. The gradient is s^2 x inside and sign(x) outside.
+    """
+    square = scalar * scalar
+
+    def loss(x: jax.Array) -> jax.Array:
+        far = jnp.abs(x) > 1 / square
+        return jnp.where(far, jnp.abs(x) - 0.5 / square, 0.5 * square * x * x)
+
+    def slope(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+        return t * jnp.where(jnp.abs(x) > 1 / square, jnp.sign(x), square * x)
+
+    return differentiated(through_float(loss), slope)(data)

@@ -1,0 +1,224 @@
+"""Reductions over axes. A reduction over all axes gives shape (1,), not a 0-dimensional array."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..errors import AttributeValueError, explain
+from ._arith import convert, is_floating
+from ._attrs import Shape
+from ._derivative import differentiated
+from ._registry import Params, TypeFacts, register
+
+#: ``fn(x, axes)`` reduces with ``keepdims``.
+Reduction = Callable[[jax.Array, tuple[int, ...]], jax.Array]
+
+
+def _axes(where: str, axis: Shape | None, ndim: int, exclude: bool = False) -> tuple[int, ...]:
+    """The axes to reduce, ascending and not negative; none given means all."""
+    if not axis:
+        return tuple(range(ndim))
+    axes = sorted(a + ndim if a < 0 else a for a in axis)
+    if len(set(axes)) < len(axes) or axes[0] < 0 or axes[-1] >= ndim:
+        raise AttributeValueError(
+            explain(
+                where,
+                f"axis={axis} for data of {ndim} axes",
+                because=f"each axis is named once and lies in [{-ndim}, {ndim - 1}]",
+            )
+        )
+    return tuple(a for a in range(ndim) if a not in axes) if exclude else tuple(axes)
+
+
+def _shaped(kept: jax.Array, axes: tuple[int, ...], keepdims: bool) -> jax.Array:
+    """A reduction with ``keepdims``, in the shape that MXNet gives it."""
+    if keepdims:
+        return kept
+    return jnp.squeeze(kept, axes) if len(axes) < kept.ndim else kept.reshape(1)
+
+
+def _sum(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    return jnp.sum(x, axes, keepdims=True, dtype=x.dtype)
+
+
+def _mean(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    count = 1
+    for a in axes:
+        count *= x.shape[a]
+    total = _sum(x, axes)
+    if is_floating(x):
+        return total / count
+    return lax.div(total.astype(jnp.int64), jnp.full_like(total, count, jnp.int64)).astype(x.dtype)
+
+
+def _prod(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    return jnp.prod(x, axes, keepdims=True, dtype=x.dtype)
+
+
+def _over(fn: Reduction, rule: Callable[..., jax.Array]) -> Reduction:
+    """``fn`` with ``rule(t, out, x)``, whose sum over the axes is the result's tangent."""
+
+    def run(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+        return differentiated(
+            lambda y: fn(y, axes),
+            lambda t, out, y: jnp.sum(rule(t, out, y), axes, keepdims=True, dtype=t.dtype),
+        )(x)
+
+    return run
+
+
+def _without_nan(x: jax.Array, instead: int) -> jax.Array:
+    return jnp.where(jnp.isnan(x), instead, x) if is_floating(x) else x
+
+
+def _ties(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+    return jnp.where(x == out, t, 0)
+
+
+_TIES = "Every element that equals the result gets the whole head gradient."
+
+#: name: (aliases, function, equation, remark)
+_REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
+    "sum": (("sum_axis",), _sum, "Sum", "Narrow integers wrap."),
+    "mean": (
+        (),
+        _mean,
+        "Arithmetic mean",
+        "For integers the sum wraps and is then divided towards zero.",
+    ),
+    "prod": ((), _over(_prod, lambda t, out, x: t * (out / x)), "Product",
+             "The gradient is out / x, so NaN where x is 0."),
+    "nansum": (
+        (),
+        _over(
+            lambda x, axes: _sum(_without_nan(x, 0), axes),
+            lambda t, out, x: jnp.where(jnp.isnan(x), 0, t),
+        ),
+        "Sum of all that is not NaN",
+        "",
+    ),
+    "nanprod": (
+        (),
+        _over(
+            lambda x, axes: _prod(_without_nan(x, 1), axes),
+            lambda t, out, x: t * jnp.where(jnp.isnan(x), 0, out / x),
+        ),
+        "Product of all that is not NaN",
+        "The gradient is out / x, so NaN where x is 0.",
+    ),
+    "max": (
+        ("max_axis",),
+        _over(lambda x, axes: jnp.max(x, axes, keepdims=True), _ties),
+        "Maximum",
+        _TIES,
+    ),
+    "min": (
+        ("min_axis",),
+        _over(lambda x, axes: jnp.min(x, axes, keepdims=True), _ties),
+        "Minimum",
+        _TIES,
+    ),
+}  # fmt: skip
+
+
+def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable[..., jax.Array]:
+    def op(
+        data: jax.Array,
+        *,
+        axis: Shape | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+    ) -> jax.Array:
+        axes = _axes(name, axis, data.ndim, exclude)
+        return _shaped(fn(data, axes), axes, keepdims)
+
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = (
+        f"{equation} over ``axis``.\n\n"
+        "data has any shape. axis None or () means all axes, which gives shape (1,); with "
+        "``exclude`` the axes that are not named are reduced; with ``keepdims`` reduced axes stay "
+        f"with size 1. The dtype is that of data. {remark}"
+    ).rstrip()
+    return op
+
+
+for _name, (_aliases, _fn, _equation, _remark) in _REDUCTIONS.items():
+    register(_name, *_aliases)(_reduction(_name, _fn, _equation, _remark))
+
+
+def _norm_types(t: TypeFacts, p: Params) -> None:
+    if p.out_dtype is None:
+        t.same()
+    else:
+        t.set("out0", p.out_dtype)
+
+
+@register("norm", types=_norm_types)
+def norm(
+    data: jax.Array,
+    *,
+    ord: Literal[1, 2] = 2,
+    axis: Shape | None = None,
+    out_dtype: Literal["float16", "float32", "float64", "int32", "int64", "int8"] | None = None,
+    keepdims: bool = False,
+) -> jax.Array:
+    """Sum of magnitudes (``ord=1``) or root of the sum of squares (``ord=2``) over ``axis``.
+
+    data has any shape. axis None means all axes, which gives shape (1,); with ``keepdims`` reduced
+    axes stay with size 1. The result is of ``out_dtype`` or data's dtype; integers are computed in
+    float32 and truncated, where MXNet computes in integers throughout. Gradients are sign(x) and
+    x / out, the latter NaN where the norm is 0.
+    """
+    axes = _axes("norm", axis, data.ndim)
+    dtype = out_dtype or data.dtype.name
+    x: Any = data if is_floating(data) else data.astype(jnp.float32)
+    if jnp.dtype(dtype).itemsize > x.dtype.itemsize and jnp.issubdtype(dtype, jnp.floating):
+        x = x.astype(dtype)
+    if ord == 1:
+        run = _over(lambda y, a: _sum(jnp.abs(y), a), lambda t, out, y: t * jnp.sign(y))
+    else:
+        run = _over(lambda y, a: jnp.sqrt(_sum(y * y, a)), lambda t, out, y: t * (y / out))
+    return _shaped(convert(run(x, axes), dtype), axes, keepdims)
+
+
+_ARG = """Position of the {word} element along ``axis``, in data's dtype.
+
+data has any shape. axis None means all axes, counted in row-major order, which gives shape (1,);
+with ``keepdims`` reduced axes stay with size 1. Of equal elements the first counts, and NaN counts
+as {word}. The gradient is zero. Positions above 2048 are inexact for float16, as in MXNet.
+"""
+
+
+def _arg(name: str, word: str, fn: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+    def op(data: jax.Array, *, axis: int | None = None, keepdims: bool = False) -> jax.Array:
+        if axis is None:
+            axes, flat, along = tuple(range(data.ndim)), data.reshape(-1), 0
+        else:
+            axes = _axes(name, (axis,), data.ndim)
+            flat, along = data, axes[0]
+        found = fn(flat, along, jnp.int64).astype(data.dtype)
+        shape = tuple(1 if a in axes else n for a, n in enumerate(data.shape))
+        return _shaped(found.reshape(shape), axes, keepdims)
+
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = _ARG.format(word=word)
+    return op
+
+
+register("argmax")(_arg("argmax", "largest", lax.argmax))
+register("argmin")(_arg("argmin", "smallest", lax.argmin))
+
+
+@register("argmax_channel")
+def argmax_channel(data: jax.Array) -> jax.Array:
+    """Position of the largest element along axis 1, in data's dtype.
+
+    data (N, C, ...) gives (N, ...). Of equal elements the first counts. The gradient is zero
+    (MXNet refuses to compute one).
+    """
+    return lax.argmax(data, 1, jnp.int64).astype(data.dtype)

@@ -1,0 +1,62 @@
+"""Operators of an array and a number.
+
+The number is converted to the array's dtype before anything else: an int32 array plus 1.5 adds 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import jax
+
+from ._arith import BINARY, Binary, scalar_constant
+from ._attrs import Tuning
+from ._registry import register, same_shapes
+
+#: stem of the function, whether the scalar comes first: names, MXNet's canonical one first
+_SCALAR = {
+    ("add", False): ("_plus_scalar", "_PlusScalar"),
+    ("sub", False): ("_minus_scalar", "_MinusScalar"),
+    ("sub", True): ("_rminus_scalar", "_RMinusScalar"),
+    ("mul", False): ("_mul_scalar", "_MulScalar"),
+    ("div", False): ("_div_scalar", "_DivScalar"),
+    ("div", True): ("_rdiv_scalar", "_RDivScalar"),
+    ("mod", False): ("_mod_scalar", "_ModScalar"),
+    ("mod", True): ("_rmod_scalar", "_RModScalar"),
+    ("power", False): ("_power_scalar", "_PowerScalar"),
+    ("power", True): ("_rpower_scalar", "_RPowerScalar"),
+    ("hypot", False): ("_hypot_scalar", "_HypotScalar"),
+    ("maximum", False): ("_maximum_scalar", "_MaximumScalar"),
+    ("minimum", False): ("_minimum_scalar", "_MinimumScalar"),
+    ("equal", False): ("_equal_scalar", "_EqualScalar"),
+    ("not_equal", False): ("_not_equal_scalar", "_NotEqualScalar"),
+    ("greater", False): ("_greater_scalar", "_GreaterScalar"),
+    ("greater_equal", False): ("_greater_equal_scalar", "_GreaterEqualScalar"),
+    ("lesser", False): ("_lesser_scalar", "_LesserScalar"),
+    ("lesser_equal", False): ("_lesser_equal_scalar", "_LesserEqualScalar"),
+    ("logical_and", False): ("_logical_and_scalar", "_LogicalAndScalar"),
+    ("logical_or", False): ("_logical_or_scalar", "_LogicalOrScalar"),
+    ("logical_xor", False): ("_logical_xor_scalar", "_LogicalXorScalar"),
+}
+
+
+def _scalar(name: str, rule: Binary, first: bool) -> Callable[..., jax.Array]:
+    def op(data: jax.Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) -> jax.Array:
+        constant = scalar_constant(scalar, data.dtype)
+        return rule.fn(constant, data) if first else rule.fn(data, constant)
+
+    equation, note = rule.words(*(("scalar", "x") if first else ("x", "scalar")))
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = (
+        f"{equation}, for every element x of data.\n\n"
+        "data has any shape; the result has its shape and dtype, to which scalar is converted "
+        f"first. {note}"
+    ).rstrip()
+    return op
+
+
+for (_stem, _first), _names in _SCALAR.items():
+    register(*_names, fill=same_shapes)(_scalar(_names[0], BINARY[_stem], _first))
+# Sparse-aware variants: for dense arrays they are the plain operators.
+for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", "sub")):
+    register(_name, fill=same_shapes)(_scalar(_name, BINARY[_stem], False))

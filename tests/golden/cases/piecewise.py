@@ -1,0 +1,21 @@
+"""Cases for functions put together from pieces: at, inside and outside every bound."""
+
+from __future__ import annotations
+
+from ._case import Case, values
+
+X = values([-3.0, -2.5, -1.0, -0.25, 0.0, 0.1, 0.25, 1.0, 2.5, 3.0, float("nan")])
+WHOLE = values([-3, -1, 0, 1, 2])
+
+CASES = [
+    Case("hard_sigmoid", "hard_sigmoid", {"data": X}, also=("float16", "float64"), rtol64=1e-7,
+         why="MXNet keeps alpha in single precision"),
+    Case("hard_sigmoid-steep", "hard_sigmoid", {"data": X}, {"alpha": 2.0, "beta": 0.25}),
+    Case("clip", "clip", {"data": X}, {"a_min": -1.0, "a_max": 2.5}, also=("float16", "float64")),
+    Case("clip-relu6", "clip", {"data": X}, {"a_min": 0.0, "a_max": 6.0}),
+    Case("clip-whole", "clip", {"data": WHOLE}, {"a_min": -1.5, "a_max": 1.7}, dtype="int32"),
+    Case("smooth_l1", "smooth_l1", {"data": X}, {"scalar": 1.0}, also=("float16", "float64")),
+    Case("smooth_l1-default", "smooth_l1", {"data": X}),
+    Case("smooth_l1-narrow", "smooth_l1", {"data": X}, {"scalar": 2.0}),
+    Case("smooth_l1-whole", "smooth_l1", {"data": WHOLE}, {"scalar": 2.0}, dtype="int32"),
+]  # fmt: skip
