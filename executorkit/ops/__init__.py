@@ -3,9 +3,10 @@
 ``register`` is public: a user adds a missing operator in three lines.
 """
 
-from . import (
+from . import (  # noqa: F401 - importing a family registers it
     broadcast,
     cast,
+    conv,
     dense,
     elemwise,
     init,
@@ -13,12 +14,15 @@ from . import (
     layout,
     loss,
     piecewise,
+    pool,
+    random,
     reduce,
     rnn,
     scalar,
     shape,
     slicing,
     tiling,
+    vision,
 )
 from ._registry import OpDef, Params, all_names, all_ops, lookup, register
 

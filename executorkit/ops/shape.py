@@ -1,0 +1,186 @@
+"""Operators that give an array another shape and leave its elements as they are."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import jax
+from jax import lax
+
+from ..errors import AttributeValueError, ShapeError
+from ._attrs import Shape
+from ._registry import Params, ShapeFacts, TypeFacts, known, register
+
+
+def _reshaped(dims: Sequence[int], spec: Sequence[int]) -> Shape:
+    """The shape that ``spec``, in MXNet's language (see :func:`reshape`), makes of ``dims``."""
+    out: list[int] = []
+    infer = None
+    source = 0
+
+    def take(n: int) -> Sequence[int]:
+        nonlocal source
+        source += n
+        if source > len(dims):
+            raise ShapeError(f"shape={tuple(spec)} uses more axes than the {len(dims)} of {dims}")
+        return dims[source - n : source]
+
+    entries = iter(range(len(spec)))
+    for i in entries:
+        entry = spec[i]
+        if entry == 0:
+            out += take(1)
+        elif entry == -1:
+            if infer is not None:
+                raise AttributeValueError(f"shape={tuple(spec)} has more than one -1")
+            infer = len(out)
+            out.append(1)
+            source += 1
+        elif entry == -2:
+            out += dims[source:]
+            source = len(dims)
+        elif entry == -3:
+            out.append(math.prod(take(2)))
+        elif entry == -4:
+            out += _split(take(1)[0], spec[i + 1 : i + 3])
+            next(entries), next(entries)
+        elif entry > 0:
+            out.append(entry)
+            source += 1
+        else:
+            raise AttributeValueError(f"shape={tuple(spec)}: {entry} has no meaning")
+    size, rest = math.prod(dims), math.prod(out)
+    if infer is not None and rest and size % rest == 0:
+        out[infer] = size // rest
+    if math.prod(out) != size:
+        raise ShapeError(f"data {tuple(dims)} has {size} elements, which do not fit {tuple(spec)}")
+    return tuple(out)
+
+
+def _split(dim: int, parts: Sequence[int]) -> tuple[int, int]:
+    """``dim`` as a product of two numbers, one of which may be -1."""
+    if len(parts) != 2 or any(p < 1 and p != -1 for p in parts) or tuple(parts) == (-1, -1):
+        raise AttributeValueError(f"-4 in shape is followed by {tuple(parts)}, expected two sizes")
+    first, second = parts
+    first, second = (dim // second if first == -1 else first), second
+    second = dim // first if second == -1 and first else second
+    if first * second != dim:
+        raise ShapeError(f"-4 in shape cannot split an axis of {dim} into {tuple(parts)}")
+    return first, second
+
+
+def _old_target(dims: Shape, target: Shape, keep_highest: bool) -> Shape:
+    """The shape that the attributes of MXNet before 0.9 mean: one 0 is to be inferred."""
+    out = [dims[0], *target[1:]] if keep_highest else list(target)
+    free = [i for i, d in enumerate(out) if d == 0]
+    if len(free) > 1:
+        raise AttributeValueError(f"target_shape={target} has more than one 0")
+    if free:
+        out[free[0]] = math.prod(dims) // max(math.prod(d for d in out if d), 1)
+    if math.prod(out) != math.prod(dims):
+        raise ShapeError(f"data {dims} does not fit target_shape={target}")
+    return tuple(out)
+
+
+def _fill_reshape(s: ShapeFacts, p: Params) -> None:
+    data, out = s["data"], s["out0"]
+    if data is None or known(data):
+        return
+    if known(out) and p.shape:
+        spec = p.shape[::-1] if p.reverse else p.shape
+        copied = next((i for i, entry in enumerate(spec) if entry), len(spec))
+        copied = len(data) if spec[copied : copied + 1] == (-2,) else min(copied, len(data))
+        ends = (
+            zip(data[::-1], out[::-1], strict=False) if p.reverse else zip(data, out, strict=False)
+        )
+        same = [b for _, b in list(ends)[:copied]] + [0] * (len(data) - copied)
+        s.set("data", same[::-1] if p.reverse else same, because=f"shape={p.shape}, output {out}")
+        data = s["data"]
+    size = math.prod(out) if known(out) else 0
+    if p.shape and all(d > 0 for d in p.shape):
+        size = math.prod(p.shape)
+    rest = math.prod(d for d in data if d)
+    if size and data.count(0) == 1 and size % rest == 0:
+        s.set("data", (d or size // rest for d in data), because=f"the output has {size} elements")
+
+
+@register("Reshape", "reshape", fill=_fill_reshape)
+def reshape(
+    data: jax.Array,
+    *,
+    shape: Shape = (),
+    reverse: bool = False,
+    target_shape: Shape = (),
+    keep_highest: bool = False,
+):
+    """The elements of data, in the same order, in another shape.
+
+    data may have any shape. The entries of ``shape`` are read from left to right, each using
+    axes of data: a positive number is the size of an axis; 0 keeps an axis; -1 (once) is what the
+    number of elements leaves over; -2 keeps all remaining axes; -3 joins two axes; -4 splits one
+    into the two sizes that follow, one of which may be -1. With ``reverse`` shape and data are
+    read from right to left (so that the sizes stand before their -4).
+
+    ``target_shape`` and ``keep_highest`` are MXNet 0.8's, used when ``shape`` is not given: one
+    0 is inferred, and ``keep_highest`` keeps the first axis.
+
+    Where the number of elements differs MXNet cuts off or reads beyond the data; we refuse.
+    """
+    if shape:
+        way = -1 if reverse else 1
+        return lax.reshape(data, _reshaped(data.shape[::way], shape[::way])[::way])
+    if not target_shape:
+        raise AttributeValueError("'shape' is not given")
+    return lax.reshape(data, _old_target(data.shape, target_shape, keep_highest))
+
+
+def _range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[int, int]:
+    first = 0 if begin is None else begin + ndim * (begin < 0)
+    last = ndim if end is None else end + ndim * (end < 0)
+    if not 0 <= first < last <= ndim:
+        raise ShapeError(
+            f"{side}_begin={begin}, {side}_end={end} name no axes of an array with {ndim} axes"
+        )
+    return first, last
+
+
+def _first_decides(t: TypeFacts, p: Params) -> None:
+    """The output is of the first input's type; other inputs may be of any."""
+    t.same(next(iter(t)), "out0")
+
+
+@register("reshape_like", types=_first_decides)
+def reshape_like(
+    lhs: jax.Array,
+    rhs: jax.Array,
+    *,
+    lhs_begin: int | None = None,
+    lhs_end: int | None = None,
+    rhs_begin: int | None = None,
+    rhs_end: int | None = None,
+):
+    """lhs with its axes ``lhs_begin`` to ``lhs_end`` reshaped as axes of rhs.
+
+    lhs and rhs may have any shapes; rhs gives sizes only (its type does not matter, its gradient
+    is zero). None means from the first, or to the last axis; negative numbers count from the end.
+    Returns lhs.shape[:lhs_begin] + rhs.shape[rhs_begin:rhs_end] + lhs.shape[lhs_end:].
+    """
+    first, last = _range(lhs_begin, lhs_end, lhs.ndim, "lhs")
+    other_first, other_last = _range(rhs_begin, rhs_end, rhs.ndim, "rhs")
+    shape = lhs.shape[:first] + rhs.shape[other_first:other_last] + lhs.shape[last:]
+    if math.prod(shape) != lhs.size:
+        raise ShapeError(f"lhs {lhs.shape} cannot be reshaped to {shape}")
+    return lax.reshape(lhs, shape)
+
+
+def _fill_flatten(s: ShapeFacts, p: Params) -> None:
+    data, out = s["data"], s["out0"]
+    if data is not None and out is not None:
+        s.set("data", (out[0], *data[1:]))
+
+
+@register("Flatten", "flatten", fill=_fill_flatten)
+def flatten(data: jax.Array):
+    """data (N, ...) as a matrix (N, K); a vector (N,) becomes (N, 1)."""
+    return lax.reshape(data, (data.shape[0], math.prod(data.shape[1:])))
