@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..errors import AttributeValueError, explain
 from ._arith import convert, is_floating
 from ._attrs import Shape
+from ._axes import normal_axes
 from ._derivative import differentiated
 from ._registry import Params, TypeFacts, register
 
@@ -19,20 +19,12 @@ from ._registry import Params, TypeFacts, register
 Reduction = Callable[[jax.Array, tuple[int, ...]], jax.Array]
 
 
-def _axes(where: str, axis: Shape | None, ndim: int, exclude: bool = False) -> tuple[int, ...]:
-    """The axes to reduce, ascending and not negative; none given means all."""
+def _axes(axis: Shape | None, ndim: int, exclude: bool = False) -> tuple[int, ...]:
+    """The axes to reduce, counted from the front; none given means all."""
     if not axis:
         return tuple(range(ndim))
-    axes = sorted(a + ndim if a < 0 else a for a in axis)
-    if len(set(axes)) < len(axes) or axes[0] < 0 or axes[-1] >= ndim:
-        raise AttributeValueError(
-            explain(
-                where,
-                f"axis={axis} for data of {ndim} axes",
-                because=f"each axis is named once and lies in [{-ndim}, {ndim - 1}]",
-            )
-        )
-    return tuple(a for a in range(ndim) if a not in axes) if exclude else tuple(axes)
+    axes = normal_axes(axis, ndim, "axis")
+    return tuple(a for a in range(ndim) if a not in axes) if exclude else axes
 
 
 def _shaped(kept: jax.Array, axes: tuple[int, ...], keepdims: bool) -> jax.Array:
@@ -134,7 +126,7 @@ def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable
         keepdims: bool = False,
         exclude: bool = False,
     ) -> jax.Array:
-        axes = _axes(name, axis, data.ndim, exclude)
+        axes = _axes(axis, data.ndim, exclude)
         return _shaped(fn(data, axes), axes, keepdims)
 
     op.__name__ = op.__qualname__ = name
@@ -174,7 +166,7 @@ def norm(
     float32 and truncated, where MXNet computes in integers throughout. Gradients are sign(x) and
     x / out, the latter NaN where the norm is 0.
     """
-    axes = _axes("norm", axis, data.ndim)
+    axes = _axes(axis, data.ndim)
     dtype = out_dtype or data.dtype.name
     x: Any = data if is_floating(data) else data.astype(jnp.float32)
     if jnp.dtype(dtype).itemsize > x.dtype.itemsize and jnp.issubdtype(dtype, jnp.floating):
@@ -199,7 +191,7 @@ def _arg(name: str, word: str, fn: Callable[..., jax.Array]) -> Callable[..., ja
         if axis is None:
             axes, flat, along = tuple(range(data.ndim)), data.reshape(-1), 0
         else:
-            axes = _axes(name, (axis,), data.ndim)
+            axes = normal_axes((axis,), data.ndim, "axis")
             flat, along = data, axes[0]
         found = fn(flat, along, jnp.int64).astype(data.dtype)
         shape = tuple(1 if a in axes else n for a, n in enumerate(data.shape))

@@ -1,0 +1,301 @@
+"""Random numbers: pure functions of a key.
+
+Every distribution comes in three forms. ``_random_X`` draws an array of a given shape,
+``_random_X_like`` one like another array, ``_sample_X`` one block per element of its parameter
+arrays. Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ._attrs import Key, Shape, Tuning
+from ._registry import Params, ShapeFacts, TypeFacts, register, same_shapes
+
+FloatType = Literal["float16", "float32", "float64"] | None
+
+#: Draws numbers of a shape in float32 or float64; parameters broadcast against the shape.
+Draw = Callable[..., jax.Array]
+
+
+def _uniform(key: Any, shape: Shape, dtype: Any, low: Any, high: Any) -> jax.Array:
+    return low + (high - low) * jax.random.uniform(key, shape, dtype)
+
+
+def _normal(key: Any, shape: Shape, dtype: Any, loc: Any, scale: Any) -> jax.Array:
+    return loc + scale * jax.random.normal(key, shape, dtype)
+
+
+def _gamma(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> jax.Array:
+    return beta * jax.random.gamma(key, alpha, shape, dtype)
+
+
+def _exponential(key: Any, shape: Shape, dtype: Any, lam: Any) -> jax.Array:
+    return jax.random.exponential(key, shape, dtype) / lam
+
+
+def _poisson(key: Any, shape: Shape, dtype: Any, lam: Any) -> jax.Array:
+    return jax.random.poisson(key, jnp.broadcast_to(lam, shape), shape).astype(dtype)
+
+
+def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> jax.Array:
+    one, two = jax.random.split(key)
+    rate = jax.random.gamma(one, jnp.asarray(k, dtype), shape, dtype) * (1 - p) / p
+    return _poisson(two, shape, dtype, rate)
+
+
+def _generalized_negative_binomial(
+    key: Any, shape: Shape, dtype: Any, mu: Any, alpha: Any
+) -> jax.Array:
+    one, two = jax.random.split(key)
+    spread = jnp.where(jnp.asarray(alpha) == 0, 1, alpha).astype(dtype)
+    rate = jax.random.gamma(one, 1 / spread, shape, dtype) * (mu * spread)
+    return _poisson(two, shape, dtype, jnp.where(jnp.asarray(alpha) == 0, mu, rate))
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A distribution: how it is drawn, its parameters with their types and defaults, in words."""
+
+    draw: Draw
+    scalars: dict[str, tuple[type, float]]
+    arrays: tuple[str, ...]
+    words: str
+    aliases: tuple[str, ...] = ()
+
+
+_DISTRIBUTIONS = {
+    "uniform": Distribution(
+        _uniform,
+        {"low": (float, 0.0), "high": (float, 1.0)},
+        ("low", "high"),
+        "Uniformly distributed numbers in [low, high)",
+        ("uniform",),
+    ),
+    "normal": Distribution(
+        _normal,
+        {"loc": (float, 0.0), "scale": (float, 1.0)},
+        ("mu", "sigma"),
+        "Normally distributed numbers with mean {0} and standard deviation {1}",
+        ("normal",),
+    ),
+    "gamma": Distribution(
+        _gamma,
+        {"alpha": (float, 1.0), "beta": (float, 1.0)},
+        ("alpha", "beta"),
+        "Gamma distributed numbers with shape alpha and scale beta (mean alpha beta)",
+    ),
+    "exponential": Distribution(
+        _exponential,
+        {"lam": (float, 1.0)},
+        ("lam",),
+        "Exponentially distributed numbers with rate lam (mean 1 / lam)",
+    ),
+    "poisson": Distribution(
+        _poisson,
+        {"lam": (float, 1.0)},
+        ("lam",),
+        "Poisson distributed numbers with mean lam",
+    ),
+    "negative_binomial": Distribution(
+        _negative_binomial,
+        {"k": (int, 1), "p": (float, 1.0)},
+        ("k", "p"),
+        "Numbers of failures before success k, where each trial succeeds with probability p",
+    ),
+    "generalized_negative_binomial": Distribution(
+        _generalized_negative_binomial,
+        {"mu": (float, 1.0), "alpha": (float, 1.0)},
+        ("mu", "alpha"),
+        "Negative binomial numbers with mean mu and dispersion alpha (variance mu + alpha mu^2)",
+    ),
+}
+
+
+def _wide(dtype: Any) -> Any:
+    """The dtype in which numbers are drawn: float16 would round the distribution itself."""
+    return jnp.float64 if jnp.dtype(dtype) == jnp.float64 else jnp.float32
+
+
+def _drawn(
+    d: Distribution, key: Any, shape: Shape, dtype: Any, values: tuple[Any, ...]
+) -> jax.Array:
+    wide = _wide(dtype)
+    numbers = [jnp.asarray(v, wide) for v in values]
+    return lax.stop_gradient(d.draw(key, shape, wide, *numbers).astype(dtype))
+
+
+def _signed(
+    op: Callable[..., jax.Array],
+    name: str,
+    doc: str,
+    arrays: tuple[str, ...],
+    attrs: dict[str, tuple[Any, Any]],
+) -> Callable[..., jax.Array]:
+    """``op(key, arrays, attrs)`` as a function with the signature that the registry reads."""
+
+    def fn(*args: Any, key: Any, **keywords: Any) -> jax.Array:
+        inputs = tuple(keywords.pop(n) for n in arrays[len(args) :])
+        return op(key, (*args, *inputs), keywords)
+
+    kinds = inspect.Parameter
+    parameters = [kinds(n, kinds.POSITIONAL_OR_KEYWORD, annotation=jax.Array) for n in arrays]
+    parameters += [
+        kinds(n, kinds.KEYWORD_ONLY, annotation=kind, default=default)
+        for n, (kind, default) in attrs.items()
+    ]
+    parameters.append(kinds("key", kinds.KEYWORD_ONLY, annotation=Key))
+    signature = inspect.Signature(parameters, return_annotation=jax.Array)
+    fn.__signature__ = signature  # type: ignore[attr-defined]
+    fn.__annotations__ = {p.name: p.annotation for p in parameters}
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = doc
+    return fn
+
+
+def _typed(t: TypeFacts, p: Params) -> None:
+    t.set("out0", p.dtype or "float32")
+
+
+def _register(stem: str, d: Distribution) -> None:
+    shaped = {
+        **d.scalars,
+        "shape": (Shape | None, None),
+        "ctx": (Tuning[str], ""),
+        "dtype": (FloatType, None),
+    }
+
+    def of_shape(key: Any, _: tuple[Any, ...], attrs: dict[str, Any]) -> jax.Array:
+        values = tuple(attrs[n] for n in d.scalars)
+        return _drawn(d, key, attrs["shape"] or (1,), attrs["dtype"] or "float32", values)
+
+    def like(key: Any, arrays: tuple[Any, ...], attrs: dict[str, Any]) -> jax.Array:
+        (data,) = arrays
+        return _drawn(d, key, data.shape, data.dtype, tuple(attrs[n] for n in d.scalars))
+
+    def sample(key: Any, arrays: tuple[Any, ...], attrs: dict[str, Any]) -> jax.Array:
+        shape = attrs["shape"]
+        values = tuple(a.reshape(*a.shape, *(1 for _ in shape)) for a in arrays)
+        return _drawn(d, key, (*arrays[0].shape, *shape), attrs["dtype"] or "float32", values)
+
+    words = d.words.format(*d.scalars)
+    register(f"_random_{stem}", f"random_{stem}", *d.aliases, types=_typed, shape_attr="shape")(
+        _signed(
+            of_shape,
+            f"_random_{stem}",
+            f"{words}.\n\nThe result has ``shape``, of which sizes that are 0 are taken from the "
+            "operators that use it, and ``dtype`` (default float32). ``ctx`` is accepted and has "
+            "no effect.",
+            (),
+            shaped,
+        )
+    )
+    register(f"_random_{stem}_like", fill=same_shapes)(
+        _signed(
+            like,
+            f"_random_{stem}_like",
+            f"{words}.\n\nThe result has the shape and dtype of data, which gets zero gradient.",
+            ("data",),
+            dict(d.scalars),
+        )
+    )
+    register(f"_sample_{stem}", f"sample_{stem}", fill=_same_parameters, types=_sample_types)(
+        _signed(
+            sample,
+            f"_sample_{stem}",
+            f"{d.words.format(*d.arrays)}.\n\n{' and '.join(d.arrays)} have one shape (s), the "
+            "result (s, ``shape``): a block of numbers for each element. Its dtype is ``dtype`` "
+            "(default float32). Gradients are zero.",
+            d.arrays,
+            {"shape": (Shape, ()), "dtype": (FloatType, None)},
+        )
+    )
+
+
+def _same_parameters(s: ShapeFacts, p: Params) -> None:
+    s.same(*(n for n in s if not n.startswith("out")))
+
+
+def _sample_types(t: TypeFacts, p: Params) -> None:
+    t.same(*(n for n in t if not n.startswith("out")))
+    t.set("out0", p.dtype or "float32")
+
+
+for _stem, _distribution in _DISTRIBUTIONS.items():
+    _register(_stem, _distribution)
+
+
+def _randint_types(t: TypeFacts, p: Params) -> None:
+    t.set("out0", p.dtype or "int32")
+
+
+@register("_random_randint", "random_randint", types=_randint_types, shape_attr="shape")
+def randint(
+    *,
+    low: int,
+    high: int,
+    shape: Shape | None = None,
+    ctx: Tuning[str] = "",
+    dtype: Literal["int32", "int64"] | None = None,
+    key: Key,
+) -> jax.Array:
+    """Uniformly distributed integers in [low, high).
+
+    The result has ``shape``, of which sizes that are 0 are taken from the operators that use it,
+    and ``dtype`` (default int32). ``ctx`` is accepted and has no effect.
+    """
+    return jax.random.randint(key, shape or (1,), low, high, dtype or "int32")
+
+
+def _multinomial_types(t: TypeFacts, p: Params) -> None:
+    t.set("out0", p.dtype)
+    t.same("data", "out1")
+
+
+@register(
+    "_sample_multinomial",
+    "sample_multinomial",
+    outputs=lambda p: ("output0", "output1") if p.get_prob else ("output",),
+    types=_multinomial_types,
+)
+def sample_multinomial(
+    data: jax.Array,
+    *,
+    shape: Shape = (),
+    get_prob: bool = False,
+    dtype: Literal["uint8", "int32", "float16", "float32", "float64"] = "int32",
+    key: Key,
+) -> jax.Array | tuple[jax.Array, jax.Array]:
+    """Indices drawn with the probabilities in data's last axis.
+
+    data (..., K), each row summing to 1, gives ``dtype`` of shape (..., ``shape``); a row alone
+    gives shape (1,) by default. ``get_prob`` adds the logarithms of the drawn probabilities, in
+    data's dtype and the same shape, through which data gets its gradient (1 / probability where
+    an index was drawn).
+    """
+    rows = data.shape[:-1]
+    wanted = (*rows, *shape) or (1,)
+    logits = jnp.log(lax.stop_gradient(data).astype(_wide(data.dtype)))
+    count = (1,) * (len(wanted) - len(rows))
+    drawn = jax.random.categorical(key, logits.reshape(*rows, *count, data.shape[-1]), shape=wanted)
+    if not get_prob:
+        return drawn.astype(dtype)
+    flat = drawn.reshape(*rows, -1)
+    probability = jnp.take_along_axis(data, flat, -1).reshape(wanted)
+    return drawn.astype(dtype), jnp.log(probability)
+
+
+@register("_shuffle", "shuffle", fill=same_shapes)
+def shuffle(data: jax.Array, *, key: Key) -> jax.Array:
+    """data (N, ...) with its N rows in a random order.
+
+    The gradient follows the rows (MXNet refuses to compute one).
+    """
+    return jax.random.permutation(key, data, axis=0)
