@@ -3,22 +3,30 @@
 ``register`` is public: a user adds a missing operator in three lines.
 """
 
-from . import (  # noqa: F401 - importing a family registers it
+from . import (
+    F401,
     broadcast,
     cast,
     conv,
     dense,
     elemwise,
+    gather,
+    importing,
+    indexing,
     init,
     join,
     layout,
     loss,
+    noqa,
+    ordering,
     piecewise,
     pool,
     random,
     reduce,
+    registers,
     rnn,
     scalar,
+    sequence,
     shape,
     slicing,
     tiling,
