@@ -10,10 +10,11 @@ from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
-from ._registry import Params, ShapeFacts, TypeFacts, known, register
+from ._registry import Params, ShapeFacts, known, register
+from ._rules import first_decides
 
 
-def _reshaped(dims: Sequence[int], spec: Sequence[int]) -> Shape:
+def reshaped_dims(dims: Sequence[int], spec: Sequence[int]) -> Shape:
     """The shape that ``spec``, in MXNet's language (see :func:`reshape`), makes of ``dims``."""
     out: list[int] = []
     infer = None
@@ -129,7 +130,7 @@ def reshape(
     """
     if shape:
         way = -1 if reverse else 1
-        return lax.reshape(data, _reshaped(data.shape[::way], shape[::way])[::way])
+        return lax.reshape(data, reshaped_dims(data.shape[::way], shape[::way])[::way])
     if not target_shape:
         raise AttributeValueError("'shape' is not given")
     return lax.reshape(data, _old_target(data.shape, target_shape, keep_highest))
@@ -145,12 +146,7 @@ def _range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[in
     return first, last
 
 
-def _first_decides(t: TypeFacts, p: Params) -> None:
-    """The output is of the first input's type; other inputs may be of any."""
-    t.same(next(iter(t)), "out0")
-
-
-@register("reshape_like", types=_first_decides)
+@register("reshape_like", types=first_decides)
 def reshape_like(
     lhs: jax.Array,
     rhs: jax.Array,
