@@ -1,9 +1,61 @@
-"""MXNet's mutable array over ``jax.Array``, and the operators called eagerly on it."""
+"""MXNet's mutable array over ``jax.Array``, and every operator called eagerly on it.
+
+``mx.nd.X`` of an operator is made when it is looked up, with a true signature and docstring.
+"""
 
 from __future__ import annotations
 
-from ._creation import array, zeros
-from ._ndarray import NDArray
+from . import _internal as _internal
+from . import image, linalg, op, random
+from ._call import module_access as _module_access
+from ._creation import (
+    arange,
+    array,
+    concatenate,
+    empty,
+    eye,
+    from_dlpack,
+    from_numpy,
+    full,
+    histogram,
+    linspace,
+    moveaxis,
+    onehot_encode,
+    ones,
+    zeros,
+)
+from ._eager import clear_eager_cache, eager_cache_info
+from ._functions import FUNCTIONS as _FUNCTIONS
+from ._ndarray import NDArray, split_v2
 from ._pending import waitall
 
-__all__ = ["NDArray", "array", "waitall", "zeros"]
+globals().update(_FUNCTIONS)
+
+__all__ = [
+    "NDArray",
+    "arange",
+    "array",
+    "clear_eager_cache",
+    "concatenate",
+    "eager_cache_info",
+    "empty",
+    "eye",
+    "from_dlpack",
+    "from_numpy",
+    "full",
+    "histogram",
+    "image",
+    "linalg",
+    "linspace",
+    "moveaxis",
+    "onehot_encode",
+    "ones",
+    "op",
+    "random",
+    "split_v2",
+    "waitall",
+    "zeros",
+    *_FUNCTIONS,
+]
+
+__getattr__, __dir__ = _module_access("op", NDArray, __name__, globals())

@@ -1,31 +1,254 @@
-"""New arrays: from Python and NumPy values, or filled."""
+"""New arrays: from Python and NumPy values, filled, or counted up.
+
+Filled arrays are made on the host and handed over, so that making one compiles nothing. Unlike
+MXNet, where a shape of 0 is an unknown one, arrays without elements can be made by all of them,
+and ``empty`` is filled with zeros.
+"""
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
 from ..context import Context, current_context
-from ..ops._attrs import dtype_name
-from ._ndarray import NDArray
+from ..errors import MXNetError, ShapeError, explain
+from ..ops import lookup
+from ._eager import NotAnArrayError, call, invoke
+from ._ndarray import NDArray, StorageTypeError, element_type
+from ._storage import Shape
+from ._values import fit, from_python, to_device
 
 
 def from_host(values: np.ndarray, ctx: Context | None = None) -> NDArray:
     """An NDArray of a NumPy array that nobody else will write to."""
-    context = Context(ctx) if ctx is not None else current_context()
-    with jax.enable_x64(True):
-        return NDArray._from_jax(jax.device_put(values, context.device), context, shared=False)
+    context = _context(ctx)
+    return NDArray._from_jax(to_device(values, context.device), context, shared=False)
+
+
+def _context(ctx: Context | None) -> Context:
+    if ctx is None:
+        return current_context()
+    if not isinstance(ctx, Context):
+        raise MXNetError(explain("ctx", f"{ctx!r} is no context", hint="mx.cpu(0), mx.gpu(0)"))
+    return ctx
+
+
+def _dims(shape: Any) -> Shape:
+    """A shape given as a number or a sequence."""
+    if not isinstance(shape, Sequence):
+        shape = (shape,)
+    try:
+        dims = tuple(operator.index(d) for d in shape)
+    except TypeError:
+        dims = (-1,)
+    if any(d < 0 for d in dims):
+        raise ShapeError(
+            explain("shape", f"{shape!r} is no shape", hint="a tuple of numbers, none negative")
+        )
+    return dims
 
 
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
-    """An NDArray with a copy of the values of a list, number, NumPy array or NDArray."""
-    if dtype is None:
-        dtype = getattr(source_array, "dtype", "float32")
-    return from_host(np.array(source_array, jax.numpy.dtype(dtype_name(dtype))), ctx)
+    """An NDArray with a copy of the elements of a number, list, NumPy array, ... or NDArray.
+
+    The dtype is that of an NDArray (or ``jax.Array``), and otherwise float32, whatever NumPy's is:
+    so in MXNet. TypeError for what is no regular array of numbers.
+    """
+    context = _context(ctx)
+    if isinstance(source_array, NDArray | jax.Array):
+        kept = source_array.dtype
+        new = fit(
+            source_array,
+            source_array.shape,
+            element_type(dtype, kept),
+            context.device,
+            "array",
+        )
+        return NDArray._from_jax(new.value, context, shared=new.shared)
+    return from_host(from_python(source_array, element_type(dtype), "array"), context)
 
 
-def zeros(shape: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
-    """An NDArray of zeros."""
-    return from_host(np.zeros(shape, jax.numpy.dtype(dtype_name(dtype or "float32"))), ctx)
+def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
+    """An NDArray of a NumPy array's shape and dtype. Always a copy, unlike MXNet's."""
+    return from_host(np.array(ndarray, element_type(ndarray.dtype)), None)
+
+
+class _Capsule:
+    """A DLPack capsule as an object that NumPy takes."""
+
+    def __init__(self, capsule: Any) -> None:
+        self._capsule = capsule
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self._capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return 1, 0
+
+
+def from_dlpack(dlpack: Any) -> NDArray:
+    """An NDArray with a copy of an array that speaks DLPack, or of a capsule of CPU memory."""
+    if hasattr(dlpack, "__dlpack__"):
+        made = jax.dlpack.from_dlpack(dlpack, copy=True)
+        kind = made.device.platform
+        return NDArray._from_jax(made, Context(kind, made.device.id), shared=False)
+    return from_numpy(np.from_dlpack(_Capsule(dlpack)))
+
+
+def full(
+    shape: Any, val: Any, ctx: Context | None = None, dtype: Any = np.float32, out: Any = None
+) -> NDArray:
+    """An NDArray filled with a number, or with an array that broadcasts to ``shape``."""
+    if out is not None:
+        out[:] = val
+        return out
+    context = _context(ctx)
+    value = fit(val, _dims(shape), element_type(dtype), context.device, "full")
+    return NDArray._from_jax(value.value, context, shared=value.shared)
+
+
+def zeros(
+    shape: Any,
+    ctx: Context | None = None,
+    dtype: Any = None,
+    stype: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """An NDArray of zeros. ``out=`` is filled instead of a new array."""
+    if stype not in (None, "default"):
+        raise StorageTypeError(
+            explain("zeros", f"storage type {stype!r} is not served", hint="'default'")
+        )
+    return _constant("zeros", shape, 0, ctx, dtype, kwargs)
+
+
+def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
+    """An NDArray of ones. ``out=`` is filled instead of a new array."""
+    return _constant("ones", shape, 1, ctx, dtype, kwargs)
+
+
+def _constant(
+    name: str, shape: Any, value: int, ctx: Any, dtype: Any, kwargs: dict[str, Any]
+) -> NDArray:
+    out = kwargs.pop("out", None)
+    if kwargs:
+        raise MXNetError(explain(name, f"unknown argument {', '.join(map(repr, kwargs))}"))
+    return full(shape, value, ctx, dtype, out)
+
+
+def empty(
+    shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
+) -> NDArray:
+    """An NDArray of zeros: there is no uninitialised memory here."""
+    return zeros(shape, ctx, dtype, stype)
+
+
+def arange(
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool | None = None,
+    ctx: Context | None = None,
+    dtype: Any = np.float32,
+) -> NDArray:
+    """start, start + step, ... before stop, each ``repeat`` times; to ``start`` without a stop.
+
+    ``infer_range`` has no effect: MXNet uses it in symbols only. MXNetError if there is no
+    number in the range.
+    """
+    return _made("_arange", ctx, dtype, start=start, stop=stop, step=step, repeat=repeat)
+
+
+def eye(
+    N: int,  # noqa: N803
+    M: int = 0,  # noqa: N803
+    k: int = 0,
+    ctx: Context | None = None,
+    dtype: Any = None,
+    **kwargs: Any,
+) -> NDArray:
+    """A matrix of N rows and M columns (M=0: N) with ones on diagonal ``k``."""
+    return _made("_eye", ctx, dtype, kwargs.pop("out", None), N=N, M=M, k=k, **kwargs)
+
+
+def linspace(
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Context | None = None,
+    dtype: Any = np.float32,
+) -> NDArray:
+    """``num`` equally spaced numbers from start to stop, which is left out without ``endpoint``."""
+    return _made("_linspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint)
+
+
+def _made(name: str, ctx: Any, dtype: Any, out: Any = None, **attrs: Any) -> NDArray:
+    op = lookup(name)
+    assert op is not None, name
+    attrs["dtype"] = element_type(dtype).name
+    return invoke(op, NDArray, (), attrs, out, _context(ctx))
+
+
+def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
+    """``tensor`` with axes moved from ``source`` to ``destination`` (numbers or sequences)."""
+    sources, targets = (
+        [int(s) for s in (axes if isinstance(axes, Sequence) else (axes,))]
+        for axes in (source, destination)
+    )
+    ndim = tensor.ndim
+    if len(sources) != len(targets):
+        raise ShapeError(
+            explain("moveaxis", f"{len(sources)} source axes for {len(targets)} destinations")
+        )
+    for axis in (*sources, *targets):
+        if not -ndim <= axis < ndim:
+            raise ShapeError(explain("moveaxis", f"axis {axis} of an array of {ndim} axes"))
+    sources, targets = [s % ndim for s in sources], [t % ndim for t in targets]
+    if len({*sources}) != len(sources) or len({*targets}) != len(targets):
+        raise ShapeError(explain("moveaxis", "an axis is named twice"))
+    order = [axis for axis in range(ndim) if axis not in sources]
+    for target, moved in sorted(zip(targets, sources, strict=True)):
+        order.insert(target, moved)
+    return call("transpose", tensor, axes=tuple(order))
+
+
+def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = True) -> NDArray:
+    """Arrays joined along an axis; they agree in dtype and in all other axes.
+
+    A lone array is returned itself unless ``always_copy``.
+    """
+    if not isinstance(arrays, list | tuple) or not arrays:
+        raise NotAnArrayError(explain("concatenate", f"{arrays!r}, expected a list of NDArrays"))
+    if len(arrays) == 1 and not always_copy:
+        return arrays[0]
+    return call("Concat", *arrays, dim=axis, num_args=len(arrays))
+
+
+def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
+    """Writes into ``out`` (N, K) a 1 where row n has its index of ``indices`` (N,), else 0."""
+    for name, x in (("indices", indices), ("out", out)):
+        if not isinstance(x, NDArray):
+            raise NotAnArrayError(explain("onehot_encode", f"{name} is {x!r}, expected an NDArray"))
+    out[:] = call("one_hot", indices, depth=out.shape[1])
+    return out
+
+
+def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None) -> Any:
+    """How many elements fall into each bin, and the edges of the bins.
+
+    ``bins`` is their number, between ``range`` or the least and greatest element, or an NDArray
+    of edges. As in MXNet, a number of bins without a range gives a tuple of float32 arrays,
+    otherwise it is a list and counts are int64.
+    """
+    if isinstance(bins, NDArray):
+        return call("_histogram", a, bins)
+    if range is None:
+        counts, edges = np.histogram(a.asnumpy(), bins)
+        return array(counts, a.context), array(edges, a.context)
+    return call("_histogram", a, bin_cnt=bins, range=range)

@@ -1,0 +1,185 @@
+"""Arithmetic and comparison, of arrays and numbers, broadcasting.
+
+As in MXNet: a number is converted to the array's dtype first, two arrays need one dtype, integer
+division truncates, comparisons give 0 and 1 in the dtype of the arrays.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+
+from ..errors import explain
+from ..ops import lookup
+from ._eager import call, invoke
+from ._handle import Handle
+
+
+class Binary(NamedTuple):
+    """The operators behind a function of two: of arrays, of array and number, the other way round,
+    and the Python function of two numbers."""
+
+    arrays: str
+    scalar: str
+    reverse: str
+    numbers: Callable[[Any, Any], Any]
+
+
+def _logical(fn: Callable[[bool, bool], bool]) -> Callable[[Any, Any], int]:
+    return lambda x, y: int(fn(bool(x), bool(y)))
+
+
+def _compared(fn: Callable[[Any, Any], bool]) -> Callable[[Any, Any], int]:
+    return lambda x, y: int(fn(x, y))
+
+
+def _row(name: str, scalar: str, reverse: str, numbers: Callable[[Any, Any], Any]) -> Binary:
+    return Binary(f"broadcast_{name}", f"_{scalar}_scalar", f"_{reverse}_scalar", numbers)
+
+
+BINARY: dict[str, Binary] = {
+    "add": _row("add", "plus", "plus", operator.add),
+    "subtract": _row("sub", "minus", "rminus", operator.sub),
+    "multiply": _row("mul", "mul", "mul", operator.mul),
+    "divide": _row("div", "div", "rdiv", operator.truediv),
+    "modulo": _row("mod", "mod", "rmod", operator.mod),
+    "power": _row("power", "power", "rpower", operator.pow),
+    "maximum": _row("maximum", "maximum", "maximum", max),
+    "minimum": _row("minimum", "minimum", "minimum", min),
+    "equal": _row("equal", "equal", "equal", _compared(operator.eq)),
+    "not_equal": _row("not_equal", "not_equal", "not_equal", _compared(operator.ne)),
+    "greater": _row("greater", "greater", "lesser", _compared(operator.gt)),
+    "greater_equal": _row("greater_equal", "greater_equal", "lesser_equal", _compared(operator.ge)),
+    "lesser": _row("lesser", "lesser", "greater", _compared(operator.lt)),
+    "lesser_equal": _row("lesser_equal", "lesser_equal", "greater_equal", _compared(operator.le)),
+    "logical_and": _row("logical_and", "logical_and", "logical_and", _logical(operator.and_)),
+    "logical_or": _row("logical_or", "logical_or", "logical_or", _logical(operator.or_)),
+    "logical_xor": _row("logical_xor", "logical_xor", "logical_xor", _logical(operator.xor)),
+}
+
+
+def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
+    """The function of :data:`BINARY` called ``name``; of two numbers it gives a number.
+
+    TypeError for anything but NDArrays and numbers (NumPy arrays too: convert them first).
+    """
+    row = BINARY[name]
+    left, right = isinstance(lhs, Handle), isinstance(rhs, Handle)
+    if left and right:
+        return _run(row.arrays, out, lhs, rhs)
+    if left:
+        return _run(row.scalar, out, lhs, scalar=_number(name, rhs))
+    if right:
+        return _run(row.reverse, out, rhs, scalar=_number(name, lhs))
+    return row.numbers(_number(name, lhs), _number(name, rhs))
+
+
+def _run(name: str, out: Handle | None, *arrays: Handle, **attrs: Any) -> Any:
+    op = lookup(name)
+    assert op is not None, name
+    return invoke(op, type(arrays[0]), arrays, attrs, out)
+
+
+def _number(name: str, x: Any) -> float | int:
+    if isinstance(x, np.generic):
+        x = x.item()
+    if isinstance(x, float | int):
+        return x
+    raise TypeError(
+        explain(
+            f"nd.{name}",
+            f"{type(x).__name__} is not supported, expected an NDArray or a number",
+            hint="mx.nd.array(x) makes an NDArray",
+        )
+    )
+
+
+class Arithmetic(Handle):
+    """The operators of Python's syntax. Augmented assignment writes into the array itself."""
+
+    __slots__ = ()
+
+    #: NumPy's arrays and scalars leave ``a + x`` to the NDArray x.
+    __array_priority__ = 1000.0
+
+    def __add__(self, other: Any) -> Self:
+        return binary("add", self, other)
+
+    def __iadd__(self, other: Any) -> Self:
+        return binary("add", self, other, self)
+
+    def __radd__(self, other: Any) -> Self:
+        return binary("add", self, other)
+
+    def __sub__(self, other: Any) -> Self:
+        return binary("subtract", self, other)
+
+    def __isub__(self, other: Any) -> Self:
+        return binary("subtract", self, other, self)
+
+    def __rsub__(self, other: Any) -> Self:
+        return binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Self:
+        return binary("multiply", self, other)
+
+    def __imul__(self, other: Any) -> Self:
+        return binary("multiply", self, other, self)
+
+    def __rmul__(self, other: Any) -> Self:
+        return binary("multiply", self, other)
+
+    def __truediv__(self, other: Any) -> Self:
+        return binary("divide", self, other)
+
+    def __itruediv__(self, other: Any) -> Self:
+        return binary("divide", self, other, self)
+
+    def __rtruediv__(self, other: Any) -> Self:
+        return binary("divide", other, self)
+
+    __div__, __idiv__, __rdiv__ = __truediv__, __itruediv__, __rtruediv__
+
+    def __mod__(self, other: Any) -> Self:
+        return binary("modulo", self, other)
+
+    def __imod__(self, other: Any) -> Self:
+        return binary("modulo", self, other, self)
+
+    def __rmod__(self, other: Any) -> Self:
+        return binary("modulo", other, self)
+
+    def __pow__(self, other: Any) -> Self:
+        return binary("power", self, other)
+
+    def __rpow__(self, other: Any) -> Self:
+        return binary("power", other, self)
+
+    def __neg__(self) -> Self:
+        return call("negative", self)
+
+    def __abs__(self) -> Self:
+        return call("abs", self)
+
+    def __eq__(self, other: Any) -> Self:  # type: ignore[override]
+        return binary("equal", self, other)
+
+    def __ne__(self, other: Any) -> Self:  # type: ignore[override]
+        return binary("not_equal", self, other)
+
+    def __gt__(self, other: Any) -> Self:
+        return binary("greater", self, other)
+
+    def __ge__(self, other: Any) -> Self:
+        return binary("greater_equal", self, other)
+
+    def __lt__(self, other: Any) -> Self:
+        return binary("lesser", self, other)
+
+    def __le__(self, other: Any) -> Self:
+        return binary("lesser_equal", self, other)
+
+    __hash__ = object.__hash__

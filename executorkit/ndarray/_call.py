@@ -1,0 +1,108 @@
+"""A call of an operator as a user writes it: arrays and attributes by position or by name.
+
+``find`` and :func:`operator_function` make ``mx.nd.X`` when it is first looked up, so that
+operators registered later, by a user too, are there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from types import MappingProxyType
+from typing import Any
+
+from ..errors import MXNetError, explain
+from ..ops import OpDef, lookup
+from ..ops._namespace import PREFIXES, bind_call, call_signature, placement, placements
+from ._eager import NotAnArrayError, invoke, parse_attrs
+from ._handle import Handle
+
+_PREFIX_OF = {module: prefix for prefix, module in PREFIXES.items()}
+
+
+def call_operator(
+    op: OpDef, cls: type[Handle], func_name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Sorts the arguments of a call and runs the operator; results are of class ``cls``."""
+    call = bind_call(op, "ndarray", func_name, args, kwargs)
+    attrs = call.attrs
+    out = call.options.get("out")
+    ctx = attrs.pop("ctx", None) if "ctx" in op.attrs else None
+    if op.variadic is not None:
+        named = {k: attrs.pop(k) for k, v in tuple(attrs.items()) if isinstance(v, Handle)}
+        if op.count is not None:
+            attrs.setdefault(op.count, len(call.arrays) + len(named))
+        arrays = [*call.arrays]
+        if named:
+            names = op.inputs(parse_attrs(op, attrs))[len(arrays) :]
+            arrays += _by_name(op, named, names)
+    elif len(call.named) == len(op.array_names):
+        arrays = [call.named[name] for name in op.array_names]
+    else:
+        arrays = _by_name(op, call.named, op.inputs(parse_attrs(op, attrs)))
+    for i, x in enumerate(arrays):
+        if not isinstance(x, Handle):
+            name = f"array {i}" if op.variadic is not None else repr(op.array_names[i])
+            raise NotAnArrayError(
+                explain(
+                    f"operator {op.name}",
+                    f"{name} is {x!r} ({type(x).__name__}), expected an NDArray",
+                    hint="mx.nd.array(...)",
+                )
+            )
+    return invoke(op, cls, arrays, attrs, out, ctx)
+
+
+def _by_name(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
+    missing = [n for n in names if n not in named]
+    surplus = [n for n in named if n not in names]
+    if missing or surplus:
+        raise MXNetError(
+            explain(
+                f"operator {op.name}",
+                " and ".join(
+                    [f"input {n!r} is not given" for n in missing]
+                    + [f"input {n!r} is not taken" for n in surplus]
+                ),
+                hint=f"with these attributes it takes {', '.join(names) or 'no arrays'}",
+            )
+        )
+    return [named[n] for n in names]
+
+
+def find(module: str, public: str) -> OpDef | None:
+    """The operator that stands as ``public`` in a module of operators ('op', 'linalg', ...)."""
+    name = _PREFIX_OF.get(module, "") + public
+    op = lookup(name)
+    return op if op is not None and (module, public) in placement(name) else None
+
+
+@lru_cache(maxsize=4096)
+def operator_function(op: OpDef, cls: type[Handle], public: str) -> Callable[..., Any]:
+    """``mx.nd.X``: the operator as a function with a true signature and docstring."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return call_operator(op, cls, public, args, kwargs)
+
+    function.__name__ = function.__qualname__ = public
+    function.__doc__ = op.doc
+    function.__signature__ = call_signature(op, "ndarray")  # type: ignore[attr-defined]
+    return function
+
+
+def module_access(
+    module: str, cls: type[Handle], where: str, own: Mapping[str, Any] = MappingProxyType({})
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a Python module that holds a module of operators."""
+
+    def getattr_(name: str) -> Any:
+        op = find(module, name)
+        if op is None:
+            raise AttributeError(f"module {where!r} has no attribute {name!r}")
+        return operator_function(op, cls, name)
+
+    def dir_() -> list[str]:
+        public = {n for n in own if not n.startswith("_")}
+        return sorted(public | {n for m, n, _ in placements() if m == module})
+
+    return getattr_, dir_

@@ -1,0 +1,274 @@
+"""Operators called on arrays: looked up, compiled once per attributes, run where their inputs are.
+
+``jax.jit`` compiles per input shapes and dtypes; this file keeps one jitted function per operator
+and attributes. Numbers that change from call to call (a scalar operand, a learning rate) are passed
+as values where the operator allows it, so that a decaying rate compiles nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from ..context import Context, current_context
+from ..errors import AttributeValueError, DTypeError, MXNetError, ShapeError, explain
+from ..ops import OpDef, Params, lookup
+from ..ops._attrs import to_text
+from ..ops._registry import ShapeFacts, TypeFacts
+from ._handle import Handle
+from ._random_state import next_key
+
+#: Attributes that are passed as values to operators on floating arrays.
+_DYNAMIC = frozenset({"scalar", "lr", "wd", "rescale_grad", "t"})
+#: Operators that turned out to need them as constants (they decide something in Python).
+_STATIC: set[str] = set()
+#: Operators that turned out to need the values of their inputs (the shape of their output depends
+#: on them): these run uncompiled.
+_UNCOMPILED: set[str] = set()
+_traces = 0
+
+
+class NotAnArrayError(MXNetError, TypeError, AssertionError):
+    """An operator was given something else where it takes an NDArray."""
+
+
+class EagerInfo(NamedTuple):
+    """hits and misses by operator and attributes, functions held, limit; traces of all of them."""
+
+    hits: int
+    misses: int
+    functions: int
+    limit: int
+    traces: int
+
+
+def eager_cache_info() -> EagerInfo:
+    """How the cache of eagerly called operators has been used so far in this process."""
+    info = _compiled.cache_info()
+    return EagerInfo(info.hits, info.misses, info.currsize, info.maxsize or 0, _traces)
+
+
+def clear_eager_cache() -> None:
+    """Forgets all compiled operators; the next calls compile again."""
+    _compiled.cache_clear()
+
+
+def invoke(
+    op: OpDef,
+    cls: type[Handle],
+    arrays: Sequence[Handle],
+    attrs: Mapping[str, Any],
+    out: Any = None,
+    ctx: Any = None,
+) -> Any:
+    """Runs an operator on arrays, given in its own order, with attributes as they were given.
+
+    Returns an array, or a list where the operator shows several outputs; with ``out`` (an array or
+    a list) results are assigned to it. Auxiliary inputs are updated. MXNetError for wrong
+    attributes, for shapes or dtypes that do not fit.
+    """
+    context = arrays[0]._context if arrays else _context(ctx)
+    values = [a._value if a._context is context else _moved(op, a, context) for a in arrays]
+    texts, dynamic = _texts(op, attrs, values)
+    p = _parsed(op, texts)
+    key = next_key(context) if op.key_name is not None else None
+    device = None if arrays else context.device
+    try:
+        results = _run(op, p, dynamic, key, values, device)
+    except jax.errors.JAXTypeError:
+        (_STATIC if dynamic else _UNCOMPILED).add(op.name)
+        results = _run(op, parse_attrs(op, attrs), (), key, values, device)
+    aux = op.aux_of(p)
+    if aux:
+        position = dict(zip(op.inputs(p), arrays, strict=True))
+        for name, value in zip(aux, results[len(results) - len(aux) :], strict=True):
+            position[name]._assign(value)
+    visible = results[: op.visible(p)]
+    if out is not None:
+        return _into(op, out, visible)
+    made = [cls._from_jax(value, context, shared=False) for value in visible]
+    return made[0] if len(made) == 1 else made
+
+
+def call(name: str, *arrays: Handle, **attrs: Any) -> Any:
+    """:func:`invoke` by MXNet's name of the operator; results are of the first array's class."""
+    op = lookup(name)
+    assert op is not None, name
+    return invoke(op, type(arrays[0]), arrays, attrs)
+
+
+def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
+    """An input on the device where the operator runs: as in MXNet, CPUs read each other's."""
+    here, there = context.device, array._context.device
+    if here == there:
+        return array._value
+    if here.platform != "cpu" or there.platform != "cpu":
+        raise MXNetError(
+            explain(
+                f"operator {op.name}",
+                f"its inputs are in {context} and in {array._context}",
+                hint=f"x.as_in_context(mx.{context})",
+            )
+        )
+    return jax.device_put(array._value, here)
+
+
+def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:
+    """The parsed attributes of a call; calls with equal texts share them."""
+    return _parsed(op, tuple((k, to_text(v)) for k, v in attrs.items()))
+
+
+def _texts(
+    op: OpDef, attrs: Mapping[str, Any], values: Sequence[jax.Array]
+) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, float], ...]]:
+    """Attributes as texts (the key under which they are parsed once), and those kept as values."""
+    if (
+        attrs.keys().isdisjoint(_DYNAMIC)
+        or op.name in _STATIC
+        or not all(jnp.issubdtype(v.dtype, jnp.floating) for v in values)
+    ):
+        return tuple((k, to_text(v)) for k, v in attrs.items()), ()
+    texts, dynamic = [], []
+    for k, v in attrs.items():
+        if k in _DYNAMIC and k in op.attrs and isinstance(v, int | float):
+            dynamic.append((k, v))
+            texts.append((k, "1"))
+        else:
+            texts.append((k, to_text(v)))
+    return tuple(texts), tuple(dynamic)
+
+
+@lru_cache(maxsize=4096)
+def _parsed(op: OpDef, texts: tuple[tuple[str, str], ...]) -> Params:
+    return op.parse(dict(texts))
+
+
+def _context(ctx: Any) -> Context:
+    if ctx is None:
+        return current_context()
+    if isinstance(ctx, Context):
+        return ctx
+    kind, bracket, number = str(ctx).strip().partition("(")
+    try:
+        if not bracket:
+            raise ValueError
+        return Context(kind, int(number.removesuffix(")")))
+    except (KeyError, ValueError):
+        raise AttributeValueError(
+            explain("ctx", f"{ctx!r} is no context", hint="mx.cpu(0), or the text 'cpu(0)'")
+        ) from None
+
+
+def _run(
+    op: OpDef,
+    p: Params,
+    dynamic: tuple[tuple[str, float], ...],
+    key: Any,
+    values: Sequence[jax.Array],
+    device: jax.Device | None,
+) -> tuple[jax.Array, ...]:
+    with jax.enable_x64(True):
+        if op.name in _UNCOMPILED:
+            return op.apply(p, values, key=key)
+        function = _compiled(op, p.key, tuple(k for k, _ in dynamic), device)
+        return function(key, tuple(v for _, v in dynamic), *values)
+
+
+@lru_cache(maxsize=2048)
+def _compiled(
+    op: OpDef, key: tuple[tuple[str, Any], ...], dynamic: tuple[str, ...], device: Any
+) -> Callable[..., tuple[jax.Array, ...]]:
+    params = Params(key)
+
+    def run(prng_key: Any, numbers: tuple[Any, ...], *arrays: Any) -> tuple[Any, ...]:
+        global _traces
+        _traces += 1
+        p = Params({**params, **dict(zip(dynamic, numbers, strict=True))})
+        try:
+            _check(op, params, arrays)
+            return op.apply(p, arrays, key=prng_key, train=False)
+        except (jax.errors.JAXTypeError, MXNetError):
+            raise
+        except (TypeError, ValueError) as error:
+            raise ShapeError(
+                explain(f"operator {op.name}", str(error), given_by=_given(op, params, arrays))
+            ) from error
+
+    run.__name__ = op.name
+    if device is None:
+        return jax.jit(run)
+    return jax.jit(run, out_shardings=jax.sharding.SingleDeviceSharding(device))
+
+
+def _check(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
+    """Has the operator's own rules look at the inputs, for errors that say what does not fit."""
+    names = op.inputs(p)
+    if len(names) != len(arrays):
+        raise MXNetError(
+            explain(
+                f"operator {op.name}",
+                f"it takes {len(names)} arrays with these attributes ({', '.join(names)}), "
+                f"got {len(arrays)}",
+            )
+        )
+    outputs = {f"out{i}": None for i in range(len(op.outputs(p)))}
+    try:
+        op.types(TypeFacts(op.name, _facts(names, arrays, "dtype") | outputs), p)
+        if op.fill is not None:
+            op.fill(ShapeFacts(op.name, _facts(names, arrays, "shape") | outputs), p)
+    except (ShapeError, DTypeError) as error:
+        problem, because, *_ = (*error.args, None)
+        raise type(error)(
+            explain(
+                f"operator {op.name}",
+                str(problem),
+                because=because,
+                given_by=_given(op, p, arrays),
+            )
+        ) from None
+
+
+def _facts(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
+    if what == "dtype":
+        return {n: a.dtype.name for n, a in zip(names, arrays, strict=True)}
+    return {n: a.shape for n, a in zip(names, arrays, strict=True)}
+
+
+def _given(op: OpDef, p: Params, arrays: Sequence[Any]) -> str:
+    names = op.inputs(p)
+    names = names if len(names) == len(arrays) else [f"array {i}" for i in range(len(arrays))]
+    return ", ".join(
+        f"{n} {a.dtype.name}{tuple(a.shape)}" for n, a in zip(names, arrays, strict=True)
+    )
+
+
+def _into(op: OpDef, out: Any, results: Sequence[jax.Array]) -> Any:
+    """Assigns results to the caller's arrays, all or none."""
+    targets = [out] if isinstance(out, Handle) else out
+    if not isinstance(targets, list | tuple) or not all(isinstance(t, Handle) for t in targets):
+        raise NotAnArrayError(explain(f"operator {op.name}", f"out is {out!r}, expected NDArrays"))
+    if len(targets) != len(results):
+        raise MXNetError(
+            explain(
+                f"operator {op.name}", f"out holds {len(targets)} arrays, expected {len(results)}"
+            )
+        )
+    for target, value in zip(targets, results, strict=True):
+        if target.shape != value.shape:
+            raise ShapeError(
+                explain(f"operator {op.name}", f"out is {target.shape}, expected {value.shape}")
+            )
+        if target._storage.dtype != value.dtype:
+            raise DTypeError(
+                explain(
+                    f"operator {op.name}",
+                    f"out is {target._storage.dtype.name}, expected {value.dtype.name}",
+                )
+            )
+    for target, value in zip(targets, results, strict=True):
+        target._assign(jax.device_put(value, target._context.device))
+    return out

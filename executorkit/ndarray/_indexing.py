@@ -1,0 +1,286 @@
+"""Reading and writing parts of an NDArray by index.
+
+As in MXNet: integers, slices, None and Ellipsis that select contiguous elements give a view, which
+writes through; all others give a copy. An index of integers only gives shape (1,). Lists, NumPy
+arrays and NDArrays are integer indices even when they hold booleans (0 and 1): MXNet has no
+boolean masks here, ``nd.contrib.boolean_mask`` selects. Unlike MXNet, which ignores it, writing
+beyond an axis by such an index is an error.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, NamedTuple, Self
+
+import jax
+import numpy as np
+from jax import lax
+
+from ..errors import explain
+from ._handle import Handle
+from ._storage import Shape
+from ._values import fit, to_device
+
+_Array = np.ndarray | Handle | list | range | jax.Array
+
+
+class Basic(NamedTuple):
+    """A part given by ranges: start, length and step per axis, and the shape of the result."""
+
+    starts: tuple[int, ...]
+    lengths: tuple[int, ...]
+    steps: tuple[int, ...]
+    shape: Shape
+
+
+class Advanced(NamedTuple):
+    """A part given by index arrays: per entry of the key a slice, None, or integers."""
+
+    key: tuple[Any, ...]
+    shape: Shape
+
+
+def parse(key: Any, shape: Shape) -> Basic | Advanced:
+    """What an index means for an array of ``shape``.
+
+    IndexError for an index beyond its axis, for too many, and for a second Ellipsis; ValueError
+    for what cannot be an index.
+    """
+    entries = [_entry(k) for k in (key if isinstance(key, tuple) else (key,))]
+    entries = _expand(entries, shape)
+    if any(isinstance(e, np.ndarray) for e in entries):
+        return _advanced(entries, shape)
+    return _basic(entries, shape)
+
+
+def _entry(k: Any) -> Any:
+    """One entry of a key as None, Ellipsis, a slice, an int, or an integer array."""
+    if k is None or k is Ellipsis:
+        return k
+    if isinstance(k, slice):
+        return slice(*(None if i is None else _integer(i) for i in (k.start, k.stop, k.step)))
+    if isinstance(k, _Array):
+        host = k.asnumpy() if isinstance(k, Handle) else np.asarray(k)
+        if not host.size:
+            host = host.astype(np.int64)
+        if host.dtype.kind not in "biuf":
+            raise ValueError(_no_index(k))
+        return int(host) if not host.ndim else host.astype(np.int64)
+    return _integer(k)
+
+
+def _integer(k: Any) -> int:
+    try:
+        return operator.index(k)
+    except TypeError:
+        raise ValueError(_no_index(k)) from None
+
+
+def _no_index(k: Any) -> str:
+    return explain(
+        "NDArray",
+        f"{k!r} ({type(k).__name__}) is no index",
+        hint="integers, slices, ..., None, lists or arrays of integers",
+    )
+
+
+def _expand(entries: list[Any], shape: Shape) -> list[Any]:
+    """The entries with one slice or index per axis, Ellipsis and missing ones written out."""
+    axes = sum(1 for e in entries if e is not None and e is not Ellipsis)
+    dots = [i for i, e in enumerate(entries) if e is Ellipsis]
+    if len(dots) > 1:
+        raise IndexError(explain("NDArray", "an index holds more than one ellipsis (...)"))
+    if axes > len(shape):
+        raise IndexError(explain("NDArray", f"{axes} indices for an array of shape {shape}"))
+    at = dots[0] if dots else len(entries)
+    full = [slice(None)] * (len(shape) - axes)
+    return entries[:at] + full + entries[at + 1 :]
+
+
+def _axes(entries: list[Any], shape: Shape) -> Iterator[tuple[Any, int, int]]:
+    """(entry, axis, length of the axis); None has the axis that follows."""
+    axis = 0
+    for e in entries:
+        yield e, axis, shape[axis] if e is not None else 1
+        axis += e is not None
+
+
+def _in_bounds(lowest: int, highest: int, axis: int, length: int) -> None:
+    for i in (lowest, highest):
+        if not -length <= i < length:
+            raise IndexError(
+                explain("NDArray", f"index {i} is out of bounds for axis {axis} of length {length}")
+            )
+
+
+def _basic(entries: list[Any], shape: Shape) -> Basic:
+    starts, lengths, steps, result = [], [], [], []
+    for e, axis, length in _axes(entries, shape):
+        if e is None:
+            result.append(1)
+            continue
+        if isinstance(e, int):
+            _in_bounds(e, e, axis, length)
+            start, count, step = e % length, 1, 1
+        else:
+            start, stop, step = e.indices(length)
+            count = len(range(start, stop, step))
+            result.append(count)
+        starts.append(start)
+        lengths.append(count)
+        steps.append(step if count > 1 else 1)
+    if shape and not result:
+        result = [1]
+    return Basic(tuple(starts), tuple(lengths), tuple(steps), tuple(result))
+
+
+def _advanced(entries: list[Any], shape: Shape) -> Advanced:
+    for e, axis, length in _axes(entries, shape):
+        if isinstance(e, int):
+            _in_bounds(e, e, axis, length)
+        elif isinstance(e, np.ndarray) and e.size:
+            _in_bounds(int(e.min()), int(e.max()), axis, length)
+    key = tuple(np.array(e) if isinstance(e, int) else e for e in entries)
+    return Advanced(key, np.broadcast_to(np.int8(0), shape)[key].shape)
+
+
+def contiguous_offset(part: Basic, shape: Shape) -> int | None:
+    """The first element of a part that lies contiguously in memory, else None."""
+    whole_from_here = True
+    for length, step, dim in reversed(list(zip(part.lengths, part.steps, shape, strict=True))):
+        if step != 1 or (length != 1 and not whole_from_here):
+            return None
+        whole_from_here = whole_from_here and length == dim
+    offset = 0
+    for start, dim in zip(part.starts, shape, strict=True):
+        offset = offset * dim + start
+    return offset
+
+
+class Indexing(Handle):
+    """``x[key]`` and ``x[key] = value``."""
+
+    __slots__ = ()
+
+    def __getitem__(self, key: Any) -> Self:
+        part = parse(key, self._shape)
+        if isinstance(part, Advanced):
+            arrays, layout = _split(part.key)
+            with jax.enable_x64(True):
+                value = _gather(self._value, arrays, layout)
+            return self._from_jax(value, self._context, shared=False)
+        if not math.prod(part.lengths):
+            empty = np.zeros(part.shape, self._storage.dtype)
+            return self._from_jax(to_device(empty, self._context.device), self._context)
+        offset = contiguous_offset(part, self._shape)
+        if offset is not None:
+            return self._view(part.shape, offset)
+        with jax.enable_x64(True):
+            value = _read_ranges(self._value, *_ranges(part), part.shape)
+        return self._from_jax(value, self._context, shared=False)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        part = parse(key, self._shape)
+        device, dtype = self._context.device, self._storage.dtype
+        new, shared = fit(value, part.shape, dtype, device, "assignment to NDArray")
+        if isinstance(part, Advanced):
+            arrays, layout = _split(part.key)
+            with jax.enable_x64(True):
+                self._assign(_scatter(self._value, new, arrays, layout))
+            return
+        if not math.prod(part.lengths):
+            return
+        offset = contiguous_offset(part, self._shape)
+        if offset is not None:
+            target = self if part.shape == self._shape else self._view(part.shape, offset)
+            target._assign(new, shared)
+            return
+        with jax.enable_x64(True):
+            self._assign(_write_ranges(self._value, new, *_ranges(part)))
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise IndexError(explain("NDArray", "an array without axes has no length"))
+        return self._shape[0]
+
+    def __iter__(self) -> Iterator[Self]:
+        for i in range(len(self)):
+            yield self[i]
+
+
+def _split(key: tuple[Any, ...]) -> tuple[tuple[np.ndarray, ...], tuple[Any, ...]]:
+    """A key's index arrays, and its layout: hashable, an array's place marked by Ellipsis."""
+    arrays = tuple(e for e in key if isinstance(e, np.ndarray))
+    layout = tuple(
+        Ellipsis if isinstance(e, np.ndarray) else e and (e.start, e.stop, e.step) for e in key
+    )
+    return arrays, layout
+
+
+def _joined(arrays: tuple[Any, ...], layout: tuple[Any, ...]) -> tuple[Any, ...]:
+    remaining = iter(arrays)
+    return tuple(
+        next(remaining) if e is Ellipsis else slice(*e) if e is not None else None for e in layout
+    )
+
+
+@partial(jax.jit, static_argnums=2)
+def _gather(value: jax.Array, arrays: tuple[Any, ...], layout: tuple[Any, ...]) -> jax.Array:
+    return value[_joined(arrays, layout)]
+
+
+@partial(jax.jit, static_argnums=3)
+def _scatter(
+    value: jax.Array, new: jax.Array, arrays: tuple[Any, ...], layout: tuple[Any, ...]
+) -> jax.Array:
+    return value.at[_joined(arrays, layout)].set(new)
+
+
+def _ranges(part: Basic) -> tuple[tuple[np.int64, ...], tuple[int, ...], tuple[int, ...]]:
+    """Lowest index per axis (a value, so that a loop over it compiles once), lengths, steps."""
+    starts = tuple(
+        np.int64(start + min((length - 1) * step, 0))
+        for start, length, step in zip(part.starts, part.lengths, part.steps, strict=True)
+    )
+    return starts, part.lengths, part.steps
+
+
+def _spans(lengths: tuple[int, ...], steps: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple((n - 1) * abs(step) + 1 for n, step in zip(lengths, steps, strict=True))
+
+
+def _backwards(steps: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple(axis for axis, step in enumerate(steps) if step < 0)
+
+
+@partial(jax.jit, static_argnums=(2, 3, 4))
+def _read_ranges(
+    value: jax.Array,
+    starts: tuple[Any, ...],
+    lengths: tuple[int, ...],
+    steps: tuple[int, ...],
+    shape: Shape,
+) -> jax.Array:
+    spans = _spans(lengths, steps)
+    part = lax.dynamic_slice(value, starts, spans)
+    part = lax.slice(part, (0,) * value.ndim, spans, tuple(map(abs, steps)))
+    return lax.reshape(lax.rev(part, _backwards(steps)), shape)
+
+
+@partial(jax.jit, static_argnums=(3, 4))
+def _write_ranges(
+    value: jax.Array,
+    new: jax.Array,
+    starts: tuple[Any, ...],
+    lengths: tuple[int, ...],
+    steps: tuple[int, ...],
+) -> jax.Array:
+    new = lax.rev(lax.reshape(new, lengths), _backwards(steps))
+    spans = _spans(lengths, steps)
+    if spans != lengths:
+        around = lax.dynamic_slice(value, starts, spans)
+        new = around.at[tuple(slice(None, None, abs(step)) for step in steps)].set(new)
+    return lax.dynamic_update_slice(value, new, starts)

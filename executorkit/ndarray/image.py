@@ -1,0 +1,8 @@
+"""``mx.nd.image``: image transformations. Made when looked up."""
+
+from __future__ import annotations
+
+from ._call import module_access
+from ._ndarray import NDArray
+
+__getattr__, __dir__ = module_access("image", NDArray, __name__)
