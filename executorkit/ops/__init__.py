@@ -3,7 +3,9 @@
 ``register`` is public: a user adds a missing operator in three lines.
 """
 
-from . import (  # noqa: F401 - importing a family registers it
+# ruff: noqa: F401 - importing a family registers it
+from . import (
+    batch_norm,
     broadcast,
     cast,
     conv,
@@ -15,6 +17,7 @@ from . import (  # noqa: F401 - importing a family registers it
     join,
     layout,
     loss,
+    norm,
     ordering,
     piecewise,
     pool,
