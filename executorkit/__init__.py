@@ -1,0 +1,82 @@
+"""Apache MXNet 1.x symbols, checkpoints and executor scripts on JAX.
+
+    import executorkit as mx
+
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=10, name="fc")
+    executor = net.simple_bind(mx.cpu(), data=(32, 784))
+    (output,) = executor.forward(is_train=False)
+
+Names, arguments and import paths are MXNet 1.9.1's.
+"""
+
+from importlib.metadata import version as _version
+
+from . import (
+    attribute,
+    base,
+    context,
+    executor,
+    lowering,
+    model,
+    name,
+    ndarray,
+    operator,
+    ops,
+    program,
+    random,
+    symbol,
+    test_utils,
+)
+from . import ndarray as nd
+from . import random as rnd
+from . import symbol as sym
+from .attribute import AttrScope
+from .context import (
+    Context,
+    cpu,
+    cpu_pinned,
+    current_context,
+    gpu,
+    gpu_memory_info,
+    num_gpus,
+    tpu,
+)
+from .errors import MXNetError
+from .executor import Executor
+from .ndarray import NDArray
+from .symbol import Symbol
+
+__version__ = _version("executorkit")
+
+__all__ = [
+    "AttrScope",
+    "Context",
+    "Executor",
+    "MXNetError",
+    "NDArray",
+    "Symbol",
+    "attribute",
+    "base",
+    "context",
+    "cpu",
+    "cpu_pinned",
+    "current_context",
+    "executor",
+    "gpu",
+    "gpu_memory_info",
+    "lowering",
+    "model",
+    "name",
+    "nd",
+    "ndarray",
+    "num_gpus",
+    "operator",
+    "ops",
+    "program",
+    "random",
+    "rnd",
+    "sym",
+    "symbol",
+    "test_utils",
+    "tpu",
+]

@@ -74,7 +74,8 @@ class Facts(dict[str, Any]):
     """What is known about the shapes (or element types) around one node, while it is inferred.
 
     Keys are the node's input names and ``"out0"``, ``"out1"``, ...; a missing fact reads as None.
-    ``set`` adds knowledge and refuses a contradiction.
+    ``set`` adds knowledge and refuses a contradiction with an error whose arguments are the
+    problem, its reason and the name of the fact; inference makes the user's message of them.
     """
 
     __slots__ = ("changed", "op")
@@ -102,7 +103,7 @@ class ShapeFacts(Facts):
             new = merge_shapes(old, shape)
         except ValueError:
             expected = tuple(shape) if shape is not None else None
-            raise ShapeError(f"{name!r} is {old}, expected {expected}", because) from None
+            raise ShapeError(f"{name!r} is {old}, expected {expected}", because, name) from None
         if new != old:
             self[name] = new
             self.changed = True
@@ -130,7 +131,7 @@ class TypeFacts(Facts):
             self[name] = dtype
             self.changed = True
         elif old != dtype:
-            raise DTypeError(f"{name!r} is {old}, expected {dtype}", because)
+            raise DTypeError(f"{name!r} is {old}, expected {dtype}", because, name)
 
     def same(self, *names: str) -> None:
         """States that all named types are equal (all names of the node if none is given)."""

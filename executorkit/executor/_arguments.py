@@ -1,0 +1,188 @@
+"""What users hand to bind, forward and backward, checked and put into the graph's order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+
+from ..context import Context
+from ..errors import BindError, MXNetError, ShapeError, explain
+from ..ndarray import NDArray
+from ..ndarray._values import Fitted, fit
+
+GRAD_REQS = ("null", "write", "add")
+
+
+class UnknownArgumentError(MXNetError, TypeError):
+    """``forward`` was given a name that is no argument of the symbol."""
+
+
+def arrays_in_order(
+    given: Any, names: Sequence[str], what: str, *, optional: bool = False
+) -> list[NDArray | None]:
+    """A list or dict of NDArrays in the order of ``names``; dict entries of other names are
+    ignored, as in MXNet. ``optional`` allows missing entries (None)."""
+    if isinstance(given, Mapping):
+        missing = [n for n in names if given.get(n) is None]
+        if missing and not optional:
+            raise BindError(
+                explain(
+                    f"bind: {what}",
+                    f"no array for {', '.join(map(repr, missing))}",
+                    given_by=f"a dict with {', '.join(map(repr, given)) or 'no entries'}",
+                    hint=f"add {missing[0]!r} to {what}, or let simple_bind make the arrays",
+                )
+            )
+        arrays = [given.get(n) for n in names]
+    elif isinstance(given, Sequence) and not isinstance(given, str):
+        if len(given) != len(names):
+            raise BindError(
+                explain(
+                    f"bind: {what}",
+                    f"{len(given)} arrays, expected {len(names)}: {', '.join(names)}",
+                )
+            )
+        arrays = list(given)
+    else:
+        raise TypeError(
+            explain(
+                f"bind: {what}", f"a {type(given).__name__}, expected a list or a dict of NDArray"
+            )
+        )
+    for name, array in zip(names, arrays, strict=True):
+        if not isinstance(array, NDArray) and not (array is None and optional):
+            raise TypeError(
+                explain(
+                    f"bind: {what}[{name!r}]",
+                    f"a {type(array).__name__}, expected an NDArray",
+                    hint="mx.nd.array(value)",
+                )
+            )
+    return arrays
+
+
+def grad_reqs(grad_req: Any, names: Sequence[str]) -> list[str]:
+    """'null', 'write' or 'add' for every argument, from a text, a list or a dict (in which
+    arguments that are not named get 'null')."""
+    if isinstance(grad_req, str):
+        reqs = [grad_req] * len(names)
+    elif isinstance(grad_req, Mapping):
+        reqs = [grad_req.get(name, "null") for name in names]
+    elif isinstance(grad_req, Sequence):
+        reqs = list(grad_req)
+        if len(reqs) != len(names):
+            raise BindError(
+                explain(
+                    "bind: grad_req",
+                    f"{len(reqs)} entries for {len(names)} arguments: {', '.join(names)}",
+                )
+            )
+    else:
+        raise BindError(
+            explain("bind: grad_req", f"{grad_req!r}, expected a text, a list or a dict of them")
+        )
+    for name, req in zip(names, reqs, strict=True):
+        if req not in GRAD_REQS:
+            raise BindError(
+                explain(
+                    f"bind: grad_req of {name!r}",
+                    f"{req!r}, expected one of {', '.join(GRAD_REQS)}",
+                )
+            )
+    return reqs
+
+
+def check_contexts(
+    arrays: Sequence[NDArray | None], names: Sequence[str], ctx: Context, what: str
+) -> None:
+    """Every array lives in the context that is bound to."""
+    for name, array in zip(names, arrays, strict=True):
+        if array is not None and array.context != ctx:
+            raise BindError(
+                explain(
+                    f"bind: {what}[{name!r}]",
+                    f"it is in {array.context}, expected {ctx}",
+                    because="all arrays are in the context that is bound to, unless group2ctx "
+                    "places parts of the graph elsewhere",
+                    hint=f"{name}.as_in_context(mx.{ctx})",
+                )
+            )
+
+
+def incoming(value: Any, target: NDArray, where: str) -> Fitted:
+    """An array as ``target`` can be assigned it: its shape (checked), its dtype, its device."""
+    if value.shape != target.shape:
+        raise ShapeError(explain(where, f"shape {tuple(value.shape)}, expected {target.shape}"))
+    return fit(value, target.shape, target._storage.dtype, target.context.device, where)
+
+
+def head_gradients(
+    out_grads: Any, outputs: Sequence[NDArray], names: Sequence[str], needed: Sequence[bool]
+) -> tuple[jax.Array | None, ...]:
+    """Head gradients in the order of the outputs; None for an output that needs none."""
+    if out_grads is None:
+        given: list[Any] = [None] * len(outputs)
+    elif isinstance(out_grads, NDArray):
+        given = [out_grads]
+    elif isinstance(out_grads, Mapping):
+        unknown = [n for n in out_grads if n not in names]
+        if unknown:
+            raise _MissingHeadError(
+                explain(
+                    "backward: out_grads",
+                    f"{', '.join(map(repr, unknown))} is not an output",
+                    hint="one of: " + ", ".join(names),
+                )
+            )
+        given = [out_grads.get(n) for n in names]
+    elif isinstance(out_grads, Sequence) and not isinstance(out_grads, str):
+        given = list(out_grads)
+    else:
+        raise TypeError(
+            explain(
+                "backward: out_grads",
+                f"a {type(out_grads).__name__}, expected an NDArray, or a list or dict of them",
+                hint="mx.nd.array(value)",
+            )
+        )
+    if len(given) > len(outputs):
+        raise MXNetError(
+            explain(
+                "backward: out_grads",
+                f"{len(given)} head gradients for {len(outputs)} outputs: {', '.join(names)}",
+            )
+        )
+    given += [None] * (len(outputs) - len(given))
+    heads: list[jax.Array | None] = []
+    for head, output, name, need in zip(given, outputs, names, needed, strict=True):
+        if head is None:
+            if need:
+                raise _MissingHeadError(
+                    explain(
+                        f"backward: output {name!r}",
+                        "it needs a head gradient, and none is given",
+                        because="it is not the output of a loss operator",
+                        hint="backward(out_grads=...), or wrap the output in mx.sym.MakeLoss",
+                    )
+                )
+            heads.append(None)
+            continue
+        if not isinstance(head, NDArray):
+            raise TypeError(
+                explain(
+                    f"backward: head gradient of {name!r}",
+                    f"a {type(head).__name__}, expected an NDArray",
+                    hint="mx.nd.array(value)",
+                )
+            )
+        heads.append(incoming(head, output, f"backward: head gradient of {name!r}").value)
+    return tuple(heads)
+
+
+class _MissingHeadError(MXNetError, KeyError):
+    """A head gradient is missing, or named for an output that does not exist."""
+
+    def __str__(self) -> str:
+        return RuntimeError.__str__(self)

@@ -1,0 +1,225 @@
+"""``bind`` and ``simple_bind``: from what the user gives to an Executor."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..context import Context
+from ..errors import BindError, MXNetError, ShapeError, explain
+from ..lowering import graph_of, infer, placements
+from ..ndarray import NDArray
+from ..ops._attrs import dtype_name
+from ..ops._registry import known
+from ..symbol import Symbol
+from ._arguments import arrays_in_order, check_contexts, grad_reqs
+from ._executor import Executor, _zeros
+from ._reshape import resized
+
+
+def bind(
+    symbol: Symbol,
+    ctx: Context,
+    args: Any,
+    args_grad: Any = None,
+    grad_req: Any = "write",
+    aux_states: Any = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_exec: Executor | None = None,
+) -> Executor:
+    """An executor on the user's own arrays; see ``Symbol.bind``.
+
+    ``shared_exec`` is accepted: programs are shared between equal graphs anyway.
+    """
+    _check_context(ctx, group2ctx)
+    graph = graph_of(symbol.heads)
+    names, aux_names = graph.arg_names, graph.aux_names
+    arg_arrays = arrays_in_order(args, names, "args")
+    aux_arrays = arrays_in_order({} if aux_states is None else aux_states, aux_names, "aux_states")
+    reqs = grad_reqs(grad_req, names)
+    grad_arrays = None
+    if args_grad is not None:
+        grad_arrays = arrays_in_order(args_grad, names, "args_grad", optional=True)
+    if not group2ctx:
+        check_contexts(arg_arrays, names, ctx, "args")
+        check_contexts(grad_arrays or [], names[: len(grad_arrays or [])], ctx, "args_grad")
+        check_contexts(aux_arrays, aux_names, ctx, "aux_states")
+    return Executor(
+        symbol,
+        ctx,
+        [a for a in arg_arrays if a is not None],
+        grad_arrays,
+        reqs,
+        [a for a in aux_arrays if a is not None],
+        group2ctx,
+    )
+
+
+def simple_bind(
+    symbol: Symbol,
+    ctx: Context,
+    grad_req: Any = "write",
+    type_dict: Mapping[str, Any] | None = None,
+    stype_dict: Mapping[str, str] | None = None,
+    group2ctx: Mapping[str, Context] | None = None,
+    shared_arg_names: Sequence[str] | None = None,
+    shared_exec: Executor | None = None,
+    shared_buffer: dict[str, NDArray] | None = None,
+    kwargs: Mapping[str, Sequence[int]] | None = None,
+) -> Executor:
+    """An executor on new arrays of zeros, whose shapes follow from those in ``kwargs``.
+
+    Arguments in ``shared_arg_names`` are those of ``shared_exec``; others come from
+    ``shared_buffer`` where it has one that is large enough, and are put there where not.
+    """
+    _check_context(ctx, group2ctx)
+    _check_storage(stype_dict)
+    graph = graph_of(symbol.heads)
+    shapes = _shapes(kwargs or {})
+    dtypes = {n: dtype_name(t) for n, t in (type_dict or {}).items() if t is not None}
+    found = infer(graph, shapes, dtypes)
+    unknown = [
+        f"{name}: {shape}"
+        for name, shape in (
+            *zip(graph.arg_names, found.arg_shapes, strict=True),
+            *zip(graph.aux_names, found.aux_shapes, strict=True),
+        )
+        if not known(shape)
+    ]
+    if unknown:
+        raise MXNetError(
+            explain(
+                "simple_bind",
+                f"the shapes of these arguments cannot be inferred: {', '.join(unknown)}",
+                given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes",
+                hint="give their shapes as keyword arguments (0 is an unknown dimension)",
+            )
+        )
+    reqs = grad_reqs(grad_req, graph.arg_names)
+    contexts = placements(graph, ctx, group2ctx) if group2ctx else {}
+    make = _Maker(shared_arg_names, shared_exec, shared_buffer)
+    arg_arrays, grad_arrays = [], []
+    for node, shape, dtype, req in zip(
+        graph.args, found.arg_shapes, found.arg_dtypes, reqs, strict=True
+    ):
+        assert shape is not None
+        place = contexts.get(node, ctx)
+        arg_arrays.append(make.argument(node.name, shape, dtype or "float32", place))
+        grad_arrays.append(
+            make.gradient(node.name, shape, dtype or "float32", place) if req != "null" else None
+        )
+    aux_arrays = [
+        make.auxiliary(node.name, shape or (), dtype or "float32", contexts.get(node, ctx))
+        for node, shape, dtype in zip(graph.aux, found.aux_shapes, found.aux_dtypes, strict=True)
+    ]
+    make.publish()
+    return Executor(symbol, ctx, arg_arrays, grad_arrays, reqs, aux_arrays, group2ctx)
+
+
+class _Maker:
+    """Makes the arrays of a simple_bind, or finds them in what it may share."""
+
+    def __init__(
+        self,
+        shared_names: Sequence[str] | None,
+        shared_exec: Executor | None,
+        buffer: dict[str, NDArray] | None,
+    ) -> None:
+        if shared_names and shared_exec is None:
+            raise BindError(
+                explain("simple_bind", "shared_arg_names needs the shared_exec that has them")
+            )
+        self.shared = set(shared_names or ())
+        self.exec = shared_exec
+        self.buffer = buffer
+        self.new: dict[str, NDArray] = {}
+
+    def argument(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
+        if name in self.shared and self.exec is not None:
+            return self._same(self.exec.arg_dict, name, shape, dtype)
+        if self.buffer is None:
+            return _new(shape, dtype, ctx)
+        there = self.buffer.get(name)
+        if there is not None and there._storage.dtype.name == dtype and there.context == ctx:
+            shared = resized(there, shape)
+            if shared is not None:
+                return shared
+        self.new[name] = _new(shape, dtype, ctx)
+        return self.new[name]
+
+    def gradient(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
+        if name in self.shared and self.exec is not None:
+            there = self.exec.grad_dict.get(name)
+            if there is not None and there.shape == shape:
+                return there
+        return _new(shape, dtype, ctx)
+
+    def auxiliary(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
+        if self.exec is not None:
+            there = self.exec.aux_dict.get(name)
+            if there is not None and there.shape == shape and there._storage.dtype.name == dtype:
+                return there
+        return _new(shape, dtype, ctx)
+
+    def publish(self) -> None:
+        """Puts the new arrays into the shared buffer, once all of them could be made."""
+        if self.buffer is not None:
+            self.buffer.update(self.new)
+
+    @staticmethod
+    def _same(
+        arrays: Mapping[str, NDArray], name: str, shape: tuple[int, ...], dtype: str
+    ) -> NDArray:
+        there = arrays.get(name)
+        found = None if there is None else (there.shape, there._storage.dtype.name)
+        if there is None or found != (shape, dtype):
+            raise ShapeError(
+                explain(
+                    f"simple_bind: shared argument {name!r}",
+                    f"shared_exec has {found or 'no such argument'}, expected {(shape, dtype)}",
+                )
+            )
+        return there
+
+
+def _new(shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
+    return NDArray._from_jax(_zeros(shape, dtype, ctx), ctx, shared=False)
+
+
+def _shapes(given: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
+    shapes = {}
+    for name, shape in given.items():
+        try:
+            shapes[name] = tuple(int(d) for d in shape)
+        except (TypeError, ValueError):
+            raise BindError(
+                explain(
+                    f"simple_bind: {name!r}", f"{shape!r} is no shape, expected a tuple of integers"
+                )
+            ) from None
+    return shapes
+
+
+def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
+    for where, context in (("ctx", ctx), *(group2ctx or {}).items()):
+        if not isinstance(context, Context):
+            raise TypeError(
+                explain(
+                    f"bind: {where}",
+                    f"{context!r} is no Context",
+                    hint="mx.cpu(), mx.gpu(0) or mx.tpu(0)",
+                )
+            )
+        _ = context.device
+
+
+def _check_storage(stype_dict: Mapping[str, str] | None) -> None:
+    sparse = {n: s for n, s in (stype_dict or {}).items() if s not in (None, "default")}
+    if sparse:
+        raise BindError(
+            explain(
+                "simple_bind: stype_dict",
+                ", ".join(f"{n}={s!r}" for n, s in sparse.items()) + ", expected 'default'",
+                because="sparse storage is not served",
+            )
+        )

@@ -1,0 +1,427 @@
+"""The Executor: arrays bound to a program."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..context import Context
+from ..errors import BindError, MXNetError, ShapeError, explain
+from ..lowering import graph_of, infer, optimized, placements
+from ..ndarray import NDArray
+from ..program import PartitionedProgram, Program, program_for
+from ..symbol import Symbol
+from ._arguments import UnknownArgumentError, head_gradients, incoming
+from ._run import Run
+
+
+class Executor:
+    """A symbol bound to arrays: runs it forwards and backwards as compiled XLA programs.
+
+    Made by ``Symbol.bind`` and ``Symbol.simple_bind``. Execution is deferred: ``forward`` takes a
+    snapshot of its inputs and promises its outputs; ``backward`` before anyone has looked at them
+    runs one program that does both. An argument that is overwritten between ``forward`` and
+    ``backward`` does not change the gradients (in MXNet it does).
+
+    arg_arrays, aux_arrays
+        the NDArrays of ``list_arguments()`` and ``list_auxiliary_states()``; the user's own.
+    grad_arrays
+        NDArrays that ``backward`` writes to, None where no gradient is wanted; None altogether if
+        ``bind`` was given no ``args_grad``.
+    outputs
+        NDArrays of ``list_outputs()``. They keep their identity: one held over the next ``forward``
+        shows the new value.
+    """
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        ctx: Context,
+        arg_arrays: Sequence[NDArray],
+        grad_arrays: Sequence[NDArray | None] | None,
+        grad_req: Sequence[str],
+        aux_arrays: Sequence[NDArray],
+        group2ctx: Mapping[str, Context] | None = None,
+    ) -> None:
+        self._symbol = symbol
+        self._ctx = ctx
+        self._grad_req = list(grad_req)
+        self._group2ctx = dict(group2ctx or {})
+        self._graph = graph_of(symbol.heads)
+        self.arg_arrays = list(arg_arrays)
+        self.grad_arrays = None if grad_arrays is None else list(grad_arrays)
+        self.aux_arrays = list(aux_arrays)
+        wanted = tuple(
+            i
+            for i, req in enumerate(self._grad_req)
+            if req != "null" and grad_arrays is not None and grad_arrays[i] is not None
+        )
+        self._grad_targets: list[NDArray] = [self.grad_arrays[i] for i in wanted]  # type: ignore[index,misc]
+        self._arg_dict: dict[str, NDArray] | None = None
+        self._aux_dict: dict[str, NDArray] | None = None
+        self._pinned: dict[int, jax.Array] = {}
+        self._run: Run | None = None
+        self._callback: Callable[..., Any] | None = None
+        self._monitor_all = False
+        found = self._check_arrays()
+        self._wanted = wanted
+        self._add = tuple(self._grad_req[i] == "add" for i in wanted)
+        self._again = _repeated(self._grad_targets)
+        lowered = graph_of(optimized(self._graph.head_entries))
+        self._program: Program | PartitionedProgram = (
+            PartitionedProgram(lowered, wanted, self._add, ctx, self._group2ctx)
+            if self._group2ctx
+            else program_for(lowered, wanted, self._add)
+        )
+        self._eager = self._graph.has_effects
+        places = self._output_contexts()
+        self.outputs = [
+            NDArray._from_jax(_zeros(shape, dtype, place), place, shared=False)
+            for shape, dtype, place in zip(found.out_shapes, found.out_dtypes, places, strict=True)
+        ]
+
+    def _check_arrays(self) -> Any:
+        """Infers the whole graph from the arrays, so that what does not fit surfaces here."""
+        graph = self._graph
+        arrays = [
+            *zip(graph.arg_names, self.arg_arrays, strict=True),
+            *zip(graph.aux_names, self.aux_arrays, strict=True),
+        ]
+        found = infer(
+            graph,
+            {name: array.shape for name, array in arrays},
+            {name: array._storage.dtype.name for name, array in arrays},
+        )
+        shapes = (*found.arg_shapes, *found.aux_shapes)
+        for (name, array), shape in zip(arrays, shapes, strict=True):
+            if array.shape != shape:
+                raise ShapeError(
+                    explain(f"bind: argument {name!r}", f"shape {array.shape}, expected {shape}")
+                )
+        for name, array, grad in zip(
+            graph.arg_names, self.arg_arrays, self.grad_arrays or [None] * len(self.arg_arrays),
+            strict=True,
+        ):  # fmt: skip
+            if grad is not None and grad.shape != array.shape:
+                raise ShapeError(
+                    explain(
+                        f"bind: args_grad[{name!r}]",
+                        f"shape {grad.shape}, expected {array.shape}",
+                        because=f"that is the shape of argument {name!r}",
+                    )
+                )
+        return found
+
+    def _output_contexts(self) -> list[Context]:
+        if not self._group2ctx:
+            return [self._ctx] * len(self._graph.heads)
+        placed = placements(self._graph, self._ctx, self._group2ctx)
+        return [placed[node] for node, _ in self._graph.head_entries]
+
+    # -- running -------------------------------------------------------------------------------
+
+    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+        """Runs the symbol on the bound arrays; returns ``outputs``.
+
+        is_train
+            whether training behaviour is asked for (Dropout, batch statistics) and ``backward``
+            is expected to follow.
+        kwargs
+            new contents of arguments: NDArrays or NumPy arrays of the bound shapes, converted to
+            the bound dtypes.
+
+        Raises TypeError for an unknown name, ValueError for a wrong shape or type; no array is
+        changed then.
+        """
+        if kwargs:
+            self._feed(kwargs)
+        program = self._program
+        if program.pins:
+            self._pin(program.pins)
+        self._run = run = Run(self, bool(is_train))
+        if self._callback is not None:
+            from ._monitor import observe_forward
+
+            observe_forward(self, run, self._callback, self._monitor_all)
+        elif self._eager:
+            run.force()
+        return self.outputs
+
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+        """Computes the gradients of the arguments and writes or adds them to ``grad_arrays``.
+
+        out_grads
+            head gradients: an NDArray, a list, or a dict by output name; not needed for outputs
+            of loss operators.
+        is_train
+            accepted for MXNet's sake; the mode is that of the ``forward`` it belongs to.
+
+        Auxiliary states such as BatchNorm's moving averages change here, once per call. May be
+        called again for the same ``forward``. Raises MXNetError if a head gradient is missing or
+        misshapen, or if there was no ``forward``.
+        """
+        run = self._run
+        if run is None:
+            raise MXNetError(
+                explain(
+                    "backward",
+                    "there was no forward to go back through",
+                    hint="call forward(is_train=True) first",
+                )
+            )
+        names = self._graph.output_names
+        heads = head_gradients(out_grads, self.outputs, names, self._program.needs_head)
+        run.backward(heads)
+        if self._callback is not None:
+            from ._monitor import observe_backward
+
+            observe_backward(self, run, heads, self._callback)
+
+    def _feed(self, given: Mapping[str, Any]) -> None:
+        arrays = self.arg_dict
+        writes = []
+        for name, value in given.items():
+            target = arrays.get(name)
+            if target is None:
+                raise UnknownArgumentError(
+                    explain(
+                        "forward", f"unknown argument {name!r}", hint="one of: " + ", ".join(arrays)
+                    )
+                )
+            if not isinstance(value, NDArray | np.ndarray):
+                raise BindError(
+                    explain(
+                        f"forward: {name!r}",
+                        f"a {type(value).__name__}, expected an NDArray or a NumPy array",
+                    )
+                )
+            writes.append((target, incoming(value, target, f"forward: {name!r}")))
+        for target, fitted in writes:
+            target._assign(*fitted)
+
+    def _pin(self, pins: Sequence[tuple[int, float]]) -> None:
+        """Overwrites what MXNet overwrites when it runs (gamma, with fix_gamma)."""
+        for number, constant in pins:
+            target = self.arg_arrays[number]
+            pinned = self._pinned.get(number)
+            if pinned is None or target._value is not pinned:
+                dtype = target._storage.dtype
+                self._pinned[number] = _full(target.shape, dtype, self._ctx, constant)
+                target._assign(self._pinned[number], shared=True)
+
+    def compile(self, is_train: bool = False, backward: bool | None = None) -> Executor:
+        """Compiles ahead what ``forward`` (and ``backward``) will run; returns self.
+
+        ``backward`` defaults to ``is_train`` with gradients bound. Nothing is executed.
+        """
+        args = tuple(_aval(a) for a in self.arg_arrays)
+        aux = tuple(_aval(a) for a in self.aux_arrays)
+        key = jax.eval_shape(lambda: _some_key()) if self._graph.has_random else None
+        program = self._program
+        if backward is None:
+            backward = is_train and bool(program.wanted)
+        if backward:
+            heads = tuple(
+                _aval(o) if need else None
+                for o, need in zip(self.outputs, program.needs_head, strict=True)
+            )
+            old = tuple(
+                _aval(t) for t, add in zip(self._grad_targets, program.add, strict=True) if add
+            )
+            program.forward_backward[is_train].compile(args, aux, key, heads, old)
+        else:
+            program.infer[is_train].compile(args, aux, key)
+        return self
+
+    def internals(self, names: str | Sequence[str]) -> Any:
+        """Values of internal outputs (``"relu1_output"``) for the last forward's inputs.
+
+        One name gives an NDArray, a list of names a list; names are those of
+        ``symbol.get_internals().list_outputs()``. Compiles one extra program per set of names.
+        """
+        wanted = [names] if isinstance(names, str) else list(names)
+        entries = {}
+        for node in self._graph.nodes:
+            for k, name in enumerate(node.output_names):
+                entries[name] = (node, k)
+        unknown = [n for n in wanted if n not in entries]
+        if unknown:
+            raise MXNetError(
+                explain(
+                    "internals",
+                    f"no output named {', '.join(map(repr, unknown))}",
+                    hint="symbol.get_internals().list_outputs() lists the names",
+                )
+            )
+        first = {s.node: s.first_output for s in self._graph.steps}
+        first.update(zip(self._graph.args, self._graph.arg_values, strict=True))
+        first.update(zip(self._graph.aux, self._graph.aux_values, strict=True))
+        heads = tuple(entries[n] for n in wanted)
+        graph = dataclasses.replace(
+            self._graph,
+            heads=tuple(first[node] + k for node, k in heads),
+            head_entries=heads,
+        )
+        run = self._run or Run(self, False)
+        values, _ = program_for(graph).infer[run.train](run.args, run.aux, run.key)
+        arrays = [NDArray._from_jax(v, self._ctx) for v in values]
+        return arrays[0] if isinstance(names, str) else arrays
+
+    def zero_grad(self) -> None:
+        """Sets every gradient array to zero (for ``grad_req='add'``)."""
+        for target in self._grad_targets:
+            target._assign(_zeros(target.shape, target._storage.dtype.name, target.context))
+
+    # -- arrays by name ------------------------------------------------------------------------
+
+    @property
+    def arg_dict(self) -> dict[str, NDArray]:
+        """Arguments by name. ValueError if names repeat."""
+        if self._arg_dict is None:
+            self._arg_dict = _by_name(self._graph.arg_names, self.arg_arrays, "arguments")
+        return self._arg_dict
+
+    @property
+    def grad_dict(self) -> dict[str, NDArray | None]:
+        """Gradient arrays by argument name, None where there is none."""
+        arrays = self.grad_arrays or [None] * len(self.arg_arrays)
+        return _by_name(self._graph.arg_names, arrays, "arguments")
+
+    @property
+    def aux_dict(self) -> dict[str, NDArray]:
+        """Auxiliary states by name. ValueError if names repeat."""
+        if self._aux_dict is None:
+            self._aux_dict = _by_name(self._graph.aux_names, self.aux_arrays, "auxiliary states")
+        return self._aux_dict
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        """Outputs by name. ValueError if names repeat."""
+        return _by_name(self._graph.output_names, self.outputs, "outputs")
+
+    def copy_params_from(
+        self,
+        arg_params: Mapping[str, Any],
+        aux_params: Mapping[str, Any] | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
+        """Copies parameters by name into the bound arrays, converted to their dtypes.
+
+        Raises ValueError for a name that the symbol does not have, unless ``allow_extra_params``,
+        and for a wrong shape; nothing is copied then.
+        """
+        writes = []
+        for params, arrays, what in (
+            (arg_params, self.arg_dict, "argument"),
+            (aux_params or {}, self.aux_dict, "auxiliary state"),
+        ):
+            for name, value in params.items():
+                target = arrays.get(name)
+                if target is not None:
+                    where = f"copy_params_from: {what} {name!r}"
+                    writes.append((target, incoming(value, target, where)))
+                elif not allow_extra_params:
+                    raise BindError(
+                        explain(
+                            "copy_params_from",
+                            f"{name!r} is not an {what} of this symbol",
+                            hint="allow_extra_params=True to skip such names",
+                        )
+                    )
+        for target, fitted in writes:
+            target._assign(*fitted)
+
+    # -- variants and views --------------------------------------------------------------------
+
+    def reshape(
+        self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Sequence[int]
+    ) -> Executor:
+        """An executor of the same symbol for other input shapes, sharing this one's memory.
+
+        Arrays that shrink are views of the first elements of this executor's; both see writes.
+        The program is shared: a shape seen before compiles nothing.
+
+        partial_shaping
+            allows arguments that are not named in ``kwargs`` to change their shape too.
+        allow_up_sizing
+            allows arrays to grow; those are new, filled with zeros (in MXNet: uninitialised).
+        """
+        from ._reshape import reshape
+
+        return reshape(self, partial_shaping, allow_up_sizing, kwargs)
+
+    def set_monitor_callback(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+        """Calls ``callback(name, NDArray)`` for every operator's outputs during ``forward``, and
+        for the gradients of every operator's inputs (``fc_backward_output0``) during ``backward``.
+
+        ``monitor_all`` adds the inputs, as ``fc_data``, and variables by their own name. While a
+        callback is set, ``forward`` runs at once, as a program that returns every value. The
+        callback gets an NDArray (in MXNet: a raw handle). None removes it.
+        """
+        self._callback = callback
+        self._monitor_all = monitor_all
+
+    def debug_str(self) -> str:
+        """The execution plan in MXNet's form, then what XLA says of memory and operations."""
+        from ._debug import debug_str
+
+        return debug_str(self)
+
+    def get_optimized_symbol(self) -> Symbol:
+        """The symbol after the graph passes, as it is lowered."""
+        return Symbol(optimized(self._graph.head_entries))
+
+    @property
+    def program(self) -> Program | PartitionedProgram:
+        """The compiled programs, shared with every executor of an equal graph."""
+        return self._program
+
+    @property
+    def symbol(self) -> Symbol:
+        """The symbol that was bound."""
+        return self._symbol
+
+
+def _repeated(arrays: Sequence[NDArray]) -> frozenset[int]:
+    """Positions of arrays that stand earlier in the list already."""
+    seen: set[int] = set()
+    return frozenset(i for i, a in enumerate(arrays) if id(a) in seen or seen.add(id(a)))
+
+
+def _by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
+    found = dict(zip(names, arrays, strict=True))
+    if len(found) != len(names):
+        repeated = sorted({n for n in names if list(names).count(n) > 1})
+        raise BindError(
+            explain(
+                "executor",
+                f"{what} share a name: {', '.join(map(repr, repeated))}",
+                hint="use the list of arrays, or give the variables different names",
+            )
+        )
+    return found
+
+
+def _zeros(shape: Sequence[int], dtype: str | None, ctx: Context) -> jax.Array:
+    return _full(shape, dtype or "float32", ctx, 0)
+
+
+def _full(shape: Sequence[int], dtype: Any, ctx: Context, value: float) -> jax.Array:
+    with jax.enable_x64(True):
+        return jax.device_put(np.full(shape, value, jnp.dtype(dtype)), ctx.device)
+
+
+def _aval(array: NDArray) -> jax.ShapeDtypeStruct:
+    sharding = jax.sharding.SingleDeviceSharding(array.context.device)
+    return jax.ShapeDtypeStruct(array.shape, array._storage.dtype, sharding=sharding)
+
+
+def _some_key() -> jax.Array:
+    from ..ndarray._random_state import next_key
+
+    return next_key()

@@ -1,0 +1,111 @@
+"""``Executor.reshape``: the same symbol for other shapes, in the same memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..errors import MXNetError, ShapeError, explain
+from ..lowering import infer
+from ..ndarray import NDArray
+from ..ops._registry import known
+
+if TYPE_CHECKING:
+    from ._executor import Executor
+
+
+def reshape(
+    executor: Executor,
+    partial_shaping: bool,
+    allow_up_sizing: bool,
+    given: Mapping[str, Sequence[int]],
+) -> Executor:
+    """See ``Executor.reshape``. All checks come first; the old executor is never changed."""
+    from ._executor import Executor, _zeros
+
+    graph = executor._graph
+    names = [*graph.arg_names, *graph.aux_names]
+    for name in given:
+        if name not in names:
+            raise MXNetError(
+                explain("reshape", f"unknown argument {name!r}", hint="one of: " + ", ".join(names))
+            )
+    arrays = [*executor.arg_arrays, *executor.aux_arrays]
+    found = infer(
+        graph,
+        {n: tuple(s) for n, s in given.items()},
+        {n: a._storage.dtype.name for n, a in zip(names, arrays, strict=True)},
+    )
+    shapes = (*found.arg_shapes, *found.aux_shapes)
+    _check(names, arrays, shapes, given, partial_shaping, allow_up_sizing)
+
+    def fitted(array: Any, shape: Any) -> NDArray:
+        shared = resized(array, shape)
+        if shared is not None:
+            return shared
+        ctx = array.context
+        return NDArray._from_jax(_zeros(shape, array._storage.dtype.name, ctx), ctx, shared=False)
+
+    grads = executor.grad_arrays
+    return Executor(
+        executor._symbol,
+        executor._ctx,
+        [fitted(a, s) for a, s in zip(executor.arg_arrays, found.arg_shapes, strict=True)],
+        None
+        if grads is None
+        else [
+            None if g is None else fitted(g, s)
+            for g, s in zip(grads, found.arg_shapes, strict=True)
+        ],
+        executor._grad_req,
+        [fitted(a, s) for a, s in zip(executor.aux_arrays, found.aux_shapes, strict=True)],
+        executor._group2ctx,
+    )
+
+
+def resized(array: NDArray, shape: tuple[int, ...]) -> NDArray | None:
+    """The array, or a view of its first elements, in this shape; None if it has too few."""
+    if array.shape == shape:
+        return array
+    return array._view(shape) if math.prod(shape) <= array.size else None
+
+
+def _check(
+    names: Sequence[str],
+    arrays: Sequence[NDArray],
+    shapes: Sequence[tuple[int, ...] | None],
+    given: Mapping[str, Any],
+    partial_shaping: bool,
+    allow_up_sizing: bool,
+) -> None:
+    for name, array, shape in zip(names, arrays, shapes, strict=True):
+        if not known(shape):
+            raise ShapeError(
+                explain(
+                    f"reshape: {name!r}",
+                    "its new shape does not follow from the shapes given",
+                    given_by=", ".join(f"{n}={tuple(s)}" for n, s in given.items()) or "no shapes",
+                    hint=f"give {name}=...",
+                )
+            )
+        if array.shape == shape:
+            continue
+        if name not in given and not partial_shaping:
+            raise ShapeError(
+                explain(
+                    f"reshape: {name!r}",
+                    f"its shape changes from {array.shape} to {shape}, but it is not named",
+                    because="a parameter of another shape would no longer be shared",
+                    hint=f"give {name}={shape}, or pass partial_shaping=True",
+                )
+            )
+        if resized(array, shape) is None and not allow_up_sizing:
+            raise ShapeError(
+                explain(
+                    f"reshape: {name!r}",
+                    f"it grows from {array.shape} to {shape}",
+                    because="memory is shared with the smaller array",
+                    hint="bind the largest shape first, or pass allow_up_sizing=True",
+                )
+            )

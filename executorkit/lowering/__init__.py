@@ -1,0 +1,22 @@
+"""From a symbol to a pure JAX function: inference of shapes and types, and the lowering itself."""
+
+from ._graph import Graph, graph_of
+from ._infer import infer, infer_shapes, infer_types
+from ._lower import evaluate, lower, to_jax
+from ._partition import placements
+from ._passes import PASSES, disabled, optimized
+
+__all__ = [
+    "PASSES",
+    "Graph",
+    "disabled",
+    "evaluate",
+    "graph_of",
+    "infer",
+    "infer_shapes",
+    "infer_types",
+    "lower",
+    "optimized",
+    "placements",
+    "to_jax",
+]

@@ -1,0 +1,143 @@
+"""A symbol's graph with numbers for names: what inference, lowering and programs walk over."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+from ..symbol._node import Entry, Node, auxiliary_nodes, topological_order
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One operator call: which numbered values it reads, and which it writes.
+
+    ``inputs`` and ``first_output`` index the flat list of all values of the graph; ``aux_writes``
+    pairs the position of each new auxiliary state among the function's results with the number of
+    the auxiliary state. ``random_number`` counts the operators that draw random numbers, so that
+    a pass that drops other nodes does not change what they draw.
+    """
+
+    node: Node
+    index: int
+    names: tuple[str, ...]
+    inputs: tuple[int, ...]
+    first_output: int
+    n_outputs: int
+    aux_writes: tuple[tuple[int, int], ...]
+    random_number: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Graph:
+    """A graph in topological order.
+
+    args and aux are the variable nodes, in ``list_arguments`` and ``list_auxiliary_states`` order;
+    ``arg_values``/``aux_values``/``heads`` are their and the outputs' places among the values.
+    """
+
+    nodes: tuple[Node, ...]
+    steps: tuple[Step, ...]
+    args: tuple[Node, ...]
+    aux: tuple[Node, ...]
+    arg_values: tuple[int, ...]
+    aux_values: tuple[int, ...]
+    heads: tuple[int, ...]
+    head_entries: tuple[Entry, ...]
+    n_values: int
+    has_random: bool
+    has_effects: bool
+    has_open_shapes: bool
+    #: Results of inference, by what was given; bounded by :func:`remember`.
+    memo: dict[Any, Any] = field(default_factory=dict)
+
+    @property
+    def variables(self) -> Iterator[tuple[Node, int]]:
+        """Every variable and its place among the values, arguments first."""
+        yield from zip(self.args, self.arg_values, strict=True)
+        yield from zip(self.aux, self.aux_values, strict=True)
+
+    @property
+    def arg_names(self) -> list[str]:
+        return [node.name for node in self.args]
+
+    @property
+    def aux_names(self) -> list[str]:
+        return [node.name for node in self.aux]
+
+    @property
+    def output_names(self) -> list[str]:
+        return [node.output_names[k] for node, k in self.head_entries]
+
+
+def remember(memo: dict[Any, Any], key: Any, value: Any, limit: int = 64) -> Any:
+    """Stores a result in a bounded memo (the oldest goes first) and returns it."""
+    while len(memo) >= limit:
+        del memo[next(iter(memo))]
+    memo[key] = value
+    return value
+
+
+@lru_cache(maxsize=512)
+def graph_of(heads: tuple[Entry, ...]) -> Graph:
+    """The numbered graph of a symbol's heads; built once per list of heads."""
+    return _number(heads)
+
+
+def _number(heads: Sequence[Entry]) -> Graph:
+    nodes = topological_order(heads)
+    auxiliary = auxiliary_nodes(nodes)
+    first: dict[Node, int] = {}
+    count = 0
+    for node in nodes:
+        first[node] = count
+        count += node.n_outputs
+    args = tuple(n for n in nodes if n.op is None and n not in auxiliary)
+    aux = tuple(n for n in nodes if n.op is None and n in auxiliary)
+    aux_number = {node: i for i, node in enumerate(aux)}
+    steps = []
+    drawn = 0
+    for index, node in enumerate(nodes):
+        if node.op is None:
+            continue
+        names = node.input_names
+        written = [
+            aux_number.get(node.inputs[position][0])
+            for position, name in enumerate(names)
+            if name in node.op.aux_of(node.params)
+        ]
+        steps.append(
+            Step(
+                node=node,
+                index=index,
+                names=names,
+                inputs=tuple(first[child] + k for child, k in node.inputs),
+                first_output=first[node],
+                n_outputs=node.n_outputs,
+                aux_writes=tuple(
+                    (node.n_outputs + i, number)
+                    for i, number in enumerate(written)
+                    if number is not None
+                ),
+                random_number=drawn,
+            )
+        )
+        drawn += node.op.key_name is not None
+    return Graph(
+        nodes=tuple(nodes),
+        steps=tuple(steps),
+        args=args,
+        aux=aux,
+        arg_values=tuple(first[n] for n in args),
+        aux_values=tuple(first[n] for n in aux),
+        heads=tuple(first[n] + k for n, k in heads),
+        head_entries=tuple(heads),
+        n_values=count,
+        has_random=any(s.node.op.key_name for s in steps),
+        has_effects=any(s.node.op.effects for s in steps),
+        has_open_shapes=any(
+            s.node.op.shape_attr and 0 in (s.node.params[s.node.op.shape_attr] or ()) for s in steps
+        ),
+    )

@@ -1,0 +1,288 @@
+"""Shapes and element types of a graph, deduced forwards and backwards until nothing changes.
+
+Operators say how their inputs follow from each other (``fill``, ``types``); output shapes are
+those of the function itself under ``jax.eval_shape``, remembered by operator, attributes and
+input shapes. Where a dimension is not known yet, the function is evaluated with two different
+sizes in its place: output dimensions that stay the same are known, the others are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NoReturn
+
+import jax
+
+from ..errors import MXNetError, ShapeError, explain
+from ..ops import OpDef, Params
+from ..ops._attrs import Shape, dtype_name, make_attr
+from ..ops._registry import Facts, ShapeFacts, TypeFacts, known, merge_shapes
+from ._graph import Graph, Step, graph_of, remember
+
+#: Sizes put in place of unknown dimensions: divisible by what networks divide by.
+_PROBES = (5040, 10080)
+_OUTPUTS: dict[Any, Any] = {}
+_OUTPUTS_LIMIT = 16384
+_SHAPE_TEXT = make_attr("__shape__", Shape, ())
+
+
+@dataclass(frozen=True, slots=True)
+class Inferred:
+    """What is known of every argument, output and auxiliary state: a shape (or None) and a dtype
+    name (or None) for each, in the graph's order; ``values`` are the shapes of all values."""
+
+    arg_shapes: tuple[Shape | None, ...]
+    out_shapes: tuple[Shape | None, ...]
+    aux_shapes: tuple[Shape | None, ...]
+    arg_dtypes: tuple[str | None, ...]
+    out_dtypes: tuple[str | None, ...]
+    aux_dtypes: tuple[str | None, ...]
+    values: tuple[Shape | None, ...]
+
+    @property
+    def complete(self) -> bool:
+        return all(known(s) for s in (*self.arg_shapes, *self.out_shapes, *self.aux_shapes))
+
+
+def infer(
+    graph: Graph,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    dtypes: Mapping[str, str] | None = None,
+) -> Inferred:
+    """Shapes and dtypes that follow from those given by variable name (others are ignored).
+
+    Raises :class:`ShapeError` or :class:`DTypeError`, naming the node, when they contradict.
+    """
+    given = {n: tuple(max(int(d), 0) for d in s) for n, s in (shapes or {}).items()}
+    key = (tuple(sorted(given.items())), tuple(sorted((dtypes or {}).items())))
+    if key in graph.memo:
+        return graph.memo[key]
+    types = _infer_types(graph, dtypes or {})
+    values = _infer_shapes(graph, given, types)
+    result = Inferred(
+        arg_shapes=tuple(values[i] for i in graph.arg_values),
+        out_shapes=tuple(values[i] for i in graph.heads),
+        aux_shapes=tuple(values[i] for i in graph.aux_values),
+        arg_dtypes=tuple(types[i] for i in graph.arg_values),
+        out_dtypes=tuple(types[i] for i in graph.heads),
+        aux_dtypes=tuple(types[i] for i in graph.aux_values),
+        values=tuple(values),
+    )
+    return remember(graph.memo, key, result)
+
+
+Groups = tuple[list[Any], list[Any], list[Any]]
+
+
+def infer_shapes(symbol: Any, given: Mapping[str, Sequence[int]]) -> Groups:
+    """Shapes of arguments, outputs and auxiliary states from those given by name (0: unknown
+    dimension); None where nothing is known. Raises :class:`ShapeError` for a contradiction."""
+    found = infer(graph_of(symbol.heads), given)
+    return list(found.arg_shapes), list(found.out_shapes), list(found.aux_shapes)
+
+
+def infer_types(symbol: Any, given: Mapping[str, str]) -> Groups:
+    """Dtype names of arguments, outputs and auxiliary states from those given by name; None where
+    unknown. Raises :class:`DTypeError` for a contradiction."""
+    graph = graph_of(symbol.heads)
+    types = _infer_types(graph, given)
+    arguments, outputs, states = (
+        [types[i] for i in ids] for ids in (graph.arg_values, graph.heads, graph.aux_values)
+    )
+    return arguments, outputs, states
+
+
+def open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[int, Params]:
+    """Attributes of the operators that make an array of a shape with unknown dimensions
+    (``_zeros`` with shape (0, 200), an initial state), with the inferred shape filled in."""
+    filled: dict[int, Params] = {}
+    for step in graph.steps:
+        name = step.node.op.shape_attr
+        if name and 0 in (step.node.params[name] or ()):
+            shape = values[step.first_output]
+            if known(shape):
+                filled[step.index] = Params({**step.node.params, name: shape})
+    return filled
+
+
+def _infer_shapes(
+    graph: Graph, given: Mapping[str, Shape], types: Sequence[str | None]
+) -> list[Shape | None]:
+    values: list[Shape | None] = [None] * graph.n_values
+    for node, i in zip(
+        (*graph.args, *graph.aux), (*graph.arg_values, *graph.aux_values), strict=True
+    ):
+        values[i] = given.get(node.name)
+        text = node.attrs.get("__shape__")
+        if text:
+            declared = tuple(max(d, 0) for d in _SHAPE_TEXT.read(node.name, text)) or None
+            try:
+                values[i] = merge_shapes(values[i], declared)
+            except ValueError:
+                # What the caller says wins over what the variable was declared with.
+                continue
+    return _settle(graph, values, _ShapeVisitor(types), given)
+
+
+def _infer_types(graph: Graph, given: Mapping[str, str]) -> list[str | None]:
+    values: list[str | None] = [None] * graph.n_values
+    for node, i in zip(
+        (*graph.args, *graph.aux), (*graph.arg_values, *graph.aux_values), strict=True
+    ):
+        values[i] = given.get(node.name) or _declared_dtype(node.attrs.get("__dtype__"))
+    return _settle(graph, values, _visit_types, given)
+
+
+def _declared_dtype(text: str | None) -> str | None:
+    if text in (None, "", "None", "-1"):
+        return None
+    return dtype_name(int(text) if text.isdigit() else text)
+
+
+def _settle(
+    graph: Graph,
+    values: list[Any],
+    visit: Callable[[Step, list[Any]], tuple[Facts, bool]],
+    given: Mapping[str, Any],
+) -> list[Any]:
+    """Visits the steps forwards and backwards in turn until a whole pass changes nothing."""
+    todo = list(graph.steps)
+    forwards = True
+    while todo:
+        changed = False
+        left = []
+        for step in todo if forwards else reversed(todo):
+            try:
+                facts, settled = visit(step, values)
+            except MXNetError as error:
+                _fail(step, error, given)
+            except Exception as error:
+                inputs = [values[i] for i in step.inputs]
+                problem = f"its inputs do not fit: {_describe(step, inputs)}"
+                because = str(error).strip().partition("\n")[0]
+                _fail(step, ShapeError(problem, because), given)
+            for k, name in enumerate(step.names):
+                changed |= _store(values, step.inputs[k], facts[name])
+            for k in range(step.n_outputs):
+                changed |= _store(values, step.first_output + k, facts[f"out{k}"])
+            if not settled:
+                left.append(step)
+        if not changed and not forwards:
+            break
+        todo = left if forwards else left[::-1]
+        forwards = not forwards
+    return values
+
+
+def _store(values: list[Any], i: int, fact: Any) -> bool:
+    if fact == values[i]:
+        return False
+    values[i] = fact
+    return True
+
+
+def _facts(kind: type[Facts], step: Step, values: list[Any]) -> Any:
+    facts = {name: values[i] for name, i in zip(step.names, step.inputs, strict=True)}
+    for k in range(step.n_outputs):
+        facts[f"out{k}"] = values[step.first_output + k]
+    return kind(step.node.op.name, facts)
+
+
+def _visit_types(step: Step, values: list[Any]) -> tuple[Facts, bool]:
+    facts = _facts(TypeFacts, step, values)
+    step.node.op.types(facts, step.node.params)
+    return facts, None not in facts.values()
+
+
+class _ShapeVisitor:
+    """Deduces the shapes around one step, given the types of all values."""
+
+    __slots__ = ("types",)
+
+    def __init__(self, types: Sequence[str | None]) -> None:
+        self.types = types
+
+    def __call__(self, step: Step, values: list[Any]) -> tuple[Facts, bool]:
+        op, p = step.node.op, step.node.params
+        facts = _facts(ShapeFacts, step, values)
+        if op.fill is not None:
+            op.fill(facts, p)
+        inputs = tuple(facts[name] for name in step.names)
+        if op.shape_attr and 0 in (p[op.shape_attr] or ()):
+            facts.set("out0", p[op.shape_attr])
+            return facts, known(facts["out0"])
+        if None in inputs:
+            return facts, False
+        dtypes = tuple(self.types[i] or "float32" for i in step.inputs)
+        if all(0 not in shape for shape in inputs):
+            for k, shape in enumerate(output_shapes(op, p, inputs, dtypes)[: step.n_outputs]):
+                facts.set(f"out{k}", shape, because=f"that is what {_describe(step, inputs)} gives")
+            return facts, True
+        for k, shape in enumerate(_partial_output_shapes(op, p, inputs, dtypes)):
+            if k < step.n_outputs:
+                facts.set(f"out{k}", shape)
+        return facts, False
+
+
+def output_shapes(
+    op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...]
+) -> tuple[Shape, ...]:
+    """Shapes of all results of an operator (outputs, then new auxiliary states)."""
+    return tuple(r.shape for r in _results(op, p, shapes, dtypes))
+
+
+def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...]) -> Any:
+    key = (op, p.key, shapes, dtypes)
+    if key in _OUTPUTS:
+        return _OUTPUTS[key]
+    with jax.enable_x64(True):
+        arrays = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
+        prng = jax.eval_shape(lambda: jax.random.key(0)) if op.key_name else None
+        results = jax.eval_shape(
+            lambda *xs: op.apply(p, xs[1:], key=xs[0], train=True), prng, *arrays
+        )
+    return remember(_OUTPUTS, key, results, _OUTPUTS_LIMIT)
+
+
+def _partial_output_shapes(
+    op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...]
+) -> tuple[Shape, ...]:
+    probed = []
+    for size in _PROBES:
+        try:
+            filled = tuple(tuple(d or size for d in s) for s in shapes)
+            probed.append(output_shapes(op, p, filled, dtypes))
+        except Exception:  # any failure of a probe means: not known yet
+            return ()
+    return tuple(
+        tuple(a if a == b else 0 for a, b in zip(one, other, strict=True))
+        for one, other in zip(*probed, strict=True)
+        if len(one) == len(other)
+    )
+
+
+def _describe(step: Step, shapes: Sequence[Any]) -> str:
+    return ", ".join(f"{n} {s}" for n, s in zip(step.names, shapes, strict=True))
+
+
+def _fail(step: Step, error: Exception, given: Mapping[str, Any]) -> NoReturn:
+    """Raises the user's message of a contradiction at a step."""
+    problem, because, name = (*error.args, None, None)[:3]
+    given_by = hint = None
+    if name in step.names:
+        child, _ = step.node.inputs[step.names.index(name)]
+        if child.op is None:
+            if child.name in given:
+                given_by = f"argument {child.name!r}"
+            expected = str(problem).rpartition("expected ")[2]
+            hint = f"give {child.name!r} as {expected}, or leave it out to have it inferred"
+    raise type(error)(
+        explain(
+            f"node {step.node.name!r} ({step.node.op.name})",
+            str(problem),
+            because=because,
+            given_by=given_by,
+            hint=hint,
+        )
+    ) from None

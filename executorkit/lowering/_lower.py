@@ -1,0 +1,131 @@
+"""From a graph to a pure JAX function: one loop over the steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from ..errors import MXNetError, explain
+from ..ops import Params
+from ._graph import Graph, Step, graph_of
+from ._infer import infer, open_shapes
+
+#: ``observe(step, inputs, results)`` sees every step and may replace its inputs.
+Observe = Callable[[Step, list[Any]], list[Any]]
+
+
+def lower(graph: Graph) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
+    """The graph as a pure function ``run(args, aux, key, train) -> (outputs, new_aux)``.
+
+    ``args`` and ``aux`` are sequences in the graph's order. ``key`` is a JAX key array, or None if
+    no operator draws random numbers; every node gets its own key from it. Auxiliary states that
+    no operator updates come back as they went in.
+    """
+
+    def run(
+        args: Sequence[Any], aux: Sequence[Any], key: Any = None, train: bool = False
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        values, new_aux = evaluate(graph, args, aux, key, train)
+        return tuple(values[i] for i in graph.heads), new_aux
+
+    return run
+
+
+def evaluate(
+    graph: Graph,
+    args: Sequence[Any],
+    aux: Sequence[Any],
+    key: Any,
+    train: bool,
+    observe: Observe | None = None,
+) -> tuple[list[Any], tuple[Any, ...]]:
+    """All values of the graph, by number, and the new auxiliary states."""
+    values: list[Any] = [None] * graph.n_values
+    for i, array in zip(graph.arg_values, args, strict=True):
+        values[i] = array
+    for i, array in zip(graph.aux_values, aux, strict=True):
+        values[i] = array
+    new_aux = list(aux)
+    filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
+    for step in graph.steps:
+        inputs = [values[i] for i in step.inputs]
+        if observe is not None:
+            inputs = observe(step, inputs)
+        results = _call(step, inputs, key, train, filled.get(step.index))
+        values[step.first_output : step.first_output + step.n_outputs] = results[: step.n_outputs]
+        for position, number in step.aux_writes:
+            new_aux[number] = results[position]
+    return values, tuple(new_aux)
+
+
+def _filled(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[int, Params]:
+    arrays = dict(zip(graph.arg_names, args, strict=True))
+    arrays.update(zip(graph.aux_names, aux, strict=True))
+    found = infer(graph, {name: array.shape for name, array in arrays.items()})
+    return open_shapes(graph, found.values)
+
+
+def _call(
+    step: Step, inputs: list[Any], key: Any, train: bool, filled: Params | None
+) -> tuple[Any, ...]:
+    op = step.node.op
+    node_key = None
+    if op.key_name is not None:
+        if key is None:
+            raise MXNetError(
+                explain(
+                    _where(step), "it draws random numbers", hint="pass a key: jax.random.key(0)"
+                )
+            )
+        node_key = jax.random.fold_in(key, step.random_number)
+    try:
+        with jax.named_scope(step.node.name or op.name):
+            return op.apply(filled or step.node.params, inputs, key=node_key, train=train)
+    except Exception as error:
+        shapes = ", ".join(
+            f"{name} {getattr(x, 'dtype', '?')}{tuple(getattr(x, 'shape', ()))}"
+            for name, x in zip(step.names, inputs, strict=True)
+        )
+        attrs = ", ".join(f"{k}={v!r}" for k, v in step.node.params.items())
+        error.add_note(f"in {_where(step)}: {shapes}; {attrs}")
+        raise
+
+
+def _where(step: Step) -> str:
+    return f"node {step.node.name!r} ({step.node.op.name})"
+
+
+def to_jax(symbol: Any) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:
+    """A symbol as a pure function of dictionaries, for jit, grad, vmap and shard_map of your own.
+
+    ``f(args, aux={}, key=None, train=False) -> (outputs, new_aux)``: ``args`` and ``aux`` map
+    names to arrays; ``outputs`` is a tuple in the order of ``list_outputs``, ``new_aux`` maps
+    every auxiliary state to its new value. 64-bit dtypes are kept only if your own tracing runs
+    with 64-bit types enabled.
+    """
+    graph = graph_of(symbol.heads)
+    run = lower(graph)
+
+    def pick(arrays: Mapping[str, Any], names: Sequence[str], what: str) -> list[Any]:
+        missing = [n for n in names if n not in arrays]
+        if missing:
+            raise MXNetError(explain("to_jax function", f"missing {what}: {', '.join(missing)}"))
+        return [arrays[n] for n in names]
+
+    def function(
+        args: Mapping[str, Any],
+        aux: Mapping[str, Any] | None = None,
+        key: Any = None,
+        train: bool = False,
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        outputs, new_aux = run(
+            pick(args, graph.arg_names, "arguments"),
+            pick(aux or {}, graph.aux_names, "auxiliary states"),
+            key,
+            train,
+        )
+        return outputs, dict(zip(graph.aux_names, new_aux, strict=True))
+
+    return function

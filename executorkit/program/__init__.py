@@ -1,0 +1,22 @@
+"""Compiled programs: shared between executors of equal graphs, counted, bounded.
+
+To keep compiled programs between processes, switch on JAX's persistent compilation cache::
+
+    jax.config.update("jax_compilation_cache_dir", "/path/to/cache")
+"""
+
+from ._analysis import Analysis
+from ._cache import CacheInfo, cache_info, clear_cache, program_for, set_cache_limit
+from ._partitioned import PartitionedProgram
+from ._program import Program
+
+__all__ = [
+    "Analysis",
+    "CacheInfo",
+    "PartitionedProgram",
+    "Program",
+    "cache_info",
+    "clear_cache",
+    "program_for",
+    "set_cache_limit",
+]

@@ -1,0 +1,71 @@
+"""Programs by signature: bounded, counted, clearable."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from typing import NamedTuple
+
+from ..lowering import Graph
+from ._counted import counters
+from ._program import Program
+from ._signature import Signature, signature_of
+
+_Key = tuple[Signature, tuple[int, ...], tuple[bool, ...]]
+
+_programs: OrderedDict[_Key, Program] = OrderedDict()
+_lock = threading.Lock()
+_hits = 0
+_misses = 0
+_limit = 256
+
+
+class CacheInfo(NamedTuple):
+    """hits, misses, programs held, limit; traces and seconds of all programs of the process."""
+
+    hits: int
+    misses: int
+    programs: int
+    limit: int
+    traces: int
+    seconds: float
+
+
+def program_for(graph: Graph, wanted: tuple[int, ...] = (), add: tuple[bool, ...] = ()) -> Program:
+    """The program of a graph and a choice of gradients; equal graphs get the same one."""
+    global _hits, _misses
+    key = (signature_of(graph), wanted, add)
+    with _lock:
+        program = _programs.get(key)
+        if program is not None:
+            _hits += 1
+            _programs.move_to_end(key)
+            return program
+        _misses += 1
+        program = _programs[key] = Program(graph, wanted, add)
+        while len(_programs) > _limit:
+            _programs.popitem(last=False)
+        return program
+
+
+def cache_info() -> CacheInfo:
+    """How the program cache has been used so far in this process."""
+    with _lock:
+        return CacheInfo(_hits, _misses, len(_programs), _limit, counters.traces, counters.seconds)
+
+
+def clear_cache() -> None:
+    """Forgets all programs. Executors keep theirs; new ones compile again."""
+    with _lock:
+        _programs.clear()
+
+
+def set_cache_limit(programs: int) -> None:
+    """Bounds the number of programs that are kept; the least recently used go first."""
+    global _limit
+    if programs < 1:
+        raise ValueError(f"the program cache needs room for at least one program, not {programs}")
+    with _lock:
+        _limit = programs
+        while len(_programs) > _limit:
+            _programs.popitem(last=False)

@@ -1,0 +1,91 @@
+"""A jitted function that counts its traces, remembers what they cost, and can be asked why."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+import jax
+
+#: So many shapes of one function stay compiled; one more empties that function's cache.
+MAX_SHAPES = 128
+
+
+class Counters:
+    """Process-wide counts of traces (each is one compilation) and the seconds they took."""
+
+    def __init__(self) -> None:
+        self.traces = 0
+        self.seconds = 0.0
+
+
+counters = Counters()
+
+
+class Counted:
+    """``jax.jit(function)``, traced with 64-bit types enabled, whose traces are counted.
+
+    traces
+        how often the function was traced, that is, compiled (unless the persistent compilation
+        cache already had it).
+    seconds
+        what those first calls took: tracing, lowering and compiling.
+    avals
+        shapes, dtypes and devices of the arguments that it was last traced for.
+    """
+
+    __slots__ = ("_jitted", "_since_clear", "avals", "name", "seconds", "traces")
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        def traced(*args: Any) -> Any:
+            self.traces += 1
+            self._since_clear += 1
+            counters.traces += 1
+            return function(*args)
+
+        traced.__name__ = traced.__qualname__ = name
+        self._jitted = jax.jit(traced)
+        self._since_clear = 0
+        self.name = name
+        self.traces = 0
+        self.seconds = 0.0
+        self.avals: tuple[Any, ...] | None = None
+
+    def __call__(self, *args: Any) -> Any:
+        before = self.traces
+        start = time.perf_counter()
+        with jax.enable_x64(True):
+            results = self._jitted(*args)
+        if self.traces != before:
+            self._note(args, time.perf_counter() - start)
+        return results
+
+    def compile(self, *args: Any) -> jax.stages.Compiled:
+        """The compiled program for such arguments (arrays or ``ShapeDtypeStruct``), not run.
+
+        A later call with the same shapes finds it compiled.
+        """
+        before = self.traces
+        start = time.perf_counter()
+        with jax.enable_x64(True):
+            compiled = self._jitted.lower(*args).compile()
+        if self.traces != before:
+            self._note(args, time.perf_counter() - start)
+        return compiled
+
+    def _note(self, args: tuple[Any, ...], seconds: float) -> None:
+        self.seconds += seconds
+        counters.seconds += seconds
+        self.avals = jax.tree.map(_aval, args)
+        if self._since_clear > MAX_SHAPES:
+            self.clear()
+
+    def clear(self) -> None:
+        """Forgets what was compiled; the counts stay."""
+        self._jitted.clear_cache()
+        self._since_clear = 0
+
+
+def _aval(x: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=getattr(x, "sharding", None))

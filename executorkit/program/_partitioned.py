@@ -1,0 +1,214 @@
+"""The programs of a graph spread over contexts: one compiled program per segment."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+
+from ..context import Context
+from ..lowering import Graph, placements
+from ..lowering._partition import segments
+from ._analysis import Analysis
+from ._cache import program_for
+from ._program import Arrays, Program
+
+
+class PartitionedProgram:
+    """Runs a graph segment by segment, each on its context's device.
+
+    Called like a :class:`Program`. Values that cross segments are copied between devices; the
+    gradient of a value is summed on the device that made it.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        wanted: tuple[int, ...],
+        add: tuple[bool, ...],
+        ctx: Context,
+        group2ctx: Mapping[str, Context],
+    ) -> None:
+        whole = Program(graph, wanted, add)
+        placed = placements(graph, ctx, group2ctx)
+        self.whole = whole
+        self.graph = graph
+        self.wanted = wanted
+        self.add = add
+        self.needs_head = whole.needs_head
+        self.pins = whole.pins
+        self.side_aux_numbers = whole.side_aux_numbers
+        self.step_aux_numbers = whole.step_aux_numbers
+        self.input_gradient_names = whole.input_gradient_names
+        self.observe = tuple(_OnOneDevice(f, ctx) for f in whole.observe)
+        self.observe_backward = tuple(_OnOneDevice(f, ctx) for f in whole.observe_backward)
+        self.variable_contexts = [placed[n] for n in (*graph.args, *graph.aux)]
+        reached = whole.reached
+        self._parts = []
+        for segment in segments(graph, placed):
+            through = tuple(k for k, i in enumerate(segment.inputs) if reached[i])
+            part = program_for(segment.graph, through, (False,) * len(through))
+            self._parts.append((segment, part))
+        self._made_in = {i: s.context for s, _ in self._parts for i in s.outputs}
+        self._made_in.update(
+            (i, placed[n]) for n, i in zip(graph.args, graph.arg_values, strict=True)
+        )
+        self.infer = (_Call(self, "infer", False), _Call(self, "infer", True))
+        self.forward = (_Call(self, "forward", False), _Call(self, "forward", True))
+        self.forward_backward = (_ForwardBackward(self, False), _ForwardBackward(self, True))
+
+    @property
+    def traces(self) -> int:
+        """Traces of all segments' programs."""
+        return self.whole.traces + sum(part.traces for _, part in self._parts)
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds spent in calls that traced and compiled."""
+        return self.whole.compile_seconds + sum(p.compile_seconds for _, p in self._parts)
+
+    def analyse(self) -> Analysis:
+        """The sum of the segments' analyses."""
+        found = [part.analyse() for _, part in self._parts]
+        if any(a.function is None for a in found):
+            return Analysis.unknown()
+        memories = [a.memory for a in found if a.memory is not None]
+        complete = len(memories) == len(found)
+        return Analysis(
+            function=f"{len(found)} segments",
+            memory={k: sum(m[k] for m in memories) for k in memories[0]} if complete else None,
+            flops=_total([a.flops for a in found]),
+            bytes_moved=_total([a.bytes_moved for a in found]),
+        )
+
+    def memory(self) -> dict[str, int] | None:
+        """Bytes, summed over the segments; see :meth:`Program.memory`."""
+        return self.analyse().memory
+
+    def flops(self) -> float | None:
+        """Floating-point operations of one run, summed over the segments."""
+        return self.analyse().flops
+
+    def run(self, mode: str, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+        """Runs all segments; ``mode`` is 'infer' or 'forward'."""
+        values = dict(zip(self.graph.arg_values, args, strict=True))
+        new_aux = dict(enumerate(aux))
+        step_aux: dict[int, Any] = {}
+        residuals = []
+        for number, (segment, part) in enumerate(self._parts):
+            device = segment.context.device
+            inputs = tuple(jax.device_put(values[i], device) for i in segment.inputs)
+            states = tuple(jax.device_put(aux[n], device) for n in segment.aux)
+            part_key = None
+            if part.graph.has_random:
+                part_key = jax.device_put(jax.random.fold_in(key, number), device)
+            function = getattr(part, mode)[train]
+            if mode == "infer":
+                outputs, side = function(inputs, states, part_key)
+            else:
+                outputs, side, step, kept = function(inputs, states, part_key)
+                residuals.append(kept)
+                for n, value in zip(part.step_aux_numbers, step, strict=False):
+                    step_aux[segment.aux[n]] = value
+            for n, value in zip(part.side_aux_numbers, side, strict=True):
+                new_aux[segment.aux[n]] = value
+            values.update(zip(segment.outputs, outputs, strict=True))
+        outputs = tuple(values[i] for i in self.graph.heads)
+        side = tuple(new_aux[n] for n in self.side_aux_numbers)
+        if mode == "infer":
+            return outputs, side
+        kept_aux = tuple(step_aux.get(n, new_aux[n]) for n in self.step_aux_numbers)
+        wanted = tuple(args[i] for i in self.wanted)
+        return outputs, side, kept_aux if train else (), (residuals, wanted)
+
+    def backward(self, residuals: Any, heads: Arrays, old: Arrays) -> tuple[Any, ...]:
+        """Goes back through the segments, last first."""
+        kept, wanted = residuals
+        gradients: dict[int, Any] = {}
+        for i, head in zip(self.graph.heads, heads, strict=True):
+            if head is not None:
+                self._accumulate(gradients, i, head)
+        for (segment, part), residual in zip(reversed(self._parts), reversed(kept), strict=True):
+            device = segment.context.device
+            incoming = tuple(
+                None if i not in gradients else jax.device_put(gradients[i], device)
+                for i in segment.outputs
+            )
+            computed = part.backward(residual, incoming, ())
+            for k, gradient in zip(part.wanted, computed, strict=True):
+                self._accumulate(gradients, segment.inputs[k], gradient)
+        previous = iter(old)
+        results = []
+        with jax.enable_x64(True):
+            for i, array, add in zip(self.wanted, wanted, self.add, strict=True):
+                value = self.graph.arg_values[i]
+                grad = gradients.get(value)
+                grad = jax.numpy.zeros_like(array) if grad is None else grad
+                results.append(next(previous) + grad if add else grad)
+        return tuple(results)
+
+    def _accumulate(self, gradients: dict[int, Any], i: int, gradient: Any) -> None:
+        gradient = jax.device_put(gradient, self._made_in[i].device)
+        with jax.enable_x64(True):
+            gradients[i] = gradients[i] + gradient if i in gradients else gradient
+
+
+class _Call:
+    """One way of running a partitioned program, called like a ``Counted``."""
+
+    def __init__(self, program: PartitionedProgram, mode: str, train: bool) -> None:
+        self.program = program
+        self.mode = mode
+        self.train = train
+
+    def __call__(self, args: Arrays, aux: Arrays, key: Any) -> Any:
+        return self.program.run(self.mode, self.train, args, aux, key)
+
+    def compile(self, args: Arrays, aux: Arrays, key: Any) -> None:
+        """Compiles by running once on zeros: segments' inputs are other segments' outputs."""
+        self(_zeros(args), _zeros(aux), None if key is None else jax.random.key(0))
+
+
+class _ForwardBackward(_Call):
+    """Forward, then backward; across devices there is no single program to fuse them into."""
+
+    def __init__(self, program: PartitionedProgram, train: bool) -> None:
+        super().__init__(program, "forward", train)
+
+    def __call__(  # type: ignore[override]
+        self, args: Arrays, aux: Arrays, key: Any, heads: Arrays, old: Arrays
+    ) -> Any:
+        outputs, side, step, residuals = super().__call__(args, aux, key)
+        return outputs, side, step, self.program.backward(residuals, heads, old)
+
+    def compile(  # type: ignore[override]
+        self, args: Arrays, aux: Arrays, key: Any, heads: Arrays, old: Arrays
+    ) -> None:
+        """Compiles by running once on zeros."""
+        prng = None if key is None else jax.random.key(0)
+        self(_zeros(args), _zeros(aux), prng, _zeros(heads), _zeros(old))
+
+
+class _OnOneDevice:
+    """A whole-graph function whose arrays are first brought together on one device."""
+
+    def __init__(self, function: Any, ctx: Context) -> None:
+        self.function = function
+        self.ctx = ctx
+
+    def __call__(self, *args: Any) -> Any:
+        return self.function(*jax.device_put(args, self.ctx.device))
+
+
+def _zeros(avals: Sequence[Any]) -> tuple[Any, ...]:
+    with jax.enable_x64(True):
+        return tuple(
+            None if a is None else jax.device_put(jax.numpy.zeros(a.shape, a.dtype), a.sharding)
+            for a in avals
+        )
+
+
+def _total(figures: Sequence[float | None]) -> float | None:
+    known = [f for f in figures if f is not None]
+    return sum(known) if len(known) == len(figures) else None

@@ -1,0 +1,282 @@
+"""A graph's compiled programs: one set per graph signature and choice of gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..lowering import Graph, evaluate, lower
+from ..lowering._graph import Step
+from ._analysis import Analysis
+from ._counted import Counted
+
+Arrays = Sequence[Any]
+
+
+class Program:
+    """The jitted functions of one graph, shared by every executor of an equal graph.
+
+    Arrays come and go as flat tuples in the graph's order (the cheapest call that JAX offers).
+    ``wanted`` are the positions of the arguments whose gradients are computed, ``add`` says which
+    of them are added to the old gradient. ``key`` is None for graphs without random operators.
+
+    infer[train](args, aux, key)                -> outputs, side_aux
+    forward[train](args, aux, key)              -> outputs, side_aux, step_aux, residuals
+    backward(residuals, heads, old)             -> grads
+    forward_backward[train](args, aux, key, heads, old)
+                                                -> outputs, side_aux, step_aux, grads
+
+    ``side_aux`` are the auxiliary states that change whenever the graph runs (a Custom
+    operator's), ``step_aux`` those that MXNet changes in backward (BatchNorm's statistics):
+    numbers in ``side_aux_numbers`` and ``step_aux_numbers``. ``heads`` are head gradients, None
+    for an output that needs none; ``old`` the old gradients of the arguments in ``add``.
+    """
+
+    def __init__(self, graph: Graph, wanted: tuple[int, ...], add: tuple[bool, ...]) -> None:
+        self.graph = graph
+        self.wanted = wanted
+        self.add = add
+        #: For every value, whether it depends on an argument whose gradient is wanted.
+        self.reached = reached = _reached(graph, wanted)
+        self._live = tuple(s for s in graph.steps if _is_live(s, reached))
+        live = {n for s in self._live for _, n in s.aux_writes}
+        side = {n for s in graph.steps if s.node.op.effects for _, n in s.aux_writes}
+        self.side_aux_numbers = tuple(sorted(side))
+        self.step_aux_numbers = tuple(sorted(live - side))
+        self.needs_head = _needs_head(graph, reached)
+        self.pins = _pins(graph, self._live)
+        self._run = lower(graph)
+        self.infer = self._both(self._infer, "infer")
+        self.forward = self._both(self._forward, "forward")
+        self.forward_backward = self._both(self._forward_backward, "forward_backward")
+        self.observe = self._both(self._observe, "observe")
+        self.observe_backward = self._both(self._observe_backward, "observe_backward")
+        self.backward = Counted(self._backward, "backward")
+
+    @staticmethod
+    def _both(method: Any, name: str) -> tuple[Counted, Counted]:
+        def with_train(train: bool) -> Any:
+            return lambda *args: method(train, *args)
+
+        return Counted(with_train(False), name), Counted(with_train(True), f"{name}_train")
+
+    @property
+    def functions(self) -> tuple[Counted, ...]:
+        """Every jitted function of this program."""
+        return (
+            *self.infer, *self.forward, *self.forward_backward, self.backward, *self.observe,
+            *self.observe_backward,
+        )  # fmt: skip
+
+    @property
+    def traces(self) -> int:
+        """How many traces (compilations) this program has cost so far."""
+        return sum(f.traces for f in self.functions)
+
+    @property
+    def compile_seconds(self) -> float:
+        """Seconds spent in calls that traced and compiled."""
+        return sum(f.seconds for f in self.functions)
+
+    def clear(self) -> None:
+        """Drops the compiled code of this program."""
+        for f in self.functions:
+            f.clear()
+
+    def analyse(self) -> Analysis:
+        """What XLA says of the most complete function that has been compiled so far."""
+        for f in (*self.forward_backward[::-1], *self.forward[::-1], *self.infer[::-1]):
+            if f.avals is not None:
+                return Analysis.of(f.name, f.compile(*f.avals))
+        return Analysis.unknown()
+
+    def memory(self) -> dict[str, int] | None:
+        """Bytes of arguments, outputs and temporaries, or None where the backend has no answer."""
+        return self.analyse().memory
+
+    def flops(self) -> float | None:
+        """Floating-point operations of one run, or None where the backend has no answer."""
+        return self.analyse().flops
+
+    def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+        outputs, new_aux = self._run(args, aux, key, train)
+        return outputs, tuple(new_aux[n] for n in self.side_aux_numbers)
+
+    def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+        floating = tuple(i for i in self.wanted if jnp.issubdtype(args[i].dtype, jnp.inexact))
+
+        def function(*differentiated: Any) -> Any:
+            full = list(args)
+            for i, x in zip(floating, differentiated, strict=True):
+                full[i] = x
+            outputs, new_aux = self._run(full, aux, key, train)
+            inexact = tuple(x for x in outputs if jnp.issubdtype(x.dtype, jnp.inexact))
+            return inexact, (outputs, new_aux)
+
+        _, vjp, (outputs, new_aux) = jax.vjp(function, *(args[i] for i in floating), has_aux=True)
+        side = tuple(new_aux[n] for n in self.side_aux_numbers)
+        step = tuple(new_aux[n] for n in self.step_aux_numbers) if train else ()
+        shapes = tuple(_Like(x.shape, x.dtype) for x in outputs)
+        wanted = tuple(_Like(args[i].shape, args[i].dtype) for i in self.wanted)
+        return outputs, side, step, _Residuals(vjp, shapes, wanted)
+
+    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+        return self._vjp(train, args, aux, key)
+
+    def _backward(self, residuals: _Residuals, heads: Arrays, old: Arrays) -> tuple[Any, ...]:
+        computed = iter(residuals.vjp(_cotangents(heads, residuals.outputs)))
+        previous = iter(old)
+        grads = []
+        for like, add in zip(residuals.wanted, self.add, strict=True):
+            if jnp.issubdtype(like.dtype, jnp.inexact):
+                grad = next(computed)
+            else:
+                grad = jnp.zeros(like.shape, like.dtype)
+            grads.append(next(previous) + grad if add else grad)
+        return tuple(grads)
+
+    def _forward_backward(
+        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays, old: Arrays
+    ) -> Any:
+        outputs, side, step, residuals = self._vjp(train, args, aux, key)
+        return outputs, side, step, self._backward(residuals, heads, old)
+
+    def _observe(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+        values, new_aux = evaluate(self.graph, args, aux, key, train)
+        return tuple(values), tuple(new_aux[n] for n in self.side_aux_numbers)
+
+    @property
+    def input_gradient_names(self) -> list[str]:
+        """Names of what ``observe_backward`` returns: one for every input of every operator that
+        MXNet goes back through, last operator first (``fc_backward_output0``)."""
+        names = []
+        for step in reversed(self._live):
+            inputs = _differentiable(step)
+            stem = f"{step.node.name}_backward_output"
+            names += [f"{stem}{k}" for k in range(len(inputs))] if len(inputs) > 1 else [stem]
+        return names
+
+    def _observe_backward(
+        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays
+    ) -> tuple[Any, ...]:
+        """Gradients of every operator's inputs: of zeros that are added to them."""
+        values = jax.eval_shape(
+            lambda: evaluate(self.graph, args, aux, key, train)[0],
+        )
+        zeros = {
+            (s.index, k): jnp.zeros(values[s.inputs[k]].shape, values[s.inputs[k]].dtype)
+            for s in reversed(self._live)
+            for k in _differentiable(s)
+        }
+        floating = {at: z for at, z in zeros.items() if jnp.issubdtype(z.dtype, jnp.inexact)}
+
+        def function(added: dict[Any, Any]) -> tuple[Any, ...]:
+            def observe(step: Step, inputs: list[Any]) -> list[Any]:
+                return [
+                    x + added[step.index, k] if (step.index, k) in added else x
+                    for k, x in enumerate(inputs)
+                ]
+
+            found, _ = evaluate(self.graph, args, aux, key, train, observe)
+            outputs = (found[i] for i in self.graph.heads)
+            return tuple(x for x in outputs if jnp.issubdtype(x.dtype, jnp.inexact))
+
+        _, vjp = jax.vjp(function, floating)
+        (gradients,) = vjp(_cotangents(heads, [values[i] for i in self.graph.heads]))
+        return tuple(gradients.get(at, zero) for at, zero in zeros.items())
+
+
+def _cotangents(heads: Arrays, outputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Cotangents of the floating outputs: the head gradients, zeros where none is needed."""
+    return tuple(
+        jnp.zeros(like.shape, like.dtype) if head is None else head.astype(like.dtype)
+        for head, like in zip(heads, outputs, strict=True)
+        if jnp.issubdtype(like.dtype, jnp.inexact)
+    )
+
+
+def _differentiable(step: Step) -> list[int]:
+    """Positions of a step's inputs that are not auxiliary states."""
+    auxiliary = step.node.op.aux_of(step.node.params)
+    return [k for k, name in enumerate(step.names) if name not in auxiliary]
+
+
+class _Like:
+    """Shape and dtype of an array, as a static part of a pytree."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Like) and self.shape == other.shape and self.dtype == other.dtype
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+@jax.tree_util.register_pytree_node_class
+class _Residuals:
+    """What ``forward`` keeps for ``backward``: the linearised graph with its arrays."""
+
+    __slots__ = ("outputs", "vjp", "wanted")
+
+    def __init__(self, vjp: Any, outputs: tuple[_Like, ...], wanted: tuple[_Like, ...]) -> None:
+        self.vjp = vjp
+        self.outputs = outputs
+        self.wanted = wanted
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return (self.vjp,), (self.outputs, self.wanted)
+
+    @classmethod
+    def tree_unflatten(cls, static: tuple[Any, ...], children: tuple[Any, ...]) -> _Residuals:
+        return cls(children[0], *static)
+
+
+def _reached(graph: Graph, wanted: Sequence[int]) -> list[bool]:
+    """For every value, whether it depends on an argument whose gradient is wanted."""
+    reached = [False] * graph.n_values
+    for i in wanted:
+        reached[graph.arg_values[i]] = True
+    for step in graph.steps:
+        if any(reached[i] for i in step.inputs):
+            for k in range(step.n_outputs):
+                reached[step.first_output + k] = True
+    return reached
+
+
+def _is_live(step: Step, reached: Sequence[bool]) -> bool:
+    """Whether MXNet runs the step's backward: only then do its auxiliary states change."""
+    return reached[step.first_output]
+
+
+def _needs_head(graph: Graph, reached: Sequence[bool]) -> tuple[bool, ...]:
+    """For every output, whether ``backward`` needs a head gradient for it: it depends on a wanted
+    argument by a path on which no operator ignores the gradient that comes to it."""
+    flows = [False] * graph.n_values
+    for i in graph.arg_values:
+        flows[i] = reached[i]
+    for step in graph.steps:
+        open_path = any(flows[i] for i in step.inputs)
+        if open_path and not step.node.op.loss(step.node.params):
+            for k in range(step.n_outputs):
+                flows[step.first_output + k] = True
+    return tuple(flows[i] for i in graph.heads)
+
+
+def _pins(graph: Graph, live: Sequence[Step]) -> tuple[tuple[int, float], ...]:
+    """(argument position, constant) of the arguments that MXNet overwrites when it runs."""
+    position = {value: n for n, value in enumerate(graph.arg_values)}
+    found = {}
+    for step in live:
+        for name, constant in step.node.op.pins(step.node.params).items():
+            number = position.get(step.inputs[step.names.index(name)])
+            if number is not None:
+                found[number] = constant
+    return tuple(sorted(found.items()))

@@ -1,0 +1,43 @@
+"""What makes two graphs the same program: structure and attributes, never names."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+from ..lowering import Graph
+
+
+class Signature:
+    """A graph's structure as a value: equal when the same computations read the same values.
+
+    Names of nodes and variables do not count, annotations neither. Comparing two of them costs
+    one walk; the hash is computed once.
+    """
+
+    __slots__ = ("_hash", "content")
+
+    def __init__(self, graph: Graph) -> None:
+        self.content: tuple[Any, ...] = (
+            tuple((s.node.op, s.node.params.key, s.inputs, s.first_output) for s in graph.steps),
+            graph.arg_values,
+            graph.aux_values,
+            graph.heads,
+        )
+        self._hash = hash(self.content)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Signature)
+            and self._hash == other._hash
+            and self.content == other.content
+        )
+
+
+@lru_cache(maxsize=512)
+def signature_of(graph: Graph) -> Signature:
+    """The signature of a graph, computed once per graph."""
+    return Signature(graph)
