@@ -54,7 +54,8 @@ class Answers:
             raise FileNotFoundError(
                 f"no golden data for {family}; run tests/golden/make.py {family}"
             )
-        self._arrays = np.load(path)
+        with np.load(path) as stored:
+            self._arrays = dict(stored)
         self.facts: dict[str, Any] = json.loads(self._arrays["facts"].tobytes())
 
     def __getitem__(self, name: str) -> np.ndarray:

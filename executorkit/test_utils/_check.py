@@ -1,0 +1,281 @@
+"""Checks of a symbol: its values and its gradients.
+
+``location`` and ``aux_states`` are lists in the symbol's order, or dicts by name, of anything that
+an NDArray is made of. Every check binds the symbol in ``ctx``, the default context if None.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..context import Context
+from ..errors import MXNetError, explain
+from ..executor import Executor
+from ..ndarray import NDArray, array
+from ..symbol import Symbol, Variable
+from ._compare import (
+    Tolerance,
+    assert_almost_equal,
+    default_numeric_eps,
+    get_atol,
+    get_rtol,
+    to_numpy,
+)
+from ._setting import default_context
+
+Arrays = Sequence[Any] | Mapping[str, Any]
+
+
+def _named(
+    names: Sequence[str], given: Arrays | None, what: str, dtype: Any, ctx: Context
+) -> dict[str, NDArray]:
+    """``given`` as NDArrays by name, in the symbol's order; ValueError if names do not fit."""
+    if given is None:
+        given = {}
+    if not isinstance(given, Mapping):
+        given = dict(zip(names, given, strict=False))
+    if what == "location" and set(given) != set(names):
+        raise ValueError(
+            f"location names {sorted(given)}, the symbol's arguments are {sorted(names)}"
+        )
+    missing = [n for n in names if n not in given]
+    if missing:
+        raise ValueError(f"{what} lacks {', '.join(missing)}")
+    arrays = {}
+    for name in names:
+        value = given[name]
+        own = isinstance(value, NDArray) or dtype == "asnumpy"  # MXNet's word for "as it is"
+        arrays[name] = array(value, ctx, value.dtype if own else dtype)
+    return arrays
+
+
+def _requests(names: Sequence[str], grad_req: Any) -> dict[str, str]:
+    if isinstance(grad_req, str):
+        return dict.fromkeys(names, grad_req)
+    if not isinstance(grad_req, Mapping):
+        grad_req = dict(zip(names, grad_req, strict=True))
+    return {n: grad_req.get(n, "null") for n in names}
+
+
+def _expected(names: Sequence[str], expected: Arrays) -> dict[str, Any]:
+    if isinstance(expected, Mapping):
+        return dict(expected)
+    return dict(zip(names, expected, strict=False))
+
+
+def simple_forward(
+    sym: Symbol, ctx: Context | None = None, is_train: bool = False, **inputs: Any
+) -> Any:
+    """The outputs of a symbol for the inputs given by name: one NumPy array, or a list of them."""
+    ctx = ctx or default_context()
+    executor = sym.bind(ctx, {n: array(v, ctx) for n, v in inputs.items()})
+    outputs = [o.asnumpy() for o in executor.forward(is_train=is_train)]
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def check_symbolic_forward(
+    sym: Symbol,
+    location: Arrays,
+    expected: Arrays,
+    rtol: Tolerance = None,
+    atol: Tolerance = None,
+    aux_states: Arrays | None = None,
+    ctx: Context | None = None,
+    equal_nan: bool = False,
+    dtype: Any = np.float32,
+) -> list[NDArray]:
+    """Compares the outputs for inference with ``expected`` (list, or dict by output name)."""
+    ctx = ctx or default_context()
+    executor = sym.bind(
+        ctx,
+        _named(sym.list_arguments(), location, "location", dtype, ctx),
+        aux_states=_named(sym.list_auxiliary_states(), aux_states, "aux_states", dtype, ctx),
+    )
+    outputs = executor.forward(is_train=False)
+    wanted = _expected(sym.list_outputs(), expected)
+    for name, output in zip(sym.list_outputs(), outputs, strict=True):
+        names = (f"EXPECTED_{name}", f"FORWARD_{name}")
+        assert_almost_equal(wanted[name], output, rtol, atol, names, equal_nan=equal_nan)
+    return outputs
+
+
+def check_symbolic_backward(
+    sym: Symbol,
+    location: Arrays,
+    out_grads: Arrays | None,
+    expected: Arrays,
+    rtol: Tolerance = None,
+    atol: Tolerance = None,
+    aux_states: Arrays | None = None,
+    grad_req: Any = "write",
+    ctx: Context | None = None,
+    grad_stypes: Any = None,
+    equal_nan: bool = False,
+    dtype: Any = np.float32,
+) -> dict[str, NDArray]:
+    """Compares the gradients for head gradients ``out_grads`` with ``expected``.
+
+    Gradient arrays start with random numbers: "add" must add to them, "null" leave them alone.
+    Returns the gradient arrays. ``grad_stypes`` names dense storage only.
+    """
+    ctx = ctx or default_context()
+    _refuse_sparse(grad_stypes)
+    names = sym.list_arguments()
+    args = _named(names, location, "location", dtype, ctx)
+    requests = _requests(names, grad_req)
+    wanted = _expected(names, expected)
+    start = {n: np.random.normal(size=to_numpy(wanted[n]).shape) for n in wanted}
+    grads = {n: array(v, ctx, args[n].dtype) for n, v in start.items()}
+    start = {n: g.asnumpy() for n, g in grads.items()}
+    executor = sym.bind(
+        ctx,
+        args,
+        args_grad=grads,
+        grad_req={n: requests[n] if n in grads else "null" for n in names},
+        aux_states=_named(sym.list_auxiliary_states(), aux_states, "aux_states", dtype, ctx),
+    )
+    outputs = executor.forward(is_train=True)
+    executor.backward(_heads(sym, out_grads, outputs, ctx))
+    for name, grad in grads.items():
+        value = to_numpy(wanted[name])
+        target = {"write": value, "add": start[name] + value, "null": start[name]}[requests[name]]
+        labels = (f"EXPECTED_{name}", f"BACKWARD_{name}")
+        assert_almost_equal(
+            target.astype(start[name].dtype), grad, rtol, atol, labels, equal_nan=equal_nan
+        )
+    return grads
+
+
+def _heads(
+    sym: Symbol, out_grads: Arrays | None, outputs: Sequence[NDArray], ctx: Context
+) -> list[NDArray] | None:
+    if out_grads is None:
+        return None
+    given = _expected(sym.list_outputs(), out_grads)
+    return [
+        array(given[name], ctx, output.dtype)
+        for name, output in zip(sym.list_outputs(), outputs, strict=True)
+    ]
+
+
+def _refuse_sparse(stypes: Any) -> None:
+    kinds = stypes.values() if isinstance(stypes, Mapping) else stypes or ()
+    odd = sorted({k for k in kinds if k not in (None, "default")})
+    if odd:
+        raise MXNetError(explain("gradient storage", f"{', '.join(odd)}: only dense is served"))
+
+
+def numeric_grad(
+    executor: Executor,
+    location: Mapping[str, Any],
+    aux_states: Mapping[str, Any] | None = None,
+    eps: float = 0.0001,
+    use_forward_train: bool = True,
+    dtype: Any = np.float32,
+) -> dict[str, np.ndarray]:
+    """Central differences of the sum of the executor's first output, entry by entry.
+
+    Floating entries of ``location`` only; the others get zeros. Auxiliary states, if given, are
+    restored before each evaluation.
+    """
+
+    def value() -> float:
+        for name, state in (aux_states or {}).items():
+            executor.aux_dict[name][:] = to_numpy(state)
+        outputs = executor.forward(is_train=use_forward_train)
+        return float(outputs[0].asnumpy().astype(np.float64).sum())
+
+    for name, start in location.items():
+        executor.arg_dict[name][:] = to_numpy(start)
+    grads: dict[str, np.ndarray] = {}
+    for name, start in location.items():
+        base = to_numpy(start)
+        grad = np.zeros(base.shape, dtype)
+        if np.issubdtype(base.dtype, np.floating):
+            for at in np.ndindex(base.shape):
+                ends = []
+                for step in (eps / 2, -eps / 2):
+                    moved = base.copy()
+                    moved[at] += step
+                    executor.arg_dict[name][:] = moved
+                    ends.append((value(), float(moved[at])))
+                # The step that the dtype really took, not the one that was asked for.
+                (high, up), (low, down) = ends
+                grad[at] = (high - low) / (up - down)
+            executor.arg_dict[name][:] = base
+        grads[name] = grad
+    return grads
+
+
+def check_numeric_gradient(
+    sym: Symbol,
+    location: Arrays,
+    aux_states: Arrays | None = None,
+    numeric_eps: float | None = None,
+    rtol: Tolerance = None,
+    atol: Tolerance = None,
+    grad_nodes: Any = None,
+    use_forward_train: bool = True,
+    ctx: Context | None = None,
+    grad_stype_dict: Mapping[str, str] | None = None,
+    dtype: Any = np.float32,
+) -> None:
+    """Compares the gradients of a random projection of the first output with finite differences.
+
+    ``grad_nodes`` names the arguments to be checked (all), or maps them to a ``grad_req``.
+    """
+    ctx = ctx or default_context()
+    _refuse_sparse(grad_stype_dict)
+    kind = np.dtype(dtype)
+    if kind not in default_numeric_eps():
+        raise ValueError(f"dtype is {kind}, expected float16, float32 or float64")
+    args = _named(sym.list_arguments(), location, "location", dtype, ctx)
+    aux = _named(sym.list_auxiliary_states(), aux_states, "aux_states", dtype, ctx)
+    states = {n: a.asnumpy() for n, a in aux.items()}
+    if grad_nodes is None:
+        requests = dict.fromkeys(args, "write")
+    elif isinstance(grad_nodes, Mapping):
+        requests = dict(grad_nodes)
+    elif isinstance(grad_nodes, list | tuple):
+        requests = dict.fromkeys(grad_nodes, "write")
+    else:
+        raise ValueError(f"grad_nodes is {grad_nodes!r}, expected a list or dict of names")
+
+    head = sym[0]
+    _, (shape,), _ = head.infer_shape(**{n: a.shape for n, a in args.items()})
+    projection = array(np.random.rand(*shape) + 0.1, ctx, dtype)
+    args["__random_proj"] = projection
+    loss = (head * Variable("__random_proj")).sum()
+    start = {n: np.random.normal(size=args[n].shape).astype(args[n].dtype) for n in requests}
+    grads = {n: array(v, ctx, v.dtype) for n, v in start.items()}
+    executor = loss.bind(ctx, args, args_grad=grads, grad_req=requests, aux_states=aux)
+    (total,) = executor.forward(is_train=True)
+    executor.backward([array(np.ones(total.shape), ctx, total.dtype)])
+    found = {n: g.asnumpy() for n, g in grads.items()}
+
+    eps = numeric_eps or default_numeric_eps()[kind]
+    points = {n: args[n].asnumpy() for n in requests}
+    numeric = numeric_grad(executor, points, states, eps, use_forward_train, dtype)
+    for name, request in requests.items():
+        moved = {"write": found[name], "add": found[name] - start[name]}.get(request)
+        labels = (f"NUMERICAL_{name}", f"BACKWARD_{name}")
+        if moved is None:
+            assert_almost_equal(start[name], found[name], 0, 0, labels)
+        else:
+            limits = get_rtol(rtol, kind), get_atol(atol, kind)
+            assert_almost_equal(numeric[name], moved, *limits, labels)
+
+
+def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
+    """Whether two graphs consist of the same operators, connected alike, whatever their names."""
+
+    def shape(symbol: Symbol) -> Any:
+        graph = json.loads(symbol.tojson())
+        nodes = [(n["op"], [tuple(i[:2]) for i in n["inputs"]]) for n in graph["nodes"]]
+        return nodes, [tuple(h[:2]) for h in graph["heads"]]
+
+    return shape(sym1) == shape(sym2)

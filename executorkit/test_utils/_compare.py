@@ -1,0 +1,242 @@
+"""Comparing arrays within tolerances that depend on their precision.
+
+NDArrays, NumPy arrays, jax arrays and numbers may be mixed everywhere. Two numbers agree when
+``|a - b| <= atol + rtol * |b|``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..ndarray import NDArray
+
+_HALF, _SINGLE, _DOUBLE = map(np.dtype, ("float16", "float32", "float64"))
+_EXACT = dict.fromkeys(
+    map(np.dtype, ("bool", "int8", "uint8", "int32", "uint32", "int64", "uint64")), 0
+)
+
+Tolerance = float | Mapping[Any, float] | None
+
+
+def default_rtols() -> dict[np.dtype, float]:
+    """Relative tolerance of each element type."""
+    return {
+        np.dtype("float16"): 1e-2,
+        np.dtype("float32"): 1e-4,
+        np.dtype("float64"): 1e-5,
+        **_EXACT,
+    }
+
+
+def default_atols() -> dict[np.dtype, float]:
+    """Absolute tolerance of each element type."""
+    return {_HALF: 1e-1, _SINGLE: 1e-3, _DOUBLE: 1e-20, **_EXACT}
+
+
+def default_numeric_eps() -> dict[np.dtype, float]:
+    """Step of finite differences for each element type; powers of two, so that x + eps is exact."""
+    return {
+        np.dtype("float16"): 2.0**-6,
+        np.dtype("float32"): 2.0**-9,
+        np.dtype("float64"): 2.0**-14,
+    }
+
+
+def to_numpy(value: Any) -> np.ndarray:
+    """The values of an NDArray, jax array, NumPy array, list or number."""
+    return value.asnumpy() if isinstance(value, NDArray) else np.asarray(value)
+
+
+def effective_dtype(dat: Any) -> np.dtype:
+    """The element type whose precision ``dat`` really has: its own."""
+    return np.dtype(dat.dtype) if hasattr(dat, "dtype") else np.asarray(dat).dtype
+
+
+def get_tolerance(dat: Any, tol: Tolerance, default_tol: Mapping[Any, float]) -> float:
+    """``tol`` if it is a number; else the entry for the element type of ``dat`` in it, or in
+    ``default_tol`` if ``tol`` is None."""
+    if tol is not None and not isinstance(tol, Mapping):
+        return tol
+    table = default_tol if tol is None else {np.dtype(k): v for k, v in tol.items()}
+    return table.get(effective_dtype(dat), 0)
+
+
+def get_tols(x: Any, y: Any, rtol: Tolerance, atol: Tolerance) -> tuple[float, float]:
+    """(rtol, atol) for comparing x and y: those of the less precise of the two."""
+    return (
+        max(get_tolerance(x, rtol, default_rtols()), get_tolerance(y, rtol, default_rtols())),
+        max(get_tolerance(x, atol, default_atols()), get_tolerance(y, atol, default_atols())),
+    )
+
+
+def get_rtol(rtol: Any = None, dtype: Any = _DOUBLE) -> Any:
+    """``rtol``, or the default of ``dtype``."""
+    return default_rtols()[np.dtype(dtype)] if rtol is None else rtol
+
+
+def get_atol(atol: Any = None, dtype: Any = _DOUBLE) -> Any:
+    """``atol``, or the default of ``dtype``."""
+    return default_atols()[np.dtype(dtype)] if atol is None else atol
+
+
+def get_etol(etol: float | None = None) -> float:
+    """``etol``, or 0: the share of entries that may differ."""
+    return 0 if etol is None else etol
+
+
+def same(a: Any, b: Any) -> bool:
+    """Whether two arrays are equal, entry by entry."""
+    return np.array_equal(to_numpy(a), to_numpy(b))
+
+
+def _violations(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> np.ndarray:
+    """Error of each entry in units of what is allowed: above 1 is a mismatch."""
+    wide = np.result_type(a, b, np.float64)
+    a, b = a.astype(wide), b.astype(wide)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        violation = np.abs(a - b) / (atol + rtol * np.abs(b) + 1e-20)
+    violation = np.where(a == b, 0.0, violation)
+    return np.where(np.isnan(violation), np.inf, violation)
+
+
+def almost_equal(
+    a: Any,
+    b: Any,
+    rtol: Tolerance = None,
+    atol: Tolerance = None,
+    equal_nan: bool = False,
+    use_broadcast: bool = True,
+) -> bool:
+    """Whether two arrays agree within tolerances; without ``use_broadcast`` shapes must match."""
+    a, b = to_numpy(a), to_numpy(b)
+    if not use_broadcast and a.shape != b.shape:
+        return False
+    rtol, atol = get_tols(a, b, rtol, atol)
+    return bool(np.allclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan))
+
+
+def _report(
+    a: np.ndarray,
+    b: np.ndarray,
+    rtol: float,
+    atol: float,
+    names: tuple[str, str],
+    mismatches: tuple[int, int],
+) -> str:
+    """The largest errors of two arrays that differ, with places and values."""
+    x, y = np.broadcast_arrays(a, b)
+    violation = _violations(x, y, rtol, atol)
+    wrong = np.count_nonzero(violation > 1)
+    order = np.argsort(violation, axis=None, kind="stable")[::-1]
+    lines = [
+        f"{wrong} of {x.size} entries ({100 * wrong / x.size:.6f}%) differ by more than "
+        f"rtol={rtol:e}, atol={atol:e}"
+    ]
+    for place in order[: max(min(wrong, mismatches[1]), 1)]:
+        at = tuple(map(int, np.unravel_index(place, x.shape)))
+        lines.append(
+            f"  error {violation[at]:.6f} times the tolerance at {at}: "
+            f"{names[0]}={x[at]:.8f}, {names[1]}={y[at]:.8f}"
+        )
+    lines += [f" {names[0]}: {a!r}", f" {names[1]}: {b!r}"]
+    return "\n".join(lines)
+
+
+def assert_almost_equal(
+    a: Any,
+    b: Any,
+    rtol: Tolerance = None,
+    atol: Tolerance = None,
+    names: tuple[str, str] = ("a", "b"),
+    equal_nan: bool = False,
+    use_broadcast: bool = True,
+    mismatches: tuple[int, int] = (10, 10),
+) -> None:
+    """AssertionError unless two arrays agree; it shows up to ``mismatches[1]`` largest errors."""
+    assert_almost_equal_with_err(
+        a, b, rtol, atol, 0, names, equal_nan, mismatches, use_broadcast=use_broadcast
+    )
+
+
+def assert_almost_equal_with_err(
+    a: Any,
+    b: Any,
+    rtol: Tolerance = None,
+    atol: Tolerance = None,
+    etol: float | None = None,
+    names: tuple[str, str] = ("a", "b"),
+    equal_nan: bool = False,
+    mismatches: tuple[int, int] = (10, 10),
+    *,
+    use_broadcast: bool = True,
+) -> None:
+    """The same, but a share ``etol`` of the entries may differ by any amount."""
+    a, b = to_numpy(a), to_numpy(b)
+    rtol, atol = get_tols(a, b, rtol, atol)
+    if not use_broadcast and a.shape != b.shape:
+        raise AssertionError(f"{names[0]} has shape {a.shape}, {names[1]} has {b.shape}")
+    try:
+        np.broadcast_shapes(a.shape, b.shape)
+    except ValueError:
+        raise AssertionError(
+            f"{names[0]} has shape {a.shape}, {names[1]} has {b.shape}: they cannot be broadcast"
+        ) from None
+    agree = np.isclose(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    if agree.size and 1 - np.mean(agree) > get_etol(etol):
+        raise AssertionError(_report(a, b, rtol, atol, names, mismatches))
+
+
+def assert_allclose(
+    a: Any, b: Any, rtol: float = 1e-07, atol: float = 0, equal_nan: bool = True
+) -> None:
+    """:func:`assert_almost_equal` with NumPy's defaults: close, NaN equal to NaN."""
+    assert_almost_equal(a, b, rtol=rtol, atol=atol, equal_nan=equal_nan)
+
+
+def assert_almost_equal_ignore_nan(
+    a: Any,
+    b: Any,
+    rtol: Tolerance = None,
+    atol: Tolerance = None,
+    names: tuple[str, str] = ("a", "b"),
+) -> None:
+    """The same, leaving out every entry that is NaN on either side."""
+    a, b = to_numpy(a), to_numpy(b)
+    skip = np.isnan(a) | np.isnan(b)
+    assert_almost_equal(np.where(skip, 0, a), np.where(skip, 0, b), rtol, atol, names)
+
+
+def assert_exception(
+    f: Callable[..., Any], exception_type: type[BaseException], *args: Any, **kwargs: Any
+) -> None:
+    """AssertionError unless ``f(*args, **kwargs)`` raises ``exception_type``."""
+    try:
+        f(*args, **kwargs)
+    except exception_type:
+        return
+    raise AssertionError(f"{exception_type.__name__} was not raised")
+
+
+def compare_ndarray_tuple(t1: Any, t2: Any, rtol: Tolerance = None, atol: Tolerance = None) -> None:
+    """Compares two arrays, or two equally nested tuples of arrays; None equals anything."""
+    if t1 is None or t2 is None:
+        return
+    if isinstance(t1, tuple):
+        for a, b in zip(t1, t2, strict=True):
+            compare_ndarray_tuple(a, b, rtol, atol)
+    else:
+        assert_almost_equal(t1, t2, rtol=rtol, atol=atol)
+
+
+def same_array(array1: NDArray, array2: NDArray) -> bool:
+    """Whether two NDArrays are one memory: a write to the first is tried, and undone."""
+    before = array1.asnumpy()
+    if not same(array1, array2):
+        return False
+    array1[:] = before + 1
+    shared = same(array1, array2)
+    array1[:] = before
+    return shared

@@ -1,0 +1,180 @@
+"""Random shapes, arrays and matrices, drawn from NumPy's and Python's global generators."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..context import Context
+from ..errors import MXNetError, explain
+from ..ndarray import NDArray, array
+
+
+def rand_shape_nd(num_dim: int, dim: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
+    """``num_dim`` sizes from 1 (or 0) to ``dim``."""
+    low = 0 if allow_zero_size else 1
+    return tuple(int(d) for d in np.random.randint(low, dim + 1, size=num_dim))
+
+
+def rand_shape_2d(dim0: int = 10, dim1: int = 10, allow_zero_size: bool = False) -> tuple[int, ...]:
+    """Two sizes, up to ``dim0`` and ``dim1``."""
+    low = 0 if allow_zero_size else 1
+    return tuple(int(np.random.randint(low, d + 1)) for d in (dim0, dim1))
+
+
+def rand_shape_3d(
+    dim0: int = 10, dim1: int = 10, dim2: int = 10, allow_zero_size: bool = False
+) -> tuple[int, ...]:
+    """Three sizes, up to ``dim0``, ``dim1`` and ``dim2``."""
+    low = 0 if allow_zero_size else 1
+    return tuple(int(np.random.randint(low, d + 1)) for d in (dim0, dim1, dim2))
+
+
+def rand_coord_2d(x_low: int, x_high: int, y_low: int, y_high: int) -> tuple[int, int]:
+    """A pair of whole numbers, x in [x_low, x_high) and y in [y_low, y_high)."""
+    return int(np.random.randint(x_low, x_high)), int(np.random.randint(y_low, y_high))
+
+
+def random_arrays(*shapes: tuple[int, ...]) -> Any:
+    """Standard normal float32 NumPy arrays: a list, or the array itself for one shape."""
+    arrays = [np.asarray(np.random.randn(*s), dtype=np.float32) for s in shapes]
+    return arrays[0] if len(arrays) == 1 else arrays
+
+
+def random_uniform_arrays(*shapes: tuple[int, ...], **kwargs: Any) -> list[np.ndarray]:
+    """Uniform NumPy arrays, always as a list; keywords ``low`` (0), ``high`` (1), ``dtype``."""
+    low, high = kwargs.pop("low", 0.0), kwargs.pop("high", 1.0)
+    dtype = kwargs.pop("dtype", np.float32)
+    if kwargs:
+        raise TypeError(f"unknown keywords: {', '.join(kwargs)}")
+    return [np.random.uniform(low, high, size=s).astype(dtype) for s in shapes]
+
+
+def random_sample(population: Sequence[Any], k: int) -> list[Any]:
+    """``k`` members of a sequence, in the order in which they stand there."""
+    return [population[i] for i in sorted(random.sample(range(len(population)), k))]
+
+
+def rand_ndarray(
+    shape: tuple[int, ...],
+    stype: str = "default",
+    density: float | None = None,
+    dtype: Any = None,
+    modifier_func: Callable[[Any], Any] | None = None,
+    shuffle_csr_indices: bool = False,
+    distribution: str | None = None,
+    ctx: Context | None = None,
+) -> NDArray:
+    """A standard normal NDArray, float32 unless ``dtype`` says otherwise.
+
+    Sparse storage (any ``stype`` but "default") is not served, so that the arguments that shape
+    sparse arrays have no effect.
+    """
+    if stype != "default":
+        raise MXNetError(
+            explain(
+                "rand_ndarray", f"stype={stype!r}, only dense arrays are served", hint="'default'"
+            )
+        )
+    return array(random_arrays(shape), ctx, dtype or "float32")
+
+
+def create_2d_tensor(rows: int, columns: int, dtype: Any = np.int64) -> NDArray:
+    """(rows, columns), each entry the number of its row."""
+    return array(np.repeat(np.arange(rows), columns).reshape(rows, columns), dtype=dtype)
+
+
+def create_vector(size: int, dtype: Any = np.int64) -> NDArray:
+    """0, 1, ..., size - 1."""
+    return array(np.arange(size), dtype=dtype)
+
+
+def get_identity_mat(size: int) -> NDArray:
+    """The identity matrix (size, size), float32."""
+    return array(np.eye(size), dtype="float32")
+
+
+def get_identity_mat_batch(size: int) -> NDArray:
+    """Two identity matrices, (2, size, size), float32."""
+    return array(np.stack([np.eye(size)] * 2), dtype="float32")
+
+
+def new_orthonormal_matrix_2d(n: int) -> np.ndarray:
+    """A random orthogonal matrix (n, n)."""
+    return np.linalg.qr(np.random.randn(n, n))[0]
+
+
+def new_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
+    """A random matrix (n, n), diagonalisable over the reals: V diag(w) V^-1."""
+    basis = new_orthonormal_matrix_2d(n) + 0.25 * np.triu(np.random.rand(n, n), 1)
+    return basis @ np.diag(np.random.uniform(-10, 10, size=n)) @ np.linalg.inv(basis)
+
+
+def new_sym_matrix_with_real_eigvals_2d(n: int) -> np.ndarray:
+    """A random symmetric matrix (n, n)."""
+    basis = new_orthonormal_matrix_2d(n)
+    matrix = basis @ np.diag(np.random.uniform(-10, 10, size=n)) @ basis.T
+    return (matrix + matrix.T) / 2
+
+
+def _stacked(make: Callable[[int], np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
+    if len(shape) < 2 or shape[-1] != shape[-2]:
+        raise ValueError(f"shape {shape} is not that of square matrices")
+    count = int(np.prod(shape[:-2]))
+    return np.array([make(shape[-1]) for _ in range(count)]).reshape(shape)
+
+
+def new_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> np.ndarray:
+    """Matrices (..., n, n), each as :func:`new_matrix_with_real_eigvals_2d` makes it."""
+    return _stacked(new_matrix_with_real_eigvals_2d, shape)
+
+
+def new_sym_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> np.ndarray:
+    """Symmetric matrices (..., n, n)."""
+    return _stacked(new_sym_matrix_with_real_eigvals_2d, shape)
+
+
+def assign_each(the_input: np.ndarray, function: Callable[[Any], Any] | None) -> np.ndarray:
+    """``function`` of every entry, in an array like ``the_input``; None copies."""
+    out = np.array(the_input)
+    if function is not None:
+        out.flat = [function(v) for v in out.flat]
+    return out
+
+
+def assign_each2(
+    input1: np.ndarray, input2: np.ndarray, function: Callable[[Any, Any], Any] | None
+) -> np.ndarray:
+    """``function`` of every pair of entries of two equally shaped arrays; None copies the first."""
+    out = np.array(input1)
+    if function is not None:
+        out.flat = [function(a, b) for a, b in zip(out.flat, np.asarray(input2).flat, strict=True)]
+    return out
+
+
+def np_reduce(
+    dat: np.ndarray,
+    axis: int | Sequence[int] | None,
+    keepdims: bool | int,
+    numpy_reduce_func: Callable[..., Any],
+) -> Any:
+    """A NumPy reduction applied one axis after the other, for functions that take one axis only."""
+    axes = range(dat.ndim) if axis is None else np.atleast_1d(np.asarray(axis, int))
+    result = dat
+    for a in sorted((int(a) % dat.ndim for a in axes), reverse=True):
+        result = numpy_reduce_func(result, axis=a)
+        if keepdims:
+            result = np.expand_dims(result, a)
+    return result
+
+
+def collapse_sum_like(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The sum of ``a`` over the axes along which an array of ``shape`` was broadcast to it."""
+    extra = a.ndim - len(shape)
+    if extra < 0 or np.broadcast_shapes(a.shape, shape) != a.shape:
+        raise ValueError(f"{shape} does not broadcast to {a.shape}")
+    stretched = tuple(i + extra for i, d in enumerate(shape) if d == 1 and a.shape[i + extra] != 1)
+    return a.sum(axis=(*range(extra), *stretched)).reshape(shape)

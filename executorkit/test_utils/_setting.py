@@ -1,0 +1,98 @@
+"""What tests run under: the default context and dtype, environment variables, repetition."""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from .. import context
+from ..context import Context, current_context
+
+
+def default_context() -> Context:
+    """The context in which the checks run unless they are given one."""
+    return current_context()
+
+
+def set_default_context(ctx: Context) -> None:
+    """Makes ``ctx`` the default context of this thread (inside a ``with`` block: until it ends)."""
+    context._current.stack[-1] = Context(ctx)
+
+
+def default_dtype() -> type[np.float32]:
+    """The element type of arrays that name none."""
+    return np.float32
+
+
+def list_gpus() -> range:
+    """The numbers of the GPUs that this process sees."""
+    return range(context.num_gpus())
+
+
+@contextmanager
+def environment(*args: Any) -> Iterator[None]:
+    """Sets environment variables for a block: ``(name, value)`` or a dict; None unsets.
+
+    Settings that a library read when it was imported do not change.
+    """
+    if len(args) == 1 and isinstance(args[0], Mapping):
+        wanted = dict(args[0])
+    elif len(args) == 2:
+        wanted = {args[0]: args[1]}
+    else:
+        raise TypeError("environment takes one dict, or a name and a value")
+    before = {name: os.environ.get(name) for name in wanted}
+    try:
+        _set_variables(wanted)
+        yield
+    finally:
+        _set_variables(before)
+
+
+def _set_variables(wanted: Mapping[str, str | None]) -> None:
+    for name, value in wanted.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = str(value)
+
+
+def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for tests of random results: up to ``n`` tries, until no AssertionError."""
+    if n <= 0:
+        raise ValueError(f"n is {n}, expected at least 1")
+
+    def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(test)
+        def run(*args: Any, **kwargs: Any) -> Any:
+            for _ in range(n - 1):
+                try:
+                    return test(*args, **kwargs)
+                except AssertionError:
+                    pass
+            return test(*args, **kwargs)
+
+        return run
+
+    return decorate
+
+
+@contextmanager
+def discard_stderr() -> Iterator[None]:
+    """Silences what the process, native code included, writes to standard error in a block."""
+    sys.stderr.flush()
+    kept = os.dup(2)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, 2)
+        yield
+    finally:
+        os.dup2(kept, 2)
+        os.close(nowhere)
+        os.close(kept)
