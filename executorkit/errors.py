@@ -22,6 +22,10 @@ class AttributeValueError(MXNetError, ValueError):
     """An operator's attribute is missing, unknown, or has a value that it cannot take."""
 
 
+class InputTypeError(MXNetError, AssertionError, TypeError):
+    """An operator of symbols was given something that is not a symbol as input."""
+
+
 class UnknownOperatorError(MXNetError, NotImplementedError):
     """A graph names operators that are not served; the message lists all of them."""
 

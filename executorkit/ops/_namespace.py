@@ -148,11 +148,11 @@ def bind_call(
         elif name in options:
             call.options[name] = value
         else:
-            call.attrs[name] = _dtype_attr(value) if name == "dtype" else value
+            call.attrs[name] = dtype_argument(value) if name == "dtype" else value
     return call
 
 
-def _dtype_attr(value: Any) -> str:
+def dtype_argument(value: Any) -> str:
     """A ``dtype`` argument as NumPy reads it: ``float`` and None are float64, as in MXNet."""
     try:
         return np.dtype(value).name

@@ -1,17 +1,36 @@
-"""Nodes of a graph, and the order in which they are visited."""
+"""Nodes of a graph, their annotations, and the order in which they are visited."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..ops import OpDef, Params
 
-if TYPE_CHECKING:
-    from ._symbol import Symbol
-
 #: One output of a node: the node and the number of the output.
 Entry = tuple["Node", int]
+
+
+#: Annotations that are written without underscores, kept as ``__name__``, and shown as both.
+HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
+
+
+def is_annotation(key: str) -> bool:
+    """Whether an attribute belongs to the graph (``__lr_mult__``) and not to the operator."""
+    return key.startswith("__") and key.endswith("__")
+
+
+def hide(key: str) -> str:
+    """The name under which an attribute is kept: ``lr_mult`` as ``__lr_mult__``."""
+    return f"__{key}__" if key in HIDDEN_KEYS else key
+
+
+def shown(attrs: Mapping[str, str]) -> dict[str, str]:
+    """Attributes as ``attr_dict`` shows them: ``__lr_mult__`` is also there as ``lr_mult``."""
+    result = dict(attrs)
+    for key in HIDDEN_KEYS:
+        if f"__{key}__" in attrs:
+            result[key] = attrs[f"__{key}__"]
+    return result
 
 
 class Node:
@@ -26,7 +45,7 @@ class Node:
     inputs
         (node, output number) of each input, in the order of ``input_names``.
     subgraphs
-        the bodies of control flow operators (and of fused ones in quantised files).
+        heads of the bodies of control flow operators.
     """
 
     __slots__ = ("__weakref__", "attrs", "inputs", "name", "op", "params", "subgraphs")
@@ -38,7 +57,7 @@ class Node:
         attrs: dict[str, str],
         params: Params | None = None,
         inputs: tuple[Entry, ...] = (),
-        subgraphs: tuple[Symbol, ...] = (),
+        subgraphs: tuple[tuple[Entry, ...], ...] = (),
     ) -> None:
         self.op = op
         self.name = name
@@ -56,9 +75,7 @@ class Node:
         """The operator's own names of its inputs (``data``, ``weight``, ...)."""
         if self.op is None or self.params is None:
             return ()
-        if self.op.variadic is not None and self.op.count is None:
-            return tuple(f"arg{i}" for i in range(len(self.inputs)))
-        return self.op.inputs(self.params)
+        return input_names(self.op, self.params, len(self.inputs))
 
     @property
     def output_names(self) -> tuple[str, ...]:
@@ -84,16 +101,23 @@ class Node:
     @property
     def aux_inputs(self) -> Iterator[Entry]:
         """The inputs that are auxiliary states."""
-        if self.op is None or self.params is None:
-            return
-        auxiliary = self.op.aux_of(self.params)
-        if auxiliary:
-            for name, entry in zip(self.input_names, self.inputs, strict=True):
-                if name in auxiliary:
-                    yield entry
+        if self.op is not None and self.params is not None:
+            states = self.op.aux_of(self.params)
+            if states:
+                for name, entry in zip(self.input_names, self.inputs, strict=True):
+                    if name in states:
+                        yield entry
 
     def __repr__(self) -> str:
         return f"<Node {self.name}: {self.op.name if self.op else 'variable'}>"
+
+
+def input_names(op: OpDef, params: Params, given: int) -> tuple[str, ...]:
+    """Names of a node's inputs; ``given`` says how many there are where no attribute does."""
+    names = op.inputs(params)
+    if op.variadic is not None and op.count is None and not names:
+        return tuple(f"arg{i}" for i in range(given))
+    return names
 
 
 def topological_order(heads: Sequence[Entry]) -> list[Node]:

@@ -1,0 +1,158 @@
+"""From a call of an operator to a node: attributes to text, missing inputs to variables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..errors import AttributeValueError, MXNetError, explain
+from ..ops import OpDef, Params
+from ..ops._attrs import to_text
+from ._node import Entry, Node, hide, input_names, is_annotation
+
+#: What the initialiser of a variable is, where the operator that it feeds decides: by input name
+#: for auxiliary states, else by operator and input name.
+_AUX_INIT = {
+    "moving_mean": '["zero", {}]',
+    "moving_var": '["one", {}]',
+    "moving_avg": '["zero", {}]',
+}
+_INPUT_INIT = {
+    ("LeakyReLU", "gamma"): '["Constant", {"value": 0.25}]',
+    ("UpSampling", "weight"): '["bilinear", {}]',
+}
+
+
+#: Operators with attributes that nevertheless take unknown ones, as annotations.
+_LENIENT = ("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")
+
+
+def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
+    """Those of ``attrs`` that the operator has to understand; the others are annotations."""
+    if op.open_attrs:
+        return {key: text for key, text in attrs.items() if not is_annotation(key)}
+    if not op.attrs or op.name in _LENIENT:
+        return {key: text for key, text in attrs.items() if key in op.attrs}
+    return {key: text for key, text in attrs.items() if key in op.attrs or not is_annotation(key)}
+
+
+def parse_attrs(op: OpDef, name: str, attrs: Mapping[str, str]) -> Params:
+    """The parsed operator attributes among ``attrs``; errors name the node.
+
+    Operators without attributes, and a few others, take any, as annotations, as in MXNet.
+    """
+    try:
+        return op.parse(operator_attrs(op, attrs))
+    except AttributeValueError as error:
+        raise AttributeValueError(f"node {name!r}: {error}") from None
+
+
+def texts(attrs: Mapping[str, Any]) -> dict[str, str]:
+    """Attribute values as a node keeps them."""
+    return {hide(key): to_text(value) for key, value in attrs.items()}
+
+
+def compose(
+    op: OpDef,
+    name: str,
+    attrs: Mapping[str, str],
+    positional: Sequence[Entry] = (),
+    named: Mapping[str, Entry] | None = None,
+    subgraphs: tuple[tuple[Entry, ...], ...] = (),
+) -> Node:
+    """A node of ``op``; inputs that are not given become variables called ``name_input``.
+
+    These variables carry a copy of the node's attributes, as in MXNet. Inputs are given by
+    position or by name. Raises :class:`AttributeValueError` for attributes that the operator does
+    not take, and :class:`MXNetError` for inputs that it does not have.
+    """
+    named = named or {}
+    attrs = dict(attrs)
+    if op.count and op.count not in attrs:
+        attrs[op.count] = str(len(positional) + len(named))
+    params = parse_attrs(op, name, attrs)
+    names = input_names(op, params, len(positional) + len(named))
+    where = f"node {name!r} ({op.name})"
+    if len(positional) > len(names):
+        raise MXNetError(explain(where, f"got {len(positional)} inputs, takes {len(names)}"))
+    for key in named:
+        if key not in names:
+            hint = f"one of: {', '.join(names) or 'it has none'}"
+            raise MXNetError(explain(where, f"there is no input {key!r}", hint=hint))
+    given = {**dict(zip(names, positional, strict=False)), **named}
+    states = op.aux_of(params)
+    inputs = complete_inputs(op, states, name, attrs, given, names)
+    for key, (node, _) in given.items():
+        init = _initialiser(op, states, key)
+        if node.op is None and init is not None:
+            node.attrs.setdefault("__init__", init)
+    return Node(op, name, attrs, params, inputs, subgraphs)
+
+
+def complete_inputs(
+    op: OpDef,
+    states: Sequence[str],
+    name: str,
+    attrs: Mapping[str, str],
+    given: Mapping[str, Entry],
+    names: Sequence[str],
+) -> tuple[Entry, ...]:
+    """All inputs ``names`` of a node: those given, and new variables for the others.
+
+    Raises :class:`MXNetError` for an auxiliary state (one of ``states``) that is no variable.
+    """
+    inputs: list[Entry] = []
+    for key in names:
+        if key in given:
+            entry = given[key]
+            if key in states:
+                check_auxiliary(f"node {name!r} ({op.name})", key, entry[0])
+        else:
+            init = _initialiser(op, states, key)
+            first = {} if init is None else {"__init__": init}
+            entry = Node(None, f"{name}_{key}", {**first, **attrs}), 0
+        inputs.append(entry)
+    return tuple(inputs)
+
+
+def check_auxiliary(where: str, key: str, node: Node) -> None:
+    """Refuses an auxiliary state that is the output of an operator."""
+    if node.op is not None:
+        problem = f"auxiliary state {key!r} is an output of {node.name!r}, expected a variable"
+        raise MXNetError(explain(where, problem))
+
+
+def check_auxiliaries(node: Node) -> None:
+    """Refuses a node of which an auxiliary state is no variable."""
+    for child, _ in node.aux_inputs:
+        check_auxiliary(f"node {node.name!r}", child.name, child)
+
+
+def _initialiser(op: OpDef, states: Sequence[str], key: str) -> str | None:
+    return _AUX_INIT.get(key) if key in states else _INPUT_INIT.get((op.name, key))
+
+
+def copy_graph(
+    heads: Sequence[Entry],
+    order: Sequence[Node],
+    replace: Mapping[Node, Entry] | None = None,
+    rename: Mapping[Node, str] | None = None,
+) -> tuple[Entry, ...]:
+    """The same graph in new nodes, some of them replaced or renamed.
+
+    ``order`` is the topological order of ``heads``. What is put in place of a node is not copied.
+    """
+    replace, rename = replace or {}, rename or {}
+    copies: dict[Node, Node] = {}
+
+    def moved(entry: Entry) -> Entry:
+        node, index = entry
+        return replace[node] if node in replace else (copies[node], index)
+
+    for node in order:
+        if node not in replace:
+            copies[node] = Node(
+                node.op, rename.get(node, node.name), dict(node.attrs), node.params,
+                tuple(moved(e) for e in node.inputs), node.subgraphs,
+            )  # fmt: skip
+    return tuple(moved(entry) for entry in heads)

@@ -1,0 +1,52 @@
+"""``mx.sym.X`` for every operator: a function with the operator's signature and docstring.
+
+Functions are made when they are first asked for, so that an operator that is registered later, by
+a user, is there as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..ops import OpDef, lookup
+from ..ops._namespace import PREFIXES, call_signature, placement, placements
+from ._symbol import Symbol, call_operator
+
+_PREFIX_OF = {module: prefix for prefix, module in PREFIXES.items()}
+
+
+def make_function(op: OpDef, module: str, name: str) -> Callable[..., Symbol]:
+    """The function that composes ``op``, as it stands in ``mx.sym`` under ``name``."""
+
+    def function(*args: Any, **kwargs: Any) -> Symbol:
+        return call_operator(op, name, args, kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = module
+    function.__doc__ = op.doc
+    function.__signature__ = call_signature(op, "symbol")  # type: ignore[attr-defined]
+    return function
+
+
+def operators_of(
+    namespace: dict[str, Any], module: str
+) -> tuple[Callable[[str], Callable[..., Symbol]], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a Python module that holds the operators of ``module``.
+
+    ``namespace`` is the Python module's own, whose names come first.
+    """
+
+    def get(name: str) -> Callable[..., Symbol]:
+        full = _PREFIX_OF.get(module, "") + name
+        op = lookup(full)
+        if op is None or (module, name) not in placement(full):
+            raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}")
+        function = namespace[name] = make_function(op, namespace["__name__"], name)
+        return function
+
+    def names() -> list[str]:
+        found = {name for place, name, _ in placements() if place == module}
+        return sorted(found | {name for name in namespace if not name.startswith("_")})
+
+    return get, names

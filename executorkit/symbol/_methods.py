@@ -1,0 +1,246 @@
+"""What a symbol offers beyond its graph: operators as methods, inference, binding.
+
+Lowering and the executor stand above this package; they are imported when they are called.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from ..context import Context, current_context
+from ..errors import MXNetError, NotImplementedForSymbol, explain
+from ..ops._namespace import dtype_argument
+
+if TYPE_CHECKING:
+    from ..executor import Executor
+    from ..ndarray import NDArray
+    from ._symbol import Symbol
+
+Shape = tuple[int, ...]
+
+#: Operators that are methods under their own name, called with the symbol as first input.
+OPERATOR_METHODS = (
+    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax",
+    "argmax_channel", "argmin", "argsort", "broadcast_axes", "broadcast_like", "broadcast_to",
+    "cbrt", "ceil", "clip", "cos", "cosh", "degrees", "depth_to_space", "exp", "expm1", "fix",
+    "flip", "floor", "log", "log10", "log1p", "log2", "log_softmax", "max", "mean", "min",
+    "nanprod", "nansum", "norm", "one_hot", "ones_like", "pad", "pick", "prod", "radians", "rcbrt",
+    "reciprocal", "relu", "repeat", "reshape", "reshape_like", "rint", "round", "rsqrt",
+    "shape_array", "sigmoid", "sign", "sin", "sinh", "size_array", "slice", "slice_axis",
+    "slice_like", "softmax", "softmin", "sort", "space_to_depth", "split", "sqrt", "square", "sum",
+    "swapaxes", "take", "tan", "tanh", "tile", "topk", "transpose", "trunc", "zeros_like",
+)  # fmt: skip
+#: Methods of NDArray that have no meaning for a symbol.
+_ARRAY_METHODS = (
+    "as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read",
+)  # fmt: skip
+
+
+class OperatorMethods:
+    """Operators called on their first input: ``data.reshape(shape=(0, -1))``."""
+
+    __slots__ = ()
+
+    _call: Callable[..., Symbol]
+
+    if TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Callable[..., Symbol]: ...
+
+    def astype(self, *args: Any, **kwargs: Any) -> Symbol:
+        """``mx.sym.cast`` of this symbol: ``astype("float16")``."""
+        return self._call("cast", "cast", (self, *args), kwargs)
+
+    def diag(self, k: int = 0, **kwargs: Any) -> Symbol:
+        """``mx.sym.diag`` of this symbol."""
+        return self._call("diag", "diag", (self, k), kwargs)
+
+    def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Symbol:
+        """``mx.sym.expand_dims`` of this symbol; ``inplace`` means nothing for a symbol."""
+        return self._call("expand_dims", "expand_dims", (self, axis), kwargs)
+
+    def flatten(self, inplace: bool = False, **kwargs: Any) -> Symbol:
+        """``mx.sym.flatten`` of this symbol; ``inplace`` means nothing for a symbol."""
+        return self._call("flatten", "flatten", (self,), kwargs)
+
+    def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Symbol:
+        """``mx.sym.squeeze`` of this symbol; ``inplace`` means nothing for a symbol."""
+        return self._call("squeeze", "squeeze", (self, axis), kwargs)
+
+    def split_v2(self, *args: Any, **kwargs: Any) -> Symbol:
+        """``mx.sym.split_v2`` of this symbol."""
+        from ._creation import split_v2
+
+        return split_v2(self, *args, **kwargs)
+
+    def as_nd_ndarray(self) -> Symbol:
+        """The symbol itself: there is only one kind."""
+        return self  # type: ignore[return-value]
+
+
+def _operator_method(name: str) -> Callable[..., Symbol]:
+    def method(self: OperatorMethods, *args: Any, **kwargs: Any) -> Symbol:
+        return self._call(name, name, (self, *args), kwargs)
+
+    method.__name__ = name
+    method.__qualname__ = f"Symbol.{name}"
+    method.__doc__ = f"``mx.sym.{name}`` of this symbol."
+    return method
+
+
+def _array_method(name: str) -> Callable[..., NoReturn]:
+    def method(self: OperatorMethods) -> NoReturn:
+        raise NotImplementedForSymbol(name)
+
+    method.__name__ = name
+    method.__qualname__ = f"Symbol.{name}"
+    method.__doc__ = "Only arrays have this; raises NotImplementedForSymbol."
+    return method
+
+
+for _name in OPERATOR_METHODS:
+    setattr(OperatorMethods, _name, _operator_method(_name))
+for _name in _ARRAY_METHODS:
+    setattr(OperatorMethods, _name, _array_method(_name))
+
+
+class GraphMethods:
+    """Shapes and types of a graph, and ways to run it."""
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        list_arguments: Callable[[], list[str]]
+        list_outputs: Callable[[], list[str]]
+        list_auxiliary_states: Callable[[], list[str]]
+
+    def infer_shape(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
+        """Shapes of arguments, outputs and auxiliary states, from the shapes of some inputs.
+
+        Shapes are given by name, or by position in the order of ``list_arguments`` (None for
+        unknown); a 0 in a shape is an unknown dimension. Returns three lists of shapes, or three
+        times None, with a warning that names what is unknown, if they do not follow. Raises
+        :class:`ShapeError` for a contradiction and :class:`MXNetError` for an unknown name.
+        """
+        known = self._known_shapes(args, kwargs)
+        result = self._infer_shapes(known)
+        return self._complete(result, "shapes", lambda s: not s or 0 in s)
+
+    def infer_shape_partial(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
+        """As :meth:`infer_shape`, but returns what is known: () for an unknown shape, 0 for an
+        unknown dimension."""
+        return self._infer_shapes(self._known_shapes(args, kwargs))
+
+    def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """Element types of arguments, outputs and auxiliary states, as NumPy scalar classes.
+
+        Types are given by name or by position, as anything that NumPy takes for a dtype. Returns
+        three times None, with a warning, if they do not follow.
+        """
+        result = self._infer_types(self._known_types(args, kwargs))
+        return self._complete(result, "types", lambda t: t is None)
+
+    def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+        """As :meth:`infer_type`, but returns what is known: None for an unknown type."""
+        return self._infer_types(self._known_types(args, kwargs))
+
+    def _infer_shapes(self, known: dict[str, Shape]) -> tuple[Any, Any, Any]:
+        from ..lowering import infer_shapes
+
+        return infer_shapes(self, known)
+
+    def _infer_types(self, known: dict[str, str]) -> tuple[Any, Any, Any]:
+        from ..lowering import infer_types
+
+        found = infer_types(self, known)
+        arguments, outputs, states = (
+            [None if t is None else np.dtype(t).type for t in part] for part in found
+        )
+        return arguments, outputs, states
+
+    def _given(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        if args and kwargs:
+            raise ValueError("give shapes or types by position or by name, not both")
+        names = self.list_arguments()
+        if len(args) > len(names):
+            raise TypeError(f"{len(args)} given, but there are {len(names)} arguments")
+        by_position = zip(names, args, strict=False)
+        return {name: value for name, value in by_position if value is not None} | dict(kwargs)
+
+    def _known_shapes(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Shape]:
+        given = self._given(args, kwargs)
+        for name, shape in given.items():
+            if not isinstance(shape, tuple):
+                raise TypeError(f"shape of {name!r} is {shape!r}, expected a tuple")
+        return {name: tuple(int(d) for d in shape) for name, shape in given.items()}
+
+    def _known_types(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, str]:
+        return {name: dtype_argument(t) for name, t in self._given(args, kwargs).items()}
+
+    def _complete(
+        self, found: tuple[Any, Any, Any], what: str, unknown: Callable[[Any], bool]
+    ) -> tuple[Any, Any, Any]:
+        names = (self.list_arguments(), self.list_outputs(), self.list_auxiliary_states())
+        missing = [
+            [n for n, value in zip(part, values, strict=True) if unknown(value)]
+            for part, values in zip(names, found, strict=True)
+        ]
+        if not any(missing):
+            return found
+        first = missing[0] or missing[2] or missing[1]
+        warnings.warn(f"{what} do not follow for {', '.join(first)}; give them", stacklevel=3)
+        return None, None, None
+
+    def bind(
+        self,
+        ctx: Context,
+        args: Any,
+        args_grad: Any = None,
+        grad_req: Any = "write",
+        aux_states: Any = None,
+        group2ctx: Any = None,
+        shared_exec: Any = None,
+    ) -> Executor:
+        """An executor of this graph over the given arrays; see :class:`executorkit.Executor`."""
+        from ..executor import bind
+
+        return bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
+
+    def simple_bind(
+        self,
+        ctx: Context,
+        grad_req: Any = "write",
+        type_dict: Any = None,
+        stype_dict: Any = None,
+        group2ctx: Any = None,
+        shared_arg_names: Any = None,
+        shared_exec: Any = None,
+        shared_buffer: Any = None,
+        **kwargs: Any,
+    ) -> Executor:
+        """An executor of this graph over arrays that it makes, from the shapes of some inputs."""
+        from ..executor import simple_bind
+
+        return simple_bind(
+            self, ctx, grad_req, type_dict, stype_dict, group2ctx, shared_arg_names, shared_exec,
+            shared_buffer, kwargs,
+        )  # fmt: skip
+
+    def eval(self, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
+        """The outputs for the given arrays: ``(a + b).eval(ctx=mx.cpu(), a=..., b=...)``."""
+        return self.bind(current_context() if ctx is None else ctx, kwargs).forward()
+
+    def to_jax(self) -> Any:
+        """This graph as a pure JAX function; see :func:`executorkit.lowering.to_jax`."""
+        from ..lowering import to_jax
+
+        return to_jax(self)
+
+    def gradient(self, wrt: Sequence[str]) -> NoReturn:
+        """MXNet declares this and does not implement it; neither is it here."""
+        hint = "bind the symbol and call backward, or use jax.grad on to_jax()"
+        raise MXNetError(explain(f"{self!r}", "gradient is not implemented", hint=hint))

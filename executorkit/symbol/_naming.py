@@ -1,0 +1,111 @@
+"""Names and annotations that a ``with`` statement gives to the symbols created in it.
+
+Every thread has its own current :class:`NameManager` and :class:`AttrScope`.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, ClassVar, Self
+
+from ..errors import AttributeValueError
+
+
+class _Stack(threading.local):
+    """The scopes that one thread has entered; the last one is current."""
+
+    def __init__(self) -> None:
+        self.entered: list[Any] = []
+
+
+class _Scoped(type):
+    """Class of the scope classes: gives them the class property ``current``."""
+
+    _stack: _Stack
+
+    @property
+    def current(cls) -> Any:
+        """The innermost scope of this thread."""
+        if not cls._stack.entered:
+            base = cls.__mro__[-2]  # a thread's outermost scope is no Prefix
+            cls._stack.entered.append(base())
+        return cls._stack.entered[-1]
+
+
+class NameManager(metaclass=_Scoped):
+    """Names symbols that were not given a name: ``fullyconnected0``, ``fullyconnected1``, ...
+
+    As a context manager it starts counting anew.
+
+    >>> NameManager().get(None, "fc"), NameManager().get("mine", "fc")
+    ('fc0', 'mine')
+    """
+
+    _stack: ClassVar[_Stack] = _Stack()
+
+    def __init__(self) -> None:
+        self._counter: dict[str, int] = {}
+
+    def get(self, name: str | None, hint: str) -> str:
+        """``name`` if there is one, otherwise ``hint`` with the next free number."""
+        if name:
+            return name
+        number = self._counter.get(hint, 0)
+        self._counter[hint] = number + 1
+        return f"{hint}{number}"
+
+    def __enter__(self) -> Self:
+        _ = NameManager.current
+        self._stack.entered.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.entered.pop()
+
+
+class Prefix(NameManager):
+    """Puts a prefix before every name, given or made.
+
+    >>> Prefix("layer1_").get(None, "fc"), Prefix("layer1_").get("mine", "fc")
+    ('layer1_fc0', 'layer1_mine')
+    """
+
+    def __init__(self, prefix: str) -> None:
+        super().__init__()
+        self._prefix = prefix
+
+    def get(self, name: str | None, hint: str) -> str:
+        return self._prefix + super().get(name, hint)
+
+
+class AttrScope(metaclass=_Scoped):
+    """Annotates every symbol created in it: ``with AttrScope(ctx_group="stage1"): ...``
+
+    Values are texts. An inner scope adds to the outer one and wins where both name an attribute;
+    the ``attr`` argument of a call wins over both.
+
+    >>> AttrScope(ctx_group="stage1").get({"lr_mult": "2"})
+    {'ctx_group': 'stage1', 'lr_mult': '2'}
+    """
+
+    _stack: ClassVar[_Stack] = _Stack()
+
+    def __init__(self, **kwargs: str) -> None:
+        for name, value in kwargs.items():
+            if not isinstance(value, str):
+                raise AttributeValueError(f"AttrScope: {name}={value!r} is not a text")
+        self._given = kwargs
+        self._attr = dict(kwargs)
+
+    def get(self, attr: dict[str, Any] | None) -> dict[str, Any]:
+        """The annotations of a symbol that was given ``attr``, as a new dict."""
+        return {**self._attr, **(attr or {})}
+
+    def __enter__(self) -> Self:
+        self._attr = {**AttrScope.current._attr, **self._given}
+        self._stack.entered.append(self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self._stack.entered.pop()
+        self._attr = dict(self._given)

@@ -1,0 +1,160 @@
+"""Python's operators on symbols, and the functions that follow the same rule (``maximum``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Number
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from ..errors import NotImplementedForSymbol
+
+if TYPE_CHECKING:
+    from ._symbol import Symbol
+
+
+@dataclass(frozen=True, slots=True)
+class Binary:
+    """The operators behind one binary operation, and the hints that name their nodes: of two
+    symbols, of a symbol and a number, and of a number and a symbol."""
+
+    both: tuple[str, str]
+    scalar: tuple[str, str]
+    reflected: tuple[str, str]
+
+
+def _binary(name: str, scalar: str, reflected: str | None = None, op: str | None = None) -> Binary:
+    def pair(operator: str) -> tuple[str, str]:
+        return operator, operator.replace("_scalar", "scalar")
+
+    return Binary((op or name, name), pair(scalar), pair(reflected or scalar))
+
+
+def _comparison(name: str) -> Binary:
+    scalar = (f"{name}_scalar", f"{name}_scalar")
+    return Binary((name, name), scalar, scalar)
+
+
+BINARY = {
+    "+": _binary("_plus", "_plus_scalar", op="elemwise_add"),
+    "-": _binary("_minus", "_minus_scalar", "_rminus_scalar", op="elemwise_sub"),
+    "*": _binary("_mul", "_mul_scalar", op="elemwise_mul"),
+    "/": _binary("_div", "_div_scalar", "_rdiv_scalar", op="elemwise_div"),
+    "%": _binary("_mod", "_mod_scalar", "_rmod_scalar"),
+    "**": Binary(
+        ("_power", "_power"),
+        ("_power_scalar", "_powerscalar"),
+        ("_rpower_scalar", "_rpower_scalar"),
+    ),
+    "==": _comparison("_equal"),
+    "!=": _comparison("_not_equal"),
+    ">": _comparison("_greater"),
+    ">=": _comparison("_greater_equal"),
+    "<": _comparison("_lesser"),
+    "<=": _comparison("_lesser_equal"),
+    "pow": _binary("_power", "_power_scalar", "_rpower_scalar"),
+    "maximum": _binary("_maximum", "_maximum_scalar"),
+    "minimum": _binary("_minimum", "_minimum_scalar"),
+    "hypot": _binary("_hypot", "_hypot_scalar"),
+}
+
+
+class Operators:
+    """Arithmetic and comparison: element-wise, with symbols of the same shape or numbers.
+
+    Comparisons give 0 and 1 in the type of the inputs, so a symbol has no truth value and no hash.
+    """
+
+    __slots__ = ()
+    # NumPy's scalars leave ``np.float32(2) * symbol`` to the symbol.
+    __array_priority__ = 1000.0
+
+    _call: Callable[..., Symbol]
+
+    def _operate(self, other: Any, key: str, *, reflected: bool = False) -> Symbol:
+        kind = BINARY[key]
+        if isinstance(other, Operators):
+            pair = (other, self) if reflected else (self, other)
+            return self._call(*kind.both, pair, {})
+        if isinstance(other, Number):
+            return self._call(
+                *(kind.reflected if reflected else kind.scalar), (self,), {"scalar": other}
+            )
+        raise TypeError(f"symbol {key} {type(other).__name__}: expected a Symbol or a number")
+
+    def __add__(self, other: Any) -> Symbol:
+        return self._operate(other, "+")
+
+    def __radd__(self, other: Any) -> Symbol:
+        return self._operate(other, "+")
+
+    def __sub__(self, other: Any) -> Symbol:
+        return self._operate(other, "-")
+
+    def __rsub__(self, other: Any) -> Symbol:
+        return self._operate(other, "-", reflected=True)
+
+    def __mul__(self, other: Any) -> Symbol:
+        return self._operate(other, "*")
+
+    def __rmul__(self, other: Any) -> Symbol:
+        return self._operate(other, "*")
+
+    def __truediv__(self, other: Any) -> Symbol:
+        return self._operate(other, "/")
+
+    def __rtruediv__(self, other: Any) -> Symbol:
+        return self._operate(other, "/", reflected=True)
+
+    def __mod__(self, other: Any) -> Symbol:
+        return self._operate(other, "%")
+
+    def __rmod__(self, other: Any) -> Symbol:
+        return self._operate(other, "%", reflected=True)
+
+    def __pow__(self, other: Any) -> Symbol:
+        return self._operate(other, "**")
+
+    def __rpow__(self, other: Any) -> Symbol:
+        return self._operate(other, "**", reflected=True)
+
+    def __neg__(self) -> Symbol:
+        return self._operate(-1.0, "*")
+
+    def __abs__(self) -> Symbol:
+        return self._call("abs", "abs", (self,), {})
+
+    def __eq__(self, other: Any) -> Symbol:  # type: ignore[override]
+        return self._operate(other, "==")
+
+    def __ne__(self, other: Any) -> Symbol:  # type: ignore[override]
+        return self._operate(other, "!=")
+
+    def __gt__(self, other: Any) -> Symbol:
+        return self._operate(other, ">")
+
+    def __ge__(self, other: Any) -> Symbol:
+        return self._operate(other, ">=")
+
+    def __lt__(self, other: Any) -> Symbol:
+        return self._operate(other, "<")
+
+    def __le__(self, other: Any) -> Symbol:
+        return self._operate(other, "<=")
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __bool__(self) -> bool:
+        raise NotImplementedForSymbol("bool")
+
+    def __iadd__(self, other: Any) -> NoReturn:
+        raise NotImplementedForSymbol("+=", "a = a + b")
+
+    def __isub__(self, other: Any) -> NoReturn:
+        raise NotImplementedForSymbol("-=", "a = a - b")
+
+    def __imul__(self, other: Any) -> NoReturn:
+        raise NotImplementedForSymbol("*=", "a = a * b")
+
+    def __itruediv__(self, other: Any) -> NoReturn:
+        raise NotImplementedForSymbol("/=", "a = a / b")
