@@ -1,0 +1,206 @@
+"""Regions and warps of images: ROIPooling, grids, bilinear sampling, spatial transformers.
+
+Detection heads (anchors, matching, suppression) are in ``detection``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ._attrs import Shape, Tuning
+from ._registry import Params, ShapeFacts, register
+
+
+def _roi_fill(s: ShapeFacts, p: Params) -> None:
+    s.set("data", (0, 0, 0, 0), because="ROIPooling takes (N, C, H, W)")
+    s.set("rois", (0, 5), because="a region is (batch index, x1, y1, x2, y2)")
+
+
+def _round(x: jax.Array) -> jax.Array:
+    """To the nearest integer, halves away from zero, as C's ``round``."""
+    return jnp.trunc(x + jnp.where(x < 0, -0.5, 0.5).astype(x.dtype)).astype(jnp.int32)
+
+
+def _bins(first: jax.Array, last: jax.Array, count: int, size: int, dtype: jnp.dtype) -> jax.Array:
+    """Which of ``size`` rows (or columns) each of ``count`` bins covers: (count, size) booleans.
+
+    MXNet's bounds are products rounded to the dtype, which is off by one for a few sizes (31 rows
+    in 7 bins). XLA replaces a division by a constant with a product, which is off for others; so
+    everything is computed in double precision and rounded to the dtype where MXNet rounds.
+    """
+    kind = jnp.finfo(dtype)
+
+    def rounded(x: jax.Array) -> jax.Array:
+        return lax.reduce_precision(x, kind.nexp, kind.nmant)
+
+    bin_size = rounded(jnp.maximum(last - first + 1, 1).astype(jnp.float64) / count)
+    index = jnp.arange(count, dtype=jnp.float64)
+    start = jnp.floor(rounded(index * bin_size)).astype(jnp.int32) + first
+    stop = jnp.ceil(rounded((index + 1) * bin_size)).astype(jnp.int32) + first
+    at = jnp.arange(size, dtype=jnp.int32)
+    return (at >= start[:, None]) & (at < stop[:, None])
+
+
+def _first(hits: jax.Array) -> jax.Array:
+    """Index of the first true entry along the last axis; ``argmax`` is ten times slower on CPU."""
+    size = hits.shape[-1]
+    return jnp.min(jnp.where(hits, jnp.arange(size, dtype=jnp.int32), size - 1), axis=-1)
+
+
+@register("ROIPooling", fill=_roi_fill)
+def roi_pooling(data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial_scale: float):
+    """Largest value in each of a grid of bins, for each region of interest.
+
+    data (N, C, H, W), floating; rois (R, 5), each (index into N, x1, y1, x2, y2) in pixels of an
+    image that data shows at ``spatial_scale``, ends included; returns (R, C, *pooled_size).
+    Corners are rounded to whole rows and columns, halves away from zero; bins overlap where the
+    region does not divide evenly; an empty bin, or a negative index, gives 0. The gradient goes to
+    the first largest entry of each bin; that of rois is zero. Girshick, Fast R-CNN, 2015.
+    """
+    count, channels, height, width = data.shape
+    rows, columns = pooled_size
+
+    def pool(roi: jax.Array, data: jax.Array, find: bool) -> tuple[jax.Array, jax.Array | None]:
+        """One region's values and, if asked, where in its image they are, (rows, columns, C)."""
+        index = roi[0].astype(jnp.int32)
+        x1, y1, x2, y2 = (_round(roi[i] * spatial_scale) for i in range(1, 5))
+        across = _bins(x1, x2, columns, width, data.dtype)
+        down = _bins(y1, y2, rows, height, data.dtype) & (index >= 0)
+        masked = jnp.where(across[:, None, None], data[index], -jnp.inf)
+        lines = jnp.max(masked, axis=3)
+        in_bin = jnp.where(down[:, None, None], lines, -jnp.inf)
+        filled = jnp.any(down, axis=1)[:, None, None] & jnp.any(across, axis=1)[:, None]
+        best = jnp.max(in_bin, axis=3)
+        values = jnp.where(filled, best, 0)
+        if not find:
+            return values, None
+        row = _first(in_bin == best[..., None])
+        column = _first(masked == lines[..., None])
+        column = jnp.take_along_axis(column[None], row[..., None], axis=3)[..., 0]
+        return values, jnp.where(filled, row * width + column, height * width)
+
+    def pool_all(data: jax.Array, rois: jax.Array, find: bool):
+        values, where = lax.map(lambda roi: pool(roi, data, find), rois)
+        return jnp.moveaxis(values, 3, 1), (rois[:, 0].astype(jnp.int32), where)
+
+    @jax.custom_vjp
+    def pooling(data, rois):
+        return pool_all(data, rois, find=False)[0]
+
+    def back(kept, head):
+        index, where = kept
+        flat = jnp.zeros((count, height * width, channels), data.dtype)
+        where = where.reshape(len(index), -1, channels)
+        head = jnp.moveaxis(head, 1, 3).reshape(where.shape)
+        at = flat.at[index[:, None, None], where, jnp.arange(channels, dtype=jnp.int32)]
+        grad = at.add(head, mode="drop").reshape(count, height, width, channels)
+        return jnp.moveaxis(grad, 3, 1), None
+
+    pooling.defvjp(lambda data, rois: pool_all(data, rois, find=True), back)
+    return pooling(data, rois)
+
+
+def _base(size: int, dtype: jnp.dtype) -> jax.Array:
+    """``size`` coordinates from -1 to 1."""
+    return jnp.arange(size, dtype=dtype) * (2.0 / (size - 1) if size > 1 else jnp.nan) - 1
+
+
+def _affine_grid(theta: jax.Array, target: Shape) -> jax.Array:
+    """(N, 2, H, W) source coordinates x, y of an affine map (N, 6)."""
+    height, width = target
+    x, y = jnp.meshgrid(_base(width, theta.dtype), _base(height, theta.dtype))
+    points = jnp.stack([x, y, jnp.ones_like(x)])
+    return jnp.einsum("nij,jhw->nihw", theta.reshape(-1, 2, 3), points)
+
+
+def _grid_fill(s: ShapeFacts, p: Params) -> None:
+    if p.transform_type == "affine":
+        s.set("data", (0, 6), because="an affine map has six numbers")
+    else:
+        s.set("data", (0, 2, 0, 0), because="a flow field is (N, 2, H, W)")
+        s.same("data", "out0")
+
+
+@register("GridGenerator", fill=_grid_fill)
+def grid_generator(
+    data: jax.Array, *, transform_type: Literal["affine", "warp"], target_shape: Shape = (0, 0)
+):
+    """Source coordinates for ``BilinearSampler``: (N, 2, H, W), x before y, -1 to 1 over the image.
+
+    ``affine``: data (N, 6), the rows of a (2, 3) matrix that maps target (x, y, 1) to source;
+    H, W = ``target_shape``, each at least 2. ``warp``: data (N, 2, H, W), a flow in pixels that is
+    added to each position. Floating; keeps the dtype.
+    """
+    if transform_type == "affine":
+        return _affine_grid(data, target_shape)
+    _, _, height, width = data.shape
+    y, x = jnp.meshgrid(jnp.arange(height), jnp.arange(width), indexing="ij")
+    half = jnp.asarray([(width - 1) / 2, (height - 1) / 2], data.dtype)[:, None, None]
+    return (data + jnp.stack([x, y]).astype(data.dtype)) / half - 1
+
+
+def _sample(data: jax.Array, grid: jax.Array) -> jax.Array:
+    """Bilinear interpolation of (N, C, H, W) at (N, 2, h, w); zero outside."""
+    count, channels, height, width = data.shape
+    flat = data.reshape(count, channels, height * width)
+    x = (grid[:, 0] + 1) * ((width - 1) / 2)
+    y = (grid[:, 1] + 1) * ((height - 1) / 2)
+    left, top = (lax.stop_gradient(jnp.floor(v)) for v in (x, y))
+
+    def corner(row: jax.Array, column: jax.Array) -> jax.Array:
+        weight = (1 - jnp.abs(y - row)) * (1 - jnp.abs(x - column))
+        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+        index = jnp.where(inside, row * width + column, 0).astype(jnp.int32)
+        picked = jnp.take_along_axis(flat, index.reshape(count, 1, -1), axis=2)
+        picked = picked.reshape(count, channels, *index.shape[1:])
+        return jnp.where(inside[:, None], picked, 0) * weight[:, None]
+
+    return (
+        corner(top, left) + corner(top, left + 1)
+        + corner(top + 1, left) + corner(top + 1, left + 1)
+    )  # fmt: skip
+
+
+def _sampler_fill(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    s.set("data", (0, 0, 0, 0), because="an image batch is (N, C, H, W)")
+    s.set("grid", (data[0] if data else 0, 2, 0, 0), because=f"data is {data}")
+
+
+@register("BilinearSampler", fill=_sampler_fill)
+def bilinear_sampler(data: jax.Array, grid: jax.Array, *, cudnn_off: Tuning[bool | None] = None):
+    """Bilinear interpolation of images at the places that a grid names.
+
+    data (N, C, H, W); grid (N, 2, h, w) with x and y from -1, the first column or row, to 1, the
+    last; returns (N, C, h, w). Pixels outside the image count as 0. Floating; keeps the dtype.
+    Jaderberg et al., Spatial Transformer Networks, 2015.
+    """
+    return _sample(data, grid)
+
+
+def _transformer_fill(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    s.set("data", (0, 0, 0, 0), because="an image batch is (N, C, H, W)")
+    s.set("loc", (data[0] if data else 0, 6), because=f"data is {data}; a map has six numbers")
+
+
+@register("SpatialTransformer", fill=_transformer_fill)
+def spatial_transformer(
+    data: jax.Array,
+    loc: jax.Array,
+    *,
+    target_shape: Shape = (0, 0),
+    transform_type: Literal["affine"],
+    sampler_type: Literal["bilinear"],
+    cudnn_off: Tuning[bool | None] = None,
+):
+    """Images seen through an affine map: ``BilinearSampler(data, GridGenerator(loc))``.
+
+    data (N, C, H, W); loc (N, 6), the rows of a (2, 3) matrix; returns (N, C, *target_shape), each
+    side at least 2. Floating; keeps the dtype. Jaderberg et al., 2015.
+    """
+    return _sample(data, _affine_grid(loc, target_shape))
