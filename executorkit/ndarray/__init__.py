@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from . import _internal as _internal
-from . import image, linalg, op, random
+from . import contrib, image, linalg, op, random, sparse
 from ._call import module_access as _module_access
 from ._creation import (
     arange,
@@ -27,6 +27,7 @@ from ._creation import (
 from ._eager import clear_eager_cache, eager_cache_info
 from ._functions import FUNCTIONS as _FUNCTIONS
 from ._ndarray import NDArray, split_v2
+from ._params import load, load_frombuffer, save
 from ._pending import waitall
 
 globals().update(_FUNCTIONS)
@@ -37,6 +38,7 @@ __all__ = [
     "array",
     "clear_eager_cache",
     "concatenate",
+    "contrib",
     "eager_cache_info",
     "empty",
     "eye",
@@ -47,11 +49,15 @@ __all__ = [
     "image",
     "linalg",
     "linspace",
+    "load",
+    "load_frombuffer",
     "moveaxis",
     "onehot_encode",
     "ones",
     "op",
     "random",
+    "save",
+    "sparse",
     "split_v2",
     "waitall",
     "zeros",

@@ -1,0 +1,152 @@
+"""``mx.nd.contrib``: loops and conditions in Python, tests for special numbers, contrib operators."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..context import Context, current_context
+from ..errors import ShapeError, explain
+from ._call import module_access
+from ._creation import zeros
+from ._eager import NotAnArrayError, call
+from ._ndarray import NDArray
+from .random import uniform
+
+__getattr__, __dir__ = module_access("contrib", NDArray, __name__, globals())
+
+
+def _flat(x: Any) -> list[Any]:
+    return [leaf for part in x for leaf in _flat(part)] if isinstance(x, list | tuple) else [x]
+
+
+def _like(structure: Any, leaves: list[Any]) -> Any:
+    """``leaves``, used up from the front, in the nesting of ``structure``."""
+    if isinstance(structure, list | tuple):
+        return [_like(part, leaves) for part in structure]
+    return leaves.pop(0)
+
+
+def _stacked(steps: Sequence[Any]) -> Any:
+    """Per-step outputs of one structure, stacked along a new first axis."""
+    columns = zip(*(_flat(step) for step in steps), strict=True)
+    leaves = [call("stack", *column, axis=0, num_args=len(column)) for column in columns]
+    return _like(steps[0], leaves)
+
+
+def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any) -> Any:
+    """``body(slice, states) -> (outputs, states)`` for every slice along the first axis of data.
+
+    data is an NDArray or a (nested) list of them, sliced together. Returns the outputs of all
+    steps, stacked along a new first axis, and the last states.
+    """
+    leaves = _flat(data)
+    if not leaves or not all(isinstance(x, NDArray) for x in leaves):
+        raise NotAnArrayError(
+            explain("foreach", f"data is {data!r}, expected an NDArray or a list of them")
+        )
+    if len({len(x) for x in leaves}) > 1:
+        raise ShapeError(
+            explain("foreach", f"data have first axes of {[len(x) for x in leaves]}, not of one")
+        )
+    states, outputs = init_states, []
+    for i in range(len(leaves[0])):
+        output, states = body(_like(data, [x[i] for x in leaves]), states)
+        outputs.append(output)
+    return _stacked(outputs) if outputs else [], states
+
+
+def while_loop(
+    cond: Callable[..., Any],
+    func: Callable[..., tuple[Any, Any]],
+    loop_vars: Any,
+    max_iterations: int | None = None,
+) -> Any:
+    """``func(*loop_vars) -> (outputs, loop_vars)`` while ``cond(*loop_vars)``, so often at most.
+
+    Returns the outputs of all steps, stacked along a first axis of ``max_iterations`` (rows of
+    steps that were not taken are zeros, where MXNet's are undefined), and the last variables. With
+    no step taken the outputs are ``[]``.
+    """
+    if max_iterations is None:
+        raise ValueError(explain("while_loop", "max_iterations is not given"))
+    try:
+        limit = int(max_iterations)
+    except (TypeError, ValueError):
+        raise ValueError(
+            explain("while_loop", f"max_iterations is {max_iterations!r}, expected an integer")
+        ) from None
+    lone = isinstance(loop_vars, NDArray)
+    variables = [loop_vars] if lone else list(loop_vars)
+    if not variables:
+        raise ValueError(explain("while_loop", "loop_vars is empty"))
+    outputs = []
+    while len(outputs) < limit and bool(cond(*variables)):
+        output, new = func(*variables)
+        new = list(new) if isinstance(new, list | tuple) else [new]
+        if len(new) != len(variables):
+            raise ValueError(
+                explain("while_loop", f"func gives {len(new)} loop_vars, expected {len(variables)}")
+            )
+        variables = new
+        outputs.append(output)
+    stacked = _padded(_stacked(outputs), limit) if outputs else []
+    return stacked, variables[0] if lone else variables
+
+
+def _padded(stacked: Any, length: int) -> Any:
+    if isinstance(stacked, list):
+        return [_padded(x, length) for x in stacked]
+    if len(stacked) == length:
+        return stacked
+    whole = zeros((length, *stacked.shape[1:]), stacked.context, stacked.dtype)
+    whole[: len(stacked)] = stacked
+    return whole
+
+
+def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
+    """``then_func()`` if ``pred``, of one element, is not 0, else ``else_func()``."""
+    taken = pred.asscalar() if isinstance(pred, NDArray) else pred
+    return then_func() if taken else else_func()
+
+
+def _floating(data: NDArray) -> bool:
+    return np.dtype(data.dtype).kind not in "iub"
+
+
+def isnan(data: NDArray) -> NDArray:
+    """1 where an element is NaN, else 0, in the dtype of data."""
+    return data != data
+
+
+def isinf(data: NDArray) -> NDArray:
+    """1 where an element is infinite, else 0, in the dtype of data."""
+    return abs(data) == math.inf if _floating(data) else data != data
+
+
+def isfinite(data: NDArray) -> NDArray:
+    """1 where an element is neither infinite nor NaN, else 0, in the dtype of data."""
+    return abs(data) < math.inf if _floating(data) else data == data
+
+
+def rand_zipfian(
+    true_classes: NDArray, num_sampled: int, range_max: int, ctx: Context | None = None
+) -> tuple[NDArray, NDArray, NDArray]:
+    """Classes drawn from a distribution that falls off like Zipf's.
+
+    P(c) = log((c + 2) / (c + 1)) / log(range_max + 1). Returns ``num_sampled`` classes (int64),
+    and how often the true and the drawn classes are expected among them (float64).
+    """
+    context = current_context() if ctx is None else ctx
+    total = math.log(range_max + 1)
+    draws = uniform(0, total, shape=(num_sampled,), dtype="float64", ctx=context)
+    sampled = (call("exp", draws) - 1).astype("int64") % range_max
+
+    def expected(classes: NDArray) -> NDArray:
+        c = classes.as_in_context(context).astype("float64")
+        return call("log", (c + 2) / (c + 1)) * (num_sampled / total)
+
+    return sampled, expected(true_classes), expected(sampled)

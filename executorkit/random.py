@@ -1,0 +1,33 @@
+"""``mx.random``: seeding, and the samplers of ``mx.nd.random``."""
+
+from __future__ import annotations
+
+from .ndarray._random_state import seed
+from .ndarray.random import (
+    exponential,
+    gamma,
+    generalized_negative_binomial,
+    multinomial,
+    negative_binomial,
+    normal,
+    poisson,
+    randint,
+    randn,
+    shuffle,
+    uniform,
+)
+
+__all__ = [
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "seed",
+    "shuffle",
+    "uniform",
+]
