@@ -174,7 +174,7 @@ def np_reduce(
 def collapse_sum_like(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
     """The sum of ``a`` over the axes along which an array of ``shape`` was broadcast to it."""
     extra = a.ndim - len(shape)
-    if extra < 0 or np.broadcast_shapes(a.shape, shape) != a.shape:
+    if extra < 0 or any(d not in (1, n) for d, n in zip(shape, a.shape[extra:], strict=True)):
         raise ValueError(f"{shape} does not broadcast to {a.shape}")
     stretched = tuple(i + extra for i, d in enumerate(shape) if d == 1 and a.shape[i + extra] != 1)
     return a.sum(axis=(*range(extra), *stretched)).reshape(shape)
