@@ -1,0 +1,115 @@
+"""``mx.model``: checkpoints, a symbol in JSON beside its parameters in a ``.params`` file."""
+
+from __future__ import annotations
+
+import logging
+from collections import namedtuple
+from collections.abc import Mapping
+from typing import Any
+
+from . import ndarray as nd
+from . import symbol as sym
+from .context import cpu
+from .errors import FileFormatError, explain
+from .ndarray import NDArray
+from .symbol import Symbol
+
+__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
+
+#: What a batch callback is given; MXNet's type calls itself ``BatchEndParams``.
+BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
+
+Params = dict[str, NDArray]
+
+
+def save_checkpoint(
+    prefix: Any,
+    epoch: int,
+    symbol: Symbol | None,
+    arg_params: Mapping[str, NDArray],
+    aux_params: Mapping[str, NDArray],
+    remove_amp_cast: bool = True,
+) -> None:
+    """Writes ``<prefix>-symbol.json`` and ``<prefix>-<epoch, four digits>.params``.
+
+    symbol
+        the network; None writes the parameters alone.
+    arg_params, aux_params
+        parameters and auxiliary states by name; stored as ``arg:<name>`` and ``aux:<name>``.
+    remove_amp_cast
+        leaves the casts of automatic mixed precision out of the written symbol.
+
+    Each file is complete or is not there: it is written beside its place and then moved. Raises
+    TypeError if a value is no NDArray; nothing is written then.
+    """
+    stored: Params = {}
+    for kind, params in (("arg", arg_params), ("aux", aux_params)):
+        if not isinstance(params, Mapping):
+            problem = f"a {type(params).__name__}, expected a dict of NDArray"
+            raise TypeError(explain(f"save_checkpoint: {kind}_params", problem))
+        for name, value in params.items():
+            if not isinstance(value, NDArray):
+                raise TypeError(
+                    explain(
+                        f"save_checkpoint: {kind}_params[{name!r}]",
+                        f"a {type(value).__name__}, expected an NDArray",
+                        hint="mx.nd.array(value)",
+                    )
+                )
+            stored[f"{kind}:{name}"] = value.as_in_context(cpu())
+    path = _params_path(prefix, epoch)
+    if symbol is not None:
+        symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
+    nd.save(path, stored)
+    logging.info('Saved checkpoint to "%s"', path)
+
+
+def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
+    """The parameters and auxiliary states in ``<prefix>-<epoch, four digits>.params``, by name.
+
+    Entries of a kind other than ``arg:`` and ``aux:`` are left out, as in MXNet; a file without
+    entries gives two empty dicts and a warning in the log. Raises MXNetError if the file is
+    missing or damaged, and if its entries have no kind (a file of ``Block.save_parameters``).
+    """
+    path = _params_path(prefix, epoch)
+    stored = nd.load(path)
+    if not stored:
+        logging.warning("Params file '%s' is empty", path)
+        return {}, {}
+    if not isinstance(stored, dict):
+        raise FileFormatError(
+            explain(
+                f"load_params: {path}",
+                f"{len(stored)} arrays without names, expected names such as 'arg:fc1_weight'",
+                hint="mx.nd.load(file), which gives the list",
+            )
+        )
+    found: dict[str, Params] = {"arg": {}, "aux": {}}
+    for key, value in stored.items():
+        kind, colon, name = key.partition(":")
+        if not colon:
+            raise FileFormatError(
+                explain(
+                    f"load_params: {path}",
+                    f"the entry {key!r} has no kind, expected 'arg:{key}' or 'aux:{key}'",
+                    because="it is no checkpoint; files that Gluon's save_parameters wrote are not",
+                    hint="mx.nd.load(file), which gives a dict of all entries",
+                )
+            )
+        if kind in found:
+            found[kind][name] = value
+    return found["arg"], found["aux"]
+
+
+def load_checkpoint(prefix: Any, epoch: int) -> tuple[Symbol, Params, Params]:
+    """The symbol in ``<prefix>-symbol.json`` and what :func:`load_params` finds for ``epoch``.
+
+    Raises MXNetError if a file is missing or damaged.
+    """
+    symbol = sym.load(f"{prefix}-symbol.json")
+    arg_params, aux_params = load_params(prefix, epoch)
+    return symbol, arg_params, aux_params
+
+
+def _params_path(prefix: Any, epoch: int) -> str:
+    return f"{prefix}-{int(epoch):04d}.params"
