@@ -141,7 +141,7 @@ def assign_each(the_input: np.ndarray, function: Callable[[Any], Any] | None) ->
     """``function`` of every entry, in an array like ``the_input``; None copies."""
     out = np.array(the_input)
     if function is not None:
-        out.flat = [function(v) for v in out.flat]
+        out.flat[:] = [function(v) for v in out.flat]
     return out
 
 
@@ -151,7 +151,7 @@ def assign_each2(
     """``function`` of every pair of entries of two equally shaped arrays; None copies the first."""
     out = np.array(input1)
     if function is not None:
-        out.flat = [function(a, b) for a, b in zip(out.flat, np.asarray(input2).flat, strict=True)]
+        out.flat[:] = [function(a, b) for a, b in zip(out.flat, np.asarray(input2).flat, strict=True)]
     return out
 
 
