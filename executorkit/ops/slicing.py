@@ -11,7 +11,8 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import OptShape, Shape
 from ._axes import normal_axis
-from ._registry import Params, ShapeFacts, TypeFacts, known, register
+from ._registry import Params, ShapeFacts, known, register
+from ._rules import first_decides
 
 
 def _box(shape: Shape, begin: OptShape, end: OptShape, step: OptShape) -> tuple[slice, ...]:
@@ -72,11 +73,7 @@ def slice_axis(data: jax.Array, *, axis: int, begin: int, end: int | None):
     return lax.slice_in_dim(data, first, last, axis=at)
 
 
-def _first_decides(t: TypeFacts, p: Params) -> None:
-    t.same("data", "out0")
-
-
-@register("slice_like", types=_first_decides)
+@register("slice_like", types=first_decides)
 def slice_like(data: jax.Array, shape_like: jax.Array, *, axes: Shape = ()):
     """The leading entries of data, as many along each axis as shape_like has.
 

@@ -1,0 +1,211 @@
+"""Factorisations, triangular matrices, determinants: LAPACK's part of MXNet's ``linalg``.
+
+All work on stacks of matrices (..., n, n), in float32 and float64.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..errors import ShapeError
+from ._registry import Params, ShapeFacts, TypeFacts, register, same_shapes
+
+# ruff: noqa: N803 - MXNet names matrices with capitals
+
+
+def _square(A: jax.Array, name: str = "A") -> jax.Array:
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise ShapeError(f"{name!r} is {A.shape}, expected square matrices (..., n, n)")
+    return A
+
+
+def _swap(A: jax.Array) -> jax.Array:
+    return jnp.swapaxes(A, -1, -2)
+
+
+def _triangle(A: jax.Array, lower: bool) -> jax.Array:
+    return jnp.tril(A) if lower else jnp.triu(A)
+
+
+@jax.custom_vjp
+def _cholesky(A: jax.Array) -> jax.Array:
+    return lax.linalg.cholesky(A, symmetrize_input=False)
+
+
+def _cholesky_forward(A: jax.Array) -> tuple[jax.Array, jax.Array]:
+    out = _cholesky(A)
+    return out, out
+
+
+def _cholesky_backward(out: jax.Array, head: jax.Array) -> tuple[jax.Array]:
+    """L^-T copyltu(L^T head) L^-1 / 2, symmetric though only the lower triangle of A is read."""
+    inner = jnp.tril(_swap(out) @ head)
+    inner = inner + _swap(jnp.tril(inner, -1))
+    left = lax.linalg.triangular_solve(out, inner, left_side=True, lower=True, transpose_a=True)
+    return (0.5 * lax.linalg.triangular_solve(out, left, left_side=False, lower=True),)
+
+
+_cholesky.defvjp(_cholesky_forward, _cholesky_backward)
+
+
+@register("_linalg_potrf", "linalg_potrf", fill=same_shapes)
+def potrf(A: jax.Array):
+    """The Cholesky factor: lower triangular L with L L^T = A.
+
+    A (..., n, n), symmetric and positive definite; only its lower triangle is read. Returns
+    (..., n, n). The gradient is a symmetric matrix, as in MXNet.
+    """
+    return _cholesky(_square(A))
+
+
+@register("_linalg_potri", "linalg_potri", fill=same_shapes)
+def potri(A: jax.Array):
+    """The inverse of L L^T, given its Cholesky factor L in A (..., n, n), lower triangular."""
+    eye = jnp.broadcast_to(jnp.eye(_square(A).shape[-1], dtype=A.dtype), A.shape)
+    inverse = lax.linalg.triangular_solve(jnp.tril(A), eye, left_side=True, lower=True)
+    return _swap(inverse) @ inverse
+
+
+def _fill_triangular(s: ShapeFacts, p: Params) -> None:
+    s.same("B", "out0")
+    b = s["B"]
+    if b is not None and len(b) >= 2:
+        n = b[-1] if p.rightside else b[-2]
+        s.set("A", (*b[:-2], n, n), because=f"B is {b}, rightside={p.rightside}")
+
+
+@register("_linalg_trmm", "linalg_trmm", fill=_fill_triangular)
+def trmm(
+    A: jax.Array,
+    B: jax.Array,
+    *,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+):
+    """alpha op(A) B, or with ``rightside`` alpha B op(A), A triangular.
+
+    A (..., n, n), of which the lower triangle is read, or without ``lower`` the upper one; with
+    ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
+    """
+    triangle = _triangle(_square(A), lower)
+    triangle = _swap(triangle) if transpose else triangle
+    return alpha * (B @ triangle if rightside else triangle @ B)
+
+
+@register("_linalg_trsm", "linalg_trsm", fill=_fill_triangular)
+def trsm(
+    A: jax.Array,
+    B: jax.Array,
+    *,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+):
+    """X with op(A) X = alpha B, or with ``rightside`` X op(A) = alpha B, A triangular.
+
+    A (..., n, n), of which the lower triangle is read, or without ``lower`` the upper one; with
+    ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
+    """
+    return lax.linalg.triangular_solve(
+        _triangle(_square(A), lower),
+        alpha * B,
+        left_side=not rightside,
+        lower=lower,
+        transpose_a=transpose,
+    )
+
+
+@register("_linalg_syrk", "linalg_syrk")
+def syrk(A: jax.Array, *, transpose: bool = False, alpha: float = 1.0):
+    """alpha A A^T (..., n, n), or with ``transpose`` alpha A^T A (..., m, m), A (..., n, m)."""
+    return alpha * (_swap(A) @ A if transpose else A @ _swap(A))
+
+
+@register("_linalg_gelqf", "linalg_gelqf", outputs=("output0", "output1"))
+def gelqf(A: jax.Array):
+    """A = L Q with lower triangular L and orthonormal rows of Q.
+
+    A (..., n, m), n <= m, of full rank. Returns Q (..., n, m), then L (..., n, n).
+    """
+    if A.ndim < 2 or A.shape[-2] > A.shape[-1]:
+        raise ShapeError(f"'A' is {A.shape}, expected (..., n, m) with n <= m")
+    q, r = jnp.linalg.qr(_swap(A))
+    return _swap(q), _swap(r)
+
+
+@register("_linalg_syevd", outputs=("output0", "output1"))
+def syevd(A: jax.Array):
+    """A = U^T diag(l) U: eigenvalues and eigenvectors of symmetric matrices.
+
+    A (..., n, n), symmetric. Returns U (..., n, n), an eigenvector in each row, its entry of
+    largest magnitude positive; then l (..., n), ascending.
+    """
+    values, vectors = jnp.linalg.eigh(_square(A), symmetrize_input=True)
+    rows = _swap(vectors)
+    largest = jnp.argmax(jnp.abs(rows), -1, keepdims=True)
+    sign = jnp.sign(lax.stop_gradient(jnp.take_along_axis(rows, largest, -1)))
+    return rows * sign, values
+
+
+@register("_linalg_inverse", "linalg_inverse", fill=same_shapes)
+def inverse(A: jax.Array):
+    """The inverses of the matrices A (..., n, n)."""
+    return jnp.linalg.inv(_square(A))
+
+
+def _per_matrix(A: jax.Array) -> tuple[int, ...]:
+    """The shape of one number for each matrix: a single matrix gives (1,)."""
+    return A.shape[:-2] or (1,)
+
+
+def _types_lu(t: TypeFacts, p: Params) -> None:
+    """Pivots, the last output, are integers."""
+    *floats, pivots = t
+    t.same(*floats)
+    t.set(pivots, "int32")
+
+
+@register(
+    "_linalg_det",
+    "linalg_det",
+    outputs=("output0", "output1", "output2"),
+    visible=1,
+    types=_types_lu,
+)
+def det(A: jax.Array):
+    """The determinant of each matrix of A (..., n, n): (...), or (1,) for a single matrix.
+
+    Hidden outputs hold the LU factorisation and its pivots.
+    """
+    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(_square(A)))
+    return jnp.linalg.det(A).reshape(_per_matrix(A)), lu, pivots
+
+
+@register(
+    "_linalg_slogdet",
+    "linalg_slogdet",
+    outputs=("output0", "output1", "output2", "output3"),
+    visible=2,
+    types=_types_lu,
+)
+def slogdet(A: jax.Array):
+    """Sign and log(abs(determinant)) of each matrix of A (..., n, n).
+
+    Both are (...), or (1,) for a single matrix. The sign has no gradient. Hidden outputs hold the
+    LU factorisation and its pivots.
+    """
+    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(_square(A)))
+    sign, log = jnp.linalg.slogdet(A)
+    return sign.reshape(_per_matrix(A)), log.reshape(_per_matrix(A)), lu, pivots
+
+
+@register("_linalg_sumlogdiag", "linalg_sumlogdiag")
+def sumlogdiag(A: jax.Array):
+    """The sum of the logarithms of each diagonal of A (..., n, n): (...), for one matrix (1,)."""
+    diagonal = jnp.diagonal(_square(A), axis1=-2, axis2=-1)
+    return jnp.log(diagonal).sum(-1).reshape(_per_matrix(A))

@@ -1,0 +1,118 @@
+"""Sorting. Ties keep the order in which they stand, whichever way is sorted."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..errors import ShapeError
+from ._axes import normal_axis
+from ._registry import Params, TypeFacts, register, typed
+
+IndexType = Literal["float16", "float32", "float64", "int32", "int64", "uint8"]
+
+
+def _key(data: jax.Array, descending: bool) -> jax.Array:
+    """An array whose ascending order is the order wanted; without overflow for integers."""
+    data = lax.stop_gradient(data)
+    if not descending:
+        return data
+    return ~data if jnp.issubdtype(data.dtype, jnp.integer) else -data
+
+
+def _flat(data: jax.Array, axis: int | None) -> tuple[jax.Array, int]:
+    if axis is None:
+        return data.reshape(-1), 0
+    return data, normal_axis(axis, data.ndim)
+
+
+def _topk_outputs(p: Params) -> tuple[str, ...]:
+    return ("output0", "output1") if p.ret_typ in ("value", "both") else ("output",)
+
+
+def _types_topk(t: TypeFacts, p: Params) -> None:
+    if p.ret_typ == "indices":
+        t.set("out0", p.dtype)
+    else:
+        t.same("data", "out0")
+        t.set("out1", p.dtype)
+
+
+@register(
+    "topk",
+    outputs=_topk_outputs,
+    visible=lambda p: 2 if p.ret_typ == "both" else 1,
+    types=_types_topk,
+)
+def topk(
+    data: jax.Array,
+    *,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
+    is_ascend: bool = False,
+    dtype: IndexType = "float32",
+):
+    """The ``k`` largest (``is_ascend``: smallest) entries along ``axis``, in order.
+
+    data may have any shape; ``axis=None`` flattens it, ``k`` < 1 means all entries. Returns, with
+    size k along the axis, the values, or their indices as numbers of type ``dtype``, or both
+    (values first), or with ``mask`` data's shape with 1 at the entries chosen and 0 elsewhere.
+    The gradient of values goes to the entries chosen; indices and mask have none.
+    """
+    flat, at = _flat(data, axis)
+    size = flat.shape[at]
+    if k > size:
+        raise ShapeError(f"k={k}, expected at most {size}: data is {data.shape}, axis={axis}")
+    key = jnp.moveaxis(_key(flat, is_ascend), at, -1)
+    index = jnp.moveaxis(lax.top_k(key, k if k > 0 else size)[1], -1, at)
+    if ret_typ == "mask":
+        one = jnp.ones((), data.dtype)
+        mask = jnp.put_along_axis(jnp.zeros_like(flat), index, one, at, inplace=False)
+        return mask.reshape(data.shape)
+    numbers = index.astype(dtype)
+    if ret_typ == "indices":
+        return numbers
+    return jnp.take_along_axis(flat, index, at, mode="promise_in_bounds"), numbers
+
+
+def _order(flat: jax.Array, at: int, ascending: bool) -> jax.Array:
+    number = lax.broadcasted_iota(jnp.int32, flat.shape, at)
+    return lax.sort((_key(flat, not ascending), number), dimension=at, num_keys=1)[1]
+
+
+def _types_sort(t: TypeFacts, p: Params) -> None:
+    t.same("data", "out0")
+    t.set("out1", "int32")
+
+
+@register("sort", outputs=("output0", "output1"), visible=1, types=_types_sort)
+def sort(data: jax.Array, *, axis: int | None = -1, is_ascend: bool = True):
+    """data sorted along ``axis``, ascending or descending.
+
+    data may have any shape; ``axis=None`` flattens it. The gradient goes to where each entry came
+    from (in MXNet it fails unless ``axis`` is given). A hidden second output holds the indices.
+    """
+    flat, at = _flat(data, axis)
+    index = _order(flat, at, is_ascend)
+    return jnp.take_along_axis(flat, index, at, mode="promise_in_bounds"), index
+
+
+@register("argsort", types=typed("dtype"))
+def argsort(
+    data: jax.Array,
+    *,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    dtype: IndexType = "float32",
+):
+    """The indices that sort data along ``axis``, as numbers of type ``dtype``.
+
+    data may have any shape; ``axis=None`` flattens it. Of equal entries the first comes first,
+    ascending or descending. The gradient is zero.
+    """
+    flat, at = _flat(data, axis)
+    return _order(flat, at, is_ascend).astype(dtype)
