@@ -1,0 +1,374 @@
+"""Detection heads of SSD: anchors, their matching with labels, decoding and suppression.
+
+A box is (x1, y1, x2, y2) ("corner") or (x, y, width, height) about its middle ("center"). Nothing
+here grows with the number of boxes: loops are device loops, over the boxes kept or the labels, and
+each turn works on all anchors at once.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ._attrs import Floats
+from ._registry import Params, ShapeFacts, register
+
+BoxFormat = Literal["corner", "center"]
+VARIANCES = (0.1, 0.1, 0.2, 0.2)
+
+
+def _to_corner(box: jax.Array) -> jax.Array:
+    middle, half = box[..., :2], box[..., 2:] / 2
+    return jnp.concatenate([middle - half, middle + half], axis=-1)
+
+
+def _to_center(box: jax.Array) -> jax.Array:
+    first, last = box[..., :2], box[..., 2:]
+    return jnp.concatenate([(first + last) / 2, last - first], axis=-1)
+
+
+def _area(box: jax.Array) -> jax.Array:
+    """Area of corner boxes, 0 where a side is negative."""
+    return jnp.prod(jnp.maximum(box[..., 2:] - box[..., :2], 0), axis=-1)
+
+
+def _iou(a: jax.Array, b: jax.Array) -> jax.Array:
+    """Intersection over union of corner boxes, broadcast; 0 where the union is empty."""
+    first, last = jnp.maximum(a[..., :2], b[..., :2]), jnp.minimum(a[..., 2:], b[..., 2:])
+    shared = _area(jnp.concatenate([first, last], axis=-1))
+    union = _area(a) + _area(b) - shared
+    return jnp.where(union > 0, shared / jnp.where(union > 0, union, 1), 0)
+
+
+def _suppress(box, candidate, kind, threshold, inclusive: bool):
+    """Greedy suppression of boxes sorted by score: which of ``candidate`` (B, K) are kept.
+
+    Each turn takes every sample's next kept box and drops the later ones that overlap it by more
+    than ``threshold`` (``inclusive``: as much) and are of its ``kind`` (None: of any kind).
+    """
+    count = candidate.shape[1]
+    at = jnp.arange(count, dtype=jnp.int32)
+
+    def following(keep: jax.Array, current: jax.Array) -> jax.Array:
+        return jnp.min(jnp.where(keep & (at > current[:, None]), at, count), axis=1)
+
+    def turn(state):
+        keep, current = state
+        here = jnp.minimum(current, count - 1)[:, None]
+        overlap = _iou(jnp.take_along_axis(box, here[..., None], axis=1), box)
+        drop = overlap >= threshold if inclusive else overlap > threshold
+        if kind is not None:
+            drop &= jnp.take_along_axis(kind, here, axis=1) == kind
+        keep &= ~(drop & (at > current[:, None]))
+        return keep, following(keep, current)
+
+    start = following(candidate, jnp.full(candidate.shape[:1], -1, jnp.int32))
+    return lax.while_loop(lambda state: jnp.any(state[1] < count), turn, (candidate, start))[0]
+
+
+def _iou_fill(s: ShapeFacts, p: Params) -> None:
+    for name in ("lhs", "rhs"):
+        if s[name] is not None:
+            s.set(name, (*s[name][:-1], 4), because="a box has four numbers")
+
+
+@register("_contrib_box_iou", fill=_iou_fill)
+def box_iou(lhs: jax.Array, rhs: jax.Array, *, format: BoxFormat = "corner"):
+    """Intersection over union of every box of one array with every box of another.
+
+    lhs (a..., 4), rhs (b..., 4), floating; returns (a..., b...), 0 for boxes without area. MXNet's
+    gradient is zero, and so is this one.
+    """
+    lhs, rhs = lax.stop_gradient(lhs), lax.stop_gradient(rhs)
+    if format == "center":
+        lhs, rhs = _to_corner(lhs), _to_corner(rhs)
+    return _iou(lhs.reshape(*lhs.shape[:-1], *[1] * (rhs.ndim - 1), 4), rhs)
+
+
+def _nms_fill(s: ShapeFacts, p: Params) -> None:
+    s.same("data", "out0")
+
+
+@register(
+    "_contrib_box_nms",
+    "_contrib_box_non_maximum_suppression",
+    outputs=("output0",),
+    fill=_nms_fill,
+)
+def box_nms(
+    data: jax.Array,
+    *,
+    overlap_thresh: float = 0.5,
+    valid_thresh: float = 0.0,
+    topk: int = -1,
+    coord_start: int = 2,
+    score_index: int = 1,
+    id_index: int = -1,
+    background_id: int = -1,
+    force_suppress: bool = False,
+    in_format: BoxFormat = "corner",
+    out_format: BoxFormat = "corner",
+):
+    """Non-maximum suppression: of boxes that overlap, only the one with the best score stays.
+
+    data (..., N, W), floating: N boxes of W numbers, of which ``coord_start`` and the three behind
+    it are the box, ``score_index`` its score and ``id_index`` (if not negative) its class. Boxes
+    count whose score is above ``valid_thresh`` and whose class is not ``background_id``; the
+    ``topk`` best of them (all, if not positive) are compared; a box goes if a better one overlaps
+    it by more than ``overlap_thresh`` and has its class (any class with ``force_suppress`` or
+    without ``id_index``). Returns data's shape: the boxes that stay, best first, then rows of -1.
+
+    The gradient is routed back to the rows that stay; a change of format does not enter it.
+    """
+    rows = data.reshape(-1, *data.shape[-2:])
+    count = rows.shape[1]
+    fixed = lax.stop_gradient(rows)
+    score = fixed[..., score_index]
+    valid = score > valid_thresh
+    if id_index >= 0:
+        valid &= fixed[..., id_index] != background_id
+    order = jnp.argsort(jnp.where(valid, score, -jnp.inf), axis=1, descending=True, stable=True)
+    limit = min(topk, count) if topk > 0 else count
+    order = order[:, :limit, None].astype(jnp.int32)
+    best = jnp.take_along_axis(fixed, order, axis=1)
+    candidate = jnp.take_along_axis(valid, order[..., 0], axis=1)
+    box = best[..., coord_start : coord_start + 4]
+    kind = None if force_suppress or id_index < 0 else best[..., id_index]
+    corners = _to_corner(box) if in_format == "center" else box
+    keep = _suppress(corners, candidate, kind, overlap_thresh, inclusive=False)
+
+    front = jnp.argsort(~keep, axis=1, stable=True)[..., None].astype(jnp.int32)
+    stays = jnp.take_along_axis(keep[..., None], front, axis=1)
+    out = jnp.take_along_axis(rows, jnp.take_along_axis(order, front, axis=1), axis=1)
+    if in_format != out_format:
+        box = out[..., coord_start : coord_start + 4]
+        seen = lax.stop_gradient(box)
+        changed = _to_corner(seen) if out_format == "corner" else _to_center(seen)
+        box = box + (changed - seen)
+        out = out.at[..., coord_start : coord_start + 4].set(box)
+    out = jnp.where(stays, out, -1)
+    rest = jnp.full((rows.shape[0], count - limit, rows.shape[2]), -1, data.dtype)
+    return jnp.concatenate([out, rest], axis=1).reshape(data.shape)
+
+
+@register("_contrib_MultiBoxPrior")
+def multibox_prior(
+    data: jax.Array,
+    *,
+    sizes: Floats = (1.0,),
+    ratios: Floats = (1.0,),
+    clip: bool = False,
+    steps: Floats = (-1.0, -1.0),
+    offsets: Floats = (0.5, 0.5),
+):
+    """Anchor boxes around every position of a feature map, as corners relative to the image.
+
+    data (N, C, H, W), of which only H and W are used; returns (1, H * W * A, 4) with
+    A = len(sizes) + len(ratios) - 1: at each position every size with the first ratio, then the
+    first size with every other ratio. A box of size s and ratio r is ``s * sqrt(r) * H / W`` wide
+    and ``s / sqrt(r)`` high. ``steps`` and ``offsets`` (y before x) place the positions, by default
+    spread evenly; ``clip`` cuts the boxes at 0 and 1. float32. Liu et al., SSD, 2016.
+    """
+    height, width = data.shape[2:]
+    step_y, step_x = (
+        1.0 / size if step <= 0 else step for step, size in zip(steps, (height, width), strict=True)
+    )
+    shapes = [(s, ratios[0] ** 0.5) for s in sizes] + [(sizes[0], r**0.5) for r in ratios[1:]]
+    half = jnp.array([(s * height / width * r / 2, s / r / 2) for s, r in shapes], data.dtype)
+    y = (jnp.arange(height, dtype=data.dtype) + offsets[0]) * step_y
+    x = (jnp.arange(width, dtype=data.dtype) + offsets[1]) * step_x
+    middle = jnp.stack(jnp.broadcast_arrays(x[None, :], y[:, None]), axis=-1)[:, :, None]
+    box = jnp.concatenate([middle - half, middle + half], axis=-1).reshape(1, -1, 4)
+    return jnp.clip(box, 0, 1) if clip else box
+
+
+def _target_fill(s: ShapeFacts, p: Params) -> None:
+    anchor, label, scores = s["anchor"], s["label"], s["cls_pred"]
+    s.set("anchor", (1, scores[2] if scores else 0, 4), because=f"cls_pred is {scores}")
+    s.set("label", (scores[0] if scores else 0, 0, 0), because=f"cls_pred is {scores}")
+    s.set(
+        "cls_pred",
+        (label[0] if label else 0, 0, anchor[1] if anchor else 0),
+        because=f"label is {label} and anchor is {anchor}",
+    )
+
+
+def _match(overlap: jax.Array, valid: jax.Array, threshold: float):
+    """Which label (M) every anchor (A) is matched with, and whether; one sample.
+
+    First each label takes the anchor that overlaps it most, best pair first; then every other
+    anchor takes the label that it overlaps most, if by more than ``threshold`` (if positive).
+    """
+    anchors, labels = overlap.shape
+
+    def turn(_, state):
+        matched, taken, label_of = state
+        free = ~matched[:, None] & ~taken
+        pair = jnp.argmax(jnp.where(free, overlap, -1.0)).astype(jnp.int32)
+        anchor, label = pair // labels, pair % labels
+        good = jnp.where(free[anchor, label], overlap[anchor, label], -1.0) > 1e-6
+        matched = matched.at[anchor].set(matched[anchor] | good)
+        taken = taken.at[label].set(taken[label] | good)
+        label_of = label_of.at[anchor].set(jnp.where(good, label, label_of[anchor]))
+        return matched, taken, label_of
+
+    start = jnp.zeros(anchors, bool), ~valid, jnp.zeros(anchors, jnp.int32)
+    turns = jnp.sum(valid, dtype=jnp.int32)
+    matched, _, label_of = lax.fori_loop(0, turns, turn, start)
+    within = jnp.where(valid, overlap, -1.0)
+    best = jnp.max(within, axis=1)
+    if threshold > 0:
+        near = ~matched & (best > threshold)
+        label_of = jnp.where(near, jnp.argmax(within, axis=1).astype(jnp.int32), label_of)
+        matched |= near
+    return matched, label_of, best
+
+
+@register(
+    "_contrib_MultiBoxTarget",
+    outputs=("loc_target", "loc_mask", "cls_target"),
+    fill=_target_fill,
+    loss=True,
+)
+def multibox_target(
+    anchor: jax.Array,
+    label: jax.Array,
+    cls_pred: jax.Array,
+    *,
+    overlap_threshold: float = 0.5,
+    ignore_label: float = -1.0,
+    negative_mining_ratio: float = -1.0,
+    negative_mining_thresh: float = 0.5,
+    minimum_negative_samples: int = 0,
+    variances: Floats = VARIANCES,
+):
+    """Training targets of every anchor: what to regress, where, and which class to predict.
+
+    anchor (1, A, 4) corners; label (N, M, 5 or more), rows (class, corner box, ...) up to the first
+    whose class is -1; cls_pred (N, K, A) scores, class 0 being the background. Returns
+
+    - loc_target (N, 4 A): for matched anchors ``((gx - x) / w, (gy - y) / h, log(gw / w),
+      log(gh / h)) / variances``, in center form, g being the label's box; 0 elsewhere;
+    - loc_mask (N, 4 A): 1 for matched anchors, else 0;
+    - cls_target (N, A): the label's class + 1 for matched anchors, 0 for negative ones, else
+      ``ignore_label`` - for all anchors of a sample without labels.
+
+    Each label takes the anchor that overlaps it most, best pair first; each other anchor then takes
+    the label that it overlaps most, if by more than ``overlap_threshold`` (if that is positive).
+    All others are negative, or with ``negative_mining_ratio`` > 0 that many times the number of
+    matched ones: those that overlap every label by less than ``negative_mining_thresh`` and have
+    the lowest background probability. (Where there are too few of these, MXNet refuses; here all
+    are taken.) ``minimum_negative_samples`` has no effect, as in MXNet on CPU. Gradients are zero,
+    and no head gradient is needed. float32. Liu et al., SSD, 2016.
+    """
+    count = anchor.shape[1]
+    anchor, label, scores = (lax.stop_gradient(a) for a in (anchor[0], label, cls_pred))
+    x, y, w, h = jnp.moveaxis(_to_center(anchor), -1, 0)
+
+    def sample(label: jax.Array, scores: jax.Array):
+        valid = jnp.cumsum(label[:, 0] == -1) == 0
+        matched, label_of, best = _match(
+            _iou(anchor[:, None], label[:, 1:5]), valid, overlap_threshold
+        )
+        negative = ~matched
+        if negative_mining_ratio > 0:
+            positives = jnp.sum(matched, dtype=jnp.int32)
+            wanted = (positives.astype(jnp.float32) * negative_mining_ratio).astype(jnp.int32)
+            wanted = jnp.minimum(wanted, count - positives)
+            candidate = negative & (best < negative_mining_thresh)
+            background = jax.nn.softmax(scores, axis=0)[0]
+            order = jnp.argsort(jnp.where(candidate, background, jnp.inf), stable=True)
+            chosen = jnp.arange(count, dtype=jnp.int32) < wanted
+            negative = candidate & jnp.zeros(count, bool).at[order].set(chosen)
+        truth = label[label_of]
+        gx, gy, gw, gh = jnp.moveaxis(_to_center(truth[:, 1:5]), -1, 0)
+        shift = [(gx - x) / w, (gy - y) / h, jnp.log(gw / w), jnp.log(gh / h)]
+        shift = jnp.stack(shift, axis=-1) / jnp.asarray(variances, anchor.dtype)
+        hit = matched[:, None]
+        known = jnp.where(matched, truth[:, 0] + 1, jnp.where(negative, 0, ignore_label))
+        return (
+            jnp.where(hit, shift, 0).reshape(-1),
+            jnp.broadcast_to(hit, shift.shape).astype(anchor.dtype).reshape(-1),
+            jnp.where(jnp.any(valid), known, ignore_label).astype(anchor.dtype),
+        )
+
+    return jax.vmap(sample)(label, scores)
+
+
+def _detection_fill(s: ShapeFacts, p: Params) -> None:
+    scores, anchor = s["cls_prob"], s["anchor"]
+    batch, count = (scores[0], scores[2]) if scores else (0, 0)
+    count = count or (anchor[1] if anchor else 0)
+    s.set("cls_prob", (0, 0, count), because=f"anchor is {anchor}")
+    s.set("loc_pred", (batch, 4 * count), because=f"cls_prob is {scores}")
+    s.set("anchor", (1, count, 4), because=f"cls_prob is {scores}")
+
+
+@register("_contrib_MultiBoxDetection", fill=_detection_fill)
+def multibox_detection(
+    cls_prob: jax.Array,
+    loc_pred: jax.Array,
+    anchor: jax.Array,
+    *,
+    clip: bool = True,
+    threshold: float = 0.01,
+    background_id: int = 0,
+    nms_threshold: float = 0.5,
+    force_suppress: bool = False,
+    variances: Floats = VARIANCES,
+    nms_topk: int = -1,
+):
+    """Detected objects from class probabilities and regressed boxes, after suppression.
+
+    cls_prob (N, K, A), class 0 being the background; loc_pred (N, 4 A), offsets in the form of
+    ``MultiBoxTarget``; anchor (1, A, 4) corners. Returns (N, A, 6), rows (class, score, corner
+    box): first every anchor whose best foreground class reaches ``threshold``, best score first,
+    with classes counted from 0; then rows of -1. Of these, boxes that a better one of their class
+    (any, with ``force_suppress``) overlaps by ``nms_threshold`` or more keep their row, but their
+    class becomes -1; so do all behind the ``nms_topk`` best, whose rows stay in anchor order.
+    ``clip`` cuts boxes at 0 and 1. An ``nms_threshold`` outside (0, 1] skips suppression and
+    sorting. ``background_id`` has no effect, as in MXNet. Gradients are zero. float32.
+    """
+    batch, _, count = cls_prob.shape
+    scores, loc_pred, anchor = (lax.stop_gradient(a) for a in (cls_prob, loc_pred, anchor[0]))
+    foreground = scores[:, 1:]
+    score = jnp.max(foreground, axis=1)
+    kind = jnp.argmax(foreground, axis=1).astype(scores.dtype)
+    valid = score >= threshold
+
+    center = _to_center(anchor)
+    shift = loc_pred.reshape(batch, count, 4) * jnp.asarray(variances, anchor.dtype)
+    middle = shift[..., :2] * center[:, 2:] + center[:, :2]
+    half = jnp.exp(shift[..., 2:]) * center[:, 2:] / 2
+    box = jnp.concatenate([middle - half, middle + half], axis=-1)
+    box = jnp.clip(box, 0, 1) if clip else box
+    rows = jnp.concatenate([kind[..., None], score[..., None], box], axis=-1)
+
+    def arranged(order: jax.Array) -> jax.Array:
+        return jnp.take_along_axis(rows, order[..., None].astype(jnp.int32), axis=1)
+
+    filled = jnp.sum(valid, axis=1, keepdims=True)
+    at = jnp.arange(count, dtype=jnp.int32)
+    found = (at < filled)[..., None]
+    by_anchor = arranged(jnp.argsort(~valid, axis=1, stable=True))
+    if not 0 < nms_threshold <= 1:
+        return jnp.where(found, by_anchor, -1)
+    by_score = arranged(
+        jnp.argsort(jnp.where(valid, score, -jnp.inf), axis=1, descending=True, stable=True)
+    )
+    limit = min(nms_topk, count) if nms_topk > 0 else count
+    candidate = at < jnp.minimum(filled, limit)
+    keep = _suppress(
+        by_score[:, :limit, 2:],
+        candidate[:, :limit],
+        None if force_suppress else by_score[:, :limit, 0],
+        nms_threshold,
+        inclusive=True,
+    )
+    out = jnp.where((at < limit)[:, None], by_score, by_anchor)
+    keep = jnp.pad(keep, ((0, 0), (0, count - limit)))
+    out = out.at[..., 0].set(jnp.where(keep, out[..., 0], -1))
+    return jnp.where(found, out, -1)
