@@ -83,6 +83,7 @@ def simple_bind(
         for name, shape in (
             *zip(graph.arg_names, found.arg_shapes, strict=True),
             *zip(graph.aux_names, found.aux_shapes, strict=True),
+            *zip(graph.output_names, found.out_shapes, strict=True),
         )
         if not known(shape)
     ]
@@ -90,7 +91,7 @@ def simple_bind(
         raise MXNetError(
             explain(
                 "simple_bind",
-                f"the shapes of these arguments cannot be inferred: {', '.join(unknown)}",
+                f"these shapes cannot be inferred: {', '.join(unknown)}",
                 given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes",
                 hint="give their shapes as keyword arguments (0 is an unknown dimension)",
             )

@@ -14,6 +14,7 @@ from ..context import Context
 from ..errors import BindError, MXNetError, ShapeError, explain
 from ..lowering import graph_of, infer, optimized, placements
 from ..ndarray import NDArray
+from ..ops._registry import known
 from ..program import PartitionedProgram, Program, program_for
 from ..symbol import Symbol
 from ._arguments import UnknownArgumentError, head_gradients, incoming
@@ -102,6 +103,11 @@ class Executor:
             if array.shape != shape:
                 raise ShapeError(
                     explain(f"bind: argument {name!r}", f"shape {array.shape}, expected {shape}")
+                )
+        for name, shape in zip(graph.output_names, found.out_shapes, strict=True):
+            if not known(shape):
+                raise ShapeError(
+                    explain(f"bind: output {name!r}", f"its shape {shape} cannot be inferred")
                 )
         for name, array, grad in zip(
             graph.arg_names, self.arg_arrays, self.grad_arrays or [None] * len(self.arg_arrays),

@@ -137,7 +137,5 @@ def _number(heads: Sequence[Entry]) -> Graph:
         n_values=count,
         has_random=any(s.node.op.key_name for s in steps),
         has_effects=any(s.node.op.effects for s in steps),
-        has_open_shapes=any(
-            s.node.op.shape_attr and 0 in (s.node.params[s.node.op.shape_attr] or ()) for s in steps
-        ),
+        has_open_shapes=any(s.node.op.open_shape(s.node.params) for s in steps),
     )

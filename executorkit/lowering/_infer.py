@@ -98,11 +98,10 @@ def open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[int, Param
     (``_zeros`` with shape (0, 200), an initial state), with the inferred shape filled in."""
     filled: dict[int, Params] = {}
     for step in graph.steps:
-        name = step.node.op.shape_attr
-        if name and 0 in (step.node.params[name] or ()):
-            shape = values[step.first_output]
-            if known(shape):
-                filled[step.index] = Params({**step.node.params, name: shape})
+        op, p = step.node.op, step.node.params
+        shape = values[step.first_output]
+        if op.open_shape(p) and known(shape):
+            filled[step.index] = Params({**p, op.shape_attr: shape})
     return filled
 
 
@@ -209,8 +208,8 @@ class _ShapeVisitor:
         if op.fill is not None:
             op.fill(facts, p)
         inputs = tuple(facts[name] for name in step.names)
-        if op.shape_attr and 0 in (p[op.shape_attr] or ()):
-            facts.set("out0", p[op.shape_attr])
+        if op.open_shape(p):
+            facts.set("out0", p[op.shape_attr] or None)
             return facts, known(facts["out0"])
         if None in inputs:
             return facts, False

@@ -19,7 +19,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import numpy as np
 
-from ..errors import AttributeValueError, explain
+from ..errors import AttributeValueError, DTypeError, explain
 
 T = TypeVar("T")
 
@@ -70,9 +70,7 @@ def dtype_name(value: Any) -> str:
         except TypeError:
             name = getattr(value, "__name__", "")
     if name not in DTYPE_NUMBERS:
-        raise AttributeValueError(
-            f"unknown dtype {value!r}; expected one of {', '.join(DTYPE_NUMBERS)}"
-        )
+        raise DTypeError(f"unknown dtype {value!r}; expected one of {', '.join(DTYPE_NUMBERS)}")
     return name
 
 

@@ -249,6 +249,13 @@ class OpDef:
         """Names of the inputs that are auxiliary states."""
         return self.aux if self._aux is None else self._aux(p)
 
+    def open_shape(self, p: Params) -> bool:
+        """Whether the attributes leave (part of) the output's shape to the consumers."""
+        if self.shape_attr is None:
+            return False
+        shape = p[self.shape_attr]
+        return not shape or 0 in shape
+
     def outputs(self, p: Params) -> tuple[str, ...]:
         """Names of all outputs, hidden ones last."""
         return self._outputs(p)
@@ -314,8 +321,8 @@ def register(
     pins
         inputs that MXNet overwrites with a constant whenever the operator runs (``fix_gamma``).
     shape_attr
-        the attribute that holds the output shape of an operator without inputs, in which 0 is an
-        unknown dimension, to be filled from the consumers.
+        the attribute that holds the output shape of an operator without inputs; a 0 in it (or
+        nothing at all) is unknown, to be filled from the consumers.
     count
         the attribute with the number of inputs, for ``*data`` operators.
     effects
