@@ -36,6 +36,8 @@ def call_operator(
         if named:
             names = op.inputs(parse_attrs(op, attrs))[len(arrays) :]
             arrays += _by_name(op, named, names)
+        if not arrays:
+            raise MXNetError(explain(f"operator {op.name}", "it is given no arrays"))
     elif len(call.named) == len(op.array_names):
         arrays = [call.named[name] for name in op.array_names]
     else:

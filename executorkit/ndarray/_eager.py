@@ -21,6 +21,7 @@ from ..ops._attrs import to_text
 from ..ops._registry import ShapeFacts, TypeFacts
 from ._handle import Handle
 from ._random_state import next_key
+from ._values import filled
 
 #: Attributes that are passed as values to operators on floating arrays.
 _DYNAMIC = frozenset({"scalar", "lr", "wd", "rescale_grad", "t"})
@@ -68,7 +69,8 @@ def invoke(
     """Runs an operator on arrays, given in its own order, with attributes as they were given.
 
     Returns an array, or a list where the operator shows several outputs; with ``out`` (an array or
-    a list) results are assigned to it. Auxiliary inputs are updated. MXNetError for wrong
+    a list) results are assigned to it. Auxiliary inputs are updated, and inputs that the operator pins
+    to a constant (BatchNorm's gamma) are overwritten, as in MXNet. MXNetError for wrong
     attributes, for shapes or dtypes that do not fit.
     """
     context = arrays[0]._context if arrays else _context(ctx)
@@ -82,11 +84,14 @@ def invoke(
     except jax.errors.JAXTypeError:
         (_STATIC if dynamic else _UNCOMPILED).add(op.name)
         results = _run(op, parse_attrs(op, attrs), (), key, values, device)
-    aux = op.aux_of(p)
-    if aux:
-        position = dict(zip(op.inputs(p), arrays, strict=True))
+    aux, pins = op.aux_of(p), op.pins(p)
+    if aux or pins:
+        inputs = dict(zip(op.inputs(p), arrays, strict=True))
         for name, value in zip(aux, results[len(results) - len(aux) :], strict=True):
-            position[name]._assign(value)
+            inputs[name]._assign(value)
+        for name, number in pins.items():
+            x = inputs[name]
+            x._assign(filled(number, x._shape, x._storage.dtype, x._context.device))
     visible = results[: op.visible(p)]
     if out is not None:
         return _into(op, out, visible)

@@ -49,6 +49,8 @@ def parse(key: Any, shape: Shape) -> Basic | Advanced:
     IndexError for an index beyond its axis, for too many, and for a second Ellipsis; ValueError
     for what cannot be an index.
     """
+    if not shape and isinstance(key, slice) and key == slice(None):
+        key = ()
     entries = [_entry(k) for k in (key if isinstance(key, tuple) else (key,))]
     entries = _expand(entries, shape)
     if any(isinstance(e, np.ndarray) for e in entries):

@@ -65,7 +65,7 @@ class NDArray(Arithmetic, Indexing, Fluent, Handle):
     __slots__ = ()
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise TypeError(
+        raise NotAnArrayError(
             explain("NDArray", "it is not constructed directly", hint="mx.nd.array(...)")
         )
 

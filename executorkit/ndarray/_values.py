@@ -30,7 +30,7 @@ def fit(source: Any, shape: Shape, dtype: np.dtype, device: jax.Device, what: st
     ValueError) if it does not broadcast; ``what`` names the assignment in the message.
     """
     if isinstance(source, bool | int | float | np.number | np.bool_):
-        return Fitted(_filled(source, shape, dtype, device), False)
+        return Fitted(filled(source, shape, dtype, device), False)
     if isinstance(source, Handle | jax.Array):
         value = source._value if isinstance(source, Handle) else source
         made = jax.device_put(value, device) if value.devices() != {device} else value
@@ -72,7 +72,8 @@ def to_device(host: np.ndarray, device: jax.Device) -> jax.Array:
         return jax.device_put(host, device)
 
 
-def _filled(number: Any, shape: Shape, dtype: np.dtype, device: jax.Device) -> jax.Array:
+def filled(number: Any, shape: Shape, dtype: np.dtype, device: jax.Device) -> jax.Array:
+    """A new array of one number; on the CPU made by NumPy, so that no program is compiled."""
     with np.errstate(invalid="ignore", over="ignore"):
         value = np.asarray(number).astype(dtype)
     if device.platform == "cpu" or math.prod(shape) <= 1024:

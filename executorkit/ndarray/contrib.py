@@ -1,4 +1,4 @@
-"""``mx.nd.contrib``: loops and conditions in Python, tests for special numbers, contrib operators."""
+"""``mx.nd.contrib``: loops and conditions in Python, special numbers, contrib operators."""
 
 from __future__ import annotations
 
