@@ -5,12 +5,14 @@
 
 # ruff: noqa: F401 - importing a family registers it
 from . import (
+    activation,
     batch_norm,
     broadcast,
     cast,
     conv,
     dense,
     detection,
+    dropout,
     elemwise,
     gather,
     indexing,
@@ -26,11 +28,13 @@ from . import (
     pool,
     random,
     reduce,
+    resize,
     rnn,
     scalar,
     sequence,
     shape,
     slicing,
+    softmax,
     tiling,
     triangles,
     vision,

@@ -164,13 +164,13 @@ def pooling(
             out = jnp.where(jnp.isneginf(out), jnp.finfo(out.dtype).min, out)
         return out
     if pool_type == "lp":
-        data = lax.integer_pow(data, p_value)
+        data = lax.integer_pow(data, p_value or 1)
     if kernel == sizes and not any(pad):
         total = jnp.sum(data, axis=axes, keepdims=True)
     else:
         total = _reduce_windows(data, False, axes, kernel, stride, pads)
     if pool_type == "lp":
-        return _root(total, p_value)
+        return _root(total, p_value or 1)
     if pool_type == "sum":
         return total
     counts = [

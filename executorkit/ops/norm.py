@@ -1,0 +1,162 @@
+"""Normalisation of single samples: over layers, instances, groups, lengths and neighbours."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ..errors import ShapeError
+from ._registry import Params, ShapeFacts, register
+from ._statistics import standardize, wide
+
+
+def _layer_fill(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    if data is None:
+        return
+    if not -len(data) <= p.axis < len(data):
+        raise ShapeError(f"axis {p.axis} is out of range", f"data is {data}", "data")
+    for name in ("gamma", "beta"):
+        s.set(name, (data[p.axis],), because=f"data is {data} and axis={p.axis}")
+
+
+def _moments_shown(p: Params) -> int:
+    return 3 if p.output_mean_var else 1
+
+
+@register("LayerNorm", outputs=("output", "mean", "std"), visible=_moments_shown, fill=_layer_fill)
+def layer_norm(
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
+    *,
+    axis: int = -1,
+    eps: float = 1e-5,
+    output_mean_var: bool = False,
+):
+    """gamma (data - mean) / sqrt(var + eps) + beta, with mean and biased variance along ``axis``.
+
+    data of any shape, gamma and beta (size of ``axis``,). Returns data's shape and dtype;
+    ``output_mean_var`` shows mean and, under the name std, sqrt(var + eps), both with size 1 on
+    ``axis``; head gradients given for these are ignored. (Ba et al., arXiv:1607.06450)
+    """
+    axis %= data.ndim
+    shape = [1] * data.ndim
+    shape[axis] = data.shape[axis]
+    x, mean, var = standardize(wide(data), (axis,), eps)
+    out = x * wide(gamma).reshape(shape) + wide(beta).reshape(shape)
+    return tuple(a.astype(data.dtype) for a in (out, mean, jnp.sqrt(var + eps)))
+
+
+def _instance_fill(s: ShapeFacts, p: Params) -> None:
+    if s["data"] is not None:
+        for name in ("gamma", "beta"):
+            s.set(name, s["data"][1:2], because=f"data is {s['data']}")
+
+
+@register("InstanceNorm", outputs=("output", "mean", "var"), visible=1, fill=_instance_fill)
+def instance_norm(data: jax.Array, gamma: jax.Array, beta: jax.Array, *, eps: float = 1e-3):
+    """gamma (data - mean) / sqrt(var + eps) + beta, mean and variance of each channel.
+
+    data (N, C, spatial...), gamma and beta (C,). Returns data's shape and dtype; MXNet has it for
+    float32 only. (Ulyanov et al., arXiv:1607.08022)
+    """
+    shape = (1, data.shape[1], *(1,) * (data.ndim - 2))
+    x, mean, var = standardize(wide(data), tuple(range(2, data.ndim)), eps)
+    out = x * wide(gamma).reshape(shape) + wide(beta).reshape(shape)
+    return tuple(a.astype(data.dtype) for a in (out, mean, var))
+
+
+def _group_fill(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    if data is None:
+        return
+    if len(data) < 3:
+        raise ShapeError(f"'data' is {data}, expected at least 3 axes", None, "data")
+    if data[1] % p.num_groups:
+        raise ShapeError(
+            f"{data[1]} channels cannot be divided into {p.num_groups} groups",
+            f"data is {data}",
+            "data",
+        )
+    for name in ("gamma", "beta"):
+        s.set(name, (p.num_groups,), because=f"num_groups={p.num_groups}")
+
+
+@register("GroupNorm", outputs=("output", "mean", "std"), visible=_moments_shown, fill=_group_fill)
+def group_norm(
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
+    *,
+    num_groups: int = 1,
+    eps: float = 1e-5,
+    output_mean_var: bool = False,
+):
+    """gamma (data - mean) / sqrt(var + eps) + beta, with mean and variance of groups of channels.
+
+    data (N, C, spatial...); gamma and beta have one entry per group (num_groups,), not per channel
+    as elsewhere. Returns data's shape and dtype; ``output_mean_var`` shows mean and, under the
+    name std, sqrt(var + eps), both (N, num_groups); head gradients given for these are ignored.
+    (Wu and He, arXiv:1803.08494)
+    """
+    grouped = wide(data).reshape(data.shape[0], num_groups, -1)
+    x, mean, var = standardize(grouped, (2,), eps)
+    out = x * wide(gamma).reshape(-1, 1) + wide(beta).reshape(-1, 1)
+    std = jnp.sqrt(var + eps)
+    return (
+        out.reshape(data.shape).astype(data.dtype),
+        mean.squeeze(2).astype(data.dtype),
+        std.squeeze(2).astype(data.dtype),
+    )
+
+
+@register("L2Normalization", outputs=("output", "norm"), visible=1)
+def l2_normalization(
+    data: jax.Array,
+    *,
+    eps: float = 1e-10,
+    mode: Literal["channel", "instance", "spatial"] = "instance",
+):
+    """data / sqrt(sum data^2 + eps).
+
+    data (N, C, ...); the sum runs over all axes but the first ("instance"), over axis 1
+    ("channel"), or over the axes from 2 on ("spatial"). Returns data's shape and dtype.
+    """
+    first, last = {"instance": (1, data.ndim), "channel": (1, 2), "spatial": (2, data.ndim)}[mode]
+    axes = tuple(range(first, last))
+    x = wide(data)
+    square = jnp.sum(lax.square(x), axes, keepdims=True) + eps
+    norm = lax.stop_gradient(jnp.sqrt(square)).squeeze(axes)
+    return (x * lax.rsqrt(square)).astype(data.dtype), norm.astype(data.dtype)
+
+
+@register("LRN", outputs=("output", "tmp_norm"), visible=1)
+def lrn(
+    data: jax.Array,
+    *,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    knorm: float = 2.0,
+    nsize: int,
+):
+    """Local response normalisation: data (knorm + alpha / nsize sum data^2) ^ -beta.
+
+    data (N, C, ...); the sum runs over each channel and (nsize - 1) // 2 on both sides of it.
+    Returns data's shape and dtype. (Krizhevsky et al., NIPS 2012, section 3.3)
+    """
+    x = wide(data)
+    window, reach = [1] * data.ndim, [(0, 0)] * data.ndim
+    half = (nsize - 1) // 2
+    window[1], reach[1] = 2 * half + 1, (half, half)
+    zero = np.zeros((), x.dtype)
+    around = lax.reduce_window(lax.square(x), zero, lax.add, window, [1] * data.ndim, reach)
+    norm = knorm + (alpha / nsize) * around
+    return (
+        (x * jnp.power(norm, -beta)).astype(data.dtype),
+        lax.stop_gradient(norm).astype(data.dtype),
+    )

@@ -1,0 +1,126 @@
+"""Softmax and its relatives, as plain functions; the loss heads are in ``loss``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..errors import AttributeValueError, ShapeError
+from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._statistics import wide
+
+OutType = Literal["float16", "float32", "float64"]
+
+
+def _inputs(p: Params) -> tuple[str, ...]:
+    return ("data", "length") if p.use_length else ("data",)
+
+
+def _fill(s: ShapeFacts, p: Params) -> None:
+    s.same("data", "out0")
+    data = s["data"]
+    if data is None:
+        return
+    if not -len(data) <= p.axis < len(data):
+        raise ShapeError(f"axis {p.axis} is out of range", f"data is {data}", "data")
+    axis = p.axis % len(data)
+    s.set("length", data[:axis] + data[axis + 1 :], because=f"data is {data} and axis={p.axis}")
+
+
+def _fill_without_length(s: ShapeFacts, p: Params) -> None:
+    if p.use_length:
+        raise AttributeValueError("use_length=True, which only softmax takes")
+    _fill(s, p)
+
+
+def _types(t: TypeFacts, p: Params) -> None:
+    if p.dtype is None:
+        t.same("data", "out0")
+    else:
+        t.set("out0", p.dtype, because=f"dtype={p.dtype}")
+
+
+def _cooled(data: jax.Array, temperature: float | None) -> jax.Array:
+    return wide(data) if temperature is None else wide(data) / temperature
+
+
+@register("softmax", inputs=_inputs, fill=_fill, types=_types)
+def softmax(
+    data: jax.Array,
+    length: jax.Array | None = None,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: OutType | None = None,
+    use_length: bool | None = False,
+):
+    """exp(x / temperature) / sum exp(x / temperature) along ``axis``.
+
+    data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
+    dtype. With ``use_length``, length (data's shape without ``axis``, integers) says how many
+    leading entries take part; the others give 0.
+    """
+    x = _cooled(data, temperature)
+    if length is None:
+        return jax.nn.softmax(x, axis).astype(dtype or data.dtype)
+    place = lax.broadcasted_iota("int32", x.shape, axis % x.ndim)
+    inside = place < jnp.expand_dims(length, axis)
+    # the lowest finite number, not -inf: a row of length 0 must not become NaN
+    out = jax.nn.softmax(jnp.where(inside, x, jnp.finfo(x.dtype).min), axis)
+    return jnp.where(inside, out, 0).astype(dtype or data.dtype)
+
+
+@register("log_softmax", fill=_fill_without_length, types=_types)
+def log_softmax(
+    data: jax.Array,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: OutType | None = None,
+    use_length: bool | None = False,
+):
+    """The logarithm of :func:`softmax` along ``axis``, without its rounding to 0.
+
+    data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
+    dtype. ``use_length`` must be False.
+    """
+    return jax.nn.log_softmax(_cooled(data, temperature), axis).astype(dtype or data.dtype)
+
+
+@register("softmin", fill=_fill_without_length, types=_types)
+def softmin(
+    data: jax.Array,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: OutType | None = None,
+    use_length: bool | None = False,
+):
+    """:func:`softmax` of -data along ``axis``.
+
+    data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
+    dtype. ``use_length`` must be False.
+    """
+    return jax.nn.softmax(-_cooled(data, temperature), axis).astype(dtype or data.dtype)
+
+
+def _activation_fill(s: ShapeFacts, p: Params) -> None:
+    s.same()
+    data = s["data"]
+    if p.mode == "channel" and data is not None and len(data) < 3:
+        raise ShapeError(f"'data' is {data}, expected at least 3 axes", "mode='channel'", "data")
+
+
+@register("SoftmaxActivation", fill=_activation_fill)
+def softmax_activation(data: jax.Array, *, mode: Literal["channel", "instance"] = "instance"):
+    """Softmax along the last axis ("instance") or along axis 1 ("channel").
+
+    data (N, C), or (N, C, ...) for "channel"; the result has its shape and dtype. For data of more
+    than two axes, MXNet's gradient of "instance" is that of a softmax along axis 1; here it is
+    that of the forward.
+    """
+    axis = -1 if mode == "instance" else 1
+    return jax.nn.softmax(wide(data), axis).astype(data.dtype)
