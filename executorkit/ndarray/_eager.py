@@ -69,8 +69,8 @@ def invoke(
     """Runs an operator on arrays, given in its own order, with attributes as they were given.
 
     Returns an array, or a list where the operator shows several outputs; with ``out`` (an array or
-    a list) results are assigned to it. Auxiliary inputs are updated, and inputs that the operator pins
-    to a constant (BatchNorm's gamma) are overwritten, as in MXNet. MXNetError for wrong
+    a list) results are assigned to it. Auxiliary inputs are updated, and inputs that the operator
+    pins to a constant (BatchNorm's gamma) are overwritten, as in MXNet. MXNetError for wrong
     attributes, for shapes or dtypes that do not fit.
     """
     context = arrays[0]._context if arrays else _context(ctx)
