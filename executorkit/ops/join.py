@@ -36,7 +36,7 @@ def _fill_concat(s: ShapeFacts, p: Params) -> None:
     out = s["out0"]
     if len(unknown) == 1 and out is not None and out[at]:
         left = out[at] - sum(s[n][at] for n in names)
-        s.set(unknown[0], (left if i == at else 0 for i in range(ndim)))
+        s.set(unknown[0], (max(left, 0) if i == at else 0 for i in range(ndim)))
 
 
 @register("Concat", "concat", fill=_fill_concat)
@@ -47,8 +47,9 @@ def concat(*data: jax.Array, num_args: int, dim: int = 1):
     Inputs have one shape, except for the size of axis ``dim``, which adds up in the result. The
     shape of one input may be deduced from the output and the other inputs.
     """
-    at = normal_axis(dim, data[0].ndim, "dim")
-    return lax.concatenate(data, at) if len(data) > 1 else data[0]
+    first, *others = data
+    at = normal_axis(dim, first.ndim, "dim")
+    return lax.concatenate(data, at) if others else first
 
 
 def _fill_stack(s: ShapeFacts, p: Params) -> None:

@@ -21,9 +21,9 @@ def _fill_dot(s: ShapeFacts, p: Params) -> None:
     if lhs and rhs:
         i = 0 if p.transpose_a else len(lhs) - 1
         j = len(rhs) - 1 if p.transpose_b else 0
-        because = f"lhs is {lhs} and rhs {rhs}, transpose_a={p.transpose_a}, {p.transpose_b=}"
-        s.set("rhs", (*rhs[:j], lhs[i], *rhs[j + 1 :]), because=because.replace("p.", ""))
-        s.set("lhs", (*lhs[:i], rhs[j], *lhs[i + 1 :]), because=because.replace("p.", ""))
+        because = f"axis {i} of lhs {lhs} and axis {j} of rhs are summed over"
+        s.set("rhs", (*rhs[:j], lhs[i], *rhs[j + 1 :]), because=because)
+        s.set("lhs", (*lhs[:i], rhs[j], *lhs[i + 1 :]), because=because)
 
 
 @register("dot", fill=_fill_dot)

@@ -45,7 +45,8 @@ def reshaped_dims(dims: Sequence[int], spec: Sequence[int]) -> Shape:
             out.append(math.prod(take(2)))
         elif entry == -4:
             out += _split(take(1)[0], spec[i + 1 : i + 3])
-            next(entries), next(entries)
+            next(entries)
+            next(entries)
         elif entry > 0:
             out.append(entry)
             source += 1

@@ -25,8 +25,10 @@ def _entries(n: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
     for negative offsets, of the upper one, column by column, for positive, of the one named for 0.
     """
     if offset > 0 or (offset == 0 and not lower):
-        return np.tril_indices(n, -offset)[::-1]
-    return np.tril_indices(n, offset)
+        columns, rows = np.tril_indices(n, -offset)
+    else:
+        rows, columns = np.tril_indices(n, offset)
+    return rows, columns
 
 
 @register("_linalg_extractdiag", "linalg_extractdiag")
