@@ -80,18 +80,18 @@ def to_text(value: Any) -> str:
     NumPy scalars and arrays are written like the Python numbers that they hold, so that NumPy 2's
     ``np.float32(0.5)`` never reaches a file.
 
-    >>> to_text((np.int64(3), 3)), to_text(np.float32(0.5)), to_text(True), to_text(np.float16)
-    ('(3, 3)', '0.5', 'True', 'float16')
+    >>> to_text((np.int64(3), 3)), to_text(np.float32(0.3)), to_text(True), to_text(np.float16)
+    ('(3, 3)', '0.3', 'True', 'float16')
     """
     if isinstance(value, str):
         return value
+    if isinstance(value, np.ndarray):
+        value = tuple(value) if value.ndim else value[()]
     if isinstance(value, np.generic):
-        value = value.item()
-    elif isinstance(value, np.ndarray):
-        value = tuple(value.tolist()) if value.ndim else value.item()
-    elif isinstance(value, np.dtype):
+        return str(value)
+    if isinstance(value, np.dtype):
         return value.name
-    elif isinstance(value, type):
+    if isinstance(value, type):
         return dtype_name(value) if value not in (int, float, bool) else value.__name__
     if isinstance(value, tuple | list):
         inner = [to_text(v) for v in value]

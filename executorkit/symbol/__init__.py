@@ -30,9 +30,9 @@ from ._functions import operators_of
 from ._symbol import Symbol
 
 __all__ = [
-    "Group", "Symbol", "Variable", "_internal", "arange", "contrib", "coverage", "eye", "full", "histogram",
-    "hypot", "image", "linalg", "linspace", "load", "load_json", "maximum", "minimum", "ones",
-    "op", "pow", "power", "random", "split_v2", "var", "zeros",
+    "Group", "Symbol", "Variable", "_internal", "arange", "contrib", "coverage", "eye", "full",
+    "histogram", "hypot", "image", "linalg", "linspace", "load", "load_json", "maximum", "minimum",
+    "ones", "op", "pow", "power", "random", "split_v2", "var", "zeros",
 ]  # fmt: skip
 
 __getattr__, __dir__ = operators_of(globals(), "op")

@@ -57,7 +57,7 @@ class Document:
 def read_document(text: str | bytes) -> Document:
     """Parses and checks a symbol's JSON; :class:`FileFormatError` says what is wrong and where."""
     try:
-        raw = json.loads(text)
+        raw = json.loads(text, strict=False)  # MXNet writes control characters as they are
     except json.JSONDecodeError as error:
         ended = not error.doc[error.pos :].strip()
         hint = "the text ends early: is the file complete?" if ended else None

@@ -117,6 +117,7 @@ class GraphMethods:
         list_arguments: Callable[[], list[str]]
         list_outputs: Callable[[], list[str]]
         list_auxiliary_states: Callable[[], list[str]]
+        list_inputs: Callable[[], list[str]]
 
     def infer_shape(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
         """Shapes of arguments, outputs and auxiliary states, from the shapes of some inputs.
@@ -168,6 +169,11 @@ class GraphMethods:
         names = self.list_arguments()
         if len(args) > len(names):
             raise TypeError(f"{len(args)} given, but there are {len(names)} arguments")
+        inputs = self.list_inputs()
+        for name in kwargs:
+            if name not in inputs:
+                hint = f"one of: {', '.join(inputs)}"
+                raise MXNetError(explain(f"{self!r}", f"there is no argument {name!r}", hint=hint))
         by_position = zip(names, args, strict=False)
         return {name: value for name, value in by_position if value is not None} | dict(kwargs)
 

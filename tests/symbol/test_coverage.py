@@ -1,0 +1,39 @@
+"""The report on what of a file is served."""
+
+from __future__ import annotations
+
+import json
+
+import executorkit as mx
+
+
+def _text(*nodes):
+    raw = {"nodes": nodes, "arg_nodes": [], "heads": [[len(nodes) - 1, 0, 0]]}
+    return json.dumps({**raw, "attrs": {"mxnet_version": ["int", 10901]}})
+
+
+X = {"op": "null", "name": "x", "inputs": []}
+BAD = {"op": "FullyConnected", "name": "f", "inputs": [[0, 0]], "attrs": {"zz": "1"}}
+
+
+def test_rows_by_operator():
+    nope = [{"op": "Nope", "name": f"n{i}", "inputs": [[0, 0]]} for i in range(10)]
+    relu = {"op": "relu", "name": "r", "inputs": [[0, 0]]}
+    report = mx.sym.coverage(_text(X, *nope, relu, BAD))
+    assert not report.complete
+    assert str(report) == "\n".join([
+        "operator        nodes  status                where",
+        "Nope               10  absent                n0, n1, n2, n3, n4, n5, n6, n7 and 2 more",
+        "FullyConnected      1  attribute not served  "
+        "(num_hidden: missing, expected an integer): f",
+        "FullyConnected      1  attribute not served  (zz='1': unknown attribute): f",
+        "relu                1  served",
+    ])  # fmt: skip
+    assert [row.operator for row in report.missing] == ["Nope", "FullyConnected", "FullyConnected"]
+    assert report.rows[0].nodes == tuple(f"n{i}" for i in range(10))
+
+
+def test_a_served_graph_is_complete():
+    report = mx.sym.coverage((mx.sym.var("x") + 1).tojson())
+    assert report.complete
+    assert [(row.operator, row.status) for row in report.rows] == [("_plus_scalar", "served")]

@@ -1,0 +1,176 @@
+"""What the golden scripts do not show: texts of errors, numbers of NumPy, namespaces, copies."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit import ops
+from executorkit.errors import AttributeValueError, InputTypeError, MXNetError
+
+
+def _x():
+    return mx.sym.var("x")
+
+
+def _fc(**kwargs):
+    return mx.sym.FullyConnected(_x(), name="fc", **kwargs)
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "message"),
+    [
+        (lambda: _fc(num_hidden=3, zz=1), AttributeValueError,
+         "node 'fc': operator FullyConnected: unknown attribute 'zz' (value '1')\n"
+         "  try: one of: num_hidden, no_bias, flatten"),
+        (lambda: _fc(num_hidden="a"), AttributeValueError,
+         "node 'fc': operator FullyConnected: num_hidden='a', expected an integer"),
+        (lambda: _fc(), AttributeValueError,
+         "node 'fc': operator FullyConnected: required attribute 'num_hidden' is not given, "
+         "expected an integer"),
+        (lambda: _fc(num_hidden=3, foo=_x()), MXNetError,
+         "node 'fc' (FullyConnected): there is no input 'foo'\n  try: one of: data, weight, bias"),
+        (lambda: mx.sym.FullyConnected(2, num_hidden=3), InputTypeError,
+         "symbol input: 'data' is 2, expected a Symbol\n  try: wrap it in mx.sym.Variable"),
+        (lambda: mx.sym.relu(mx.sym.Group([_x(), mx.sym.var("y")])), MXNetError,
+         "symbol input: 'data' is <Symbol group [x, y]>, which has 2 outputs, expected one\n"
+         "  try: choose one, as in symbol[0]"),
+        (lambda: mx.sym.Concat(_x(), _x(), num_args=1, name="c"), MXNetError,
+         "node 'c' (Concat): got 2 inputs, takes 1"),
+        (lambda: _fc(num_hidden=3)["fc"], ValueError,
+         "<Symbol fc>: no output 'fc'\n  try: one of: fc_output"),
+        (lambda: _fc(num_hidden=3)(data=_x()), MXNetError,
+         "<Symbol fc>: there is no variable 'data'\n  try: one of: x, fc_weight, fc_bias"),
+        (lambda: mx.sym.var("x", foo=1), AttributeValueError,
+         "variable 'x': unknown argument 'foo'\n  try: __foo__=1"),
+        (lambda: mx.sym.var("x", stype="coo"), AttributeValueError,
+         "variable 'x': stype='coo', expected one of default, row_sparse, csr"),
+        (lambda: _x() + "a", TypeError, "symbol + str: expected a Symbol or a number"),
+    ],
+)  # fmt: skip
+def test_message(call, error, message):
+    with pytest.raises(error) as caught:
+        call()
+    assert str(caught.value) == message
+
+
+def test_inputs_that_are_no_symbols_are_three_errors_in_one():
+    for error in (AssertionError, TypeError, MXNetError):
+        with pytest.raises(error):
+            mx.sym.relu(1)
+
+
+def test_numpy_numbers_are_written_like_pythons():
+    x = _x()
+    assert (x + np.float32(0.5)).attr("scalar") == "0.5"
+    assert (np.float64(2) * x).attr("scalar") == "2.0"
+    assert (np.int64(2) - x).attr("scalar") == "2"
+    symbol = mx.sym.reshape(x, shape=(np.int64(2), np.int32(3)))
+    assert symbol.attr("shape") == "(2, 3)"
+    assert mx.sym.var("y", shape=(np.int64(2),), lr_mult=np.float32(0.3)).attr("lr_mult") == "0.3"
+
+
+def test_composition_by_position_follows_list_arguments():
+    net = _x() * mx.sym.var("y")
+    a, b = mx.sym.var("a"), mx.sym.var("b")
+    assert net(a, b).list_arguments() == ["a", "b"]
+    assert net(a).list_arguments() == ["a", "y"]
+    assert net.list_arguments() == ["x", "y"]
+    with pytest.raises(MXNetError, match="3 inputs given, there are 2"):
+        net(a, b, a)
+
+
+def test_copies_share_no_annotations():
+    x = _x()
+    net = x + 1
+    twin = pickle.loads(pickle.dumps(net))
+    x._set_attr(__a__="1")
+    assert net.attr_dict()["x"] == {"__a__": "1"}
+    assert "x" not in twin.attr_dict()
+
+
+def test_set_attr_that_fails_changes_nothing():
+    net = _fc(num_hidden=3)
+    with pytest.raises(AttributeValueError):
+        net._set_attr(__a__="1", num_hidden="q")
+    assert net.list_attr() == {"num_hidden": "3"}
+
+
+def test_functions_carry_the_signature_and_doc_of_the_operator():
+    function = mx.sym.FullyConnected
+    assert function.__name__ == "FullyConnected"
+    assert "y = x W^T + b" in function.__doc__
+    assert list(inspect.signature(function).parameters)[:4] == [
+        "data", "weight", "bias", "num_hidden",
+    ]  # fmt: skip
+    assert mx.sym.FullyConnected is function
+
+
+def test_namespaces_list_their_operators():
+    assert {"FullyConnected", "relu", "Variable", "zeros"} <= set(dir(mx.sym))
+    assert "_plus_scalar" in dir(mx.sym._internal)
+    assert {"uniform", "normal"} <= set(dir(mx.sym.random))
+    assert not hasattr(mx.sym, "_plus_scalar")
+    assert not hasattr(mx.sym.contrib, "relu")
+    with pytest.raises(AttributeError, match=r"'executorkit\.symbol' has no attribute 'Nope'"):
+        _ = mx.sym.Nope
+
+
+def test_an_operator_registered_later_is_there(monkeypatch):
+    monkeypatch.setattr(ops._registry, "_OPS", dict(ops._registry._OPS))
+
+    @ops.register("test_scale")
+    def test_scale(data, *, by: float = 2.0):
+        """data times ``by``."""
+        return data * by
+
+    assert mx.sym.test_scale(_x(), by=3).attr("by") == "3"
+    del mx.sym.__dict__["test_scale"]
+
+
+def test_casts_of_mixed_precision_are_left_out(monkeypatch):
+    monkeypatch.setattr(ops._registry, "_OPS", dict(ops._registry._OPS))
+    if ops.lookup("amp_cast") is None:
+
+        @ops.register("amp_cast")
+        def amp_cast(data, *, dtype: str):
+            """A stand-in."""
+            return data
+
+    net = mx.sym.amp_cast(_x(), dtype="float16", name="ac") + 1
+    mx.sym.__dict__.pop("amp_cast", None)
+    assert "amp_cast" not in net.tojson()
+    assert '"inputs": [[0, 0, 0]]' in net.tojson()
+    assert "amp_cast" in net.tojson(remove_amp_cast=False)
+    assert net.list_outputs() == mx.sym.load_json(net.tojson()).list_outputs()
+
+
+def test_infer_shape_by_position_and_by_name():
+    net = _fc(num_hidden=3)
+    expected = ([(2, 4), (3, 4), (3,)], [(2, 3)], [])
+    assert net.infer_shape(x=(2, 4)) == expected
+    assert net.infer_shape((2, 4)) == expected
+    with pytest.raises(ValueError, match="by position or by name"):
+        net.infer_shape((2, 4), x=(2, 4))
+    with pytest.raises(TypeError, match="4 given, but there are 3 arguments"):
+        net.infer_shape(None, None, None, None)
+
+
+def test_infer_shape_that_does_not_follow_warns_with_the_names():
+    net = _fc(num_hidden=3)
+    with pytest.warns(UserWarning, match="^shapes do not follow for x, fc_weight; give them$"):
+        assert net.infer_shape(fc_bias=(3,)) == (None, None, None)
+    assert net.infer_shape_partial(fc_bias=(3,))[0][2] == (3,)
+
+
+def test_infer_type():
+    net = _fc(num_hidden=3)
+    assert net.infer_type(x="float16") == ([np.float16] * 3, [np.float16], [])
+    assert net.infer_type(np.float64) == ([np.float64] * 3, [np.float64], [])
+    with pytest.warns(UserWarning, match="^types do not follow for x, fc_weight, fc_bias"):
+        assert net.infer_type() == (None, None, None)
+    assert net.infer_type_partial() == ([None] * 3, [None], [])
