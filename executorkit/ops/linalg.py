@@ -11,14 +11,9 @@ from jax import lax
 
 from ..errors import ShapeError
 from ._registry import Params, ShapeFacts, TypeFacts, register, same_shapes
+from .triangles import square
 
 # ruff: noqa: N803 - MXNet names matrices with capitals
-
-
-def _square(A: jax.Array, name: str = "A") -> jax.Array:
-    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
-        raise ShapeError(f"{name!r} is {A.shape}, expected square matrices (..., n, n)")
-    return A
 
 
 def _swap(A: jax.Array) -> jax.Array:
@@ -57,13 +52,13 @@ def potrf(A: jax.Array):
     A (..., n, n), symmetric and positive definite; only its lower triangle is read. Returns
     (..., n, n). The gradient is a symmetric matrix, as in MXNet.
     """
-    return _cholesky(_square(A))
+    return _cholesky(square(A))
 
 
 @register("_linalg_potri", "linalg_potri", fill=same_shapes)
 def potri(A: jax.Array):
     """The inverse of L L^T, given its Cholesky factor L in A (..., n, n), lower triangular."""
-    eye = jnp.broadcast_to(jnp.eye(_square(A).shape[-1], dtype=A.dtype), A.shape)
+    eye = jnp.broadcast_to(jnp.eye(square(A).shape[-1], dtype=A.dtype), A.shape)
     inverse = lax.linalg.triangular_solve(jnp.tril(A), eye, left_side=True, lower=True)
     return _swap(inverse) @ inverse
 
@@ -91,7 +86,7 @@ def trmm(
     A (..., n, n), of which the lower triangle is read, or without ``lower`` the upper one; with
     ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
     """
-    triangle = _triangle(_square(A), lower)
+    triangle = _triangle(square(A), lower)
     triangle = _swap(triangle) if transpose else triangle
     return alpha * (B @ triangle if rightside else triangle @ B)
 
@@ -112,7 +107,7 @@ def trsm(
     ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
     """
     return lax.linalg.triangular_solve(
-        _triangle(_square(A), lower),
+        _triangle(square(A), lower),
         alpha * B,
         left_side=not rightside,
         lower=lower,
@@ -145,7 +140,7 @@ def syevd(A: jax.Array):
     A (..., n, n), symmetric. Returns U (..., n, n), an eigenvector in each row, its entry of
     largest magnitude positive; then l (..., n), ascending.
     """
-    values, vectors = jnp.linalg.eigh(_square(A), symmetrize_input=True)
+    values, vectors = jnp.linalg.eigh(square(A), symmetrize_input=True)
     rows = _swap(vectors)
     largest = jnp.argmax(jnp.abs(rows), -1, keepdims=True)
     sign = jnp.sign(lax.stop_gradient(jnp.take_along_axis(rows, largest, -1)))
@@ -155,7 +150,7 @@ def syevd(A: jax.Array):
 @register("_linalg_inverse", "linalg_inverse", fill=same_shapes)
 def inverse(A: jax.Array):
     """The inverses of the matrices A (..., n, n)."""
-    return jnp.linalg.inv(_square(A))
+    return jnp.linalg.inv(square(A))
 
 
 def _per_matrix(A: jax.Array) -> tuple[int, ...]:
@@ -182,7 +177,7 @@ def det(A: jax.Array):
 
     Hidden outputs hold the LU factorisation and its pivots.
     """
-    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(_square(A)))
+    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(square(A)))
     return jnp.linalg.det(A).reshape(_per_matrix(A)), lu, pivots
 
 
@@ -199,7 +194,7 @@ def slogdet(A: jax.Array):
     Both are (...), or (1,) for a single matrix. The sign has no gradient. Hidden outputs hold the
     LU factorisation and its pivots.
     """
-    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(_square(A)))
+    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(square(A)))
     sign, log = jnp.linalg.slogdet(A)
     return sign.reshape(_per_matrix(A)), log.reshape(_per_matrix(A)), lu, pivots
 
@@ -207,5 +202,5 @@ def slogdet(A: jax.Array):
 @register("_linalg_sumlogdiag", "linalg_sumlogdiag")
 def sumlogdiag(A: jax.Array):
     """The sum of the logarithms of each diagonal of A (..., n, n): (...), for one matrix (1,)."""
-    diagonal = jnp.diagonal(_square(A), axis1=-2, axis2=-1)
+    diagonal = jnp.diagonal(square(A), axis1=-2, axis2=-1)
     return jnp.log(diagonal).sum(-1).reshape(_per_matrix(A))

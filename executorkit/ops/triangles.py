@@ -14,10 +14,11 @@ from ._registry import register
 # ruff: noqa: N803 - MXNet names matrices with capitals
 
 
-def _square(A: jax.Array) -> int:
+def square(A: jax.Array) -> jax.Array:
+    """A, having checked that it holds square matrices."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ShapeError(f"'A' is {A.shape}, expected square matrices (..., n, n)")
-    return A.shape[-1]
+    return A
 
 
 def _entries(n: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
@@ -34,7 +35,7 @@ def _entries(n: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
 @register("_linalg_extractdiag", "linalg_extractdiag")
 def extractdiag(A: jax.Array, *, offset: int = 0):
     """Diagonal ``offset`` of each matrix of A (..., n, n), as (..., n - abs(offset))."""
-    if abs(offset) >= _square(A):
+    if abs(offset) >= square(A).shape[-1]:
         raise ShapeError(f"offset={offset}: matrices {A.shape} have no such diagonal")
     return jnp.diagonal(A, offset, -2, -1)
 
@@ -58,7 +59,7 @@ def extracttrian(A: jax.Array, *, offset: int = 0, lower: bool = True):
     triangle is the one below diagonal ``offset`` if that is negative, above it if positive; for 0
     ``lower`` decides.
     """
-    rows, columns = _entries(_square(A), offset, lower)
+    rows, columns = _entries(square(A).shape[-1], offset, lower)
     if not len(rows):
         raise ShapeError(f"offset={offset}: matrices {A.shape} have no such triangle")
     return A[..., rows, columns]
