@@ -132,7 +132,7 @@ class Handle:
 
     def _fulfil(self, resolve: Resolve, value: jax.Array) -> bool:
         """Assigns ``value`` if ``resolve`` is still what this array waits for."""
-        if self._storage.promised(self._offset, self._shape) is not resolve:
+        if self._storage.promised(self._offset, self._shape) != resolve:
             return False
         self._assign(value)
         return True

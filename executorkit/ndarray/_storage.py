@@ -165,12 +165,12 @@ class Storage:
     def _merge(self) -> None:
         """Writes the overlays that have values into one new value; promises stay over it."""
         written = [o for o in self._overlays if o.value is not None]
+        if not written:
+            return
+        merged, update = self._base, _updated
         with jax.enable_x64(True):
-            merged = _update(
-                self._base,
-                tuple(o.value for o in written),
-                tuple(np.int64(o.start) for o in written),
-            )
+            for o in written:
+                merged, update = update(merged, o.value, np.int64(o.start)), _update_in_place
         self.shared = False
         self._overlays = [o for o in self._overlays if o.value is None]
         if self._overlays:
@@ -198,11 +198,12 @@ def _slice(value: jax.Array, start: jax.Array, shape: Shape) -> jax.Array:
     return lax.reshape(lax.dynamic_slice(flat, (start,), (math.prod(shape),)), shape)
 
 
-@jax.jit
-def _update(
-    base: jax.Array, parts: tuple[jax.Array, ...], starts: tuple[jax.Array, ...]
-) -> jax.Array:
+def _update(base: jax.Array, part: jax.Array, start: jax.Array) -> jax.Array:
     flat = lax.reshape(base, (base.size,))
-    for part, start in zip(parts, starts, strict=True):
-        flat = lax.dynamic_update_slice(flat, lax.reshape(part, (part.size,)), (start,))
+    flat = lax.dynamic_update_slice(flat, lax.reshape(part, (part.size,)), (start,))
     return lax.reshape(flat, base.shape)
+
+
+#: One part at a time: a program for all parts at once would be compiled for each number of them.
+_updated = jax.jit(_update)
+_update_in_place = jax.jit(_update, donate_argnums=0)
