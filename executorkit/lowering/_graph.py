@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
-from ..symbol._node import Entry, Node, auxiliary_nodes, topological_order
+from ..symbol._node import EDIT_HOOKS, Entry, Node, auxiliary_nodes, topological_order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,6 +84,9 @@ def remember(memo: dict[Any, Any], key: Any, value: Any, limit: int = 64) -> Any
 def graph_of(heads: tuple[Entry, ...]) -> Graph:
     """The numbered graph of a symbol's heads; built once per list of heads."""
     return _number(heads)
+
+
+EDIT_HOOKS.append(graph_of.cache_clear)
 
 
 def _number(heads: Sequence[Entry]) -> Graph:

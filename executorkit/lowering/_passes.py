@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
-from ..symbol._node import Entry, Node, topological_order
+from ..symbol._node import EDIT_HOOKS, Entry, Node, topological_order
 
 Heads = tuple[Entry, ...]
 Pass = Callable[[Heads], Heads]
@@ -112,3 +112,6 @@ def _optimized(heads: Heads, off: frozenset[str]) -> Heads:
         if name not in off:
             heads = rewrite(heads)
     return heads
+
+
+EDIT_HOOKS.append(_optimized.cache_clear)

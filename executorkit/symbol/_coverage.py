@@ -166,8 +166,8 @@ def report(checked: Iterable[tuple[RawNode, tuple[Problem, ...]]]) -> Coverage:
     for raw, problems in checked:
         if raw.is_variable:
             continue
-        keys = {(p.operator, p.status, p.subject) for p in problems} or {(raw.op, "served", "")}
-        for key in sorted(keys):
+        keys: list[tuple[str, Status, str]] = [(p.operator, p.status, p.subject) for p in problems]
+        for key in keys or [(raw.op, "served", "")]:
             groups.setdefault(key, []).append(raw.name)
     rows = (Row(op, status, tuple(nodes), what) for (op, status, what), nodes in groups.items())
     return Coverage(tuple(sorted(rows, key=lambda row: (-len(row.nodes), row.operator))))

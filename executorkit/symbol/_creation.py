@@ -11,11 +11,12 @@ from typing import IO, Any
 from ..errors import AttributeValueError, explain
 from ..ops._attrs import DTYPE_NUMBERS, dtype_name, to_text
 from ..ops._namespace import dtype_argument
+from ._call import find
 from ._compose import texts
 from ._load import load_text, read_json
 from ._naming import AttrScope
 from ._node import Node, is_annotation
-from ._symbol import Symbol, call_operator, find
+from ._symbol import Symbol, call_operator
 
 _STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import numpy as np
 
@@ -75,11 +75,11 @@ class OperatorMethods:
         """``mx.sym.split_v2`` of this symbol."""
         from ._creation import split_v2
 
-        return split_v2(self, *args, **kwargs)
+        return split_v2(cast("Symbol", self), *args, **kwargs)
 
     def as_nd_ndarray(self) -> Symbol:
         """The symbol itself: there is only one kind."""
-        return self  # type: ignore[return-value]
+        return cast("Symbol", self)
 
 
 def _operator_method(name: str) -> Callable[..., Symbol]:
@@ -214,7 +214,9 @@ class GraphMethods:
         """An executor of this graph over the given arrays; see :class:`executorkit.Executor`."""
         from ..executor import bind
 
-        return bind(self, ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec)
+        return bind(
+            cast("Symbol", self), ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec
+        )
 
     def simple_bind(
         self,
@@ -232,8 +234,8 @@ class GraphMethods:
         from ..executor import simple_bind
 
         return simple_bind(
-            self, ctx, grad_req, type_dict, stype_dict, group2ctx, shared_arg_names, shared_exec,
-            shared_buffer, kwargs,
+            cast("Symbol", self), ctx, grad_req, type_dict, stype_dict, group2ctx,
+            shared_arg_names, shared_exec, shared_buffer, kwargs,
         )  # fmt: skip
 
     def eval(self, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:

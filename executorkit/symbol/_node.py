@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from ..ops import OpDef, Params
 
@@ -31,6 +31,10 @@ def shown(attrs: Mapping[str, str]) -> dict[str, str]:
         if f"__{key}__" in attrs:
             result[key] = attrs[f"__{key}__"]
     return result
+
+
+#: Called whenever a node was edited: what has been derived from graphs has to be forgotten.
+EDIT_HOOKS: list[Callable[[], object]] = []
 
 
 class Node:
@@ -107,6 +111,13 @@ class Node:
                 for name, entry in zip(self.input_names, self.inputs, strict=True):
                     if name in states:
                         yield entry
+
+    def edit(self, attrs: dict[str, str], params: Params | None) -> None:
+        """Replaces the attributes, in every graph that the node is part of."""
+        self.attrs = attrs
+        self.params = params
+        for hook in EDIT_HOOKS:
+            hook()
 
     def __repr__(self) -> str:
         return f"<Node {self.name}: {self.op.name if self.op else 'variable'}>"

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from ..errors import NotImplementedForSymbol
 
 if TYPE_CHECKING:
+    from ._node import Entry
     from ._symbol import Symbol
 
 
@@ -68,6 +69,9 @@ class Operators:
     __slots__ = ()
     # NumPy's scalars leave ``np.float32(2) * symbol`` to the symbol.
     __array_priority__ = 1000.0
+
+    if TYPE_CHECKING:
+        heads: tuple[Entry, ...]
 
     _call: Callable[..., Symbol]
 

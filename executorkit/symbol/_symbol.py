@@ -6,20 +6,13 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from ..errors import (
-    AttributeValueError,
-    InputTypeError,
-    MXNetError,
-    UnknownOperatorError,
-    explain,
-)
-from ..ops import OpDef, lookup
-from ..ops._namespace import bind_call
-from ._compose import check_auxiliaries, compose, copy_graph, parse_attrs, texts
+from ..errors import AttributeValueError, MXNetError, explain
+from ..ops import OpDef
+from ._call import call, entry_of, find
+from ._compose import check_auxiliaries, copy_graph, parse_attrs
 from ._json import save_text, write_json
 from ._load import read_json
 from ._methods import GraphMethods, OperatorMethods
-from ._naming import AttrScope, NameManager
 from ._node import Entry, Node, auxiliary_nodes, hide, shown, topological_order
 from ._operators import Operators
 from ._text import debug_text
@@ -170,9 +163,7 @@ class Symbol(Operators, OperatorMethods, GraphMethods):
             if not isinstance(value, str):
                 raise AttributeValueError(f"{self!r}: {key}={value!r} is not a text")
         attrs = {**node.attrs, **{hide(key): value for key, value in kwargs.items()}}
-        if node.op is not None:
-            node.params = parse_attrs(node.op, node.name, attrs)
-        node.attrs = attrs
+        node.edit(attrs, None if node.op is None else parse_attrs(node.op, node.name, attrs))
 
     # Composition and copies
 
@@ -244,42 +235,8 @@ def _from_json(text: str | bytes) -> Symbol:
     return Symbol(read_json(text))
 
 
-def find(name: str) -> OpDef:
-    """The operator ``name``; :class:`UnknownOperatorError` if it is not served."""
-    op = lookup(name)
-    if op is None:
-        raise UnknownOperatorError(f"operator {name!r} is not served")
-    return op
-
-
-def entry_of(value: Any, name: str) -> Entry:
-    """The one output of a symbol that is to be the input ``name``."""
-    if not isinstance(value, Symbol):
-        problem = f"{name!r} is {value!r}, expected a Symbol"
-        raise InputTypeError(explain("symbol input", problem, hint="wrap it in mx.sym.Variable"))
-    if len(value.heads) != 1:
-        problem = f"{name!r} is {value!r}, which has {len(value.heads)} outputs, expected one"
-        raise MXNetError(explain("symbol input", problem, hint="choose one, as in symbol[0]"))
-    return value.heads[0]
-
-
 def call_operator(
     op: OpDef, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> Symbol:
     """The call ``mx.sym.<func_name>(*args, **kwargs)`` of an operator."""
-    call = bind_call(op, "symbol", func_name, args, kwargs)
-    positional = [entry_of(value, f"arg{i}") for i, value in enumerate(call.arrays)]
-    named = {key: entry_of(value, key) for key, value in call.named.items()}
-    known: dict[str, Any] = {}
-    extra: dict[str, Any] = {}
-    for key, value in call.attrs.items():
-        if isinstance(value, Symbol):
-            named[key] = entry_of(value, key)
-        else:
-            (known if key in op.attrs else extra)[key] = value
-    if positional and named:
-        raise TypeError(f"{func_name}() takes inputs by position or by keyword, not both")
-    name = NameManager.current.get(call.options.get("name"), func_name.lower())
-    scope = AttrScope.current.get(call.options.get("attr"))
-    node = compose(op, name, texts({**extra, **scope, **known}), positional, named)
-    return Symbol([(node, i) for i in range(node.n_visible)])
+    return Symbol(call(op, func_name, args, kwargs))

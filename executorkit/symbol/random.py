@@ -9,8 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InputTypeError, explain
+from ._call import find
 from ._functions import operators_of
-from ._symbol import Symbol, call_operator, find
+from ._symbol import Symbol, call_operator
 
 
 def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, kwargs: Any) -> Symbol:

@@ -167,6 +167,13 @@ def test_infer_shape_that_does_not_follow_warns_with_the_names():
     assert net.infer_shape_partial(fc_bias=(3,))[0][2] == (3,)
 
 
+def test_an_edited_node_is_inferred_anew():
+    net = _fc(num_hidden=3)
+    assert net.infer_shape(x=(2, 4))[1] == [(2, 3)]
+    net._set_attr(num_hidden="5")
+    assert net.infer_shape(x=(2, 4))[1] == [(2, 5)]
+
+
 def test_infer_type():
     net = _fc(num_hidden=3)
     assert net.infer_type(x="float16") == ([np.float16] * 3, [np.float16], [])
