@@ -10,10 +10,9 @@ from tests import _golden
 from tests.golden._store import condense_network
 from tests.models import MODELS
 
-#: Relative to the largest magnitude in an array. A hundred layers of float32 sums in another order
-#: differ by 1e-5 or so; batch statistics of two small images amplify that where a channel's
-#: variance is small.
-RTOL = 1e-4
+#: Relative to the largest magnitude in an array: twenty layers of float32 sums in another order
+#: differ by 1e-5 or so; in float64 MXNet still keeps BatchNorm's eps and momentum in float32.
+RTOL = {"float32": 1e-4, "float64": 1e-6}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -29,10 +28,10 @@ def test_network_gives_what_mxnet_gives(name):
         found |= {f"aux:{n}": a.asnumpy() for n, a in executor.aux_dict.items()}
     facts = stored.facts[name]["arrays"]
     assert {n: [list(a.shape), a.dtype.name] for n, a in found.items()} == facts
-    wrong = {}
+    wrong, rtol = {}, model.rtol or RTOL[model.dtype]
     for n, array in found.items():
         condensed = condense_network(n, array)
-        problem = _golden.difference(condensed, stored[f"{name}|{n}"], RTOL, 1e-6)
+        problem = _golden.difference(condensed, stored[f"{name}|{n}"], rtol, 1e-2 * rtol)
         if problem:
             wrong[n] = problem
     assert wrong == {}
