@@ -10,6 +10,7 @@ from . import (
     broadcast,
     cast,
     conv,
+    custom,
     dense,
     detection,
     dropout,

@@ -1,0 +1,231 @@
+"""Custom: an operator written in Python, called back from the compiled program.
+
+This module knows how such an operator stands in a graph and in a program; it hands over NumPy
+arrays. The classes that users derive from, and the NDArrays that they see, are in
+``executorkit.operator``, which registers a :data:`Factory` here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.experimental import io_callback
+
+from ..errors import UnknownOperatorError, explain
+from ._attrs import Shape, Train, dtype_name
+from ._registry import Params, ShapeFacts, TypeFacts, known, register
+
+Arrays = Sequence[np.ndarray]
+
+
+class Kernel(Protocol):
+    """The two computations of one custom operator, with whatever state they share."""
+
+    def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None:
+        """Writes into ``outputs`` and ``states``."""
+
+    def backward(
+        self, heads: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays, states: Arrays
+    ) -> None:
+        """Writes into ``grads``."""
+
+
+class Description(Protocol):
+    """What the graph needs to know about a custom operator with given attributes."""
+
+    arguments: tuple[str, ...]
+    outputs: tuple[str, ...]
+    states: tuple[str, ...]
+    needs_head_gradient: bool
+
+    def shapes(self, inputs: list[Shape]) -> tuple[list[Shape], list[Shape], list[Shape]]:
+        """Shapes of inputs, outputs and states."""
+        ...
+
+    def types(self, inputs: list[str]) -> tuple[list[str], list[str], list[str]]:
+        """Dtype names of inputs, outputs and states."""
+        ...
+
+    def create(self, shapes: list[Shape], dtypes: list[str]) -> Kernel:
+        """The operator itself, for inputs and states of these shapes and dtypes."""
+        ...
+
+
+#: From a node's attributes, as texts and without ``op_type``, to its description.
+Factory = Callable[[Mapping[str, str]], Description]
+
+_factories: dict[str, Factory] = {}
+
+
+def add_factory(op_type: str, factory: Factory) -> bool:
+    """Makes ``op_type`` known; True if it replaces another of this name."""
+    replaced = op_type in _factories
+    _factories[op_type] = factory
+    return replaced
+
+
+@lru_cache(maxsize=1024)
+def _described(factory: Factory, attrs: tuple[tuple[str, str], ...]) -> Description:
+    return factory(dict(attrs))
+
+
+def describe(p: Mapping[str, Any]) -> Description:
+    """The description of a node with these attributes; :class:`UnknownOperatorError` if its
+    ``op_type`` is not registered."""
+    factory = _factories.get(p["op_type"])
+    if factory is None:
+        raise UnknownOperatorError(
+            explain(
+                "operator Custom",
+                f"op_type={p['op_type']!r} is not registered",
+                hint="@mx.operator.register(...) on a CustomOpProp, before the graph is made",
+            )
+        )
+    return _described(factory, tuple(sorted((k, v) for k, v in p.items() if k != "op_type")))
+
+
+def _inputs(p: Params) -> tuple[str, ...]:
+    made = describe(p)
+    return (*made.arguments, *made.states)
+
+
+def _fill(s: ShapeFacts, p: Params) -> None:
+    made = describe(p)
+    given = [s[name] for name in made.arguments]
+    complete = all(known(shape) for shape in given)
+    try:
+        inputs, _, states = made.shapes([shape or () for shape in given])
+    except Exception:
+        # User code that reads the shape of an input which is not known yet: later, perhaps.
+        if complete:
+            raise
+        return
+    because = f"infer_shape of {p.op_type!r} says so"
+    for name, shape in zip((*made.arguments, *made.states), (*inputs, *states), strict=True):
+        if shape:
+            s.set(name, shape, because)
+
+
+def _types(t: TypeFacts, p: Params) -> None:
+    made = describe(p)
+    given = [t[name] for name in made.arguments]
+    first = next((dtype for dtype in given if dtype is not None), None)
+    if first is None:
+        return
+    inputs, outputs, states = made.types([dtype or first for dtype in given])
+    for name, dtype in zip((*made.arguments, *made.states), (*inputs, *states), strict=True):
+        t.set(name, dtype, f"infer_type of {p.op_type!r} says so")
+    for i, dtype in enumerate(outputs):
+        t.set(f"out{i}", dtype)
+
+
+class _Instance:
+    """A kernel, made when it first runs, under a number by which its backward finds it.
+
+    A program may be traced more than once; its backward must meet the very kernel whose forward
+    ran, because kernels keep things between the two. So the number travels with the residuals.
+    """
+
+    _numbers = itertools.count(1)
+    _alive: ClassVar[weakref.WeakValueDictionary[int, _Instance]] = weakref.WeakValueDictionary()
+
+    def __init__(self, create: Callable[[], Kernel]) -> None:
+        self._create = create
+        self._kernel: Kernel | None = None
+        self.number = next(self._numbers) % 2**31
+        self._alive[self.number] = self
+
+    @property
+    def kernel(self) -> Kernel:
+        if self._kernel is None:
+            self._kernel = self._create()
+        return self._kernel
+
+    def numbered(self, number: int) -> _Instance:
+        return self._alive.get(number, self)
+
+
+def _empty(like: Sequence[jax.ShapeDtypeStruct]) -> list[np.ndarray]:
+    return [np.zeros(x.shape, x.dtype) for x in like]
+
+
+def _copies(arrays: Sequence[Any]) -> list[np.ndarray]:
+    return [np.array(a) for a in arrays]
+
+
+@register(
+    "Custom",
+    inputs=_inputs,
+    outputs=lambda p: describe(p).outputs,
+    aux=lambda p: describe(p).states,
+    fill=_fill,
+    types=_types,
+    loss=lambda p: not describe(p).needs_head_gradient,
+    effects=True,
+)
+def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
+    """The operator that ``mx.operator.register(op_type)`` registered, run by Python.
+
+    data: the arguments that its ``list_arguments`` names, then the auxiliary states; shapes and
+    dtypes are what its ``infer_shape`` and ``infer_type`` say. All attributes but ``op_type``
+    reach its constructor as texts. Every run of the program calls its ``forward`` once, on the
+    host, and ``backward`` once per gradient; what ``backward`` does to auxiliary states is lost
+    (MXNet keeps it). Integer inputs have no gradient.
+    """
+    made = describe({"op_type": op_type, **attrs})
+    count = len(made.arguments)
+    shapes = [tuple(x.shape) for x in data]
+    dtypes = [dtype_name(x.dtype) for x in data]
+    out_shapes, out_types = made.shapes(shapes[:count])[1], made.types(dtypes[:count])[1]
+    outs = [
+        jax.ShapeDtypeStruct(shape, jnp.dtype(dtype))
+        for shape, dtype in zip(out_shapes, out_types, strict=True)
+    ]
+    states = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in data[count:]]
+    floating = [i for i in range(count) if jnp.issubdtype(data[i].dtype, jnp.floating)]
+    smooth = [jax.ShapeDtypeStruct(data[i].shape, data[i].dtype) for i in floating]
+    instance = _Instance(lambda: made.create(shapes, dtypes))
+
+    def run_forward(*arrays: Any) -> tuple[Any, ...]:
+        new, results = _copies(arrays[count:]), _empty(outs)
+        instance.kernel.forward(train, _copies(arrays[:count]), results, new)
+        return (np.int32(instance.number), *results, *new)
+
+    def run_backward(number: Any, *arrays: Any) -> list[np.ndarray]:
+        heads, rest = _copies(arrays[: len(outs)]), _copies(arrays[len(outs) :])
+        inputs, results = rest[:count], rest[count : count + len(outs)]
+        grads = [np.zeros(a.shape, a.dtype) for a in inputs]
+        kernel = instance.numbered(int(number)).kernel
+        kernel.backward(heads, inputs, results, grads, rest[count + len(outs) :])
+        return [grads[i] for i in floating]
+
+    def forward(*data: jax.Array):
+        like = (jax.ShapeDtypeStruct((), np.dtype("int32")), *outs, *states)
+        return io_callback(run_forward, like, *data)
+
+    @jax.custom_vjp
+    def call(*data: jax.Array):
+        return tuple(forward(*data)[1:])
+
+    def keep(*data: jax.Array):
+        number, *results = forward(*data)
+        return tuple(results), (number, data[:count], tuple(results))
+
+    def back(kept: Any, heads: tuple[Any, ...]):
+        number, inputs, results = kept
+        given = [
+            jnp.zeros(o.shape, o.dtype) if h.dtype == jax.dtypes.float0 else h
+            for h, o in zip(heads[: len(outs)], outs, strict=True)
+        ]
+        grads = iter(io_callback(run_backward, smooth, number, *given, *inputs, *results))
+        return tuple(next(grads) if i in floating else None for i in range(len(data)))
+
+    call.defvjp(keep, back)
+    return call(*data[:count], *(jax.lax.stop_gradient(x) for x in data[count:]))

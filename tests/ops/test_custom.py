@@ -1,0 +1,326 @@
+"""Operators written in Python: in a graph, in an executor, eagerly, and when they are wrong."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import textwrap
+from typing import Any
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit import operator
+from executorkit.errors import MXNetError, UnknownOperatorError
+from executorkit.ops import custom
+
+
+@pytest.fixture(autouse=True)
+def forget_what_a_test_registers(monkeypatch):
+    monkeypatch.setattr(custom, "_factories", dict(custom._factories))
+
+
+def scale_operator(name: str = "scale", seen: list[str] | None = None) -> list[str]:
+    """Registers ``data * by``, with a state that counts forwards; returns the log of its calls."""
+    log = [] if seen is None else seen
+
+    class Scale(operator.CustomOp):
+        def __init__(self, by: float) -> None:
+            self.by = by
+
+        def forward(self, is_train, req, in_data, out_data, aux):
+            log.append(f"forward {is_train} {req} {in_data[0].shape}")
+            self.assign(out_data[0], req[0], in_data[0] * self.by)
+            aux[0][:] = aux[0] + 1
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            log.append(f"backward {req} {out_data[0].shape} {aux[0].asscalar()}")
+            self.assign(in_grad[0], req[0], out_grad[0] * self.by)
+
+    @operator.register(name)
+    class ScaleProp(operator.CustomOpProp):
+        def __init__(self, by: str = "2", **kwargs: Any) -> None:
+            super().__init__()
+            log.append(f"prop by={by!r} {kwargs}")
+            self.by = float(by)
+
+        def list_auxiliary_states(self):
+            return ["count"]
+
+        def infer_shape(self, in_shape):
+            return in_shape, [in_shape[0]], [[1]]
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            log.append(f"create {ctx} {in_shapes} {in_dtypes}")
+            return Scale(self.by)
+
+    return log
+
+
+def softmax_loss() -> None:
+    """Registers MXNet's tutorial example: a softmax loss in NumPy, with a label."""
+
+    class Softmax(operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            x = in_data[0].asnumpy()
+            y = np.exp(x - x.max(axis=1).reshape((x.shape[0], 1)))
+            y /= y.sum(axis=1).reshape((x.shape[0], 1))
+            self.assign(out_data[0], req[0], mx.nd.array(y))
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            label = in_data[1].asnumpy().ravel().astype(np.int64)
+            y = out_data[0].asnumpy()
+            y[np.arange(label.shape[0]), label] -= 1.0
+            self.assign(in_grad[0], req[0], mx.nd.array(y))
+
+    @operator.register("softmax")
+    class SoftmaxProp(operator.CustomOpProp):
+        def __init__(self):
+            super().__init__(need_top_grad=False)
+
+        def list_arguments(self):
+            return ["data", "label"]
+
+        def infer_shape(self, in_shape):
+            return [in_shape[0], (in_shape[0][0],)], [in_shape[0]], []
+
+        def create_operator(self, ctx, shapes, dtypes):
+            return Softmax()
+
+
+def test_graph_names_shapes_and_attributes():
+    log = scale_operator()
+    net = mx.sym.Custom(mx.sym.var("x"), name="c", op_type="scale", by=3, z=(1, 2))
+    assert log == ["prop by='3' {'z': '(1, 2)'}"]
+    assert net.list_arguments() == ["x"]
+    assert net.list_outputs() == ["c_output"]
+    assert net.list_auxiliary_states() == ["c_count"]
+    assert net.attr_dict()["c"] == {"by": "3", "op_type": "scale", "z": "(1, 2)"}
+    assert net.infer_shape(x=(2, 3)) == ([(2, 3)], [(2, 3)], [(1,)])
+    assert net.infer_type(x="float64")[1] == [np.float64]
+    again = mx.sym.load_json(net.tojson())
+    assert again.list_auxiliary_states() == ["c_count"]
+    assert len(log) == 1
+
+
+def test_executor_calls_each_method_once():
+    log = scale_operator()
+    net = mx.sym.Custom(mx.sym.var("x"), name="c", op_type="scale", by=3) + 1
+    exe = net.simple_bind(mx.cpu(), x=(2, 2), grad_req="add")
+    exe.arg_dict["x"][:] = np.arange(4.0).reshape(2, 2)
+    del log[:]
+    (out,) = exe.forward(is_train=True)
+    np.testing.assert_array_equal(out.asnumpy(), [[1, 4], [7, 10]])
+    assert log == ["create cpu(0) [[2, 2], [1]] [0, 0]", "forward True ['write'] (2, 2)"]
+    assert exe.aux_dict["c_count"].asscalar() == 1
+    head = mx.nd.array([[1, 2], [3, 4]])
+    exe.backward(head)
+    exe.backward(head)
+    np.testing.assert_array_equal(exe.grad_dict["x"].asnumpy(), [[6, 12], [18, 24]])
+    assert log[2:] == ["backward ['write'] (2, 2) 1.0"] * 2
+    exe.forward(is_train=True)
+    mx.nd.waitall()
+    assert log[4:] == ["forward True ['write'] (2, 2)"]
+    assert exe.aux_dict["c_count"].asscalar() == 2
+
+
+def test_inference_says_so_and_keeps_counting():
+    log = scale_operator()
+    exe = mx.sym.Custom(mx.sym.var("x"), name="c", op_type="scale").simple_bind(mx.cpu(), x=(1,))
+    for _ in range(2):
+        exe.forward(is_train=False, x=mx.nd.ones((1,)))
+    assert [line for line in log if "forward" in line] == ["forward False ['write'] (1,)"] * 2
+    assert exe.aux_dict["c_count"].asscalar() == 2
+
+
+def test_loss_needs_no_head_gradient_and_infers_its_label():
+    softmax_loss()
+    net = mx.sym.Custom(data=mx.sym.var("data"), name="softmax", op_type="softmax")
+    theirs = mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax")
+    x = np.random.default_rng(0).normal(size=(4, 3)).astype("f4")
+    results = []
+    for symbol in (net, theirs):
+        exe = symbol.simple_bind(mx.cpu(), data=(4, 3))
+        assert exe.arg_dict["softmax_label"].shape == (4,)
+        (out,) = exe.forward(is_train=True, data=x, softmax_label=np.array([0, 2, 1, 1], "f4"))
+        exe.backward()
+        grads = exe.grad_dict
+        results.append((out.asnumpy(), grads["data"].asnumpy(), grads["softmax_label"].asnumpy()))
+    for ours, expected in zip(*results, strict=True):
+        np.testing.assert_allclose(ours, expected, rtol=1e-5, atol=1e-6)
+
+
+def test_several_outputs_types_and_slice_assignment():
+    class Split(operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            out_data[0][:] = in_data[0].asnumpy().astype("f4")
+            out_data[1][0:1] = 7
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            in_grad[0][:] = out_grad[0]
+            in_grad[0][1:2] += 5
+
+    @operator.register("split_types")
+    class SplitProp(operator.CustomOpProp):
+        def list_outputs(self):
+            return ["low", "flag"]
+
+        def infer_shape(self, in_shape):
+            return in_shape, [in_shape[0], (2,)]
+
+        def infer_type(self, in_type):
+            return in_type, [np.float32, np.int32], []
+
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            assert in_dtypes == [1]
+            return Split()
+
+    net = mx.sym.Custom(mx.sym.var("x"), name="s", op_type="split_types")
+    assert net.list_outputs() == ["s_low", "s_flag"]
+    exe = net.simple_bind(mx.cpu(), x=(3,), type_dict={"x": "float64"})
+    low, flag = exe.forward(is_train=True, x=mx.nd.array([1, 2, 3], dtype="float64"))
+    assert (low.dtype, flag.dtype) == (np.float32, np.int32)
+    np.testing.assert_array_equal(low.asnumpy(), [1, 2, 3])
+    np.testing.assert_array_equal(flag.asnumpy(), [7, 0])
+    exe.backward([mx.nd.ones((3,)), mx.nd.zeros((2,), dtype="int32")])
+    np.testing.assert_array_equal(exe.grad_dict["x"].asnumpy(), [1, 6, 1])
+
+
+def test_backward_meets_the_object_whose_forward_ran():
+    class Masked(operator.CustomOp):
+        def forward(self, is_train, req, in_data, out_data, aux):
+            self.mask = in_data[0] > 0
+            self.assign(out_data[0], req[0], in_data[0] * self.mask)
+
+        def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+            self.assign(in_grad[0], req[0], out_grad[0] * self.mask)
+
+    @operator.register("masked")
+    class MaskedProp(operator.CustomOpProp):
+        def create_operator(self, ctx, in_shapes, in_dtypes):
+            return Masked()
+
+    x = mx.sym.var("x")
+    net = mx.sym.Custom(x, op_type="masked") + mx.sym.Custom(-x, op_type="masked")
+    exe = net.simple_bind(mx.cpu(), x=(3,))
+    for look in (False, True):
+        (out,) = exe.forward(is_train=True, x=mx.nd.array([-1, 2, 3]))
+        if look:
+            np.testing.assert_array_equal(out.asnumpy(), [1, 2, 3])
+        exe.backward(mx.nd.array([1, 10, 100]))
+        np.testing.assert_array_equal(exe.grad_dict["x"].asnumpy(), [-1, 10, 100])
+
+
+def test_eager_call():
+    scale_operator()
+    out = mx.nd.Custom(mx.nd.ones((2,)), mx.nd.zeros((1,)), op_type="scale", by=4)
+    np.testing.assert_array_equal(out.asnumpy(), [4, 4])
+
+
+def test_registering_again_replaces():
+    scale_operator("again")
+    net = mx.sym.Custom(mx.sym.var("x"), name="c", op_type="again", by=3)
+    first = net.simple_bind(mx.cpu(), x=(1,))
+    first.forward(x=mx.nd.ones((1,)))
+    log = scale_operator("again")
+    second = net.simple_bind(mx.cpu(), x=(1,))
+    for exe, calls in ((first, 0), (second, 1)):
+        exe.forward(x=mx.nd.ones((1,)))
+        assert sum(line.startswith("forward") for line in log) == calls
+
+
+@pytest.mark.parametrize(
+    ("req", "expected"), [("null", 1), ("write", 5), ("inplace", 5), ("add", 6)]
+)
+def test_assign(req, expected):
+    array = mx.nd.ones((2,))
+    operator.CustomOp().assign(array, req, mx.nd.array([5, 5]))
+    np.testing.assert_array_equal(array.asnumpy(), [expected] * 2)
+
+
+def test_assign_refuses_what_is_no_request():
+    with pytest.raises(ValueError, match=r"^req is 'twice', expected 'null', 'write', 'inplace'"):
+        operator.CustomOp().assign(mx.nd.ones((2,)), "twice", 1)
+
+
+def test_callbacks_of_large_arrays_run_operators_on_one_core():
+    """The callback holds the only worker while it computes: that must not be a deadlock."""
+    script = """
+        import os
+        os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+        import executorkit as mx, numpy as np
+        from executorkit import operator
+
+        class Gram(operator.CustomOp):
+            def forward(self, is_train, req, in_data, out_data, aux):
+                self.assign(out_data[0], req[0], mx.nd.dot(in_data[0], in_data[0].T))
+            def backward(self, req, out_grad, in_data, out_data, in_grad, aux):
+                g = out_grad[0]
+                self.assign(in_grad[0], req[0], mx.nd.dot(g + g.T, in_data[0]))
+
+        @operator.register("gram")
+        class GramProp(operator.CustomOpProp):
+            def create_operator(self, ctx, in_shapes, in_dtypes):
+                return Gram()
+
+        x = mx.sym.var("x")
+        net = mx.sym.sum(mx.sym.Custom(mx.sym.dot(x, x), op_type="gram"))
+        exe = net.simple_bind(mx.cpu(), x=(700, 700))
+        exe.arg_dict["x"][:] = np.eye(700)
+        for _ in range(3):
+            (out,) = exe.forward(is_train=True)
+            exe.backward(mx.nd.ones((1,)))
+            print(out.asscalar(), exe.grad_dict["x"].asnumpy()[0, 0])
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True, text=True, timeout=120, env={**os.environ, "JAX_PLATFORMS": "cpu"},
+    )  # fmt: skip
+    assert done.stdout.split() == ["700.0", "4.0"] * 3, done.stderr
+
+
+class TestErrors:
+    def test_unregistered(self):
+        with pytest.raises(UnknownOperatorError) as error:
+            mx.sym.Custom(mx.sym.var("x"), op_type="nowhere")
+        assert str(error.value) == (
+            "operator Custom: op_type='nowhere' is not registered\n"
+            "  try: @mx.operator.register(...) on a CustomOpProp, before the graph is made"
+        )
+
+    def test_not_a_prop(self):
+        with pytest.raises(TypeError) as error:
+            operator.register("x")(operator.CustomOp)  # type: ignore[type-var]
+        assert str(error.value) == (
+            "register('x') takes a subclass of CustomOpProp, "
+            "not <class 'executorkit.operator.CustomOp'>"
+        )
+
+    def test_wrong_number_of_shapes(self):
+        @operator.register("miscounted")
+        class Miscounted(operator.CustomOpProp):
+            def infer_shape(self, in_shape):
+                return in_shape, [], []
+
+        with pytest.raises(MXNetError) as error:
+            mx.sym.Custom(mx.sym.var("x"), op_type="miscounted").infer_shape(x=(2,))
+        assert (
+            "custom operator 'miscounted': infer_shape answers for 0 outputs, it has 1\n"
+            "  given by: Miscounted.infer_shape"
+        ) in str(error.value)
+
+    def test_what_forward_raises_is_told(self):
+        class Broken(operator.CustomOp):
+            def forward(self, is_train, req, in_data, out_data, aux):
+                raise KeyError("the user's own mistake")
+
+        @operator.register("broken")
+        class BrokenProp(operator.CustomOpProp):
+            def create_operator(self, ctx, in_shapes, in_dtypes):
+                return Broken()
+
+        exe = mx.sym.Custom(mx.sym.var("x"), op_type="broken").simple_bind(mx.cpu(), x=(2,))
+        with pytest.raises(Exception, match="the user's own mistake"):
+            exe.forward()[0].asnumpy()
