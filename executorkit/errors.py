@@ -34,6 +34,10 @@ class FileFormatError(MXNetError, ValueError):
     """A symbol or parameter file is truncated, malformed, or of an unsupported kind."""
 
 
+class FileAccessError(MXNetError, OSError):
+    """A symbol or parameter file cannot be opened, read or written."""
+
+
 class BindError(MXNetError, ValueError):
     """The arrays given to ``bind`` do not fit the symbol."""
 

@@ -26,7 +26,7 @@ import jax
 import numpy as np
 
 from ..context import Context, cpu
-from ..errors import FileFormatError, MXNetError, explain
+from ..errors import FileAccessError, FileFormatError, MXNetError, explain
 from ..ops._attrs import DTYPE_NUMBERS, DTYPES
 from ._eager import NotAnArrayError
 from ._ndarray import NDArray
@@ -37,10 +37,6 @@ _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _STORAGE = {1: "row_sparse", 2: "csr"}
 #: MXNet's own limit is 32; a larger number is a sign of something else than an array.
 _MAX_NDIM = 32
-
-
-class ParamsIOError(MXNetError, OSError):
-    """A parameter file cannot be opened, read or written."""
 
 
 def save(fname: str | os.PathLike[str], data: Any) -> None:
@@ -82,7 +78,7 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
         with open(path, "rb") as file:
             content = file.read()
     except OSError as error:
-        raise ParamsIOError(explain(path, f"cannot be read: {error.strerror}")) from None
+        raise FileAccessError(explain(path, f"cannot be read: {error.strerror}")) from None
     return _Reader(content, path).read_all()
 
 
@@ -135,7 +131,7 @@ def _write(path: str, parts: Iterable[bytes]) -> None:
         if whole:
             os.replace(temporary, target)
     except OSError as error:
-        raise ParamsIOError(explain(path, f"cannot be written: {error.strerror}")) from None
+        raise FileAccessError(explain(path, f"cannot be written: {error.strerror}")) from None
     finally:
         if whole and os.path.exists(temporary):
             os.remove(temporary)

@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
+from ..errors import FileAccessError, explain
 from ._node import Entry, Node, topological_order
 
 #: The version whose format is written.
@@ -137,7 +138,8 @@ def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:
         with open(temporary, "x", encoding="utf-8") as file:
             file.write(text)
         os.replace(temporary, path)
-    except BaseException:
+    except OSError as error:
+        raise FileAccessError(explain(path, f"cannot be written: {error.strerror}")) from None
+    finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
-        raise

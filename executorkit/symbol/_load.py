@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import IO, Any
 
-from ..errors import FileFormatError, explain
+from ..errors import FileAccessError, FileFormatError, explain
 from ._compose import check_auxiliaries, complete_inputs
 from ._coverage import Problem, Resolved, report, resolve
 from ._document import Document, RawNode, read_document
@@ -20,8 +20,12 @@ def load_text(source: str | os.PathLike[str] | IO[Any]) -> str | bytes:
     """The text of a path or an open file."""
     if not isinstance(source, str | os.PathLike):
         return source.read()
-    with open(source, "rb") as file:
-        return file.read()
+    try:
+        with open(source, "rb") as file:
+            return file.read()
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror}"
+        raise FileAccessError(explain(os.fspath(source), problem)) from None
 
 
 def read_json(text: str | bytes) -> tuple[Entry, ...]:
