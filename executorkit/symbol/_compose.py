@@ -129,6 +129,8 @@ def check_auxiliaries(node: Node) -> None:
 
 
 def _initialiser(op: OpDef, states: Sequence[str], key: str) -> str | None:
+    if op.open_attrs:  # a user's own operator: its names mean what the user wants
+        return None
     return _AUX_INIT.get(key) if key in states else _INPUT_INIT.get((op.name, key))
 
 

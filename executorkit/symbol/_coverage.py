@@ -77,9 +77,14 @@ def resolve(raw: RawNode, version: int) -> Resolved:
             del attrs[key]
     strict = {key: text for key, text in strict.items() if key in attrs}
     try:
-        return Resolved(op, attrs, op.parse(strict), input_attrs, ())
+        params = op.parse(strict)
+        op.inputs(params)
+    except UnknownOperatorError:  # a user's own operator, by the name it was to be registered under
+        problem = Problem(f"{op.name} {strict.get('op_type')}", raw.name)
+        return Resolved(op, attrs, None, input_attrs, (problem,))
     except AttributeValueError:
         return Resolved(op, attrs, None, input_attrs, tuple(_problems(op, raw.name, strict)))
+    return Resolved(op, attrs, params, input_attrs, ())
 
 
 #: Before 0.9.5, this axis meant all axes, which is now said by saying nothing.

@@ -24,7 +24,7 @@ def load_text(source: str | os.PathLike[str] | IO[Any]) -> str | bytes:
         with open(source, "rb") as file:
             return file.read()
     except OSError as error:
-        problem = f"cannot be read: {error.strerror}"
+        problem = f"cannot be read: {error.strerror or error}"
         raise FileAccessError(explain(os.fspath(source), problem)) from None
 
 

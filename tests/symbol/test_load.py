@@ -9,7 +9,12 @@ import os
 import pytest
 
 import executorkit as mx
-from executorkit.errors import AttributeValueError, FileFormatError, UnknownOperatorError
+from executorkit.errors import (
+    AttributeValueError,
+    FileFormatError,
+    MXNetError,
+    UnknownOperatorError,
+)
 
 GOOD = (mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3, name="fc") + 1).tojson()
 
@@ -137,6 +142,14 @@ def test_attributes_alone_are_another_error():
     )
 
 
+def test_operators_of_the_user_are_absent_until_they_are_registered():
+    custom = {"op": "Custom", "name": "c", "inputs": [[0, 0]], "attrs": {"op_type": "never_there"}}
+    with pytest.raises(
+        UnknownOperatorError, match=r"Nope: absent: a\n  Custom never_there: absent: c"
+    ):
+        mx.sym.load_json(_file(X, _bad()[1], custom))
+
+
 def test_attributes_of_speed_are_dropped():
     node = {"op": "FullyConnected", "name": "fc", "inputs": [[0, 0, 0], [1, 0, 0], [2, 0, 0]]}
     for key in ("workspace", "cudnn_off", "cudnn_tune", "mkldnn_off"):
@@ -185,10 +198,10 @@ def test_a_failed_save_leaves_the_file_as_it_was(tmp_path, monkeypatch):
     path.write_text("before")
 
     def fail(*args):
-        raise OSError("disk full")
+        raise OSError(28, "disk full")
 
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(OSError, match="disk full"):
+    with pytest.raises(MXNetError, match=r"net-symbol\.json: cannot be written: disk full$"):
         mx.sym.load_json(GOOD).save(path)
     assert path.read_text() == "before"
     assert list(tmp_path.iterdir()) == [path]
