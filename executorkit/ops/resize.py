@@ -22,7 +22,15 @@ def _up_inputs(p: Params) -> tuple[str, ...]:
     return tuple(f"arg{i}" for i in range(p.num_args))
 
 
+def _images(s: ShapeFacts, *names: str) -> None:
+    """States that the named inputs, where their shapes are known at all, have four axes."""
+    for name in names:
+        if s[name] is not None:
+            s.set(name, (0, 0, 0, 0), because="images are (N, C, height, width)")
+
+
 def _up_fill(s: ShapeFacts, p: Params) -> None:
+    _images(s, *_up_inputs(p))
     if p.sample_type == "bilinear":
         if s["data"] is not None:
             k = 2 * p.scale - p.scale % 2
@@ -133,7 +141,11 @@ def _resize_inputs(p: Params) -> tuple[str, ...]:
     return ("data", "like") if p.mode == "like" else ("data",)
 
 
-@register("_contrib_BilinearResize2D", inputs=_resize_inputs)
+def _resize_fill(s: ShapeFacts, p: Params) -> None:
+    _images(s, *_resize_inputs(p))
+
+
+@register("_contrib_BilinearResize2D", inputs=_resize_inputs, fill=_resize_fill)
 def bilinear_resize_2d(
     data: jax.Array,
     like: jax.Array | None = None,
@@ -181,6 +193,7 @@ def _averages(size: int, out: int, dtype: np.dtype) -> jax.Array:
 
 
 def _adaptive_fill(s: ShapeFacts, p: Params) -> None:
+    _images(s, "data")
     if len(p.output_size) > 2:
         raise AttributeValueError(f"output_size={p.output_size}, expected one or two numbers")
 

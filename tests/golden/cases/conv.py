@@ -53,6 +53,8 @@ CASES = [
     _conv("Convolution_pad_stride", (2, 3, 7, 8), (3, 3), 4, pad=(1, 1), stride=(2, 2)),
     _conv("Convolution_no_bias", (1, 3, 5, 5), (3, 3), 4, no_bias=True, also=OTHERS),
     _conv("Convolution_1x1", (2, 5, 4, 3), (1, 1), 3, also=OTHERS),
+    _conv("Convolution_1x1_wide", (2, 6, 2, 3), (1, 1), 8),
+    _conv("Convolution_1x1_volume", (2, 2, 2, 3, 2), (1, 1, 1), 3),
     _conv("Convolution_1x1_stride", (2, 5, 4, 5), (1, 1), 3, stride=(2, 2), no_bias=True),
     _conv("Convolution_1x1_groups", (2, 4, 4, 3), (1, 1), 6, num_group=2),
     _conv("Convolution_uneven", (1, 2, 9, 8), (5, 2), 3, stride=(1, 3), pad=(2, 1)),
