@@ -1,0 +1,236 @@
+"""``demo``: train, measure, save, load and look, on real handwritten digits.
+
+It is meant to be read: what an MXNet 1.x script does with a symbol and an executor, with optax as
+the optimiser, beside the same training step written by hand in JAX.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+from jax import lax
+
+from .. import symbol as sym
+from ..context import cpu
+from ..data import Digits, load_digits
+from ..executor import Executor
+from ..model import load_checkpoint, save_checkpoint
+from ._timing import Pairs, in_pairs
+
+BATCH = 64
+EPOCHS = 10
+PAIRS = 60
+OPTIMIZER = optax.adam(1e-2)
+#: From paper to ink.
+INK = " .:-=+*#%@"
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command with its arguments."""
+    parser = commands.add_parser(
+        "demo",
+        help="train a small network on handwritten digits",
+        description="Trains a small convolutional network on 1,437 handwritten digits, tests it "
+        "on 360 others, compares its training step with hand-written JAX, and saves and loads a "
+        "checkpoint.",
+    )
+    parser.add_argument(
+        "--output", type=Path, metavar="DIR", help="where to save (default: nowhere lasting)"
+    )
+    parser.add_argument(
+        "--epochs", type=_positive, default=EPOCHS, help=f"default {EPOCHS}", metavar="N"
+    )
+    parser.set_defaults(run=run)
+
+
+def _positive(text: str) -> int:
+    number = int(text) if text.isdecimal() else 0
+    if number < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is no positive number")
+    return number
+
+
+def run(options: argparse.Namespace) -> int:
+    """Runs the demonstration."""
+    digits = load_digits()
+    executor = bound(network())
+    train(executor, digits, options.epochs)
+    probabilities = predict(executor, digits.test_images)
+    accuracy = (probabilities.argmax(1) == digits.test_labels).mean()
+    print(f"accuracy on {len(digits.test_labels)} digits never seen: {accuracy:.1%}")
+
+    times = compare(executor, digits)
+    print(
+        f"training step of {BATCH} digits: {times.ours * 1e3:.2f} ms, hand-written jax.jit: "
+        f"{times.theirs * 1e3:.2f} ms, ratio {times.ratio:.2f}"
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        prefix = (options.output or Path(temporary)) / "digits"
+        prefix.parent.mkdir(parents=True, exist_ok=True)
+        loaded = save_and_load(executor, prefix, options.epochs)
+        print(f"saved and loaded {prefix}-symbol.json, {prefix}-{options.epochs:04d}.params")
+    print()
+    print(gallery(digits.test_images[:6], predict(loaded, digits.test_images[:6]).argmax(1)))
+    return 0
+
+
+def network() -> sym.Symbol:
+    """Two convolutions with max pooling, one fully connected layer, softmax."""
+    x = sym.Variable("data")
+    for i, filters in enumerate((16, 32), start=1):
+        x = sym.Convolution(x, kernel=(3, 3), pad=(1, 1), num_filter=filters, name=f"conv{i}")
+        x = sym.Activation(x, act_type="relu", name=f"relu{i}")
+        x = sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="max", name=f"pool{i}")
+    x = sym.FullyConnected(x, num_hidden=10, name="fc")
+    return sym.SoftmaxOutput(x, normalization="batch", name="softmax")
+
+
+def bound(symbol: sym.Symbol) -> Executor:
+    """An executor with gradients for the parameters, which start as He et al. (2015) advise."""
+    inputs = {"data": (BATCH, 1, 8, 8), "softmax_label": (BATCH,)}
+    requests = {n: "null" if n in inputs else "write" for n in symbol.list_arguments()}
+    executor = symbol.simple_bind(cpu(), grad_req=requests, **inputs)
+    random = np.random.RandomState(0)
+    for name, array in executor.arg_dict.items():
+        if name.endswith("weight"):
+            fan_in = np.prod(array.shape[1:])
+            array[:] = random.normal(0, np.sqrt(2 / fan_in), array.shape)
+    return executor
+
+
+def train(executor: Executor, digits: Digits, epochs: int) -> None:
+    """Adam on batches in random order, with a bar or a line per epoch."""
+    step = Step(executor)
+    random = np.random.RandomState(1)
+    for epoch in range(1, epochs + 1):
+        right = seen = 0
+        order = random.permutation(len(digits.train_labels))
+        batches = [order[i : i + BATCH] for i in range(0, len(order) - BATCH + 1, BATCH)]
+        for batch in progress(batches, f"epoch {epoch}/{epochs}"):
+            step(digits.train_images[batch], digits.train_labels[batch])
+            guesses = executor.outputs[0].asnumpy().argmax(1)
+            right += (guesses == digits.train_labels[batch]).sum()
+            seen += BATCH
+        print(f"epoch {epoch}/{epochs}: {right / seen:.1%} of the training digits right")
+
+
+class Step:
+    """A training step of an executor: forward, backward, and an optax update of its parameters."""
+
+    def __init__(self, executor: Executor) -> None:
+        self.executor = executor
+        self.names = [n for n, gradient in executor.grad_dict.items() if gradient is not None]
+        self.state = OPTIMIZER.init(self.parameters())
+
+    def parameters(self) -> dict[str, jax.Array]:
+        """The parameters as optax takes them."""
+        return {name: self.executor.arg_dict[name].jax for name in self.names}
+
+    def __call__(self, images: np.ndarray, labels: np.ndarray) -> dict[str, jax.Array]:
+        executor = self.executor
+        executor.forward(is_train=True, data=images, softmax_label=labels)
+        executor.backward()
+        gradients = executor.grad_dict
+        gradients = {name: gradients[name].jax for name in self.names}
+        parameters, self.state = _update(self.parameters(), gradients, self.state)
+        for name, value in parameters.items():
+            executor.arg_dict[name][:] = value
+        return parameters
+
+
+@jax.jit
+def _update(parameters: Any, gradients: Any, state: Any) -> tuple[Any, Any]:
+    updates, state = OPTIMIZER.update(gradients, state, parameters)
+    return optax.apply_updates(parameters, updates), state
+
+
+def progress(batches: Sequence[Any], label: str) -> Iterator[Any]:
+    """A bar if tqdm is installed; the line after each epoch is there in any case."""
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return iter(batches)
+    return iter(tqdm(batches, desc=label, leave=False))
+
+
+def predict(executor: Executor, images: np.ndarray) -> np.ndarray:
+    """Probabilities (n, 10): the executor reshaped to as many images, with the same parameters."""
+    other = executor.reshape(
+        allow_up_sizing=True, data=images.shape, softmax_label=images.shape[:1]
+    )
+    (probabilities,) = other.forward(is_train=False, data=images)
+    return probabilities.asnumpy()
+
+
+def compare(executor: Executor, digits: Digits) -> Pairs:
+    """The executor's training step against the hand-written one, from the same parameters."""
+    images, labels = digits.train_images[:BATCH], digits.train_labels[:BATCH]
+    ours = Step(bound(network()))
+    ours.executor.copy_params_from({name: executor.arg_dict[name] for name in ours.names})
+    theirs = Handwritten(ours.parameters())
+    for _ in range(3):
+        a, b = ours(images, labels), theirs(images, labels)
+    for name in a:
+        np.testing.assert_allclose(a[name], b[name], rtol=1e-3, atol=1e-4)
+    return in_pairs(lambda: ours(images, labels), lambda: theirs(images, labels), PAIRS)
+
+
+class Handwritten:
+    """The same network and training step as a JAX user writes them: one jitted function."""
+
+    def __init__(self, parameters: dict[str, jax.Array]) -> None:
+        self.parameters = parameters
+        self.state = OPTIMIZER.init(parameters)
+
+    def __call__(self, images: np.ndarray, labels: np.ndarray) -> dict[str, jax.Array]:
+        self.parameters, self.state, _ = _handwritten_step(
+            self.parameters, self.state, images, labels
+        )
+        return self.parameters
+
+
+def _logits(p: dict[str, jax.Array], x: jax.Array) -> jax.Array:
+    for i in (1, 2):
+        x = lax.conv_general_dilated(x, p[f"conv{i}_weight"], (1, 1), "SAME")
+        x = jax.nn.relu(x + p[f"conv{i}_bias"][:, None, None])
+        x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
+    return x.reshape(len(x), -1) @ p["fc_weight"].T + p["fc_bias"]
+
+
+def _loss(p: dict[str, jax.Array], x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
+    logits = _logits(p, x)
+    losses = optax.softmax_cross_entropy_with_integer_labels(logits, y.astype(jnp.int32))
+    return losses.mean(), jax.nn.softmax(logits)
+
+
+@jax.jit
+def _handwritten_step(parameters: Any, state: Any, x: jax.Array, y: jax.Array) -> Any:
+    gradients, probabilities = jax.grad(_loss, has_aux=True)(parameters, x, y)
+    updates, state = OPTIMIZER.update(gradients, state, parameters)
+    return optax.apply_updates(parameters, updates), state, probabilities
+
+
+def save_and_load(executor: Executor, prefix: Path, epoch: int) -> Executor:
+    """Saves the network with its parameters, and binds what is read back, for one image."""
+    trained = {n: executor.arg_dict[n] for n, g in executor.grad_dict.items() if g is not None}
+    save_checkpoint(prefix, epoch, executor.symbol, trained, executor.aux_dict)
+    symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
+    loaded = symbol.simple_bind(cpu(), grad_req="null", data=(1, 1, 8, 8))
+    loaded.copy_params_from(arg_params, aux_params)
+    return loaded
+
+
+def gallery(images: np.ndarray, guesses: Sequence[int]) -> str:
+    """Digits side by side in characters, each with what the network takes it for."""
+    shades = np.array(list(INK))[(images[:, 0] * (len(INK) - 1)).round().astype(int)]
+    rows = ["   ".join("".join(c * 2 for c in image[y]) for image in shades) for y in range(8)]
+    captions = "   ".join(f"this is a {guess}".center(16) for guess in guesses)
+    return "\n".join([*(row.rstrip() for row in rows), captions.rstrip()])

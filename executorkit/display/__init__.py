@@ -1,0 +1,1 @@
+"""What people look at: text made from data, never the other way round."""

@@ -1,0 +1,208 @@
+"""The command line: what is printed, exit statuses, and wrong inputs without a traceback."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+import executorkit as mx
+from executorkit.__main__ import main
+from executorkit._cli import _demo
+
+
+@pytest.fixture
+def network(tmp_path):
+    """A small network in files: path of the symbol, path of its parameters."""
+    x = mx.sym.Convolution(mx.sym.Variable("data"), kernel=(3, 3), num_filter=4, name="conv")
+    x = mx.sym.BatchNorm(x, name="bn")
+    x = mx.sym.FullyConnected(x, num_hidden=5, name="fc")
+    net = mx.sym.SoftmaxOutput(x, name="softmax")
+    executor = net.simple_bind(mx.cpu(), data=(1, 2, 6, 6))
+    params = {n: a for n, a in executor.arg_dict.items() if n.startswith(("conv", "bn", "fc"))}
+    mx.model.save_checkpoint(tmp_path / "net", 1, net, params, executor.aux_dict)
+    return tmp_path / "net-symbol.json", tmp_path / "net-0001.params"
+
+
+def run(capsys, *arguments):
+    """Exit status, stdout and stderr of a command."""
+    try:
+        status = main([str(argument) for argument in arguments])
+    except SystemExit as exit:
+        status = exit.code
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+TABLE = """\
+layer     operator        output shape  parameters  FLOPs
+--------  --------------  ------------  ----------  -----
+conv      Convolution     (1, 4, 4, 4)          76  2,368
+bn        BatchNorm       (1, 4, 4, 4)          16    212
+fc        FullyConnected  (1, 5)               325    645
+softmax   SoftmaxOutput   (1, 5)                 0     24
+--------  --------------  ------------  ----------  -----
+4 layers                                       417  3,249
+"""
+
+
+def without_flops(table):
+    """A table without its last column: what XLA counts may change with its version."""
+    return re.sub(r" +(FLOPs|-+|[\d,?+ ]+)$", "", table, flags=re.MULTILINE)
+
+
+@pytest.mark.parametrize("with_params", [False, True])
+def test_inspect_prints_a_table_of_layers(capsys, network, with_params):
+    symbol, params = network
+    more = ["--params", params] if with_params else []
+    status, out, err = run(capsys, "inspect", symbol, "--shape", "data=1,2,6,6", *more)
+    assert (status, err) == (0, "")
+    assert without_flops(out) == without_flops(TABLE)
+    flops = [int(line.split()[-1].replace(",", "")) for line in out.splitlines()[2:6]]
+    # 2 per multiplication with addition: 16 places x 4 filters x 2 channels x 9; 64 x 5; then bias.
+    assert flops[0] == pytest.approx(2 * 16 * 4 * 2 * 9 + 64, rel=0.02)
+    assert flops[2] == pytest.approx(2 * 64 * 5 + 5, rel=0.02)
+    assert int(out.splitlines()[7].split()[-1].replace(",", "")) == sum(flops)
+
+
+def test_inspect_counts_shared_parameters_once(capsys, tmp_path):
+    weight = mx.sym.Variable("w")
+    x = mx.sym.Variable("data")
+    for name in ("one", "two"):
+        x = mx.sym.FullyConnected(x, weight, num_hidden=3, no_bias=True, name=name)
+    x.save(str(tmp_path / "x.json"))
+    _, out, _ = run(capsys, "inspect", tmp_path / "x.json", "--shape", "data=2,3")
+    assert [line.split()[4] for line in out.splitlines()[2:4]] == ["9", "0"]
+    assert out.splitlines()[5].split()[2] == "9"
+
+
+def test_inspect_marks_what_the_shapes_do_not_tell(capsys, network):
+    status, out, _ = run(capsys, "inspect", network[0])
+    assert status == 0
+    assert out.splitlines()[2].split() == ["conv", "Convolution", "?", "4", "+", "?", "?"]
+    assert out.endswith("give those of the inputs, as --shape data=1,3,224,224\n")
+    _, out, _ = run(capsys, "inspect", network[0], "--shape", "data=0,2,6,6")
+    assert "conv      Convolution     (?, 4, 4, 4)          76      ?" in out
+
+
+def test_inspect_says_what_of_the_parameters_is_not_in_the_symbol(capsys, network, tmp_path):
+    path = tmp_path / "more.params"
+    mx.nd.save(str(path), {"arg:zzz": mx.nd.ones((1,))})
+    _, out, _ = run(capsys, "inspect", network[0], "--params", path)
+    assert out.startswith(f"{path}: 1 entries are not in the symbol, such as 'zzz'\n")
+
+
+def test_coverage_of_what_is_served(capsys, network):
+    status, out, err = run(capsys, "coverage", network[0])
+    assert (status, err) == (0, "")
+    assert out.splitlines()[0] == f"{network[0]}: all 4 operators are served"
+    assert [line.split() for line in out.splitlines()[2:6]] == [
+        ["BatchNorm", "1", "served"],
+        ["Convolution", "1", "served"],
+        ["FullyConnected", "1", "served"],
+        ["SoftmaxOutput", "1", "served"],
+    ]
+
+
+def test_coverage_names_all_that_is_missing(capsys, network, tmp_path):
+    document = json.loads(network[0].read_text())
+    nodes = {node["name"]: node for node in document["nodes"]}
+    nodes["bn"]["op"] = "Nonsense"
+    nodes["conv"]["attrs"]["colour"] = "red"
+    path = tmp_path / "odd.json"
+    path.write_text(json.dumps(document))
+    status, out, err = run(capsys, "coverage", network[0], path)
+    assert (status, err) == (1, "")
+    table = out.splitlines()[out.splitlines().index(f"{path}: 2 of 4 operators are not served") :]
+    assert [line.split(maxsplit=2)[2] for line in table[2:6]] == [
+        "attribute not served  (colour='red': unknown attribute): conv",
+        "served",
+        "absent                bn",
+        "served",
+    ]
+    assert out.splitlines()[-1] == "1 of 2 files are served whole"
+
+
+WRONG = {
+    "no such file": (
+        ["inspect", "{tmp}/none.json"],
+        "error: {tmp}/none.json: cannot be read: No such file or directory\n",
+    ),
+    "no such file to cover": (
+        ["coverage", "{symbol}", "{tmp}/none.json"],
+        "error: {tmp}/none.json: cannot be read: No such file or directory\n",
+    ),
+    "no argument of that name": (
+        ["inspect", "{symbol}", "--shape", "image=1,2,6,6"],
+        "error: --shape image: it is not an argument of this symbol\n"
+        "  try: one of: data, softmax_label\n",
+    ),
+    "shapes that contradict the parameters": (
+        ["inspect", "{symbol}", "--params", "{params}", "--shape", "data=1,3,6,6"],
+        "error: node 'conv' (Convolution): 'weight' is (4, 2, 3, 3), expected (4, 3, 3, 3)\n"
+        "  because data is (1, 3, 6, 6), kernel=(3, 3), num_filter=4\n"
+        "  given by: argument 'conv_weight'\n"
+        "  try: give 'conv_weight' as (4, 3, 3, 3), or leave it out to have it inferred\n",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_input_is_told_on_stderr(capsys, network, tmp_path, case):
+    places = {"tmp": tmp_path, "symbol": network[0], "params": network[1]}
+    arguments, message = WRONG[case]
+    found = run(capsys, *(argument.format(**places) for argument in arguments))
+    assert found == (2, "", message.format(**places))
+
+
+@pytest.mark.parametrize("text", ["data", "data=", "=1,2", "data=1,x", "data=-1,2"])
+def test_wrong_shapes_are_told_on_stderr(capsys, network, text):
+    status, out, err = run(capsys, "inspect", network[0], "--shape", text)
+    assert (status, out) == (2, "")
+    assert err.endswith(
+        f"error: argument --shape: {text!r} is no named shape; write it as data=1,3,224,224 "
+        "(0 for an unknown size)\n"
+    )
+
+
+@pytest.mark.parametrize("command", ["inspect", "coverage"])
+@pytest.mark.parametrize("content", ["", "{", "[1, 2]", '{"nodes": 3}'])
+def test_files_that_are_no_symbol(capsys, tmp_path, command, content):
+    path = tmp_path / "broken.json"
+    path.write_text(content)
+    status, out, err = run(capsys, command, path)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: ")
+    assert "Traceback" not in err
+
+
+def test_commands_and_their_arguments_are_required(capsys):
+    assert run(capsys)[0] == 2
+    assert run(capsys, "inspect")[0] == 2
+    assert run(capsys, "dance")[0] == 2
+    assert run(capsys, "demo", "--epochs", "0")[2].endswith("'0' is no positive number\n")
+
+
+def test_the_demo_learns_compares_and_saves(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr(_demo, "PAIRS", 4)
+    status, out, _ = run(capsys, "demo", "--output", tmp_path / "out", "--epochs", "10")
+    assert status == 0
+    accuracy = re.search(r"^accuracy on 360 digits never seen: ([\d.]+)%$", out, re.MULTILINE)
+    assert float(accuracy[1]) > 97
+    assert re.search(r"^training step of 64 digits: .* ratio \d+\.\d\d$", out, re.MULTILINE)
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "digits-0010.params", "digits-symbol.json"
+    ]  # fmt: skip
+    assert out.count("this is a ") == 6
+    assert all(f"epoch {i}/10: " in out for i in range(1, 11))
+
+
+def test_it_is_a_module_to_run(network):
+    done = subprocess.run(
+        [sys.executable, "-m", "executorkit", "coverage", str(network[0])],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert "all 4 operators are served" in done.stdout
