@@ -78,7 +78,7 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
         with open(path, "rb") as file:
             content = file.read()
     except OSError as error:
-        raise FileAccessError(explain(path, f"cannot be read: {error.strerror}")) from None
+        raise FileAccessError(explain(path, f"cannot be read: {error.strerror or error}")) from None
     return _Reader(content, path).read_all()
 
 
@@ -131,7 +131,9 @@ def _write(path: str, parts: Iterable[bytes]) -> None:
         if whole:
             os.replace(temporary, target)
     except OSError as error:
-        raise FileAccessError(explain(path, f"cannot be written: {error.strerror}")) from None
+        raise FileAccessError(
+            explain(path, f"cannot be written: {error.strerror or error}")
+        ) from None
     finally:
         if whole and os.path.exists(temporary):
             os.remove(temporary)
