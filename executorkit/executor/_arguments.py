@@ -47,16 +47,14 @@ def arrays_in_order(
         arrays = list(given)
     else:
         raise TypeError(
-            explain(
-                f"bind: {what}", f"a {type(given).__name__}, expected a list or a dict of NDArray"
-            )
+            explain(f"bind: {what}", f"{_kind(given)}, expected a list or a dict of NDArray")
         )
     for name, array in zip(names, arrays, strict=True):
         if not isinstance(array, NDArray) and not (array is None and optional):
             raise TypeError(
                 explain(
                     f"bind: {what}[{name!r}]",
-                    f"a {type(array).__name__}, expected an NDArray",
+                    f"{_kind(array)}, expected an NDArray",
                     hint="mx.nd.array(value)",
                 )
             )
@@ -119,17 +117,20 @@ def incoming(value: Any, target: NDArray, where: str) -> Fitted:
 
 
 def head_gradients(
-    out_grads: Any, outputs: Sequence[NDArray], names: Sequence[str], needed: Sequence[bool]
+    out_grads: Any, outputs: Sequence[NDArray], names: Sequence[str]
 ) -> tuple[jax.Array | None, ...]:
-    """Head gradients in the order of the outputs; None for an output that needs none."""
+    """Head gradients in the order of the outputs; None for an output that is given none.
+
+    In a dict that names every output, other names are ignored, as in MXNet.
+    """
     if out_grads is None:
         given: list[Any] = [None] * len(outputs)
     elif isinstance(out_grads, NDArray):
         given = [out_grads]
     elif isinstance(out_grads, Mapping):
         unknown = [n for n in out_grads if n not in names]
-        if unknown:
-            raise _MissingHeadError(
+        if unknown and not all(n in out_grads for n in names):
+            raise MissingHeadError(
                 explain(
                     "backward: out_grads",
                     f"{', '.join(map(repr, unknown))} is not an output",
@@ -143,7 +144,7 @@ def head_gradients(
         raise TypeError(
             explain(
                 "backward: out_grads",
-                f"a {type(out_grads).__name__}, expected an NDArray, or a list or dict of them",
+                f"{_kind(out_grads)}, expected an NDArray, or a list or dict of them",
                 hint="mx.nd.array(value)",
             )
         )
@@ -156,32 +157,38 @@ def head_gradients(
         )
     given += [None] * (len(outputs) - len(given))
     heads: list[jax.Array | None] = []
-    for head, output, name, need in zip(given, outputs, names, needed, strict=True):
-        if head is None:
-            if need:
-                raise _MissingHeadError(
-                    explain(
-                        f"backward: output {name!r}",
-                        "it needs a head gradient, and none is given",
-                        because="it is not the output of a loss operator",
-                        hint="backward(out_grads=...), or wrap the output in mx.sym.MakeLoss",
-                    )
-                )
-            heads.append(None)
-            continue
-        if not isinstance(head, NDArray):
+    for head, output, name in zip(given, outputs, names, strict=True):
+        where = f"backward: head gradient of {name!r}"
+        if head is not None and not isinstance(head, NDArray):
             raise TypeError(
-                explain(
-                    f"backward: head gradient of {name!r}",
-                    f"a {type(head).__name__}, expected an NDArray",
-                    hint="mx.nd.array(value)",
-                )
+                explain(where, f"{_kind(head)}, expected an NDArray", hint="mx.nd.array(value)")
             )
-        heads.append(incoming(head, output, f"backward: head gradient of {name!r}").value)
+        heads.append(None if head is None else incoming(head, output, where).value)
     return tuple(heads)
 
 
-class _MissingHeadError(MXNetError, KeyError):
+def require_heads(heads: Sequence[Any], names: Sequence[str], needed: Sequence[bool]) -> None:
+    """Refuses to go back from an output whose head gradient is needed and missing."""
+    for head, name, need in zip(heads, names, needed, strict=True):
+        if head is None and need:
+            raise MissingHeadError(
+                explain(
+                    f"backward: output {name!r}",
+                    "it needs a head gradient, and none is given",
+                    because="it is not the output of a loss operator",
+                    hint="backward(out_grads=...), or wrap the output in mx.sym.MakeLoss",
+                )
+            )
+
+
+def _kind(value: Any) -> str:
+    """What something is, with its article: ``an int``, ``a numpy.ndarray``."""
+    kind = type(value)
+    name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+    return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
+
+
+class MissingHeadError(MXNetError, KeyError):
     """A head gradient is missing, or named for an output that does not exist."""
 
     def __str__(self) -> str:

@@ -17,7 +17,7 @@ from ..ndarray import NDArray
 from ..ops._registry import known
 from ..program import PartitionedProgram, Program, program_for
 from ..symbol import Symbol
-from ._arguments import UnknownArgumentError, head_gradients, incoming
+from ._arguments import UnknownArgumentError, head_gradients, incoming, require_heads
 from ._run import Run
 
 
@@ -181,7 +181,10 @@ class Executor:
                 )
             )
         names = self._graph.output_names
-        heads = head_gradients(out_grads, self.outputs, names, self._program.needs_head)
+        heads = head_gradients(out_grads, self.outputs, names)
+        program = self._program
+        if any(n and h is None for n, h in zip(program.may_need_head, heads, strict=True)):
+            require_heads(heads, names, program.needs_head(run.args, run.aux, run.key))
         run.backward(heads)
         if self._callback is not None:
             from ._monitor import observe_backward
@@ -234,7 +237,7 @@ class Executor:
         if backward:
             heads = tuple(
                 _aval(o) if need else None
-                for o, need in zip(self.outputs, program.needs_head, strict=True)
+                for o, need in zip(self.outputs, program.needs_head(args, aux, key), strict=True)
             )
             old = tuple(
                 _aval(t) for t, add in zip(self._grad_targets, program.add, strict=True) if add

@@ -27,7 +27,7 @@ def identity_with_attr_like_rhs(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
     return lhs
 
 
-@register("BlockGrad", "stop_gradient", fill=same_shapes)
+@register("BlockGrad", "stop_gradient", fill=same_shapes, loss=True)
 def block_grad(data: jax.Array) -> jax.Array:
     """data itself, of any shape and dtype; its gradient is zero."""
     return lax.stop_gradient(data)

@@ -36,6 +36,7 @@ class PartitionedProgram:
         self.graph = graph
         self.wanted = wanted
         self.add = add
+        self.may_need_head = whole.may_need_head
         self.needs_head = whole.needs_head
         self.pins = whole.pins
         self.side_aux_numbers = whole.side_aux_numbers

@@ -12,6 +12,7 @@ from ..lowering import Graph, evaluate, lower
 from ..lowering._graph import Step
 from ._analysis import Analysis
 from ._counted import Counted
+from ._heads import inputs_used
 
 Arrays = Sequence[Any]
 
@@ -46,7 +47,8 @@ class Program:
         side = {n for s in graph.steps if s.node.op.effects for _, n in s.aux_writes}
         self.side_aux_numbers = tuple(sorted(side))
         self.step_aux_numbers = tuple(sorted(live - side))
-        self.needs_head = _needs_head(graph, reached)
+        self.may_need_head = _may_need_head(graph, reached)
+        self._needs_head: dict[Any, tuple[bool, ...]] = {}
         self.pins = _pins(graph, self._live)
         self._run = lower(graph)
         self.infer = self._both(self._infer, "infer")
@@ -80,6 +82,32 @@ class Program:
     def compile_seconds(self) -> float:
         """Seconds spent in calls that traced and compiled."""
         return sum(f.seconds for f in self.functions)
+
+    def needs_head(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
+        """For every output, whether ``backward`` needs a head gradient for it: whether one can
+        change a wanted gradient. ``args`` and ``aux`` may be arrays, or shapes and dtypes.
+
+        Where the graph alone cannot tell (an output that is no loss, on a path to a wanted
+        argument), forward and backward are traced once: comparisons, argmax, index inputs and so
+        on have no gradient wherever they stand, as their derivatives say themselves.
+        """
+        if not any(self.may_need_head):
+            return self.may_need_head
+        dtypes = tuple(x.dtype for x in (*args, *aux))
+        if dtypes not in self._needs_head:
+            arrays = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (args, aux))
+            with jax.enable_x64(True):
+                outputs = jax.eval_shape(lambda *a: self._vjp(True, *a)[0], *arrays, key)
+
+            def gradients(heads: Arrays, args: Arrays, aux: Arrays, key: Any) -> Any:
+                residuals = self._vjp(True, args, aux, key)[3]
+                return residuals.vjp(_cotangents(heads, residuals.outputs))
+
+            used = inputs_used(gradients, outputs, *arrays, key)
+            self._needs_head[dtypes] = tuple(
+                a and b for a, b in zip(self.may_need_head, used, strict=True)
+            )
+        return self._needs_head[dtypes]
 
     def clear(self) -> None:
         """Drops the compiled code of this program."""
@@ -256,9 +284,9 @@ def _is_live(step: Step, reached: Sequence[bool]) -> bool:
     return reached[step.first_output]
 
 
-def _needs_head(graph: Graph, reached: Sequence[bool]) -> tuple[bool, ...]:
-    """For every output, whether ``backward`` needs a head gradient for it: it depends on a wanted
-    argument by a path on which no operator ignores the gradient that comes to it."""
+def _may_need_head(graph: Graph, reached: Sequence[bool]) -> tuple[bool, ...]:
+    """For every output, whether it depends on a wanted argument by a path on which no operator is
+    known to ignore the gradient that comes to it."""
     flows = [False] * graph.n_values
     for i in graph.arg_values:
         flows[i] = reached[i]

@@ -1,0 +1,83 @@
+"""How many head gradients ``backward`` needs: as many as MXNet, for every operator."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import jax
+import pytest
+
+from executorkit.lowering import graph_of
+from executorkit.ops import lookup
+from executorkit.program import Program
+from executorkit.symbol._node import Node
+from tests import _golden
+
+ANSWERS = json.loads((Path(_golden.GOLDEN) / "data" / "heads.json").read_text())
+
+
+def _params(case):
+    op = lookup(case.op)
+    attrs = dict(case.attrs)
+    if op.variadic is not None and op.count is not None:
+        attrs.setdefault(op.count, len(case.inputs))
+    return op.parse(attrs)
+
+
+def _needed(case, name: str) -> int:
+    """The number of first outputs that include every one that needs a head gradient."""
+    op, params = lookup(case.op), _params(case)
+    variables = {n: Node(None, n, {}) for n in case.inputs}
+    node = Node(op, "op", {}, params, tuple((v, 0) for v in variables.values()))
+    graph = graph_of(tuple((node, k) for k in range(node.n_visible)))
+    program = Program(graph, (graph.arg_names.index(name),), (False,))
+    given = case.arrays(case.dtype)
+    args = tuple(jax.ShapeDtypeStruct(given[n].shape, given[n].dtype) for n in graph.arg_names)
+    aux = tuple(jax.ShapeDtypeStruct(given[n].shape, given[n].dtype) for n in graph.aux_names)
+    with jax.enable_x64(True):
+        key = jax.eval_shape(lambda: jax.random.key(0)) if graph.has_random else None
+    needs = program.needs_head(args, aux, key)
+    return max((k + 1 for k, need in enumerate(needs) if need), default=0)
+
+
+#: Inputs whose gradient is zero whatever comes; MXNet asks for a head gradient and drops it.
+ZERO_ANYWAY = {
+    ("BatchNorm", "gamma"),
+    ("BatchNorm_v1", "gamma"),
+    ("_contrib_SyncBatchNorm", "gamma"),
+    ("_contrib_MultiBoxPrior", "data"),
+    ("_contrib_MultiBoxDetection", "cls_prob"),
+    ("_contrib_MultiBoxDetection", "loc_pred"),
+    ("_contrib_MultiBoxDetection", "anchor"),
+    ("_contrib_box_iou", "lhs"),
+    ("_contrib_box_iou", "rhs"),
+    ("sign", "data"),
+    ("take", "indices"),
+    ("_contrib_BilinearResize2D", "like"),
+    ("SequenceLast", "sequence_length"),
+    ("SequenceMask", "sequence_length"),
+    ("SequenceReverse", "sequence_length"),
+    ("slice_like", "shape_like"),
+    ("Crop", "arg1"),
+    ("ROIPooling", "rois"),
+    # Each output depends on the input of the same number alone.
+    ("amp_multicast", "data_0"),
+}
+
+
+@pytest.mark.parametrize("family", _golden.families())
+def test_heads_needed_are_those_of_mxnet(family):
+    wrong, seen = {}, set()
+    for case in _golden.cases(family):
+        for name in case.compared(case.dtype):
+            theirs = ANSWERS.get(f"{family}:{case.name}:{name}")
+            if theirs is None or name in lookup(case.op).aux_of(_params(case)):
+                continue
+            if (case.op, name, theirs) in seen:
+                continue
+            seen.add((case.op, name, theirs))
+            ours = _needed(case, name)
+            if ours != theirs and not (ours < theirs and (case.op, name) in ZERO_ANYWAY):
+                wrong[f"{case.op} {case.name}:{name}"] = f"ours {ours}, MXNet {theirs}"
+    assert wrong == {}
