@@ -227,7 +227,8 @@ def register(reg_name: str) -> Callable[[P], P]:
             )
 
         def factory(attrs: Mapping[str, str]) -> _Description:
-            return _Description(reg_name, prop_cls(**attrs))
+            texts: dict[str, Any] = dict(attrs)
+            return _Description(reg_name, prop_cls(**texts))
 
         if add_factory(reg_name, factory):
             clear_cache()

@@ -7,8 +7,10 @@
 from . import (
     activation,
     batch_norm,
+    box,
     broadcast,
     cast,
+    classification,
     conv,
     custom,
     dense,

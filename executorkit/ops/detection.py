@@ -1,157 +1,20 @@
 """Detection heads of SSD: anchors, their matching with labels, decoding and suppression.
 
-A box is (x1, y1, x2, y2) ("corner") or (x, y, width, height) about its middle ("center"). Nothing
-here grows with the number of boxes: loops are device loops, over the boxes kept or the labels, and
-each turn works on all anchors at once.
+Nothing here grows with the number of anchors: loops are device loops, over the labels or the boxes
+kept, and each turn works on all anchors at once.
 """
 
 from __future__ import annotations
-
-from typing import Literal
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from ._attrs import Floats
+from ._boxes import iou, suppress, to_center
 from ._registry import Params, ShapeFacts, register
 
-BoxFormat = Literal["corner", "center"]
 VARIANCES = (0.1, 0.1, 0.2, 0.2)
-
-
-def _to_corner(box: jax.Array) -> jax.Array:
-    middle, half = box[..., :2], box[..., 2:] / 2
-    return jnp.concatenate([middle - half, middle + half], axis=-1)
-
-
-def _to_center(box: jax.Array) -> jax.Array:
-    first, last = box[..., :2], box[..., 2:]
-    return jnp.concatenate([(first + last) / 2, last - first], axis=-1)
-
-
-def _area(box: jax.Array) -> jax.Array:
-    """Area of corner boxes, 0 where a side is negative."""
-    return jnp.prod(jnp.maximum(box[..., 2:] - box[..., :2], 0), axis=-1)
-
-
-def _iou(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Intersection over union of corner boxes, broadcast; 0 where the union is empty."""
-    first, last = jnp.maximum(a[..., :2], b[..., :2]), jnp.minimum(a[..., 2:], b[..., 2:])
-    shared = _area(jnp.concatenate([first, last], axis=-1))
-    union = _area(a) + _area(b) - shared
-    return jnp.where(union > 0, shared / jnp.where(union > 0, union, 1), 0)
-
-
-def _suppress(box, candidate, kind, threshold, inclusive: bool):
-    """Greedy suppression of boxes sorted by score: which of ``candidate`` (B, K) are kept.
-
-    Each turn takes every sample's next kept box and drops the later ones that overlap it by more
-    than ``threshold`` (``inclusive``: as much) and are of its ``kind`` (None: of any kind).
-    """
-    count = candidate.shape[1]
-    at = jnp.arange(count, dtype=jnp.int32)
-
-    def following(keep: jax.Array, current: jax.Array) -> jax.Array:
-        return jnp.min(jnp.where(keep & (at > current[:, None]), at, count), axis=1)
-
-    def turn(state):
-        keep, current = state
-        here = jnp.minimum(current, count - 1)[:, None]
-        overlap = _iou(jnp.take_along_axis(box, here[..., None], axis=1), box)
-        drop = overlap >= threshold if inclusive else overlap > threshold
-        if kind is not None:
-            drop &= jnp.take_along_axis(kind, here, axis=1) == kind
-        keep &= ~(drop & (at > current[:, None]))
-        return keep, following(keep, current)
-
-    start = following(candidate, jnp.full(candidate.shape[:1], -1, jnp.int32))
-    return lax.while_loop(lambda state: jnp.any(state[1] < count), turn, (candidate, start))[0]
-
-
-def _iou_fill(s: ShapeFacts, p: Params) -> None:
-    for name in ("lhs", "rhs"):
-        if s[name] is not None:
-            s.set(name, (*s[name][:-1], 4), because="a box has four numbers")
-
-
-@register("_contrib_box_iou", fill=_iou_fill)
-def box_iou(lhs: jax.Array, rhs: jax.Array, *, format: BoxFormat = "corner"):
-    """Intersection over union of every box of one array with every box of another.
-
-    lhs (a..., 4), rhs (b..., 4), floating; returns (a..., b...), 0 for boxes without area. MXNet's
-    gradient is zero, and so is this one.
-    """
-    lhs, rhs = lax.stop_gradient(lhs), lax.stop_gradient(rhs)
-    if format == "center":
-        lhs, rhs = _to_corner(lhs), _to_corner(rhs)
-    return _iou(lhs.reshape(*lhs.shape[:-1], *[1] * (rhs.ndim - 1), 4), rhs)
-
-
-def _nms_fill(s: ShapeFacts, p: Params) -> None:
-    s.same("data", "out0")
-
-
-@register(
-    "_contrib_box_nms",
-    "_contrib_box_non_maximum_suppression",
-    outputs=("output0",),
-    fill=_nms_fill,
-)
-def box_nms(
-    data: jax.Array,
-    *,
-    overlap_thresh: float = 0.5,
-    valid_thresh: float = 0.0,
-    topk: int = -1,
-    coord_start: int = 2,
-    score_index: int = 1,
-    id_index: int = -1,
-    background_id: int = -1,
-    force_suppress: bool = False,
-    in_format: BoxFormat = "corner",
-    out_format: BoxFormat = "corner",
-):
-    """Non-maximum suppression: of boxes that overlap, only the one with the best score stays.
-
-    data (..., N, W), floating: N boxes of W numbers, of which ``coord_start`` and the three behind
-    it are the box, ``score_index`` its score and ``id_index`` (if not negative) its class. Boxes
-    count whose score is above ``valid_thresh`` and whose class is not ``background_id``; the
-    ``topk`` best of them (all, if not positive) are compared; a box goes if a better one overlaps
-    it by more than ``overlap_thresh`` and has its class (any class with ``force_suppress`` or
-    without ``id_index``). Returns data's shape: the boxes that stay, best first, then rows of -1.
-
-    The gradient is routed back to the rows that stay; a change of format does not enter it.
-    """
-    rows = data.reshape(-1, *data.shape[-2:])
-    count = rows.shape[1]
-    fixed = lax.stop_gradient(rows)
-    score = fixed[..., score_index]
-    valid = score > valid_thresh
-    if id_index >= 0:
-        valid &= fixed[..., id_index] != background_id
-    order = jnp.argsort(jnp.where(valid, score, -jnp.inf), axis=1, descending=True, stable=True)
-    limit = min(topk, count) if topk > 0 else count
-    order = order[:, :limit, None].astype(jnp.int32)
-    best = jnp.take_along_axis(fixed, order, axis=1)
-    candidate = jnp.take_along_axis(valid, order[..., 0], axis=1)
-    box = best[..., coord_start : coord_start + 4]
-    kind = None if force_suppress or id_index < 0 else best[..., id_index]
-    corners = _to_corner(box) if in_format == "center" else box
-    keep = _suppress(corners, candidate, kind, overlap_thresh, inclusive=False)
-
-    front = jnp.argsort(~keep, axis=1, stable=True)[..., None].astype(jnp.int32)
-    stays = jnp.take_along_axis(keep[..., None], front, axis=1)
-    out = jnp.take_along_axis(rows, jnp.take_along_axis(order, front, axis=1), axis=1)
-    if in_format != out_format:
-        box = out[..., coord_start : coord_start + 4]
-        seen = lax.stop_gradient(box)
-        changed = _to_corner(seen) if out_format == "corner" else _to_center(seen)
-        box = box + (changed - seen)
-        out = out.at[..., coord_start : coord_start + 4].set(box)
-    out = jnp.where(stays, out, -1)
-    rest = jnp.full((rows.shape[0], count - limit, rows.shape[2]), -1, data.dtype)
-    return jnp.concatenate([out, rest], axis=1).reshape(data.shape)
 
 
 @register("_contrib_MultiBoxPrior")
@@ -266,12 +129,12 @@ def multibox_target(
     """
     count = anchor.shape[1]
     anchor, label, scores = (lax.stop_gradient(a) for a in (anchor[0], label, cls_pred))
-    x, y, w, h = jnp.moveaxis(_to_center(anchor), -1, 0)
+    x, y, w, h = jnp.moveaxis(to_center(anchor), -1, 0)
 
     def sample(label: jax.Array, scores: jax.Array):
         valid = jnp.cumsum(label[:, 0] == -1) == 0
         matched, label_of, best = _match(
-            _iou(anchor[:, None], label[:, 1:5]), valid, overlap_threshold
+            iou(anchor[:, None], label[:, 1:5]), valid, overlap_threshold
         )
         negative = ~matched
         if negative_mining_ratio > 0:
@@ -284,7 +147,7 @@ def multibox_target(
             chosen = jnp.arange(count, dtype=jnp.int32) < wanted
             negative = candidate & jnp.zeros(count, bool).at[order].set(chosen)
         truth = label[label_of]
-        gx, gy, gw, gh = jnp.moveaxis(_to_center(truth[:, 1:5]), -1, 0)
+        gx, gy, gw, gh = jnp.moveaxis(to_center(truth[:, 1:5]), -1, 0)
         shift = [(gx - x) / w, (gy - y) / h, jnp.log(gw / w), jnp.log(gh / h)]
         shift = jnp.stack(shift, axis=-1) / jnp.asarray(variances, anchor.dtype)
         hit = matched[:, None]
@@ -339,7 +202,7 @@ def multibox_detection(
     kind = jnp.argmax(foreground, axis=1).astype(scores.dtype)
     valid = score >= threshold
 
-    center = _to_center(anchor)
+    center = to_center(anchor)
     shift = loc_pred.reshape(batch, count, 4) * jnp.asarray(variances, anchor.dtype)
     middle = shift[..., :2] * center[:, 2:] + center[:, :2]
     half = jnp.exp(shift[..., 2:]) * center[:, 2:] / 2
@@ -361,7 +224,7 @@ def multibox_detection(
     )
     limit = min(nms_topk, count) if nms_topk > 0 else count
     candidate = at < jnp.minimum(filled, limit)
-    keep = _suppress(
+    keep = suppress(
         by_score[:, :limit, 2:],
         candidate[:, :limit],
         None if force_suppress else by_score[:, :limit, 0],

@@ -1,0 +1,63 @@
+"""Boxes: their two forms, their overlap, and greedy suppression on the device.
+
+A box is (x1, y1, x2, y2) ("corner") or (x, y, width, height) about its middle ("center").
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+BoxFormat = Literal["corner", "center"]
+
+
+def to_corner(box: jax.Array) -> jax.Array:
+    middle, half = box[..., :2], box[..., 2:] / 2
+    return jnp.concatenate([middle - half, middle + half], axis=-1)
+
+
+def to_center(box: jax.Array) -> jax.Array:
+    first, last = box[..., :2], box[..., 2:]
+    return jnp.concatenate([(first + last) / 2, last - first], axis=-1)
+
+
+def _area(box: jax.Array) -> jax.Array:
+    """Area of corner boxes, 0 where a side is negative."""
+    return jnp.prod(jnp.maximum(box[..., 2:] - box[..., :2], 0), axis=-1)
+
+
+def iou(a: jax.Array, b: jax.Array) -> jax.Array:
+    """Intersection over union of corner boxes, broadcast; 0 where the union is empty."""
+    first, last = jnp.maximum(a[..., :2], b[..., :2]), jnp.minimum(a[..., 2:], b[..., 2:])
+    shared = _area(jnp.concatenate([first, last], axis=-1))
+    union = _area(a) + _area(b) - shared
+    return jnp.where(union > 0, shared / jnp.where(union > 0, union, 1), 0)
+
+
+def suppress(box, candidate, kind, threshold, inclusive: bool):
+    """Greedy suppression of boxes sorted by score: which of ``candidate`` (B, K) are kept.
+
+    Each turn takes every sample's next kept box and drops the later ones that overlap it by more
+    than ``threshold`` (``inclusive``: as much) and are of its ``kind`` (None: of any kind).
+    """
+    count = candidate.shape[1]
+    at = jnp.arange(count, dtype=jnp.int32)
+
+    def following(keep: jax.Array, current: jax.Array) -> jax.Array:
+        return jnp.min(jnp.where(keep & (at > current[:, None]), at, count), axis=1)
+
+    def turn(state):
+        keep, current = state
+        here = jnp.minimum(current, count - 1)[:, None]
+        overlap = iou(jnp.take_along_axis(box, here[..., None], axis=1), box)
+        drop = overlap >= threshold if inclusive else overlap > threshold
+        if kind is not None:
+            drop &= jnp.take_along_axis(kind, here, axis=1) == kind
+        keep &= ~(drop & (at > current[:, None]))
+        return keep, following(keep, current)
+
+    start = following(candidate, jnp.full(candidate.shape[:1], -1, jnp.int32))
+    return lax.while_loop(lambda state: jnp.any(state[1] < count), turn, (candidate, start))[0]

@@ -1,0 +1,67 @@
+"""The packed parameter vector of fused recurrent layers: MXNet's order of weights and biases."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import jax
+
+from ..errors import AttributeValueError, explain
+from ._registry import Params
+
+#: Gates per mode; a weight has as many blocks of ``state_size`` rows.
+GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """The shapes inside a packed parameter vector."""
+
+    layers: int
+    directions: int
+    gates: int
+    state: int
+    hidden: int
+    projected: bool
+
+    @classmethod
+    def of(cls, p: Params) -> Sizes:
+        if p.projection_size is not None and p.mode != "lstm":
+            raise AttributeValueError(
+                explain("operator RNN", f"projection_size={p.projection_size} with mode={p.mode!r}",
+                        because="only lstm has a projection", hint="mode='lstm'")
+            )  # fmt: skip
+        return cls(p.num_layers, 2 if p.bidirectional else 1, GATES[p.mode], p.state_size,
+                   p.projection_size or p.state_size, p.projection_size is not None)  # fmt: skip
+
+    def layout(self, features: int) -> Iterator[tuple[int, str, tuple[int, ...]]]:
+        """(layer and direction, name, shape) of each piece of the vector, in order.
+
+        All weights come first, all biases after them; by layer, then by direction.
+        """
+        rows = self.gates * self.state
+        for cell in range(self.layers * self.directions):
+            first = cell < self.directions
+            inputs = features if first else self.directions * self.hidden
+            yield cell, "input", (rows, inputs)
+            yield cell, "recurrent", (rows, self.hidden)
+            if self.projected:
+                yield cell, "projection", (self.hidden, self.state)
+        for cell in range(self.layers * self.directions):
+            yield cell, "input_bias", (rows,)
+            yield cell, "recurrent_bias", (rows,)
+
+    def unpack(self, vector: jax.Array, features: int) -> list[dict[str, jax.Array]]:
+        """The weights and biases of every layer and direction."""
+        cells: list[dict[str, jax.Array]] = [{} for _ in range(self.layers * self.directions)]
+        start = 0
+        for cell, name, shape in self.layout(features):
+            cells[cell][name] = vector[start : start + math.prod(shape)].reshape(shape)
+            start += math.prod(shape)
+        return cells
+
+    def count(self, features: int) -> int:
+        """The length of the packed vector."""
+        return sum(math.prod(shape) for *_, shape in self.layout(features))

@@ -1,0 +1,178 @@
+"""Heads of classifiers: softmax and support vector machine.
+
+``SoftmaxOutput`` and ``SVMOutput`` are loss heads (see ``loss``): they ignore the head gradient.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from ._attrs import Shape
+from ._registry import Params, ShapeFacts, merge_shapes, register
+from .loss import Normalization, identity, loss_head
+
+
+def _fill_label(s: ShapeFacts, candidates: list[Shape], because: str) -> None:
+    """Keeps a label that fits one of the candidates, and otherwise demands the first."""
+    for shape in candidates:
+        try:
+            merge_shapes(s["label"], shape)
+        except ValueError:
+            continue
+        return s.set("label", shape)
+    s.set("label", candidates[0], because=because)
+
+
+def _softmax_fill(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    if data is None:
+        return
+    if p.multi_output and len(data) > 1:
+        batch, _, *spatial = data
+        positions = math.prod(spatial)
+        shapes = [(batch, positions), (batch, *spatial), (batch, 1, *spatial), data]
+    elif len(data) > 1:
+        shapes = [data[:-1], data]
+    else:
+        shapes = [data]
+    _fill_label(s, shapes, because=f"data is {data} and multi_output={p.multi_output}")
+
+
+@register("SoftmaxOutput", "Softmax", fill=_softmax_fill, loss=True)
+def softmax_output(
+    data: jax.Array,
+    label: jax.Array,
+    *,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Normalization = "null",
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+):
+    """Softmax whose gradient is that of the cross entropy: ``(p - onehot(label)) * scale``.
+
+    data (N, ...), floating; returns its softmax p, in data's shape, over
+
+    - axis 1 with ``multi_output``: data (N, K, d...), label (N, d...), (N, 1, d...) or (N, prod d);
+    - the last axis with ``preserve_shape``: data (..., K), label (...);
+    - otherwise all axes but the first, as one: data (N, K), label (N,). For more axes, (N, ..., L),
+      MXNet gives the label shape (N, ...) and reads only its first N entries; so does this.
+
+    A label of data's own shape holds probabilities: the gradient is ``(p - label) * grad_scale``.
+
+    ``scale`` is ``grad_scale``, divided by: nothing for ``null`` (``multi_output``: the number of
+    positions d), the number of labels for ``batch``, and for ``valid`` the number of labels that
+    are not ``ignore_label``, at least 1. ``use_ignore`` zeroes the gradient at ignored labels (it
+    does not change what ``valid`` counts). ``smooth_alpha`` takes that much from the label's class
+    and spreads it over the others; ``multi_output`` disregards it. ``out_grad`` does not let the
+    head gradient in: 1.9.1 multiplies the gradient by p itself. Labels are truncated to integers;
+    one out of range is no class at all.
+    """
+    batch = data.shape[0]
+    if multi_output:
+        rows = (batch, data.shape[1], -1)
+    elif preserve_shape:
+        rows = (-1, data.shape[-1], 1)
+    else:
+        rows = (batch, -1, 1)
+
+    def forward(data: jax.Array) -> jax.Array:
+        return jax.nn.softmax(data.reshape(rows), axis=1).reshape(data.shape)
+
+    def gradient(out: jax.Array, label: jax.Array) -> jax.Array:
+        if label.shape == out.shape:
+            grad = (out - label) * grad_scale
+            return grad * out if out_grad else grad
+        p = out.reshape(rows)
+        count, classes, positions = p.shape
+        index = label.astype(jnp.int32).reshape(-1)
+        read = index[: count * positions].reshape(count, 1, positions)
+        target = (jnp.arange(classes, dtype=jnp.int32)[:, None] == read).astype(p.dtype)
+        if smooth_alpha and not multi_output:
+            target = jnp.where(target > 0, 1 - smooth_alpha, smooth_alpha / (classes - 1))
+        grad = p - target.astype(p.dtype)
+        if use_ignore:
+            grad = jnp.where(read == int(ignore_label), 0, grad)
+        if normalization == "valid":
+            valid = jnp.maximum(jnp.sum(index != int(ignore_label), dtype=jnp.int32), 1)
+            grad = grad * (grad_scale / valid).astype(p.dtype)
+        else:
+            grad = grad * (grad_scale / (label.size if normalization == "batch" else positions))
+        return (grad * p if out_grad else grad).reshape(out.shape)
+
+    return loss_head(forward, gradient, data, label)
+
+
+def _svm_fill(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    if data is not None and len(data) > 1:
+        s.set("label", data[:-1], because=f"data is {data}")
+
+
+@register("SVMOutput", fill=_svm_fill, loss=True)
+def svm_output(
+    data: jax.Array,
+    label: jax.Array,
+    *,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
+):
+    """data itself, with the gradient of a one-against-all hinge loss.
+
+    data (..., K), floating, holds a score per class; label (...) the class. With ``y`` = 1 for the
+    label's class and -1 for the others and ``v = margin - y * data``, the gradient is
+    ``-y * c * [v > 0]`` for ``use_linear`` and ``-2 * y * c * max(v, 0)`` otherwise, c being
+    ``regularization_coefficient``. Returns data's shape and dtype.
+    """
+
+    def gradient(out: jax.Array, label: jax.Array) -> jax.Array:
+        index = label.astype(jnp.int32)[..., None]
+        hit = jnp.arange(out.shape[-1], dtype=jnp.int32) == index
+        sign = jnp.where(hit, 1, -1).astype(out.dtype)
+        violation = margin - sign * out
+        slope = (violation > 0).astype(out.dtype) if use_linear else 2 * jnp.maximum(violation, 0)
+        return -regularization_coefficient * sign * slope
+
+    return loss_head(identity, gradient, data, label)
+
+
+def _cross_entropy_fill(s: ShapeFacts, p: Params) -> None:
+    if s["data"] is not None:
+        s.set("label", s["data"][:1], because=f"data is {s['data']}")
+
+
+@register("softmax_cross_entropy", fill=_cross_entropy_fill)
+def softmax_cross_entropy(data: jax.Array, label: jax.Array):
+    """Sum over the batch of ``-log(softmax(data)[label])``, each probability at least 1e-8.
+
+    data (N, K), floating; label (N,) with classes in the same dtype. Returns shape (1,). The
+    gradient, ``(softmax(data) - onehot(label)) * head``, does not notice the bound; the label's is
+    zero (MXNet refuses to compute that one).
+    """
+
+    def loss(p: jax.Array, hit: jax.Array) -> jax.Array:
+        chosen = jnp.sum(jnp.where(hit, p, 0), axis=1)
+        return -jnp.sum(jnp.log(jnp.maximum(chosen, 1e-8)), dtype=data.dtype)[None]
+
+    @jax.custom_vjp
+    def entropy(data, label):
+        return keep(data, label)[0]
+
+    def keep(data, label):
+        p = jax.nn.softmax(data, axis=1)
+        hit = jnp.arange(data.shape[1], dtype=jnp.int32) == label[:, None].astype(jnp.int32)
+        return loss(p, hit), (p, hit)
+
+    def back(kept, head):
+        p, hit = kept
+        return (p - hit.astype(p.dtype)) * head, None
+
+    entropy.defvjp(keep, back)
+    return entropy(data, label)
