@@ -16,7 +16,7 @@ Status = Literal["served", "attribute not served", "absent"]
 
 #: Attributes that only steer speed or memory; some release or fork wrote them, no result depends
 #: on them, so they are dropped where the operator does not have them.
-_SPEED_ONLY = ("workspace", "cudnn_", "mkldnn_", "mkl_", "onednn_", "cpu_", "gpu_")
+_SPEED_ONLY = ("workspace", "cudnn_", "mkldnn_", "onednn_")
 #: Of how many nodes a line of the report gives the names.
 _NAMES = 8
 
