@@ -82,7 +82,7 @@ def test_inspect_counts_shared_parameters_once(capsys, tmp_path):
 def test_inspect_marks_what_the_shapes_do_not_tell(capsys, network):
     status, out, _ = run(capsys, "inspect", network[0])
     assert status == 0
-    assert out.splitlines()[2].split() == ["conv", "Convolution", "?", "4", "+", "?", "?"]
+    assert out.splitlines()[4].split() == ["fc", "FullyConnected", "?", "5", "+", "?", "?"]
     assert out.endswith("give those of the inputs, as --shape data=1,3,224,224\n")
     _, out, _ = run(capsys, "inspect", network[0], "--shape", "data=0,2,6,6")
     assert "conv      Convolution     (?, 4, 4, 4)          76      ?" in out
@@ -92,7 +92,7 @@ def test_inspect_says_what_of_the_parameters_is_not_in_the_symbol(capsys, networ
     path = tmp_path / "more.params"
     mx.nd.save(str(path), {"arg:zzz": mx.nd.ones((1,))})
     _, out, _ = run(capsys, "inspect", network[0], "--params", path)
-    assert out.startswith(f"{path}: 1 entries are not in the symbol, such as 'zzz'\n")
+    assert out.startswith(f"{path}: not in the symbol: 1 entries, such as 'zzz'\n")
 
 
 def test_coverage_of_what_is_served(capsys, network):

@@ -151,6 +151,4 @@ def _stored_shapes(path: Path) -> dict[str, Shape]:
 
 def _mention(path: Path, extra: Collection[str]) -> None:
     if extra:
-        print(
-            f"{path} has {len(extra)} entries that the symbol does not: {sorted(extra)[0]!r}, ..."
-        )
+        print(f"{path}: not in the symbol: {len(extra)} entries, such as {min(extra)!r}")

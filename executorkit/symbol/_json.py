@@ -139,7 +139,8 @@ def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:
             file.write(text)
         os.replace(temporary, path)
     except OSError as error:
-        raise FileAccessError(explain(path, f"cannot be written: {error.strerror or error}")) from None
+        problem = f"cannot be written: {error.strerror or error}"
+        raise FileAccessError(explain(path, problem)) from None
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(temporary)
