@@ -1,0 +1,171 @@
+"""Measures a network's executor against the hand-written function, and MXNet where there is one.
+
+Trace, lower, compile, first call and steady call are kept apart; steady calls alternate, and what
+counts is the median of the ratios of the pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import jax
+import numpy as np
+
+import executorkit as mx
+from executorkit._cli._timing import in_pairs, seconds
+from executorkit.display._table import text_table
+from executorkit.executor._run import Run
+
+from ._handwritten import FORWARD, jitted
+from ._networks import Network, network
+
+#: The environment variable that names a Python which has MXNet.
+ORACLE = "EXECUTORKIT_ORACLE_PYTHON"
+
+
+def main(name: str, question: str, batch: int, size: int = 28, pairs: int = 30) -> None:
+    """The command of a ``bench_<network>.py``: measures and prints a table."""
+    parser = argparse.ArgumentParser(description=question)
+    parser.add_argument("--batch", type=int, default=batch)
+    parser.add_argument("--pairs", type=int, default=pairs, help="how many steady calls of each")
+    if name == "resnet50":
+        parser.add_argument("--size", type=int, default=size, help="pixels per side")
+    options = parser.parse_args()
+    size = getattr(options, "size", size)
+    net = network(name, options.batch, size)
+    shapes = ", ".join(f"{n} {s}" for n, s in net.shapes.items())
+    print(f"{name}: {shapes}; JAX {jax.__version__}, {os.cpu_count()} cores\n")
+    oracle = Oracle(name, options.batch, size) if ORACLE in os.environ else None
+    rows = measure(name, net, oracle, options.pairs)
+    header = ["", "bind", "mode", "trace", "lower", "compile", "first call", "steady", "ours / it"]
+    print(text_table(header, rows, right={1, 3, 4, 5, 6, 7, 8}))
+
+
+def measure(name: str, net: Network, oracle: Oracle | None, pairs: int) -> list[list[str]]:
+    """Rows of the table: per mode, ours, the hand-written one, and MXNet."""
+    symbol = net.build(mx)
+    start = time.perf_counter()
+    executor = net.bind(mx, symbol)
+    bind = time.perf_counter() - start
+    inputs = {n: mx.nd.array(v) for n, v in net.inputs().items()}
+    data = {n: v for n, v in inputs.items() if not n.endswith("label")}
+    wanted = [n for n, g in executor.grad_dict.items() if g is not None]
+
+    def forward() -> Any:
+        return executor.forward(is_train=False, **data)[0].jax
+
+    def step() -> Any:
+        executor.forward(is_train=True, **inputs)
+        executor.backward()
+        return [g._value for g in executor._grad_targets], executor.outputs[0]._value
+
+    infer, train = jitted(FORWARD[name])
+    parameters = {n: executor.arg_dict[n].jax for n in wanted}
+    states = {n: a.jax for n, a in executor.aux_dict.items()}
+    arrays = {n: a.jax for n, a in inputs.items()}
+    rows = []
+    for mode, ours, function in (("forward", forward, infer), ("step", step, train)):
+        stages = executor_stages(executor, mode)
+        first = seconds(ours)
+        their_stages = _stages(function, parameters, states, arrays)
+        theirs: Callable[[], Any] = lambda f=function: f(parameters, states, arrays)  # noqa: E731
+        their_first = seconds(theirs)
+        if mode == "forward":
+            _equal(executor.outputs[0].asnumpy(), theirs(), "probabilities")
+        else:
+            gradients = theirs()[1]
+            for n, expected in gradients.items():
+                _equal(executor.grad_dict[n].asnumpy(), expected, n)
+        times = in_pairs(ours, theirs, pairs)
+        what = "forward" if mode == "forward" else "forward+backward"
+        rows += [
+            ["executorkit", _ms(bind), what, *map(_ms, (*stages, first, times.ours)), ""],
+            ["jax.jit", "", what, *map(_ms, (*their_stages, their_first, times.theirs)),
+             f"{times.ratio:.3f}"],
+        ]  # fmt: skip
+        if oracle is not None:
+            its, ratio = oracle.in_pairs(mode, ours, max(3, pairs // 3))
+            first = oracle.first[mode]
+            rows.append(
+                ["MXNet", _ms(oracle.first["bind"]), what, "", "", "", _ms(first), _ms(its),
+                 f"{ratio:.3f}"]
+            )  # fmt: skip
+    return rows
+
+
+def executor_stages(executor: mx.Executor, mode: str) -> tuple[float, float, float]:
+    """Seconds of tracing, lowering and compiling what the executor runs in a mode."""
+    train = mode == "step"
+    run = Run(executor, train)
+    program = executor.program
+    if train:
+        function = program.forward_backward[True]
+        args = (run.args, run.aux, run.key, (None,) * len(executor.outputs), ())
+    else:
+        function = program.infer[False]
+        args = (run.args, run.aux, run.key)
+    with jax.enable_x64(True):
+        return _stages(function._jitted, *args)
+
+
+def _stages(function: Any, *args: Any) -> tuple[float, float, float]:
+    times = [time.perf_counter()]
+    stage = function.trace(*args)
+    times.append(time.perf_counter())
+    stage = stage.lower()
+    times.append(time.perf_counter())
+    stage.compile()
+    times.append(time.perf_counter())
+    return times[1] - times[0], times[2] - times[1], times[3] - times[2]
+
+
+def _equal(found: Any, expected: Any, what: str) -> None:
+    """What is compared in speed computes the same: within 1% of the largest value."""
+    np.testing.assert_allclose(
+        found, expected, rtol=1e-2, atol=1e-2 * float(np.abs(expected).max()), err_msg=what
+    )
+
+
+def _ms(value: float) -> str:
+    return f"{value * 1e3:,.2f} ms"
+
+
+class Oracle:
+    """MXNet with the same network in another process, one call at a time."""
+
+    def __init__(self, name: str, batch: int, size: int) -> None:
+        self.process = subprocess.Popen(
+            [os.environ[ORACLE], "-m", "benchmarks._oracle", name, str(batch), str(size)],
+            cwd=Path(__file__).parents[1],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self.first: dict[str, float] = json.loads(self._answer())
+
+    def _answer(self) -> str:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            raise RuntimeError(f"{os.environ[ORACLE]} ended: can it import mxnet?")
+        return line
+
+    def in_pairs(self, mode: str, ours: Callable[[], Any], pairs: int) -> tuple[float, float]:
+        """Median seconds of its calls, and the median of ours by its."""
+        assert self.process.stdin is not None
+        times = []
+        for _ in range(pairs):
+            own = seconds(ours)
+            self.process.stdin.write(f"{mode}\n")
+            self.process.stdin.flush()
+            times.append((own, float(self._answer())))
+        return median(t for _, t in times), median(own / t for own, t in times)

@@ -1,0 +1,69 @@
+"""What does a call of an executor cost above the bare call of the same program: 2 * a + b?
+
+python -m benchmarks.bench_dispatch
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from statistics import median
+from typing import Any
+
+import jax
+
+import executorkit as mx
+
+CALLS = 1000
+PAIRS = 15
+
+
+def main() -> None:
+    a, b = mx.sym.Variable("a"), mx.sym.Variable("b")
+    executor = (2 * a + b).simple_bind(mx.cpu(), a=(2,), b=(2,))
+    head = mx.nd.ones((2,))
+    x, y, ones = executor.arg_dict["a"].jax, executor.arg_dict["b"].jax, head.jax
+
+    def forward() -> Any:
+        return executor.forward()[0].jax
+
+    def step() -> Any:
+        executor.forward(is_train=True)
+        executor.backward(head)
+        return executor.grad_arrays[1].jax
+
+    bare = jax.jit(lambda a, b: 2 * a + b)
+
+    @jax.jit
+    def gradients(a: jax.Array, b: jax.Array, head: jax.Array) -> Any:
+        out, vjp = jax.vjp(lambda a, b: 2 * a + b, a, b)
+        return out, vjp(head)
+
+    for what, ours, theirs in (
+        ("forward", forward, lambda: bare(x, y)),
+        ("forward+backward", step, lambda: gradients(x, y, ones)),
+    ):
+        own, its, above = _microseconds(ours, theirs)
+        print(f"{what:16}  executor {own:6.1f} us  jax.jit {its:6.1f} us  above {above:6.1f} us")
+
+
+def _microseconds(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[float, float, float]:
+    """Medians over pairs of loops: per call of ours, of theirs, and the difference."""
+    pairs = [(_loop(ours), _loop(theirs)) for _ in range(PAIRS + 1)][1:]
+    return (
+        median(own for own, _ in pairs),
+        median(its for _, its in pairs),
+        median(own - its for own, its in pairs),
+    )
+
+
+def _loop(function: Callable[[], Any]) -> float:
+    start = time.perf_counter()
+    for _ in range(CALLS):
+        result = function()
+    jax.block_until_ready(result)
+    return (time.perf_counter() - start) / CALLS * 1e6
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,9 @@
+"""What does a step of an executor cost beside the hand-written one: an unrolled LSTM?
+
+python -m benchmarks.bench_lstm
+"""
+
+from ._measure import main
+
+if __name__ == "__main__":
+    main("lstm", __doc__, batch=32, pairs=10)
