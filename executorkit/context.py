@@ -13,11 +13,14 @@ from __future__ import annotations
 import operator
 import threading
 from functools import lru_cache
-from typing import ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 import jax
 
 from .errors import MXNetError, explain
+
+#: A ``jax.Device``, which to type checkers is a variable, not a type.
+Device: TypeAlias = Any
 
 
 class UnknownDeviceError(MXNetError, KeyError):
@@ -66,7 +69,7 @@ class Context:
         return self.devtype2str[self.device_typeid]
 
     @property
-    def device(self) -> jax.Device:
+    def device(self) -> Device:
         """The JAX device. MXNetError if this machine has none of that type and number."""
         return _device(self.device_type, self.device_id)
 
@@ -109,7 +112,7 @@ _current = _Current()
 
 
 @lru_cache(maxsize=256)
-def _device(device_type: str, device_id: int) -> jax.Device:
+def _device(device_type: str, device_id: int) -> Device:
     if device_type not in ("gpu", "tpu"):
         devices = jax.devices("cpu")
         return devices[device_id % len(devices)]
@@ -130,7 +133,7 @@ def _device(device_type: str, device_id: int) -> jax.Device:
     )
 
 
-def _accelerators(platform: str) -> list[jax.Device]:
+def _accelerators(platform: str) -> list[Device]:
     try:
         return jax.devices(platform)
     except RuntimeError:

@@ -25,43 +25,77 @@ from ._creation import (
     zeros,
 )
 from ._eager import clear_eager_cache, eager_cache_info
-from ._functions import FUNCTIONS as _FUNCTIONS
+from ._functions import (
+    add,
+    divide,
+    equal,
+    greater,
+    greater_equal,
+    lesser,
+    lesser_equal,
+    logical_and,
+    logical_or,
+    logical_xor,
+    maximum,
+    minimum,
+    modulo,
+    multiply,
+    not_equal,
+    power,
+    subtract,
+    true_divide,
+)
 from ._ndarray import NDArray, split_v2
 from ._params import load, load_frombuffer, save
 from ._pending import waitall
 
-globals().update(_FUNCTIONS)
-
 __all__ = [
     "NDArray",
+    "add",
     "arange",
     "array",
     "clear_eager_cache",
     "concatenate",
     "contrib",
+    "divide",
     "eager_cache_info",
     "empty",
+    "equal",
     "eye",
     "from_dlpack",
     "from_numpy",
     "full",
+    "greater",
+    "greater_equal",
     "histogram",
     "image",
+    "lesser",
+    "lesser_equal",
     "linalg",
     "linspace",
     "load",
     "load_frombuffer",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "modulo",
     "moveaxis",
+    "multiply",
+    "not_equal",
     "onehot_encode",
     "ones",
     "op",
+    "power",
     "random",
     "save",
     "sparse",
     "split_v2",
+    "subtract",
+    "true_divide",
     "waitall",
     "zeros",
-    *_FUNCTIONS,
 ]
 
-__getattr__, __dir__ = _module_access("op", NDArray, __name__, globals())
+__getattr__, __dir__ = _module_access("op", NDArray, __name__, __all__)

@@ -6,9 +6,8 @@ operators registered later, by a user too, are there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable
 from functools import lru_cache
-from types import MappingProxyType
 from typing import Any
 
 from ..errors import MXNetError, explain
@@ -93,9 +92,10 @@ def operator_function(op: OpDef, cls: type[Handle], public: str) -> Callable[...
 
 
 def module_access(
-    module: str, cls: type[Handle], where: str, own: Mapping[str, Any] = MappingProxyType({})
+    module: str, cls: type[Handle], where: str, own: Iterable[str] = ()
 ) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a Python module that holds a module of operators."""
+    """``__getattr__`` and ``__dir__`` of a Python module that holds a module of operators, and
+    names of its ``own``."""
 
     def getattr_(name: str) -> Any:
         op = find(module, name)
@@ -104,7 +104,6 @@ def module_access(
         return operator_function(op, cls, name)
 
     def dir_() -> list[str]:
-        public = {n for n in own if not n.startswith("_")}
-        return sorted(public | {n for m, n, _ in placements() if m == module})
+        return sorted({*own, *(n for m, n, _ in placements() if m == module)})
 
     return getattr_, dir_

@@ -94,8 +94,8 @@ def from_dlpack(dlpack: Any) -> NDArray:
     """An NDArray with a copy of an array that speaks DLPack, or of a capsule of CPU memory."""
     if hasattr(dlpack, "__dlpack__"):
         made = jax.dlpack.from_dlpack(dlpack, copy=True)
-        kind = made.device.platform
-        return NDArray._from_jax(made, Context(kind, made.device.id), shared=False)
+        (device,) = made.devices()
+        return NDArray._from_jax(made, Context(device.platform, device.id), shared=False)
     return from_numpy(np.from_dlpack(_Capsule(dlpack)))
 
 
@@ -243,12 +243,11 @@ def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = No
     """How many elements fall into each bin, and the edges of the bins.
 
     ``bins`` is their number, between ``range`` or the least and greatest element, or an NDArray
-    of edges. As in MXNet, a number of bins without a range gives a tuple of float32 arrays,
-    otherwise it is a list and counts are int64.
+    of edges. Counted on the host. As in MXNet, a number of bins without a range gives a tuple of
+    float32 arrays, otherwise it is a list and counts are int64.
     """
-    if isinstance(bins, NDArray):
-        return call("_histogram", a, bins)
-    if range is None:
-        counts, edges = np.histogram(a.asnumpy(), bins)
+    edges = bins.asnumpy() if isinstance(bins, NDArray) else bins
+    counts, edges = np.histogram(a.asnumpy(), edges, range)
+    if not isinstance(bins, NDArray) and range is None:
         return array(counts, a.context), array(edges, a.context)
-    return call("_histogram", a, bin_cnt=bins, range=range)
+    return [array(counts, a.context, "int64"), array(edges, a.context, a.dtype)]

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ..context import Context, current_context
+from ..context import Context, Device, current_context
 from ..errors import AttributeValueError, DTypeError, MXNetError, ShapeError, explain
 from ..ops import OpDef, Params, lookup
 from ..ops._attrs import to_text
@@ -24,12 +24,17 @@ from ._random_state import next_key
 from ._values import filled
 
 #: Attributes that are passed as values to operators on floating arrays.
-_DYNAMIC = frozenset({"scalar", "lr", "wd", "rescale_grad", "t"})
+_DYNAMIC = frozenset(
+    {"scalar", "lr", "wd", "rescale_grad", "t"}
+    | {"lrs", "wds", "etas", "learning_rates", "step_count"}
+)
 #: Operators that turned out to need them as constants (they decide something in Python).
 _STATIC: set[str] = set()
 #: Operators that turned out to need the values of their inputs (the shape of their output depends
 #: on them): these run uncompiled.
 _UNCOMPILED: set[str] = set()
+#: What JAX raises when Python code wants to know a value that is only traced.
+_NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
 _traces = 0
 
 
@@ -81,9 +86,12 @@ def invoke(
     device = None if arrays else context.device
     try:
         results = _run(op, p, dynamic, key, values, device)
-    except jax.errors.JAXTypeError:
+    except _NEEDS_VALUES:
         (_STATIC if dynamic else _UNCOMPILED).add(op.name)
         results = _run(op, parse_attrs(op, attrs), (), key, values, device)
+    visible = results[: op.visible(p)]
+    if out is not None:
+        _into(op, out, visible)
     aux, pins = op.aux_of(p), op.pins(p)
     if aux or pins:
         inputs = dict(zip(op.inputs(p), arrays, strict=True))
@@ -92,9 +100,8 @@ def invoke(
         for name, number in pins.items():
             x = inputs[name]
             x._assign(filled(number, x._shape, x._storage.dtype, x._context.device))
-    visible = results[: op.visible(p)]
     if out is not None:
-        return _into(op, out, visible)
+        return out
     made = [cls._from_jax(value, context, shared=False) for value in visible]
     return made[0] if len(made) == 1 else made
 
@@ -129,7 +136,7 @@ def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:
 
 def _texts(
     op: OpDef, attrs: Mapping[str, Any], values: Sequence[jax.Array]
-) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, float], ...]]:
+) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...]]:
     """Attributes as texts (the key under which they are parsed once), and those kept as values."""
     if (
         attrs.keys().isdisjoint(_DYNAMIC)
@@ -140,8 +147,11 @@ def _texts(
     texts, dynamic = [], []
     for k, v in attrs.items():
         if k in _DYNAMIC and k in op.attrs and isinstance(v, int | float):
-            dynamic.append((k, v))
+            dynamic.append((k, float(v) if op.attrs[k].annotation is float else v))
             texts.append((k, "1"))
+        elif k in _DYNAMIC and k in op.attrs and isinstance(v, list | tuple):
+            dynamic.append((k, tuple(v)))
+            texts.append((k, to_text([1] * len(v))))
         else:
             texts.append((k, to_text(v)))
     return tuple(texts), tuple(dynamic)
@@ -171,10 +181,10 @@ def _context(ctx: Any) -> Context:
 def _run(
     op: OpDef,
     p: Params,
-    dynamic: tuple[tuple[str, float], ...],
+    dynamic: tuple[tuple[str, Any], ...],
     key: Any,
     values: Sequence[jax.Array],
-    device: jax.Device | None,
+    device: Device | None,
 ) -> tuple[jax.Array, ...]:
     with jax.enable_x64(True):
         if op.name in _UNCOMPILED:
@@ -193,10 +203,13 @@ def _compiled(
         global _traces
         _traces += 1
         p = Params({**params, **dict(zip(dynamic, numbers, strict=True))})
+        _check(op, params, arrays)
         try:
-            _check(op, params, arrays)
             return op.apply(p, arrays, key=prng_key, train=False)
-        except (jax.errors.JAXTypeError, MXNetError):
+        except _NEEDS_VALUES:
+            raise
+        except MXNetError as error:
+            error.add_note(f"in operator {op.name}: {_given(op, params, arrays)}")
             raise
         except (TypeError, ValueError) as error:
             raise ShapeError(
@@ -251,7 +264,7 @@ def _given(op: OpDef, p: Params, arrays: Sequence[Any]) -> str:
     )
 
 
-def _into(op: OpDef, out: Any, results: Sequence[jax.Array]) -> Any:
+def _into(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
     """Assigns results to the caller's arrays, all or none."""
     targets = [out] if isinstance(out, Handle) else out
     if not isinstance(targets, list | tuple) or not all(isinstance(t, Handle) for t in targets):
@@ -276,4 +289,3 @@ def _into(op: OpDef, out: Any, results: Sequence[jax.Array]) -> Any:
             )
     for target, value in zip(targets, results, strict=True):
         target._assign(jax.device_put(value, target._context.device))
-    return out

@@ -3,8 +3,8 @@
 As in MXNet: integers, slices, None and Ellipsis that select contiguous elements give a view, which
 writes through; all others give a copy. An index of integers only gives shape (1,). Lists, NumPy
 arrays and NDArrays are integer indices even when they hold booleans (0 and 1): MXNet has no
-boolean masks here, ``nd.contrib.boolean_mask`` selects. Unlike MXNet, which ignores it, writing
-beyond an axis by such an index is an error.
+boolean masks here, ``nd.contrib.boolean_mask`` selects. Writing beyond an axis by such an index is
+an error; MXNet writes to memory that is not the array's.
 """
 
 from __future__ import annotations

@@ -20,7 +20,6 @@ from ..ops._attrs import dtype_name
 from ..ops.shape import reshaped_dims
 from ._arithmetic import Arithmetic
 from ._eager import NotAnArrayError, call
-from ._fluent import Fluent
 from ._handle import Handle
 from ._indexing import Indexing
 from ._values import fit, to_device
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     # Its methods are made from the operators; none is known to a type checker.
     class Fluent(Handle):
         def __getattr__(self, name: str) -> Any: ...
+else:
+    from ._fluent import Fluent
 
 
 class AutogradError(MXNetError, NotImplementedError):
@@ -71,7 +72,7 @@ class NDArray(Arithmetic, Indexing, Fluent, Handle):
 
     # Conversions
 
-    def asscalar(self) -> np.generic:
+    def asscalar(self) -> Any:
         """The one element, as a NumPy scalar; ValueError if there are more or fewer."""
         if self.size != 1:
             raise ShapeError(
@@ -109,11 +110,15 @@ class NDArray(Arithmetic, Indexing, Fluent, Handle):
             return np.asarray(self.jax, dtype=dtype, copy=False)
         return self.asnumpy() if dtype is None else self.asnumpy().astype(dtype, copy=False)
 
+    def __jax_array__(self) -> jax.Array:
+        return self.jax
+
     def __dlpack__(self, **kwargs: Any) -> Any:
         return self.jax.__dlpack__(**kwargs)
 
     def __dlpack_device__(self) -> Any:
-        return self.jax.__dlpack_device__()
+        value: Any = self.jax
+        return value.__dlpack_device__()
 
     def to_dlpack_for_read(self) -> Any:
         """The contents as a DLPack capsule. Later writes to this array do not change it."""

@@ -10,6 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ..context import Device
 from ..errors import ShapeError, explain
 from ..ops._arith import convert
 from ._handle import Handle
@@ -23,7 +24,7 @@ class Fitted(NamedTuple):
     shared: bool
 
 
-def fit(source: Any, shape: Shape, dtype: np.dtype, device: jax.Device, what: str) -> Fitted:
+def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, what: str) -> Fitted:
     """``source`` (number, NumPy or JAX array, NDArray, nested list) broadcast to ``shape``.
 
     Surplus leading axes of length 1 are dropped. TypeError if it is no array; ShapeError (a
@@ -66,13 +67,13 @@ def from_python(source: Any, dtype: np.dtype, what: str) -> np.ndarray:
         ) from None
 
 
-def to_device(host: np.ndarray, device: jax.Device) -> jax.Array:
+def to_device(host: np.ndarray, device: Device) -> jax.Array:
     """A NumPy array that nobody will write to any more, on a device."""
     with jax.enable_x64(True):
         return jax.device_put(host, device)
 
 
-def filled(number: Any, shape: Shape, dtype: np.dtype, device: jax.Device) -> jax.Array:
+def filled(number: Any, shape: Shape, dtype: np.dtype, device: Device) -> jax.Array:
     """A new array of one number; on the CPU made by NumPy, so that no program is compiled."""
     with np.errstate(invalid="ignore", over="ignore"):
         value = np.asarray(number).astype(dtype)

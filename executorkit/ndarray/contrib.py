@@ -16,7 +16,9 @@ from ._eager import NotAnArrayError, call
 from ._ndarray import NDArray
 from .random import uniform
 
-__getattr__, __dir__ = module_access("contrib", NDArray, __name__, globals())
+__all__ = ["cond", "foreach", "isfinite", "isinf", "isnan", "rand_zipfian", "while_loop"]
+
+__getattr__, __dir__ = module_access("contrib", NDArray, __name__, __all__)
 
 
 def _flat(x: Any) -> list[Any]:

@@ -15,7 +15,21 @@ from ._call import module_access
 from ._eager import NotAnArrayError, call, invoke
 from ._ndarray import NDArray
 
-__getattr__, __dir__ = module_access("random", NDArray, __name__, globals())
+__all__ = [
+    "exponential",
+    "gamma",
+    "generalized_negative_binomial",
+    "multinomial",
+    "negative_binomial",
+    "normal",
+    "poisson",
+    "randint",
+    "randn",
+    "shuffle",
+    "uniform",
+]
+
+__getattr__, __dir__ = module_access("random", NDArray, __name__, __all__)
 
 
 def _draw(
@@ -86,7 +100,7 @@ def normal(
     """Samples from the normal distribution of mean ``loc`` and standard deviation ``scale``."""
     arrays = isinstance(loc, NDArray) or isinstance(scale, NDArray)
     names = ("mu", "sigma") if arrays else ("loc", "scale")
-    parameters = dict(zip(names, (loc, scale), strict=True))
+    parameters: dict[str, Any] = dict(zip(names, (loc, scale), strict=True))
     return _draw("normal", parameters, shape, dtype, ctx, out, kwargs)
 
 

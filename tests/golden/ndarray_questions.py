@@ -515,6 +515,31 @@ nd.contrib.cond(x.sum() > 0, lambda: x, lambda: x * 2)
 nd.contrib.cond(nd.ones(2), lambda: x, lambda: x)
 """
 
+DIFFERENT = """
+nd.zeros(())
+nd.zeros((0, 2))
+nd.array([]) + 1
+nd.array([]).copy()
+nd.random.uniform(0, 1, shape=(0,))
+z + 1
+z[...]
+z[None]
+z[:] = 5; z
+y[[]]
+y[nd.array(1)]
+nd.array([1], dtype=np.uint16)
+nd.array([1], dtype="bfloat16")
+x.attach_grad()
+float(nd.array([2.5]))
+[1, 2][nd.array([1], dtype="int32")]
+nd.array([3]).item()
+np.asarray(x).dtype
+x.as_in_ctx(mx.cpu(0)) is x
+x.slice_assign_scalar(5, (0, 0), (1, 2))
+nd.contrib.foreach(lambda d, s: (d, s), [x, nd.ones((3, 1))], [nd.ones(1)])
+nd.concatenate([nd.ones((1, 2)), nd.zeros((2, 2), dtype="int32")])
+"""
+
 RANDOM = """
 nd.random_uniform(shape=3).shape
 nd.random_uniform(shape=(2,), ctx="cpu(1)").context
@@ -573,6 +598,7 @@ THEMES = {
     "assignment": ASSIGNMENT,
     "calls": CALLS,
     "random": RANDOM,
+    "different": DIFFERENT,
 }
 
 

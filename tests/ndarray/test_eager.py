@@ -1,0 +1,222 @@
+"""Operators called on arrays: what compiles and what does not, options, devices, error texts."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from executorkit import ndarray as nd
+from executorkit.context import cpu
+from executorkit.errors import AttributeValueError, DTypeError, MXNetError, ShapeError
+from executorkit.ndarray import _eager
+from executorkit.ops import _registry, lookup, register
+from executorkit.ops._namespace import placements
+
+
+def _traces() -> int:
+    return nd.eager_cache_info().traces
+
+
+@pytest.fixture
+def x() -> nd.NDArray:
+    return nd.arange(6).reshape((2, 3))
+
+
+@pytest.fixture
+def my_operator():
+    """A registered operator of a test's own, taken out again."""
+    names: list[str] = []
+
+    def add(name: str, function) -> None:
+        names.append(name)
+        register(name)(function)
+
+    yield add
+    for name in names:
+        del _registry._OPS[name]
+
+
+def test_equal_calls_compile_once(x):
+    nd.sum(x, axis=1)
+    before = nd.eager_cache_info()
+    nd.sum(x + 0, axis=(1,))
+    nd.sum(x, axis="1")
+    after = nd.eager_cache_info()
+    assert after.traces <= before.traces + 1  # the addition's, if it is the first
+    assert after.hits >= before.hits + 2
+
+
+def test_another_shape_traces_again(x):
+    nd.sum(x, axis=1)
+    before = _traces()
+    nd.sum(nd.ones((4, 5)), axis=1)
+    assert _traces() == before + 1
+
+
+def test_a_changing_number_compiles_nothing(x):
+    x * 0.5
+    before = _traces()
+    assert [float((x * s).sum()) for s in (0.1, 2, -3)] == pytest.approx([1.5, 30, -45])
+    x *= 7
+    assert _traces() <= before + 1  # the sum's, if it is the first
+
+
+def test_a_number_is_converted_to_the_integers_of_the_array():
+    i = nd.array([1, 2, 3], dtype="int32")
+    assert (i * 2.5).asnumpy().tolist() == [2, 4, 6]
+    assert (i + 1.5).asnumpy().tolist() == [2, 3, 4]
+
+
+def test_an_operator_that_decides_by_a_number_gets_it_as_a_constant(x, my_operator):
+    def half_or_double(data, *, scalar: float = 1.0):
+        """data, halved or doubled."""
+        return data / 2 if scalar < 0 else data * 2
+
+    my_operator("half_or_double", half_or_double)
+    assert nd.half_or_double(x, scalar=-1).asnumpy()[1, 2] == 2.5
+    assert nd.half_or_double(x, scalar=1).asnumpy()[1, 2] == 10
+
+
+def test_an_operator_whose_shape_depends_on_values_runs_uncompiled(x, my_operator):
+    def positive(data):
+        """The positive elements of data."""
+        return data[data > 0]
+
+    my_operator("positive_elements", positive)
+    assert nd.positive_elements(x).asnumpy().tolist() == [1, 2, 3, 4, 5]
+    assert nd.positive_elements(x - 3).asnumpy().tolist() == [1, 2]
+
+
+def test_the_cache_can_be_cleared(x):
+    nd.sum(x)
+    nd.clear_eager_cache()
+    assert nd.eager_cache_info().functions == 0
+    before = _traces()
+    nd.sum(x)
+    assert _traces() == before + 1
+    assert nd.eager_cache_info().functions == 1
+
+
+def test_a_new_operator_is_found_at_once(x, my_operator):
+    def thrice(data, *, times: int = 3):
+        """data, ``times`` times."""
+        return data * times
+
+    with pytest.raises(AttributeError, match="no attribute 'thrice'"):
+        _ = nd.thrice
+    my_operator("thrice", thrice)
+    assert nd.thrice(x).asnumpy()[1, 2] == 15
+    assert nd.op.thrice(x, 2).asnumpy()[1, 2] == 10
+    assert "thrice" in dir(nd.op)
+
+
+def test_every_operator_is_a_function_with_signature_and_docstring():
+    modules = {m: getattr(nd, m) for m in ("op", "_internal", "contrib", "linalg", "image")}
+    modules["random"] = nd.random
+    for module, name, op in placements():
+        function = getattr(modules[module], name)
+        assert name in dir(modules[module])
+        if "operator_function" in getattr(function, "__qualname__", "") or hasattr(
+            function, "__signature__"
+        ):
+            parameters = inspect.signature(function).parameters
+            assert set(op.array_names) <= set(parameters)
+            assert set(op.attrs) <= set(parameters)
+            assert function.__doc__ == op.doc
+            assert function.__doc__
+
+
+def test_results_are_where_the_inputs_are():
+    with cpu(1):
+        x = nd.ones((2,))
+    y = nd.ones((2,), ctx=cpu(2))
+    assert (x + 1).context == cpu(1)
+    assert (x + y).context == cpu(1)
+    assert (x + y).jax.devices() == {cpu(1).device}
+    z = nd.zeros((2,), ctx=cpu(3))
+    nd.broadcast_add(x, y, out=z)
+    assert z.asnumpy().tolist() == [2, 2]
+    assert z.jax.devices() == {cpu(3).device}
+    assert nd.arange(3, ctx=cpu(2)).jax.devices() == {cpu(2).device}
+    assert nd.random.uniform(shape=(2,), ctx=cpu(2)).jax.committed
+
+
+def test_several_outputs_go_into_a_list(x):
+    outs = [nd.zeros((2, 1)) for _ in range(3)]
+    assert nd.split(x, num_outputs=3, axis=1, out=outs) is outs
+    assert [o.asnumpy().tolist() for o in outs] == [[[0], [3]], [[1], [4]], [[2], [5]]]
+    with pytest.raises(MXNetError, match="out holds 2 arrays, expected 3"):
+        nd.split(x, num_outputs=3, axis=1, out=outs[:2])
+
+
+def test_a_failed_call_leaves_out_as_it_was(x):
+    outs = [nd.zeros((2, 1)), nd.zeros((2, 1)), nd.zeros((2, 2))]
+    with pytest.raises(ShapeError):
+        nd.split(x, num_outputs=3, axis=1, out=outs)
+    assert [float(o.sum()) for o in outs] == [0, 0, 0]
+
+
+def test_methods_have_the_operators_signature(x):
+    signature = inspect.signature(nd.NDArray.sum)
+    assert list(signature.parameters)[:4] == ["self", "axis", "keepdims", "exclude"]
+    assert x.sum.__doc__.startswith("``mx.nd.sum`` of this array.")
+    for name in ("clip", "transpose", "argmax", "slice_axis", "one_hot", "topk"):
+        assert callable(getattr(x, name))
+
+
+def _text(error: type, call) -> str:
+    with pytest.raises(error) as caught:
+        call()
+    assert isinstance(caught.value, MXNetError)
+    return str(caught.value)
+
+
+def test_error_texts(x):
+    weight = nd.ones((5, 2))
+    assert _text(ValueError, lambda: nd.FullyConnected(x, weight, num_hidden=4, no_bias=True)) == (
+        "operator FullyConnected: 'weight' is (5, 2), expected (4, 3)\n"
+        "  because num_hidden=4 and data is (2, 3), flattened to 3\n"
+        "  given by: data float32(2, 3), weight float32(5, 2)"
+    )
+    assert _text(MXNetError, lambda: nd.FullyConnected(x, weight, num_hidden=4)) == (
+        "operator FullyConnected: input 'bias' is not given\n"
+        "  try: with these attributes it takes data, weight, bias"
+    )
+    assert _text(DTypeError, lambda: x + nd.array([1, 2, 3], dtype="int32")) == (
+        "operator broadcast_add: 'rhs' is int32, expected float32\n"
+        "  given by: lhs float32(2, 3), rhs int32(3,)"
+    )
+    assert _text(TypeError, lambda: nd.sum(3)) == (
+        "operator sum: 'data' is 3 (int), expected an NDArray\n  try: mx.nd.array(...)"
+    )
+    assert _text(ShapeError, lambda: nd.sum(x, out=nd.zeros((4,)))) == (
+        "operator sum: out is (4,), expected (1,)"
+    )
+    assert _text(AttributeValueError, lambda: nd.random_uniform(shape=(2,), ctx="nowhere")) == (
+        "ctx: 'nowhere' is no context\n  try: mx.cpu(0), or the text 'cpu(0)'"
+    )
+
+
+def test_an_error_inside_an_operator_names_it(x):
+    with pytest.raises(MXNetError) as caught:
+        nd.sum(x, axis=7)
+    assert "in operator sum: data float32(2, 3)" in caught.value.__notes__
+
+
+def test_auxiliary_and_pinned_inputs_are_written_to(x):
+    gamma, mean, var = nd.ones((3,)) * 2, nd.zeros((3,)), nd.ones((3,))
+    nd.BatchNorm(x, gamma, nd.zeros((3,)), mean, var, fix_gamma=True)
+    assert gamma.asnumpy().tolist() == [1, 1, 1]
+    assert (mean.asnumpy().tolist(), var.asnumpy().tolist()) == ([0, 0, 0], [1, 1, 1])
+
+
+def test_random_operators_draw_anew():
+    a, b = (nd.random_uniform(shape=(4,)).asnumpy() for _ in range(2))
+    assert not np.array_equal(a, b)
+
+
+def test_the_static_fallback_is_by_operator():
+    assert "_plus_scalar" not in _eager._STATIC
+    assert lookup("_plus_scalar") is not None

@@ -1,0 +1,155 @@
+"""NDArray in company: NumPy, JAX, DLPack, pickles, contexts; and what is deliberately different."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from executorkit import ndarray as nd
+from executorkit.context import Context, cpu
+from executorkit.errors import MXNetError
+
+
+@pytest.fixture
+def x() -> nd.NDArray:
+    return nd.arange(6).reshape((2, 3))
+
+
+def test_numpy_takes_it(x):
+    assert np.asarray(x).dtype == np.float32
+    assert np.array(x, dtype="int8").tolist() == [[0, 1, 2], [3, 4, 5]]
+    assert np.exp(x).shape == (2, 3)
+    assert np.from_dlpack(x).tolist() == x.asnumpy().tolist()
+    assert not np.asarray(x, copy=False).flags.writeable
+
+
+def test_jax_takes_it(x):
+    assert isinstance(x.jax, jax.Array)
+    assert jnp.asarray(x).shape == (2, 3)
+    assert jax.jit(jnp.sum)(x.jax) == 15
+
+
+def test_a_jax_array_is_taken_without_a_copy():
+    source = jnp.arange(3.0)
+    x = nd.array(source)
+    assert x.jax.unsafe_buffer_pointer() == source.unsafe_buffer_pointer()
+    x[0] = 5
+    assert source.tolist() == [0, 1, 2]
+
+
+def test_dlpack_both_ways(x):
+    for made in (nd.from_dlpack(x), nd.from_dlpack(x.to_dlpack_for_read())):
+        made[:] = 0
+        assert x.asnumpy()[1, 2] == 5
+    with pytest.raises(MXNetError, match="cannot be written to by others"):
+        x.to_dlpack_for_write()
+
+
+def test_python_numbers(x):
+    assert float(nd.array([2.5])) == 2.5
+    assert int(nd.array([2.5])) == 2
+    assert nd.array([[3]]).item() == 3.0
+    for attempt in (lambda: float(x), lambda: x.item(), lambda: bool(x)):
+        with pytest.raises(ValueError, match=r"shape \(2, 3\)"):
+            attempt()
+    with pytest.raises(TypeError):
+        [1, 2][nd.array([1.0])]
+
+
+def test_copies_and_pickles_are_independent(x):
+    for made in (x.copy(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        made[:] = 0
+        assert x.asnumpy().sum() == 15
+        assert (made.dtype, made.context) == (np.float32, cpu(0))
+
+
+def test_a_pickle_of_a_device_that_is_not_there_comes_back_on_the_cpu(x):
+    x._context = Context("tpu", 99)
+    function, arguments = pickle.loads(pickle.dumps(x.__reduce__()))
+    assert function(*arguments).context == cpu(0)
+
+
+def test_a_context_is_where_its_device_is():
+    with cpu(1):
+        x = nd.zeros((2,))
+    assert (x.context, x.jax.devices()) == (cpu(1), {cpu(1).device})
+    there = x.as_in_context(cpu(2))
+    assert (there.context, there.jax.devices()) == (cpu(2), {cpu(2).device})
+    there[:] = 3
+    there.copyto(x)
+    assert x.asnumpy().tolist() == [3, 3]
+    assert x.jax.devices() == {cpu(1).device}
+
+
+def test_copying_to_itself_warns(x):
+    with pytest.warns(RuntimeWarning, match="copied to itself"):
+        assert x.copyto(x) is False
+
+
+def test_sixty_four_bits_are_kept():
+    i = nd.array([2**40 + 1], dtype="int64")
+    d = nd.array([1 / 3], dtype="float64")
+    assert (i + 1).asnumpy().tolist() == [2**40 + 2]
+    assert (d * 3).asnumpy().tolist() == [1.0]
+    assert not jax.config.jax_enable_x64
+
+
+def test_arrays_without_elements_and_axes_are_arrays_like_others():
+    nothing, scalar = nd.zeros((0, 2)), nd.zeros(())
+    assert (nothing + 1).shape == (0, 2)
+    assert nothing.copy().astype("int32").shape == (0, 2)
+    assert repr(nothing) == "\n[]\n<NDArray 0x2 @cpu(0)>"
+    assert (scalar + 1).shape == ()
+    scalar[:] = 4
+    assert scalar[None].shape == (1,)
+    assert scalar.asscalar() == 4
+    nothing[:] = 1
+    assert nothing.asnumpy().shape == (0, 2)
+
+
+def test_bfloat16():
+    x = nd.array([1, 2.5], dtype="bfloat16")
+    assert x.dtype is jnp.bfloat16.dtype.type
+    assert (x * 2).astype("float32").asnumpy().tolist() == [2, 5]
+
+
+@pytest.mark.parametrize("attempt", ["attach_grad", "backward"])
+def test_imperative_gradients_are_refused(x, attempt):
+    with pytest.raises(NotImplementedError, match="imperative gradients are not served"):
+        getattr(x, attempt)()
+    assert x.grad is None
+
+
+@pytest.mark.parametrize(
+    "attempt",
+    [
+        lambda: nd.zeros((2, 2), stype="csr"),
+        lambda: nd.ones((2, 2)).tostype("row_sparse"),
+        lambda: nd.sparse.csr_matrix((2, 2)),
+        lambda: nd.sparse.row_sparse_array((2, 2)),
+        lambda: nd.sparse.zeros("csr", (2, 2)),
+        lambda: nd.sparse.array([1]),
+    ],
+)
+def test_sparse_storage_is_refused(attempt):
+    with pytest.raises(MXNetError) as caught:
+        attempt()
+    assert isinstance(caught.value, NotImplementedError)
+
+
+def test_undefined_rows_are_zeros():
+    outputs, _ = nd.contrib.while_loop(
+        lambda i: i < 2, lambda i: (i + 7, i + 1), [nd.zeros((1,))], max_iterations=4
+    )
+    assert outputs.asnumpy().tolist() == [[7], [8], [0], [0]]
+    assert nd.empty((2, 2)).asnumpy().tolist() == [[0, 0], [0, 0]]
+
+
+def test_wait_to_read_and_waitall_raise_nothing(x):
+    (x + 1).wait_to_read()
+    nd.waitall()
