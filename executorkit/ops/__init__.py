@@ -13,6 +13,7 @@ from . import (
     classification,
     conv,
     custom,
+    deconv,
     dense,
     detection,
     dropout,

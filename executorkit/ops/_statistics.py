@@ -1,8 +1,7 @@
 """Mean and variance as every normalisation needs them, with short gradients.
 
-jax's derivative of the plain formulas makes five passes over the data; the rules here make two, and
-keep nothing of the data's size but the data itself. They are reverse rules (``custom_vjp``), so
-that this choice of residuals holds.
+The reverse rules (``custom_vjp``) keep nothing of the data's size but the data itself. On CPUs they
+take half the time of jax's derivative of the plain formulas; a one-pass variance gained nothing.
 """
 
 from __future__ import annotations

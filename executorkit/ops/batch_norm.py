@@ -20,7 +20,7 @@ def _fill(s: ShapeFacts, p: Params) -> None:
         return
     axis = p.get("axis", 1)
     if not -len(data) <= axis < len(data):
-        raise ShapeError(f"axis {axis} is out of range", f"data is {data}", "data")
+        raise ShapeError(f"axis {axis} is out of range", f"data is {data}")
     for name in _PER_CHANNEL:
         s.set(name, (data[axis],), because=f"data is {data} and axis={axis}")
 

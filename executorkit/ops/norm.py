@@ -19,7 +19,7 @@ def _layer_fill(s: ShapeFacts, p: Params) -> None:
     if data is None:
         return
     if not -len(data) <= p.axis < len(data):
-        raise ShapeError(f"axis {p.axis} is out of range", f"data is {data}", "data")
+        raise ShapeError(f"axis {p.axis} is out of range", f"data is {data}")
     for name in ("gamma", "beta"):
         s.set(name, (data[p.axis],), because=f"data is {data} and axis={p.axis}")
 
@@ -81,7 +81,6 @@ def _group_fill(s: ShapeFacts, p: Params) -> None:
         raise ShapeError(
             f"{data[1]} channels cannot be divided into {p.num_groups} groups",
             f"data is {data}",
-            "data",
         )
     for name in ("gamma", "beta"):
         s.set(name, (p.num_groups,), because=f"num_groups={p.num_groups}")

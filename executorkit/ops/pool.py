@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Literal
 
 import jax
@@ -13,8 +12,8 @@ from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape, Tuning
-from ._derivative import differentiated
 from ._registry import Params, ShapeFacts, register
+from ._windows import global_maximum, padded, reduce_windows, window_maximum
 from .conv import Layout, layout_of, spatial, spatial_axes
 
 #: Up to this many places in a window, a maximum's gradient is written out, place by place.
@@ -59,71 +58,6 @@ def _pads(sizes: Shape, outs: Shape, kernel: Shape, stride: Shape, pad: Shape) -
     ]
 
 
-def _reduce_windows(
-    x: jax.Array, maximum: bool, axes: Shape, kernel: Shape, stride: Shape, pads: Sequence[Shape]
-) -> jax.Array:
-    """Maximum or sum over windows of the named axes; only windows that fit count."""
-    sizes, steps, padding = [1] * x.ndim, [1] * x.ndim, [(0, 0)] * x.ndim
-    for axis, k, s, (low, high) in zip(axes, kernel, stride, pads, strict=True):
-        sizes[axis], steps[axis], padding[axis] = k, s, (low, high)
-    if not maximum:
-        return lax.reduce_window(x, np.zeros((), x.dtype), lax.add, sizes, steps, padding)
-    floating = jnp.issubdtype(x.dtype, jnp.floating)
-    lowest = np.asarray(-np.inf if floating else jnp.iinfo(x.dtype).min, x.dtype)
-    return lax.reduce_window(x, lowest, lax.max, sizes, steps, padding)
-
-
-def _routed(
-    t: jax.Array, out: jax.Array, x: jax.Array, axes: Shape, kernel: Shape, stride: Shape,
-    first_only: bool,
-) -> jax.Array:  # fmt: skip
-    """Sum of the entries of ``t`` at each window's maximum: at its first one, or at all of them."""
-    total, taken = jnp.zeros_like(out), jnp.zeros(out.shape, bool)
-    for offset in np.ndindex(*kernel):
-        start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim
-        for axis, o, s in zip(axes, offset, stride, strict=True):
-            start[axis], stop[axis], step[axis] = o, o + (out.shape[axis] - 1) * s + 1, s
-        hit = lax.slice(x, start, stop, step) == out
-        if first_only:
-            hit, taken = hit & ~taken, taken | hit
-        total += jnp.where(hit, lax.slice(t, start, stop, step), 0)
-    return total
-
-
-def _maximum(
-    x: jax.Array, axes: Shape, kernel: Shape, stride: Shape, first_only: bool
-) -> jax.Array:
-    """Maximum over windows, the gradient of which goes to the first maximum or to all of them.
-
-    The gradient is written out window place by window place: on CPUs XLA's own (select and scatter)
-    takes three to ten times as long. It keeps only the data and the result.
-    """
-
-    def fwd(x: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-        out = _reduce_windows(x, True, axes, kernel, stride, [(0, 0)] * len(axes))
-        return out, (x, out)
-
-    def bwd(residuals: tuple[jax.Array, jax.Array], head: jax.Array) -> tuple[jax.Array]:
-        x, out = residuals
-        route = jax.linear_transpose(
-            lambda t: _routed(t, out, x, axes, kernel, stride, first_only), x
-        )
-        return tuple(route(head))
-
-    maximum = jax.custom_vjp(lambda x: fwd(x)[0])
-    maximum.defvjp(fwd, bwd)
-    return maximum(x)
-
-
-def _padded(x: jax.Array, value: float, axes: Shape, pads: Sequence[Shape]) -> jax.Array:
-    if not any(map(any, pads)):
-        return x
-    config = [(0, 0, 0)] * x.ndim
-    for axis, (low, high) in zip(axes, pads, strict=True):
-        config[axis] = (low, high, 0)
-    return lax.pad(x, np.asarray(value, x.dtype), config)
-
-
 def _counts(
     size: int, out: int, kernel: int, stride: int, pad: int, include_pad: bool
 ) -> np.ndarray:
@@ -142,19 +76,6 @@ def _divide(total: jax.Array, axes: Shape, counts: list[np.ndarray]) -> jax.Arra
             shape[axis] = count.size
             total = total / count.reshape(shape).astype(total.dtype)
     return total
-
-
-def _global_maximum(data: jax.Array, axes: Shape) -> jax.Array:
-    """The maximum over whole axes, as axes of size 1; its first place gets the gradient."""
-
-    def first_only(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
-        place = jnp.zeros(out.shape, "int32")
-        for axis in axes:
-            place = place * x.shape[axis] + lax.broadcasted_iota("int32", x.shape, axis)
-        first = jnp.min(jnp.where(x == out, place, jnp.iinfo("int32").max), axes, keepdims=True)
-        return jnp.sum(jnp.where(place == first, t, 0), axes, keepdims=True)
-
-    return differentiated(lambda x: jnp.max(x, axes, keepdims=True), first_only)(data)
 
 
 def _root(total: jax.Array, power: int) -> jax.Array:
@@ -212,20 +133,20 @@ def pooling(
     pads = _pads(sizes, outs, kernel, stride, pad)
     if pool_type == "max":
         if kernel == sizes and not any(pad):
-            return _global_maximum(data, axes)
+            return global_maximum(data, axes)
         if not jnp.issubdtype(data.dtype, jnp.floating):
-            return _reduce_windows(data, True, axes, kernel, stride, pads)
+            return reduce_windows(data, True, axes, kernel, stride, pads)
         lowest = float(jnp.finfo(data.dtype).min)
         if math.prod(kernel) <= _WRITTEN_OUT:
-            return _maximum(_padded(data, lowest, axes, pads), axes, kernel, stride, True)
-        out = _reduce_windows(data, True, axes, kernel, stride, pads)
+            return window_maximum(padded(data, lowest, axes, pads), axes, kernel, stride, True)
+        out = reduce_windows(data, True, axes, kernel, stride, pads)
         return jnp.maximum(out, lowest) if any(map(any, pads)) else out
     if pool_type == "lp":
         data = lax.integer_pow(data, p_value or 1)
     if kernel == sizes and not any(pad):
         total = jnp.sum(data, axis=axes, keepdims=True)
     else:
-        total = _reduce_windows(data, False, axes, kernel, stride, pads)
+        total = reduce_windows(data, False, axes, kernel, stride, pads)
     if pool_type == "lp":
         return _root(total, p_value or 1)
     if pool_type == "sum":
@@ -263,8 +184,8 @@ def pooling_v1(
     outs = _out_sizes(sizes, kernel, stride, pad, pooling_convention)
     pads = _pads(sizes, outs, kernel, stride, pad)
     if pool_type != "max":
-        total = _reduce_windows(data, False, axes, kernel, stride, pads)
+        total = reduce_windows(data, False, axes, kernel, stride, pads)
         return total / math.prod(kernel) if pool_type == "avg" else total
-    data = _padded(data, 0, axes, [(x, x) for x in pad])
+    data = padded(data, 0, axes, [(x, x) for x in pad])
     beyond = [(0, max(0, high - x)) for (_, high), x in zip(pads, pad, strict=True)]
-    return _maximum(_padded(data, -np.inf, axes, beyond), axes, kernel, stride, False)
+    return window_maximum(padded(data, -np.inf, axes, beyond), axes, kernel, stride, False)

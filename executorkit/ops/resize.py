@@ -13,7 +13,7 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape, Tuning
 from ._registry import Params, ShapeFacts, register
-from .conv import deconvolution
+from .deconv import deconvolution
 
 
 def _up_inputs(p: Params) -> tuple[str, ...]:
@@ -48,7 +48,6 @@ def _up_fill(s: ShapeFacts, p: Params) -> None:
             raise ShapeError(
                 f"'arg{i}' is {shape}, which does not divide an image of {height} x {width}",
                 f"arg0 is {shapes[0]} and scale={p.scale}",
-                f"arg{i}",
             )
         if p.multi_input_mode == "sum" and shape[1] and shapes[0][1]:
             s.set(f"arg{i}", (0, shapes[0][1], 0, 0), because="multi_input_mode='sum'")

@@ -12,7 +12,8 @@ import pytest
 from executorkit.errors import AttributeValueError, ShapeError
 from executorkit.ops import lookup
 from executorkit.ops._registry import ShapeFacts
-from executorkit.ops.conv import convolution, deconvolution
+from executorkit.ops.conv import convolution
+from executorkit.ops.deconv import deconvolution
 
 LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 
