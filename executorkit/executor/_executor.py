@@ -73,12 +73,7 @@ class Executor:
         self._wanted = wanted
         self._add = tuple(self._grad_req[i] == "add" for i in wanted)
         self._again = _repeated(self._grad_targets)
-        lowered = graph_of(optimized(self._graph.head_entries))
-        self._program: Program | PartitionedProgram = (
-            PartitionedProgram(lowered, wanted, self._add, ctx, self._group2ctx)
-            if self._group2ctx
-            else program_for(lowered, wanted, self._add)
-        )
+        self._program = self._make_program()
         self._eager = self._graph.has_effects
         places = self._output_contexts()
         self.outputs = [
@@ -122,6 +117,16 @@ class Executor:
                     )
                 )
         return found
+
+    def _make_program(self) -> Program | PartitionedProgram:
+        lowered = graph_of(optimized(self._graph.head_entries))
+        if self._group2ctx:
+            return PartitionedProgram(lowered, self._wanted, self._add, self._ctx, self._group2ctx)
+        if lowered.has_effects:
+            # A Python operator may keep something between forward and backward: its object
+            # belongs to a program, so executors must not share one.
+            return Program(lowered, self._wanted, self._add)
+        return program_for(lowered, self._wanted, self._add)
 
     def _output_contexts(self) -> list[Context]:
         if not self._group2ctx:

@@ -65,7 +65,10 @@ def resolve(raw: RawNode, version: int) -> Resolved:
         return Resolved(None, raw.attrs, None, {}, (Problem(raw.op, raw.name),))
     attrs: dict[str, str] = {}
     input_attrs: dict[str, dict[str, str]] = {}
-    for key, text in raw.attrs.items():
+    for written, text in raw.attrs.items():
+        key = _FORMER_NAMES.get((op.name, written), written)
+        if key != written and key in raw.attrs:
+            continue
         owner, hidden = _owner(key)
         if owner in op.array_names and key not in op.attrs and op.attrs and not op.open_attrs:
             input_attrs.setdefault(owner, {})[hidden] = text
@@ -87,6 +90,8 @@ def resolve(raw: RawNode, version: int) -> Resolved:
     return Resolved(op, attrs, params, input_attrs, ())
 
 
+#: Attributes that early releases knew under another name.
+_FORMER_NAMES = {("SoftmaxActivation", "type"): "mode"}
 #: Before 0.9.5, this axis meant all axes, which is now said by saying nothing.
 _LAST = ("axis", "-1")
 

@@ -159,6 +159,12 @@ def test_attributes_of_speed_are_dropped():
         assert symbol.attr_dict() == {"fc": {"num_hidden": "3"}}
 
 
+@pytest.mark.parametrize("attrs", [{"type": "channel"}, {"mode": "channel", "type": "channel"}])
+def test_attributes_under_their_former_name(attrs):
+    node = {"op": "SoftmaxActivation", "name": "s", "inputs": [[0, 0]], "attrs": attrs}
+    assert mx.sym.load_json(_file(X, node)).attr_dict() == {"s": {"mode": "channel"}}
+
+
 def test_subgraphs_are_searched_too():
     body = {"nodes": [{"op": "Nope", "name": "inner", "inputs": []}], "arg_nodes": [],
             "heads": [[0, 0, 0]]}  # fmt: skip
