@@ -13,7 +13,8 @@ from typing import Any
 from ..errors import MXNetError, explain
 from ..ops import OpDef, lookup
 from ..ops._namespace import PREFIXES, bind_call, call_signature, placement, placements
-from ._eager import NotAnArrayError, invoke, parse_attrs
+from ._checks import NotAnArrayError
+from ._eager import invoke, parse_attrs
 from ._handle import Handle
 
 _PREFIX_OF = {module: prefix for prefix, module in PREFIXES.items()}

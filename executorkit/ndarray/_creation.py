@@ -17,7 +17,8 @@ import numpy as np
 from ..context import Context, current_context
 from ..errors import MXNetError, ShapeError, explain
 from ..ops import lookup
-from ._eager import NotAnArrayError, call, invoke
+from ._checks import NotAnArrayError
+from ._eager import call, invoke
 from ._ndarray import NDArray, StorageTypeError, element_type
 from ._storage import Shape
 from ._values import fit, from_python, to_device

@@ -15,10 +15,10 @@ import jax
 import jax.numpy as jnp
 
 from ..context import Context, Device, current_context
-from ..errors import AttributeValueError, DTypeError, MXNetError, ShapeError, explain
+from ..errors import AttributeValueError, MXNetError, ShapeError, explain
 from ..ops import OpDef, Params, lookup
 from ..ops._attrs import to_text
-from ..ops._registry import ShapeFacts, TypeFacts
+from ._checks import assign_out, check_inputs, given
 from ._handle import Handle
 from ._random_state import next_key
 from ._values import filled
@@ -36,10 +36,6 @@ _UNCOMPILED: set[str] = set()
 #: What JAX raises when Python code wants to know a value that is only traced.
 _NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
 _traces = 0
-
-
-class NotAnArrayError(MXNetError, TypeError, AssertionError):
-    """An operator was given something else where it takes an NDArray."""
 
 
 class EagerInfo(NamedTuple):
@@ -91,7 +87,7 @@ def invoke(
         results = _run(op, parse_attrs(op, attrs), (), key, values, device)
     visible = results[: op.visible(p)]
     if out is not None:
-        _into(op, out, visible)
+        assign_out(op, out, visible)
     aux, pins = op.aux_of(p), op.pins(p)
     if aux or pins:
         inputs = dict(zip(op.inputs(p), arrays, strict=True))
@@ -203,89 +199,20 @@ def _compiled(
         global _traces
         _traces += 1
         p = Params({**params, **dict(zip(dynamic, numbers, strict=True))})
-        _check(op, params, arrays)
+        check_inputs(op, params, arrays)
         try:
             return op.apply(p, arrays, key=prng_key, train=False)
         except _NEEDS_VALUES:
             raise
         except MXNetError as error:
-            error.add_note(f"in operator {op.name}: {_given(op, params, arrays)}")
+            error.add_note(f"in operator {op.name}: {given(op, params, arrays)}")
             raise
         except (TypeError, ValueError) as error:
             raise ShapeError(
-                explain(f"operator {op.name}", str(error), given_by=_given(op, params, arrays))
+                explain(f"operator {op.name}", str(error), given_by=given(op, params, arrays))
             ) from error
 
     run.__name__ = op.name
     if device is None:
         return jax.jit(run)
     return jax.jit(run, out_shardings=jax.sharding.SingleDeviceSharding(device))
-
-
-def _check(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
-    """Has the operator's own rules look at the inputs, for errors that say what does not fit."""
-    names = op.inputs(p)
-    if len(names) != len(arrays):
-        raise MXNetError(
-            explain(
-                f"operator {op.name}",
-                f"it takes {len(names)} arrays with these attributes ({', '.join(names)}), "
-                f"got {len(arrays)}",
-            )
-        )
-    outputs = {f"out{i}": None for i in range(len(op.outputs(p)))}
-    try:
-        op.types(TypeFacts(op.name, _facts(names, arrays, "dtype") | outputs), p)
-        if op.fill is not None:
-            op.fill(ShapeFacts(op.name, _facts(names, arrays, "shape") | outputs), p)
-    except (ShapeError, DTypeError) as error:
-        problem, because, *_ = (*error.args, None)
-        raise type(error)(
-            explain(
-                f"operator {op.name}",
-                str(problem),
-                because=because,
-                given_by=_given(op, p, arrays),
-            )
-        ) from None
-
-
-def _facts(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
-    if what == "dtype":
-        return {n: a.dtype.name for n, a in zip(names, arrays, strict=True)}
-    return {n: a.shape for n, a in zip(names, arrays, strict=True)}
-
-
-def _given(op: OpDef, p: Params, arrays: Sequence[Any]) -> str:
-    names = op.inputs(p)
-    names = names if len(names) == len(arrays) else [f"array {i}" for i in range(len(arrays))]
-    return ", ".join(
-        f"{n} {a.dtype.name}{tuple(a.shape)}" for n, a in zip(names, arrays, strict=True)
-    )
-
-
-def _into(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
-    """Assigns results to the caller's arrays, all or none."""
-    targets = [out] if isinstance(out, Handle) else out
-    if not isinstance(targets, list | tuple) or not all(isinstance(t, Handle) for t in targets):
-        raise NotAnArrayError(explain(f"operator {op.name}", f"out is {out!r}, expected NDArrays"))
-    if len(targets) != len(results):
-        raise MXNetError(
-            explain(
-                f"operator {op.name}", f"out holds {len(targets)} arrays, expected {len(results)}"
-            )
-        )
-    for target, value in zip(targets, results, strict=True):
-        if target.shape != value.shape:
-            raise ShapeError(
-                explain(f"operator {op.name}", f"out is {target.shape}, expected {value.shape}")
-            )
-        if target._storage.dtype != value.dtype:
-            raise DTypeError(
-                explain(
-                    f"operator {op.name}",
-                    f"out is {target._storage.dtype.name}, expected {value.dtype.name}",
-                )
-            )
-    for target, value in zip(targets, results, strict=True):
-        target._assign(jax.device_put(value, target._context.device))

@@ -1,7 +1,7 @@
-"""The NDArray class: conversions, copies, shapes and printed forms.
+"""The NDArray class: copies, shapes and printed forms.
 
-Reading and writing by index is in ``_indexing``, arithmetic in ``_arithmetic``, operators as
-methods in ``_fluent``; the storage that views share in ``_storage``.
+Reading and writing by index is in ``_indexing``, arithmetic in ``_arithmetic``, conversions in
+``_conversions``, operators as methods in ``_fluent``; the storage that views share in ``_storage``.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ from ..errors import MXNetError, ShapeError, explain
 from ..ops._attrs import dtype_name
 from ..ops.shape import reshaped_dims
 from ._arithmetic import Arithmetic
-from ._eager import NotAnArrayError, call
+from ._checks import NotAnArrayError
+from ._conversions import Conversions
+from ._eager import call
 from ._handle import Handle
 from ._indexing import Indexing
 from ._values import fit, to_device
@@ -55,7 +57,7 @@ def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
         raise TypeError(*error.args) from None
 
 
-class NDArray(Arithmetic, Indexing, Fluent, Handle):
+class NDArray(Arithmetic, Indexing, Conversions, Fluent, Handle):
     """A mutable array of one element type in the memory of one device.
 
     Made by ``mx.nd.array``, ``zeros``, ... . Row slices, ``reshape`` and ``detach`` are views: a
@@ -68,70 +70,6 @@ class NDArray(Arithmetic, Indexing, Fluent, Handle):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotAnArrayError(
             explain("NDArray", "it is not constructed directly", hint="mx.nd.array(...)")
-        )
-
-    # Conversions
-
-    def asscalar(self) -> Any:
-        """The one element, as a NumPy scalar; ValueError if there are more or fewer."""
-        if self.size != 1:
-            raise ShapeError(
-                explain("asscalar", f"an array of shape {self.shape} is not one element")
-            )
-        return self.asnumpy().reshape(())[()]
-
-    def item(self) -> Any:
-        """The one element as a Python number; ValueError if there are more or fewer."""
-        return self.asscalar().item()
-
-    def __bool__(self) -> bool:
-        if self.size > 1:
-            raise ShapeError(
-                explain("bool", f"an array of shape {self.shape} is neither true nor false")
-            )
-        return bool(self.size and self.asscalar())
-
-    __nonzero__ = __bool__
-
-    def __float__(self) -> float:
-        return float(self.asscalar())
-
-    def __int__(self) -> int:
-        return int(self.asscalar())
-
-    def __index__(self) -> int:
-        if self.ndim > 1 or self.size != 1:
-            raise TypeError(explain("index", f"an array of shape {self.shape} is not an integer"))
-        return operator.index(self.asscalar())
-
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
-        """The contents for NumPy: a copy, unless ``copy=False`` asks for a read-only view."""
-        if copy is False:
-            return np.asarray(self.jax, dtype=dtype, copy=False)
-        return self.asnumpy() if dtype is None else self.asnumpy().astype(dtype, copy=False)
-
-    def __jax_array__(self) -> jax.Array:
-        return self.jax
-
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return self.jax.__dlpack__(**kwargs)
-
-    def __dlpack_device__(self) -> Any:
-        value: Any = self.jax
-        return value.__dlpack_device__()
-
-    def to_dlpack_for_read(self) -> Any:
-        """The contents as a DLPack capsule. Later writes to this array do not change it."""
-        return self.__dlpack__()
-
-    def to_dlpack_for_write(self) -> Any:
-        """Not served: the buffers are immutable. Raises MXNetError."""
-        raise MXNetError(
-            explain(
-                "to_dlpack_for_write",
-                "the buffer of an NDArray cannot be written to by others",
-                hint="write to the NDArray itself: x[:] = ...",
-            )
         )
 
     def as_nd_ndarray(self) -> Self:

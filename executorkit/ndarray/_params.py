@@ -28,7 +28,7 @@ import numpy as np
 from ..context import Context, cpu
 from ..errors import FileAccessError, FileFormatError, MXNetError, explain
 from ..ops._attrs import DTYPE_NUMBERS, DTYPES
-from ._eager import NotAnArrayError
+from ._checks import NotAnArrayError
 from ._ndarray import NDArray
 from ._values import to_device
 

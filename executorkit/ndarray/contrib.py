@@ -11,8 +11,9 @@ import numpy as np
 from ..context import Context, current_context
 from ..errors import ShapeError, explain
 from ._call import module_access
+from ._checks import NotAnArrayError
 from ._creation import zeros
-from ._eager import NotAnArrayError, call
+from ._eager import call
 from ._ndarray import NDArray
 from .random import uniform
 

@@ -12,7 +12,8 @@ from typing import Any
 from ..errors import AttributeValueError, explain
 from ..ops import lookup
 from ._call import module_access
-from ._eager import NotAnArrayError, call, invoke
+from ._checks import NotAnArrayError
+from ._eager import call, invoke
 from ._ndarray import NDArray
 
 __all__ = [
