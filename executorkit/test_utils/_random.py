@@ -151,7 +151,8 @@ def assign_each2(
     """``function`` of every pair of entries of two equally shaped arrays; None copies the first."""
     out = np.array(input1)
     if function is not None:
-        out.flat[:] = [function(a, b) for a, b in zip(out.flat, np.asarray(input2).flat, strict=True)]
+        pairs = zip(out.flat, np.asarray(input2).flat, strict=True)
+        out.flat[:] = [function(a, b) for a, b in pairs]
     return out
 
 
