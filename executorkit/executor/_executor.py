@@ -75,6 +75,7 @@ class Executor:
         self._again = _repeated(self._grad_targets)
         self._program = self._make_program()
         self._eager = self._graph.has_effects
+        self._draws = (self._graph.draws(False), self._graph.draws(True))
         places = self._output_contexts()
         self.outputs = [
             NDArray._from_jax(_zeros(shape, dtype, place), place, shared=False)
@@ -235,7 +236,7 @@ class Executor:
         """
         args = tuple(_aval(a) for a in self.arg_arrays)
         aux = tuple(_aval(a) for a in self.aux_arrays)
-        key = jax.eval_shape(lambda: _some_key()) if self._graph.has_random else None
+        key = jax.eval_shape(lambda: _some_key()) if self._draws[is_train] else None
         program = self._program
         if backward is None:
             backward = is_train and bool(program.wanted)

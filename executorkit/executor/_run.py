@@ -32,7 +32,7 @@ class Run:
         self.train = train
         self.args = tuple([a._value for a in executor.arg_arrays])
         self.aux = tuple([a._value for a in executor.aux_arrays])
-        self.key = next_key() if executor._graph.has_random else None
+        self.key = next_key() if executor._draws[train] else None
         self.done = False
         self.residuals: Any = None
         self.step_aux: Sequence[Any] = ()

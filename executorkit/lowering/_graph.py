@@ -47,7 +47,6 @@ class Graph:
     heads: tuple[int, ...]
     head_entries: tuple[Entry, ...]
     n_values: int
-    has_random: bool
     has_effects: bool
     has_open_shapes: bool
     #: Results of inference, by what was given; bounded by :func:`remember`.
@@ -58,6 +57,10 @@ class Graph:
         """Every variable and its place among the values, arguments first."""
         yield from zip(self.args, self.arg_values, strict=True)
         yield from zip(self.aux, self.aux_values, strict=True)
+
+    def draws(self, train: bool) -> bool:
+        """Whether a run in this mode draws random numbers, so that it needs a PRNG key."""
+        return any(s.node.op.draws(s.node.params, train) for s in self.steps)
 
     @property
     def arg_names(self) -> list[str]:
@@ -138,7 +141,6 @@ def _number(heads: Sequence[Entry]) -> Graph:
         heads=tuple(first[n] + k for n, k in heads),
         head_entries=tuple(heads),
         n_values=count,
-        has_random=any(s.node.op.key_name for s in steps),
         has_effects=any(s.node.op.effects for s in steps),
         has_open_shapes=any(s.node.op.open_shape(s.node.params) for s in steps),
     )

@@ -20,7 +20,7 @@ def lower(graph: Graph) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]
     """The graph as a pure function ``run(args, aux, key, train) -> (outputs, new_aux)``.
 
     ``args`` and ``aux`` are sequences in the graph's order. ``key`` is a JAX key array, or None if
-    no operator draws random numbers; every node gets its own key from it. Auxiliary states that
+    no operator draws random numbers in this mode; every node gets its own key from it. Auxiliary states that
     no operator updates come back as they went in.
     """
 
@@ -72,7 +72,7 @@ def _call(
 ) -> tuple[Any, ...]:
     op = step.node.op
     node_key = None
-    if op.key_name is not None:
+    if op.draws(step.node.params, train):
         if key is None:
             raise MXNetError(
                 explain(

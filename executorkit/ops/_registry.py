@@ -193,10 +193,12 @@ class OpDef:
     pins: Callable[[Params], Mapping[str, float]]
     shape_attr: str | None
     effects: bool
+    imperative: bool
     _inputs: Callable[[Params], tuple[str, ...]] | None
     _outputs: Callable[[Params], tuple[str, ...]]
     _visible: Callable[[Params], int] | None
     _aux: Callable[[Params], tuple[str, ...]] | None
+    _draws: Callable[[Params, bool], bool] | None
 
     @property
     def doc(self) -> str:
@@ -248,6 +250,10 @@ class OpDef:
     def aux_of(self, p: Params) -> tuple[str, ...]:
         """Names of the inputs that are auxiliary states."""
         return self.aux if self._aux is None else self._aux(p)
+
+    def draws(self, p: Params, train: bool) -> bool:
+        """Whether a run in this mode draws random numbers, so that it needs a PRNG key."""
+        return self.key_name is not None and (self._draws is None or self._draws(p, train))
 
     def open_shape(self, p: Params) -> bool:
         """Whether the attributes leave (part of) the output's shape to the consumers."""
@@ -303,7 +309,9 @@ def register(
     shape_attr: str | None = None,
     count: str = "num_args",
     effects: bool = False,
+    imperative: bool = False,
     aux: Callable[[Params], tuple[str, ...]] | None = None,
+    draws: Callable[[Params, bool], bool] | None = None,
 ) -> Callable[[F], F]:
     """Registers a function as the operator ``name``, also found under ``aliases``.
 
@@ -327,8 +335,14 @@ def register(
         the attribute with the number of inputs, for ``*data`` operators.
     effects
         the operator calls back into Python, so that its forward must run when it is asked for.
+    imperative
+        the operator exists for arrays only: it changes its auxiliary inputs when it is called, and
+        graphs refuse it.
     aux
         names of the auxiliary inputs, where attributes decide (Custom); else markers say so.
+    draws
+        ``draws(params, train)``: whether the function uses its PRNG key, where attributes or the
+        mode decide (Dropout outside training); it gets None for a key where it does not.
 
     >>> from executorkit import ops
     >>> @ops.register("my_scale")
@@ -338,8 +352,26 @@ def register(
     """
 
     def add(fn: F) -> F:
-        op = _define(fn, name, aliases, inputs, outputs, visible, fill, types, loss, pins,
-                     shape_attr, count, effects, aux)  # fmt: skip
+        facts = _read_signature(fn)
+        op = OpDef(
+            name=name,
+            names=(name, *aliases),
+            fn=fn,
+            fill=fill,
+            types=types,
+            loss=_constant(loss),
+            pins=pins or (lambda p: {}),
+            shape_attr=shape_attr,
+            effects=effects,
+            imperative=imperative,
+            count=count if facts["variadic"] is not None and count in facts["attrs"] else None,
+            _inputs=inputs,
+            _outputs=_constant(outputs),
+            _visible=None if visible is None else _constant(visible),
+            _aux=aux,
+            _draws=draws,
+            **facts,
+        )
         for n in op.names:
             if n in _OPS:
                 raise ValueError(f"operator {n!r} is already registered, as {_OPS[n].name}")
@@ -350,8 +382,8 @@ def register(
     return add
 
 
-def _define(fn, name, aliases, inputs, outputs, visible, fill, types, loss, pins, shape_attr,
-            count, effects, aux_rule) -> OpDef:  # fmt: skip
+def _read_signature(fn: Callable[..., Any]) -> dict[str, Any]:
+    """What a function's parameters and their markers say about the operator."""
     hints = typing.get_type_hints(fn, include_extras=True)
     arrays: list[str] = []
     aux: list[str] = []
@@ -375,14 +407,15 @@ def _define(fn, name, aliases, inputs, outputs, visible, fill, types, loss, pins
             train_name = parameter.name
         else:
             attrs[parameter.name] = make_attr(parameter.name, hint, parameter.default)
-    return OpDef(
-        name=name, names=(name, *aliases), fn=fn, array_names=tuple(arrays), variadic=variadic,
-        count=count if variadic is not None and count in attrs else None, attrs=attrs,
-        open_attrs=open_attrs, aux=tuple(aux), key_name=key_name, train_name=train_name,
-        fill=fill, types=types, loss=_constant(loss), pins=pins or (lambda p: {}),
-        shape_attr=shape_attr, effects=effects, _inputs=inputs, _outputs=_constant(outputs),
-        _visible=None if visible is None else _constant(visible), _aux=aux_rule,
-    )  # fmt: skip
+    return {
+        "array_names": tuple(arrays),
+        "variadic": variadic,
+        "attrs": attrs,
+        "open_attrs": open_attrs,
+        "aux": tuple(aux),
+        "key_name": key_name,
+        "train_name": train_name,
+    }
 
 
 def lookup(name: str) -> OpDef | None:

@@ -90,7 +90,13 @@ def _gelu(x: jax.Array) -> jax.Array:
     return x * (0.5 * (1 + lax.erf(x * 0.5**0.5)))
 
 
-@register("LeakyReLU", inputs=_leaky_inputs, outputs=_leaky_outputs, fill=_leaky_fill)
+@register(
+    "LeakyReLU",
+    inputs=_leaky_inputs,
+    outputs=_leaky_outputs,
+    fill=_leaky_fill,
+    draws=lambda p, train: train and p.act_type == "rrelu",
+)
 def leaky_relu(
     data: jax.Array,
     gamma: jax.Array | None = None,

@@ -25,7 +25,11 @@ def _keep_mask(key: jax.Array, keep: float, shape: Shape) -> jax.Array:
     return jax.random.bits(key, shape, "uint32") < threshold
 
 
-@register("Dropout", outputs=("output", "mask"), visible=1, fill=_fill)
+def _draws(p: Params, train: bool) -> bool:
+    return p.p > 0 and (train or p.mode == "always")
+
+
+@register("Dropout", outputs=("output", "mask"), visible=1, fill=_fill, draws=_draws)
 def dropout(
     data: jax.Array,
     *,

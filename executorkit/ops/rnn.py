@@ -143,7 +143,14 @@ def _run(
     return run(steps, weight, start, projection)
 
 
-@register("RNN", inputs=_inputs, outputs=_outputs, fill=_fill, types=_types)
+@register(
+    "RNN",
+    inputs=_inputs,
+    outputs=_outputs,
+    fill=_fill,
+    types=_types,
+    draws=lambda p, train: train and p.p > 0 and p.num_layers > 1,
+)
 def rnn(
     data: jax.Array,
     parameters: jax.Array,

@@ -102,7 +102,7 @@ class PartitionedProgram:
             inputs = tuple(jax.device_put(values[i], device) for i in segment.inputs)
             states = tuple(jax.device_put(aux[n], device) for n in segment.aux)
             part_key = None
-            if part.graph.has_random:
+            if part.graph.draws(train):
                 part_key = jax.device_put(jax.random.fold_in(key, number), device)
             function = getattr(part, mode)[train]
             if mode == "infer":
