@@ -17,7 +17,7 @@ from ..ndarray import NDArray
 from ..ops._registry import known
 from ..program import PartitionedProgram, Program, program_for
 from ..symbol import Symbol
-from ._arguments import UnknownArgumentError, head_gradients, incoming, require_heads
+from ._arguments import UnknownArgumentError, fed, head_gradients, incoming, require_heads
 from ._run import Run
 
 
@@ -215,7 +215,7 @@ class Executor:
                         f"a {type(value).__name__}, expected an NDArray or a NumPy array",
                     )
                 )
-            writes.append((target, incoming(value, target, f"forward: {name!r}")))
+            writes.append((target, fed(value, target, f"forward: {name!r}")))
         for target, fitted in writes:
             target._assign(*fitted)
 
