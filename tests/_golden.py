@@ -13,6 +13,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from executorkit import nd
+from executorkit.ndarray._eager import invoke
 from executorkit.ops import OpDef, Params, lookup
 from executorkit.ops._registry import ShapeFacts, TypeFacts, known
 from tests.golden import _store
@@ -113,6 +115,25 @@ def run_case(case: Case, dtype: str) -> Result:
     return Result(found, list(op.outputs(p)[:shown]))
 
 
+def run_eager(case: Case, dtype: str) -> Result:
+    """Results of one operator called on arrays, and the inputs that it changed."""
+    op = lookup(case.op)
+    assert op is not None, f"operator {case.op} is not registered"
+    given = case.arrays(dtype)
+    arrays = {n: nd.array(a, dtype=a.dtype) for n, a in given.items()}
+    outs = invoke(
+        op, nd.NDArray, list(arrays.values()), case.attrs, [arrays[n] for n in case.out] or None
+    )
+    outs = outs if isinstance(outs, list) else [outs]
+    found = {f"out{i}": o.asnumpy() for i, o in enumerate(outs)}
+    outputs = list(found)
+    for name, before in given.items():
+        after = arrays[name].asnumpy()
+        if after.tobytes() != before.tobytes():
+            found[f"aux:{name}"] = after
+    return Result(found, outputs)
+
+
 def tolerance(case: Case, dtype: str) -> tuple[float, float]:
     """(rtol, atol) of a case's arrays of ``dtype``."""
     rtol, atol = TOLERANCES.get(dtype, (0.0, 0.0))
@@ -169,6 +190,8 @@ def compare(
             problems.append(f"{name}: {wrong}")
     if result.outputs != facts["outputs"]:
         problems.append(f"outputs are {result.outputs}, MXNet's are {facts['outputs']}")
+    if case.eager:
+        problems += [f"{n} should not change" for n in result.arrays if n not in facts["arrays"]]
     return problems
 
 
@@ -183,7 +206,8 @@ def check_case(family: str, case: Case, dtype: str) -> None:
     assert "backward_error" not in facts, (
         f"MXNet refuses the gradient of {key}: {facts['backward_error']}; give it no_grad"
     )
-    problems = compare(run_case(case, dtype), case, key, stored, facts)
+    run = run_eager if case.eager else run_case
+    problems = compare(run(case, dtype), case, key, stored, facts)
     problems += check_inference(case, facts)
     assert not problems, "\n  ".join([f"{key}, {case.op}({dict(case.attrs)}):", *problems])
 

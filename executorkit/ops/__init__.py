@@ -6,6 +6,7 @@
 # ruff: noqa: F401 - importing a family registers it
 from . import (
     activation,
+    adaptive,
     batch_norm,
     box,
     broadcast,
@@ -22,6 +23,7 @@ from . import (
     indexing,
     init,
     join,
+    lamb,
     layout,
     linalg,
     loss,
@@ -36,6 +38,7 @@ from . import (
     rnn,
     scalar,
     sequence,
+    sgd,
     shape,
     slicing,
     softmax,

@@ -7,7 +7,6 @@ arrays. Numbers follow MXNet's distributions, not its generator: the same seed g
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -18,6 +17,7 @@ from jax import lax
 
 from ._attrs import Key, Shape, Tuning
 from ._registry import Params, ShapeFacts, TypeFacts, register, same_shapes
+from ._signature import signed
 
 FloatType = Literal["float16", "float32", "float64"] | None
 
@@ -132,34 +132,6 @@ def _drawn(
     return lax.stop_gradient(d.draw(key, shape, wide, *numbers).astype(dtype))
 
 
-def _signed(
-    op: Callable[..., jax.Array],
-    name: str,
-    doc: str,
-    arrays: tuple[str, ...],
-    attrs: dict[str, tuple[Any, Any]],
-) -> Callable[..., jax.Array]:
-    """``op(key, arrays, attrs)`` as a function with the signature that the registry reads."""
-
-    def fn(*args: Any, key: Any, **keywords: Any) -> jax.Array:
-        inputs = tuple(keywords.pop(n) for n in arrays[len(args) :])
-        return op(key, (*args, *inputs), keywords)
-
-    kinds = inspect.Parameter
-    parameters = [kinds(n, kinds.POSITIONAL_OR_KEYWORD, annotation=jax.Array) for n in arrays]
-    parameters += [
-        kinds(n, kinds.KEYWORD_ONLY, annotation=kind, default=default)
-        for n, (kind, default) in attrs.items()
-    ]
-    parameters.append(kinds("key", kinds.KEYWORD_ONLY, annotation=Key))
-    signature = inspect.Signature(parameters, return_annotation=jax.Array)
-    fn.__signature__ = signature  # type: ignore[attr-defined]
-    fn.__annotations__ = {p.name: p.annotation for p in parameters}
-    fn.__name__ = fn.__qualname__ = name
-    fn.__doc__ = doc
-    return fn
-
-
 def _typed(t: TypeFacts, p: Params) -> None:
     t.set("out0", p.dtype or "float32")
 
@@ -172,22 +144,22 @@ def _register(stem: str, d: Distribution) -> None:
         "dtype": (FloatType, None),
     }
 
-    def of_shape(key: Any, _: tuple[Any, ...], attrs: dict[str, Any]) -> jax.Array:
+    def of_shape(_: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
         values = tuple(attrs[n] for n in d.scalars)
         return _drawn(d, key, attrs["shape"] or (1,), attrs["dtype"] or "float32", values)
 
-    def like(key: Any, arrays: tuple[Any, ...], attrs: dict[str, Any]) -> jax.Array:
+    def like(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
         (data,) = arrays
         return _drawn(d, key, data.shape, data.dtype, tuple(attrs[n] for n in d.scalars))
 
-    def sample(key: Any, arrays: tuple[Any, ...], attrs: dict[str, Any]) -> jax.Array:
+    def sample(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
         shape = attrs["shape"]
         values = tuple(a.reshape(*a.shape, *(1 for _ in shape)) for a in arrays)
         return _drawn(d, key, (*arrays[0].shape, *shape), attrs["dtype"] or "float32", values)
 
     words = d.words.format(*d.scalars)
     register(f"_random_{stem}", f"random_{stem}", *d.aliases, types=_typed, shape_attr="shape")(
-        _signed(
+        signed(
             of_shape,
             f"_random_{stem}",
             f"{words}.\n\nThe result has ``shape``, of which sizes that are 0 are taken from the "
@@ -195,19 +167,21 @@ def _register(stem: str, d: Distribution) -> None:
             "no effect.",
             (),
             shaped,
+            random=True,
         )
     )
     register(f"_random_{stem}_like", fill=same_shapes)(
-        _signed(
+        signed(
             like,
             f"_random_{stem}_like",
             f"{words}.\n\nThe result has the shape and dtype of data, which gets zero gradient.",
             ("data",),
             dict(d.scalars),
+            random=True,
         )
     )
     register(f"_sample_{stem}", f"sample_{stem}", fill=_same_parameters, types=_sample_types)(
-        _signed(
+        signed(
             sample,
             f"_sample_{stem}",
             f"{d.words.format(*d.arrays)}.\n\n{' and '.join(d.arrays)} have one shape (s), the "
@@ -215,6 +189,7 @@ def _register(stem: str, d: Distribution) -> None:
             "(default float32). Gradients are zero.",
             d.arrays,
             {"shape": (Shape, ()), "dtype": (FloatType, None)},
+            random=True,
         )
     )
 

@@ -64,8 +64,17 @@ def compose(
 
     These variables carry a copy of the node's attributes, as in MXNet. Inputs are given by
     position or by name. Raises :class:`AttributeValueError` for attributes that the operator does
-    not take, and :class:`MXNetError` for inputs that it does not have.
+    not take, and :class:`MXNetError` for inputs that it does not have and for operators on arrays
+    only.
     """
+    if op.imperative:
+        raise MXNetError(
+            explain(
+                f"node {name!r} ({op.name})",
+                "this operator changes arrays in place, so it cannot be part of a graph",
+                hint="call it on arrays: mx.nd",
+            )
+        )
     named = named or {}
     attrs = dict(attrs)
     if op.count and op.count not in attrs:

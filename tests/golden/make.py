@@ -31,11 +31,22 @@ def families() -> list[str]:
     return sorted(p.stem for p in CASES.glob("*.py") if not p.stem.startswith("_"))
 
 
-def create(mx: Any, op: str, inputs: dict[str, Any], attrs: dict[str, Any]) -> Any:
-    """The symbol of any registered operator, whatever its name; variables are the inputs."""
-    base = mx.base
+def handle_of(mx: Any, op: str) -> Any:
+    """MXNet's handle of any registered operator, whatever its name."""
     handle = ctypes.c_void_p()
-    base.check_call(base._LIB.NNGetOpHandle(base.c_str(op), ctypes.byref(handle)))
+    mx.base.check_call(mx.base._LIB.NNGetOpHandle(mx.base.c_str(op), ctypes.byref(handle)))
+    return handle
+
+
+def as_texts(attrs: dict[str, Any]) -> dict[str, str]:
+    """Attributes as MXNet takes them."""
+    return {k: np.dtype(v).name if isinstance(v, type) else str(v) for k, v in attrs.items()}
+
+
+def create(mx: Any, op: str, inputs: dict[str, Any], attrs: dict[str, Any]) -> Any:
+    """The symbol of any registered operator; variables are the inputs."""
+    base = mx.base
+    handle = handle_of(mx, op)
     texts, strings = ctypes.POINTER(ctypes.c_char_p), ctypes.c_char_p
     name, text, count_key, kind = strings(), strings(), strings(), strings()
     names, types, docs, n = texts(), texts(), texts(), base.mx_uint()
@@ -44,18 +55,17 @@ def create(mx: Any, op: str, inputs: dict[str, Any], attrs: dict[str, Any]) -> A
             handle, *map(ctypes.byref, (name, text, n, names, types, docs, count_key, kind))
         )
     )
-    attrs = {k: np.dtype(v).name if isinstance(v, type) else v for k, v in attrs.items()}
+    attrs = as_texts(attrs)
     variables = {n: mx.sym.Variable(n) for n in inputs}
     counted = base.py_str(count_key.value)
     if counted:
-        attrs.setdefault(counted, len(inputs))
-    values = [str(v) for v in attrs.values()]
+        attrs.setdefault(counted, str(len(inputs)))
     return mx.symbol._internal._symbol_creator(
         handle.value,
         list(variables.values()) if counted else None,
         None if counted else variables,
         list(attrs),
-        values,
+        list(attrs.values()),
         "op",
         False,
     )
@@ -134,6 +144,32 @@ def ask(mx: Any, case: Any, dtype: str) -> tuple[dict[str, np.ndarray], dict[str
     return found, facts
 
 
+def ask_eager(mx: Any, case: Any, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
+    """Calls one operator on arrays: results by ``out0``, changed inputs by ``aux:weight``."""
+    from mxnet._ctypes.ndarray import _imperative_invoke
+
+    given = case.arrays(dtype)
+    arrays = {n: mx.nd.array(a, dtype=a.dtype) for n, a in given.items()}
+    texts = as_texts(dict(case.attrs))
+    out = [arrays[n] for n in case.out] or None
+    facts: dict[str, Any] = {"fingerprint": case.fingerprint}
+    try:
+        handle = handle_of(mx, case.op).value
+        outs = _imperative_invoke(
+            handle, list(arrays.values()), list(texts), list(texts.values()), out, False, True
+        )
+        found = {f"out{i}": o.asnumpy() for i, o in enumerate(outs)}
+        after = {n: a.asnumpy() for n, a in arrays.items()}
+    except Exception as error:
+        facts["error"] = first_line(error)
+        return {}, facts
+    changed = {n: a for n, a in after.items() if a.tobytes() != given[n].tobytes()}
+    facts["outputs"] = list(found)
+    facts["inputs"], facts["aux"] = list(given), list(changed)
+    found.update({f"aux:{n}": a for n, a in changed.items()})
+    return found, facts
+
+
 def make(family: str, progress: Path, skip: set[str]) -> None:
     """Asks and stores one family; ``progress`` always names the question being asked."""
     import mxnet as mx
@@ -149,7 +185,7 @@ def make(family: str, progress: Path, skip: set[str]) -> None:
             if key in skip:
                 facts[key] = {"fingerprint": case.fingerprint, "error": "crashes MXNet"}
                 continue
-            found, facts[key] = ask(mx, case, dtype)
+            found, facts[key] = (ask_eager if case.eager else ask)(mx, case, dtype)
             facts[key]["arrays"] = {n: [list(a.shape), a.dtype.name] for n, a in found.items()}
             arrays.update({f"{key}|{n}": _store.condense(a) for n, a in found.items()})
     path = _store.save(family, arrays, facts)

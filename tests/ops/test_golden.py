@@ -17,7 +17,10 @@ NO_GOLDEN_CASE = {
     op.name: "draws other numbers than MXNet; test_random.py looks at their distribution"
     for op in ops.all_ops()
     if op.key_name and op.name.startswith(("_random_", "_sample_", "_shuffle"))
-} | {"Custom": "runs the user's own Python; test_custom.py looks at it"}
+} | {
+    "Custom": "runs the user's own Python; test_custom.py looks at it",
+    "_contrib_group_adagrad_update": "MXNet has it for GPUs only; see test_updates.py",
+}
 
 QUESTIONS = list(_golden.questions())
 

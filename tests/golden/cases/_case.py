@@ -81,6 +81,9 @@ class Case:
     grad        names of the inputs whose gradients are compared; None: all of floating type
     no_grad     why no gradient is compared (then none is)
     train       whether forward runs in training mode
+    eager       the operator is called on arrays, for those that cannot be part of a graph: its
+                results are compared, and which inputs it changes
+    out         names of the inputs that an eager call is to write its results into
     dtype, also the main dtype, and those in which the case is asked again
     rtol, atol  tolerances for float32, where the default cannot hold, with ``why``: relative to
                 the largest magnitude in the array, and absolute
@@ -95,6 +98,8 @@ class Case:
     grad: tuple[str, ...] | None = None
     no_grad: str | None = None
     train: bool = True
+    eager: bool = False
+    out: tuple[str, ...] = ()
     dtype: str = "float32"
     also: tuple[str, ...] = ()
     rtol: float | None = None
@@ -114,7 +119,7 @@ class Case:
 
     def compared(self, dtype: str) -> tuple[str, ...]:
         """Names of the inputs whose gradients are compared for ``dtype``."""
-        if self.no_grad is not None:
+        if self.no_grad is not None or self.eager:
             return ()
         floating = [n for n, s in self.inputs.items() if "float" in (s.dtype or dtype)]
         return tuple(floating if self.grad is None else [n for n in self.grad if n in floating])
@@ -127,7 +132,8 @@ class Case:
             for n, s in self.inputs.items()
         }
         question = (self.op, inputs, dict(self.attrs), self.grad, self.no_grad, self.train)
-        return zlib.crc32(repr(question).encode())
+        called = ("eager", self.out) if self.eager else ()
+        return zlib.crc32(repr((*question, *called)).encode())
 
     def arrays(self, dtype: str) -> dict[str, np.ndarray]:
         """The inputs, the same on both sides."""
