@@ -13,6 +13,8 @@ from . import (
     cast,
     classification,
     conv,
+    correlation,
+    ctc,
     custom,
     deconv,
     dense,
