@@ -13,22 +13,20 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import optax
-from jax import lax
 
 from .. import symbol as sym
 from ..context import cpu
 from ..data import Digits, load_digits
 from ..executor import Executor
 from ..model import load_checkpoint, save_checkpoint
+from ._handwritten import OPTIMIZER, Handwritten
 from ._timing import Pairs, in_pairs
 
 BATCH = 64
 EPOCHS = 10
 PAIRS = 60
-OPTIMIZER = optax.adam(1e-2)
 #: From paper to ink.
 INK = " .:-=+*#%@"
 
@@ -43,7 +41,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "checkpoint.",
     )
     parser.add_argument(
-        "--output", type=Path, metavar="DIR", help="where to save (default: nowhere lasting)"
+        "--output", type=Path, metavar="DIR", help="where to save; without it, nothing is kept"
     )
     parser.add_argument(
         "--epochs", type=_positive, default=EPOCHS, help=f"default {EPOCHS}", metavar="N"
@@ -76,7 +74,8 @@ def run(options: argparse.Namespace) -> int:
         prefix = (options.output or Path(temporary)) / "digits"
         prefix.parent.mkdir(parents=True, exist_ok=True)
         loaded = save_and_load(executor, prefix, options.epochs)
-        print(f"saved and loaded {prefix}-symbol.json, {prefix}-{options.epochs:04d}.params")
+        where = f"in {options.output}" if options.output else "(--output DIR keeps it)"
+        print(f"saved a checkpoint and loaded it back {where}")
     print()
     print(gallery(digits.test_images[:6], predict(loaded, digits.test_images[:6]).argmax(1)))
     return 0
@@ -181,41 +180,6 @@ def compare(executor: Executor, digits: Digits) -> Pairs:
     for name in a:
         np.testing.assert_allclose(a[name], b[name], rtol=1e-3, atol=1e-4)
     return in_pairs(lambda: ours(images, labels), lambda: theirs(images, labels), PAIRS)
-
-
-class Handwritten:
-    """The same network and training step as a JAX user writes them: one jitted function."""
-
-    def __init__(self, parameters: dict[str, jax.Array]) -> None:
-        self.parameters = parameters
-        self.state = OPTIMIZER.init(parameters)
-
-    def __call__(self, images: np.ndarray, labels: np.ndarray) -> dict[str, jax.Array]:
-        self.parameters, self.state, _ = _handwritten_step(
-            self.parameters, self.state, images, labels
-        )
-        return self.parameters
-
-
-def _logits(p: dict[str, jax.Array], x: jax.Array) -> jax.Array:
-    for i in (1, 2):
-        x = lax.conv_general_dilated(x, p[f"conv{i}_weight"], (1, 1), "SAME")
-        x = jax.nn.relu(x + p[f"conv{i}_bias"][:, None, None])
-        x = lax.reduce_window(x, -jnp.inf, lax.max, (1, 1, 2, 2), (1, 1, 2, 2), "VALID")
-    return x.reshape(len(x), -1) @ p["fc_weight"].T + p["fc_bias"]
-
-
-def _loss(p: dict[str, jax.Array], x: jax.Array, y: jax.Array) -> tuple[jax.Array, jax.Array]:
-    logits = _logits(p, x)
-    losses = optax.softmax_cross_entropy_with_integer_labels(logits, y.astype(jnp.int32))
-    return losses.mean(), jax.nn.softmax(logits)
-
-
-@jax.jit
-def _handwritten_step(parameters: Any, state: Any, x: jax.Array, y: jax.Array) -> Any:
-    gradients, probabilities = jax.grad(_loss, has_aux=True)(parameters, x, y)
-    updates, state = OPTIMIZER.update(gradients, state, parameters)
-    return optax.apply_updates(parameters, updates), state, probabilities
 
 
 def save_and_load(executor: Executor, prefix: Path, epoch: int) -> Executor:
