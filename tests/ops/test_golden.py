@@ -20,8 +20,6 @@ NO_GOLDEN_CASE = {
 } | {
     "Custom": "runs the user's own Python; test_custom.py looks at it",
     "WarpCTC": "a plugin that MXNet's builds lack; test_ctc.py compares it with CTCLoss",
-}
-    "Custom": "runs the user's own Python; test_custom.py looks at it",
     "_contrib_group_adagrad_update": "MXNet has it for GPUs only; see test_updates.py",
 }
 
