@@ -137,8 +137,7 @@ class Step:
         executor = self.executor
         executor.forward(is_train=True, data=images, softmax_label=labels)
         executor.backward()
-        gradients = executor.grad_dict
-        gradients = {name: gradients[name].jax for name in self.names}
+        gradients = {n: g.jax for n, g in executor.grad_dict.items() if g is not None}
         parameters, self.state = _update(self.parameters(), gradients, self.state)
         for name, value in parameters.items():
             executor.arg_dict[name][:] = value

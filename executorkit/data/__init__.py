@@ -32,7 +32,7 @@ def load_digits() -> Digits:
     >>> digits.train_images.shape, digits.test_labels.shape
     ((1437, 1, 8, 8), (360,))
     """
-    with files(__package__).joinpath("digits.npz").open("rb") as file, np.load(file) as stored:
+    with files(__name__).joinpath("digits.npz").open("rb") as file, np.load(file) as stored:
         images = stored["images"][:, None].astype(np.float32) / 16
         labels = stored["labels"].astype(np.float32)
     return Digits(images[:_TRAINING], labels[:_TRAINING], images[_TRAINING:], labels[_TRAINING:])

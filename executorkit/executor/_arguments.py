@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..context import Context
+from ..context import Context, Device
 from ..errors import BindError, MXNetError, ShapeError, explain
 from ..ndarray import NDArray
 from ..ndarray._values import Fitted, fit, from_python
@@ -132,7 +132,7 @@ def fed(value: Any, target: NDArray, where: str) -> Fitted:
 
 
 @lru_cache(maxsize=64)
-def _placing(device: jax.Device) -> Callable[[np.ndarray], jax.Array]:
+def _placing(device: Device) -> Callable[[np.ndarray], jax.Array]:
     return jax.jit(lambda x: x, out_shardings=jax.sharding.SingleDeviceSharding(device))
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
+from ..ops import OpDef, Params
 from ..symbol._node import EDIT_HOOKS, Entry, Node, auxiliary_nodes, topological_order
 
 
@@ -21,6 +22,8 @@ class Step:
     """
 
     node: Node
+    op: OpDef
+    params: Params
     index: int
     names: tuple[str, ...]
     inputs: tuple[int, ...]
@@ -60,7 +63,7 @@ class Graph:
 
     def draws(self, train: bool) -> bool:
         """Whether a run in this mode draws random numbers, so that it needs a PRNG key."""
-        return any(s.node.op.draws(s.node.params, train) for s in self.steps)
+        return any(s.op.draws(s.params, train) for s in self.steps)
 
     @property
     def arg_names(self) -> list[str]:
@@ -106,7 +109,7 @@ def _number(heads: Sequence[Entry]) -> Graph:
     steps = []
     drawn = 0
     for index, node in enumerate(nodes):
-        if node.op is None:
+        if node.op is None or node.params is None:
             continue
         names = node.input_names
         written = [
@@ -117,6 +120,8 @@ def _number(heads: Sequence[Entry]) -> Graph:
         steps.append(
             Step(
                 node=node,
+                op=node.op,
+                params=node.params,
                 index=index,
                 names=names,
                 inputs=tuple(first[child] + k for child, k in node.inputs),
@@ -141,6 +146,6 @@ def _number(heads: Sequence[Entry]) -> Graph:
         heads=tuple(first[n] + k for n, k in heads),
         head_entries=tuple(heads),
         n_values=count,
-        has_effects=any(s.node.op.effects for s in steps),
-        has_open_shapes=any(s.node.op.open_shape(s.node.params) for s in steps),
+        has_effects=any(s.op.effects for s in steps),
+        has_open_shapes=any(s.op.open_shape(s.params) is not None for s in steps),
     )

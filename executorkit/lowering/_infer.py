@@ -98,10 +98,11 @@ def open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[int, Param
     (``_zeros`` with shape (0, 200), an initial state), with the inferred shape filled in."""
     filled: dict[int, Params] = {}
     for step in graph.steps:
-        op, p = step.node.op, step.node.params
+        op, p = step.op, step.params
         shape = values[step.first_output]
-        if op.open_shape(p) and known(shape):
-            filled[step.index] = Params({**p, op.shape_attr: shape})
+        name = op.open_shape(p)
+        if name is not None and known(shape):
+            filled[step.index] = Params({**p, name: shape})
     return filled
 
 
@@ -185,12 +186,12 @@ def _facts(kind: type[Facts], step: Step, values: list[Any]) -> Any:
     facts = {name: values[i] for name, i in zip(step.names, step.inputs, strict=True)}
     for k in range(step.n_outputs):
         facts[f"out{k}"] = values[step.first_output + k]
-    return kind(step.node.op.name, facts)
+    return kind(step.op.name, facts)
 
 
 def _visit_types(step: Step, values: list[Any]) -> tuple[Facts, bool]:
     facts = _facts(TypeFacts, step, values)
-    step.node.op.types(facts, step.node.params)
+    step.op.types(facts, step.params)
     return facts, None not in facts.values()
 
 
@@ -203,13 +204,14 @@ class _ShapeVisitor:
         self.types = types
 
     def __call__(self, step: Step, values: list[Any]) -> tuple[Facts, bool]:
-        op, p = step.node.op, step.node.params
+        op, p = step.op, step.params
         facts = _facts(ShapeFacts, step, values)
         if op.fill is not None:
             op.fill(facts, p)
         inputs = tuple(facts[name] for name in step.names)
-        if op.open_shape(p):
-            facts.set("out0", p[op.shape_attr] or None)
+        open_attr = op.open_shape(p)
+        if open_attr is not None:
+            facts.set("out0", p[open_attr] or None)
             return facts, known(facts["out0"])
         if None in inputs:
             return facts, False
@@ -278,7 +280,7 @@ def _fail(step: Step, error: Exception, given: Mapping[str, Any]) -> NoReturn:
             hint = f"give {child.name!r} as {expected}, or leave it out to have it inferred"
     raise type(error)(
         explain(
-            f"node {step.node.name!r} ({step.node.op.name})",
+            f"node {step.node.name!r} ({step.op.name})",
             str(problem),
             because=because,
             given_by=given_by,

@@ -69,14 +69,14 @@ def layers(
                 read[child.name] = prod(shape) if known(shape) else None
         inputs = [values[i] for i in step.inputs]
         dtypes = tuple(types[i] or "float32" for i in step.inputs)
-        params = filled.get(step.index, step.node.params)
+        params = filled.get(step.index, step.params)
         result.append(
             Layer(
                 name=step.node.name,
-                op=step.node.op.name,
+                op=step.op.name,
                 output_shapes=values[step.first_output : step.first_output + step.node.n_visible],
                 parameters=read,
-                flops=_flops(step.node.op, params, inputs, dtypes),
+                flops=_flops(step.op, params, inputs, dtypes),
             )
         )
     return result

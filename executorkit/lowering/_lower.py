@@ -20,8 +20,8 @@ def lower(graph: Graph) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]
     """The graph as a pure function ``run(args, aux, key, train) -> (outputs, new_aux)``.
 
     ``args`` and ``aux`` are sequences in the graph's order. ``key`` is a JAX key array, or None if
-    no operator draws random numbers in this mode; every node gets its own key from it. Auxiliary states that
-    no operator updates come back as they went in.
+    no operator draws random numbers in this mode; every node gets its own key. Auxiliary states
+    that no operator updates come back as they went in.
     """
 
     def run(
@@ -70,9 +70,9 @@ def _filled(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[in
 def _call(
     step: Step, inputs: list[Any], key: Any, train: bool, filled: Params | None
 ) -> tuple[Any, ...]:
-    op = step.node.op
+    op = step.op
     node_key = None
-    if op.draws(step.node.params, train):
+    if op.draws(step.params, train):
         if key is None:
             raise MXNetError(
                 explain(
@@ -82,19 +82,19 @@ def _call(
         node_key = jax.random.fold_in(key, step.random_number)
     try:
         with jax.named_scope(step.node.name or op.name):
-            return op.apply(filled or step.node.params, inputs, key=node_key, train=train)
+            return op.apply(filled or step.params, inputs, key=node_key, train=train)
     except Exception as error:
         shapes = ", ".join(
             f"{name} {getattr(x, 'dtype', '?')}{tuple(getattr(x, 'shape', ()))}"
             for name, x in zip(step.names, inputs, strict=True)
         )
-        attrs = ", ".join(f"{k}={v!r}" for k, v in step.node.params.items())
+        attrs = ", ".join(f"{k}={v!r}" for k, v in step.params.items())
         error.add_note(f"in {_where(step)}: {shapes}; {attrs}")
         raise
 
 
 def _where(step: Step) -> str:
-    return f"node {step.node.name!r} ({step.node.op.name})"
+    return f"node {step.node.name!r} ({step.op.name})"
 
 
 def to_jax(symbol: Any) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:

@@ -15,7 +15,7 @@ import types
 import typing
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_origin
 
 import numpy as np
 
@@ -56,8 +56,9 @@ _REQUIRED: Any = object()
 _LONG = re.compile(r"(?<=\d)[lL]\b")
 
 
-def dtype_name(value: Any) -> str:
+def dtype_name(value: object) -> str:
     """The name of an element type given as name, NumPy or JAX dtype, scalar class or number."""
+    name: str
     if isinstance(value, str):
         name = {"float": "float32", "int": "int32", "bool_": "bool"}.get(value, value)
     elif isinstance(value, int) and not isinstance(value, bool):
@@ -66,7 +67,7 @@ def dtype_name(value: Any) -> str:
         name = "float64"
     else:
         try:
-            name = np.dtype(value).name
+            name = np.dtype(cast(Any, value)).name
         except TypeError:
             name = getattr(value, "__name__", "")
     if name not in DTYPE_NUMBERS:

@@ -50,7 +50,7 @@ class Params(dict[str, Any]):
 
 
 def merge_shapes(old: Shape | None, new: Iterable[int] | None) -> Shape | None:
-    """Both descriptions of a shape at once (``None`` and 0 mean unknown); ValueError if they differ.
+    """Both descriptions of a shape at once (None and 0: unknown); ValueError if they differ.
 
     >>> merge_shapes((0, 3), (2, 0))
     (2, 3)
@@ -95,7 +95,7 @@ class ShapeFacts(Facts):
     __slots__ = ()
 
     def set(self, name: str, shape: Iterable[int] | None, because: str | None = None) -> None:
-        """Adds what ``shape`` says about ``name``; inputs that the node does not have are skipped."""
+        """Adds what ``shape`` says about ``name``; names the node does not have are skipped."""
         if name not in self:
             return
         old = self[name]
@@ -255,12 +255,12 @@ class OpDef:
         """Whether a run in this mode draws random numbers, so that it needs a PRNG key."""
         return self.key_name is not None and (self._draws is None or self._draws(p, train))
 
-    def open_shape(self, p: Params) -> bool:
-        """Whether the attributes leave (part of) the output's shape to the consumers."""
+    def open_shape(self, p: Params) -> str | None:
+        """The attribute that leaves (part of) the output's shape to the consumers, if one does."""
         if self.shape_attr is None:
-            return False
+            return None
         shape = p[self.shape_attr]
-        return not shape or 0 in shape
+        return self.shape_attr if not shape or 0 in shape else None
 
     def outputs(self, p: Params) -> tuple[str, ...]:
         """Names of all outputs, hidden ones last."""

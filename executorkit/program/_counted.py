@@ -45,7 +45,7 @@ class Counted:
             return function(*args)
 
         traced.__name__ = traced.__qualname__ = name
-        self._jitted = jax.jit(traced)
+        self._jitted: Any = jax.jit(traced)
         self._since_clear = 0
         self.name = name
         self.traces = 0

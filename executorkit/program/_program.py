@@ -44,7 +44,7 @@ class Program:
         self.reached = reached = _reached(graph, wanted)
         self._live = tuple(s for s in graph.steps if _is_live(s, reached))
         live = {n for s in self._live for _, n in s.aux_writes}
-        side = {n for s in graph.steps if s.node.op.effects for _, n in s.aux_writes}
+        side = {n for s in graph.steps if s.op.effects for _, n in s.aux_writes}
         self.side_aux_numbers = tuple(sorted(side))
         self.step_aux_numbers = tuple(sorted(live - side))
         self.may_need_head = _may_need_head(graph, reached)
@@ -228,7 +228,7 @@ def _cotangents(heads: Arrays, outputs: Sequence[Any]) -> tuple[Any, ...]:
 
 def _differentiable(step: Step) -> list[int]:
     """Positions of a step's inputs that are not auxiliary states."""
-    auxiliary = step.node.op.aux_of(step.node.params)
+    auxiliary = step.op.aux_of(step.params)
     return [k for k, name in enumerate(step.names) if name not in auxiliary]
 
 
@@ -292,7 +292,7 @@ def _may_need_head(graph: Graph, reached: Sequence[bool]) -> tuple[bool, ...]:
         flows[i] = reached[i]
     for step in graph.steps:
         open_path = any(flows[i] for i in step.inputs)
-        if open_path and not step.node.op.loss(step.node.params):
+        if open_path and not step.op.loss(step.params):
             for k in range(step.n_outputs):
                 flows[step.first_output + k] = True
     return tuple(flows[i] for i in graph.heads)
@@ -303,7 +303,7 @@ def _pins(graph: Graph, live: Sequence[Step]) -> tuple[tuple[int, float], ...]:
     position = {value: n for n, value in enumerate(graph.arg_values)}
     found = {}
     for step in live:
-        for name, constant in step.node.op.pins(step.node.params).items():
+        for name, constant in step.op.pins(step.params).items():
             number = position.get(step.inputs[step.names.index(name)])
             if number is not None:
                 found[number] = constant

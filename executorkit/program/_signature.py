@@ -19,7 +19,7 @@ class Signature:
 
     def __init__(self, graph: Graph) -> None:
         self.content: tuple[Any, ...] = (
-            tuple((s.node.op, s.node.params.key, s.inputs, s.first_output) for s in graph.steps),
+            tuple((s.op, s.params.key, s.inputs, s.first_output) for s in graph.steps),
             graph.arg_values,
             graph.aux_values,
             graph.heads,
