@@ -42,7 +42,7 @@ class BindError(MXNetError, ValueError):
     """The arrays given to ``bind`` do not fit the symbol."""
 
 
-class NotImplementedForSymbol(MXNetError, NotImplementedError):
+class NotImplementedForSymbol(MXNetError, NotImplementedError):  # noqa: N818 - MXNet's name
     """A method of NDArray that has no meaning for a Symbol."""
 
     def __init__(self, function: object, alias: str | None = None, *args: object) -> None:

@@ -7,7 +7,6 @@ import math
 import jax
 from jax import lax
 
-from ._attrs import Shape
 from ._registry import Params, ShapeFacts, known, register
 
 
