@@ -6,6 +6,7 @@ import json
 import re
 import subprocess
 import sys
+import types
 
 import pytest
 
@@ -198,6 +199,20 @@ def test_the_demo_learns_compares_and_saves(capsys, tmp_path, monkeypatch):
     ]  # fmt: skip
     assert out.count("this is a ") == 6
     assert all(f"epoch {i}/10: " in out for i in range(1, 11))
+
+
+def test_progress_is_a_bar_only_where_tqdm_is_installed(monkeypatch):
+    shown = []
+
+    def tqdm(items, desc, leave):
+        shown.append(desc)
+        return items
+
+    monkeypatch.setitem(sys.modules, "tqdm", types.SimpleNamespace(tqdm=tqdm))
+    assert list(_demo.progress([1, 2], "epoch 1")) == [1, 2]
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert list(_demo.progress([1, 2], "epoch 2")) == [1, 2]
+    assert shown == ["epoch 1"]
 
 
 def test_it_is_a_module_to_run(network):
