@@ -18,7 +18,8 @@ def _relu(x: jax.Array) -> jax.Array:
     return jnp.maximum(x, 0)
 
 
-def _sign(x: jax.Array) -> jax.Array:
+def sign(x: jax.Array) -> jax.Array:
+    """1, 0 or -1; 0 for NaN."""
     return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
 
 
@@ -41,11 +42,11 @@ _DEGREES = 180 / jnp.pi
 #: name: (function, equation, remark)
 _UNARY: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
     "abs": (
-        differentiated(jnp.abs, lambda t, out, x: t * _sign(x)),
+        differentiated(jnp.abs, lambda t, out, x: t * sign(x)),
         "|x|",
         "The gradient at 0 and at NaN is 0.",
     ),
-    "sign": (_sign, "1, 0 or -1", "sign(NaN) is 0. The gradient is zero."),
+    "sign": (sign, "1, 0 or -1", "sign(NaN) is 0. The gradient is zero."),
     "round": (
         _rounding(lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO)),
         "the nearest integer",

@@ -14,6 +14,7 @@ from jax import lax
 from ..errors import AttributeValueError, explain
 from ._arith import convert, scalar_constant
 from ._attrs import DType, Shape, Tuning
+from ._axes import normal_axis
 from ._registry import register, same_shapes, typed
 
 _of_dtype = typed("dtype")
@@ -137,6 +138,28 @@ def zeros_like(data: jax.Array) -> jax.Array:
 def ones_like(data: jax.Array) -> jax.Array:
     """Ones in the shape and dtype of data, which gets zero gradient."""
     return jnp.ones_like(data)
+
+
+@register("_contrib_arange_like")
+def arange_like(
+    data: jax.Array,
+    *,
+    start: float = 0.0,
+    step: float = 1.0,
+    repeat: int = 1,
+    ctx: Tuning[str] = "",
+    axis: int | None = None,
+) -> jax.Array:
+    """start, start + step, ..., each ``repeat`` times, as many as data needs, in data's dtype.
+
+    With axis None the result has the shape of data, in row-major order; otherwise it is (size of
+    that axis,). data gets zero gradient. ``ctx`` has no effect.
+    """
+    shape = data.shape if axis is None else (data.shape[normal_axis(axis, data.ndim)],)
+    index = lax.iota(jnp.int32, math.prod(shape)) // repeat
+    kind = data.dtype
+    values = scalar_constant(start, kind) + index.astype(kind) * scalar_constant(step, kind)
+    return values.reshape(shape)
 
 
 @register("shape_array", types=typed("int64"))

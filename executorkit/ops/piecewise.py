@@ -57,3 +57,13 @@ def smooth_l1(data: jax.Array, *, scalar: float = 1.0) -> jax.Array:
         return t * jnp.where(jnp.abs(x) > 1 / square, jnp.sign(x), square * x)
 
     return differentiated(through_float(loss), slope)(data)
+
+
+@register("_contrib_quadratic", fill=same_shapes)
+def quadratic(data: jax.Array, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> jax.Array:
+    """a x^2 + b x + c, for every element x of data.
+
+    data has any shape; the result has its shape and dtype, to which a, b and c are converted first.
+    """
+    a_, b_, c_ = (scalar_constant(x, data.dtype) for x in (a, b, c))
+    return (a_ * data + b_) * data + c_

@@ -77,6 +77,8 @@ _TIES = "Every element that equals the result gets the whole head gradient."
 #: name: (aliases, function, equation, remark)
 _REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
     "sum": (("sum_axis",), _sum, "Sum", "Narrow integers wrap."),
+    "_square_sum": ((), lambda x, axes: _sum(x * x, axes), "Sum of squares",
+                    "MXNet has it for row_sparse arrays only."),
     "mean": (
         (),
         _mean,
@@ -176,6 +178,18 @@ def norm(
     else:
         run = _over(lambda y, a: jnp.sqrt(_sum(y * y, a)), lambda t, out, y: t * (y / out))
     return _shaped(convert(run(x, axes), dtype), axes, keepdims)
+
+
+@register("moments", outputs=("output0", "output1"))
+def moments(data: jax.Array, *, axes: Shape | None = None, keepdims: bool = False):
+    """Mean of data over ``axes``, and variance around it (divided by the count), as two outputs.
+
+    data has any shape and a floating dtype; axes None means all axes, which gives shape (1,); with
+    ``keepdims`` reduced axes stay with size 1.
+    """
+    over = _axes(axes, data.ndim)
+    mean = _mean(data, over)
+    return tuple(_shaped(x, over, keepdims) for x in (mean, _mean(jnp.square(data - mean), over)))
 
 
 _ARG = """Position of the {word} element along ``axis``, in data's dtype.

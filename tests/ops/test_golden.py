@@ -21,6 +21,12 @@ NO_GOLDEN_CASE = {
     "Custom": "runs the user's own Python; test_custom.py looks at it",
     "WarpCTC": "a plugin that MXNet's builds lack; test_ctc.py compares it with CTCLoss",
     "_contrib_group_adagrad_update": "MXNet has it for GPUs only; see test_updates.py",
+    "_contrib_fft": "MXNet has it for GPUs only; see test_contrib.py",
+    "_contrib_ifft": "MXNet has it for GPUs only; see test_contrib.py",
+    "_contrib_count_sketch": "MXNet has it for GPUs only; see test_contrib.py",
+    "_contrib_getnnz": "MXNet has it for CSR matrices only; see test_contrib.py",
+    "_square_sum": "MXNet has it for row_sparse arrays only; see test_contrib.py",
+    "_copyto": "MXNet cannot call it by itself; see test_contrib.py",
 }
 
 QUESTIONS = list(_golden.questions())

@@ -38,4 +38,10 @@ CASES = [
     Case("ones_like", "ones_like", {"data": normal(2, 3)}, also=("float16", "float64", "int32")),
     Case("shape_array", "shape_array", {"data": normal(2, 3, 1)}, also=("int32",)),
     Case("size_array", "size_array", {"data": normal(2, 3, 1)}, also=("float64",)),
+    Case("arange_like", "_contrib_arange_like", {"data": normal(2, 3)},
+         also=("float16", "float64", "int32")),
+    Case("arange_like-all", "_contrib_arange_like", {"data": normal(2, 3)},
+         {"start": 1.5, "step": -0.5, "repeat": 2}),
+    Case("arange_like-axis", "_contrib_arange_like", {"data": normal(2, 6)},
+         {"axis": -1, "repeat": 3}),
 ]  # fmt: skip

@@ -66,4 +66,9 @@ CASES = [
          no_grad="MXNet has none"),
     Case("argmax_channel-image", "argmax_channel", {"data": distinct(2, 3, 4)},
          no_grad="MXNet has none"),
+    Case("moments", "moments", {"data": normal(3, 4)}, {"axes": (0, 1)},
+         also=("float16", "float64"), rtol16=8e-3, why="sums in another order"),
+    Case("moments-axes", "moments", {"data": normal(2, 3, 4)}, {"axes": (0, 2)}),
+    Case("moments-kept", "moments", {"data": normal(2, 3, 4)}, {"axes": (-1,), "keepdims": True}),
+    Case("moments-one", "moments", {"data": normal(1)}, {"axes": (0,)}),
 ]  # fmt: skip

@@ -1,0 +1,40 @@
+"""Operators whose gradient is said to be another than the derivative."""
+
+from __future__ import annotations
+
+import jax
+from jax import lax
+
+from ._derivative import differentiated
+from ._registry import register, same_shapes
+from .elemwise import sign
+
+
+@register("_contrib_round_ste", fill=same_shapes)
+def round_ste(data: jax.Array) -> jax.Array:
+    """Every element of data rounded, halves away from zero; the gradient passes unchanged.
+
+    data has any shape and a floating dtype; the result has them too. This is the straight-through
+    estimator of Bengio et al., 2013, with which quantised networks are trained.
+    """
+    return differentiated(
+        lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), lambda t, out, x: t
+    )(data)
+
+
+@register("_contrib_sign_ste", fill=same_shapes)
+def sign_ste(data: jax.Array) -> jax.Array:
+    """The sign of every element of data: 1, 0 or -1; the gradient passes unchanged.
+
+    data has any shape and a floating dtype; the result has them too. See ``round_ste``.
+    """
+    return differentiated(sign, lambda t, out, x: t)(data)
+
+
+@register("_contrib_gradientmultiplier", fill=same_shapes)
+def gradientmultiplier(data: jax.Array, *, scalar: float = 1.0, is_int: bool = True) -> jax.Array:
+    """data itself, of any shape and dtype; its gradient is multiplied by ``scalar``.
+
+    A negative scalar reverses the gradient (Ganin and Lempitsky, 2015). ``is_int`` has no effect.
+    """
+    return differentiated(lambda x: x, lambda t, out, x: t * scalar)(data)
