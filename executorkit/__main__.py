@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -20,7 +21,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         command.add_parser(commands)
     options = parser.parse_args(arguments)
     try:
-        return options.run(options)
+        status = options.run(options)
+        sys.stdout.flush()
+        return status
+    except BrokenPipeError:
+        # Whoever read our output (head, a pager) has seen enough; nothing is left to be flushed.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
     except (MXNetError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 2

@@ -221,3 +221,14 @@ def test_it_is_a_module_to_run(network):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert "all 4 operators are served" in done.stdout
+
+
+def test_a_reader_that_has_seen_enough_is_no_error(network):
+    process = subprocess.Popen(
+        [sys.executable, "-m", "executorkit", "inspect", str(network[0])],
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    )  # fmt: skip
+    process.stdout.close()
+    assert process.stderr.read() == b""
+    process.stderr.close()
+    assert process.wait() == 1
