@@ -33,24 +33,33 @@ class Counted:
         what those first calls took: tracing, lowering and compiling.
     avals
         shapes, dtypes and devices of the arguments that it was last traced for.
+    function
+        the function itself, for other transformations than ``jax.jit``.
     """
 
-    __slots__ = ("_jitted", "_since_clear", "avals", "name", "seconds", "traces")
+    __slots__ = ("_jitted", "_since_clear", "avals", "function", "name", "seconds", "traces")
 
     def __init__(self, function: Callable[..., Any], name: str) -> None:
-        def traced(*args: Any) -> Any:
-            self.traces += 1
-            self._since_clear += 1
-            counters.traces += 1
-            return function(*args)
-
-        traced.__name__ = traced.__qualname__ = name
-        self._jitted: Any = jax.jit(traced)
-        self._since_clear = 0
+        self.function = function
         self.name = name
         self.traces = 0
         self.seconds = 0.0
         self.avals: tuple[Any, ...] | None = None
+        self._since_clear = 0
+        self._jitted: Any = self._transformed(self._counting())
+
+    def _counting(self) -> Callable[..., Any]:
+        def traced(*args: Any) -> Any:
+            self.traces += 1
+            self._since_clear += 1
+            counters.traces += 1
+            return self.function(*args)
+
+        traced.__name__ = traced.__qualname__ = self.name
+        return traced
+
+    def _transformed(self, traced: Callable[..., Any]) -> Any:
+        return jax.jit(traced)
 
     def __call__(self, *args: Any) -> Any:
         before = self.traces
