@@ -18,13 +18,13 @@ from __future__ import annotations
 import itertools
 import math
 import os
-import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
+from .._files import write_whole
 from ..context import Context, cpu
 from ..errors import FileAccessError, FileFormatError, MXNetError, explain
 from ..ops._attrs import DTYPE_NUMBERS, DTYPES
@@ -64,7 +64,7 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
             if not isinstance(x, wanted):
                 raise NotAnArrayError(explain("nd.save", f"{what} {x!r} is no {wanted.__name__}"))
     header = _uint64(_LIST, 0, len(arrays))
-    _write(_path(fname), itertools.chain((header,), _entries(arrays), _name_parts(names)))
+    write_whole(_path(fname), itertools.chain((header,), _entries(arrays), _name_parts(names)))
 
 
 def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
@@ -119,24 +119,6 @@ def _name_parts(names: Sequence[str]) -> Iterator[bytes]:
         text = name.encode()
         yield _uint64(len(text))
         yield text
-
-
-def _write(path: str, parts: Iterable[bytes]) -> None:
-    target = os.path.realpath(path)
-    whole = not os.path.exists(target) or os.path.isfile(target)
-    temporary = f"{target}.{os.getpid()}.{threading.get_ident()}.tmp" if whole else target
-    try:
-        with open(temporary, "wb") as file:
-            file.writelines(parts)
-        if whole:
-            os.replace(temporary, target)
-    except OSError as error:
-        raise FileAccessError(
-            explain(path, f"cannot be written: {error.strerror or error}")
-        ) from None
-    finally:
-        if whole and os.path.exists(temporary):
-            os.remove(temporary)
 
 
 class _Reader:

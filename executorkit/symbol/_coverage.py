@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from ..display._table import text_table
 from ..errors import AttributeValueError, MXNetError, UnknownOperatorError
 from ..ops import OpDef, Params, lookup
 from ._compose import operator_attrs
@@ -152,15 +153,11 @@ class Coverage:
         return not self.missing
 
     def __str__(self) -> str:
-        table = [("operator", "nodes", "status", "where")]
+        rows = []
         for row in self.rows:
             where = "" if row.status == "served" else str(row).partition(f"{row.status}")[2]
-            table.append((row.operator, str(len(row.nodes)), row.status, where.lstrip(": ")))
-        widths = [max(len(line[i]) for line in table) for i in range(3)]
-        return "\n".join(
-            f"{a:<{widths[0]}}  {b:>{widths[1]}}  {c:<{widths[2]}}  {d}".rstrip()
-            for a, b, c, d in table
-        )
+            rows.append((row.operator, str(len(row.nodes)), row.status, where.lstrip(": ")))
+        return text_table(("operator", "nodes", "status", "where"), rows, right={1})
 
     def error(self) -> MXNetError:
         """The exception that names everything that is not served."""
@@ -189,6 +186,7 @@ def coverage(text: str | bytes) -> Coverage:
     >>> node = '{"op": "Nope", "name": "n", "inputs": []}'
     >>> print(coverage('{"nodes": [' + node + '], "arg_nodes": [], "heads": [[0, 0]]}'))
     operator  nodes  status  where
+    --------  -----  ------  -----
     Nope          1  absent  n
     """
     document = read_document(text)

@@ -7,13 +7,11 @@ nodes, line breaks. Reading, which has to know every generation of files, is in 
 
 from __future__ import annotations
 
-import contextlib
 import os
-import uuid
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from ..errors import FileAccessError, explain
+from .._files import write_whole
 from ._node import Entry, Node, topological_order
 
 #: The version whose format is written.
@@ -131,16 +129,4 @@ def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:
         except TypeError:
             target.write(text.encode())
         return
-    path = os.fspath(target)
-    folder, name = os.path.split(path)
-    temporary = os.path.join(folder, f".{name}.{uuid.uuid4().hex}")
-    try:
-        with open(temporary, "x", encoding="utf-8") as file:
-            file.write(text)
-        os.replace(temporary, path)
-    except OSError as error:
-        problem = f"cannot be written: {error.strerror or error}"
-        raise FileAccessError(explain(path, problem)) from None
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
+    write_whole(os.fspath(target), [text.encode()])
