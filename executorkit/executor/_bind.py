@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context
 from ..errors import BindError, MXNetError, ShapeError, explain
-from ..lowering import graph_of, infer, placements
+from ..lowering import graph_of, infer, placements, shown_outputs
 from ..ndarray import NDArray
 from ..ops._attrs import dtype_name
 from ..ops._registry import known
@@ -83,7 +83,7 @@ def simple_bind(
         for name, shape in (
             *zip(graph.arg_names, found.arg_shapes, strict=True),
             *zip(graph.aux_names, found.aux_shapes, strict=True),
-            *zip(graph.output_names, found.out_shapes, strict=True),
+            *zip(graph.output_names, shown_outputs(graph, found), strict=True),
         )
         if not known(shape)
     ]

@@ -1,7 +1,7 @@
 """From a symbol to a pure JAX function: inference of shapes and types, and the lowering itself."""
 
 from ._graph import Graph, graph_of
-from ._infer import infer, infer_shapes, infer_types
+from ._infer import infer, infer_shapes, infer_types, shown_outputs
 from ._lower import evaluate, lower, to_jax
 from ._partition import placements
 from ._passes import PASSES, disabled, optimized
@@ -18,5 +18,6 @@ __all__ = [
     "lower",
     "optimized",
     "placements",
+    "shown_outputs",
     "to_jax",
 ]

@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..ops import OpDef, Params
+from ..ops._attrs import BODIES
 from ..symbol._node import EDIT_HOOKS, Entry, Node, auxiliary_nodes, topological_order
 
 
@@ -66,6 +67,21 @@ class Graph:
         return any(s.op.draws(s.params, train) for s in self.steps)
 
     @property
+    def dynamic_values(self) -> set[int]:
+        """The values whose shapes MXNet knows only when it runs."""
+        found: set[int] = set()
+        for step in self.steps:
+            if step.op.dynamic or not found.isdisjoint(step.inputs):
+                found.update(range(step.first_output, step.first_output + step.n_outputs))
+        return found
+
+    @property
+    def structure(self) -> tuple[Any, ...]:
+        """What is computed, without names: graphs of one structure are one program."""
+        steps = tuple((s.op, s.params.key, s.inputs, s.first_output) for s in self.steps)
+        return steps, self.arg_values, self.aux_values, self.heads
+
+    @property
     def arg_names(self) -> list[str]:
         return [node.name for node in self.args]
 
@@ -95,6 +111,20 @@ def graph_of(heads: tuple[Entry, ...]) -> Graph:
 EDIT_HOOKS.append(graph_of.cache_clear)
 
 
+def _with_bodies(node: Node, params: Params) -> Params:
+    """A step's attributes; those of loops and branches hold their bodies, ready to be called."""
+    if not node.subgraphs:
+        return params
+    from ._bodies import LoweredBody  # which lowers graphs, and so stands above this module
+
+    bodies = tuple(LoweredBody(graph_of(heads)) for heads in node.subgraphs)
+    return Params({**params, BODIES: bodies})
+
+
+def _has_effects(params: Params) -> bool:
+    return any(body.graph.has_effects for body in params.get(BODIES, ()))
+
+
 def _number(heads: Sequence[Entry]) -> Graph:
     nodes = topological_order(heads)
     auxiliary = auxiliary_nodes(nodes)
@@ -121,7 +151,7 @@ def _number(heads: Sequence[Entry]) -> Graph:
             Step(
                 node=node,
                 op=node.op,
-                params=node.params,
+                params=_with_bodies(node, node.params),
                 index=index,
                 names=names,
                 inputs=tuple(first[child] + k for child, k in node.inputs),
@@ -146,6 +176,6 @@ def _number(heads: Sequence[Entry]) -> Graph:
         heads=tuple(first[n] + k for n, k in heads),
         head_entries=tuple(heads),
         n_values=count,
-        has_effects=any(s.op.effects for s in steps),
+        has_effects=any(s.op.effects or _has_effects(s.params) for s in steps),
         has_open_shapes=any(s.op.open_shape(s.params) is not None for s in steps),
     )

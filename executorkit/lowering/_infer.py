@@ -78,14 +78,27 @@ Groups = tuple[list[Any], list[Any], list[Any]]
 def infer_shapes(symbol: Any, given: Mapping[str, Sequence[int]]) -> Groups:
     """Shapes of arguments, outputs and auxiliary states from those given by name (0: unknown
     dimension); None where nothing is known. Raises :class:`ShapeError` for a contradiction."""
-    found = infer(graph_of(symbol.heads), given)
-    return list(found.arg_shapes), list(found.out_shapes), list(found.aux_shapes)
+    graph = graph_of(symbol.heads)
+    found = infer(graph, given)
+    return list(found.arg_shapes), shown_outputs(graph, found), list(found.aux_shapes)
+
+
+def shown_outputs(graph: Graph, found: Inferred) -> list[Shape | None]:
+    """The output shapes as inference tells them: None for those that MXNet knows only when it
+    runs, though they are known here."""
+    hidden = graph.dynamic_values
+    shapes = zip(graph.heads, found.out_shapes, strict=True)
+    return [None if i in hidden else shape for i, shape in shapes]
 
 
 def infer_types(symbol: Any, given: Mapping[str, str]) -> Groups:
     """Dtype names of arguments, outputs and auxiliary states from those given by name; None where
     unknown. Raises :class:`DTypeError` for a contradiction."""
-    graph = graph_of(symbol.heads)
+    return graph_types(graph_of(symbol.heads), given)
+
+
+def graph_types(graph: Graph, given: Mapping[str, str]) -> Groups:
+    """:func:`infer_types` of a graph."""
     types = _infer_types(graph, given)
     arguments, outputs, states = (
         [types[i] for i in ids] for ids in (graph.arg_values, graph.heads, graph.aux_values)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..context import Context, current_context
 from ..errors import ShapeError, explain
+from ..symbol._nesting import flatten, nest_like
 from ._call import module_access
 from ._checks import NotAnArrayError
 from ._creation import zeros
@@ -22,22 +23,11 @@ __all__ = ["cond", "foreach", "isfinite", "isinf", "isnan", "rand_zipfian", "whi
 __getattr__, __dir__ = module_access("contrib", NDArray, __name__, __all__)
 
 
-def _flat(x: Any) -> list[Any]:
-    return [leaf for part in x for leaf in _flat(part)] if isinstance(x, list | tuple) else [x]
-
-
-def _like(structure: Any, leaves: list[Any]) -> Any:
-    """``leaves``, used up from the front, in the nesting of ``structure``."""
-    if isinstance(structure, list | tuple):
-        return [_like(part, leaves) for part in structure]
-    return leaves.pop(0)
-
-
 def _stacked(steps: Sequence[Any]) -> Any:
     """Per-step outputs of one structure, stacked along a new first axis."""
-    columns = zip(*(_flat(step) for step in steps), strict=True)
+    columns = zip(*(flatten(step) for step in steps), strict=True)
     leaves = [call("stack", *column, axis=0, num_args=len(column)) for column in columns]
-    return _like(steps[0], leaves)
+    return nest_like(steps[0], leaves)
 
 
 def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states: Any) -> Any:
@@ -46,7 +36,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     data is an NDArray or a (nested) list of them, sliced together. Returns the outputs of all
     steps, stacked along a new first axis, and the last states.
     """
-    leaves = _flat(data)
+    leaves = flatten(data)
     if not leaves or not all(isinstance(x, NDArray) for x in leaves):
         raise NotAnArrayError(
             explain("foreach", f"data is {data!r}, expected an NDArray or a list of them")
@@ -57,7 +47,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
         )
     states, outputs = init_states, []
     for i in range(len(leaves[0])):
-        output, states = body(_like(data, [x[i] for x in leaves]), states)
+        output, states = body(nest_like(data, [x[i] for x in leaves]), states)
         outputs.append(output)
     return _stacked(outputs) if outputs else [], states
 

@@ -13,6 +13,7 @@ from . import (
     broadcast,
     cast,
     classification,
+    control_flow,
     conv,
     correlation,
     ctc,

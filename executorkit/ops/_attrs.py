@@ -35,6 +35,10 @@ KEY = "key"
 Key = Annotated[Any, KEY]
 TRAIN = "train"
 Train = Annotated[bool, TRAIN]
+#: Name and marker of the keyword-only parameter through which loops and branches get their bodies
+#: (``_body.Body``), which a graph keeps beside the attributes.
+BODIES = "bodies"
+Bodies = Annotated[Any, BODIES]
 
 #: A tuple of integers. ``"3"``, ``"(3, 3)"``, ``"[3, 3]"`` and ``"(8L, 3L)"`` are all understood.
 Shape = tuple[int, ...]

@@ -23,7 +23,7 @@ from types import MappingProxyType
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from ..errors import AttributeValueError, DTypeError, ShapeError, explain
-from ._attrs import AUX, KEY, TRAIN, Attr, Shape, make_attr, to_text
+from ._attrs import AUX, BODIES, KEY, TRAIN, Attr, Shape, make_attr, to_text
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -194,6 +194,7 @@ class OpDef:
     shape_attr: str | None
     effects: bool
     imperative: bool
+    dynamic: bool
     _inputs: Callable[[Params], tuple[str, ...]] | None
     _outputs: Callable[[Params], tuple[str, ...]]
     _visible: Callable[[Params], int] | None
@@ -310,6 +311,7 @@ def register(
     count: str = "num_args",
     effects: bool = False,
     imperative: bool = False,
+    dynamic: bool = False,
     aux: Callable[[Params], tuple[str, ...]] | None = None,
     draws: Callable[[Params, bool], bool] | None = None,
 ) -> Callable[[F], F]:
@@ -338,6 +340,9 @@ def register(
     imperative
         the operator exists for arrays only: it changes its auxiliary inputs when it is called, and
         graphs refuse it.
+    dynamic
+        MXNet learns the output shapes only when the operator runs, so that inference of shapes
+        answers that they are unknown (binding knows them all the same).
     aux
         names of the auxiliary inputs, where attributes decide (Custom); else markers say so.
     draws
@@ -364,6 +369,7 @@ def register(
             shape_attr=shape_attr,
             effects=effects,
             imperative=imperative,
+            dynamic=dynamic,
             count=count if facts["variadic"] is not None and count in facts["attrs"] else None,
             _inputs=inputs,
             _outputs=_constant(outputs),
@@ -405,6 +411,8 @@ def _read_signature(fn: Callable[..., Any]) -> dict[str, Any]:
             key_name = parameter.name
         elif TRAIN in marks:
             train_name = parameter.name
+        elif BODIES in marks:
+            continue
         else:
             attrs[parameter.name] = make_attr(parameter.name, hint, parameter.default)
     return {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any
 
 from ..lowering import Graph
 
@@ -18,12 +17,7 @@ class Signature:
     __slots__ = ("_hash", "content")
 
     def __init__(self, graph: Graph) -> None:
-        self.content: tuple[Any, ...] = (
-            tuple((s.op, s.params.key, s.inputs, s.first_output) for s in graph.steps),
-            graph.arg_values,
-            graph.aux_values,
-            graph.heads,
-        )
+        self.content = graph.structure
         self._hash = hash(self.content)
 
     def __hash__(self) -> int:

@@ -1,5 +1,8 @@
-"""``mx.sym.contrib``: operators of the contrib namespace, as ``box_nms``."""
+"""``mx.sym.contrib``: loops, branches, and operators of the contrib namespace, as ``box_nms``."""
 
+from ._control_flow import cond, foreach, while_loop
 from ._functions import operators_of
+
+__all__ = ["cond", "foreach", "while_loop"]
 
 __getattr__, __dir__ = operators_of(globals(), "contrib")

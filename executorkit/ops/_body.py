@@ -1,0 +1,57 @@
+"""Bodies of loops, branches and fused operators: what an operator can ask of its subgraphs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from ._attrs import Shape
+from ._registry import Params, ShapeFacts, TypeFacts
+
+
+class Body(Protocol):
+    """A subgraph. Arrays, shapes and types stand in the order of its variables."""
+
+    def __call__(self, arrays: Sequence[Any], key: Any, train: bool) -> tuple[Any, ...]:
+        """The outputs; ``key`` may be None if nothing is drawn in this mode."""
+        ...
+
+    def draws(self, train: bool) -> bool:
+        """Whether a run in this mode draws random numbers."""
+        ...
+
+    def shapes(self, inputs: Sequence[Shape | None]) -> Sequence[Shape | None]:
+        """The shapes of the inputs, as far as they follow from those known."""
+        ...
+
+    def types(
+        self, inputs: Sequence[str | None]
+    ) -> tuple[Sequence[str | None], Sequence[str | None]]:
+        """Dtype names of the inputs and of the outputs, as far as they follow."""
+        ...
+
+
+def bodies_draw(p: Params, train: bool) -> bool:
+    """Whether any body draws random numbers."""
+    return any(body.draws(train) for body in p.bodies)
+
+
+def fill_from_body(
+    s: ShapeFacts, body: Body, names: Sequence[str], stepped: Sequence[str] = ()
+) -> None:
+    """Deduces the shapes of the node's inputs ``names`` from the body that reads them.
+
+    The body sees ``stepped`` inputs without their first axis, along which it is repeated.
+    """
+    seen = [s[name][1:] if name in stepped and s[name] else s[name] for name in names]
+    length = next((s[name][0] for name in stepped if s[name] and s[name][0]), 0)
+    for name, shape in zip(names, body.shapes(seen), strict=True):
+        if shape is not None:
+            s.set(name, (length, *shape) if name in stepped else shape, because="the body needs it")
+
+
+def types_from_body(t: TypeFacts, body: Body, names: Sequence[str], outputs: Sequence[str]) -> None:
+    """Deduces the types of the node's inputs ``names`` and of its ``outputs`` from a body."""
+    inputs, outs = body.types([t[name] for name in names])
+    for name, dtype in zip((*names, *outputs), (*inputs, *outs), strict=True):
+        t.set(name, dtype)

@@ -1,0 +1,247 @@
+"""Loops and branches over subgraphs, as compiled control flow.
+
+Nodes of these operators carry their bodies as subgraphs; attributes say which input of the node is
+which variable of a body. ``mx.sym.contrib`` has functions that build them from Python functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ._attrs import Bodies, Key, Shape, Train
+from ._body import bodies_draw, fill_from_body, types_from_body
+from ._registry import Params, ShapeFacts, TypeFacts, register
+
+
+def _inputs(bodies: int) -> Callable[[Params], tuple[str, ...]]:
+    """Names of a node's inputs; ``num_args`` counts its bodies too."""
+    return lambda p: tuple(f"arg{i}" for i in range(p.num_args - bodies))
+
+
+def _outputs(p: Params) -> tuple[str, ...]:
+    if p.num_outputs == 1:
+        return ("output",)
+    return tuple(f"output{i}" for i in range(p.num_outputs))
+
+
+def _named(locations: Sequence[int]) -> list[str]:
+    return [f"arg{i}" for i in locations]
+
+
+def _node_key(key: Any, turn: Any) -> Any:
+    return None if key is None else jax.random.fold_in(key, turn)
+
+
+def _in_order(p: Params) -> list[str]:
+    """The node's inputs in the order of the variables of foreach's body."""
+    locations = (*p.in_data_locs, *p.in_state_locs, *p.remain_locs)
+    return [f"arg{i}" for _, i in sorted(zip(locations, range(len(locations)), strict=True))]
+
+
+def _foreach_fill(s: ShapeFacts, p: Params) -> None:
+    data = len(p.in_data_locs)
+    for i in range(p.num_outputs - p.num_out_data):
+        s.same(f"arg{data + i}", f"out{p.num_out_data + i}")
+    fill_from_body(s, p.bodies[0], _in_order(p), stepped=_named(range(data)))
+
+
+def _foreach_types(t: TypeFacts, p: Params) -> None:
+    types_from_body(t, p.bodies[0], _in_order(p), [f"out{i}" for i in range(p.num_outputs)])
+
+
+@register(
+    "_foreach", inputs=_inputs(1), outputs=_outputs, fill=_foreach_fill, types=_foreach_types,
+    draws=bodies_draw,
+)  # fmt: skip
+def foreach(
+    *data: jax.Array,
+    num_args: int,
+    num_outputs: int,
+    num_out_data: int,
+    in_state_locs: Shape,
+    in_data_locs: Shape,
+    remain_locs: Shape,
+    bodies: Bodies,
+    key: Key,
+    train: Train,
+):
+    """A body applied to every slice along the first axis of its data, with states handed on.
+
+    The arrays are the data to be sliced, (T, ...) each, then the first states, then what the body
+    reads besides; ``in_data_locs``, ``in_state_locs`` and ``remain_locs`` say which variable of
+    the body each of them is. Returns the first ``num_out_data`` outputs of the body, stacked to
+    (T, ...), then the last states. Auxiliary states inside the body stay as they are.
+    """
+    (body,) = bodies
+    n_data, n_states = len(in_data_locs), len(in_state_locs)
+    rest = data[n_data + n_states :]
+    locations = (*in_data_locs, *in_state_locs, *remain_locs)
+
+    def turn(carry: tuple[Any, tuple[Any, ...]], slices: tuple[Any, ...]):
+        number, states = carry
+        arrays: list[Any] = [None] * len(locations)
+        for location, array in zip(locations, (*slices, *states, *rest), strict=True):
+            arrays[location] = array
+        out = body(arrays, _node_key(key, number), train)
+        return (number + 1, out[num_out_data:]), out[:num_out_data]
+
+    start = jnp.zeros((), jnp.int32), data[n_data : n_data + n_states]
+    (_, states), stacked = lax.scan(turn, start, data[:n_data])
+    return (*stacked, *states)
+
+
+def _while_fill(s: ShapeFacts, p: Params) -> None:
+    func = _named(p.func_input_locs)
+    for i, location in enumerate(p.func_var_locs):
+        s.same(func[location], f"out{p.num_out_data + i}")
+    fill_from_body(s, p.bodies[0], _named(p.cond_input_locs))
+    fill_from_body(s, p.bodies[1], func)
+
+
+def _while_types(t: TypeFacts, p: Params) -> None:
+    outputs = [f"out{i}" for i in range(p.num_outputs)]
+    types_from_body(t, p.bodies[1], _named(p.func_input_locs), outputs)
+
+
+def _is_true(outputs: tuple[jax.Array, ...]) -> jax.Array:
+    return outputs[0].reshape(()) != 0
+
+
+@register(
+    "_while_loop", inputs=_inputs(2), outputs=_outputs, fill=_while_fill, types=_while_types,
+    draws=bodies_draw, dynamic=True,
+)  # fmt: skip
+def while_loop(
+    *data: jax.Array,
+    num_args: int,
+    num_outputs: int,
+    num_out_data: int,
+    max_iterations: int,
+    cond_input_locs: Shape,
+    func_input_locs: Shape,
+    func_var_locs: Shape,
+    bodies: Bodies,
+    key: Key,
+    train: Train,
+):
+    """A body applied to loop variables while a condition on them holds, so often at most.
+
+    ``cond_input_locs`` and ``func_input_locs`` say which array each variable of the condition and
+    of the body is, ``func_var_locs`` which of the body's variables are the loop variables. Returns
+    the first ``num_out_data`` outputs of the body, stacked to (``max_iterations``, ...), then the
+    last loop variables. Rows of turns that were not taken are zeros (undefined in MXNet). Auxiliary
+    states inside the body stay as they are.
+
+    Without a gradient it is a loop that ends when the condition does; a gradient is that of
+    ``max_iterations`` turns, of which those past the end do nothing.
+    """
+    condition, body = bodies
+    places = [func_input_locs[i] for i in func_var_locs]
+
+    def read(data, locations, variables):
+        now = dict(zip(places, variables, strict=True))
+        return [now.get(i, data[i]) for i in locations]
+
+    def goes_on(data, number, variables):
+        inputs = read(data, cond_input_locs, variables)
+        return _is_true(condition(inputs, _node_key(key, number), train))
+
+    def turn(data, number, variables):
+        inputs = read(data, func_input_locs, variables)
+        turn_key = _node_key(key, number + max_iterations)
+        out = body(inputs, turn_key, train)
+        return out[:num_out_data], out[num_out_data:]
+
+    def first(data):
+        return jnp.zeros((), jnp.int32), tuple(data[i] for i in places)
+
+    def rows(data):
+        return jax.eval_shape(lambda: turn(data, *first(data)))[0]
+
+    def ending(*data: jax.Array) -> tuple[jax.Array, ...]:
+        def step(state):
+            number, variables, stacked = state
+            out, variables = turn(data, number, variables)
+            stacked = tuple(
+                lax.dynamic_update_index_in_dim(whole, row, number, 0)
+                for whole, row in zip(stacked, out, strict=True)
+            )
+            return number + 1, variables, stacked
+
+        empty = tuple(jnp.zeros((max_iterations, *r.shape), r.dtype) for r in rows(data))
+        _, variables, stacked = lax.while_loop(
+            lambda state: (state[0] < max_iterations) & goes_on(data, *state[:2]),
+            step,
+            (*first(data), empty),
+        )
+        return (*stacked, *variables)
+
+    def bounded(*data: jax.Array) -> tuple[jax.Array, ...]:
+        nothing = tuple(jnp.zeros(r.shape, r.dtype) for r in rows(data))
+
+        def step(state, _):
+            number, variables, going = state
+            going &= goes_on(data, number, variables)
+            out, variables = lax.cond(
+                going,
+                lambda variables: turn(data, number, variables),
+                lambda variables: (nothing, variables),
+                variables,
+            )
+            return (number + 1, variables, going), out
+
+        start = (*first(data), jnp.array(True))
+        (_, variables, _), stacked = lax.scan(step, start, length=max_iterations)
+        return (*stacked, *variables)
+
+    loop = jax.custom_vjp(ending)
+    loop.defvjp(lambda *data: jax.vjp(bounded, *data), lambda back, heads: back(heads))
+    return loop(*data)
+
+
+def _cond_fill(s: ShapeFacts, p: Params) -> None:
+    locations = p.cond_input_locs, p.then_input_locs, p.else_input_locs
+    for body, places in zip(p.bodies, locations, strict=True):
+        fill_from_body(s, body, _named(places))
+
+
+def _cond_types(t: TypeFacts, p: Params) -> None:
+    outputs = [f"out{i}" for i in range(p.num_outputs)]
+    for body, places in zip(p.bodies[1:], (p.then_input_locs, p.else_input_locs), strict=True):
+        types_from_body(t, body, _named(places), outputs)
+
+
+@register(
+    "_cond", inputs=_inputs(3), outputs=_outputs, fill=_cond_fill, types=_cond_types,
+    draws=bodies_draw, dynamic=True,
+)  # fmt: skip
+def cond(
+    *data: jax.Array,
+    num_args: int,
+    num_outputs: int,
+    cond_input_locs: Shape,
+    then_input_locs: Shape,
+    else_input_locs: Shape,
+    bodies: Bodies,
+    key: Key,
+    train: Train,
+):
+    """One of two bodies, chosen by a condition; only the chosen one runs.
+
+    The condition's output is of one element, and holds if that is not 0. ``cond_input_locs``,
+    ``then_input_locs`` and ``else_input_locs`` say which array each variable of the three bodies
+    is. Both branches give ``num_outputs`` arrays, of equal shapes and dtypes, and so does this.
+    """
+    condition, *branches = bodies
+
+    def run(body: Any, locations: Shape) -> Callable[..., tuple[jax.Array, ...]]:
+        return lambda *data: body([data[i] for i in locations], _node_key(key, 1), train)
+
+    then, other = map(run, branches, (then_input_locs, else_input_locs))
+    chosen = _is_true(condition([data[i] for i in cond_input_locs], _node_key(key, 0), train))
+    return lax.cond(chosen, then, other, *data)

@@ -1,0 +1,25 @@
+"""Nested lists, as loops take and return them, and their leaves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def flatten(x: Any) -> list[Any]:
+    """The leaves of nested lists and tuples, from first to last.
+
+    >>> flatten([1, (2, [3]), []])
+    [1, 2, 3]
+    """
+    return [leaf for part in x for leaf in flatten(part)] if isinstance(x, list | tuple) else [x]
+
+
+def nest_like(structure: Any, leaves: list[Any]) -> Any:
+    """``leaves``, used up from the front, in the nesting of ``structure``.
+
+    >>> nest_like(["a", ("b", [])], [1, 2])
+    [1, [2, []]]
+    """
+    if isinstance(structure, list | tuple):
+        return [nest_like(part, leaves) for part in structure]
+    return leaves.pop(0)
