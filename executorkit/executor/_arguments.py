@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -15,6 +16,16 @@ from ..ndarray import NDArray
 from ..ndarray._values import Fitted, fit, from_python
 
 GRAD_REQS = ("null", "write", "add")
+
+
+def shape_of(value: Any, where: str) -> tuple[int, ...]:
+    """A shape given by the user: any sequence of integers."""
+    try:
+        return tuple(operator.index(d) for d in value)
+    except TypeError:
+        raise BindError(
+            explain(where, f"{value!r} is no shape, expected a tuple of integers")
+        ) from None
 
 
 class UnknownArgumentError(MXNetError, TypeError):
@@ -95,24 +106,31 @@ def grad_reqs(grad_req: Any, names: Sequence[str]) -> list[str]:
 
 
 def check_contexts(
-    arrays: Sequence[NDArray | None], names: Sequence[str], ctx: Context, what: str
+    arrays: Sequence[NDArray | None], names: Sequence[str], places: Sequence[Context], what: str
 ) -> None:
-    """Every array lives in the context that is bound to."""
-    for name, array in zip(names, arrays, strict=True):
-        if array is not None and array.context != ctx:
+    """Every array lives where it belongs."""
+    for name, array, place in zip(names, arrays, places, strict=True):
+        if array is not None and array.context != place:
             raise BindError(
                 explain(
                     f"bind: {what}[{name!r}]",
-                    f"it is in {array.context}, expected {ctx}",
-                    because="all arrays are in the context that is bound to, unless group2ctx "
-                    "places parts of the graph elsewhere",
-                    hint=f"{name}.as_in_context(mx.{ctx})",
+                    f"it is in {array.context}, expected {place}",
+                    because="arrays are in the context that is bound to, or in that of their "
+                    "ctx_group, and gradients beside their arguments",
+                    hint=f"{name}.as_in_context(mx.{place})",
                 )
             )
 
 
 def incoming(value: Any, target: NDArray, where: str) -> Fitted:
     """An array as ``target`` can be assigned it: its shape (checked), its dtype, its device."""
+    if not isinstance(value, NDArray | np.ndarray):
+        raise TypeError(
+            explain(
+                where, f"{_kind(value)}, expected an NDArray or a NumPy array",
+                hint="mx.nd.array(value)",
+            )
+        )  # fmt: skip
     if value.shape != target.shape:
         raise ShapeError(explain(where, f"shape {tuple(value.shape)}, expected {target.shape}"))
     return fit(value, target.shape, target._storage.dtype, target.context.device, where)

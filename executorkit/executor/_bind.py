@@ -7,12 +7,12 @@ from typing import Any
 
 from ..context import Context
 from ..errors import BindError, MXNetError, ShapeError, explain
-from ..lowering import graph_of, infer, placements, shown_outputs
+from ..lowering import Graph, graph_of, infer, placements
 from ..ndarray import NDArray
 from ..ops._attrs import dtype_name
 from ..ops._registry import known
 from ..symbol import Symbol
-from ._arguments import arrays_in_order, check_contexts, grad_reqs
+from ._arguments import arrays_in_order, check_contexts, grad_reqs, shape_of
 from ._executor import Executor, _zeros
 from ._reshape import resized
 
@@ -40,10 +40,12 @@ def bind(
     grad_arrays = None
     if args_grad is not None:
         grad_arrays = arrays_in_order(args_grad, names, "args_grad", optional=True)
-    if not group2ctx:
-        check_contexts(arg_arrays, names, ctx, "args")
-        check_contexts(grad_arrays or [], names[: len(grad_arrays or [])], ctx, "args_grad")
-        check_contexts(aux_arrays, aux_names, ctx, "aux_states")
+    given = [a for a in (*arg_arrays, *aux_arrays) if a is not None]
+    places = _places(graph, ctx, group2ctx, given)
+    check_contexts(arg_arrays, names, places[: len(names)], "args")
+    check_contexts(aux_arrays, aux_names, places[len(names) :], "aux_states")
+    if grad_arrays is not None:
+        check_contexts(grad_arrays, names, places[: len(names)], "args_grad")
     return Executor(
         symbol,
         ctx,
@@ -53,6 +55,20 @@ def bind(
         [a for a in aux_arrays if a is not None],
         group2ctx,
     )
+
+
+def _places(
+    graph: Graph, ctx: Context, group2ctx: Mapping[str, Context] | None, arrays: Sequence[NDArray]
+) -> list[Context]:
+    """Where the arrays of arguments and auxiliary states have to be. With group2ctx, one whose
+    variable is in no group may be anywhere: it is copied to where it is read."""
+    if not group2ctx:
+        return [ctx] * len(arrays)
+    placed = placements(graph, ctx, group2ctx)
+    return [
+        placed[node] if "__ctx_group__" in node.attrs else array.context
+        for node, array in zip((*graph.args, *graph.aux), arrays, strict=True)
+    ]
 
 
 def simple_bind(
@@ -70,12 +86,13 @@ def simple_bind(
     """An executor on new arrays of zeros, whose shapes follow from those in ``kwargs``.
 
     Arguments in ``shared_arg_names`` are those of ``shared_exec``; others come from
-    ``shared_buffer`` where it has one that is large enough, and are put there where not.
+    ``shared_buffer`` where it has one that is large enough, and are put there where not (their
+    gradients too, as ``grad of NAME``).
     """
     _check_context(ctx, group2ctx)
     _check_storage(stype_dict)
     graph = graph_of(symbol.heads)
-    shapes = _shapes(kwargs or {})
+    shapes = {n: shape_of(s, f"simple_bind: {n!r}") for n, s in (kwargs or {}).items()}
     dtypes = {n: dtype_name(t) for n, t in (type_dict or {}).items() if t is not None}
     found = infer(graph, shapes, dtypes)
     unknown = [
@@ -83,7 +100,7 @@ def simple_bind(
         for name, shape in (
             *zip(graph.arg_names, found.arg_shapes, strict=True),
             *zip(graph.aux_names, found.aux_shapes, strict=True),
-            *zip(graph.output_names, shown_outputs(graph, found), strict=True),
+            *zip(graph.output_names, found.out_shapes, strict=True),
         )
         if not known(shape)
     ]
@@ -138,6 +155,16 @@ class _Maker:
     def argument(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
         if name in self.shared and self.exec is not None:
             return self._same(self.exec.arg_dict, name, shape, dtype)
+        return self._buffered(name, shape, dtype, ctx)
+
+    def gradient(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
+        if name in self.shared and self.exec is not None:
+            there = self.exec.grad_dict.get(name)
+            if there is not None and there.shape == shape:
+                return there
+        return self._buffered(f"grad of {name}", shape, dtype, ctx)
+
+    def _buffered(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
         if self.buffer is None:
             return _new(shape, dtype, ctx)
         there = self.buffer.get(name)
@@ -147,13 +174,6 @@ class _Maker:
                 return shared
         self.new[name] = _new(shape, dtype, ctx)
         return self.new[name]
-
-    def gradient(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
-        if name in self.shared and self.exec is not None:
-            there = self.exec.grad_dict.get(name)
-            if there is not None and there.shape == shape:
-                return there
-        return _new(shape, dtype, ctx)
 
     def auxiliary(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
         if self.exec is not None:
@@ -185,20 +205,6 @@ class _Maker:
 
 def _new(shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
     return NDArray._from_jax(_zeros(shape, dtype, ctx), ctx, shared=False)
-
-
-def _shapes(given: Mapping[str, Any]) -> dict[str, tuple[int, ...]]:
-    shapes = {}
-    for name, shape in given.items():
-        try:
-            shapes[name] = tuple(int(d) for d in shape)
-        except (TypeError, ValueError):
-            raise BindError(
-                explain(
-                    f"simple_bind: {name!r}", f"{shape!r} is no shape, expected a tuple of integers"
-                )
-            ) from None
-    return shapes
 
 
 def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:

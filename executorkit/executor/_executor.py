@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..context import Context
-from ..errors import BindError, MXNetError, ShapeError, explain
+from ..errors import BindError, DTypeError, MXNetError, ShapeError, explain
 from ..lowering import graph_of, infer, optimized, placements
 from ..ndarray import NDArray
 from ..ops._registry import known
@@ -109,14 +109,17 @@ class Executor:
             graph.arg_names, self.arg_arrays, self.grad_arrays or [None] * len(self.arg_arrays),
             strict=True,
         ):  # fmt: skip
-            if grad is not None and grad.shape != array.shape:
-                raise ShapeError(
-                    explain(
-                        f"bind: args_grad[{name!r}]",
-                        f"shape {grad.shape}, expected {array.shape}",
-                        because=f"that is the shape of argument {name!r}",
-                    )
-                )
+            if grad is None:
+                continue
+            where = f"bind: args_grad[{name!r}]"
+            if grad.shape != array.shape:
+                problem = f"shape {grad.shape}, expected {array.shape}"
+                because = f"that is the shape of argument {name!r}"
+                raise ShapeError(explain(where, problem, because=because))
+            if grad.dtype != array.dtype:
+                problem = f"{grad._storage.dtype.name}, expected {array._storage.dtype.name}"
+                because = f"that is the type of argument {name!r}"
+                raise DTypeError(explain(where, problem, because=because))
         return found
 
     def _make_program(self) -> Program | PartitionedProgram:
@@ -226,7 +229,7 @@ class Executor:
             pinned = self._pinned.get(number)
             if pinned is None or target._value is not pinned:
                 dtype = target._storage.dtype
-                self._pinned[number] = _full(target.shape, dtype, self._ctx, constant)
+                self._pinned[number] = _full(target.shape, dtype, target.context, constant)
                 target._assign(self._pinned[number], shared=True)
 
     def compile(self, is_train: bool = False, backward: bool | None = None) -> Executor:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import jax
+
+from ..lowering._graph import Step
 from ..ndarray import NDArray
-from ..program import PartitionedProgram, Program, program_for
+from ..program import Program, program_for
 
 if TYPE_CHECKING:
     from ._executor import Executor
@@ -14,18 +17,36 @@ if TYPE_CHECKING:
 
 Callback = Callable[[str, NDArray], Any]
 
+#: Operators of one input, ``data``, whose input has that name in MXNet. All others of one input
+#: called data have a nameless one there, which monitors call ``input0``.
+_NAMED = frozenset(
+    {
+        "Custom", "Dropout", "GridGenerator", "L2Normalization", "LRN", "LeakyReLU", "MakeLoss",
+        "Pad", "Pooling", "Pooling_v1", "SequenceLast", "SequenceMask", "SequenceReverse",
+        "SliceChannel", "SwapAxis", "_contrib_BilinearResize2D", "_contrib_MultiBoxPrior",
+        "_contrib_index_array", "_ravel_multi_index", "_split_v2", "_unravel_index",
+        "depth_to_space", "diag", "log_softmax", "repeat", "reverse", "softmax", "space_to_depth",
+        "squeeze", "tile",
+    }
+)  # fmt: skip
+
 
 def observe_forward(executor: Executor, run: Run, callback: Callback, monitor_all: bool) -> None:
     """Runs forward at once and reports every operator's outputs, in topological order; with
     ``monitor_all`` also its inputs, variables first under their own name."""
     graph = executor._graph
-    program = _whole_program(executor)
-    values, side_aux = program.observe[run.train](run.args, run.aux, run.key)
-    run.keep([values[i] for i in graph.heads], side_aux)
+    values, side_aux = _program(executor).observe[run.train](*_gathered(executor, run))
+    run.keep(
+        [
+            jax.device_put(values[i], array.context.device)
+            for i, array in zip(graph.heads, executor.outputs, strict=True)
+        ],
+        side_aux,
+    )
     for step in graph.steps:
         node = step.node
         if monitor_all:
-            for name, i, (child, _) in zip(step.names, step.inputs, node.inputs, strict=True):
+            for name, i, (child, _) in zip(_inputs(step), step.inputs, node.inputs, strict=True):
                 if child.op is None:
                     _report(executor, callback, child.name, values[i])
                 _report(executor, callback, f"{node.name}_{name}", values[i])
@@ -37,20 +58,32 @@ def observe_backward(
     executor: Executor, run: Run, heads: Sequence[Any], callback: Callback
 ) -> None:
     """Reports the gradients of every operator's inputs, last operator first."""
-    program = _whole_program(executor)
+    program = _program(executor)
+    arrays = _gathered(executor, run, heads)
     for name, gradient in zip(
-        program.input_gradient_names,
-        program.observe_backward[run.train](run.args, run.aux, run.key, heads),
+        program.input_gradient_names(executor._graph),
+        program.observe_backward[run.train](*arrays),
         strict=True,
     ):
         _report(executor, callback, name, gradient)
 
 
-def _whole_program(executor: Executor) -> Program | PartitionedProgram:
+def _inputs(step: Step) -> tuple[str, ...]:
+    nameless = step.names == ("data",) and step.op.name not in _NAMED
+    return ("input0",) if nameless else step.names
+
+
+def _program(executor: Executor) -> Program:
     """The program of the graph as the user wrote it: passes drop nodes that a monitor names."""
-    if executor._group2ctx:
-        return executor._program
     return program_for(executor._graph, executor._wanted, executor._add)
+
+
+def _gathered(executor: Executor, run: Run, *more: Any) -> tuple[Any, ...]:
+    """The inputs of a run; with group2ctx brought together on one device."""
+    arrays = (run.args, run.aux, run.key, *more)
+    if not executor._group2ctx:
+        return arrays
+    return jax.device_put(arrays, executor._ctx.device)
 
 
 def _report(executor: Executor, callback: Callback, name: str, value: Any) -> None:

@@ -10,6 +10,7 @@ from ..errors import MXNetError, ShapeError, explain
 from ..lowering import infer
 from ..ndarray import NDArray
 from ..ops._registry import known
+from ._arguments import shape_of
 
 if TYPE_CHECKING:
     from ._executor import Executor
@@ -31,10 +32,11 @@ def reshape(
             raise MXNetError(
                 explain("reshape", f"unknown argument {name!r}", hint="one of: " + ", ".join(names))
             )
+    given = {n: shape_of(s, f"reshape: {n!r}") for n, s in given.items()}
     arrays = [*executor.arg_arrays, *executor.aux_arrays]
     found = infer(
         graph,
-        {n: tuple(s) for n, s in given.items()},
+        given,
         {n: a._storage.dtype.name for n, a in zip(names, arrays, strict=True)},
     )
     shapes = (*found.arg_shapes, *found.aux_shapes)
@@ -47,17 +49,12 @@ def reshape(
         ctx = array.context
         return NDArray._from_jax(_zeros(shape, array._storage.dtype.name, ctx), ctx, shared=False)
 
-    grads = executor.grad_arrays
+    grads = executor.grad_arrays or [None] * len(executor.arg_arrays)
     return Executor(
         executor._symbol,
         executor._ctx,
         [fitted(a, s) for a, s in zip(executor.arg_arrays, found.arg_shapes, strict=True)],
-        None
-        if grads is None
-        else [
-            None if g is None else fitted(g, s)
-            for g, s in zip(grads, found.arg_shapes, strict=True)
-        ],
+        [None if g is None else fitted(g, s) for g, s in zip(grads, found.arg_shapes, strict=True)],
         executor._grad_req,
         [fitted(a, s) for a, s in zip(executor.aux_arrays, found.aux_shapes, strict=True)],
         executor._group2ctx,

@@ -27,7 +27,7 @@ class Run:
         "step_aux", "train",
     )  # fmt: skip
 
-    def __init__(self, executor: Executor, train: bool) -> None:
+    def __init__(self, executor: Executor, train: bool, key: Any = None) -> None:
         self.executor = executor
         self.train = train
         self.args = tuple([a._value for a in executor.arg_arrays])
@@ -81,8 +81,9 @@ class Run:
             if not self.done:
                 self.keep(outputs, side)
         for i, (target, grad) in enumerate(zip(targets, grads, strict=True)):
-            if grad.dtype != target._storage.dtype or (program.add[i] and i in executor._again):
-                grad = self._adapted(grad, target, program.add[i] and i in executor._again)
+            if program.add[i] and i in executor._again:
+                with jax.enable_x64(True):
+                    grad = target._value + grad
             target._assign(grad)
         if step:
             self._update_aux(step)
@@ -99,12 +100,6 @@ class Run:
                 for i, (t, a) in enumerate(zip(targets, add, strict=True))
                 if a
             )
-
-    @staticmethod
-    def _adapted(grad: Any, target: NDArray, accumulate: bool) -> Any:
-        with jax.enable_x64(True):
-            grad = grad.astype(target._storage.dtype)
-            return target._value + grad if accumulate else grad
 
     def _update_aux(self, step: Sequence[Any]) -> None:
         """Writes what backward changes. MXNet starts from the state's value at that time, so a

@@ -16,10 +16,11 @@ from ..symbol._node import EDIT_HOOKS, Entry, Node, auxiliary_nodes, topological
 class Step:
     """One operator call: which numbered values it reads, and which it writes.
 
-    ``inputs`` and ``first_output`` index the flat list of all values of the graph; ``aux_writes``
-    pairs the position of each new auxiliary state among the function's results with the number of
-    the auxiliary state. ``random_number`` counts the operators that draw random numbers, so that
-    a pass that drops other nodes does not change what they draw.
+    ``inputs`` and ``first_output`` index the flat list of all values of the graph. ``aux_writes``
+    has, for each auxiliary state that changes, its position among the inputs, that of its new value
+    among the function's results, and its number in the graph. ``random_number`` counts the
+    operators that draw random numbers, so that a pass that drops other nodes does not change what
+    they draw.
     """
 
     node: Node
@@ -30,7 +31,7 @@ class Step:
     inputs: tuple[int, ...]
     first_output: int
     n_outputs: int
-    aux_writes: tuple[tuple[int, int], ...]
+    aux_writes: tuple[tuple[int, int, int], ...]
     random_number: int
 
 
@@ -78,7 +79,10 @@ class Graph:
     @property
     def structure(self) -> tuple[Any, ...]:
         """What is computed, without names: graphs of one structure are one program."""
-        steps = tuple((s.op, s.params.key, s.inputs, s.first_output) for s in self.steps)
+        steps = tuple(
+            (s.op, s.params.key, s.inputs, s.first_output, s.op.key_name and s.random_number)
+            for s in self.steps
+        )
         return steps, self.arg_values, self.aux_values, self.heads
 
     @property
@@ -143,7 +147,7 @@ def _number(heads: Sequence[Entry]) -> Graph:
             continue
         names = node.input_names
         written = [
-            aux_number.get(node.inputs[position][0])
+            (position, aux_number.get(node.inputs[position][0]))
             for position, name in enumerate(names)
             if name in node.op.aux_of(node.params)
         ]
@@ -158,8 +162,8 @@ def _number(heads: Sequence[Entry]) -> Graph:
                 first_output=first[node],
                 n_outputs=node.n_outputs,
                 aux_writes=tuple(
-                    (node.n_outputs + i, number)
-                    for i, number in enumerate(written)
+                    (position, node.n_outputs + i, number)
+                    for i, (position, number) in enumerate(written)
                     if number is not None
                 ),
                 random_number=drawn,

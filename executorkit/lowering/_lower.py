@@ -41,7 +41,11 @@ def evaluate(
     train: bool,
     observe: Observe | None = None,
 ) -> tuple[list[Any], tuple[Any, ...]]:
-    """All values of the graph, by number, and the new auxiliary states."""
+    """All values of the graph, by number, and the new auxiliary states.
+
+    A state that several operators update passes through them in topological order. (MXNet updates
+    in the order in which it goes back; that differs where one of them depends on another.)
+    """
     values: list[Any] = [None] * graph.n_values
     for i, array in zip(graph.arg_values, args, strict=True):
         values[i] = array
@@ -51,12 +55,14 @@ def evaluate(
     filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
     for step in graph.steps:
         inputs = [values[i] for i in step.inputs]
+        for position, _, number in step.aux_writes:
+            inputs[position] = new_aux[number]
         if observe is not None:
             inputs = observe(step, inputs)
         results = _call(step, inputs, key, train, filled.get(step.index))
         values[step.first_output : step.first_output + step.n_outputs] = results[: step.n_outputs]
-        for position, number in step.aux_writes:
-            new_aux[number] = results[position]
+        for _, result, number in step.aux_writes:
+            new_aux[number] = results[result]
     return values, tuple(new_aux)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..context import Context
 from ..errors import MXNetError, explain
@@ -43,7 +43,8 @@ def placements(graph: Graph, ctx: Context, group2ctx: Mapping[str, Context]) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Segment:
-    """A run of operators in one context, as a graph of its own.
+    """A run of operators in one context, as a graph of its own, whose operators draw the random
+    numbers that they draw in the whole graph.
 
     ``inputs``, ``aux`` and ``outputs`` are the numbers that its arguments, auxiliary states and
     outputs have in the whole graph (values for inputs and outputs).
@@ -105,6 +106,11 @@ def _cut(
         if (node, k) in shown or used_by.get((node, k), set()) - inside
     ]
     part = graph_of(tuple(copies[e] for e in leaving))
+    if part.draws(train=True):
+        drawn = {copies[s.node, 0][0]: s.random_number for s in graph.steps if s.node in inside}
+        part = replace(
+            part, steps=tuple(replace(s, random_number=drawn[s.node]) for s in part.steps)
+        )
     aux_number = {value: i for i, value in enumerate(graph.aux_values)}
     return Segment(
         context=context,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import zip_longest
 
 import jax
 import jax.numpy as jnp
@@ -10,7 +11,7 @@ import jax.numpy as jnp
 from ..errors import AttributeValueError, ShapeError, explain
 from ._arith import BINARY, Binary
 from ._attrs import Shape
-from ._registry import Params, TypeFacts, register
+from ._registry import Params, ShapeFacts, TypeFacts, register
 
 #: Further names; the first one is always ``broadcast_`` and the stem of the function.
 _ALIASES = {"add": ("broadcast_plus",), "sub": ("broadcast_minus",)}
@@ -37,9 +38,19 @@ def _broadcasting(name: str, rule: Binary) -> Callable[[jax.Array, jax.Array], j
     return op
 
 
+def _broadcast_fill(s: ShapeFacts, p: Params) -> None:
+    """The result of partly known shapes: an unknown size against a larger one than 1 is that one
+    or 1, so the result has the larger one."""
+    lhs, rhs = s["lhs"], s["rhs"]
+    if lhs is None or rhs is None or (0 not in lhs and 0 not in rhs):
+        return
+    pairs = list(zip_longest(lhs[::-1], rhs[::-1], fillvalue=1))
+    s.set("out0", [0 if {a, b} == {0, 1} else max(a, b) for a, b in pairs][::-1])
+
+
 for _stem, _rule in BINARY.items():
     _name = f"broadcast_{_stem}"
-    register(_name, *_ALIASES.get(_stem, ()))(_broadcasting(_name, _rule))
+    register(_name, *_ALIASES.get(_stem, ()), fill=_broadcast_fill)(_broadcasting(_name, _rule))
 
 
 def _stretched(where: str, data: jax.Array, shape: tuple[int, ...]) -> jax.Array:

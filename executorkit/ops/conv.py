@@ -81,7 +81,12 @@ def _convolution_fill(s: ShapeFacts, p: Params) -> None:
     data = known_data(s, p, layout)
     if data is None:
         return
-    channels = data[layout.index("C")]
+    place = layout.index("C")
+    if not data[place] and s["weight"] is not None and len(s["weight"]) == len(layout):
+        channels = s["weight"][place] * p.num_group
+        data = (*data[:place], channels, *data[place + 1 :])
+        s.set("data", data)
+    channels = data[place]
     because = f"data is {data}, kernel={p.kernel}, num_filter={p.num_filter}"
     if p.num_group > 1:
         because += f", num_group={p.num_group}"

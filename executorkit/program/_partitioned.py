@@ -41,10 +41,6 @@ class PartitionedProgram:
         self.pins = whole.pins
         self.side_aux_numbers = whole.side_aux_numbers
         self.step_aux_numbers = whole.step_aux_numbers
-        self.input_gradient_names = whole.input_gradient_names
-        self.observe = tuple(_OnOneDevice(f, ctx) for f in whole.observe)
-        self.observe_backward = tuple(_OnOneDevice(f, ctx) for f in whole.observe_backward)
-        self.variable_contexts = [placed[n] for n in (*graph.args, *graph.aux)]
         reached = whole.reached
         self._parts = []
         for segment in segments(graph, placed):
@@ -53,7 +49,10 @@ class PartitionedProgram:
             self._parts.append((segment, part))
         self._made_in = {i: s.context for s, _ in self._parts for i in s.outputs}
         self._made_in.update(
-            (i, placed[n]) for n, i in zip(graph.args, graph.arg_values, strict=True)
+            (i, placed[n])
+            for n, i in zip(
+                (*graph.args, *graph.aux), (*graph.arg_values, *graph.aux_values), strict=True
+            )
         )
         self.infer = (_Call(self, "infer", False), _Call(self, "infer", True))
         self.forward = (_Call(self, "forward", False), _Call(self, "forward", True))
@@ -94,16 +93,17 @@ class PartitionedProgram:
     def run(self, mode: str, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
         """Runs all segments; ``mode`` is 'infer' or 'forward'."""
         values = dict(zip(self.graph.arg_values, args, strict=True))
+        values.update(zip(self.graph.aux_values, aux, strict=True))
         new_aux = dict(enumerate(aux))
         step_aux: dict[int, Any] = {}
         residuals = []
-        for number, (segment, part) in enumerate(self._parts):
+        for segment, part in self._parts:
             device = segment.context.device
             inputs = tuple(jax.device_put(values[i], device) for i in segment.inputs)
             states = tuple(jax.device_put(aux[n], device) for n in segment.aux)
             part_key = None
             if part.graph.draws(train):
-                part_key = jax.device_put(jax.random.fold_in(key, number), device)
+                part_key = jax.device_put(key, device)
             function = getattr(part, mode)[train]
             if mode == "infer":
                 outputs, side = function(inputs, states, part_key)
@@ -115,11 +115,16 @@ class PartitionedProgram:
             for n, value in zip(part.side_aux_numbers, side, strict=True):
                 new_aux[segment.aux[n]] = value
             values.update(zip(segment.outputs, outputs, strict=True))
-        outputs = tuple(values[i] for i in self.graph.heads)
-        side = tuple(new_aux[n] for n in self.side_aux_numbers)
+        outputs = tuple(
+            jax.device_put(values[i], self._made_in[i].device) for i in self.graph.heads
+        )
+        side = tuple(jax.device_put(new_aux[n], aux[n].sharding) for n in self.side_aux_numbers)
         if mode == "infer":
             return outputs, side
-        kept_aux = tuple(step_aux.get(n, new_aux[n]) for n in self.step_aux_numbers)
+        kept_aux = tuple(
+            jax.device_put(step_aux.get(n, new_aux[n]), aux[n].sharding)
+            for n in self.step_aux_numbers
+        )
         wanted = tuple(args[i] for i in self.wanted)
         return outputs, side, kept_aux if train else (), (residuals, wanted)
 
@@ -146,6 +151,7 @@ class PartitionedProgram:
                 value = self.graph.arg_values[i]
                 grad = gradients.get(value)
                 grad = jax.numpy.zeros_like(array) if grad is None else grad
+                grad = jax.device_put(grad, array.sharding)
                 results.append(next(previous) + grad if add else grad)
         return tuple(results)
 
@@ -189,17 +195,6 @@ class _ForwardBackward(_Call):
         """Compiles by running once on zeros."""
         prng = None if key is None else jax.random.key(0)
         self(_zeros(args), _zeros(aux), prng, _zeros(heads), _zeros(old))
-
-
-class _OnOneDevice:
-    """A whole-graph function whose arrays are first brought together on one device."""
-
-    def __init__(self, function: Any, ctx: Context) -> None:
-        self.function = function
-        self.ctx = ctx
-
-    def __call__(self, *args: Any) -> Any:
-        return self.function(*jax.device_put(args, self.ctx.device))
 
 
 def _zeros(avals: Sequence[Any]) -> tuple[Any, ...]:

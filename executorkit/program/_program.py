@@ -43,8 +43,8 @@ class Program:
         #: For every value, whether it depends on an argument whose gradient is wanted.
         self.reached = reached = _reached(graph, wanted)
         self._live = tuple(s for s in graph.steps if _is_live(s, reached))
-        live = {n for s in self._live for _, n in s.aux_writes}
-        side = {n for s in graph.steps if s.op.effects for _, n in s.aux_writes}
+        live = {n for s in self._live for *_, n in s.aux_writes}
+        side = {n for s in graph.steps if s.op.effects for *_, n in s.aux_writes}
         self.side_aux_numbers = tuple(sorted(side))
         self.step_aux_numbers = tuple(sorted(live - side))
         self.may_need_head = _may_need_head(graph, reached)
@@ -176,15 +176,16 @@ class Program:
         values, new_aux = evaluate(self.graph, args, aux, key, train)
         return tuple(values), tuple(new_aux[n] for n in self.side_aux_numbers)
 
-    @property
-    def input_gradient_names(self) -> list[str]:
-        """Names of what ``observe_backward`` returns: one for every input of every operator that
-        MXNet goes back through, last operator first (``fc_backward_output0``)."""
+    def input_gradient_names(self, graph: Graph) -> list[str]:
+        """Names of what ``observe_backward`` returns, for this or an equal graph: one for every
+        input of every operator that MXNet goes back through, last operator first
+        (``fc_backward_output0``)."""
         names = []
-        for step in reversed(self._live):
-            inputs = _differentiable(step)
-            stem = f"{step.node.name}_backward_output"
-            names += [f"{stem}{k}" for k in range(len(inputs))] if len(inputs) > 1 else [stem]
+        for own, step in zip(reversed(self.graph.steps), reversed(graph.steps), strict=True):
+            if _is_live(own, self.reached):
+                inputs = _differentiable(step)
+                stem = f"{step.node.name}_backward_output"
+                names += [f"{stem}{k}" for k in range(len(inputs))] if len(inputs) > 1 else [stem]
         return names
 
     def _observe_backward(

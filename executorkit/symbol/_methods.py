@@ -134,7 +134,9 @@ class GraphMethods:
     def infer_shape_partial(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
         """As :meth:`infer_shape`, but returns what is known: () for an unknown shape, 0 for an
         unknown dimension."""
-        return self._infer_shapes(self._known_shapes(args, kwargs))
+        found = self._infer_shapes(self._known_shapes(args, kwargs))
+        arguments, outputs, states = ([() if s is None else s for s in part] for part in found)
+        return arguments, outputs, states
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """Element types of arguments, outputs and auxiliary states, as NumPy scalar classes.

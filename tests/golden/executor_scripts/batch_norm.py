@@ -1,0 +1,143 @@
+"""BatchNorm's side effects: when the moving statistics change, and when gamma is pinned to 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._facts import attempt, fill, numbers, script
+
+
+def _executor(mx: Any, grad_req: Any = "write", behind: Any = None, **attrs: Any) -> Any:
+    net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn", momentum=0.5, **attrs)
+    if behind is not None:
+        net = behind(net)
+    executor = fill(net.simple_bind(mx.cpu(), grad_req, x=(4, 3)))
+    executor.aux_dict["bn_moving_mean"][:] = [1, 2, 3]
+    executor.aux_dict["bn_moving_var"][:] = [4, 5, 6]
+    return executor
+
+
+def _state(executor: Any) -> Any:
+    return {
+        "mean": executor.aux_dict["bn_moving_mean"].copy(),
+        "var": executor.aux_dict["bn_moving_var"].copy(),
+        "gamma": executor.arg_dict["bn_gamma"].copy(),
+    }
+
+
+def _step(mx: Any, executor: Any, train: bool = True, backward: bool = True) -> Any:
+    out = executor.forward(is_train=train)[0]
+    seen = [mx.nd.array(out.asnumpy())]
+    mx.nd.waitall()
+    seen.append(_state(executor))
+    if backward:
+        executor.backward(mx.nd.array(numbers("head", out.shape)))
+        mx.nd.waitall()
+        seen += [_state(executor), [None if g is None else g.copy() for g in executor.grad_arrays]]
+    return seen
+
+
+@script
+def batch_norm_in_all_modes(mx):
+    return {
+        f"{fix} {use_global} {train}": _step(
+            mx, _executor(mx, fix_gamma=fix, use_global_stats=use_global), train
+        )
+        for fix in (False, True)
+        for use_global in (False, True)
+        for train in (False, True)
+    }
+
+
+@script
+def batch_norm_forward_alone_changes_nothing(mx):
+    executor = _executor(mx, fix_gamma=False)
+    seen = [_step(mx, executor, backward=False) for _ in range(2)]
+    return seen
+
+
+@script
+def batch_norm_changes_once_per_backward(mx):
+    executor = _executor(mx, fix_gamma=False)
+    executor.forward(is_train=True)
+    seen = []
+    for _ in range(3):
+        executor.backward(mx.nd.ones((4, 3)))
+        mx.nd.waitall()
+        seen.append(_state(executor))
+    return seen
+
+
+@script
+def batch_norm_statistics_written_in_between(mx):
+    executor = _executor(mx, fix_gamma=False)
+    executor.forward(is_train=True)
+    mx.nd.waitall()
+    executor.aux_dict["bn_moving_mean"][:] = 100
+    executor.backward(mx.nd.ones((4, 3)))
+    mx.nd.waitall()
+    return _state(executor)
+
+
+@script
+def batch_norm_unless_a_gradient_is_wanted(mx):
+    return {
+        str(req): _step(mx, _executor(mx, req, fix_gamma=fix))
+        for fix in (False, True)
+        for req in (
+            "null",
+            {"x": "write"},
+            {"bn_gamma": "write"},
+            {"bn_beta": "write"},
+            {"bn_beta": "add", "x": "add"},
+        )
+    }
+
+
+@script
+def batch_norm_off_the_path_to_a_gradient(mx):
+    net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn")
+    net = mx.sym.BlockGrad(net) * mx.sym.Variable("w")
+    executor = fill(net.simple_bind(mx.cpu(), {"w": "write"}, x=(4, 3), w=(4, 3)))
+    return _step(mx, executor)
+
+
+@script
+def batch_norm_behind_block_grad(mx):
+    executor = _executor(mx, behind=mx.sym.BlockGrad, fix_gamma=False)
+    return _step(mx, executor)
+
+
+@script
+def batch_norm_gamma_pinned_at_inference(mx):
+    seen = []
+    for req in ("write", "null"):
+        executor = _executor(mx, req, fix_gamma=True)
+        seen.append(_step(mx, executor, train=False, backward=False))
+        executor.arg_dict["bn_gamma"][:] = 7
+        seen.append(_step(mx, executor, train=False, backward=False))
+    return seen
+
+
+@script
+def batch_norm_shared_statistics(mx):
+    mean, var = mx.sym.Variable("mean"), mx.sym.Variable("var")
+    gamma, beta = mx.sym.Variable("gamma"), mx.sym.Variable("beta")
+    x, y = mx.sym.Variable("x"), mx.sym.Variable("y")
+    nets = [
+        mx.sym.BatchNorm(v, gamma, beta, mean, var, momentum=0.5, fix_gamma=False) for v in (x, y)
+    ]
+    executor = fill(mx.sym.Group(nets).simple_bind(mx.cpu(), x=(4, 3), y=(4, 3)))
+    executor.aux_dict["var"][:] = 1
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.ones((4, 3)), mx.nd.ones((4, 3))])
+    mx.nd.waitall()
+    return executor.aux_dict, executor.outputs, executor._symbol.list_auxiliary_states()
+
+
+@script
+def batch_norm_several_outputs(mx):
+    net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn", output_mean_var=True, fix_gamma=False)
+    executor = fill(net.simple_bind(mx.cpu(), x=(4, 3)))
+    executor.forward(is_train=True)
+    return attempt(mx, lambda: executor.backward(mx.nd.ones((4, 3)))), executor.grad_arrays
