@@ -63,9 +63,9 @@ def histogram(
     """How many elements of data lie in each bin, and the edges of the bins, as two outputs.
 
     data has any shape. Bins are given by their edges (count + 1,), which increase, or by
-    ``bin_cnt`` and ``range``, (low, high), which are divided evenly. A bin contains its lower edge; the last
-    one contains its upper edge too. What lies outside is not counted. Returns int64 (count,) and
-    the edges (count + 1,) in data's dtype. Gradients are zero.
+    ``bin_cnt`` and ``range``, (low, high), which are divided evenly. A bin contains its lower edge;
+    the last one contains its upper edge too. What lies outside is not counted. Returns int64
+    (count,) and the edges (count + 1,) in data's dtype. Gradients are zero.
     """
     data = lax.stop_gradient(data).reshape(-1)
     if bins is None:
