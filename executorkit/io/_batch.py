@@ -1,0 +1,185 @@
+"""What an iterator gives, and how it is described: DataDesc, DataBatch, DataIter."""
+
+from __future__ import annotations
+
+from collections import namedtuple
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from ..errors import MXNetError, explain
+from ..ndarray import NDArray
+
+
+class BatchError(MXNetError, ValueError, AssertionError):
+    """The parts of a batch, or several iterators run together, do not fit."""
+
+
+class DataTypeError(MXNetError, TypeError, AssertionError):
+    """Data or labels are given as something that is no array and no collection of arrays."""
+
+
+class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
+    """The name and shape of an input, a tuple of two, with its ``dtype`` and ``layout``.
+
+    The layout names the axes: 'NCHW', or 'TNC' for sequences whose first axis is time. Its 'N'
+    is the axis along which a batch is cut for several devices. Two descriptions are equal if all
+    four agree (MXNet compares name and shape alone); a plain tuple is compared by name and shape.
+    """
+
+    dtype: Any
+    layout: str | None
+
+    def __new__(
+        cls, name: str, shape: Any, dtype: Any = np.float32, layout: str | None = "NCHW"
+    ) -> Self:
+        self = super().__new__(cls, name, shape)
+        self.dtype = dtype
+        self.layout = layout
+        return self
+
+    def __repr__(self) -> str:
+        return f"DataDesc[{self.name},{self.shape},{self.dtype},{self.layout}]"
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, DataDesc):
+            return tuple.__eq__(self, other)  # type: ignore[arg-type]
+        return (
+            tuple.__eq__(self, other)
+            and _same_type(self.dtype, other.dtype)
+            and self.layout == other.layout
+        )
+
+    def __ne__(self, other: object) -> bool:
+        equal = self == other
+        return equal if equal is NotImplemented else not equal
+
+    # Equal descriptions agree in name and shape, so the tuple's hash serves.
+    __hash__ = tuple.__hash__
+
+    @staticmethod
+    def get_batch_axis(layout: str | None) -> int:
+        """The position of 'N' in ``layout``: 0 without a layout, -1 if it has no 'N'."""
+        return 0 if layout is None else layout.find("N")
+
+    @staticmethod
+    def get_list(
+        shapes: Iterable[tuple[str, Any]], types: Iterable[tuple[str, Any]] | None
+    ) -> list[DataDesc]:
+        """Descriptions of (name, shape) pairs, with dtypes of (name, dtype) pairs if given."""
+        if types is None:
+            return [DataDesc(name, shape) for name, shape in shapes]
+        dtypes = dict(types)
+        return [DataDesc(name, shape, dtypes[name]) for name, shape in shapes]
+
+
+def _same_type(a: Any, b: Any) -> bool:
+    try:
+        return np.dtype(a) == np.dtype(b)
+    except TypeError:  # 'bfloat16' as a text, which NumPy does not know
+        return bool(a == b)
+
+
+class DataBatch:
+    """One batch.
+
+    data, label
+        lists of NDArrays; label may be None.
+    pad
+        how many examples at the end are there only to fill the batch.
+    index
+        numbers of the examples, or None.
+    bucket_key
+        which network the batch is for, with bucketing.
+    provide_data, provide_label
+        lists of DataDesc; None where the iterator's hold for every batch.
+
+    Raises AssertionError if data or label is no list.
+    """
+
+    def __init__(
+        self,
+        data: Sequence[NDArray] | None,
+        label: Sequence[NDArray] | None = None,
+        pad: int | None = None,
+        index: Any = None,
+        bucket_key: Any = None,
+        provide_data: Sequence[DataDesc] | None = None,
+        provide_label: Sequence[DataDesc] | None = None,
+    ) -> None:
+        for what, arrays in (("data", data), ("label", label)):
+            if arrays is not None and not isinstance(arrays, list | tuple):
+                raise DataTypeError(
+                    explain(
+                        f"DataBatch: {what}",
+                        f"a {type(arrays).__name__}, expected a list of NDArrays",
+                        hint=f"{what}=[array]",
+                    )
+                )
+        self.data = data
+        self.label = label
+        self.pad = pad
+        self.index = index
+        self.bucket_key = bucket_key
+        self.provide_data = provide_data
+        self.provide_label = provide_label
+
+    def __str__(self) -> str:
+        data = [d.shape for d in self.data or ()]
+        labels = [x.shape for x in self.label] if self.label else None
+        return f"{type(self).__name__}: data shapes: {data} label shapes: {labels}"
+
+
+class DataIter:
+    """What iterators have in common; a subclass gives either ``next`` or the five ``get`` methods.
+
+    ``provide_data`` and ``provide_label`` of a subclass list the DataDescs of its batches, and
+    ``batch_size`` is how many examples one holds.
+    """
+
+    def __init__(self, batch_size: int = 0) -> None:
+        self.batch_size = batch_size
+
+    def __iter__(self) -> Self:
+        return self
+
+    def __next__(self) -> DataBatch:
+        return self.next()
+
+    def reset(self) -> None:
+        """Goes back to the first batch."""
+
+    def next(self) -> DataBatch:
+        """The next batch; StopIteration after the last."""
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
+
+    def iter_next(self) -> bool:
+        """Moves to the next batch; whether there is one."""
+        return False
+
+    def getdata(self) -> Any:
+        """The data of the current batch: a list of NDArrays."""
+
+    def getlabel(self) -> Any:
+        """The labels of the current batch: a list of NDArrays."""
+
+    def getindex(self) -> Any:
+        """The numbers of the current batch's examples, or None."""
+
+    def getpad(self) -> int | None:
+        """How many examples of the current batch are there only to fill it."""
+
+
+def renamed(descriptions: Iterable[DataDesc], names: Mapping[str, str] | None) -> list[DataDesc]:
+    """Descriptions under new names, all else kept."""
+    if names is None:
+        return list(descriptions)
+    return [
+        DataDesc(names[d.name], d.shape, d.dtype, d.layout)
+        if isinstance(d, DataDesc)
+        else DataDesc(*d)
+        for d in descriptions
+    ]

@@ -1,0 +1,191 @@
+"""Sentences as numbers, and batches of sentences of about the same length."""
+
+from __future__ import annotations
+
+import bisect
+import logging
+import random
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import MXNetError, explain
+from ..io import BatchError, DataBatch, DataDesc, DataIter
+from ..ndarray import NDArray, array
+
+
+class UnknownTokenError(MXNetError, KeyError, AssertionError):
+    """A sentence has a token that is not in the given vocabulary."""
+
+    def __str__(self) -> str:
+        return RuntimeError.__str__(self)
+
+
+def encode_sentences(
+    sentences: Iterable[Iterable[Any]],
+    vocab: dict[Any, int] | None = None,
+    invalid_label: int = -1,
+    invalid_key: Any = "\n",
+    start_label: int = 0,
+    unknown_token: Any = None,
+) -> tuple[list[list[int]], dict[Any, int]]:
+    """Numbers for the tokens of sentences, and the vocabulary {token: number}.
+
+    Without a vocabulary one is made, with ``invalid_key`` standing for ``invalid_label``: new
+    tokens are numbered from ``start_label`` on, passing over ``invalid_label``. A given one is
+    used; a token that is not in it is an error (AssertionError), unless there is an
+    ``unknown_token``. As in MXNet, that one is then given a new number by every unknown token,
+    and the vocabulary is changed.
+
+    >>> encode_sentences([["a", "b"], ["b", "c"]])
+    ([[0, 1], [1, 2]], {'\\n': -1, 'a': 0, 'b': 1, 'c': 2})
+    """
+    growing = vocab is None
+    words = {invalid_key: invalid_label} if vocab is None else vocab
+    number = start_label
+    coded = []
+    for sentence in sentences:
+        codes = []
+        for word in sentence:
+            if word not in words:
+                if not growing and not unknown_token:
+                    raise UnknownTokenError(
+                        explain(
+                            "encode_sentences",
+                            f"{word!r} is not in the vocabulary",
+                            hint="unknown_token='<unknown>'",
+                        )
+                    )
+                number += number == invalid_label
+                word = unknown_token or word
+                words[word] = number
+                number += 1
+            codes.append(words[word])
+        coded.append(codes)
+    return coded, words
+
+
+class BucketSentenceIter(DataIter):
+    """Batches of encoded sentences, each filled up to the length of its bucket.
+
+    sentences
+        lists of numbers.
+    buckets
+        lengths; by default all lengths that at least ``batch_size`` sentences have. A sentence
+        goes to the smallest bucket that holds it, and is left out (with a warning in the log) if
+        there is none. Buckets without a sentence are dropped.
+    invalid_label
+        what the ends are filled with.
+    layout
+        'NT': a batch is (batch_size, length); 'TN': (length, batch_size).
+
+    A label is the token that follows, ``invalid_label`` at the end. ``batch.bucket_key`` is the
+    length; ``default_bucket_key`` the longest. Incomplete batches are left out. Batches are
+    shuffled by ``random``, sentences within a bucket by ``numpy.random``, at the start and at
+    every reset. Described dtypes are float32 whatever ``dtype`` is, as in MXNet.
+    """
+
+    def __init__(
+        self,
+        sentences: Sequence[Sequence[int]],
+        batch_size: int,
+        buckets: Sequence[int] | None = None,
+        invalid_label: int = -1,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        dtype: str = "float32",
+        layout: str = "NT",
+    ) -> None:
+        super().__init__(batch_size)
+        if layout not in ("NT", "TN"):
+            raise BatchError(
+                explain("BucketSentenceIter: layout", f"{layout!r}, expected 'NT' or 'TN'")
+            )
+        if not buckets:
+            counts = np.bincount([len(s) for s in sentences])
+            buckets = [int(n) for n in np.flatnonzero(counts >= batch_size)]
+        lengths = sorted(buckets)
+        filled = _fill(sentences, lengths, invalid_label, dtype)
+        if not filled:
+            raise BatchError(
+                explain(
+                    "BucketSentenceIter: buckets",
+                    "no sentence fits into any",
+                    because=f"buckets are {lengths}"
+                    + ("" if lengths else f": no length has {batch_size} sentences"),
+                    hint="buckets=[length, ...]",
+                )
+            )
+        self.buckets = list(filled)
+        self.data = list(filled.values())
+        self.data_name = data_name
+        self.label_name = label_name
+        self.dtype = dtype
+        self.invalid_label = invalid_label
+        self.layout = layout
+        self.major_axis = DataDesc.get_batch_axis(layout)
+        self.default_bucket_key = max(self.buckets)
+        self.provide_data = [self._describe(data_name, self.default_bucket_key)]
+        self.provide_label = [self._describe(label_name, self.default_bucket_key)]
+        self.idx = [
+            (i, j)
+            for i, bucket in enumerate(self.data)
+            for j in range(0, len(bucket) - batch_size + 1, batch_size)
+        ]
+        self.reset()
+
+    def _describe(self, name: str, length: int) -> DataDesc:
+        shape = (self.batch_size, length)
+        return DataDesc(name, shape[:: -1 if self.major_axis else 1], layout=self.layout)
+
+    def reset(self) -> None:
+        """Shuffles, and goes back to the first batch."""
+        self.curr_idx = 0
+        random.shuffle(self.idx)
+        for bucket in self.data:
+            np.random.shuffle(bucket)
+
+    def next(self) -> DataBatch:
+        """The next batch; StopIteration after the last."""
+        if self.curr_idx == len(self.idx):
+            raise StopIteration
+        bucket, start = self.idx[self.curr_idx]
+        self.curr_idx += 1
+        tokens = self.data[bucket][start : start + self.batch_size]
+        following = np.full_like(tokens, self.invalid_label)
+        following[:, :-1] = tokens[:, 1:]
+        length = self.buckets[bucket]
+        return DataBatch(
+            [self._array(tokens)],
+            [self._array(following)],
+            pad=0,
+            bucket_key=length,
+            provide_data=[self._describe(self.data_name, length)],
+            provide_label=[self._describe(self.label_name, length)],
+        )
+
+    def _array(self, sentences: np.ndarray) -> NDArray:
+        return array(sentences.T if self.major_axis else sentences, dtype=self.dtype)
+
+
+def _fill(
+    sentences: Sequence[Sequence[int]], lengths: Sequence[int], filler: int, dtype: str
+) -> dict[int, np.ndarray]:
+    """Sentences by bucket, one a row; buckets without any are left out."""
+    rows: dict[int, list[np.ndarray]] = {length: [] for length in lengths}
+    too_long = 0
+    for sentence in sentences:
+        place = bisect.bisect_left(lengths, len(sentence))
+        if place == len(lengths):
+            too_long += 1
+            continue
+        row = np.full(lengths[place], filler, dtype)
+        row[: len(sentence)] = sentence
+        rows[lengths[place]].append(row)
+    if too_long:
+        logging.warning(
+            "BucketSentenceIter: %d sentences are longer than the largest bucket and left out",
+            too_long,
+        )
+    return {length: np.stack(found) for length, found in rows.items() if found}
