@@ -5,7 +5,8 @@ that ``mx.gpu(3)`` can be named, compared and printed on a machine without a GPU
 
 Unlike MXNet, the CPU contexts are real devices when JAX has several
 (``--xla_force_host_platform_device_count``); ``cpu(i)`` beyond the devices there are wraps around,
-and ``tpu`` is a device type.
+and ``tpu`` is a device type. Under ``jax.distributed`` contexts name the devices of this process,
+as each of MXNet's workers had its own.
 """
 
 from __future__ import annotations
@@ -114,7 +115,7 @@ _current = _Current()
 @lru_cache(maxsize=256)
 def _device(device_type: str, device_id: int) -> Device:
     if device_type not in ("gpu", "tpu"):
-        devices = jax.devices("cpu")
+        devices = jax.local_devices(backend="cpu")
         return devices[device_id % len(devices)]
     devices = _accelerators(device_type)
     if 0 <= device_id < len(devices):
@@ -135,7 +136,7 @@ def _device(device_type: str, device_id: int) -> Device:
 
 def _accelerators(platform: str) -> list[Device]:
     try:
-        return jax.devices(platform)
+        return jax.local_devices(backend=platform)
     except RuntimeError:
         return []
 

@@ -14,6 +14,7 @@ from ..context import Context
 from ..errors import BindError, DTypeError, MXNetError, ShapeError, explain
 from ..lowering import graph_of, infer, optimized, placements
 from ..ndarray import NDArray
+from ..ndarray._random_state import next_key
 from ..ops._registry import known
 from ..program import PartitionedProgram, Program, program_for
 from ..symbol import Symbol
@@ -48,6 +49,7 @@ class Executor:
         grad_req: Sequence[str],
         aux_arrays: Sequence[NDArray],
         group2ctx: Mapping[str, Context] | None = None,
+        outputs: Sequence[NDArray] | None = None,
     ) -> None:
         self._symbol = symbol
         self._ctx = ctx
@@ -76,6 +78,9 @@ class Executor:
         self._program = self._make_program()
         self._eager = self._graph.has_effects
         self._draws = (self._graph.draws(False), self._graph.draws(True))
+        if outputs is not None:
+            self.outputs = list(outputs)
+            return
         places = self._output_contexts()
         self.outputs = [
             NDArray._from_jax(_zeros(shape, dtype, place), place, shared=False)
@@ -137,6 +142,10 @@ class Executor:
             return [self._ctx] * len(self._graph.heads)
         placed = placements(self._graph, self._ctx, self._group2ctx)
         return [placed[node] for node, _ in self._graph.head_entries]
+
+    def _next_key(self) -> jax.Array:
+        """A key from the stream of the executor's own context, as its device needs it."""
+        return next_key(self._ctx)
 
     # -- running -------------------------------------------------------------------------------
 
@@ -239,7 +248,7 @@ class Executor:
         """
         args = tuple(_aval(a) for a in self.arg_arrays)
         aux = tuple(_aval(a) for a in self.aux_arrays)
-        key = jax.eval_shape(lambda: _some_key()) if self._draws[is_train] else None
+        key = jax.eval_shape(lambda: jax.random.key(0)) if self._draws[is_train] else None
         program = self._program
         if backward is None:
             backward = is_train and bool(program.wanted)
@@ -437,9 +446,3 @@ def _full(shape: Sequence[int], dtype: Any, ctx: Context, value: float) -> jax.A
 def _aval(array: NDArray) -> jax.ShapeDtypeStruct:
     sharding = jax.sharding.SingleDeviceSharding(array.context.device)
     return jax.ShapeDtypeStruct(array.shape, array._storage.dtype, sharding=sharding)
-
-
-def _some_key() -> jax.Array:
-    from ..ndarray._random_state import next_key
-
-    return next_key()

@@ -9,7 +9,6 @@ import jax
 
 from ..ndarray import NDArray
 from ..ndarray._pending import register
-from ..ndarray._random_state import next_key
 
 if TYPE_CHECKING:
     from ._executor import Executor
@@ -32,7 +31,7 @@ class Run:
         self.train = train
         self.args = tuple([a._value for a in executor.arg_arrays])
         self.aux = tuple([a._value for a in executor.aux_arrays])
-        self.key = next_key() if executor._draws[train] else None
+        self.key = executor._next_key() if key is None and executor._draws[train] else key
         self.done = False
         self.residuals: Any = None
         self.step_aux: Sequence[Any] = ()

@@ -67,14 +67,21 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
 def next_key(ctx: Context | None = None) -> jax.Array:
     """A new PRNG key for one operator call, on the device of ``ctx`` (default: the current one)."""
     context = current_context() if ctx is None else ctx
+    return _wrap(jax.device_put(next_words(context), context.device))
+
+
+def next_words(context: Context) -> np.ndarray:
+    """The two words of the context's next key, on the host."""
     stream = _streams.running.get(context)
     if stream is None:
         stream = _streams.start(context, _streams.state, 1 + context.device_id)
     number = next(stream) & _MASK
-    words = np.array((number >> 32, number & 0xFFFFFFFF), np.uint32)
-    return _wrap(jax.device_put(words, context.device))
+    return np.array((number >> 32, number & 0xFFFFFFFF), np.uint32)
 
 
-@jax.jit
-def _wrap(words: jax.Array) -> jax.Array:
+def key_of(words: jax.Array) -> jax.Array:
+    """The key that two words make; may be traced."""
     return jax.random.wrap_key_data(words, impl="threefry2x32")
+
+
+_wrap = jax.jit(key_of)

@@ -51,6 +51,8 @@ class Program:
         self._needs_head: dict[Any, tuple[bool, ...]] = {}
         self.pins = _pins(graph, self._live)
         self._run = lower(graph)
+        #: Other forms of this program (mapped over devices), by what they were made for.
+        self.variants: dict[Any, Any] = {}
         self.infer = self._both(self._infer, "infer")
         self.forward = self._both(self._forward, "forward")
         self.forward_backward = self._both(self._forward_backward, "forward_backward")
