@@ -1,0 +1,209 @@
+"""Arrays of a whole batch, cut into one part per device and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ..context import Context
+from ..errors import MXNetError, explain
+from ..ndarray import NDArray
+from ..ndarray._values import from_python, to_device
+from ..ops._arith import convert
+from ._slicing import part_of
+from ._stacked import PerDevice, Stacked
+
+Bounds = tuple[tuple[int, int], ...]
+
+
+class BatchError(MXNetError, ValueError, AssertionError):
+    """An array of a batch has another shape than the group was bound to, or is missing."""
+
+
+class BatchTypeError(MXNetError, TypeError, AttributeError):
+    """What stands for an array of a batch is none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Input:
+    """An input of a group: its shape for the whole batch, its element type (None: inferred), and
+    the axis along which it is divided, -1 if every device gets all of it."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str | None = None
+    axis: int = 0
+
+    def part(self, rows: slice) -> tuple[int, ...]:
+        """The shape of one device's part."""
+        return part_of(self.shape, self.axis, rows)
+
+
+def distributed(
+    value: Any, whole: Input, slices: Sequence[slice], target: PerDevice, where: str
+) -> Any:
+    """What ``target`` is assigned to hold a batch's array: a stacked array, or a list of parts.
+
+    Nothing is assigned here. Arrays in host memory go to each device directly; those of other
+    devices are cut where they are and copied from device to device.
+    """
+    _check(value, whole, where)
+    dtype = target.dtype if isinstance(target, Stacked) else target[0]._storage.dtype
+    host = _on_host(value, dtype)
+    if isinstance(target, Stacked):
+        if host is not None:
+            return target.replicas.scatter_host(_stacked(host, whole.axis, len(slices)))
+        return target.replicas.scatter(
+            _copied(_cut(value, slices, whole.axis, dtype), target.contexts)
+        )
+    contexts = [a.context for a in target]
+    if host is None:
+        return _copied(_cut(value, slices, whole.axis, dtype), contexts)
+    return [
+        to_device(np.ascontiguousarray(_rows(host, rows, whole.axis)), c.device)
+        for rows, c in zip(slices, contexts, strict=True)
+    ]
+
+
+def assign(target: PerDevice, value: Any) -> None:
+    """Assigns what :func:`distributed` returned."""
+    if isinstance(target, Stacked):
+        target._assign(value)
+    else:
+        for array, part in zip(target, value, strict=True):
+            array._assign(part)
+
+
+def sliced(
+    value: Any, slices: Sequence[slice], axis: int, contexts: Sequence[Context], where: str
+) -> list[NDArray]:
+    """An array's parts as new NDArrays, one on each device."""
+    array = value if isinstance(value, NDArray | np.ndarray) else None
+    if array is None:
+        raise _no_array(value, where)
+    dtype = array._storage.dtype if isinstance(array, NDArray) else array.dtype
+    last = slices[-1].stop
+    if axis >= 0 and (len(array.shape) <= axis or array.shape[axis] < last):
+        raise BatchError(explain(where, f"shape {array.shape}, expected {last} rows"))
+    host = _on_host(array, dtype)
+    if host is None:
+        parts = _copied(_cut(array, slices, axis, dtype), contexts)
+    else:
+        parts = [
+            to_device(np.ascontiguousarray(_rows(host, rows, axis)), c.device)
+            for rows, c in zip(slices, contexts, strict=True)
+        ]
+    return [NDArray._from_jax(p, c) for p, c in zip(parts, contexts, strict=True)]
+
+
+def merged(arrays: PerDevice, axis: int) -> NDArray:
+    """The arrays of all devices along the batch axis, on the first device; the first one's for
+    arrays without a batch axis."""
+    if len(arrays) == 1 or axis < 0:
+        return arrays[0]
+    context = arrays[0].context if isinstance(arrays, list) else arrays.contexts[0]
+    if isinstance(arrays, Stacked):
+        parts = arrays.replicas.gather(arrays._value, context.device)
+    else:
+        parts = jax.device_put([a._value for a in arrays], context.device)
+    with jax.enable_x64(True):
+        value = _joined(tuple(parts), axis, isinstance(arrays, Stacked))
+    return NDArray._from_jax(value, context, shared=False)
+
+
+def mean(arrays: PerDevice, target: Context) -> jax.Array:
+    """The mean over the devices, on the device of ``target``; rounded as MXNet does it, one
+    addition after the other."""
+    if isinstance(arrays, Stacked):
+        parts = arrays.replicas.gather(arrays._value, target.device)
+    else:
+        parts = jax.device_put([a._value for a in arrays], target.device)
+    with jax.enable_x64(True):
+        return _mean(tuple(parts), isinstance(arrays, Stacked))
+
+
+def _check(value: Any, whole: Input, where: str) -> None:
+    if not isinstance(value, NDArray | np.ndarray):
+        raise _no_array(value, where)
+    if tuple(value.shape) != whole.shape:
+        raise BatchError(
+            explain(
+                where,
+                f"shape {tuple(value.shape)}, expected {whole.shape}",
+                because="the group is bound to that shape",
+                hint="reshape the group, or have the iterator pad its last batch",
+            )
+        )
+
+
+def _no_array(value: Any, where: str) -> BatchTypeError:
+    return BatchTypeError(
+        explain(
+            where,
+            f"{type(value).__name__}, expected an NDArray or a NumPy array",
+            hint="mx.nd.array(value)",
+        )
+    )
+
+
+def _on_host(value: NDArray | np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    """The array in host memory, if it is there already: JAX's own memory on the CPU, a copy of
+    what the user may write to."""
+    if not isinstance(value, NDArray):
+        return from_python(value, dtype, "batch")
+    array = value._value
+    if next(iter(array.devices())).platform != "cpu":
+        return None
+    value._storage.shared = True
+    host = np.asarray(array)
+    return host if host.dtype == dtype else from_python(host, dtype, "batch")
+
+
+def _rows(host: np.ndarray, rows: slice, axis: int) -> np.ndarray:
+    return host if axis < 0 else host[(slice(None),) * axis + (rows,)]
+
+
+def _stacked(host: np.ndarray, axis: int, count: int) -> np.ndarray:
+    """A view with a leading axis of devices."""
+    if axis < 0:
+        return np.broadcast_to(host, (count, *host.shape))
+    shape = host.shape
+    split = host.reshape(*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :])
+    return np.moveaxis(split, axis, 0)
+
+
+def _cut(value: Any, slices: Sequence[slice], axis: int, dtype: np.dtype) -> tuple[jax.Array, ...]:
+    bounds = tuple((s.start, s.stop) for s in slices)
+    with jax.enable_x64(True):
+        return _parts(value._value, bounds, axis, dtype.name)
+
+
+def _copied(parts: Sequence[jax.Array], contexts: Sequence[Context]) -> list[jax.Array]:
+    return [jax.device_put(p, c.device) for p, c in zip(parts, contexts, strict=True)]
+
+
+@partial(jax.jit, static_argnums=(1, 2, 3))
+def _parts(value: jax.Array, bounds: Bounds, axis: int, dtype: str) -> tuple[jax.Array, ...]:
+    value = convert(value, dtype)
+    if axis < 0:
+        return (value,) * len(bounds)
+    return tuple(lax.slice_in_dim(value, start, stop, axis=axis) for start, stop in bounds)
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _joined(parts: tuple[jax.Array, ...], axis: int, leading: bool) -> jax.Array:
+    return jnp.concatenate([p[0] for p in parts] if leading else parts, axis)
+
+
+@partial(jax.jit, static_argnums=1)
+def _mean(parts: tuple[jax.Array, ...], leading: bool) -> jax.Array:
+    total = sum(parts[1:], start=parts[0])
+    value = (total / len(parts)).astype(total.dtype)
+    return value[0] if leading else value

@@ -1,0 +1,357 @@
+"""A symbol on several devices, each with its slice of the batch: what both groups are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+
+from ..context import Context
+from ..errors import MXNetError, ShapeError, explain
+from ..executor import Executor
+from ..lowering import Graph, graph_of, infer, optimized, placements
+from ..lowering._infer import Inferred
+from ..ndarray import NDArray
+from ..ops._registry import known
+from ..program import program_for
+from ..symbol import Symbol
+from ._batch import BatchError, Input, assign, distributed
+from ._mapped import Mapped, no_forward, output_stacks
+from ._slicing import SliceError
+from ._stacked import PerDevice, Stacked
+
+Groups = Mapping[str, Context]
+
+
+class Group:
+    """The arrays and programs of one symbol on one or more contexts.
+
+    Slices of one length on distinct devices run as one mapped program on stacked arrays. One
+    device, slices of different lengths, repeated contexts, ``group2ctx`` and Python operators run
+    as one program per slice, dispatched one after the other without waiting. Results are the same;
+    arrays are per device either way, and can be shared between groups of either kind.
+
+    symbol, contexts, slices
+        what the group was made of; ``slices[k]`` are the rows of the batch of ``contexts[k]``.
+    inputs
+        arguments that are loaded with batches.
+    arg_arrays, grad_arrays, aux_arrays, outputs
+        for each argument, state or output the arrays of all devices; None in place of a gradient
+        that is not wanted.
+
+    With ``shared``, the arguments in ``shared_names``, their gradients and the auxiliary states are
+    those of another group; other arrays are new, and zero.
+    """
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        contexts: Sequence[Context],
+        slices: Sequence[slice],
+        inputs: Sequence[Input],
+        grad_req: Sequence[str],
+        shared: Group | None = None,
+        shared_names: Sequence[str] = (),
+        group2ctxs: Sequence[Groups | None] | None = None,
+    ) -> None:
+        self.symbol = symbol
+        self.contexts = list(contexts)
+        self.slices = list(slices)
+        self.inputs = list(inputs)
+        self.grad_req = list(grad_req)
+        self.group2ctxs = list(group2ctxs or [None] * len(self.contexts))
+        if len(self.slices) != len(self.contexts):
+            raise SliceError(
+                explain(
+                    "group", f"{len(self.slices)} slices, expected one for each of {self.contexts}"
+                )
+            )
+        self._graph = graph = graph_of(symbol.heads)
+        self.arg_names = graph.arg_names
+        self.aux_names = graph.aux_names
+        self.output_names = graph.output_names
+        _check_inputs(self.inputs, self.arg_names)
+        found = [self._inferred(rows) for rows in self.slices]
+        make = _Maker(self, found, shared, set(shared_names))
+        self.arg_arrays = [make.argument(i) for i in range(len(self.arg_names))]
+        self.grad_arrays = [make.gradient(i) for i in range(len(self.arg_names))]
+        self.aux_arrays = [make.state(i) for i in range(len(self.aux_names))]
+        self._mapped = self._map(found[0])
+        self._execs = [] if self._mapped else [self._bound(k) for k in range(len(self.contexts))]
+        self.outputs: list[PerDevice] = (
+            list(self._mapped.outputs)
+            if self._mapped
+            else [list(arrays) for arrays in zip(*(e.outputs for e in self._execs), strict=True)]
+        )
+
+    def _inferred(self, rows: slice) -> Inferred:
+        graph = self._graph
+        shapes = {i.name: i.part(rows) for i in self.inputs}
+        found = infer(graph, shapes, {i.name: i.dtype for i in self.inputs if i.dtype})
+        names = (*graph.arg_names, *graph.aux_names, *graph.output_names)
+        all_shapes = (*found.arg_shapes, *found.aux_shapes, *found.out_shapes)
+        unknown = [f"{n}: {s}" for n, s in zip(names, all_shapes, strict=True) if not known(s)]
+        if unknown:
+            raise MXNetError(
+                explain(
+                    "group",
+                    f"these shapes cannot be inferred: {', '.join(unknown)}",
+                    given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no inputs",
+                    hint="give their shapes in data_shapes or label_shapes",
+                )
+            )
+        return found
+
+    def _map(self, found: Inferred) -> Mapped | None:
+        arrays = (*self.arg_arrays, *self.aux_arrays)
+        if self._graph.has_effects or not all(isinstance(a, Stacked) for a in arrays):
+            return None
+        if not arrays and not stackable(self.contexts, self.group2ctxs):
+            return None
+        lowered = graph_of(optimized(self._graph.head_entries))
+        wanted = tuple(i for i, g in enumerate(self.grad_arrays) if g is not None)
+        add = tuple(self.grad_req[i] == "add" for i in wanted)
+        return Mapped(
+            self.symbol,
+            self._graph,
+            self.contexts,
+            program_for(lowered, wanted, add),
+            self.arg_arrays,  # type: ignore[arg-type]
+            self.grad_arrays,  # type: ignore[arg-type]
+            self.grad_req,
+            self.aux_arrays,  # type: ignore[arg-type]
+            output_stacks(self.contexts, found.out_shapes, found.out_dtypes),
+        )
+
+    def _bound(self, k: int) -> Executor:
+        return Executor(
+            self.symbol,
+            self.contexts[k],
+            [a[k] for a in self.arg_arrays],
+            [None if g is None else g[k] for g in self.grad_arrays],
+            self.grad_req,
+            [a[k] for a in self.aux_arrays],
+            self.group2ctxs[k],
+        )
+
+    @property
+    def execs(self) -> list[Executor]:
+        """One executor for each device, on that device's arrays."""
+        return self._mapped.execs if self._mapped else self._execs
+
+    @property
+    def is_mapped(self) -> bool:
+        """Whether all devices run one mapped program."""
+        return self._mapped is not None
+
+    @property
+    def traces(self) -> int:
+        """Traces (compilations) of the programs that this group runs."""
+        programs = [self._mapped._program] if self._mapped else [e.program for e in self._execs]
+        return sum(p.traces for p in {id(p): p for p in programs}.values())
+
+    # Running
+
+    def load(self, inputs: Sequence[Input], values: Sequence[Any], what: str) -> None:
+        """Cuts a batch's arrays, one for each of ``inputs``, and writes them to the devices.
+
+        Further arrays are ignored. Raises :class:`BatchError`, naming the array, for one that is
+        missing or of the wrong shape; nothing is written then.
+        """
+        for assignment in self.fitted(inputs, values, what):
+            assign(*assignment)
+
+    def fitted(
+        self, inputs: Sequence[Input], values: Sequence[Any], what: str
+    ) -> list[tuple[PerDevice, Any]]:
+        """What :meth:`load` assigns, all of it checked."""
+        values = list(values)
+        if len(values) < len(inputs):
+            missing = inputs[len(values)]
+            raise BatchError(
+                explain(
+                    f"{what} {missing.name!r}",
+                    f"missing, expected an array of shape {missing.shape}",
+                    given_by=f"a batch with {len(values)} of {len(inputs)} arrays: "
+                    + ", ".join(i.name for i in inputs),
+                )
+            )
+        fitted = []
+        for one, value in zip(inputs, values, strict=False):
+            target = self.arg_arrays[self.arg_names.index(one.name)]
+            where = f"{what} {one.name!r}"
+            fitted.append((target, distributed(value, one, self.slices, target, where)))
+        return fitted
+
+    def forward(self, is_train: bool) -> None:
+        """Runs all devices; outputs are computed when they are looked at."""
+        if self._mapped:
+            self._mapped.forward(is_train)
+        else:
+            for executor in self._execs:
+                executor.forward(is_train)
+
+    def backward(self, heads: Sequence[PerDevice | None] | None = None) -> None:
+        """Computes the gradients on all devices; ``heads`` are head gradients for each output,
+        none are needed for outputs of loss operators."""
+        heads = [None] * len(self.outputs) if heads is None else list(heads)
+        if self._mapped:
+            self._mapped.backward(heads)
+            return
+        if any(e._run is None for e in self._execs):
+            raise no_forward()
+        for k, executor in enumerate(self._execs):
+            executor.backward([None if h is None else h[k] for h in heads])
+
+    def head_gradients(self, values: Sequence[Any], axes: Sequence[int]) -> list[PerDevice | None]:
+        """Head gradients of a whole batch, cut for the devices; all are checked first."""
+        found: list[PerDevice | None] = []
+        for value, output, axis, name in zip(
+            values, self.outputs, axes, self.output_names, strict=False
+        ):
+            whole = Input(name, self.whole_shape(output, axis), None, axis)
+            where = f"backward: head gradient of {name!r}"
+            if value is None:
+                found.append(None)
+                continue
+            parts = distributed(value, whole, self.slices, output, where)
+            if isinstance(output, Stacked):
+                found.append(Stacked(self.contexts, output.shape, output.dtype, parts))
+            else:
+                contexts = [a.context for a in output]
+                found.append(
+                    [NDArray._from_jax(p, c) for p, c in zip(parts, contexts, strict=True)]
+                )
+        return found + [None] * (len(self.outputs) - len(found))
+
+    def whole_shape(self, arrays: PerDevice, axis: int) -> tuple[int, ...]:
+        """The shape that the arrays of all devices have together."""
+        shapes = (
+            [arrays.shape] * len(arrays)
+            if isinstance(arrays, Stacked)
+            else [a.shape for a in arrays]
+        )
+        first = shapes[0]
+        if axis < 0 or axis >= len(first):
+            return first
+        return (*first[:axis], sum(s[axis] for s in shapes), *first[axis + 1 :])
+
+
+def stackable(contexts: Sequence[Context], group2ctxs: Sequence[Groups | None]) -> bool:
+    """Whether arrays of these contexts can be one sharded array: on distinct devices of one
+    platform, more than one of them counting all processes."""
+    devices = [c.device for c in contexts]
+    several = len(devices) > 1 or jax.process_count() > 1
+    alike = len(set(devices)) == len(devices) and len({d.platform for d in devices}) == 1
+    return several and alike and not any(group2ctxs)
+
+
+class _Maker:
+    """Makes the arrays of a group, or takes those that it shares."""
+
+    def __init__(
+        self, group: Group, found: list[Inferred], shared: Group | None, names: set[str]
+    ) -> None:
+        graph: Graph = group._graph
+        self.group = group
+        self.found = found
+        self.shared = shared
+        self.names = names
+        self.stackable = stackable(group.contexts, group.group2ctxs)
+        self.places = [
+            placements(graph, c, g) if g else None
+            for c, g in zip(group.contexts, group.group2ctxs, strict=True)
+        ]
+
+    def argument(self, i: int) -> PerDevice:
+        name = self.group.arg_names[i]
+        if self.shared is not None and name in self.names:
+            there = _lookup(self.shared.arg_names, self.shared.arg_arrays, name)
+            return self._fitting(there, name, self._shapes(i), self._dtype(i))
+        return self._new(self._shapes(i), self._dtype(i), self.group._graph.args[i])
+
+    def gradient(self, i: int) -> PerDevice | None:
+        if self.group.grad_req[i] == "null":
+            return None
+        name = self.group.arg_names[i]
+        if self.shared is not None and name in self.names:
+            there = _lookup(self.shared.arg_names, self.shared.grad_arrays, name)
+            if there is not None:
+                return there
+        return self._new(self._shapes(i), self._dtype(i), self.group._graph.args[i])
+
+    def state(self, i: int) -> PerDevice:
+        name = self.group.aux_names[i]
+        shapes = [f.aux_shapes[i] for f in self.found]
+        dtype = self.found[0].aux_dtypes[i] or "float32"
+        if self.shared is not None:
+            there = _lookup(self.shared.aux_names, self.shared.aux_arrays, name)
+            if there is not None:
+                return self._fitting(there, name, shapes, dtype)
+        return self._new(shapes, dtype, self.group._graph.aux[i])
+
+    def _shapes(self, i: int) -> list[Any]:
+        return [f.arg_shapes[i] for f in self.found]
+
+    def _dtype(self, i: int) -> str:
+        return self.found[0].arg_dtypes[i] or "float32"
+
+    def _fitting(
+        self, there: PerDevice | None, name: str, shapes: Sequence[Any], dtype: str
+    ) -> PerDevice:
+        if there is None:
+            raise MXNetError(
+                explain(
+                    f"group: shared parameter {name!r}",
+                    "the group that it is to be shared with has none of that name",
+                    hint="share with the group of the largest bucket, whose symbol has them all",
+                )
+            )
+        first = there if isinstance(there, Stacked) else there[0]
+        found = (first.shape, jax.numpy.dtype(first.dtype).name)
+        if found != (shapes[0], dtype):
+            raise ShapeError(
+                explain(
+                    f"group: shared parameter {name!r}",
+                    f"{found[0]} {found[1]}, expected {shapes[0]} {dtype}",
+                    because="that is what this group's symbol infers for its inputs",
+                )
+            )
+        return there
+
+    def _new(self, shapes: Sequence[Any], dtype: str, node: Any) -> PerDevice:
+        contexts = self.group.contexts
+        if self.stackable and len(set(shapes)) == 1:
+            return Stacked(contexts, shapes[0], dtype)
+        placed = [p[node] if p else c for p, c in zip(self.places, contexts, strict=True)]
+        return [_zeros(s, dtype, c) for s, c in zip(shapes, placed, strict=True)]
+
+
+def _lookup(names: Sequence[str], arrays: Sequence[Any], name: str) -> Any:
+    return arrays[names.index(name)] if name in names else None
+
+
+def _zeros(shape: tuple[int, ...], dtype: str, context: Context) -> NDArray:
+    from ..executor._executor import _zeros as zeros
+
+    return NDArray._from_jax(zeros(shape, dtype, context), context, shared=False)
+
+
+class UnknownInputError(MXNetError, KeyError):
+    """An input that the group is given is no argument of its symbol."""
+
+    def __str__(self) -> str:
+        return RuntimeError.__str__(self)
+
+
+def _check_inputs(inputs: Sequence[Input], arg_names: Sequence[str]) -> None:
+    for one in inputs:
+        if one.name not in arg_names:
+            raise UnknownInputError(
+                explain(
+                    f"group: input {one.name!r}",
+                    "it is not an argument of the symbol",
+                    hint="one of: " + ", ".join(arg_names),
+                )
+            )

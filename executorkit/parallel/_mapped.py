@@ -1,0 +1,177 @@
+"""A symbol bound to stacked arrays: one program for all devices of a group."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import jax
+
+from ..context import Context
+from ..errors import MXNetError, explain
+from ..executor import Executor
+from ..executor._arguments import require_heads
+from ..executor._run import Run
+from ..lowering import Graph
+from ..ndarray import NDArray
+from ..ops._registry import known
+from ..program import Program
+from ..symbol import Symbol
+from ._replicate import MappedProgram, Replicas
+from ._stacked import PerDevice, Stacked
+
+
+class Mapped:
+    """Runs a symbol on all devices at once; deferred like an Executor, of which it is the like.
+
+    arg_arrays, grad_arrays, aux_arrays, outputs
+        stacked arrays in the symbol's order; None for a gradient that is not wanted.
+    execs
+        an Executor for each device, on the members of the stacked arrays; made when asked for.
+
+    Where a script runs one of ``execs`` by itself, or watches one with a monitor, the devices run
+    their own programs instead, with the same results.
+    """
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        graph: Graph,
+        contexts: Sequence[Context],
+        program: Program,
+        arg_arrays: Sequence[Stacked],
+        grad_arrays: Sequence[Stacked | None],
+        grad_req: Sequence[str],
+        aux_arrays: Sequence[Stacked],
+        outputs: Sequence[Stacked],
+    ) -> None:
+        self.symbol = symbol
+        self.contexts = list(contexts)
+        self.grad_req = list(grad_req)
+        self.arg_arrays = list(arg_arrays)
+        self.grad_arrays = list(grad_arrays)
+        self.aux_arrays = list(aux_arrays)
+        self.outputs = list(outputs)
+        self._names = graph.output_names
+        self._replicas = Replicas.on([c.device for c in contexts])
+        self._program = MappedProgram.of(program, self._replicas)
+        self._draws = (graph.draws(False), graph.draws(True))
+        self._grad_targets = [g for g in grad_arrays if g is not None]
+        self._again: frozenset[int] = frozenset()
+        self._pinned: dict[int, jax.Array] = {}
+        self._run: Run | None = None
+        self._apart = False
+
+    @cached_property
+    def execs(self) -> list[Executor]:
+        return [Replica(self, k) for k in range(len(self.contexts))]
+
+    def _replicas_made(self) -> list[Replica]:
+        return self.__dict__.get("execs", [])
+
+    def _next_key(self) -> jax.Array:
+        """One key per device, each from its context's stream."""
+        return self._replicas.keys(self.contexts)
+
+    def forward(self, is_train: bool) -> None:
+        """Promises the outputs on all devices."""
+        made = self._replicas_made()
+        self._apart = any(e._callback is not None for e in made)
+        if self._apart:
+            for executor in made:
+                executor.forward(is_train)
+            return
+        for executor in made:
+            executor._run = None
+        self._pin()
+        self._run = Run(self, is_train)  # type: ignore[arg-type]
+
+    def backward(self, heads: Sequence[PerDevice | None]) -> None:
+        """Computes the gradients on all devices; ``heads`` are the outputs' head gradients."""
+        if self._apart:
+            for k, executor in enumerate(self.execs):
+                executor.backward([None if h is None else h[k] for h in heads])
+            return
+        run = self._run
+        if run is None:
+            raise no_forward()
+        stacks = [h._value if isinstance(h, Stacked) else None for h in heads]
+        if any(n and h is None for n, h in zip(self._may_need_head, stacks, strict=True)):
+            require_heads(stacks, self._names, self._program.needs_head(run.args, run.aux, run.key))
+        run.backward(stacks)
+
+    @property
+    def _may_need_head(self) -> tuple[bool, ...]:
+        return self._program.program.may_need_head
+
+    def _pin(self) -> None:
+        """Overwrites what MXNet overwrites when it runs (gamma, with fix_gamma)."""
+        for number, constant in self._program.pins:
+            target = self.arg_arrays[number]
+            pinned = self._pinned.get(number)
+            if pinned is None or target._value is not pinned:
+                value = self._replicas.filled(target.shape, target.dtype, constant)
+                self._pinned[number] = value
+                target._assign(value, shared=True)
+
+
+class Replica(Executor):
+    """The executor of one device of a group, on that device's members of the group's arrays.
+
+    A whole Executor: running it by itself writes to the same arrays. ``backward`` after the
+    group's ``forward`` goes back through this device's part of it.
+    """
+
+    def __init__(self, mapped: Mapped, k: int) -> None:
+        super().__init__(
+            mapped.symbol,
+            mapped.contexts[k],
+            [a[k] for a in mapped.arg_arrays],
+            [None if g is None else g[k] for g in mapped.grad_arrays],
+            mapped.grad_req,
+            [a[k] for a in mapped.aux_arrays],
+            outputs=[o[k] for o in mapped.outputs],
+        )
+        self._mapped = mapped
+        self._number = k
+
+    def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
+        """As :meth:`Executor.forward`, on this device alone."""
+        self._mapped._apart = True
+        return super().forward(is_train, **kwargs)
+
+    def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
+        """As :meth:`Executor.backward`, on this device alone."""
+        group_run = self._mapped._run
+        if self._run is None and group_run is not None:
+            key = group_run.key
+            if key is not None:
+                key = _key_of_device(self._mapped._replicas, key, self._number)
+            self._run = Run(self, group_run.train, key)
+        super().backward(out_grads, is_train)
+
+
+def _key_of_device(replicas: Replicas, words: jax.Array, k: int) -> jax.Array:
+    from ..ndarray._random_state import key_of
+
+    return key_of(replicas.split(words, k))
+
+
+def no_forward() -> MXNetError:
+    """The error of a backward that has nothing to go back through."""
+    return MXNetError(
+        explain(
+            "backward",
+            "there was no forward to go back through",
+            hint="call forward(is_train=True) first",
+        )
+    )
+
+
+def output_stacks(
+    contexts: Sequence[Context], shapes: Sequence[Any], dtypes: Sequence[str | None]
+) -> list[Stacked]:
+    """Stacked arrays for outputs of the shapes that were inferred for one device."""
+    assert all(known(s) for s in shapes)
+    return [Stacked(contexts, s, d or "float32") for s, d in zip(shapes, dtypes, strict=True)]

@@ -1,0 +1,79 @@
+"""Which rows of a batch each device gets."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..errors import MXNetError, explain
+
+
+class SliceError(MXNetError, ValueError):
+    """A batch cannot be divided over the devices."""
+
+
+def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
+    """One slice of the batch for each device, in proportion to its workload.
+
+    Each share is rounded to the nearest number of rows (half to even), the last device gets what
+    is left over: MXNet's slices. Where rounding up would leave the last devices nothing (6 rows on
+    4 devices, which MXNet refuses), the rows are cut at the rounded sums of the shares instead,
+    at least one row each.
+
+    Raises :class:`SliceError` (a ValueError) if there are fewer rows than devices, or a workload
+    that is not positive.
+
+    >>> split_input_slice(10, [1, 2, 1])
+    [slice(0, 2, None), slice(2, 7, None), slice(7, 10, None)]
+    >>> split_input_slice(6, [1, 1, 1, 1])
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 5, None), slice(5, 6, None)]
+    """
+    loads = list(work_load_list)
+    _check(batch_size, loads)
+    total = sum(loads)
+    sizes = [round(load * batch_size / total) for load in loads]
+    left = batch_size - sum(sizes[:-1])
+    sizes[-1] = left if sum(sizes) < batch_size else min(sizes[-1], left)
+    stops = [sum(sizes[: k + 1]) for k in range(len(sizes))]
+    if min(sizes) < 1:
+        stops = _spread(batch_size, loads, total)
+    return [slice(start, stop) for start, stop in zip([0, *stops], stops, strict=False)]
+
+
+def _spread(batch_size: int, loads: Sequence[float], total: float) -> list[int]:
+    """Where the slices stop: at the sums of the exact shares, rounded, and one row apart."""
+    stops, share = [], 0.0
+    for k, load in enumerate(loads, start=1):
+        share += load
+        wanted = math.floor(share * batch_size / total + 0.5)
+        first = stops[-1] + 1 if stops else 1
+        stops.append(min(max(wanted, first), batch_size - (len(loads) - k)))
+    return stops
+
+
+def _check(batch_size: int, loads: Sequence[float]) -> None:
+    given = f"batch of {batch_size} rows, {len(loads)} devices, workloads {loads}"
+    if not loads:
+        problem, hint = "there is no device to divide a batch over", "give at least one context"
+    elif not all(load > 0 for load in loads):
+        problem, hint = "every workload must be positive", "leave the context out instead"
+    elif batch_size < len(loads):
+        problem = f"{batch_size} rows cannot be divided over {len(loads)} devices"
+        hint = f"a batch of at least {len(loads)} rows, or fewer contexts"
+    else:
+        return
+    raise SliceError(explain("slicing", problem, given_by=given, hint=hint))
+
+
+def batch_axis(layout: Any) -> int:
+    """The axis of a layout ("NCHW", "TNC") along which a batch is divided; 0 without a layout,
+    -1 for a layout that has none: every device then gets the whole array."""
+    return 0 if layout is None else str(layout).find("N")
+
+
+def part_of(shape: Sequence[int], axis: int, rows: slice) -> tuple[int, ...]:
+    """The shape of a slice of an array of this shape."""
+    if axis < 0:
+        return tuple(shape)
+    return (*shape[:axis], rows.stop - rows.start, *shape[axis + 1 :])
