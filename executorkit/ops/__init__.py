@@ -21,6 +21,7 @@ from . import (
     custom,
     deconv,
     dense,
+    density,
     detection,
     dropout,
     elemwise,
