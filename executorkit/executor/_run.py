@@ -68,6 +68,8 @@ class Run:
         """Computes the gradients from this run's inputs and writes them to ``grad_arrays``."""
         executor = self.executor
         program = executor._program
+        if not program.wanted:
+            return
         targets: list[NDArray] = executor._grad_targets
         old = self._old_gradients(targets, program.add)
         if self.residuals is not None:
