@@ -173,7 +173,7 @@ class DataIter:
         """How many examples of the current batch are there only to fill it."""
 
 
-def renamed(descriptions: Iterable[DataDesc], names: Mapping[str, str] | None) -> list[DataDesc]:
+def renamed(descriptions: Iterable[Any], names: Mapping[str, str] | None) -> list[DataDesc]:
     """Descriptions under new names, all else kept."""
     if names is None:
         return list(descriptions)

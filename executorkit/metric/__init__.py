@@ -1,0 +1,45 @@
+"""``mx.metric``: how well predictions fit labels, over many batches.
+
+Metrics accumulate on the devices where the predictions are, by one small compiled program for each
+shape, and nothing comes to the host until a value is asked for. Sums are kept in float64.
+"""
+
+from ._base import ClassAxisError, EvalMetric, MetricShapeError, alias, check_label_shapes, register
+from ._binary import F1, MCC
+from ._classes import Accuracy, TopKAccuracy
+from ._composite import CompositeEvalMetric, create
+from ._correlation import PCC, PearsonCorrelation
+from ._custom import CustomMetric, np
+from ._device import MetricValueError
+from ._likelihood import CrossEntropy, NegativeLogLikelihood, Perplexity
+from ._loss import Caffe, Loss, Torch
+from ._regression import MAE, MSE, RMSE
+
+__all__ = [
+    "F1",
+    "MAE",
+    "MCC",
+    "MSE",
+    "PCC",
+    "RMSE",
+    "Accuracy",
+    "Caffe",
+    "ClassAxisError",
+    "CompositeEvalMetric",
+    "CrossEntropy",
+    "CustomMetric",
+    "EvalMetric",
+    "Loss",
+    "MetricShapeError",
+    "MetricValueError",
+    "NegativeLogLikelihood",
+    "PearsonCorrelation",
+    "Perplexity",
+    "TopKAccuracy",
+    "Torch",
+    "alias",
+    "check_label_shapes",
+    "create",
+    "np",
+    "register",
+]

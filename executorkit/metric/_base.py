@@ -1,0 +1,151 @@
+"""What every metric is: a name, sums over the batches so far, and their quotient."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ShapeError, explain
+from ..ndarray import NDArray
+from ..registry import get_alias_func, get_create_func, get_register_func
+
+
+class MetricShapeError(ShapeError, AssertionError):
+    """Labels and predictions given to a metric do not fit each other, or the metric."""
+
+
+class ClassAxisError(MetricShapeError, IndexError):
+    """Predictions have no axis for the scores of the classes."""
+
+
+def check_label_shapes(
+    labels: Any, preds: Any, wrap: bool = False, shape: bool = False
+) -> tuple[Any, Any]:
+    """Labels and predictions, if their lengths (with ``shape``: their shapes) are equal.
+
+    With ``wrap`` single NDArrays come back as lists of one. Raises ValueError otherwise.
+    """
+    found = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
+    if found[0] != found[1]:
+        what = "shape" if shape else "length"
+        raise MetricShapeError(
+            explain("metric", f"labels have {what} {found[0]}, predictions {found[1]}")
+        )
+    if wrap:
+        labels = [labels] if isinstance(labels, NDArray) else labels
+        preds = [preds] if isinstance(preds, NDArray) else preds
+    return labels, preds
+
+
+class EvalMetric:
+    """Base class of metrics: a subclass adds to ``sum_metric`` and ``num_inst`` in ``update``.
+
+    name
+        what the value is shown under.
+    output_names, label_names
+        which entries ``update_dict`` takes; None takes all.
+    kwargs
+        constructor arguments of the subclass, kept for ``get_config``; ``has_global_stats=True``
+        says that it adds to ``global_sum_metric`` and ``global_num_inst`` too, which
+        ``reset_local`` leaves alone.
+    """
+
+    num_inst: Any
+    sum_metric: Any
+    global_num_inst: Any
+    global_sum_metric: Any
+
+    def __init__(
+        self,
+        name: str,
+        output_names: Sequence[str] | None = None,
+        label_names: Sequence[str] | None = None,
+        **kwargs: Any,
+    ) -> None:
+        self.name = str(name)
+        self.output_names = output_names
+        self.label_names = label_names
+        self._has_global_stats = kwargs.pop("has_global_stats", False)
+        self._kwargs = kwargs
+        self.reset()
+
+    def __str__(self) -> str:
+        return f"EvalMetric: {dict(self.get_name_value())}"
+
+    def get_config(self) -> dict[str, Any]:
+        """A dict from which ``create(**config)`` makes such a metric."""
+        return {
+            **self._kwargs,
+            "metric": type(self).__name__,
+            "name": self.name,
+            "output_names": self.output_names,
+            "label_names": self.label_names,
+        }
+
+    def update_dict(self, label: Mapping[str, Any], pred: Mapping[str, Any]) -> None:
+        """Like ``update``, with labels and predictions by name."""
+        preds = _chosen(pred, self.output_names)
+        self.update(_chosen(label, self.label_names), preds)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Takes a batch into account: lists of labels and of predictions, pair by pair."""
+        raise NotImplementedError(f"{type(self).__name__}.update")
+
+    def reset(self) -> None:
+        """Forgets all batches."""
+        self.num_inst = 0
+        self.sum_metric = 0.0
+        self.global_num_inst = 0
+        self.global_sum_metric = 0.0
+
+    def reset_local(self) -> None:
+        """Forgets all batches, but for the global value."""
+        self.num_inst = 0
+        self.sum_metric = 0.0
+
+    def get(self) -> tuple[Any, Any]:
+        """The name and the value over the batches since the last reset; NaN without any."""
+        return self.name, quotient(self.sum_metric, self.num_inst)
+
+    def get_global(self) -> tuple[Any, Any]:
+        """The name and the value over all batches, also those before ``reset_local``."""
+        if not self._has_global_stats:
+            return self.get()
+        return self.name, quotient(self.global_sum_metric, self.global_num_inst)
+
+    def get_name_value(self) -> list[tuple[str, Any]]:
+        """``get`` as a list of (name, value)."""
+        return _pairs(*self.get())
+
+    def get_global_name_value(self) -> list[tuple[str, Any]]:
+        """``get_global`` as a list of (name, value)."""
+        return _pairs(*self.get_global()) if self._has_global_stats else self.get_name_value()
+
+
+def quotient(total: Any, count: Any) -> Any:
+    """total / count as a Python float, NaN for no count."""
+    if count == 0:
+        return float("nan")
+    value = total / count
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def _chosen(arrays: Mapping[str, Any], names: Sequence[str] | None) -> list[Any]:
+    return list(arrays.values()) if names is None else [arrays[name] for name in names]
+
+
+def _pairs(names: Any, values: Any) -> list[tuple[str, Any]]:
+    return list(
+        zip(
+            names if isinstance(names, list) else [names],
+            values if isinstance(values, list) else [values],
+            strict=True,
+        )
+    )
+
+
+register = get_register_func(EvalMetric, "metric")
+alias = get_alias_func(EvalMetric, "metric")
+create_registered = get_create_func(EvalMetric, "metric")

@@ -1,0 +1,109 @@
+"""Several metrics as one, and metrics by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import explain
+from ..registry import RegistryError
+from ._base import EvalMetric, alias, create_registered, register
+from ._custom import CustomMetric
+
+
+def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
+    """A metric from its name ('acc', 'mse', ...), a function, a configuration, or a list of these.
+
+    metric
+        a registered name, an :class:`EvalMetric` (returned itself), a class of metrics, a function
+        of (label, pred) on NumPy arrays, a dict of ``get_config``, or a list for a
+        :class:`CompositeEvalMetric`.
+    args, kwargs
+        arguments of the metric's constructor.
+
+    >>> create(["acc", "mse"]).get()
+    (['accuracy', 'mse'], [nan, nan])
+    """
+    if isinstance(metric, type) and issubclass(metric, EvalMetric):
+        return metric(*args, **kwargs)
+    if callable(metric):
+        return CustomMetric(metric, *args, **kwargs)
+    if isinstance(metric, list):
+        both = CompositeEvalMetric()
+        for member in metric:
+            both.add(create(member, *args, **kwargs))
+        return both
+    return create_registered(metric, *args, **kwargs)
+
+
+@register
+@alias("composite")
+class CompositeEvalMetric(EvalMetric):
+    """Metrics that are updated together; ``get`` gives lists of their names and values.
+
+    With ``output_names`` and ``label_names``, ``update_dict`` hands the members those entries only.
+    """
+
+    def __init__(
+        self,
+        metrics: Any = None,
+        name: str = "composite",
+        output_names: Any = None,
+        label_names: Any = None,
+    ) -> None:
+        self.metrics: list[EvalMetric] = [create(m) for m in metrics or ()]
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def add(self, metric: Any) -> None:
+        """Adds a metric, or whatever ``create`` makes one of."""
+        self.metrics.append(create(metric))
+
+    def get_metric(self, index: int) -> EvalMetric:
+        """The member of that number. ValueError if there is none (MXNet returns the error)."""
+        try:
+            return self.metrics[index]
+        except IndexError:
+            raise RegistryError(
+                explain(f"metric {self.name!r}", f"{len(self.metrics)} members, no number {index}")
+            ) from None
+
+    def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:  # type: ignore[override]
+        """Like ``update``, with labels and predictions by name."""
+        if self.label_names is not None:
+            labels = {k: v for k, v in labels.items() if k in self.label_names}
+        if self.output_names is not None:
+            preds = {k: v for k, v in preds.items() if k in self.output_names}
+        for metric in self.metrics:
+            metric.update_dict(labels, preds)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Updates every member."""
+        for metric in self.metrics:
+            metric.update(labels, preds)
+
+    def reset(self) -> None:
+        """Resets every member."""
+        for metric in self.metrics:
+            metric.reset()
+
+    def reset_local(self) -> None:
+        """Resets every member, but for the global values."""
+        for metric in self.metrics:
+            metric.reset_local()
+
+    def get(self) -> tuple[list[str], list[Any]]:
+        """The names and values of all members."""
+        return _split(pair for metric in self.metrics for pair in metric.get_name_value())
+
+    def get_global(self) -> tuple[list[str], list[Any]]:
+        """The names and global values of all members."""
+        return _split(pair for metric in self.metrics for pair in metric.get_global_name_value())
+
+    def get_config(self) -> dict[str, Any]:
+        """A dict from which ``create(**config)`` makes such a metric."""
+        return {**super().get_config(), "metrics": [m.get_config() for m in self.metrics]}
+
+
+def _split(pairs: Any) -> tuple[list[str], list[Any]]:
+    found = list(pairs)
+    return [name for name, _ in found], [value for _, value in found]

@@ -1,0 +1,191 @@
+"""Metrics of correlation: Pearson's, and its equivalent for classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..errors import explain
+from ..program._counted import Counted
+from ._base import MetricShapeError, alias, check_label_shapes, register
+from ._classes import tally_of
+from ._device import DeviceMetric, located, stepper
+
+
+@register
+@alias("pearsonr")
+class PearsonCorrelation(DeviceMetric):
+    """Pearson's correlation of all elements of labels and predictions, which agree in shape.
+
+    average
+        'macro': the mean over the pairs of the correlation of each; 'micro': the correlation over
+        all pairs together. With 'micro', ``reset_local`` starts over and ``get_global`` does not;
+        in MXNet the first has no effect and the second gives 0.
+    """
+
+    def __init__(
+        self,
+        name: str = "pearsonr",
+        output_names: Any = None,
+        label_names: Any = None,
+        average: str = "macro",
+    ) -> None:
+        self.average = average
+        self._width = 3 if average == "macro" else _MOMENTS
+        super().__init__(name, output_names, label_names)
+
+    def get_config(self) -> dict[str, Any]:
+        """A dict from which ``create(**config)`` makes such a metric, ``average`` included."""
+        kept = {} if self.average == "macro" else {"average": self.average}
+        return {**kept, **super().get_config()}
+
+    def _step(self) -> Counted:
+        return stepper(_pearson) if self.average == "macro" else stepper(_moments, _joined)
+
+    def _check(self, label: Any, pred: Any) -> None:
+        check_label_shapes(label, pred, shape=True)
+
+    def _merge(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        return a + b if self.average == "macro" else _joined(a, b)
+
+    def _sums(self, tally: np.ndarray) -> tuple[float, float]:
+        if self.average == "macro":
+            return tally[0], tally[1]
+        pairs, _, _, _, labels, preds, together, _ = tally
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return np.divide(together, np.sqrt(labels) * np.sqrt(preds)) * pairs, pairs
+
+
+#: Pairs, elements, means of labels and predictions, their sums of squared deviations and of
+#: products of deviations, refused.
+_MOMENTS = 8
+
+
+def _moments(label: jax.Array, pred: jax.Array) -> jax.Array:
+    y, p = (x.ravel().astype(jnp.float64) for x in (label, pred))
+    means = jnp.mean(y), jnp.mean(p)
+    y, p = y - means[0], p - means[1]
+    found = (1, y.size, *means, jnp.sum(y * y), jnp.sum(p * p), jnp.sum(y * p), 0)
+    return jnp.stack([jnp.asarray(x, jnp.float64) for x in found])
+
+
+def _joined(a: Any, b: Any) -> Any:
+    """The moments of two sets of elements together (Chan, Golub, LeVeque 1979)."""
+    xp = np if isinstance(a, np.ndarray) else jnp
+    count = a[1] + b[1]
+    share = b[1] / xp.maximum(count, 1)
+    apart = b[2:4] - a[2:4]
+    means = a[2:4] + apart * share
+    scale = a[1] * share
+    products = xp.stack([apart[0] * apart[0], apart[1] * apart[1], apart[0] * apart[1]])
+    squares = a[4:7] + b[4:7] + products * scale
+    return xp.concatenate([xp.stack([a[0] + b[0], count]), means, squares, a[7:] + b[7:]])
+
+
+def _pearson(label: jax.Array, pred: jax.Array) -> jax.Array:
+    *_, labels, preds, together, _ = _moments(label, pred)
+    return tally_of(jnp.clip(together / (jnp.sqrt(labels) * jnp.sqrt(preds)), -1, 1), 1)
+
+
+@register
+class PCC(DeviceMetric):
+    """The correlation of predicted and true classes, Matthews' coefficient for any number of them.
+
+    PCC = sum_k (n C_kk - x_k y_k) / sqrt(sum_k x_k (n - x_k) sum_k y_k (n - y_k)), where C counts
+    the examples by predicted and true class, n is their number, x and y are C's row and column
+    sums; NaN if all examples are of one class, or predicted so.
+
+    Predictions (N, C) of scores, the highest counts; labels of N classes from 0 to C - 1, others
+    raise ValueError when the metric is read (in MXNet the count of classes grows by them).
+    Predictions of the labels' own shape are class numbers, whose range is not known before they
+    are looked at: these come to the host at every update.
+    """
+
+    _width = 1
+    _labels_are = "a label is a class from 0 to C - 1, C being the number of scores"
+
+    def __init__(
+        self,
+        name: str = "pcc",
+        output_names: Any = None,
+        label_names: Any = None,
+        has_global_stats: bool = True,
+    ) -> None:
+        super().__init__(name, output_names, label_names)
+
+    def _forget(self) -> None:
+        super()._forget()
+        self._updates = self._whole_updates = 0
+
+    def reset_local(self) -> None:
+        """Forgets all batches, but for the global value."""
+        super().reset_local()
+        self._updates = 0
+
+    def _check(self, label: Any, pred: Any) -> None:
+        if pred.shape == label.shape:
+            return
+        if pred.ndim < 2 or label.size * pred.shape[1] != pred.size:
+            raise MetricShapeError(
+                explain(
+                    f"metric {self.name!r}",
+                    f"labels {label.shape} for predictions {pred.shape}, "
+                    "expected a score for each class, (N, C), or class numbers",
+                )
+            )
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Takes a batch into account: lists of labels and of predictions, pair by pair."""
+        step = stepper(_confusion)
+        for label, pred in self._pairs(labels, preds):
+            if pred.shape == label.shape:
+                self._count(label, pred)
+            else:
+                self._run(step, label, pred, max(pred.shape[1], 2) ** 2 + 1)
+        self._updates += 1
+        self._whole_updates += 1
+
+    def _count(self, label: Any, pred: Any) -> None:
+        y, p = (np.asarray(located(x)[0]).astype(np.int32).ravel() for x in (label, pred))
+        classes = int(max(y.max(initial=1), p.max(initial=1))) + 1
+        tally = np.zeros(classes**2 + 1)
+        np.add.at(tally, p * classes + y, 1)
+        self._local = self._merge(self._local, tally)
+        self._whole = self._merge(self._whole, tally)
+
+    def _merge(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        small, large = sorted((a, b), key=len)
+        matrix = _matrix(large).copy()
+        part = _matrix(small)
+        matrix[: len(part), : len(part)] += part
+        return np.append(matrix, a[-1] + b[-1])
+
+    def _read(self, whole: bool) -> tuple[float, float]:
+        value, _ = super()._read(whole)
+        updates = float(self._whole_updates if whole else self._updates)
+        return value * updates, updates
+
+    def _sums(self, tally: np.ndarray) -> tuple[float, float]:
+        counts = _matrix(tally)
+        n, x, y = counts.sum(), counts.sum(axis=1), counts.sum(axis=0)
+        spread = np.sum(x * (n - x)) * np.sum(y * (n - y))
+        if spread == 0:
+            return float("nan"), 1
+        return np.sum(counts.diagonal() * n - x * y) / np.sqrt(spread), 1
+
+
+def _matrix(tally: np.ndarray) -> np.ndarray:
+    classes = round((len(tally) - 1) ** 0.5)
+    return tally[:-1].reshape(classes, classes)
+
+
+def _confusion(label: jax.Array, pred: jax.Array) -> jax.Array:
+    classes = max(pred.shape[1], 2)
+    said = jnp.argmax(pred, axis=1).ravel()
+    true = label.astype(jnp.int32).ravel()
+    served = (true >= 0) & (true < classes)
+    place = jnp.where(served, said * classes + true, classes**2)
+    return jnp.zeros(classes**2 + 1).at[place].add(1)

@@ -1,0 +1,63 @@
+"""Metrics from a function of the user's on NumPy arrays: CustomMetric, np."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._base import EvalMetric, check_label_shapes, register
+
+
+@register
+class CustomMetric(EvalMetric):
+    """The mean of ``feval(label, pred)`` over the pairs, on NumPy arrays.
+
+    feval
+        returns the value for a pair, or (sum, count).
+    name
+        by default the function's; 'custom(<lambda>)' for one without.
+    allow_extra_outputs
+        allows more predictions than labels; the surplus is left alone.
+
+    Since the function takes NumPy arrays, every update copies its arrays to the host.
+    """
+
+    def __init__(
+        self,
+        feval: Callable[[Any, Any], Any],
+        name: str | None = None,
+        allow_extra_outputs: bool = False,
+        output_names: Any = None,
+        label_names: Any = None,
+    ) -> None:
+        if name is None:
+            name = feval.__name__
+            name = f"custom({name})" if "<" in name else name
+        self._feval = feval
+        self._allow_extra_outputs = allow_extra_outputs
+        super().__init__(name, output_names, label_names, has_global_stats=True)
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Takes a batch into account: lists of labels and of predictions, pair by pair."""
+        if not self._allow_extra_outputs:
+            labels, preds = check_label_shapes(labels, preds, wrap=True)
+        for label, pred in zip(labels, preds, strict=False):
+            found = self._feval(label.asnumpy(), pred.asnumpy())
+            total, count = found if isinstance(found, tuple) else (found, 1)
+            self.sum_metric += total
+            self.global_sum_metric += total
+            self.num_inst += count
+            self.global_num_inst += count
+
+    def get_config(self) -> dict[str, Any]:
+        """Raises NotImplementedError: a function has no configuration."""
+        raise NotImplementedError(f"metric {self.name!r}: a function has no configuration")
+
+
+def np(
+    numpy_feval: Callable[[Any, Any], Any],
+    name: str | None = None,
+    allow_extra_outputs: bool = False,
+) -> CustomMetric:
+    """:class:`CustomMetric` of a function of NumPy arrays."""
+    return CustomMetric(numpy_feval, name, allow_extra_outputs)

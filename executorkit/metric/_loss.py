@@ -1,0 +1,54 @@
+"""Outputs that are losses themselves: Loss, and its other names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..ndarray import NDArray
+from ..program._counted import Counted
+from ._base import register
+from ._classes import tally_of
+from ._device import DeviceMetric, stepper
+
+
+@register
+class Loss(DeviceMetric):
+    """The mean of all elements of the outputs. Labels are not looked at and may be None."""
+
+    def __init__(
+        self, name: str = "loss", output_names: Any = None, label_names: Any = None
+    ) -> None:
+        super().__init__(name, output_names, label_names)
+
+    def _step(self) -> Counted:
+        return stepper(_sum)
+
+    def _pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
+        return [(None, p) for p in ([preds] if isinstance(preds, NDArray) else preds)]
+
+
+def _sum(label: None, pred: jax.Array) -> jax.Array:
+    return tally_of(jnp.sum(pred, dtype=jnp.float64), pred.size)
+
+
+@register
+class Torch(Loss):
+    """:class:`Loss` under the name that users of MXNet's Torch plugin have."""
+
+    def __init__(
+        self, name: str = "torch", output_names: Any = None, label_names: Any = None
+    ) -> None:
+        super().__init__(name, output_names, label_names)
+
+
+@register
+class Caffe(Loss):
+    """:class:`Loss` under the name that users of MXNet's Caffe plugin have."""
+
+    def __init__(
+        self, name: str = "caffe", output_names: Any = None, label_names: Any = None
+    ) -> None:
+        super().__init__(name, output_names, label_names)

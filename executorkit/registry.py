@@ -1,0 +1,134 @@
+"""``mx.registry``: classes that users extend and make by name (metrics, initializers, ...).
+
+Each base class has its own names; they are case-insensitive.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import warnings
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from .errors import MXNetError, explain
+
+__all__ = [
+    "RegistryError",
+    "get_alias_func",
+    "get_create_func",
+    "get_register_func",
+    "get_registry",
+]
+
+Class = TypeVar("Class", bound=type)
+
+_classes: dict[type, dict[str, type]] = {}
+
+
+class RegistryError(MXNetError, ValueError, AssertionError):
+    """A name is not registered, or what is to be registered or made is of the wrong kind."""
+
+
+def get_registry(base_class: type) -> dict[str, type]:
+    """A copy of the classes that are registered under ``base_class``, by lower-case name."""
+    return dict(_classes.setdefault(base_class, {}))
+
+
+def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
+    """A function (and decorator) that registers a subclass under its own name, or a given one."""
+    known = _classes.setdefault(base_class, {})
+
+    def register(klass: Class, name: str | None = None) -> Class:
+        if not (isinstance(klass, type) and issubclass(klass, base_class)):
+            raise RegistryError(
+                explain(f"{nickname}: register", f"{klass!r} is no {base_class.__name__}")
+            )
+        key = (name or klass.__name__).lower()
+        old = known.get(key)
+        if old is not None and old is not klass:
+            warnings.warn(
+                f"{nickname} {key!r} was {old.__module__}.{old.__name__}, "
+                f"is now {klass.__module__}.{klass.__name__}",
+                UserWarning,
+                stacklevel=2,
+            )
+        known[key] = klass
+        return klass
+
+    register.__doc__ = f"Registers a {nickname} class under its lower-case name, or ``name``."
+    return register
+
+
+def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
+    """A decorator factory that registers a subclass under further names."""
+    register = get_register_func(base_class, nickname)
+
+    def alias(*names: str) -> Callable[[Class], Class]:
+        def apply(klass: Class) -> Class:
+            for name in names:
+                register(klass, name)
+            return klass
+
+        return apply
+
+    alias.__doc__ = f"A decorator that registers a {nickname} class under further names."
+    return alias
+
+
+def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
+    """A function that makes an instance: from a name and arguments, a configuration dict with the
+    name under ``nickname``, either of them as JSON, or an instance, which it returns."""
+    known = _classes.setdefault(base_class, {})
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        if not args and nickname not in kwargs:
+            raise RegistryError(explain(f"{nickname}: create", "no name is given"))
+        what, *rest = args or (kwargs.pop(nickname),)
+        if isinstance(what, base_class):
+            if rest or kwargs:
+                raise RegistryError(
+                    explain(
+                        f"{nickname}: create",
+                        "arguments are given beside an instance",
+                        hint=f"give the name of the {nickname}, or the instance alone",
+                    )
+                )
+            return what
+        if isinstance(what, dict):
+            return create(**what)
+        if not isinstance(what, str):
+            raise RegistryError(
+                explain(f"{nickname}: create", f"{what!r}, expected the name of a {nickname}")
+            )
+        if what[:1] in ("[", "{"):
+            name, options = _parsed(what, nickname)
+            return create(*name, **options)
+        klass = known.get(what.lower())
+        if klass is None:
+            close = difflib.get_close_matches(what.lower(), known, 3, 0.5)
+            raise RegistryError(
+                explain(
+                    f"{nickname}: create",
+                    f"{what!r} is not registered",
+                    hint=" or ".join(map(repr, close or sorted(known))),
+                )
+            )
+        return klass(*rest, **kwargs)
+
+    create.__doc__ = f"Makes a {nickname} by name, from a configuration, or returns an instance."
+    return create
+
+
+def _parsed(text: str, nickname: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """A JSON list (name, options), or an object of options with the name among them."""
+    try:
+        parsed = json.loads(text)
+        if isinstance(parsed, dict):
+            return (), parsed
+        name, options = parsed
+        return (name,), dict(options)
+    except (TypeError, ValueError):
+        raise RegistryError(
+            explain(f"{nickname}: create", f"{text!r} is neither [name, options] nor an object")
+        ) from None
