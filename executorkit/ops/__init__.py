@@ -11,6 +11,7 @@ from . import (
     batch_norm,
     box,
     broadcast,
+    calibration,
     cast,
     classification,
     control_flow,

@@ -121,7 +121,8 @@ def _register(stem: str, d: Density) -> None:
     doc = (
         f"The density of each x in sample: {d.equation}.\n\n"
         f"{' and '.join(d.parameters)} have one shape (s) and sample has (s, draws ...), draws "
-        "from each of the distributions; so has the result. With ``is_log`` it is the natural logarithm."
+        "from each of the distributions; so has the result. With ``is_log`` it is the natural "
+        "logarithm."
     )
     arrays = ("sample", *d.parameters)
     register(name, name[1:], fill=fill)(signed(run, name, doc, arrays, {"is_log": (bool, False)}))

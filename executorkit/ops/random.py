@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..errors import AttributeValueError
 from ._attrs import Key, Shape, Tuning
 from ._registry import Params, ShapeFacts, TypeFacts, register, same_shapes
 from ._signature import signed
@@ -274,3 +275,40 @@ def shuffle(data: jax.Array, *, key: Key) -> jax.Array:
     The gradient follows the rows (MXNet refuses to compute one).
     """
     return jax.random.permutation(key, data, axis=0)
+
+
+def _zipfian_types(t: TypeFacts, p: Params) -> None:
+    t.set("out0", "int64")
+    t.set("out1", "int64")
+
+
+@register("_sample_unique_zipfian", outputs=("output0", "output1"), types=_zipfian_types)
+def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Key):
+    """Rows of different integers in [0, range_max), small ones more likely, and how many draws
+    each row took.
+
+    Integer k is drawn with probability log((k + 2) / (k + 1)) / log(range_max + 1), and drawn again
+    if the row has it already. ``shape`` is (rows, numbers), with no more numbers than range_max.
+    Returns int64 (rows, numbers) and int64 (rows,).
+    """
+    if shape is None or len(shape) != 2 or shape[1] > range_max:
+        raise AttributeValueError(
+            f"shape={shape}, expected (rows, numbers) with up to range_max={range_max} numbers"
+        )
+    rows, numbers = shape
+
+    def draw(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        key, found, count, tries = state
+        key, own = jax.random.split(key)
+        power = jax.random.uniform(own, (), jnp.float64) * jnp.log(range_max + 1.0)
+        number = jnp.clip(jnp.exp(power).astype(jnp.int64) - 1, 0, range_max - 1)
+        new = jnp.all(found != number)
+        return key, found.at[count].set(jnp.where(new, number, -1)), count + new, tries + 1
+
+    def row(key: Any) -> tuple[jax.Array, jax.Array]:
+        zero = jnp.zeros((), jnp.int64)
+        start = key, jnp.full(numbers, -1, jnp.int64), zero, zero
+        _, found, _, tries = lax.while_loop(lambda state: state[2] < numbers, draw, start)
+        return found, tries
+
+    return jax.vmap(row)(jax.random.split(key, rows))

@@ -176,3 +176,27 @@ def test_shuffle_moves_whole_rows():
     (shuffled,) = run("_shuffle", data)
     assert not np.array_equal(shuffled, data)
     np.testing.assert_array_equal(shuffled[np.argsort(shuffled[:, 0])], data)
+
+
+class TestUniqueZipfian:
+    def test_rows_hold_different_numbers(self):
+        drawn, tries = run("_sample_unique_zipfian", range_max=20, shape=(50, 12))
+        assert (drawn.shape, drawn.dtype, tries.dtype) == ((50, 12), np.int64, np.int64)
+        assert all(len(set(row)) == 12 for row in drawn.tolist())
+        assert 0 <= drawn.min() < drawn.max() < 20
+        assert tries.min() >= 12
+
+    def test_first_numbers_follow_the_distribution(self):
+        drawn, tries = run("_sample_unique_zipfian", range_max=9, shape=(MANY, 1))
+        k = np.arange(9)
+        expected = np.log((k + 2) / (k + 1)) / np.log(10)
+        np.testing.assert_allclose(np.bincount(drawn[:, 0]) / MANY, expected, atol=0.01)
+        np.testing.assert_array_equal(tries, np.ones(MANY))
+
+    def test_everything_can_be_drawn(self):
+        drawn, _ = run("_sample_unique_zipfian", range_max=6, shape=(3, 6))
+        np.testing.assert_array_equal(np.sort(drawn), np.tile(np.arange(6), (3, 1)))
+
+    def test_too_many(self):
+        with pytest.raises(AttributeValueError, match="up to range_max=3 numbers"):
+            run("_sample_unique_zipfian", range_max=3, shape=(1, 4))
