@@ -20,6 +20,7 @@ from . import (
     lowering,
     metric,
     model,
+    monitor,
     name,
     ndarray,
     operator,
@@ -31,6 +32,7 @@ from . import (
     symbol,
     test_utils,
 )
+from . import monitor as mon
 from . import ndarray as nd
 from . import random as rnd
 from . import symbol as sym
@@ -72,6 +74,8 @@ __all__ = [
     "lowering",
     "metric",
     "model",
+    "mon",
+    "monitor",
     "name",
     "nd",
     "ndarray",

@@ -1,6 +1,8 @@
-"""Stores what MXNet makes of ``cases/_io.py`` and ``cases/_metric.py``: run it under MXNet 1.9.1.
+"""Stores what MXNet makes of ``cases/_io.py``, ``_metric.py`` and ``_monitor.py``.
 
-python tests/golden/make_io_metric.py
+Runs under MXNet 1.9.1 (see ``make.py``), never under the project's environment:
+
+    python tests/golden/make_io_metric.py
 """
 
 from __future__ import annotations
@@ -24,9 +26,9 @@ def error_of(function, mx, folder):
 
 def main():
     import mxnet as mx
-    from cases import _io, _metric
+    from cases import _io, _metric, _monitor
 
-    for name, cases in (("io", _io), ("metric", _metric)):
+    for name, cases in (("io", _io), ("metric", _metric), ("monitor", _monitor)):
         answers = {"values": {}, "errors": {}}
         for key, function in cases.VALUES.items():
             with tempfile.TemporaryDirectory() as folder:

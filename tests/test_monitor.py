@@ -1,0 +1,104 @@
+"""Monitors show, value by value, what MXNet 1.9.1's showed; and only when they are asked to."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+from tests.golden.cases._monitor import ERRORS, VALUES, _bound
+
+ANSWERS = json.loads((Path(__file__).parent / "golden/data/monitor.json").read_text())
+
+
+def _compare(ours, theirs):
+    if not isinstance(theirs, list):
+        assert ours == theirs
+        return
+    assert isinstance(ours, list)
+    if theirs and all(isinstance(x, float) for x in theirs):
+        np.testing.assert_allclose(ours, theirs, rtol=2e-5, atol=1e-7)
+        return
+    assert len(ours) == len(theirs)
+    for a, b in zip(ours, theirs, strict=True):
+        _compare(a, b)
+
+
+def test_every_script_has_an_answer():
+    assert set(ANSWERS["values"]) == set(VALUES)
+    assert set(ANSWERS["errors"]) == set(ERRORS)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_value(name, tmp_path):
+    _compare(json.loads(json.dumps(VALUES[name](mx, tmp_path))), ANSWERS["values"][name])
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_error_is_of_the_same_class(name, tmp_path):
+    with pytest.raises(mx.monitor.StatisticError) as caught:
+        ERRORS[name](mx, tmp_path)
+    assert ANSWERS["errors"][name] in [cls.__name__ for cls in type(caught.value).__mro__]
+
+
+def test_wrong_statistic_is_named():
+    executor, monitor = _bound(mx), mx.mon.Monitor(1, lambda x: 3.0, "fc1_output")
+    monitor.install(executor)
+    monitor.tic()
+    executor.forward()
+    with pytest.raises(mx.monitor.StatisticError) as caught:
+        monitor.toc()
+    assert str(caught.value) == (
+        "monitor: statistic of 'fc1_output': stat_func returned a float, expected an NDArray or a "
+        "list of them"
+    )
+    assert monitor.toc() == []
+
+
+def test_executor_reports_only_while_it_is_looked_at():
+    executor, seen = _bound(mx), []
+    monitor = mx.mon.Monitor(3, lambda x: seen.append(None) or x)
+    monitor.install(executor)
+    for step in range(7):
+        monitor.tic()
+        executor.forward(is_train=True)
+        executor.backward()
+        assert (executor._callback is not None) == (step % 3 == 0) == bool(seen)
+        monitor.toc()
+        seen.clear()
+        assert executor._callback is None
+
+
+def test_executor_that_comes_in_between_is_looked_at():
+    monitor, executor = mx.mon.Monitor(1, pattern="fc1_output"), _bound(mx)
+    monitor.tic()
+    monitor.install(executor)
+    executor.forward()
+    ((step, name, text),) = monitor.toc()
+    value = executor.internals("fc1_output").asnumpy()
+    assert (step, name) == (1, "fc1_output")
+    assert float(text) == pytest.approx(np.sqrt(np.mean(value**2)))
+
+
+def test_results_are_logged(caplog):
+    monitor, executor = mx.mon.Monitor(1, lambda x: x.max(), "fc1_bias"), _bound(mx)
+    monitor.install(executor)
+    monitor.tic()
+    executor.forward()
+    with caplog.at_level(logging.INFO):
+        monitor.toc_print()
+    largest = executor.arg_dict["fc1_bias"].asnumpy().max()
+    assert caplog.messages == [f"Batch:       1 {'fc1_bias':30} {largest!s}\t"]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
+def test_default_statistic(dtype):
+    array = mx.nd.array([[300, -400], [0, 500]], dtype=dtype)
+    found = mx.monitor.root_mean_square(array)
+    assert found.shape == (1,)
+    assert found.dtype == np.dtype("float32" if dtype == "int32" else dtype)
+    np.testing.assert_allclose(found.asnumpy(), np.sqrt(125000), rtol=1e-3)
