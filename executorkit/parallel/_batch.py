@@ -23,11 +23,11 @@ from ._stacked import PerDevice, Stacked
 Bounds = tuple[tuple[int, int], ...]
 
 
-class BatchError(MXNetError, ValueError, AssertionError):
+class LoadError(MXNetError, ValueError, AssertionError):
     """An array of a batch has another shape than the group was bound to, or is missing."""
 
 
-class BatchTypeError(MXNetError, TypeError, AttributeError):
+class LoadTypeError(MXNetError, TypeError, AttributeError):
     """What stands for an array of a batch is none."""
 
 
@@ -91,7 +91,7 @@ def sliced(
     dtype = array._storage.dtype if isinstance(array, NDArray) else array.dtype
     last = slices[-1].stop
     if axis >= 0 and (len(array.shape) <= axis or array.shape[axis] < last):
-        raise BatchError(explain(where, f"shape {array.shape}, expected {last} rows"))
+        raise LoadError(explain(where, f"shape {array.shape}, expected {last} rows"))
     host = _on_host(array, dtype)
     if host is None:
         parts = _copied(_cut(array, slices, axis, dtype), contexts)
@@ -133,7 +133,7 @@ def _check(value: Any, whole: Input, where: str) -> None:
     if not isinstance(value, NDArray | np.ndarray):
         raise _no_array(value, where)
     if tuple(value.shape) != whole.shape:
-        raise BatchError(
+        raise LoadError(
             explain(
                 where,
                 f"shape {tuple(value.shape)}, expected {whole.shape}",
@@ -143,8 +143,8 @@ def _check(value: Any, whole: Input, where: str) -> None:
         )
 
 
-def _no_array(value: Any, where: str) -> BatchTypeError:
-    return BatchTypeError(
+def _no_array(value: Any, where: str) -> LoadTypeError:
+    return LoadTypeError(
         explain(
             where,
             f"{type(value).__name__}, expected an NDArray or a NumPy array",

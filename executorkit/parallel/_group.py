@@ -16,7 +16,7 @@ from ..ndarray import NDArray
 from ..ops._registry import known
 from ..program import program_for
 from ..symbol import Symbol
-from ._batch import BatchError, Input, assign, distributed
+from ._batch import Input, LoadError, assign, distributed
 from ._mapped import Mapped, no_forward, output_stacks
 from ._slicing import SliceError
 from ._stacked import PerDevice, Stacked
@@ -41,7 +41,8 @@ class Group:
         that is not wanted.
 
     With ``shared``, the arguments in ``shared_names``, their gradients and the auxiliary states are
-    those of another group; other arrays are new, and zero.
+    those of another group, and so are other arguments of the same shape that are not loaded (the
+    states of a recurrent network). All other arrays are new, and zero.
     """
 
     def __init__(
@@ -105,9 +106,8 @@ class Group:
 
     def _map(self, found: Inferred) -> Mapped | None:
         arrays = (*self.arg_arrays, *self.aux_arrays)
-        if self._graph.has_effects or not all(isinstance(a, Stacked) for a in arrays):
-            return None
-        if not arrays and not stackable(self.contexts, self.group2ctxs):
+        stacked = bool(arrays) and all(isinstance(a, Stacked) for a in arrays)
+        if self._graph.has_effects or not stacked:
             return None
         lowered = graph_of(optimized(self._graph.head_entries))
         wanted = tuple(i for i, g in enumerate(self.grad_arrays) if g is not None)
@@ -156,7 +156,7 @@ class Group:
     def load(self, inputs: Sequence[Input], values: Sequence[Any], what: str) -> None:
         """Cuts a batch's arrays, one for each of ``inputs``, and writes them to the devices.
 
-        Further arrays are ignored. Raises :class:`BatchError`, naming the array, for one that is
+        Further arrays are ignored. Raises :class:`LoadError`, naming the array, for one that is
         missing or of the wrong shape; nothing is written then.
         """
         for assignment in self.fitted(inputs, values, what):
@@ -169,7 +169,7 @@ class Group:
         values = list(values)
         if len(values) < len(inputs):
             missing = inputs[len(values)]
-            raise BatchError(
+            raise LoadError(
                 explain(
                     f"{what} {missing.name!r}",
                     f"missing, expected an array of shape {missing.shape}",
@@ -266,17 +266,19 @@ class _Maker:
 
     def argument(self, i: int) -> PerDevice:
         name = self.group.arg_names[i]
+        there = self._there(i)
         if self.shared is not None and name in self.names:
-            there = _lookup(self.shared.arg_names, self.shared.arg_arrays, name)
             return self._fitting(there, name, self._shapes(i), self._dtype(i))
+        if there is not None and self._is_like(there, self._shapes(i), self._dtype(i)):
+            return there
         return self._new(self._shapes(i), self._dtype(i), self.group._graph.args[i])
 
     def gradient(self, i: int) -> PerDevice | None:
         if self.group.grad_req[i] == "null":
             return None
-        name = self.group.arg_names[i]
-        if self.shared is not None and name in self.names:
-            there = _lookup(self.shared.arg_names, self.shared.grad_arrays, name)
+        shared = self.shared
+        if shared is not None and self._there(i) is self.group.arg_arrays[i]:
+            there = _lookup(shared.arg_names, shared.grad_arrays, self.group.arg_names[i])
             if there is not None:
                 return there
         return self._new(self._shapes(i), self._dtype(i), self.group._graph.args[i])
@@ -290,6 +292,21 @@ class _Maker:
             if there is not None:
                 return self._fitting(there, name, shapes, dtype)
         return self._new(shapes, dtype, self.group._graph.aux[i])
+
+    def _there(self, i: int) -> PerDevice | None:
+        """The other group's arrays of argument ``i``, unless it is loaded with batches."""
+        name = self.group.arg_names[i]
+        if self.shared is None or any(name == one.name for one in self.group.inputs):
+            return None
+        return _lookup(self.shared.arg_names, self.shared.arg_arrays, name)
+
+    @staticmethod
+    def _is_like(there: PerDevice, shapes: Sequence[Any], dtype: str) -> bool:
+        first = there if isinstance(there, Stacked) else there[0]
+        found = (
+            [there.shape] * len(there) if isinstance(there, Stacked) else [a.shape for a in there]
+        )
+        return found == list(shapes) and jax.numpy.dtype(first.dtype).name == dtype
 
     def _shapes(self, i: int) -> list[Any]:
         return [f.arg_shapes[i] for f in self.found]
@@ -308,13 +325,13 @@ class _Maker:
                     hint="share with the group of the largest bucket, whose symbol has them all",
                 )
             )
-        first = there if isinstance(there, Stacked) else there[0]
-        found = (first.shape, jax.numpy.dtype(first.dtype).name)
-        if found != (shapes[0], dtype):
+        if not self._is_like(there, shapes, dtype):
+            first = there if isinstance(there, Stacked) else there[0]
             raise ShapeError(
                 explain(
                     f"group: shared parameter {name!r}",
-                    f"{found[0]} {found[1]}, expected {shapes[0]} {dtype}",
+                    f"{first.shape} {jax.numpy.dtype(first.dtype).name}, "
+                    f"expected {shapes[0]} {dtype}",
                     because="that is what this group's symbol infers for its inputs",
                 )
             )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
 
 from ..errors import MXNetError, explain
 
@@ -64,12 +63,6 @@ def _check(batch_size: int, loads: Sequence[float]) -> None:
     else:
         return
     raise SliceError(explain("slicing", problem, given_by=given, hint=hint))
-
-
-def batch_axis(layout: Any) -> int:
-    """The axis of a layout ("NCHW", "TNC") along which a batch is divided; 0 without a layout,
-    -1 for a layout that has none: every device then gets the whole array."""
-    return 0 if layout is None else str(layout).find("N")
 
 
 def part_of(shape: Sequence[int], axis: int, rows: slice) -> tuple[int, ...]:

@@ -1,0 +1,375 @@
+"""``mx.executor_manager``: the manager and the group of MXNet's classic training loop.
+
+    manager = mx.executor_manager.DataParallelExecutorManager(
+        symbol, [mx.cpu(0), mx.cpu(1)], train_data, arg_names, param_names, aux_names
+    )
+    manager.set_params(arg_params, aux_params)
+    for batch in train_data:
+        manager.load_data_batch(batch)
+        manager.forward(is_train=True)
+        manager.backward()
+        for i, (weights, grads) in enumerate(zip(manager.param_arrays, manager.grad_arrays)):
+            ...                                  # one NDArray per device in each
+        manager.update_metric(metric, batch.label)
+    manager.copy_to(arg_params, aux_params)
+
+Several processes: after ``jax.distributed.initialize`` every process runs the same script with its
+own contexts and its own part of the data. Forward and backward need nothing from the others.
+``copy_to`` (and ``get_params`` of the module's group) takes the mean over the devices of all
+processes, and ``executorkit.parallel.all_reduce(manager.grad_arrays)`` gives every device the sum
+of the gradients over all of them; each process has to call these in turn. On one machine, with two
+CPU devices for each of two processes, no launcher is needed::
+
+    jax.config.update("jax_num_cpu_devices", 2)
+    jax.config.update("jax_cpu_collectives_implementation", "gloo")
+    jax.distributed.initialize("127.0.0.1:12355", num_processes=2, process_id=int(sys.argv[1]))
+
+started as ``python train.py 0 & python train.py 1``, before anything else has used JAX.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from .context import Context
+from .errors import BindError, MXNetError, explain
+from .executor import Executor
+from .io import DataDesc
+from .ndarray import NDArray
+from .ops._attrs import dtype_name
+from .parallel._batch import Input, LoadError, LoadTypeError, assign
+from .parallel._group import Group
+from .parallel._metric import update_metric
+from .parallel._parameters import mean_parameters, set_parameters
+from .parallel._slicing import split_input_slice as _split_input_slice
+from .parallel._stacked import PerDevice
+from .symbol import Symbol
+
+__all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]
+
+Pairs = list[list[tuple[slice, NDArray]]]
+
+
+class WorkLoadError(MXNetError, ValueError, AssertionError):
+    """The workloads are no list with one number for each context."""
+
+
+class NothingLoadedError(MXNetError, AttributeError):
+    """The manager is to run before a batch was loaded."""
+
+
+class BucketMonitorError(MXNetError, NotImplementedError):
+    """A monitor is to be installed on a manager with buckets."""
+
+
+def _check_arguments(symbol: Symbol) -> None:
+    """ValueError if arguments or auxiliary states of the symbol share a name."""
+    for names, what in (
+        (symbol.list_arguments(), "argument"),
+        (symbol.list_auxiliary_states(), "auxiliary state"),
+    ):
+        repeated = sorted({n for n in names if names.count(n) > 1})
+        if repeated:
+            raise BindError(
+                explain(
+                    f"{what} {repeated[0]!r}",
+                    f"{names.count(repeated[0])} of them have this name",
+                    given_by=", ".join(names),
+                    hint="give the operators names of their own (name=...)",
+                )
+            )
+
+
+def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
+    """Copies arrays to NDArrays, or slices of them to lists of (slice, NDArray)."""
+    for source, target in zip(data, targets, strict=False):
+        if isinstance(target, NDArray):
+            source.copyto(target)
+            continue
+        rows = target[-1][0].stop
+        if source.shape[0] != rows:
+            raise LoadError(explain("batch", f"{source.shape[0]} rows, expected {rows}"))
+        for part, array in target:
+            source[part].copyto(array)
+
+
+def _load_data(batch: Any, targets: Sequence[Any]) -> None:
+    """Copies a batch's data, as in :func:`_load_general`."""
+    _load_general(batch.data, targets)
+
+
+def _load_label(batch: Any, targets: Sequence[Any]) -> None:
+    """Copies a batch's labels, as in :func:`_load_general`."""
+    _load_general(batch.label, targets)
+
+
+class DataParallelExecutorGroup:
+    """Executors of one symbol on several devices, each with its slice of every batch.
+
+    sym
+        the network; its arguments have different names, else ValueError.
+    arg_names, param_names
+        names of all arguments, and of the parameters.
+    ctx, slices
+        the devices, and the rows of the batch that each of them gets.
+    train_data
+        an iterator or batch with ``provide_data`` and ``provide_label``.
+    shared_group
+        another bucket's group, whose parameters, gradients and auxiliary states are used.
+
+    Gradients are wanted for all parameters. Slices of one length on distinct devices run as one
+    mapped program; the arrays per device are views, made when a script looks at them.
+    """
+
+    def __init__(
+        self,
+        sym: Symbol,
+        arg_names: Sequence[str],
+        param_names: Sequence[str],
+        ctx: Sequence[Context],
+        slices: Sequence[slice],
+        train_data: Any,
+        shared_group: DataParallelExecutorGroup | None = None,
+    ) -> None:
+        _check_arguments(sym)
+        self.slices = list(slices)
+        self.aux_names = sym.list_auxiliary_states()
+        self.param_idx = [i for i, name in enumerate(arg_names) if name in param_names]
+        self.param_names = [arg_names[i] for i in self.param_idx]
+        rows = self.slices[-1].stop if self.slices else 0
+        self._data = [_input(d, rows) for d in train_data.provide_data]
+        self._labels = [_input(d, rows) for d in train_data.provide_label or ()]
+        self.data_names = [i.name for i in self._data]
+        self.label_names = [i.name for i in self._labels]
+        self._group = Group(
+            sym,
+            ctx,
+            self.slices,
+            [*self._data, *self._labels],
+            ["write" if n in self.param_names else "null" for n in sym.list_arguments()],
+            shared_group._group if shared_group else None,
+            self.param_names,
+        )
+
+    def load_data_batch(self, data_batch: Any) -> None:
+        """Copies a batch's data and labels to the devices.
+
+        Raises ValueError, naming the array, if one is missing or of the wrong shape; nothing is
+        changed then.
+        """
+        labels = data_batch.label
+        if labels is None and self._labels:
+            raise LoadTypeError(
+                explain(
+                    f"label {self._labels[0].name!r}",
+                    f"missing, expected an array of shape {self._labels[0].shape}",
+                    given_by="a batch whose label is None",
+                )
+            )
+        writes = self._group.fitted(self._data, data_batch.data, "data")
+        writes += self._group.fitted(self._labels, labels or [], "label")
+        for target, value in writes:
+            assign(target, value)
+
+    def forward(self, is_train: bool = False) -> None:
+        """Runs all devices; outputs are computed when they are looked at."""
+        self._group.forward(bool(is_train))
+
+    def backward(self) -> None:
+        """Computes the gradients on all devices. MXNetError without a forward."""
+        self._group.backward()
+
+    def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
+        """Has a metric take the outputs of each device into account, with its labels.
+
+        ``pre_sliced`` says that ``labels`` has a list of labels for each device.
+        """
+        axes = [i.axis for i in self._labels]
+        update_metric(self._group, labels, pre_sliced, axes, metric.update)
+
+    @property
+    def train_execs(self) -> list[Executor]:
+        """One executor for each device."""
+        return self._group.execs
+
+    @property
+    def data_arrays(self) -> Pairs:
+        """For each data input, (slice, NDArray) of all devices."""
+        return self._pairs(self.data_names)
+
+    @property
+    def label_arrays(self) -> Pairs:
+        """For each label, (slice, NDArray) of all devices."""
+        return self._pairs(self.label_names)
+
+    @property
+    def param_arrays(self) -> list[PerDevice]:
+        """For each parameter the arrays of all devices."""
+        return [self._group.arg_arrays[i] for i in self.param_idx]
+
+    @property
+    def grad_arrays(self) -> list[PerDevice | None]:
+        """For each parameter the gradients of all devices."""
+        return [self._group.grad_arrays[i] for i in self.param_idx]
+
+    @property
+    def aux_arrays(self) -> list[PerDevice]:
+        """For each auxiliary state the arrays of all devices."""
+        return self._group.aux_arrays
+
+    def _pairs(self, names: Sequence[str]) -> Pairs:
+        arrays = self._group.arg_arrays
+        numbers = [self._group.arg_names.index(n) for n in names]
+        return [list(zip(self.slices, arrays[i], strict=True)) for i in numbers]
+
+
+class DataParallelExecutorManager:
+    """Runs a symbol, or the symbols of many buckets, on several devices.
+
+    symbol, ctx, arg_names, param_names, aux_names
+        the network (of the largest bucket), the devices, and the network's names.
+    train_data
+        an iterator with ``batch_size``, ``provide_data`` and ``provide_label``; with ``sym_gen``
+        also ``default_bucket_key``.
+    work_load_list
+        each device's share of the batch; equal shares by default.
+    logger
+        where the slices are reported.
+    sym_gen
+        a function from a batch's ``bucket_key`` to the symbol for it. Buckets share parameters,
+        gradients and auxiliary states; each is bound when its first batch comes, and compiles once.
+        A bucket may be smaller than the default (MXNet refuses that).
+
+    Raises ValueError if the batch cannot be divided over the devices.
+    """
+
+    def __init__(
+        self,
+        symbol: Symbol,
+        ctx: Sequence[Context],
+        train_data: Any,
+        arg_names: Sequence[str],
+        param_names: Sequence[str],
+        aux_names: Sequence[str],
+        work_load_list: Sequence[float] | None = None,
+        logger: logging.Logger | None = None,
+        sym_gen: Callable[[Any], Symbol] | None = None,
+    ) -> None:
+        logger = logger or logging.getLogger()
+        logger.info("training with %s", list(ctx))
+        loads = [1] * len(ctx) if work_load_list is None else work_load_list
+        if not isinstance(loads, list) or len(loads) != len(ctx):
+            raise WorkLoadError(
+                explain(
+                    "manager: work_load_list",
+                    f"{loads!r}, expected a list of {len(ctx)} numbers",
+                    because=f"there are so many contexts: {list(ctx)}",
+                )
+            )
+        self.slices = _split_input_slice(train_data.batch_size, loads)
+        self.arg_names = arg_names
+        self.param_names = param_names
+        self.aux_names = aux_names
+        self.ctx = ctx
+        self.symbol = symbol
+        self.sym_gen = sym_gen
+        self.execgrp = DataParallelExecutorGroup(
+            symbol, arg_names, param_names, ctx, self.slices, train_data
+        )
+        self.curr_execgrp: DataParallelExecutorGroup | None = None
+        self.execgrp_bucket: dict[Any, DataParallelExecutorGroup] = {}
+        if sym_gen is not None:
+            self.execgrp_bucket[train_data.default_bucket_key] = self.execgrp
+
+    def install_monitor(self, monitor: Any) -> None:
+        """Installs a monitor on the executors of all devices; NotImplementedError with buckets."""
+        if self.sym_gen is not None:
+            raise BucketMonitorError(
+                explain("install_monitor", "a manager with buckets takes no monitor")
+            )
+        for executor in self.execgrp.train_execs:
+            monitor.install(executor)
+
+    def set_params(
+        self, arg_params: Mapping[str, Any], aux_params: Mapping[str, Any] | None
+    ) -> None:
+        """Copies parameters by name to all devices. ValueError for unknown names and wrong
+        shapes; nothing is copied then."""
+        set_parameters(self.execgrp._group, arg_params, aux_params)
+
+    def copy_to(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
+        """Writes the means over the devices to NDArrays of the same names (KeyError without)."""
+        mean_parameters(self.execgrp.param_names, self.param_arrays, arg_params)
+        mean_parameters(self.aux_names, self.aux_arrays, aux_params)
+
+    @property
+    def param_arrays(self) -> list[PerDevice]:
+        """For each parameter the arrays of all devices; all buckets share them."""
+        return self.execgrp.param_arrays
+
+    @property
+    def grad_arrays(self) -> list[PerDevice | None]:
+        """For each parameter the gradients of all devices; all buckets share them."""
+        return self.execgrp.grad_arrays
+
+    @property
+    def aux_arrays(self) -> list[PerDevice]:
+        """For each auxiliary state the arrays of all devices; all buckets share them."""
+        return self.execgrp.aux_arrays
+
+    def load_data_batch(self, data_batch: Any) -> None:
+        """Copies a batch to the devices, and makes its bucket the current one.
+
+        Raises ValueError, naming the array, if one is missing or of the wrong shape; nothing is
+        changed then.
+        """
+        group = self.execgrp if self.sym_gen is None else self._bucket(data_batch)
+        group.load_data_batch(data_batch)
+        self.curr_execgrp = group
+
+    def _bucket(self, data_batch: Any) -> DataParallelExecutorGroup:
+        key = data_batch.bucket_key
+        if key not in self.execgrp_bucket:
+            assert self.sym_gen is not None
+            self.execgrp_bucket[key] = DataParallelExecutorGroup(
+                self.sym_gen(key),
+                self.arg_names,
+                self.param_names,
+                self.ctx,
+                self.slices,
+                data_batch,
+                shared_group=self.execgrp,
+            )
+        return self.execgrp_bucket[key]
+
+    def forward(self, is_train: bool = False) -> None:
+        """Runs the current bucket on all devices."""
+        self._current("forward").forward(is_train)
+
+    def backward(self) -> None:
+        """Computes the gradients of the current bucket on all devices."""
+        self._current("backward").backward()
+
+    def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
+        """Has a metric take the current bucket's outputs into account; see the group's."""
+        self._current("update_metric").update_metric(metric, labels, pre_sliced)
+
+    def _current(self, what: str) -> DataParallelExecutorGroup:
+        if self.curr_execgrp is None:
+            raise NothingLoadedError(
+                explain(what, "no batch is loaded", hint="call load_data_batch(batch) first")
+            )
+        return self.curr_execgrp
+
+
+def _input(given: Any, rows: int) -> Input:
+    """An input as (name, shape) or DataDesc, with the rows of the slices."""
+    name, shape = given[0], tuple(given[1])
+    layout = getattr(given, "layout", None)
+    axis = DataDesc.get_batch_axis(layout)
+    dtype = getattr(given, "dtype", None)
+    if axis >= 0:
+        shape = (*shape[:axis], rows, *shape[axis + 1 :])
+    return Input(name, shape, None if dtype is None else dtype_name(dtype), axis)
