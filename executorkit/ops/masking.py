@@ -7,6 +7,7 @@ from typing import NoReturn
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax.core import Tracer
 
 from ..errors import MXNetError, ShapeError, explain
 from ._axes import normal_axis
@@ -35,7 +36,7 @@ def boolean_mask(data: jax.Array, index: jax.Array, *, axis: int = 0):
     at = normal_axis(axis, data.ndim)
     if index.shape != (data.shape[at],):
         raise ShapeError(f"'index' is {index.shape}, expected ({data.shape[at]},)")
-    if isinstance(index, jax.core.Tracer):
+    if isinstance(index, Tracer):
         raise UnknownShapeError(
             explain(
                 "_contrib_boolean_mask",

@@ -16,6 +16,7 @@ RNG = np.random.default_rng(0)
 
 def run(name, *arrays, **attrs):
     op = lookup(name)
+    assert op is not None
     p = op.parse(attrs)
     with jax.enable_x64(True):
         return jax.jit(lambda *xs: op.apply(p, xs)[0])(*map(jnp.asarray, arrays))
@@ -24,6 +25,7 @@ def run(name, *arrays, **attrs):
 def gradient(name, head, *arrays, **attrs):
     """Gradient of the first input."""
     op = lookup(name)
+    assert op is not None
     p = op.parse(attrs)
     with jax.enable_x64(True):
         _, vjp = jax.vjp(lambda x: op.apply(p, (x, *arrays[1:]))[0], jnp.asarray(arrays[0]))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,12 +14,13 @@ from executorkit.errors import AttributeValueError, ShapeError
 from executorkit.ops import lookup
 
 PHOTO = np.random.default_rng(0).integers(1, 255, (4, 6, 3)).astype("float32")
-NOTHING = {"brightness": 0.0, "contrast": 0.0, "saturation": 0.0, "hue": 0.0}
+NOTHING: dict[str, Any] = {"brightness": 0.0, "contrast": 0.0, "saturation": 0.0, "hue": 0.0}
 
 
-def many(name, count, image=PHOTO, **attrs):
+def many(name, count, image=PHOTO, /, **attrs):
     """The image after ``count`` independent calls."""
     op = lookup(name)
+    assert op is not None
     p = op.parse(attrs)
     keys = jax.random.split(jax.random.key(0), count)
     with jax.enable_x64(True):
@@ -65,7 +68,7 @@ class TestColorJitter:
 
     def test_both_orders_occur(self):
         """red' = A red + B blue + C: A and B give both factors, C tells which change was first."""
-        image = PHOTO * np.float32([1, 1, 0.1])
+        image = PHOTO * np.array([1, 1, 0.1], "float32")
         changes = NOTHING | {"contrast": 0.5, "saturation": 0.5}
         drawn = many("_image_random_color_jitter", 40, image.astype("float64"), **changes)
         red, green, blue = (image[..., i].ravel() for i in range(3))
