@@ -100,7 +100,7 @@ def test_coverage_of_what_is_served(capsys, network):
     status, out, err = run(capsys, "coverage", network[0])
     assert (status, err) == (0, "")
     assert out.splitlines()[0] == f"{network[0]}: all 4 operators are served"
-    assert [line.split() for line in out.splitlines()[2:6]] == [
+    assert [line.split() for line in out.splitlines()[3:7]] == [
         ["BatchNorm", "1", "served"],
         ["Convolution", "1", "served"],
         ["FullyConnected", "1", "served"],
@@ -118,7 +118,7 @@ def test_coverage_names_all_that_is_missing(capsys, network, tmp_path):
     status, out, err = run(capsys, "coverage", network[0], path)
     assert (status, err) == (1, "")
     table = out.splitlines()[out.splitlines().index(f"{path}: 2 of 4 operators are not served") :]
-    assert [line.split(maxsplit=2)[2] for line in table[2:6]] == [
+    assert [line.split(maxsplit=2)[2] for line in table[3:7]] == [
         "attribute not served  (colour='red': unknown attribute): conv",
         "served",
         "absent                bn",
