@@ -5,6 +5,7 @@ Detection heads (anchors, matching, suppression) are in ``detection``.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal
 
 import jax
@@ -13,6 +14,7 @@ from jax import lax
 
 from ._attrs import Shape, Tuning
 from ._registry import Params, ShapeFacts, register
+from ._sampling import bilinear, weighted_rows
 
 
 def _roi_fill(s: ShapeFacts, p: Params) -> None:
@@ -20,9 +22,15 @@ def _roi_fill(s: ShapeFacts, p: Params) -> None:
     s.set("rois", (0, 5), because="a region is (batch index, x1, y1, x2, y2)")
 
 
-def _round(x: jax.Array) -> jax.Array:
+def round_away(x: jax.Array) -> jax.Array:
     """To the nearest integer, halves away from zero, as C's ``round``."""
     return jnp.trunc(x + jnp.where(x < 0, -0.5, 0.5).astype(x.dtype)).astype(jnp.int32)
+
+
+def rounding(dtype: jnp.dtype) -> Callable[[jax.Array], jax.Array]:
+    """Rounds double precision numbers to what ``dtype`` can hold."""
+    kind = jnp.finfo(dtype)
+    return lambda x: lax.reduce_precision(x, kind.nexp, kind.nmant)
 
 
 def _bins(first: jax.Array, last: jax.Array, count: int, size: int, dtype: jnp.dtype) -> jax.Array:
@@ -32,11 +40,7 @@ def _bins(first: jax.Array, last: jax.Array, count: int, size: int, dtype: jnp.d
     in 7 bins). XLA replaces a division by a constant with a product, which is off for others; so
     everything is computed in double precision and rounded to the dtype where MXNet rounds.
     """
-    kind = jnp.finfo(dtype)
-
-    def rounded(x: jax.Array) -> jax.Array:
-        return lax.reduce_precision(x, kind.nexp, kind.nmant)
-
+    rounded = rounding(dtype)
     bin_size = rounded(jnp.maximum(last - first + 1, 1).astype(jnp.float64) / count)
     index = jnp.arange(count, dtype=jnp.float64)
     start = jnp.floor(rounded(index * bin_size)).astype(jnp.int32) + first
@@ -67,7 +71,7 @@ def roi_pooling(data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial
     def pool(roi: jax.Array, data: jax.Array, find: bool) -> tuple[jax.Array, jax.Array | None]:
         """One region's values and, if asked, where in its image they are, (rows, columns, C)."""
         index = roi[0].astype(jnp.int32)
-        x1, y1, x2, y2 = (_round(roi[i] * spatial_scale) for i in range(1, 5))
+        x1, y1, x2, y2 = (round_away(roi[i] * spatial_scale) for i in range(1, 5))
         across = _bins(x1, x2, columns, width, data.dtype)
         down = _bins(y1, y2, rows, height, data.dtype) & (index >= 0)
         masked = jnp.where(across[:, None, None], data[index], -jnp.inf)
@@ -146,23 +150,14 @@ def grid_generator(
 def _sample(data: jax.Array, grid: jax.Array) -> jax.Array:
     """Bilinear interpolation of (N, C, H, W) at (N, 2, h, w); zero outside."""
     count, channels, height, width = data.shape
-    flat = data.reshape(count, channels, height * width)
     x = (grid[:, 0] + 1) * ((width - 1) / 2)
     y = (grid[:, 1] + 1) * ((height - 1) / 2)
-    left, top = (lax.stop_gradient(jnp.floor(v)) for v in (x, y))
-
-    def corner(row: jax.Array, column: jax.Array) -> jax.Array:
-        weight = (1 - jnp.abs(y - row)) * (1 - jnp.abs(x - column))
-        inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
-        index = jnp.where(inside, row * width + column, 0).astype(jnp.int32)
-        picked = jnp.take_along_axis(flat, index.reshape(count, 1, -1), axis=2)
-        picked = picked.reshape(count, channels, *index.shape[1:])
-        return jnp.where(inside[:, None], picked, 0) * weight[:, None]
-
-    return (
-        corner(top, left) + corner(top, left + 1)
-        + corner(top + 1, left) + corner(top + 1, left + 1)
-    )  # fmt: skip
+    index, weight = bilinear(y, x, height, width)
+    image = jnp.arange(count, dtype=jnp.int32)[:, None, None, None]
+    index = (index + image * height * width).reshape(count, -1, 4)
+    rows = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
+    out = weighted_rows(rows, index, weight.reshape(index.shape))
+    return jnp.moveaxis(out, 2, 1).reshape(count, channels, *grid.shape[2:])
 
 
 def _sampler_fill(s: ShapeFacts, p: Params) -> None:

@@ -1,0 +1,95 @@
+"""Images read at positions that are computed: weighted sums of pixels, and their gradients."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+
+@jax.custom_vjp
+def weighted_rows(rows: jax.Array, index: jax.Array, weight: jax.Array) -> jax.Array:
+    """``sum_k weight[r, b, k] * rows[index[r, b, k]]``: (R, B, D) of rows (M, D).
+
+    index and weight are (R, B, K). R goes through a device loop, so that what is gathered at once
+    stays small; the gradient of rows is added up in place, which the derivative of such a loop
+    would not do. index must be in range.
+    """
+
+    def one(at: tuple[jax.Array, jax.Array]) -> jax.Array:
+        return jnp.einsum("bkd,bk->bd", rows[at[0]], at[1])
+
+    return lax.map(one, (index, weight))
+
+
+def _keep(rows: jax.Array, index: jax.Array, weight: jax.Array):
+    return weighted_rows(rows, index, weight), (rows, index, weight)
+
+
+def _back(kept, head: jax.Array):
+    rows, index, weight = kept
+
+    def one(total: jax.Array, at: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+        index, weight, head = at
+        share = jnp.einsum("bkd,bd->bk", rows[index], head)
+        return total.at[index].add(weight[..., None] * head[:, None]), share
+
+    total, shares = lax.scan(one, jnp.zeros_like(rows), (index, weight, head))
+    return total, None, shares
+
+
+weighted_rows.defvjp(_keep, _back)
+
+
+def bilinear(y: jax.Array, x: jax.Array, height: int, width: int) -> tuple[jax.Array, jax.Array]:
+    """The four pixels around positions, and their weights: index into ``height * width``, (..., 4)
+    each. Pixels outside the image have weight 0. At a pixel, derivatives are those to the right
+    and below."""
+    top, left = (lax.stop_gradient(jnp.floor(v)) for v in (y, x))
+    below, right = y - top, x - left
+    index, weight = [], []
+    for row, down in ((top, 1 - below), (top + 1, below)):
+        for column, across in ((left, 1 - right), (left + 1, right)):
+            inside = (row >= 0) & (row < height) & (column >= 0) & (column < width)
+            index.append(jnp.where(inside, row * width + column, 0).astype(jnp.int32))
+            weight.append(jnp.where(inside, down * across, 0))
+    return jnp.stack(index, axis=-1), jnp.stack(weight, axis=-1)
+
+
+def pooled_regions(
+    data: jax.Array, image: jax.Array, down: jax.Array, across: jax.Array, spread: int = 0
+) -> jax.Array:
+    """Weighted sums of pixels whose weights are products of a row's and a column's.
+
+    data (N, C, H, W); for each of R regions, ``image`` (R,) is an index into N, ``down`` (R, P, H)
+    and ``across`` (R, Q, W) are the weights; returns (R, C, P, Q). With ``spread`` = G, the
+    channels are D groups of G x G and the result is (R, D, P, Q), of which place (p, q) reads the
+    channel (p G // P, q G // Q) of each group. Only data has a gradient, added up in place.
+    """
+    height, width = data.shape[2:]
+    rows, columns = (
+        jnp.arange(w.shape[1], dtype=jnp.int32) * spread // w.shape[1] for w in (down, across)
+    )
+
+    def pool(pixels: jax.Array, y: jax.Array, x: jax.Array) -> jax.Array:
+        if not spread:
+            return jnp.einsum("chw,ph,qw->cpq", pixels, y, x)
+        groups = pixels.reshape(-1, spread, spread, height, width)
+        picked = groups[:, rows][:, :, columns]
+        return jnp.einsum("cpqhw,ph,qw->cpq", picked, y, x)
+
+    @jax.custom_vjp
+    def pooling(data: jax.Array) -> jax.Array:
+        return lax.map(lambda at: pool(data[at[0]], *at[1:]), (image, down, across))
+
+    def back(kept: jax.Array, heads: jax.Array) -> tuple[jax.Array]:
+        def one(total: jax.Array, at: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
+            image, y, x, head = at
+            pixels = jax.ShapeDtypeStruct(total.shape[1:], total.dtype)
+            (share,) = jax.linear_transpose(lambda pixels: pool(pixels, y, x), pixels)(head)
+            return total.at[image].add(share), None
+
+        return (lax.scan(one, jnp.zeros(data.shape, data.dtype), (image, down, across, heads))[0],)
+
+    pooling.defvjp(lambda data: (pooling(data), None), back)
+    return pooling(data)

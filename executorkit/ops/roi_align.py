@@ -1,0 +1,145 @@
+"""Regions of interest by bilinear interpolation: ROIAlign, upright and rotated."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..errors import ShapeError
+from ._attrs import Shape
+from ._registry import Params, ShapeFacts, register
+from ._sampling import bilinear, pooled_regions, weighted_rows
+
+
+def _fill(numbers: int):
+    def fill(s: ShapeFacts, p: Params) -> None:
+        s.set("data", (0, 0, 0, 0), because="an image batch is (N, C, H, W)")
+        s.set("rois", (0, numbers), because=f"a region has {numbers} numbers")
+
+    return fill
+
+
+def _turns(size: jax.Array, bins: int, ratio: int) -> jax.Array:
+    """How many samples a bin of each region takes along one axis."""
+    if ratio > 0:
+        return jnp.full(size.shape, ratio, jnp.int32)
+    return jnp.ceil(size / bins).astype(jnp.int32)
+
+
+def _outside(at: jax.Array, size: int) -> jax.Array:
+    """Positions that count as 0; others next to the image read its border."""
+    return (at < -1) | (at > size)
+
+
+def _weights(start: jax.Array, extent: jax.Array, bins: int, size: int, ratio: int) -> jax.Array:
+    """Weight of every row (or column) in the mean of the samples of each bin: (R, bins, size)."""
+    bin_size = (extent / bins)[:, None]
+    count = _turns(extent, bins, ratio)[:, None]
+    first = start[:, None] + jnp.arange(bins, dtype=start.dtype) * bin_size
+    rows = jnp.arange(size, dtype=start.dtype)
+
+    def add(turn: jax.Array, total: jax.Array) -> jax.Array:
+        at = first + (turn.astype(start.dtype) + 0.5) * bin_size / count
+        counts = (turn < count) & ~_outside(at, size)
+        at = jnp.clip(at, 0, size - 1)[..., None]
+        near = jnp.maximum(1 - jnp.abs(at - rows), 0)
+        return total + jnp.where(counts[..., None], near, 0)
+
+    empty = jnp.zeros((*first.shape, size), start.dtype)
+    total = lax.fori_loop(jnp.int32(0), jnp.max(count, initial=0), add, empty)
+    return total / jnp.maximum(count, 1)[..., None]
+
+
+@register("_contrib_ROIAlign", fill=_fill(5))
+def roi_align(
+    data: jax.Array,
+    rois: jax.Array,
+    *,
+    pooled_size: Shape,
+    spatial_scale: float,
+    sample_ratio: int = -1,
+    position_sensitive: bool = False,
+    aligned: bool = False,
+):
+    """Mean of bilinear samples in each of a grid of bins, for each region of interest.
+
+    data (N, C, H, W), floating; rois (R, 5), each (index into N, x1, y1, x2, y2) in pixels of an
+    image that data shows at ``spatial_scale``; returns (R, C, P, Q), P, Q = ``pooled_size``. Each
+    bin takes ``sample_ratio`` samples each way, or as many as it is long (rounded up). Samples more
+    than a pixel outside count as 0. ``aligned`` moves regions by half a pixel and takes them as
+    small as they are; otherwise they are at least one pixel wide and high. With
+    ``position_sensitive``, C = D P Q, the result is (R, D, P, Q), and each bin reads its own
+    channel. A negative index gives zeros (undefined in MXNet). The gradient of rois is zero. He et
+    al., Mask R-CNN, 2017.
+    """
+    rois = lax.stop_gradient(rois)
+    (bins_y, bins_x), (height, width) = pooled_size, data.shape[2:]
+    if position_sensitive and (bins_y != bins_x or data.shape[1] % (bins_y * bins_x)):
+        raise ShapeError(
+            f"position_sensitive divides {data.shape[1]} channels among pooled_size={pooled_size}, "
+            "which has to be square and to divide them"
+        )
+    x1, y1, x2, y2 = (rois[:, i] * spatial_scale - (0.5 if aligned else 0.0) for i in range(1, 5))
+    extent_x, extent_y = x2 - x1, y2 - y1
+    if not aligned:
+        extent_x, extent_y = jnp.maximum(extent_x, 1), jnp.maximum(extent_y, 1)
+    down = _weights(y1, extent_y, bins_y, height, sample_ratio)
+    across = _weights(x1, extent_x, bins_x, width, sample_ratio)
+    image = rois[:, 0].astype(jnp.int32)
+    down = jnp.where((image >= 0)[:, None, None], down, 0)
+    spread = bins_y if position_sensitive else 0
+    return pooled_regions(data, jnp.maximum(image, 0), down, across, spread)
+
+
+@register("_contrib_RROIAlign", fill=_fill(6))
+def rroi_align(
+    data: jax.Array,
+    rois: jax.Array,
+    *,
+    pooled_size: Shape,
+    spatial_scale: float,
+    sampling_ratio: int = -1,
+):
+    """Mean of bilinear samples in each of a grid of bins, for each rotated region of interest.
+
+    data (N, C, H, W), floating; rois (R, 6), each (index into N, x, y of the middle, width, height,
+    angle in degrees, clockwise in the picture) in pixels of an image that data shows at
+    ``spatial_scale``; returns (R, C, *pooled_size). Sampling is that of ROIAlign. (MXNet has no
+    gradient; here data has the derivative, and that of rois is zero.) Ma et al., 2018.
+    """
+    rois = lax.stop_gradient(rois)
+    (bins_y, bins_x), (count, channels, height, width) = pooled_size, data.shape
+    rows = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
+    x, y, across, down = (rois[:, i] * spatial_scale for i in range(1, 5))
+    across, down = jnp.maximum(across, 1), jnp.maximum(down, 1)
+    angle = rois[:, 5] * (jnp.pi / 180)
+    turns_y, turns_x = _turns(down, bins_y, sampling_ratio), _turns(across, bins_x, sampling_ratio)
+    turns = turns_y * turns_x
+    image = jnp.clip(rois[:, 0].astype(jnp.int32), 0, count - 1)
+
+    def spot(number: jax.Array, extent: jax.Array, bins: int, turn: jax.Array, of: jax.Array):
+        """Positions along one axis of the region, from its middle: (R, bins)."""
+        bin_size = (extent / bins)[:, None]
+        within = (turn.astype(data.dtype) + 0.5)[:, None] * bin_size / of[:, None]
+        return number.astype(data.dtype) * bin_size - extent[:, None] / 2 + within
+
+    def add(turn: jax.Array, total: jax.Array) -> jax.Array:
+        v = spot(jnp.arange(bins_y), down, bins_y, turn // turns_x, turns_y)[:, :, None]
+        u = spot(jnp.arange(bins_x), across, bins_x, turn % turns_x, turns_x)[:, None]
+        cos, sin = (f(angle)[:, None, None] for f in (jnp.cos, jnp.sin))
+        at_x = u * cos + v * sin + x[:, None, None]
+        at_y = v * cos - u * sin + y[:, None, None]
+        counts = (turn < turns)[:, None, None] & ~_outside(at_y, height) & ~_outside(at_x, width)
+        at_y, at_x = jnp.clip(at_y, 0, height - 1), jnp.clip(at_x, 0, width - 1)
+        index, weight = bilinear(at_y, at_x, height, width)
+        index += (image * height * width)[:, None, None, None]
+        weight = jnp.where(counts[..., None], weight, 0)
+        flat = len(rois), bins_y * bins_x, 4
+        return total + weighted_rows(rows, index.reshape(flat), weight.reshape(flat))
+
+    empty = jnp.zeros((len(rois), bins_y * bins_x, channels), data.dtype)
+    most = jnp.max(turns, initial=0)
+    total = lax.fori_loop(jnp.int32(0), most, add, empty)
+    mean = total / jnp.maximum(turns, 1)[:, None, None]
+    return jnp.moveaxis(mean, 2, 1).reshape(len(rois), channels, bins_y, bins_x)
