@@ -32,7 +32,8 @@ class CSVIter(MXDataIter):
     prefetch_buffer, ctx, device_id
         accepted for MXNet's sake, without effect.
 
-    Files are read whole when the iterator is made. Raises OSError if one cannot be read,
+    ``batch.index`` holds row numbers (MXNet counts on beyond the last row in later epochs). Files
+    are read whole when the iterator is made. Raises OSError if one cannot be read,
     FileFormatError (a ValueError) if its rows do not fit.
     """
 

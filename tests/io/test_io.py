@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.io._arrays import _Source
 from executorkit.io._mnist import shuffled
+from executorkit.io._sources import Source
 
 ROWS = np.arange(20, dtype="float32").reshape(10, 2)
 
@@ -104,7 +104,7 @@ def test_batches_are_where_the_data_are(make):
 def test_data_on_an_accelerator_are_gathered_there(axis):
     values = np.arange(24.0).reshape(6, 4)
     with jax.enable_x64(True):
-        source = _Source("data", jax.device_put(values, mx.cpu(1).device), mx.cpu(1))
+        source = Source("data", jax.device_put(values, mx.cpu(1).device), mx.cpu(1))
     for rows in (np.array([1, 2, 3]), np.array([3, 0, 1])):
         taken = source.take(rows, axis)
         assert taken.asnumpy().tolist() == values.take(rows, axis).tolist()
