@@ -54,20 +54,20 @@ def arrays_in_order(
             raise BindError(
                 explain(
                     f"bind: {what}",
-                    f"{len(given)} arrays, expected {len(names)}: {', '.join(names)}",
+                    f"{_count(given, 'array')}, expected {len(names)}: {', '.join(names)}",
                 )
             )
         arrays = list(given)
     else:
         raise TypeError(
-            explain(f"bind: {what}", f"{_kind(given)}, expected a list or a dict of NDArray")
+            explain(f"bind: {what}", f"{kind_of(given)}, expected a list or a dict of NDArray")
         )
     for name, array in zip(names, arrays, strict=True):
         if not isinstance(array, NDArray) and not (array is None and optional):
             raise TypeError(
                 explain(
                     f"bind: {what}[{name!r}]",
-                    f"{_kind(array)}, expected an NDArray",
+                    f"{kind_of(array)}, expected an NDArray",
                     hint="mx.nd.array(value)",
                 )
             )
@@ -87,7 +87,7 @@ def grad_reqs(grad_req: Any, names: Sequence[str]) -> list[str]:
             raise BindError(
                 explain(
                     "bind: grad_req",
-                    f"{len(reqs)} entries for {len(names)} arguments: {', '.join(names)}",
+                    f"{len(reqs)} for {_count(names, 'argument')}: {', '.join(names)}",
                 )
             )
     else:
@@ -127,7 +127,7 @@ def incoming(value: Any, target: NDArray, where: str) -> Fitted:
     if not isinstance(value, NDArray | np.ndarray):
         raise TypeError(
             explain(
-                where, f"{_kind(value)}, expected an NDArray or a NumPy array",
+                where, f"{kind_of(value)}, expected an NDArray or a NumPy array",
                 hint="mx.nd.array(value)",
             )
         )  # fmt: skip
@@ -182,7 +182,7 @@ def head_gradients(
         raise TypeError(
             explain(
                 "backward: out_grads",
-                f"{_kind(out_grads)}, expected an NDArray, or a list or dict of them",
+                f"{kind_of(out_grads)}, expected an NDArray, or a list or dict of them",
                 hint="mx.nd.array(value)",
             )
         )
@@ -190,7 +190,7 @@ def head_gradients(
         raise MXNetError(
             explain(
                 "backward: out_grads",
-                f"{len(given)} head gradients for {len(outputs)} outputs: {', '.join(names)}",
+                f"{len(given)} for {_count(outputs, 'output')}: {', '.join(names)}",
             )
         )
     given += [None] * (len(outputs) - len(given))
@@ -199,7 +199,7 @@ def head_gradients(
         where = f"backward: head gradient of {name!r}"
         if head is not None and not isinstance(head, NDArray):
             raise TypeError(
-                explain(where, f"{_kind(head)}, expected an NDArray", hint="mx.nd.array(value)")
+                explain(where, f"{kind_of(head)}, expected an NDArray", hint="mx.nd.array(value)")
             )
         heads.append(None if head is None else incoming(head, output, where).value)
     return tuple(heads)
@@ -219,8 +219,14 @@ def require_heads(heads: Sequence[Any], names: Sequence[str], needed: Sequence[b
             )
 
 
-def _kind(value: Any) -> str:
+def _count(things: Sequence[Any], noun: str) -> str:
+    return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
+
+
+def kind_of(value: Any) -> str:
     """What something is, with its article: ``an int``, ``a numpy.ndarray``."""
+    if value is None:
+        return "None"
     kind = type(value)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..context import Context
-from ..errors import BindError, MXNetError, ShapeError, explain
-from ..lowering import Graph, graph_of, infer, placements
+from ..errors import BindError, DTypeError, MXNetError, ShapeError, explain
+from ..lowering import Graph, graph_of, infer, placements, shown_outputs
 from ..ndarray import NDArray
 from ..ops._attrs import dtype_name
-from ..ops._registry import known
+from ..ops._registry import known, shape_text
 from ..symbol import Symbol
 from ._arguments import arrays_in_order, check_contexts, grad_reqs, shape_of
 from ._executor import Executor, _zeros
@@ -93,14 +93,14 @@ def simple_bind(
     _check_storage(stype_dict)
     graph = graph_of(symbol.heads)
     shapes = {n: shape_of(s, f"simple_bind: {n!r}") for n, s in (kwargs or {}).items()}
-    dtypes = {n: dtype_name(t) for n, t in (type_dict or {}).items() if t is not None}
+    dtypes = {n: _dtype(n, t) for n, t in (type_dict or {}).items() if t is not None}
     found = infer(graph, shapes, dtypes)
     unknown = [
-        f"{name}: {shape}"
+        f"{name}: {shape_text(shape)}"
         for name, shape in (
             *zip(graph.arg_names, found.arg_shapes, strict=True),
             *zip(graph.aux_names, found.aux_shapes, strict=True),
-            *zip(graph.output_names, found.out_shapes, strict=True),
+            *zip(graph.output_names, shown_outputs(graph, found), strict=True),
         )
         if not known(shape)
     ]
@@ -110,7 +110,7 @@ def simple_bind(
                 "simple_bind",
                 f"these shapes cannot be inferred: {', '.join(unknown)}",
                 given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes",
-                hint="give their shapes as keyword arguments (0 is an unknown dimension)",
+                hint="give their shapes as keyword arguments",
             )
         )
     reqs = grad_reqs(grad_req, graph.arg_names)
@@ -192,12 +192,15 @@ class _Maker:
         arrays: Mapping[str, NDArray], name: str, shape: tuple[int, ...], dtype: str
     ) -> NDArray:
         there = arrays.get(name)
-        found = None if there is None else (there.shape, there._storage.dtype.name)
-        if there is None or found != (shape, dtype):
+        wanted = f"{dtype} {shape}"
+        found = "no such argument"
+        if there is not None:
+            found = f"{there._storage.dtype.name} {there.shape}"
+        if there is None or found != wanted:
             raise ShapeError(
                 explain(
                     f"simple_bind: shared argument {name!r}",
-                    f"shared_exec has {found or 'no such argument'}, expected {(shape, dtype)}",
+                    f"shared_exec has {found}, expected {wanted}",
                 )
             )
         return there
@@ -208,7 +211,8 @@ def _new(shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
 
 
 def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
-    for where, context in (("ctx", ctx), *(group2ctx or {}).items()):
+    groups = {f"group2ctx[{name!r}]": context for name, context in (group2ctx or {}).items()}
+    for where, context in {"ctx": ctx, **groups}.items():
         if not isinstance(context, Context):
             raise TypeError(
                 explain(
@@ -218,6 +222,13 @@ def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
                 )
             )
         _ = context.device
+
+
+def _dtype(name: str, dtype: Any) -> str:
+    try:
+        return dtype_name(dtype)
+    except DTypeError as error:
+        raise DTypeError(f"simple_bind: type_dict[{name!r}]: {error}") from None
 
 
 def _check_storage(stype_dict: Mapping[str, str] | None) -> None:

@@ -18,7 +18,14 @@ from ..ndarray._random_state import next_key
 from ..ops._registry import known
 from ..program import PartitionedProgram, Program, program_for
 from ..symbol import Symbol
-from ._arguments import UnknownArgumentError, fed, head_gradients, incoming, require_heads
+from ._arguments import (
+    UnknownArgumentError,
+    fed,
+    head_gradients,
+    incoming,
+    kind_of,
+    require_heads,
+)
 from ._run import Run
 
 
@@ -98,6 +105,7 @@ class Executor:
             graph,
             {name: array.shape for name, array in arrays},
             {name: array._storage.dtype.name for name, array in arrays},
+            bound=True,
         )
         shapes = (*found.arg_shapes, *found.aux_shapes)
         for (name, array), shape in zip(arrays, shapes, strict=True):
@@ -224,7 +232,7 @@ class Executor:
                 raise BindError(
                     explain(
                         f"forward: {name!r}",
-                        f"a {type(value).__name__}, expected an NDArray or a NumPy array",
+                        f"{kind_of(value)}, expected an NDArray or a NumPy array",
                     )
                 )
             writes.append((target, fed(value, target, f"forward: {name!r}")))
@@ -343,6 +351,10 @@ class Executor:
         and for a wrong shape; nothing is copied then.
         """
         writes = []
+        for given in (arg_params, {} if aux_params is None else aux_params):
+            if not isinstance(given, Mapping):
+                problem = f"{kind_of(given)}, expected a dict of NDArray"
+                raise TypeError(explain("copy_params_from", problem))
         for params, arrays, what in (
             (arg_params, self.arg_dict, "argument"),
             (aux_params or {}, self.aux_dict, "auxiliary state"),
@@ -357,6 +369,7 @@ class Executor:
                         explain(
                             "copy_params_from",
                             f"{name!r} is not an {what} of this symbol",
+                            given_by="a dict with " + ", ".join(map(repr, params)),
                             hint="allow_extra_params=True to skip such names",
                         )
                     )
@@ -382,7 +395,9 @@ class Executor:
 
         return reshape(self, partial_shaping, allow_up_sizing, kwargs)
 
-    def set_monitor_callback(self, callback: Callable[..., Any], monitor_all: bool = False) -> None:
+    def set_monitor_callback(
+        self, callback: Callable[..., Any] | None, monitor_all: bool = False
+    ) -> None:
         """Calls ``callback(name, NDArray)`` for every operator's outputs during ``forward``, and
         for the gradients of every operator's inputs (``fc_backward_output0``) during ``backward``.
 
@@ -390,6 +405,9 @@ class Executor:
         callback is set, ``forward`` runs at once, as a program that returns every value. The
         callback gets an NDArray (in MXNet: a raw handle). None removes it.
         """
+        if callback is not None and not callable(callback):
+            problem = f"{kind_of(callback)}, expected a function of a name and an NDArray"
+            raise TypeError(explain("set_monitor_callback", problem))
         self._callback = callback
         self._monitor_all = monitor_all
 

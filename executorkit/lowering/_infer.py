@@ -17,7 +17,7 @@ import jax
 from ..errors import MXNetError, ShapeError, explain
 from ..ops import OpDef, Params
 from ..ops._attrs import Shape, dtype_name, make_attr
-from ..ops._registry import Facts, ShapeFacts, TypeFacts, known, merge_shapes
+from ..ops._registry import Facts, ShapeFacts, TypeFacts, known, merge_shapes, shape_text
 from ._graph import Graph, Step, graph_of, remember
 
 #: Sizes put in place of unknown dimensions: divisible by what networks divide by.
@@ -49,17 +49,19 @@ def infer(
     graph: Graph,
     shapes: Mapping[str, Sequence[int]] | None = None,
     dtypes: Mapping[str, str] | None = None,
+    bound: bool = False,
 ) -> Inferred:
     """Shapes and dtypes that follow from those given by variable name (others are ignored).
 
+    ``bound`` says that they are those of arrays, which the message of an error then names.
     Raises :class:`ShapeError` or :class:`DTypeError`, naming the node, when they contradict.
     """
     given = {n: tuple(max(int(d), 0) for d in s) for n, s in (shapes or {}).items()}
     key = (tuple(sorted(given.items())), tuple(sorted((dtypes or {}).items())))
     if key in graph.memo:
         return graph.memo[key]
-    types = _infer_types(graph, dtypes or {})
-    values = _infer_shapes(graph, given, types)
+    types = _infer_types(graph, dtypes or {}, bound)
+    values = _infer_shapes(graph, given, types, bound)
     result = Inferred(
         arg_shapes=tuple(values[i] for i in graph.arg_values),
         out_shapes=tuple(values[i] for i in graph.heads),
@@ -120,7 +122,7 @@ def open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[int, Param
 
 
 def _infer_shapes(
-    graph: Graph, given: Mapping[str, Shape], types: Sequence[str | None]
+    graph: Graph, given: Mapping[str, Shape], types: Sequence[str | None], bound: bool = False
 ) -> list[Shape | None]:
     values: list[Shape | None] = [None] * graph.n_values
     for node, i in zip(
@@ -135,16 +137,16 @@ def _infer_shapes(
             except ValueError:
                 # What the caller says wins over what the variable was declared with.
                 continue
-    return _settle(graph, values, _ShapeVisitor(types), given)
+    return _settle(graph, values, _ShapeVisitor(types), given, bound)
 
 
-def _infer_types(graph: Graph, given: Mapping[str, str]) -> list[str | None]:
+def _infer_types(graph: Graph, given: Mapping[str, str], bound: bool = False) -> list[str | None]:
     values: list[str | None] = [None] * graph.n_values
     for node, i in zip(
         (*graph.args, *graph.aux), (*graph.arg_values, *graph.aux_values), strict=True
     ):
         values[i] = given.get(node.name) or _declared_dtype(node.attrs.get("__dtype__"))
-    return _settle(graph, values, _visit_types, given)
+    return _settle(graph, values, _visit_types, given, bound)
 
 
 def _declared_dtype(text: str | None) -> str | None:
@@ -158,6 +160,7 @@ def _settle(
     values: list[Any],
     visit: Callable[[Step, list[Any]], tuple[Facts, bool]],
     given: Mapping[str, Any],
+    bound: bool,
 ) -> list[Any]:
     """Visits the steps forwards and backwards in turn until a whole pass changes nothing."""
     todo = list(graph.steps)
@@ -169,12 +172,12 @@ def _settle(
             try:
                 facts, settled = visit(step, values)
             except MXNetError as error:
-                _fail(step, error, given)
+                _fail(graph, step, error, given, bound)
             except Exception as error:
                 inputs = [values[i] for i in step.inputs]
                 problem = f"its inputs do not fit: {_describe(step, inputs)}"
                 because = str(error).strip().partition("\n")[0]
-                _fail(step, ShapeError(problem, because), given)
+                _fail(graph, step, ShapeError(problem, because), given, bound)
             for k, name in enumerate(step.names):
                 changed |= _store(values, step.inputs[k], facts[name])
             for k in range(step.n_outputs):
@@ -277,24 +280,32 @@ def _partial_output_shapes(
 
 
 def _describe(step: Step, shapes: Sequence[Any]) -> str:
-    return ", ".join(f"{n} {s}" for n, s in zip(step.names, shapes, strict=True))
+    pairs = zip(step.names, shapes, strict=True)
+    return ", ".join(f"{n} {shape_text(s) if isinstance(s, tuple) else s}" for n, s in pairs)
 
 
-def _fail(step: Step, error: Exception, given: Mapping[str, Any]) -> NoReturn:
+def _fail(
+    graph: Graph, step: Step, error: Exception, given: Mapping[str, Any], bound: bool
+) -> NoReturn:
     """Raises the user's message of a contradiction at a step."""
     problem, because, name = (*error.args, None, None)[:3]
     given_by = hint = None
     if name in step.names:
         child, _ = step.node.inputs[step.names.index(name)]
-        if child.op is None:
+        expected = str(problem).rpartition("expected ")[2]
+        if child.op is None and bound:
+            given_by = (
+                f"{'aux_states' if child.name in graph.aux_names else 'args'}[{child.name!r}]"
+            )
+            hint = f"an array of {expected}"
+        elif child.op is None:
             if child.name in given:
                 given_by = f"argument {child.name!r}"
-            expected = str(problem).rpartition("expected ")[2]
             hint = f"give {child.name!r} as {expected}, or leave it out to have it inferred"
     raise type(error)(
         explain(
             f"node {step.node.name!r} ({step.op.name})",
-            str(problem),
+            str(problem).removeprefix(f"{step.op.name}: "),
             because=because,
             given_by=given_by,
             hint=hint,

@@ -56,7 +56,7 @@ def from_python(source: Any, dtype: np.dtype, what: str) -> np.ndarray:
                 return source.astype(dtype)
             return np.array(source, dtype)
     except (TypeError, ValueError):
-        text = repr(source)
+        text = " ".join(repr(source).split())
         text = text if len(text) <= 80 else text[:77] + "..."
         raise TypeError(
             explain(

@@ -65,6 +65,18 @@ def merge_shapes(old: Shape | None, new: Iterable[int] | None) -> Shape | None:
     return tuple(a or b for a, b in zip(old, new, strict=True))
 
 
+def shape_text(shape: Shape | None) -> str:
+    """A shape for messages, with question marks for what is unknown.
+
+    >>> shape_text((0, 3))
+    '(?, 3)'
+    """
+    if shape is None:
+        return "unknown"
+    sizes = ", ".join(str(d or "?") for d in shape)
+    return f"({sizes},)" if len(shape) == 1 else f"({sizes})"
+
+
 def known(shape: Shape | None) -> typing.TypeGuard[Shape]:
     """Whether every dimension of a shape is known."""
     return shape is not None and 0 not in shape
@@ -103,7 +115,8 @@ class ShapeFacts(Facts):
             new = merge_shapes(old, shape)
         except ValueError:
             expected = tuple(shape) if shape is not None else None
-            raise ShapeError(f"{name!r} is {old}, expected {expected}", because, name) from None
+            problem = f"{name!r} is {shape_text(old)}, expected {shape_text(expected)}"
+            raise ShapeError(problem, because, name) from None
         if new != old:
             self[name] = new
             self.changed = True
