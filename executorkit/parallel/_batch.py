@@ -205,5 +205,7 @@ def _joined(parts: tuple[jax.Array, ...], axis: int, leading: bool) -> jax.Array
 @partial(jax.jit, static_argnums=1)
 def _mean(parts: tuple[jax.Array, ...], leading: bool) -> jax.Array:
     total = sum(parts[1:], start=parts[0])
-    value = (total / len(parts)).astype(total.dtype)
+    # XLA multiplies by the reciprocal of a number, which rounds differently.
+    count = lax.optimization_barrier(jnp.full_like(total, len(parts)))
+    value = total / count
     return value[0] if leading else value

@@ -134,7 +134,7 @@ class Replicas:
         traffic.broadcast += 1
         with jax.enable_x64(True):
             copies = jax.device_put(value[None], self._everywhere)
-            return self._joined([copies.addressable_data(k) for k in range(len(self))])
+            return self._joined([shard.data for shard in copies.addressable_shards])
 
     def gather(self, stacked: jax.Array, device: Device) -> list[jax.Array]:
         """All entries of a stacked array on one device, each with its leading axis."""
