@@ -7,6 +7,7 @@
 from . import (
     activation,
     adaptive,
+    anchor,
     attention,
     batch_norm,
     box,
@@ -49,6 +50,7 @@ from . import (
     piecewise,
     pool,
     position_sensitive,
+    proposal,
     random,
     reduce,
     resize,

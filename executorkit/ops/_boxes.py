@@ -37,11 +37,12 @@ def iou(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.where(union > 0, shared / jnp.where(union > 0, union, 1), 0)
 
 
-def suppress(box, candidate, kind, threshold, inclusive: bool):
+def suppress(box, candidate, kind, threshold, inclusive: bool, enough: int | None = None):
     """Greedy suppression of boxes sorted by score: which of ``candidate`` (B, K) are kept.
 
     Each turn takes every sample's next kept box and drops the later ones that overlap it by more
-    than ``threshold`` (``inclusive``: as much) and are of its ``kind`` (None: of any kind).
+    than ``threshold`` (``inclusive``: as much) and are of its ``kind`` (None: of any kind). After
+    ``enough`` turns, that many are kept for good; what is kept behind them has not been compared.
     """
     count = candidate.shape[1]
     at = jnp.arange(count, dtype=jnp.int32)
@@ -50,14 +51,19 @@ def suppress(box, candidate, kind, threshold, inclusive: bool):
         return jnp.min(jnp.where(keep & (at > current[:, None]), at, count), axis=1)
 
     def turn(state):
-        keep, current = state
+        keep, current, taken = state
         here = jnp.minimum(current, count - 1)[:, None]
         overlap = iou(jnp.take_along_axis(box, here[..., None], axis=1), box)
         drop = overlap >= threshold if inclusive else overlap > threshold
         if kind is not None:
             drop &= jnp.take_along_axis(kind, here, axis=1) == kind
         keep &= ~(drop & (at > current[:, None]))
-        return keep, following(keep, current)
+        return keep, following(keep, current), taken + 1
+
+    def goes_on(state):
+        _, current, taken = state
+        more = jnp.any(current < count)
+        return more if enough is None else more & (taken < enough)
 
     start = following(candidate, jnp.full(candidate.shape[:1], -1, jnp.int32))
-    return lax.while_loop(lambda state: jnp.any(state[1] < count), turn, (candidate, start))[0]
+    return lax.while_loop(goes_on, turn, (candidate, start, jnp.int32(0)))[0]

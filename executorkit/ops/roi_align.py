@@ -124,7 +124,8 @@ def rroi_align(
         within = (turn.astype(data.dtype) + 0.5)[:, None] * bin_size / of[:, None]
         return number.astype(data.dtype) * bin_size - extent[:, None] / 2 + within
 
-    def add(turn: jax.Array, total: jax.Array) -> jax.Array:
+    def sampled(turn: jax.Array, rows: jax.Array) -> jax.Array:
+        """The sample of each bin in one turn: (R, P Q, C)."""
         v = spot(jnp.arange(bins_y), down, bins_y, turn // turns_x, turns_y)[:, :, None]
         u = spot(jnp.arange(bins_x), across, bins_x, turn % turns_x, turns_x)[:, None]
         cos, sin = (f(angle)[:, None, None] for f in (jnp.cos, jnp.sin))
@@ -136,10 +137,23 @@ def rroi_align(
         index += (image * height * width)[:, None, None, None]
         weight = jnp.where(counts[..., None], weight, 0)
         flat = len(rois), bins_y * bins_x, 4
-        return total + weighted_rows(rows, index.reshape(flat), weight.reshape(flat))
+        return weighted_rows(rows, index.reshape(flat), weight.reshape(flat))
 
-    empty = jnp.zeros((len(rois), bins_y * bins_x, channels), data.dtype)
-    most = jnp.max(turns, initial=0)
-    total = lax.fori_loop(jnp.int32(0), most, add, empty)
-    mean = total / jnp.maximum(turns, 1)[:, None, None]
+    def over_turns(one, start: jax.Array) -> jax.Array:
+        most = jnp.max(turns, initial=0)
+        return lax.fori_loop(jnp.int32(0), most, lambda turn, total: total + one(turn), start)
+
+    @jax.custom_vjp
+    def total(rows: jax.Array) -> jax.Array:
+        empty = jnp.zeros((len(rois), bins_y * bins_x, channels), data.dtype)
+        return over_turns(lambda turn: sampled(turn, rows), empty)
+
+    def back(_, head: jax.Array) -> tuple[jax.Array]:
+        def one(turn: jax.Array) -> jax.Array:
+            return jax.vjp(lambda rows: sampled(turn, rows), jnp.zeros_like(rows))[1](head)[0]
+
+        return (over_turns(one, jnp.zeros_like(rows)),)
+
+    total.defvjp(lambda rows: (total(rows), None), back)
+    mean = total(rows) / jnp.maximum(turns, 1)[:, None, None]
     return jnp.moveaxis(mean, 2, 1).reshape(len(rois), channels, bins_y, bins_x)
