@@ -1,0 +1,164 @@
+"""Inference of whole graphs: sound, linear, and the same as what the functions give."""
+
+from __future__ import annotations
+
+import time
+
+import jax
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import executorkit as mx
+from executorkit.lowering import evaluate, graph_of, infer
+from executorkit.lowering._infer import _OUTPUTS, _OUTPUTS_LIMIT
+from tests.lowering._graphs import graphs
+
+QUICK = settings(max_examples=40, deadline=None)
+
+
+def _known(shape: tuple[int, ...] | None, actual: tuple[int, ...]) -> bool:
+    """Whether what is known of a shape agrees with the actual one."""
+    return shape is None or (
+        len(shape) == len(actual) and all(a in (0, b) for a, b in zip(shape, actual, strict=True))
+    )
+
+
+@QUICK
+@given(graphs())
+def test_inferred_shapes_and_types_are_those_of_the_values(drawn):
+    net, shapes = drawn
+    graph = graph_of(net.heads)
+    found = infer(graph, shapes, dict.fromkeys(shapes, "float32"))
+    assert found.complete
+    with jax.enable_x64(True):
+        args, aux = (
+            [jax.ShapeDtypeStruct(s, d) for s, d in zip(ss, ds, strict=True)]
+            for ss, ds in (
+                (found.arg_shapes, found.arg_dtypes),
+                (found.aux_shapes, found.aux_dtypes),
+            )
+        )
+        values = jax.eval_shape(lambda a, b: evaluate(graph, a, b, None, True)[0], args, aux)
+    assert [v.shape for v in values] == list(found.values)
+    assert [values[i].dtype.name for i in graph.heads] == list(found.out_dtypes)
+
+
+@QUICK
+@given(graphs(), st.data())
+def test_what_follows_from_less_agrees_with_what_follows_from_all(drawn, data):
+    net, shapes = drawn
+    graph = graph_of(net.heads)
+    whole = infer(graph, shapes)
+    every = {
+        node.name: shape
+        for node, shape in zip(graph.args, whole.arg_shapes, strict=True)
+        if shape is not None
+    }
+    chosen = data.draw(st.lists(st.sampled_from(sorted(every)), unique=True))
+    less = {
+        name: tuple(d * data.draw(st.booleans(), label=name) for d in every[name])
+        for name in chosen
+    }
+    part = infer(graph, less)
+    for found, actual in zip(part.values, whole.values, strict=True):
+        assert actual is not None
+        assert _known(found, actual), (less, found, actual)
+
+
+@QUICK
+@given(graphs())
+def test_inferring_again_from_the_result_changes_nothing(drawn):
+    net, shapes = drawn
+    graph = graph_of(net.heads)
+    once = infer(graph, shapes)
+    again = infer(graph, dict(zip(graph.arg_names, once.arg_shapes, strict=True)))
+    assert again.values == once.values
+
+
+def _seconds(action) -> float:
+    """The best of three, since other work shares the machine."""
+    best = float("inf")
+    for _ in range(3):
+        start = time.perf_counter()
+        action()
+        best = min(best, time.perf_counter() - start)
+    return best
+
+
+def _chain(length: int, step):
+    net = mx.sym.Variable("x")
+    for _ in range(length):
+        net = step(net)
+    return net
+
+
+@pytest.mark.parametrize(
+    ("known", "expected"), [({"x": (2, 3)}, (2, 3)), ({"end": (2, 3)}, (2, 3))],
+    ids=["forwards", "backwards"],
+)  # fmt: skip
+def test_a_chain_of_20000_nodes_neither_recurses_nor_takes_more_than_linear_time(known, expected):
+    def seconds(length: int) -> float:
+        net = _chain(length, mx.sym.sin) + mx.sym.Variable("end")
+        start = time.perf_counter()
+        (x, end), outs, _ = net.infer_shape(**known)
+        assert [x, end, *outs] == [expected] * 3
+        return time.perf_counter() - start
+
+    short, long = (min(seconds(n) for _ in range(2)) for n in (4_000, 20_000))
+    assert long < 5 * 2.5 * short + 0.5
+
+
+def test_an_open_chain_is_given_up_in_linear_time():
+    net = _chain(2_000, lambda x: mx.sym.FullyConnected(x, num_hidden=3))
+    arguments, outputs, _ = net.infer_shape_partial()
+    assert arguments[0] == ()
+    assert arguments[-1] == (3,)
+    assert outputs == [()]
+
+
+def test_the_second_time_costs_a_look_up():
+    net = _chain(2_000, lambda x: mx.sym.FullyConnected(x, num_hidden=3))
+    first = _seconds(lambda: infer(graph_of(_chain(2_000, mx.sym.sin).heads), {"x": (2, 4)}))
+    net.infer_shape(x=(2, 4))
+    assert _seconds(lambda: infer(graph_of(net.heads), {"x": (2, 4)})) < first / 20
+
+
+def test_results_are_kept_within_bounds():
+    graph = graph_of((mx.sym.Variable("x") * 2).heads)
+    for n in range(1, 200):
+        infer(graph, {"x": (n,)})
+    assert len(graph.memo) <= 64
+    assert len(_OUTPUTS) <= _OUTPUTS_LIMIT
+
+
+@pytest.mark.parametrize(
+    ("build", "known", "outputs"),
+    [
+        (lambda x: mx.sym.sum(x, axis=1), (0, 3, 4), (0, 4)),
+        (lambda x: mx.sym.transpose(x), (2, 0, 4), (4, 0, 2)),
+        (lambda x: mx.sym.Reshape(x, shape=(0, -1)), (0, 3, 4), (0, 12)),
+        (lambda x: mx.sym.Reshape(x, shape=(-1, 4)), (0, 3, 4), (0, 4)),
+        (lambda x: mx.sym.Concat(x, x, dim=2), (0, 3, 4), (0, 3, 8)),
+        (lambda x: mx.sym.expand_dims(x, axis=0), (0, 3), (1, 0, 3)),
+        (lambda x: mx.sym.slice_axis(x, axis=1, begin=0, end=2), (0, 3), (0, 2)),
+        (lambda x: mx.sym.FullyConnected(x, num_hidden=7), (0, 3), (0, 7)),
+        (lambda x: mx.sym.Convolution(x, kernel=(3, 3), num_filter=2), (0, 3, 8, 8), (0, 2, 6, 6)),
+        (lambda x: mx.sym.Pooling(x, kernel=(2, 2), stride=(2, 2)), (2, 3, 0, 8), (2, 3, 0, 4)),
+        (lambda x: mx.sym.broadcast_add(x, mx.sym.ones((5, 3))), (0, 3), (5, 3)),
+        (lambda x: mx.sym.broadcast_add(x, mx.sym.ones((1, 3))), (0, 3), (0, 3)),
+        (lambda x: mx.sym.softmax(x), (0, 3), (0, 3)),
+    ],
+)
+def test_unknown_dimensions_pass_through(build, known, outputs):
+    assert build(mx.sym.Variable("x")).infer_shape_partial(x=known)[1] == [outputs]
+
+
+def test_states_of_unknown_batch_size_are_filled_from_their_consumers():
+    cell = mx.sym.FullyConnected(mx.sym.zeros(shape=(0, 4), name="begin"), num_hidden=4, name="h")
+    net = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=4, name="i") + cell
+    executor = net.simple_bind(mx.cpu(), x=(3, 5))
+    executor.arg_dict["h_bias"][:] = 2
+    np.testing.assert_array_equal(executor.forward()[0].asnumpy(), np.full((3, 4), 2))
+    assert executor.reshape(x=(2, 5)).forward()[0].shape == (2, 4)
