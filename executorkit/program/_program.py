@@ -13,6 +13,8 @@ from ..lowering._graph import Step
 from ._analysis import Analysis
 from ._counted import Counted
 from ._heads import inputs_used
+from ._reach import differentiable, is_live, may_need_head, pins, reached
+from ._residuals import Like, Residuals, cotangents
 
 Arrays = Sequence[Any]
 
@@ -41,15 +43,15 @@ class Program:
         self.wanted = wanted
         self.add = add
         #: For every value, whether it depends on an argument whose gradient is wanted.
-        self.reached = reached = _reached(graph, wanted)
-        self._live = tuple(s for s in graph.steps if _is_live(s, reached))
+        self.reached = reached(graph, wanted)
+        self._live = tuple(s for s in graph.steps if is_live(s, self.reached))
         live = {n for s in self._live for *_, n in s.aux_writes}
         side = {n for s in graph.steps if s.op.effects for *_, n in s.aux_writes}
         self.side_aux_numbers = tuple(sorted(side))
         self.step_aux_numbers = tuple(sorted(live - side))
-        self.may_need_head = _may_need_head(graph, reached)
+        self.may_need_head = may_need_head(graph, self.reached)
         self._needs_head: dict[Any, tuple[bool, ...]] = {}
-        self.pins = _pins(graph, self._live)
+        self.pins = pins(graph, self._live)
         self._run = lower(graph)
         #: Other forms of this program (mapped over devices), by what they were made for.
         self.variants: dict[Any, Any] = {}
@@ -103,7 +105,7 @@ class Program:
 
             def gradients(heads: Arrays, args: Arrays, aux: Arrays, key: Any) -> Any:
                 residuals = self._vjp(True, args, aux, key)[3]
-                return residuals.vjp(_cotangents(heads, residuals.outputs))
+                return residuals.vjp(cotangents(heads, residuals.outputs))
 
             used = inputs_used(gradients, outputs, *arrays, key)
             self._needs_head[dtypes] = tuple(
@@ -149,15 +151,15 @@ class Program:
         _, vjp, (outputs, new_aux) = jax.vjp(function, *(args[i] for i in floating), has_aux=True)
         side = tuple(new_aux[n] for n in self.side_aux_numbers)
         step = tuple(new_aux[n] for n in self.step_aux_numbers) if train else ()
-        shapes = tuple(_Like(x.shape, x.dtype) for x in outputs)
-        wanted = tuple(_Like(args[i].shape, args[i].dtype) for i in self.wanted)
-        return outputs, side, step, _Residuals(vjp, shapes, wanted)
+        shapes = tuple(Like(x.shape, x.dtype) for x in outputs)
+        wanted = tuple(Like(args[i].shape, args[i].dtype) for i in self.wanted)
+        return outputs, side, step, Residuals(vjp, shapes, wanted)
 
     def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
         return self._vjp(train, args, aux, key)
 
-    def _backward(self, residuals: _Residuals, heads: Arrays, old: Arrays) -> tuple[Any, ...]:
-        computed = iter(residuals.vjp(_cotangents(heads, residuals.outputs)))
+    def _backward(self, residuals: Residuals, heads: Arrays, old: Arrays) -> tuple[Any, ...]:
+        computed = iter(residuals.vjp(cotangents(heads, residuals.outputs)))
         previous = iter(old)
         grads = []
         for like, add in zip(residuals.wanted, self.add, strict=True):
@@ -184,8 +186,8 @@ class Program:
         (``fc_backward_output0``)."""
         names = []
         for own, step in zip(reversed(self.graph.steps), reversed(graph.steps), strict=True):
-            if _is_live(own, self.reached):
-                inputs = _differentiable(step)
+            if is_live(own, self.reached):
+                inputs = differentiable(step)
                 stem = f"{step.node.name}_backward_output"
                 names += [f"{stem}{k}" for k in range(len(inputs))] if len(inputs) > 1 else [stem]
         return names
@@ -200,7 +202,7 @@ class Program:
         zeros = {
             (s.index, k): jnp.zeros(values[s.inputs[k]].shape, values[s.inputs[k]].dtype)
             for s in reversed(self._live)
-            for k in _differentiable(s)
+            for k in differentiable(s)
         }
         floating = {at: z for at, z in zeros.items() if jnp.issubdtype(z.dtype, jnp.inexact)}
 
@@ -216,98 +218,5 @@ class Program:
             return tuple(x for x in outputs if jnp.issubdtype(x.dtype, jnp.inexact))
 
         _, vjp = jax.vjp(function, floating)
-        (gradients,) = vjp(_cotangents(heads, [values[i] for i in self.graph.heads]))
+        (gradients,) = vjp(cotangents(heads, [values[i] for i in self.graph.heads]))
         return tuple(gradients.get(at, zero) for at, zero in zeros.items())
-
-
-def _cotangents(heads: Arrays, outputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Cotangents of the floating outputs: the head gradients, zeros where none is needed."""
-    return tuple(
-        jnp.zeros(like.shape, like.dtype) if head is None else head.astype(like.dtype)
-        for head, like in zip(heads, outputs, strict=True)
-        if jnp.issubdtype(like.dtype, jnp.inexact)
-    )
-
-
-def _differentiable(step: Step) -> list[int]:
-    """Positions of a step's inputs that are not auxiliary states."""
-    auxiliary = step.op.aux_of(step.params)
-    return [k for k, name in enumerate(step.names) if name not in auxiliary]
-
-
-class _Like:
-    """Shape and dtype of an array, as a static part of a pytree."""
-
-    __slots__ = ("dtype", "shape")
-
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
-        self.shape = shape
-        self.dtype = dtype
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Like) and self.shape == other.shape and self.dtype == other.dtype
-
-    def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
-
-
-@jax.tree_util.register_pytree_node_class
-class _Residuals:
-    """What ``forward`` keeps for ``backward``: the linearised graph with its arrays."""
-
-    __slots__ = ("outputs", "vjp", "wanted")
-
-    def __init__(self, vjp: Any, outputs: tuple[_Like, ...], wanted: tuple[_Like, ...]) -> None:
-        self.vjp = vjp
-        self.outputs = outputs
-        self.wanted = wanted
-
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        return (self.vjp,), (self.outputs, self.wanted)
-
-    @classmethod
-    def tree_unflatten(cls, static: tuple[Any, ...], children: tuple[Any, ...]) -> _Residuals:
-        return cls(children[0], *static)
-
-
-def _reached(graph: Graph, wanted: Sequence[int]) -> list[bool]:
-    """For every value, whether it depends on an argument whose gradient is wanted."""
-    reached = [False] * graph.n_values
-    for i in wanted:
-        reached[graph.arg_values[i]] = True
-    for step in graph.steps:
-        if any(reached[i] for i in step.inputs):
-            for k in range(step.n_outputs):
-                reached[step.first_output + k] = True
-    return reached
-
-
-def _is_live(step: Step, reached: Sequence[bool]) -> bool:
-    """Whether MXNet runs the step's backward: only then do its auxiliary states change."""
-    return reached[step.first_output]
-
-
-def _may_need_head(graph: Graph, reached: Sequence[bool]) -> tuple[bool, ...]:
-    """For every output, whether it depends on a wanted argument by a path on which no operator is
-    known to ignore the gradient that comes to it."""
-    flows = [False] * graph.n_values
-    for i in graph.arg_values:
-        flows[i] = reached[i]
-    for step in graph.steps:
-        open_path = any(flows[i] for i in step.inputs)
-        if open_path and not step.op.loss(step.params):
-            for k in range(step.n_outputs):
-                flows[step.first_output + k] = True
-    return tuple(flows[i] for i in graph.heads)
-
-
-def _pins(graph: Graph, live: Sequence[Step]) -> tuple[tuple[int, float], ...]:
-    """(argument position, constant) of the arguments that MXNet overwrites when it runs."""
-    position = {value: n for n, value in enumerate(graph.arg_values)}
-    found = {}
-    for step in live:
-        for name, constant in step.op.pins(step.params).items():
-            number = position.get(step.inputs[step.names.index(name)])
-            if number is not None:
-                found[number] = constant
-    return tuple(sorted(found.items()))
