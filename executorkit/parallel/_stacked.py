@@ -9,9 +9,14 @@ from typing import Any, overload
 import jax
 
 from ..context import Context
+from ..errors import MXNetError, explain
 from ..ndarray import NDArray
 from ..ndarray._storage import Resolve, Shape, Storage
 from ._replicate import Replicas
+
+
+class NotAMemberError(MXNetError, TypeError):
+    """Another array is to take the place of one of a group's."""
 
 
 class Stacked(Sequence[NDArray]):
@@ -101,6 +106,17 @@ class Stacked(Sequence[NDArray]):
             self._make_members()
         assert self._members is not None
         return self._members[index]
+
+    def __setitem__(self, index: int, value: NDArray) -> None:
+        """Lets ``arrays[k] += x`` work as on a list; other arrays cannot take a member's place."""
+        if value is not self[index]:
+            raise NotAMemberError(
+                explain(
+                    f"arrays[{index}]",
+                    "the arrays of a group cannot be replaced",
+                    hint=f"write to its contents: arrays[{index}][:] = value",
+                )
+            )
 
     def __repr__(self) -> str:
         return repr(list(self))
