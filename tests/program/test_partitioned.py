@@ -98,3 +98,26 @@ def test_equal_parts_share_their_program():
     assert cache_info().misses - before.misses == 1
     # One forward and one backward, lowered once for each of the two devices.
     assert executor.program.traces == 4 * 2
+
+
+def test_compile_makes_the_first_step_free_of_traces():
+    executor = _network().simple_bind(mx.cpu(), group2ctx=GROUPS, data=(4, 5)).compile(True)
+    traces = executor.program.traces
+    _step(executor, 1)
+    assert executor.program.traces == traces
+    assert executor.program.flops() > 0
+    assert executor.program.memory()["arguments"] > 0
+    assert executor.program.analyse().function == "3 segments"
+    assert executor.program.compile_seconds > 0
+
+
+def test_parts_without_a_wanted_gradient():
+    with _scope("a"):
+        fixed = mx.sym.sin(mx.sym.Variable("x"))
+    with _scope("b"):
+        net = mx.sym.MakeLoss(fixed * mx.sym.Variable("w"))
+    executor = net.simple_bind(mx.cpu(), {"w": "write"}, group2ctx=GROUPS, x=(3,), w=(3,))
+    executor.arg_dict["x"][:] = 2
+    executor.forward(is_train=True)
+    executor.backward()
+    np.testing.assert_allclose(executor.grad_dict["w"].asnumpy(), np.sin([2, 2, 2]), 1e-6)
