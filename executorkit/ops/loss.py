@@ -107,8 +107,9 @@ def make_loss_scaled(
 ):
     """data itself, as a loss to be minimised: its gradient is a constant.
 
-    data (...), floating. The gradient is ``grad_scale`` everywhere, divided by the size of the
-    first axis for ``batch`` and by the number of entries above ``valid_thresh`` for ``valid``.
+    data (...), floating. The gradient is ``grad_scale`` everywhere, divided by the number of rows
+    for ``batch`` (the product of all axes but the last, as in MXNet: the batch only for data
+    (N, C), 1 for data (N,)) and by the number of entries above ``valid_thresh`` for ``valid``.
     Returns data's shape and dtype.
     """
 
@@ -116,7 +117,8 @@ def make_loss_scaled(
         if normalization == "valid":
             count = jnp.maximum(jnp.sum(out > valid_thresh, dtype=jnp.int32), 1)
             return jnp.broadcast_to(grad_scale / count, out.shape)
-        return jnp.full_like(out, grad_scale / (out.shape[0] if normalization == "batch" else 1))
+        rows = math.prod(out.shape[:-1]) if normalization == "batch" else 1
+        return jnp.full_like(out, grad_scale / rows)
 
     return loss_head(identity, gradient, data, data)
 

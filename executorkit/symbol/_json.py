@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from .._files import write_whole
+from ..errors import explain
 from ._node import Entry, Node, topological_order
 
 #: The version whose format is written.
@@ -124,6 +125,9 @@ def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:
     """Writes ``text`` to a path or an open file. A path never holds half a text: the text goes to
     a temporary file beside it, which is then renamed."""
     if not isinstance(target, str | os.PathLike):
+        if not hasattr(target, "write"):
+            kind = type(target).__name__
+            raise TypeError(explain("save", f"{target!r} ({kind}) is neither a path nor a file"))
         try:
             target.write(text)
         except TypeError:

@@ -140,11 +140,10 @@ class Symbol(Operators, OperatorMethods, GraphMethods):
         return node.name if key == "name" else node.attrs.get(hide(key))
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
-        """All attributes of the node, empty for a group; of the whole graph see ``attr_dict``."""
+        """All attributes of the node, of a group's first; of the whole graph see ``attr_dict``."""
         if recursive:
             raise DeprecationWarning("list_attr(recursive=True) is gone: use attr_dict()")
-        node = self._single()
-        return {} if node is None else shown(node.attrs)
+        return shown(self._heads[0][0].attrs) if self._heads else {}
 
     def attr_dict(self) -> dict[str, dict[str, str]]:
         """The attributes of every node that has some, by name."""

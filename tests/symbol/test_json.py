@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,3 +55,8 @@ def test_text_is_json_with_inputs_first(symbol):
     names = [node["name"] for node in raw["nodes"]]
     assert [names[i] for i in raw["arg_nodes"]] == symbol.list_inputs()
     assert len(raw["node_row_ptr"]) == len(names) + 1
+
+
+def test_neither_a_path_nor_a_file():
+    with pytest.raises(TypeError, match=r"save: 3 \(int\) is neither a path nor a file"):
+        mx.sym.var("x").save(3)

@@ -369,6 +369,23 @@ def attributes_of_a_node(mx):
 
 
 @value
+def attributes_of_a_group(mx):
+    relu = mx.sym.Activation(mx.sym.var("x"), act_type="relu", name="r")
+    dense = mx.sym.FullyConnected(relu, num_hidden=3, name="f")
+    group = mx.sym.Group([relu, dense])
+    internals = dense.get_internals()
+    return [group.list_attr(), group.attr("act_type"), internals.list_attr()]
+
+
+@value
+def old_place_of_contrib(mx):
+    boxes = mx.contrib.sym.MultiBoxPrior(mx.sym.var("x"), sizes=(0.5,), name="p")
+    array = mx.contrib.nd.MultiBoxPrior(mx.nd.zeros((1, 1, 1, 1)), sizes=(0.5,))
+    kept = mx.contrib.symbol.box_nms(boxes, name="k")
+    return [kept.get_internals().list_outputs(), array.shape, hasattr(mx.contrib.ndarray, "sum")]
+
+
+@value
 def names_of_parts(mx):
     net = _mlp(mx)
     group = mx.sym.Group([net, mx.sym.var("x")])

@@ -24,6 +24,8 @@ CASES = [
     Case("MakeLoss_null", "MakeLoss", {"data": normal(3, 4)}, {"grad_scale": 0.375},
          also=("float16", "float64")),
     Case("MakeLoss_batch", "MakeLoss", {"data": normal(3, 4)}, {"normalization": "batch"}),
+    Case("MakeLoss_batch_1d", "MakeLoss", {"data": normal(4)}, {"normalization": "batch"}),
+    Case("MakeLoss_batch_4d", "MakeLoss", {"data": normal(2, 3, 4, 5)}, {"normalization": "batch"}),
     Case("MakeLoss_valid", "MakeLoss", {"data": normal(3, 4)},
          {"normalization": "valid", "valid_thresh": 0.2, "grad_scale": 2.0}),
     Case("MakeLoss_none_valid", "MakeLoss", {"data": normal(3, 4)},
