@@ -51,6 +51,8 @@ from . import (
     pool,
     position_sensitive,
     proposal,
+    quantize,
+    quantized,
     random,
     reduce,
     resize,

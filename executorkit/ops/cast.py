@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..errors import AttributeValueError, explain
 from ._arith import convert, is_floating
 from ._registry import Params, ShapeFacts, TypeFacts, register, same_shapes, typed
 
@@ -31,6 +32,22 @@ def identity_with_attr_like_rhs(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
 def block_grad(data: jax.Array) -> jax.Array:
     """data itself, of any shape and dtype; its gradient is zero."""
     return lax.stop_gradient(data)
+
+
+@register("cast_storage", fill=same_shapes)
+def cast_storage(
+    data: jax.Array, *, stype: Literal["csr", "default", "row_sparse"]
+) -> jax.Array:
+    """data itself, of any shape and dtype; arrays here are dense, so other ``stype`` are refused."""
+    if stype != "default":
+        raise AttributeValueError(
+            explain(
+                "cast_storage",
+                f"stype={stype!r} is sparse, expected 'default'",
+                hint="leave the operator out: dense arrays hold the same numbers",
+            )
+        )
+    return data
 
 
 @register("Cast", "cast", fill=same_shapes, types=typed("dtype"))

@@ -75,7 +75,7 @@ def known_data(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
     return data
 
 
-def _convolution_fill(s: ShapeFacts, p: Params) -> None:
+def convolution_fill(s: ShapeFacts, p: Params) -> None:
     rank = len(p.kernel)
     layout = layout_of(p.layout, rank)
     data = known_data(s, p, layout)
@@ -142,8 +142,8 @@ def _pointwise(data: jax.Array, weight: jax.Array, layout: str) -> jax.Array:
     return out.reshape(n, weight.shape[0], *data.shape[2:])
 
 
-@register("Convolution_v1", inputs=conv_inputs, fill=_convolution_fill)
-@register("Convolution", inputs=conv_inputs, fill=_convolution_fill)
+@register("Convolution_v1", inputs=conv_inputs, fill=convolution_fill)
+@register("Convolution", inputs=conv_inputs, fill=convolution_fill)
 def convolution(
     data: jax.Array,
     weight: jax.Array,

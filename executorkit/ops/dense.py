@@ -14,7 +14,7 @@ def _inputs(p: Params) -> tuple[str, ...]:
     return ("data", "weight") if p.no_bias else ("data", "weight", "bias")
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def dense_fill(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     s.set("bias", (p.num_hidden,), because=f"num_hidden={p.num_hidden}")
     features = 0
@@ -32,7 +32,7 @@ def _fill(s: ShapeFacts, p: Params) -> None:
         s.set("data", (out[0], *data[1:]) if p.flatten else (*out[:-1], data[-1]))
 
 
-@register("FullyConnected", inputs=_inputs, fill=_fill)
+@register("FullyConnected", inputs=_inputs, fill=dense_fill)
 def fully_connected(
     data: jax.Array,
     weight: jax.Array,

@@ -167,7 +167,7 @@ def _constant(value: float, dtype: str) -> jax.Array:
     return jnp.asarray(value, dtype)
 
 
-def _fill_embedding(s: ShapeFacts, p: Params) -> None:
+def embedding_fill(s: ShapeFacts, p: Params) -> None:
     s.set(
         "weight",
         (p.input_dim, p.output_dim),
@@ -184,8 +184,8 @@ def _types_embedding(t: TypeFacts, p: Params) -> None:
         t.set("out0", p.dtype)
 
 
-@register("Embedding", fill=_fill_embedding, types=_types_embedding)
-@register("_contrib_SparseEmbedding", fill=_fill_embedding, types=_types_embedding)
+@register("Embedding", fill=embedding_fill, types=_types_embedding)
+@register("_contrib_SparseEmbedding", fill=embedding_fill, types=_types_embedding)
 def embedding(
     data: jax.Array,
     weight: jax.Array,
