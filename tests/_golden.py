@@ -142,6 +142,8 @@ def tolerance(case: Case, dtype: str) -> tuple[float, float]:
         rtol = special
     if dtype == "float32" and case.atol is not None:
         atol = case.atol
+    if "int" in dtype:
+        atol = case.steps
     return rtol, atol
 
 

@@ -89,6 +89,7 @@ class Case:
                 the largest magnitude in the array, and absolute
     rtol64      the same for float64 (MXNet computes some operators in float32 throughout)
     rtol16      the same for float16
+    steps       by how much whole numbers may differ, with ``why``: rounded sums of floats
     """
 
     name: str
@@ -106,6 +107,7 @@ class Case:
     atol: float | None = None
     rtol64: float | None = None
     rtol16: float | None = None
+    steps: int = 0
     why: str | None = None
 
     @property

@@ -1,0 +1,159 @@
+"""From real numbers to eight bits and back."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+
+from ._quantized import (
+    INT32,
+    STEPS,
+    OutType,
+    is_unsigned,
+    largest,
+    one,
+    ranges_are_real,
+    rounded,
+    scale_of,
+    scale_of_array,
+)
+from ._registry import Params, ShapeFacts, TypeFacts, register
+
+#: The largest integers, to which these two operators scale: ``quantize_v2`` goes half a step on.
+_LAST = {"int8": 127, "uint8": 255}
+OUTPUTS = ("output0", "output1", "output2")
+
+
+def _fill(s: ShapeFacts, p: Params) -> None:
+    s.same("data", "out0")
+    for name in ("min_range", "max_range"):
+        s.set(name, (1,), because="it is one end of a range")
+
+
+def _types(t: TypeFacts, p: Params) -> None:
+    ranges_are_real(t)
+    t.set("out0", "uint8" if is_unsigned(p.out_type, p.min_calib_range) else "int8")
+
+
+def _quantize_types(t: TypeFacts, p: Params) -> None:
+    t.set("data", "float32")
+    ranges_are_real(t)
+    t.set("out0", p.out_type)
+
+
+@register("_contrib_quantize", outputs=OUTPUTS, fill=_fill, types=_quantize_types)
+def quantize(
+    data: jax.Array,
+    min_range: jax.Array,
+    max_range: jax.Array,
+    *,
+    out_type: Literal["int8", "uint8"] = "uint8",
+):
+    """Real numbers as bytes, over a range that is given.
+
+    data (...), float32; min_range and max_range (1,), its ends. Returns ``data * S / m`` rounded,
+    m being the larger magnitude of the two and S 127 (int8) or 255 (uint8), and the range that it
+    covers: -m and m for int8, min_range and max_range for uint8.
+    """
+    most = largest(min_range, max_range)
+    out = rounded(data * (_LAST[out_type] / most), out_type)
+    if out_type == "uint8":
+        return out, one(min_range), one(max_range)
+    return out, one(-most), one(most)
+
+
+def _v2_types(t: TypeFacts, p: Params) -> None:
+    ranges_are_real(t)
+    data = t["data"]
+    t.set(
+        "out0",
+        data
+        if data in STEPS
+        else "uint8"
+        if is_unsigned(p.out_type, p.min_calib_range)
+        else "int8",
+    )
+
+
+@register("_contrib_quantize_v2", outputs=OUTPUTS, fill=_fill, types=_v2_types)
+def quantize_v2(
+    data: jax.Array,
+    *,
+    out_type: OutType = "int8",
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+):
+    """Real numbers as bytes, over a calibrated range or that of the numbers themselves.
+
+    data (...), float32; ``min_calib_range`` and ``max_calib_range`` are the range, by default the
+    smallest and largest entry; ``auto`` is uint8 where a calibrated range has nothing below 0.
+    Returns ``data * S / m`` rounded, m being the larger magnitude of the two and S 127.5 (int8) or
+    255.5 (uint8), and the range that it covers, (1,) each: -m and m for int8, the range itself for
+    uint8. Data that is quantised already is returned as it is, over the range of its steps.
+    """
+    if data.dtype.name in STEPS:
+        steps = STEPS[data.dtype.name]
+        return data, one(-steps if data.dtype == jnp.int8 else 0.0), one(steps)
+    calibrated = min_calib_range is not None and max_calib_range is not None
+    low = one(min_calib_range if calibrated else jnp.min(data))
+    high = one(max_calib_range if calibrated else jnp.max(data))
+    unsigned = is_unsigned(out_type, min_calib_range)
+    dtype = "uint8" if unsigned else "int8"
+    out = rounded(data * scale_of(dtype, low, high), dtype)
+    if unsigned:
+        return out, low, high
+    most = largest(low, high)
+    return out, one(-most), one(most)
+
+
+def _dequantize_types(t: TypeFacts, p: Params) -> None:
+    for name in ("min_range", "max_range", "out0"):
+        t.set(name, "float32")
+
+
+@register("_contrib_dequantize", fill=_fill, types=_dequantize_types)
+def dequantize(
+    data: jax.Array,
+    min_range: jax.Array,
+    max_range: jax.Array,
+    *,
+    out_type: Literal["float32"] = "float32",
+):
+    """Bytes as the real numbers that they stand for.
+
+    data (...), int8 or uint8; min_range and max_range (1,), the range that it covers; returns
+    ``data * m / S``, float32, m being the larger magnitude of the two and S 127.5 or 255.5.
+    """
+    return data.astype(jnp.float32) / scale_of_array(data, min_range, max_range)
+
+
+def _requantize_types(t: TypeFacts, p: Params) -> None:
+    t.set("data", "int32")
+    _types(t, p)
+
+
+@register("_contrib_requantize", outputs=OUTPUTS, fill=_fill, types=_requantize_types)
+def requantize(
+    data: jax.Array,
+    min_range: jax.Array,
+    max_range: jax.Array,
+    *,
+    out_type: OutType = "int8",
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+):
+    """32-bit integers, what sums of products of bytes are, as bytes again.
+
+    data (...), int32; min_range and max_range (1,), what its largest and smallest integers stand
+    for. Returns ``x * S / m`` rounded for those real numbers x, and the range that it covers, as
+    ``quantize`` does for the calibrated range, or for int8 and the largest magnitude of x.
+    """
+    real = data.astype(jnp.float32) * (largest(min_range, max_range) / INT32)
+    if min_calib_range is None or max_calib_range is None:
+        most = jnp.max(jnp.abs(real))
+        return quantize(real, -most, most, out_type="int8")
+    unsigned = is_unsigned(out_type, min_calib_range)
+    dtype = "uint8" if unsigned else "int8"
+    return quantize(real, one(min_calib_range), one(max_calib_range), out_type=dtype)
