@@ -89,6 +89,8 @@ class DataParallelExecutorGroup:
         self.workload = [1] * len(self.contexts) if workload is None else list(workload)
         self.param_names = list(param_names)
         self.arg_names = symbol.list_arguments()
+        self._parameters = [n for n in self.arg_names if n in set(param_names)]
+        self._numbers = {name: i for i, name in enumerate(self.arg_names)}
         self.aux_names = symbol.list_auxiliary_states()
         self.output_names = symbol.list_outputs()
         self.num_outputs = len(self.output_names)
@@ -172,7 +174,7 @@ class DataParallelExecutorGroup:
             [*data_inputs, *label_inputs],
             [self.grad_req[n] for n in self.arg_names],
             shared,
-            [n for n in self.param_names if n in self.arg_names],
+            self._parameters,
             self.group2ctxs,
         )
         self.slices = slices
@@ -213,11 +215,8 @@ class DataParallelExecutorGroup:
         self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]
     ) -> None:
         """Writes the means over the devices to NDArrays of the same names (KeyError without)."""
-        mean_parameters(self._parameters(), self.param_arrays, arg_params)
+        mean_parameters(self._parameters, self.param_arrays, arg_params)
         mean_parameters(self.aux_names, self.aux_arrays, aux_params)
-
-    def _parameters(self) -> list[str]:
-        return [n for n in self.arg_names if n in self.param_names]
 
     # Running
 
@@ -395,7 +394,7 @@ class DataParallelExecutorGroup:
     @property
     def param_arrays(self) -> list[PerDevice]:
         """For each parameter, in the symbol's order, the arrays of all devices."""
-        return [self._arguments(name) for name in self._parameters()]
+        return [self._arguments(name) for name in self._parameters]
 
     @property
     def grad_arrays(self) -> list[Any] | None:
@@ -403,7 +402,7 @@ class DataParallelExecutorGroup:
         if not self.for_training:
             return None
         nothing = [None] * len(self.contexts)
-        return [self._gradients(name) or nothing for name in self._parameters()]
+        return [self._gradients(name) or nothing for name in self._parameters]
 
     @property
     def aux_arrays(self) -> list[PerDevice]:
@@ -419,10 +418,10 @@ class DataParallelExecutorGroup:
         return [list(zip(self.slices, self._arguments(n), strict=True)) for n in names]
 
     def _arguments(self, name: str) -> PerDevice:
-        return self._group.arg_arrays[self.arg_names.index(name)]
+        return self._group.arg_arrays[self._numbers[name]]
 
     def _gradients(self, name: str) -> PerDevice | None:
-        return self._group.grad_arrays[self.arg_names.index(name)]
+        return self._group.grad_arrays[self._numbers[name]]
 
 
 def prepared_group2ctxs(given: Any, count: int) -> list[Groups | None]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from ..errors import BindError, explain
+from ..errors import BindError, ShapeError, explain
 from ..executor._arguments import incoming
 from ..ndarray import NDArray
 from ..ndarray._values import fit
@@ -51,9 +51,15 @@ def set_parameters(
 
 def _writes(arrays: PerDevice, value: Any, where: str) -> list[tuple[Any, jax.Array, bool]]:
     if isinstance(arrays, Stacked):
-        one = incoming(value, arrays[0], where).value
+        if value.shape != arrays.shape:
+            raise ShapeError(explain(where, f"shape {value.shape}, expected {arrays.shape}"))
+        one = fit(value, arrays.shape, arrays.dtype, arrays.replicas.devices[0], where).value
         return [(arrays, arrays.replicas.broadcast(one), False)]
-    return [(array, *incoming(value, array, where)) for array in arrays]
+    writes = []
+    for array in arrays:
+        fitted = incoming(value, array, where)
+        writes.append((array, fitted.value, fitted.shared))
+    return writes
 
 
 def mean_parameters(

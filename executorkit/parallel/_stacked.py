@@ -56,11 +56,11 @@ class Stacked(Sequence[NDArray]):
     @property
     def _value(self) -> jax.Array:
         """The stacked array as it is now, with everything that was written to members."""
-        if self._members is not None:
-            written = self._written()
-            if written:
-                return self._merged(written)
-        return self._whole()
+        if self._members is None:
+            value = self._value_of_all
+            return self._whole() if value is None else value
+        written = self._written()
+        return self._merged(written) if written else self._whole()
 
     def _whole(self) -> jax.Array:
         """The stacked array without what was written to members since."""
@@ -75,13 +75,15 @@ class Stacked(Sequence[NDArray]):
         """Replaces the contents on all devices; cancels what was promised."""
         self._value_of_all = value
         self._promise_of_all = None
-        self._renew_members()
+        if self._members is not None:
+            self._renew_members()
 
     def _promise(self, resolve: Resolve) -> None:
         """The contents on all devices are what ``resolve()`` assigns."""
         self._value_of_all = None
         self._promise_of_all = resolve
-        self._renew_members()
+        if self._members is not None:
+            self._renew_members()
 
     def _fulfil(self, resolve: Resolve, value: jax.Array) -> bool:
         """Assigns ``value`` if ``resolve`` is still what these arrays wait for. Members that were
@@ -144,8 +146,7 @@ class Stacked(Sequence[NDArray]):
 
     def _renew_members(self) -> None:
         """Members that have contents of their own show those of the stacked array again."""
-        if self._members is None:
-            return
+        assert self._members is not None
         for k, member in enumerate(self._members):
             storage = member._storage
             if storage.promise is not self._made[k]:

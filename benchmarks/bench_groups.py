@@ -1,0 +1,199 @@
+"""What does a training step on several devices cost beside the hand-written pmap of the same model?
+
+python -m benchmarks.bench_groups [--pairs 20]
+
+CPU devices share the machine's cores: more devices are not faster here, but show what a group adds.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+import executorkit as mx
+from executorkit._cli._timing import Pairs, in_pairs
+from executorkit.display._table import text_table
+from executorkit.module.executor_group import DataParallelExecutorGroup
+from executorkit.parallel import traffic
+
+from ._handwritten import FORWARD, Arrays, jitted
+from ._networks import Network, network
+
+Step = Callable[[], Any]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=20, help="how many steady steps of each")
+    pairs = parser.parse_args().pairs
+    print(f"JAX {jax.__version__}, {os.cpu_count()} cores\n\nWhole networks")
+    rows = []
+    for name, batch in (("mlp", 64), ("mlp", 4096), ("lenet", 32), ("lenet", 128)):
+        for devices in (2, 4):
+            net = network(name, batch, 28)
+            rows.append(
+                [f"{name}, {batch} rows", devices, *_told(_networks(net, name, devices, pairs))]
+            )
+    _table("network", rows)
+    print("\nA chain of small layers, on 4 devices")
+    _table("parameters", [[n, 4, *_told(_chain(n, 4, pairs))] for n in (10, 50, 100, 200, 500)])
+    print("\nA chain of 100 parameters")
+    _table("parameters", [[100, n, *_told(_chain(100, n, pairs))] for n in (1, 2, 4, 8)])
+    print("\nWhat a script's own looks cost: a chain of 100 parameters, on 4 devices")
+    _looks(pairs)
+
+
+def _told(times: Pairs) -> list[str]:
+    return [f"{times.ours * 1e3:.2f} ms", f"{times.theirs * 1e3:.2f} ms", f"{times.ratio:.2f}"]
+
+
+def _table(what: str, rows: list[list[Any]]) -> None:
+    header = [what, "devices", "group", "pmap by hand", "ours / it"]
+    print(text_table(header, [list(map(str, r)) for r in rows], right={1, 2, 3, 4}))
+
+
+def _group(symbol: Any, shapes: dict[str, Any], devices: int) -> Any:
+    labels = {n: s for n, s in shapes.items() if n.endswith("label")}
+    data = {n: s for n, s in shapes.items() if n not in labels}
+    names = [n for n in symbol.list_arguments() if n not in shapes]
+    return DataParallelExecutorGroup(
+        symbol, [mx.cpu(i) for i in range(devices)], None, list(data.items()),
+        list(labels.items()) or None, names, True, False,
+    )  # fmt: skip
+
+
+def _group_step(group: Any, batch: Any) -> Step:
+    """A step, and what is to be waited for: outputs and gradients as the group keeps them."""
+
+    def step() -> Any:
+        group.forward(batch)
+        group.backward()
+        return [a._value for a in arrays]
+
+    kept = [a for a in (*group._group.outputs, *group._group.grad_arrays) if a is not None]
+    mapped = group._group.is_mapped
+    arrays = kept if mapped else [a for members in kept for a in members]
+    return step
+
+
+def _by_hand(function: Callable[..., Any], state: list[Arrays], inputs: Any, devices: int) -> Step:
+    """The function mapped by pmap, its parameters stacked, its inputs cut and fed in every step."""
+    cpus = jax.devices("cpu")[:devices]
+    sharding = NamedSharding(Mesh(np.array(cpus), ("i",)), PartitionSpec("i"))
+    mapped = jax.pmap(function, axis_name="i", devices=cpus)
+
+    def stacked(x: np.ndarray) -> jax.Array:
+        return jax.device_put(np.broadcast_to(x, (devices, *x.shape)), sharding)
+
+    kept = [{n: stacked(x) for n, x in arrays.items()} for arrays in state]
+
+    def step() -> Any:
+        fed = {
+            n: jax.device_put(x.reshape(devices, len(x) // devices, *x.shape[1:]), sharding)
+            for n, x in inputs.items()
+        }
+        return mapped(*kept, fed)
+
+    return step
+
+
+def _networks(net: Network, name: str, devices: int, pairs: int) -> Pairs:
+    inputs = net.inputs()
+    group = _group(net.build(mx), dict(net.shapes), devices)
+    params = {
+        n: net.value(n, a[0].shape)
+        for n, a in zip(group.param_names, group.param_arrays, strict=True)
+    }
+    group.set_params({n: mx.nd.array(v) for n, v in params.items()}, {})
+    labels = [n for n in inputs if n.endswith("label")]
+    batch = mx.io.DataBatch(
+        [mx.nd.array(v) for n, v in inputs.items() if n not in labels],
+        [mx.nd.array(inputs[n]) for n in labels],
+    )
+    ours = _group_step(group, batch)
+    theirs = _by_hand(jitted(FORWARD[name])[1], [params, {}], inputs, devices)
+    ours()
+    gradients = theirs()[1]
+    for n, arrays in zip(group.param_names, group.grad_arrays, strict=True):
+        np.testing.assert_allclose(arrays._value, gradients[n], rtol=1e-2, atol=1e-3)
+    return in_pairs(ours, theirs, pairs)
+
+
+def _chain(parameters: int, devices: int, pairs: int) -> Pairs:
+    symbol, values = _chain_of(parameters)
+    group = _group(symbol, {"data": (16 * devices, 8)}, devices)
+    group.set_params({n: mx.nd.array(v) for n, v in values.items()}, {})
+    data = np.random.RandomState(0).randn(16 * devices, 8).astype(np.float32)
+
+    def loss(p: Arrays, inputs: Arrays) -> Any:
+        x = inputs["data"]
+        for i in range(parameters):
+            x = jnp.tanh(x @ p[f"fc{i}_weight"].T)
+        return x.sum(), x
+
+    def step(p: Arrays, inputs: Arrays) -> Any:
+        gradients, outputs = jax.grad(loss, has_aux=True)(p, inputs)
+        return outputs, gradients
+
+    ours = _group_step(group, mx.io.DataBatch([mx.nd.array(data)], None))
+    theirs = _by_hand(step, [values], {"data": data}, devices)
+    for found, expected in zip(group.grad_arrays, theirs()[1].values(), strict=False):
+        ours()
+        shape = expected.shape
+        found = np.stack([a.asnumpy() for a in found]).reshape(shape)
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
+        break
+    return in_pairs(ours, theirs, pairs)
+
+
+def _chain_of(parameters: int) -> tuple[Any, Arrays]:
+    x = mx.sym.Variable("data")
+    values = {}
+    for i in range(parameters):
+        x = mx.sym.FullyConnected(x, num_hidden=8, no_bias=True, name=f"fc{i}")
+        x = mx.sym.Activation(x, act_type="tanh", name=f"tanh{i}")
+        values[f"fc{i}_weight"] = 0.3 * np.random.RandomState(i).randn(8, 8).astype(np.float32)
+    return mx.sym.MakeLoss(x, name="loss"), values
+
+
+def _looks(pairs: int) -> None:
+    """Steps after which a metric, or an update of each array, looks at what the devices have."""
+    symbol, values = _chain_of(100)
+    group = _group(symbol, {"data": (64, 8)}, 4)
+    group.set_params({n: mx.nd.array(v) for n, v in values.items()}, {})
+    bare = _group_step(group, mx.io.DataBatch([mx.nd.ones((64, 8))], None))
+    metric = mx.metric.create("loss")
+
+    def with_metric() -> Any:
+        bare()
+        group.update_metric(metric, [], False)
+        return metric.sum_metric
+
+    def with_update() -> Any:
+        for weights, gradients in zip(group.param_arrays, group.grad_arrays, strict=True):
+            for weight, gradient in zip(weights, gradients, strict=True):
+                weight -= 1e-9 * gradient
+        return bare()
+
+    rows = []
+    for what, step in (("bare", bare), ("update_metric", with_metric), ("own update", with_update)):
+        step()
+        before = traffic.snapshot()
+        step()
+        moved = {k: n - before[k] for k, n in traffic.snapshot().items() if n != before[k]}
+        times = in_pairs(step, bare, pairs)
+        counts = ", ".join(f"{n} {k}" for k, n in moved.items())
+        rows.append([what, f"{times.ours * 1e3:.2f} ms", f"{times.ratio:.2f}", counts])
+    print(text_table(["step", "time", "÷ bare", "moved"], rows, right={1, 2}))
+
+
+if __name__ == "__main__":
+    jax.config.update("jax_num_cpu_devices", 8)
+    main()
