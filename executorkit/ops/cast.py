@@ -35,10 +35,8 @@ def block_grad(data: jax.Array) -> jax.Array:
 
 
 @register("cast_storage", fill=same_shapes)
-def cast_storage(
-    data: jax.Array, *, stype: Literal["csr", "default", "row_sparse"]
-) -> jax.Array:
-    """data itself, of any shape and dtype; arrays here are dense, so other ``stype`` are refused."""
+def cast_storage(data: jax.Array, *, stype: Literal["csr", "default", "row_sparse"]) -> jax.Array:
+    """data itself, of any shape and dtype. Arrays are dense, so a sparse ``stype`` is an error."""
     if stype != "default":
         raise AttributeValueError(
             explain(

@@ -9,6 +9,7 @@ from typing import Literal
 from ..display._table import text_table
 from ..errors import AttributeValueError, MXNetError, UnknownOperatorError
 from ..ops import OpDef, Params, lookup
+from ..ops._absent import why_absent
 from ._compose import operator_attrs
 from ._document import RawNode, read_document
 from ._node import HIDDEN_KEYS
@@ -30,7 +31,7 @@ class Problem:
     node: str
     attribute: str | None = None
     text: str | None = None
-    reason: str = "no such operator"
+    reason: str = ""
 
     @property
     def status(self) -> Status:
@@ -63,7 +64,8 @@ def resolve(raw: RawNode, version: int) -> Resolved:
     """Looks up the operator of a file's node and reads its attributes."""
     op = lookup(raw.op)
     if op is None:
-        return Resolved(None, raw.attrs, None, {}, (Problem(raw.op, raw.name),))
+        problem = Problem(raw.op, raw.name, reason=why_absent(raw.op) or "")
+        return Resolved(None, raw.attrs, None, {}, (problem,))
     attrs: dict[str, str] = {}
     input_attrs: dict[str, dict[str, str]] = {}
     for written, text in raw.attrs.items():
@@ -133,7 +135,7 @@ class Row:
     def __str__(self) -> str:
         more = len(self.nodes) - _NAMES
         names = ", ".join(self.nodes[:_NAMES]) + (f" and {more} more" if more > 0 else "")
-        about = f" ({self.subject})" if self.status == "attribute not served" else ""
+        about = f" ({self.subject})" if self.subject else ""
         return f"{self.operator}: {self.status}{about}: {names}"
 
 

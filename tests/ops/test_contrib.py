@@ -137,3 +137,8 @@ def test_copyto():
 def test_earlier_flags_are_not_combined(name):
     with pytest.raises(AttributeValueError, match="init_output=False"):
         getattr(nd, name)(nd.ones((2,)), init_output=False)
+
+
+def test_sparse_storage_is_refused():
+    with pytest.raises(AttributeValueError, match="stype='csr' is sparse, expected 'default'"):
+        nd.cast_storage(nd.ones((2,)), stype="csr")

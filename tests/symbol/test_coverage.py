@@ -38,3 +38,11 @@ def test_a_served_graph_is_complete():
     report = mx.sym.coverage((mx.sym.var("x") + 1).tojson())
     assert report.complete
     assert [(row.operator, row.status) for row in report.rows] == [("_plus_scalar", "served")]
+
+
+def test_what_is_left_out_on_purpose_says_why():
+    report = mx.sym.coverage(_text(X, {"op": "_npi_einsum", "name": "e", "inputs": [[0, 0]]}))
+    (row,) = report.missing
+    assert str(row) == (
+        "_npi_einsum: absent (NumPy interface (mx.np, mx.npx), no part of symbols): e"
+    )

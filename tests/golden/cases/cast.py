@@ -27,6 +27,8 @@ CASES = [
     Case("Cast-double_to_half", "Cast", {"data": normal(2, 3)}, {"dtype": "float16"},
          dtype="float64"),
     Case("cast", "cast", {"data": normal(1)}, {"dtype": "float64"}),
+    Case("cast_storage", "cast_storage", {"data": normal(2, 3)}, {"stype": "default"},
+         also=("float16", "int32")),
     Case("amp_cast", "amp_cast", {"data": normal(2, 3)}, {"dtype": "float16"}),
     Case("amp_cast-widens", "amp_cast", {"data": normal(2, 3)}, {"dtype": "float32"},
          dtype="float16"),

@@ -1,0 +1,41 @@
+"""Why an operator of MXNet is not served: the same words in the table and in ``coverage``.
+
+Names are matched by their beginnings or their ends, so that all names of MXNet's registry that
+are no operators here have a reason, and names of plugins and builds that are not in it too.
+"""
+
+from __future__ import annotations
+
+import re
+
+_REASONS: tuple[tuple[str, str], ...] = (
+    (
+        r"_np_|_npi_|_npx_|_backward_npi?_|.*_np_",
+        "NumPy interface (mx.np, mx.npx), no part of symbols",
+    ),
+    (
+        r"_backward_|_broadcast_backward|_contrib_backward_|_split_v2_backward",
+        "gradient of another operator: JAX derives it",
+    ),
+    (r"_contrib_dgl_|_contrib_edge_id$", "graph sampling on CSR matrices (DGL)"),
+    (r"_sparse_", "sparse storage: arrays here are dense"),
+    (r"_cv|_imdecode$", "decodes or resizes images on the host: use an image library"),
+    (r"_TensorRT$|_contrib_tvm_|_tvm|_fused_op$|_FusedOp", "code generator of a GPU build"),
+    (r"_NDArray$|_Native$", "holds pointers into the process that made it: see Custom"),
+    (
+        r"_CachedOp|_CrossDeviceCopy$|_CustomFunction$|_NoGradient$|_set_value$|_zeros_without_dtype$",
+        "internal to MXNet's engine, never in a file",
+    ),
+    (r"_contrib_quantize_asym$|_contrib_quantized_rnn$", "quantised recurrent networks"),
+    (r"_sg_mkldnn_selfatt_", "attention fused for oneDNN; the operators it is made of are served"),
+    (r"Caffe|Torch", "plugin that runs another framework"),
+)
+
+
+def why_absent(name: str) -> str | None:
+    """The reason why the operator that MXNet calls ``name`` is not served, if it is a known one.
+
+    >>> why_absent("_npi_einsum")
+    'NumPy interface (mx.np, mx.npx), no part of symbols'
+    """
+    return next((reason for names, reason in _REASONS if re.match(names, name)), None)
