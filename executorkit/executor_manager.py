@@ -34,22 +34,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .context import Context
-from .errors import BindError, MXNetError, explain
-from .executor import Executor
-from .io import DataDesc
+from .errors import MXNetError, explain
 from .ndarray import NDArray
-from .ops._attrs import dtype_name
-from .parallel._batch import Input, LoadError, LoadTypeError, assign
-from .parallel._group import Group
-from .parallel._metric import update_metric
+from .parallel._batch import LoadError
 from .parallel._parameters import mean_parameters, set_parameters
+from .parallel._sliced_group import DataParallelExecutorGroup
+from .parallel._sliced_group import check_arguments as _check_arguments  # noqa: F401
 from .parallel._slicing import split_input_slice as _split_input_slice
 from .parallel._stacked import PerDevice
 from .symbol import Symbol
 
 __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]
-
-Pairs = list[list[tuple[slice, NDArray]]]
 
 
 class WorkLoadError(MXNetError, ValueError, AssertionError):
@@ -62,24 +57,6 @@ class NothingLoadedError(MXNetError, AttributeError):
 
 class BucketMonitorError(MXNetError, NotImplementedError):
     """A monitor is to be installed on a manager with buckets."""
-
-
-def _check_arguments(symbol: Symbol) -> None:
-    """ValueError if arguments or auxiliary states of the symbol share a name."""
-    for names, what in (
-        (symbol.list_arguments(), "argument"),
-        (symbol.list_auxiliary_states(), "auxiliary state"),
-    ):
-        repeated = sorted({n for n in names if names.count(n) > 1})
-        if repeated:
-            raise BindError(
-                explain(
-                    f"{what} {repeated[0]!r}",
-                    f"{names.count(repeated[0])} of them have this name",
-                    given_by=", ".join(names),
-                    hint="give the operators names of their own (name=...)",
-                )
-            )
 
 
 def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
@@ -103,126 +80,6 @@ def _load_data(batch: Any, targets: Sequence[Any]) -> None:
 def _load_label(batch: Any, targets: Sequence[Any]) -> None:
     """Copies a batch's labels, as in :func:`_load_general`."""
     _load_general(batch.label, targets)
-
-
-class DataParallelExecutorGroup:
-    """Executors of one symbol on several devices, each with its slice of every batch.
-
-    sym
-        the network; its arguments have different names, else ValueError.
-    arg_names, param_names
-        names of all arguments, and of the parameters.
-    ctx, slices
-        the devices, and the rows of the batch that each of them gets.
-    train_data
-        an iterator or batch with ``provide_data`` and ``provide_label``.
-    shared_group
-        another bucket's group, whose parameters, gradients and auxiliary states are used.
-
-    Gradients are wanted for all parameters. Slices of one length on distinct devices run as one
-    mapped program; the arrays per device are views, made when a script looks at them.
-    """
-
-    def __init__(
-        self,
-        sym: Symbol,
-        arg_names: Sequence[str],
-        param_names: Sequence[str],
-        ctx: Sequence[Context],
-        slices: Sequence[slice],
-        train_data: Any,
-        shared_group: DataParallelExecutorGroup | None = None,
-    ) -> None:
-        _check_arguments(sym)
-        self.slices = list(slices)
-        self.aux_names = sym.list_auxiliary_states()
-        self.param_idx = [i for i, name in enumerate(arg_names) if name in param_names]
-        self.param_names = [arg_names[i] for i in self.param_idx]
-        rows = self.slices[-1].stop if self.slices else 0
-        self._data = [_input(d, rows) for d in train_data.provide_data]
-        self._labels = [_input(d, rows) for d in train_data.provide_label or ()]
-        self.data_names = [i.name for i in self._data]
-        self.label_names = [i.name for i in self._labels]
-        self._group = Group(
-            sym,
-            ctx,
-            self.slices,
-            [*self._data, *self._labels],
-            ["write" if n in self.param_names else "null" for n in sym.list_arguments()],
-            shared_group._group if shared_group else None,
-            self.param_names,
-        )
-
-    def load_data_batch(self, data_batch: Any) -> None:
-        """Copies a batch's data and labels to the devices.
-
-        Raises ValueError, naming the array, if one is missing or of the wrong shape; nothing is
-        changed then.
-        """
-        labels = data_batch.label
-        if labels is None and self._labels:
-            raise LoadTypeError(
-                explain(
-                    f"label {self._labels[0].name!r}",
-                    f"missing, expected an array of shape {self._labels[0].shape}",
-                    given_by="a batch whose label is None",
-                )
-            )
-        writes = self._group.fitted(self._data, data_batch.data, "data")
-        writes += self._group.fitted(self._labels, labels or [], "label")
-        for target, value in writes:
-            assign(target, value)
-
-    def forward(self, is_train: bool = False) -> None:
-        """Runs all devices; outputs are computed when they are looked at."""
-        self._group.forward(bool(is_train))
-
-    def backward(self) -> None:
-        """Computes the gradients on all devices. MXNetError without a forward."""
-        self._group.backward()
-
-    def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
-        """Has a metric take the outputs of each device into account, with its labels.
-
-        ``pre_sliced`` says that ``labels`` has a list of labels for each device.
-        """
-        axes = [i.axis for i in self._labels]
-        update_metric(self._group, labels, pre_sliced, axes, metric.update)
-
-    @property
-    def train_execs(self) -> list[Executor]:
-        """One executor for each device."""
-        return self._group.execs
-
-    @property
-    def data_arrays(self) -> Pairs:
-        """For each data input, (slice, NDArray) of all devices."""
-        return self._pairs(self.data_names)
-
-    @property
-    def label_arrays(self) -> Pairs:
-        """For each label, (slice, NDArray) of all devices."""
-        return self._pairs(self.label_names)
-
-    @property
-    def param_arrays(self) -> list[PerDevice]:
-        """For each parameter the arrays of all devices."""
-        return [self._group.arg_arrays[i] for i in self.param_idx]
-
-    @property
-    def grad_arrays(self) -> list[PerDevice | None]:
-        """For each parameter the gradients of all devices."""
-        return [self._group.grad_arrays[i] for i in self.param_idx]
-
-    @property
-    def aux_arrays(self) -> list[PerDevice]:
-        """For each auxiliary state the arrays of all devices."""
-        return self._group.aux_arrays
-
-    def _pairs(self, names: Sequence[str]) -> Pairs:
-        arrays = self._group.arg_arrays
-        numbers = [self._group.arg_names.index(n) for n in names]
-        return [list(zip(self.slices, arrays[i], strict=True)) for i in numbers]
 
 
 class DataParallelExecutorManager:
@@ -362,14 +219,3 @@ class DataParallelExecutorManager:
                 explain(what, "no batch is loaded", hint="call load_data_batch(batch) first")
             )
         return self.curr_execgrp
-
-
-def _input(given: Any, rows: int) -> Input:
-    """An input as (name, shape) or DataDesc, with the rows of the slices."""
-    name, shape = given[0], tuple(given[1])
-    layout = getattr(given, "layout", None)
-    axis = DataDesc.get_batch_axis(layout)
-    dtype = getattr(given, "dtype", None)
-    if axis >= 0:
-        shape = (*shape[:axis], rows, *shape[axis + 1 :])
-    return Input(name, shape, None if dtype is None else dtype_name(dtype), axis)

@@ -7,32 +7,21 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..context import Context
-from ..errors import MXNetError, explain
-from ..executor import Executor
-from ..executor._arguments import grad_reqs
+from ..errors import explain
 from ..io import DataDesc
 from ..ndarray import NDArray
-from ..ops._attrs import dtype_name
-from ..parallel._batch import Input, LoadError, assign, merged
-from ..parallel._group import Group, Groups
+from ..parallel._batch import LoadError, assign, merged
+from ..parallel._group import Group
 from ..parallel._metric import update_metric
 from ..parallel._parameters import mean_parameters, set_parameters
 from ..parallel._slicing import split_input_slice
 from ..parallel._stacked import PerDevice
 from ..symbol import Symbol
-
-Pairs = list[list[tuple[slice, NDArray]]]
-
-
-class GroupUsageError(MXNetError, AssertionError):
-    """A group is asked for something that it was not bound for."""
+from ._shapes import GroupUsageError, batch_of, description, input_of, prepared_group2ctxs, requests
+from ._views import ArrayViews
 
 
-class GradReqError(MXNetError, ValueError, AssertionError):
-    """``grad_req`` is no text, list or dict, or has no entry for each argument."""
-
-
-class DataParallelExecutorGroup:
+class DataParallelExecutorGroup(ArrayViews):
     """Executors of one symbol on several devices, each with its slice of every batch.
 
     symbol
@@ -105,34 +94,10 @@ class DataParallelExecutorGroup:
             DataDesc.get_batch_axis(attributes.get(node.name, {}).get("__layout__"))
             for node, _ in symbol.heads
         ]
-        self.grad_req = self._requests(grad_req, [_description(d).name for d in data_shapes])
+        data_names = [description(d).name for d in data_shapes] if inputs_need_grad else []
+        wanted = {*self.param_names, *data_names} - set(self.fixed_param_names)
+        self.grad_req = requests(grad_req, self.arg_names, wanted, for_training)
         self.bind_exec(data_shapes, label_shapes, shared_group)
-
-    def _requests(self, grad_req: Any, data_names: Sequence[str]) -> dict[str, str]:
-        names = self.arg_names
-        if not self.for_training:
-            return dict.fromkeys(names, "null")
-        if isinstance(grad_req, list | tuple):
-            if len(grad_req) != len(names):
-                raise GradReqError(
-                    explain(
-                        "group: grad_req",
-                        f"{len(grad_req)} entries for {len(names)} arguments: {', '.join(names)}",
-                    )
-                )
-            return dict(zip(names, grad_reqs(grad_req, names), strict=True))
-        if not isinstance(grad_req, str | Mapping):
-            raise GradReqError(
-                explain("group: grad_req", f"{grad_req!r}, expected a text, a list or a dict")
-            )
-        usual = grad_req if isinstance(grad_req, str) else "write"
-        given = {} if isinstance(grad_req, str) else grad_req
-        wanted = {
-            *(n for n in self.param_names if n not in self.fixed_param_names),
-            *(data_names if self.inputs_need_grad else ()),
-        }
-        requests = {n: given.get(n, usual if n in wanted else "null") for n in names}
-        return dict(zip(names, grad_reqs(requests, names), strict=True))
 
     # Binding
 
@@ -142,7 +107,7 @@ class DataParallelExecutorGroup:
         Raises ValueError for a batch that cannot be divided, AssertionError for inputs that differ
         in their number of rows.
         """
-        axes, batch_size = _batch(data_shapes, None)
+        axes, batch_size = batch_of(data_shapes, None)
         self.slices = split_input_slice(batch_size, self.workload)
         self.batch_size = batch_size
         return axes
@@ -159,13 +124,13 @@ class DataParallelExecutorGroup:
         With ``reshape`` parameters and other arrays that keep their shape are those of now. A shape
         that was bound before, by whatever group of an equal symbol, is not compiled again.
         """
-        data = [_description(d) for d in data_shapes]
-        labels = [_description(d) for d in label_shapes or ()]
-        data_axes, batch_size = _batch(data, None)
-        label_axes, _ = _batch(labels, batch_size)
+        data = [description(d) for d in data_shapes]
+        labels = [description(d) for d in label_shapes or ()]
+        data_axes, batch_size = batch_of(data, None)
+        label_axes, _ = batch_of(labels, batch_size)
         slices = split_input_slice(batch_size, self.workload)
-        data_inputs = [_input(d, axis) for d, axis in zip(data, data_axes, strict=True)]
-        label_inputs = [_input(d, axis) for d, axis in zip(labels, label_axes, strict=True)]
+        data_inputs = [input_of(d, axis) for d, axis in zip(data, data_axes, strict=True)]
+        label_inputs = [input_of(d, axis) for d, axis in zip(labels, label_axes, strict=True)]
         shared = self._group if reshape else shared_group._group if shared_group else None
         self._group = Group(
             self.symbol,
@@ -190,8 +155,8 @@ class DataParallelExecutorGroup:
 
     def reshape(self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None) -> None:
         """Binds for other shapes, keeping the parameters. Equal shapes change nothing."""
-        data = [_description(d) for d in data_shapes]
-        labels = [_description(d) for d in label_shapes or ()] or None
+        data = [description(d) for d in data_shapes]
+        labels = [description(d) for d in label_shapes or ()] or None
         if data == self.data_shapes and labels == self.label_shapes:
             return
         self.bind_exec(data, labels, reshape=True)
@@ -343,9 +308,9 @@ class DataParallelExecutorGroup:
                     hint="bind with inputs_need_grad=True",
                 )
             )
-        grads = [self._gradients(name) for name in self.data_names]
         if not merge_multi_context:
-            return [list(g) if g is not None else [None] * len(self.contexts) for g in grads]
+            return self.input_grad_arrays or []
+        grads = [self._gradients(name) for name in self.data_names]
         return _merged([g for g in grads if g is not None], self.data_layouts)
 
     def update_metric(self, eval_metric: Any, labels: Sequence[Any], pre_sliced: bool) -> None:
@@ -368,123 +333,6 @@ class DataParallelExecutorGroup:
         """Installs a monitor on the executors of all devices."""
         for executor in self.execs:
             mon.install(executor)
-
-    # Arrays, as scripts read them
-
-    @property
-    def execs(self) -> list[Executor]:
-        """One executor for each device."""
-        return self._group.execs
-
-    @property
-    def data_arrays(self) -> Pairs:
-        """For each data input, (slice, NDArray) of all devices."""
-        return self._pairs(self.data_names)
-
-    @property
-    def label_arrays(self) -> Pairs | None:
-        """For each label, (slice, NDArray) of all devices; None without label shapes."""
-        return None if self.label_shapes is None else self._pairs(self.label_names)
-
-    @property
-    def state_arrays(self) -> list[list[NDArray]]:
-        """For each state, the arrays of all devices."""
-        return [list(self._arguments(name)) for name in self.state_names]
-
-    @property
-    def param_arrays(self) -> list[PerDevice]:
-        """For each parameter, in the symbol's order, the arrays of all devices."""
-        return [self._arguments(name) for name in self._parameters]
-
-    @property
-    def grad_arrays(self) -> list[Any] | None:
-        """For each parameter the gradients of all devices, Nones without; None for inference."""
-        if not self.for_training:
-            return None
-        nothing = [None] * len(self.contexts)
-        return [self._gradients(name) or nothing for name in self._parameters]
-
-    @property
-    def aux_arrays(self) -> list[PerDevice]:
-        """For each auxiliary state, the arrays of all devices."""
-        return self._group.aux_arrays
-
-    @property
-    def input_grad_arrays(self) -> list[Any] | None:
-        """For each data input the gradients of all devices; None without inputs_need_grad."""
-        return self.get_input_grads(False) if self.inputs_need_grad else None
-
-    def _pairs(self, names: Sequence[str]) -> Pairs:
-        return [list(zip(self.slices, self._arguments(n), strict=True)) for n in names]
-
-    def _arguments(self, name: str) -> PerDevice:
-        return self._group.arg_arrays[self._numbers[name]]
-
-    def _gradients(self, name: str) -> PerDevice | None:
-        return self._group.grad_arrays[self._numbers[name]]
-
-
-def prepared_group2ctxs(given: Any, count: int) -> list[Groups | None]:
-    """``group2ctxs`` as one dict (or None) for each of ``count`` contexts."""
-    if given is None:
-        return [None] * count
-    if isinstance(given, Mapping):
-        result: list[Any] = [{} for _ in range(count)]
-        for group, contexts in given.items():
-            spread = [contexts] if isinstance(contexts, Context) else list(contexts)
-            spread = spread * count if len(spread) == 1 else spread
-            _check_count(spread, count, f"of ctx_group {group!r}")
-            for own, context in zip(result, spread, strict=True):
-                own[group] = context
-        return result
-    if isinstance(given, Sequence) and not isinstance(given, str):
-        _check_count(given, count, "")
-        return list(given)
-    raise GroupUsageError(
-        explain(
-            "group: group2ctxs",
-            f"{given!r}, expected a dict from ctx_group to context, or a list of such dicts",
-        )
-    )
-
-
-def _check_count(given: Sequence[Any], count: int, what: str) -> None:
-    if len(given) != count:
-        raise GroupUsageError(
-            explain(
-                "group: group2ctxs", f"{len(given)} entries {what}".rstrip() + f", expected {count}"
-            )
-        )
-
-
-def _description(given: Any) -> DataDesc:
-    return given if isinstance(given, DataDesc) else DataDesc(*given)
-
-
-def _input(description: DataDesc, axis: int) -> Input:
-    dtype = None if description.dtype is None else dtype_name(description.dtype)
-    return Input(description.name, tuple(description.shape), dtype, axis)
-
-
-def _batch(shapes: Sequence[Any], batch_size: int | None) -> tuple[list[int], int]:
-    """Batch axes of inputs, and the number of rows, which they share."""
-    axes = []
-    for one in map(_description, shapes):
-        axis = DataDesc.get_batch_axis(one.layout)
-        axes.append(axis)
-        if axis < 0:
-            continue
-        rows = one.shape[axis]
-        if batch_size is not None and rows != batch_size:
-            raise LoadError(
-                explain(
-                    f"group: input {one.name!r}",
-                    f"shape {tuple(one.shape)} with {rows} rows, expected {batch_size}",
-                    because="all data and labels of a batch have the same number of rows",
-                )
-            )
-        batch_size = rows
-    return axes, batch_size or 0
 
 
 def _merged(arrays: Sequence[PerDevice], axes: Sequence[int]) -> list[NDArray]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.parallel import _group, traffic
+from executorkit.parallel import _arrays, traffic
 from executorkit.parallel._batch import Input, merged
 from executorkit.parallel._group import Group
 from executorkit.parallel._slicing import split_input_slice
@@ -92,7 +92,7 @@ def test_mapped_and_separate_programs_give_the_same(how, grad_req, monkeypatch):
     mapped = _bound(grad_req=grad_req)
     assert mapped.is_mapped
     ours = _run(mapped, how)
-    monkeypatch.setattr(_group, "stackable", lambda *_: False)
+    monkeypatch.setattr(_arrays, "stackable", lambda *_: False)
     mx.random.seed(3)
     separate = _bound(grad_req=grad_req)
     assert not separate.is_mapped
