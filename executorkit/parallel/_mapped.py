@@ -15,6 +15,7 @@ from ..executor._arguments import require_heads
 from ..executor._run import Run
 from ..lowering import Graph
 from ..ndarray import NDArray
+from ..ndarray._random_state import key_of
 from ..ops._registry import known
 from ..program import Program
 from ..symbol import Symbol
@@ -147,15 +148,9 @@ class Replica(Executor):
         if self._run is None and group_run is not None:
             key = group_run.key
             if key is not None:
-                key = _key_of_device(self._mapped._replicas, key, self._number)
+                key = key_of(self._mapped._replicas.split(key, self._number))
             self._run = Run(self, group_run.train, key)
         super().backward(out_grads, is_train)
-
-
-def _key_of_device(replicas: Replicas, words: jax.Array, k: int) -> jax.Array:
-    from ..ndarray._random_state import key_of
-
-    return key_of(replicas.split(words, k))
 
 
 def no_forward() -> MXNetError:
