@@ -83,4 +83,5 @@ def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
                 )
             )
     for target, value in zip(targets, results, strict=True):
-        target._assign(jax.device_put(value, target._context.device))
+        device = target._context.device
+        target._assign(value if value.devices() == {device} else jax.device_put(value, device))
