@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ..ops import OpDef, Params
 from ..ops._attrs import Shape
 from ._graph import Graph
 from ._infer import graph_types, infer
@@ -43,6 +44,35 @@ class LoweredBody:
             [arrays[i] for i in arguments], [arrays[i] for i in states], key, train
         )
         return outputs
+
+    @property
+    def states(self) -> tuple[int, ...]:
+        """Which of the inputs are auxiliary states."""
+        return tuple(sorted(self._places[1]))
+
+    @property
+    def last(self) -> tuple[OpDef, Params]:
+        """The operator of the first output, and its attributes."""
+        head = self.graph.heads[0]
+        step = max(
+            (s for s in self.graph.steps if s.first_output <= head), key=lambda s: s.first_output
+        )
+        return step.op, step.params
+
+    def interpret(
+        self, inputs: Sequence[Any], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
+    ) -> tuple[Any, ...]:
+        """The outputs where ``call(operator, attributes, inputs)`` stands for every operator."""
+        graph = self.graph
+        values: list[Any] = [None] * graph.n_values
+        for places, numbers in zip(self._places, (graph.arg_values, graph.aux_values), strict=True):
+            for i, number in zip(places, numbers, strict=True):
+                values[number] = inputs[i]
+        for step in graph.steps:
+            results = call(step.op, step.params, [values[i] for i in step.inputs])
+            for k, result in enumerate(results[: step.n_outputs]):
+                values[step.first_output + k] = result
+        return tuple(values[i] for i in graph.heads)
 
     def __repr__(self) -> str:
         return f"<body of {len(self.graph.steps)} operators>"

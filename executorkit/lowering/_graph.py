@@ -145,11 +145,11 @@ def _number(heads: Sequence[Entry]) -> Graph:
     for index, node in enumerate(nodes):
         if node.op is None or node.params is None:
             continue
-        names = node.input_names
+        names, states = node.input_names, node.aux_names
         written = [
             (position, aux_number.get(node.inputs[position][0]))
             for position, name in enumerate(names)
-            if name in node.op.aux_of(node.params)
+            if name in states
         ]
         steps.append(
             Step(

@@ -28,6 +28,7 @@ from . import (
     detection,
     dropout,
     elemwise,
+    fused,
     gather,
     hawkes,
     image,

@@ -2,18 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ._attrs import Shape
-from ._registry import Params, ShapeFacts, TypeFacts
+from ._registry import OpDef, Params, ShapeFacts, TypeFacts
 
 
 class Body(Protocol):
-    """A subgraph. Arrays, shapes and types stand in the order of its variables."""
+    """A subgraph. Arrays, shapes and types stand in the order of its variables.
+
+    states
+        which of the variables are auxiliary states.
+    last
+        the operator of the first output, and its attributes.
+    """
+
+    input_names: tuple[str, ...]
+
+    @property
+    def states(self) -> tuple[int, ...]: ...
+
+    @property
+    def last(self) -> tuple[OpDef, Params]: ...
 
     def __call__(self, arrays: Sequence[Any], key: Any, train: bool) -> tuple[Any, ...]:
         """The outputs; ``key`` may be None if nothing is drawn in this mode."""
+        ...
+
+    def interpret(
+        self, inputs: Sequence[Any], call: Callable[[OpDef, Params, list[Any]], tuple[Any, ...]]
+    ) -> tuple[Any, ...]:
+        """The outputs where ``call(operator, attributes, inputs)`` stands for every operator."""
         ...
 
     def draws(self, train: bool) -> bool:

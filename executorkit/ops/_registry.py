@@ -208,6 +208,7 @@ class OpDef:
     effects: bool
     imperative: bool
     dynamic: bool
+    inner_states: bool
     _inputs: Callable[[Params], tuple[str, ...]] | None
     _outputs: Callable[[Params], tuple[str, ...]]
     _visible: Callable[[Params], int] | None
@@ -325,6 +326,7 @@ def register(
     effects: bool = False,
     imperative: bool = False,
     dynamic: bool = False,
+    inner_states: bool = False,
     aux: Callable[[Params], tuple[str, ...]] | None = None,
     draws: Callable[[Params, bool], bool] | None = None,
 ) -> Callable[[F], F]:
@@ -356,6 +358,8 @@ def register(
     dynamic
         MXNet learns the output shapes only when the operator runs, so that inference of shapes
         answers that they are unknown (binding knows them all the same).
+    inner_states
+        auxiliary states of the node's subgraphs are those of the node.
     aux
         names of the auxiliary inputs, where attributes decide (Custom); else markers say so.
     draws
@@ -383,6 +387,7 @@ def register(
             effects=effects,
             imperative=imperative,
             dynamic=dynamic,
+            inner_states=inner_states,
             count=count if facts["variadic"] is not None and count in facts["attrs"] else None,
             _inputs=inputs,
             _outputs=_constant(outputs),

@@ -130,7 +130,7 @@ def proposal(
         feature_stride=feature_stride, iou_loss=iou_loss,
     )  # fmt: skip
     arrays = (lax.stop_gradient(a) for a in (cls_prob, bbox_pred, im_info))
-    box, score = jax.vmap(lambda *one: _propose(*one, p))(*arrays)
+    box, score = jax.vmap(lambda a, b, c: _propose(a, b, c, p))(*arrays)
     image = jnp.arange(len(box), dtype=box.dtype)[:, None, None]
     image = jnp.broadcast_to(image, (*box.shape[:2], 1))
     return jnp.concatenate([image, box], axis=-1).reshape(-1, 5), score.reshape(-1, 1)

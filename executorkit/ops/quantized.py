@@ -7,7 +7,7 @@ Nothing here has a gradient, as in MXNet.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -83,12 +83,12 @@ def quantized_conv(
     data: jax.Array,
     weight: jax.Array,
     bias: jax.Array | None = None,
-    min_data: jax.Array | None = None,
-    max_data: jax.Array | None = None,
-    min_weight: jax.Array | None = None,
-    max_weight: jax.Array | None = None,
-    min_bias: jax.Array | None = None,
-    max_bias: jax.Array | None = None,
+    min_data: Any = None,
+    max_data: Any = None,
+    min_weight: Any = None,
+    max_weight: Any = None,
+    min_bias: Any = None,
+    max_bias: Any = None,
     *,
     kernel: Shape,
     stride: Shape = (),
@@ -135,12 +135,12 @@ def quantized_fully_connected(
     data: jax.Array,
     weight: jax.Array,
     bias: jax.Array | None = None,
-    min_data: jax.Array | None = None,
-    max_data: jax.Array | None = None,
-    min_weight: jax.Array | None = None,
-    max_weight: jax.Array | None = None,
-    min_bias: jax.Array | None = None,
-    max_bias: jax.Array | None = None,
+    min_data: Any = None,
+    max_data: Any = None,
+    min_weight: Any = None,
+    max_weight: Any = None,
+    min_bias: Any = None,
+    max_bias: Any = None,
     *,
     num_hidden: int,
     no_bias: bool = False,

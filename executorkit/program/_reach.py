@@ -53,5 +53,5 @@ def pins(graph: Graph, live: Sequence[Step]) -> tuple[tuple[int, float], ...]:
 
 def differentiable(step: Step) -> list[int]:
     """Positions of a step's inputs that are not auxiliary states."""
-    auxiliary = step.op.aux_of(step.params)
+    auxiliary = step.node.aux_names
     return [k for k, name in enumerate(step.names) if name not in auxiliary]

@@ -103,14 +103,25 @@ class Node:
         return self.op.visible(self.params)
 
     @property
+    def aux_names(self) -> tuple[str, ...]:
+        """Those of ``input_names`` that are auxiliary states."""
+        if self.op is None or self.params is None:
+            return ()
+        if not self.op.inner_states:
+            return self.op.aux_of(self.params)
+        inner = topological_order([entry for body in self.subgraphs for entry in body])
+        states = auxiliary_nodes(inner)
+        variables = [node for node in inner if node.op is None]
+        return tuple(f"arg{i}" for i, node in enumerate(variables) if node in states)
+
+    @property
     def aux_inputs(self) -> Iterator[Entry]:
         """The inputs that are auxiliary states."""
-        if self.op is not None and self.params is not None:
-            states = self.op.aux_of(self.params)
-            if states:
-                for name, entry in zip(self.input_names, self.inputs, strict=True):
-                    if name in states:
-                        yield entry
+        states = self.aux_names
+        if states:
+            for name, entry in zip(self.input_names, self.inputs, strict=True):
+                if name in states:
+                    yield entry
 
     def edit(self, attrs: dict[str, str], params: Params | None) -> None:
         """Replaces the attributes, in every graph that the node is part of."""

@@ -22,6 +22,11 @@ def _bound(symbol, **arrays):
     return executor, executor.forward(is_train=True)[0].asnumpy()
 
 
+def _gradient(executor):
+    (gradient,) = (g for g in executor.grad_arrays if g is not None)
+    return gradient.asnumpy()
+
+
 def test_loss_is_the_sum_over_all_alignments():
     rng = np.random.default_rng(0)
     data = rng.normal(size=(4, 1, 3)).astype("f4")
@@ -43,7 +48,7 @@ def test_warp_ctc_has_the_gradient_of_the_loss():
 
     executor, _ = _bound(mx.sym.ctc_loss(*variables), data=data, label=packed)
     executor.backward(mx.nd.ones((batch,)))
-    expected = executor.grad_dict["data"].asnumpy()
+    expected = _gradient(executor)
 
     warp = mx.sym.WarpCTC(*variables, label_length=3, input_length=steps)
     executor, out = _bound(
@@ -52,7 +57,7 @@ def test_warp_ctc_has_the_gradient_of_the_loss():
     executor.backward()
     softmax = np.exp(data) / np.exp(data).sum(-1, keepdims=True)
     np.testing.assert_allclose(out, softmax.reshape(-1, classes), rtol=1e-5)
-    found = executor.grad_dict["data"].asnumpy().reshape(data.shape)
+    found = _gradient(executor).reshape(data.shape)
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
@@ -70,12 +75,13 @@ def test_a_label_that_does_not_fit_has_no_gradient():
     executor, loss = _bound(mx.sym.ctc_loss(*variables), data=data, label=label)
     executor.backward(mx.nd.ones((1,)))
     np.testing.assert_array_equal(loss, [0])
-    np.testing.assert_array_equal(executor.grad_dict["data"].asnumpy(), np.zeros_like(data))
+    np.testing.assert_array_equal(_gradient(executor), np.zeros_like(data))
 
 
 @pytest.mark.parametrize("wanted", ["loss", "gradient"])
 def test_program_does_not_grow_with_steps_and_labels(wanted):
     op = ops.lookup("CTCLoss")
+    assert op is not None
 
     def loss(data, label):
         return op.apply(op.parse({}), [data, label])[0].sum()

@@ -12,6 +12,7 @@ from executorkit import ops
 
 def run(name: str, arrays, **attrs):
     op = ops.lookup(name)
+    assert op is not None
     return op.apply(op.parse(attrs), [jnp.asarray(a) for a in arrays])[0]
 
 
