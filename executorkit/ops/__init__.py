@@ -54,6 +54,7 @@ from . import (
     proposal,
     quantize,
     quantized,
+    quantized_layers,
     random,
     reduce,
     resize,

@@ -13,12 +13,14 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
-from ._registry import TypeFacts
+from ._registry import Params, ShapeFacts, TypeFacts
 
 #: How many steps of each type make up the larger end of its range, as MXNet counts them; a little
 #: more than the type holds, so that the last step is as wide as the others.
 STEPS = {"int8": 127.5, "uint8": 255.5}
 INT32 = 2147483647.0
+#: Outputs of most layers on bytes: the bytes, and the ends of the range that they cover.
+OUTPUTS = ("output", "min_output", "max_output")
 
 OutType = Literal["int8", "uint8", "auto"]
 
@@ -86,3 +88,23 @@ def unsigned_unless_known(t: TypeFacts, *names: str) -> None:
     """Inputs that may be of either type are uint8 where nothing says otherwise, as in MXNet."""
     for name in names:
         t.set(name, t[name] or "uint8")
+
+
+def product_range(steps: float, *ranges: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """What the smallest and the largest 32-bit product of bytes stand for."""
+    a, b = largest(*ranges[:2]), largest(*ranges[2:])
+    most = (a / steps) * (b / 127) * INT32
+    return one(-most), one(most)
+
+
+def fill_ends(s: ShapeFacts, p: Params) -> None:
+    """The ends of ranges, all inputs with ``min`` or ``max`` in their names, are of one element."""
+    for name in s:
+        if "min" in name or "max" in name:
+            s.set(name, (1,), because="it is one end of a range")
+
+
+def kept_types(t: TypeFacts, p: Params) -> None:
+    """The output is of the type of data, and covers its range."""
+    t.same("data", "out0")
+    ranges_are_real(t)

@@ -1,171 +1,26 @@
-"""``foreach``, ``while_loop`` and ``cond`` of symbols: Python functions become subgraphs.
-
-A body is built inside an AttrScope that marks its nodes with its name. Whatever it reads from
-outside is cut off: outputs of outer operators become variables of the subgraph and inputs of the
-loop's node, and outer variables are inputs of both.
-"""
+"""``foreach``, ``while_loop`` and ``cond`` of symbols: Python functions become subgraphs."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..errors import AttributeValueError, InputTypeError, explain
-from ._call import entry_of, find
-from ._compose import compose, texts
-from ._creation import var
-from ._naming import AttrScope, NameManager
-from ._nesting import flatten, nest_like
-from ._node import Entry, Node, topological_order
-from ._symbol import Symbol, call_operator
-
-_MARK = "__subgraph_name__"
-_numbers: defaultdict[str, int] = defaultdict(int)
-
-
-def _unique(name: str) -> str:
-    """The name of a new subgraph; inside another one, behind that one's."""
-    outer = AttrScope.current.get(None).get(_MARK)
-    full = f"{outer}${name}" if outer else name
-    _numbers[full] += 1
-    return f"{full}{_numbers[full] - 1}"
-
-
-def forget_names() -> None:
-    """Subgraphs are numbered from 0 again."""
-    _numbers.clear()
-
-
-def _symbols(values: Any, function: str, what: str) -> list[Symbol]:
-    leaves = flatten(values)
-    for leaf in leaves:
-        if not isinstance(leaf, Symbol):
-            problem = f"{what} holds {leaf!r}, expected Symbols, in lists that may be nested"
-            raise InputTypeError(explain(function, problem))
-        entry_of(leaf, what)
-    return leaves
-
-
-def _local_name(symbol: Symbol) -> str:
-    """What a body calls the variable that stands for an output of the outer graph."""
-    node, index = symbol.heads[0]
-    return f"{node.name}-{index}"
-
-
-def _heads(mark: str, outputs: Sequence[Symbol], states: Sequence[Symbol] = ()) -> list[Entry]:
-    """The heads of a body, each the output of an operator in it that no other head is of.
-
-    Inputs, outputs of outer operators, and states that are outputs as well are copied.
-    """
-    every = topological_order([entry for s in (*outputs, *states) for entry in s.heads])
-    taken = {node.name for node in every if node.op is None}
-
-    def head(symbol: Symbol) -> Entry:
-        if symbol.name in taken or symbol.attr(_MARK) != mark:
-            symbol = call_operator(find("identity"), "identity", (symbol,), {})
-        return symbol.heads[0]
-
-    first = [head(symbol) for symbol in outputs]
-    taken |= {symbol.name for symbol in outputs}
-    return first + [head(symbol) for symbol in states]
-
-
-def _variables(symbols: Iterable[Symbol]) -> list[Symbol]:
-    """The variables that stand for outer symbols in a body."""
-    return [var(_local_name(symbol)) for symbol in symbols]
-
-
-def _nesting(values: Any) -> Any:
-    return nest_like(values, [None] * len(flatten(values)))
-
-
-class UnreadError(InputTypeError, ValueError):
-    """The body of a loop does not read all that it is given."""
-
-
-class _Subgraph:
-    """The body of a loop or branch.
-
-    heads
-        its outputs, in nodes of its own.
-    names, outer
-        its variables, and what each stands for outside: for those in ``own`` what is given there,
-        else an output of an outer operator, or an outer variable.
-    """
-
-    def __init__(self, mark: str, heads: Sequence[Entry], own: Mapping[str, Entry]) -> None:
-        new: dict[Node, Node] = {}
-        cut: dict[Entry, Node] = {}
-
-        def inside(entry: Entry) -> Entry:
-            child, index = entry
-            if child in new:
-                return new[child], index
-            if entry not in cut:
-                cut[entry] = Node(None, child.output_names[index], {})
-            return cut[entry], 0
-
-        for node in topological_order(heads):
-            if node.op is None:
-                new[node] = node
-            elif node.attrs.get(_MARK) == mark:
-                inputs = tuple(inside(entry) for entry in node.inputs)
-                attrs = node.op, node.name, node.attrs, node.params
-                new[node] = Node(*attrs, inputs, node.subgraphs)
-        self.heads = tuple((new[node], index) for node, index in heads)
-        variables = [node for node in topological_order(self.heads) if node.op is None]
-        self.names = [node.name for node in variables]
-        source = {node: entry for entry, node in cut.items()}
-        self.outer = [own.get(node.name) or source.get(node, (node, 0)) for node in variables]
-        twice = {name for name in self.names if self.names.count(name) > 1}
-        if twice:
-            problem = f"it reads several variables called {', '.join(sorted(twice))}"
-            raise InputTypeError(explain(f"subgraph {mark}", problem))
-
-    def places(self, symbols: Iterable[Symbol], what: str) -> list[int]:
-        """Which variables of the body stand for outer symbols."""
-        found = []
-        for symbol in symbols:
-            name = _local_name(symbol)
-            if name not in self.names:
-                problem = f"the body does not read {symbol.name!r}"
-                raise UnreadError(explain(what, problem, hint="add it times 0"))
-            found.append(self.names.index(name))
-        return found
-
-
-def _union(
-    graphs: Sequence[_Subgraph], shared: Callable[[str, Entry], bool]
-) -> tuple[list[Entry], list[list[int]]]:
-    """The inputs of a node with several bodies, and which of them every body's variables are.
-
-    What two bodies read under one name is one input where ``shared(name, entry)`` says so.
-    """
-    entries: list[Entry] = []
-    first: dict[str, int] = {}
-    places: list[list[int]] = []
-    for graph in graphs:
-        places.append([])
-        for name, entry in zip(graph.names, graph.outer, strict=True):
-            known = first.get(name) if shared(name, entry) else None
-            if known is None:
-                known = first[name] = len(entries)
-                entries.append(entry)
-            places[-1].append(known)
-    return entries, places
-
-
-def _node(
-    name: str, bodies: Sequence[_Subgraph], inputs: Sequence[Entry], **attrs: Any
-) -> list[Symbol]:
-    """The outputs of a new control flow node."""
-    op = find(name)
-    attrs["num_args"] = len(inputs) + len(bodies)
-    written = texts({**AttrScope.current.get(None), **attrs})
-    subgraphs = tuple(body.heads for body in bodies)
-    node = compose(op, NameManager.current.get(None, name), written, inputs, subgraphs=subgraphs)
-    return [Symbol([(node, i)]) for i in range(node.n_visible)]
+from ._naming import AttrScope
+from ._nesting import nest_like
+from ._subgraph import (
+    MARK,
+    Subgraph,
+    heads_of,
+    local_name,
+    loop_node,
+    nesting_of,
+    symbols_in,
+    union_inputs,
+    unique_name,
+    variables_for,
+)
+from ._symbol import Symbol
 
 
 def foreach(
@@ -180,22 +35,25 @@ def foreach(
     Raises :class:`InputTypeError` where body does not read all of data and the states, or returns
     other states than it was given.
     """
-    slices = _symbols(data, "foreach", "data")
-    states = _symbols(init_states, "foreach", "init_states")
-    mark = _unique(name)
-    with AttrScope(**{_MARK: mark}):
-        one, now = nest_like(data, _variables(slices)), nest_like(init_states, _variables(states))
+    slices = symbols_in(data, "foreach", "data")
+    states = symbols_in(init_states, "foreach", "init_states")
+    mark = unique_name(name)
+    with AttrScope(**{MARK: mark}):
+        one, now = (
+            nest_like(data, variables_for(slices)),
+            nest_like(init_states, variables_for(states)),
+        )
         outs, new_states = body(one, now)
-        flat_outs = _symbols(outs, "foreach", "the body's output")
-        flat_states = _symbols(new_states, "foreach", "the body's states")
-        if _nesting(new_states) != _nesting(init_states):
+        flat_outs = symbols_in(outs, "foreach", "the body's output")
+        flat_states = symbols_in(new_states, "foreach", "the body's states")
+        if nesting_of(new_states) != nesting_of(init_states):
             problem = "the states that the body returns are not nested like init_states"
             raise InputTypeError(explain("foreach", problem))
-        heads = _heads(mark, flat_outs, flat_states)
-    own = {_local_name(s): s.heads[0] for s in (*slices, *states)}
-    graph = _Subgraph(mark, heads, own)
+        heads = heads_of(mark, flat_outs, flat_states)
+    own = {local_name(s): s.heads[0] for s in (*slices, *states)}
+    graph = Subgraph(mark, heads, own)
     rest = [i for i, name in enumerate(graph.names) if name not in own]
-    results = _node(
+    results = loop_node(
         "_foreach",
         [graph],
         [*(s.heads[0] for s in (*slices, *states)), *(graph.outer[i] for i in rest)],
@@ -231,30 +89,32 @@ def while_loop(
     except (TypeError, ValueError):
         problem = f"max_iterations is {max_iterations!r}, expected an integer"
         raise AttributeValueError(explain("while_loop", problem)) from None
-    outer = _symbols(loop_vars, "while_loop", "loop_vars")
+    outer = symbols_in(loop_vars, "while_loop", "loop_vars")
     if not outer:
         raise AttributeValueError(explain("while_loop", "loop_vars is empty"))
-    own = {_local_name(symbol): symbol.heads[0] for symbol in outer}
+    own = {local_name(symbol): symbol.heads[0] for symbol in outer}
 
     def inner() -> Any:
-        variables = nest_like(loop_vars, _variables(outer))
+        variables = nest_like(loop_vars, variables_for(outer))
         return [variables] if isinstance(variables, Symbol) else variables
 
-    mark = _unique(f"{name}_cond")
-    with AttrScope(**{_MARK: mark}):
-        going = _symbols([cond(*inner())], "while_loop", "the condition")
-        condition = _Subgraph(mark, _heads(mark, going), own)
-    mark = _unique(f"{name}_func")
-    with AttrScope(**{_MARK: mark}):
+    mark = unique_name(f"{name}_cond")
+    with AttrScope(**{MARK: mark}):
+        going = symbols_in([cond(*inner())], "while_loop", "the condition")
+        condition = Subgraph(mark, heads_of(mark, going), own)
+    mark = unique_name(f"{name}_func")
+    with AttrScope(**{MARK: mark}):
         outs, new = (() if part is None else part for part in func(*inner()))
-        flat_outs = _symbols(outs, "while_loop", "the step's output")
-        flat_new = _symbols(new, "while_loop", "the step's loop_vars")
+        flat_outs = symbols_in(outs, "while_loop", "the step's output")
+        flat_new = symbols_in(new, "while_loop", "the step's loop_vars")
         if len(flat_new) != len(outer):
             problem = f"func gives {len(flat_new)} loop_vars, expected {len(outer)}"
             raise AttributeValueError(explain("while_loop", problem))
-        step = _Subgraph(mark, _heads(mark, flat_outs + flat_new), own)
-    inputs, (cond_places, func_places) = _union((condition, step), lambda name, _: name in own)
-    results = _node(
+        step = Subgraph(mark, heads_of(mark, flat_outs + flat_new), own)
+    inputs, (cond_places, func_places) = union_inputs(
+        (condition, step), lambda name, _: name in own
+    )
+    results = loop_node(
         "_while_loop",
         [condition, step],
         inputs,
@@ -280,11 +140,11 @@ def cond(
     """
     graphs, results = [], []
     for part, function in (("pred", lambda: pred), ("then", then_func), ("else", else_func)):
-        mark = _unique(f"{name}_{part}")
-        with AttrScope(**{_MARK: mark}):
+        mark = unique_name(f"{name}_{part}")
+        with AttrScope(**{MARK: mark}):
             results.append(function())
-            flat = _symbols(results[-1], "cond", f"the result of {part}")
-            graphs.append(_Subgraph(mark, _heads(mark, flat), {}))
+            flat = symbols_in(results[-1], "cond", f"the result of {part}")
+            graphs.append(Subgraph(mark, heads_of(mark, flat), {}))
     counts = [len(graph.heads) for graph in graphs]
     if counts[0] != 1:
         problem = f"pred is {counts[0]} Symbols, expected one"
@@ -292,7 +152,7 @@ def cond(
     if counts[1] != counts[2]:
         problem = f"the branches give {counts[1]} and {counts[2]} outputs, expected as many"
         raise AttributeValueError(explain("cond", problem))
-    inputs, places = _union(graphs, lambda _, entry: entry[0].op is None)
+    inputs, places = union_inputs(graphs, lambda _, entry: entry[0].op is None)
     locations = zip(("cond", "then", "else"), places, strict=True)
     attrs = {f"{part}_input_locs": at for part, at in locations}
-    return nest_like(results[1], _node("_cond", graphs, inputs, num_outputs=counts[1], **attrs))
+    return nest_like(results[1], loop_node("_cond", graphs, inputs, num_outputs=counts[1], **attrs))

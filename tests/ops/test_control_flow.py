@@ -10,13 +10,13 @@ import executorkit as mx
 from executorkit.errors import AttributeValueError, InputTypeError
 from executorkit.lowering import graph_of, lower
 from executorkit.program import _signature
-from executorkit.symbol import _control_flow
+from executorkit.symbol import _subgraph
 from tests import _golden
 from tests.golden.cases._loops import ARRAYS, LOOPS, head
 
 
 def built(name):
-    _control_flow.forget_names()
+    _subgraph.forget_names()
     with mx.name.NameManager():
         return LOOPS[name](mx)
 
