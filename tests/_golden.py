@@ -97,6 +97,10 @@ def run_case(case: Case, dtype: str) -> Result:
         cotangents = {i: heads[i] if i in heads else jnp.zeros_like(o) for i, o in smooth.items()}
         return outs, new, vjp(cotangents)[0]
 
+    def ahead(diff: dict[str, jax.Array], rest: dict[str, jax.Array]) -> Any:
+        """What an executor keeps when somebody looks at outputs before backward."""
+        return jax.vjp(lambda d: forward(d, rest), diff, has_aux=True)[1]
+
     with jax.enable_x64(True):
         arrays = {n: jnp.asarray(a) for n, a in given.items()}
         diff = {n: a for n, a in arrays.items() if n in wanted}
@@ -108,6 +112,9 @@ def run_case(case: Case, dtype: str) -> Result:
             if jnp.issubdtype(o.dtype, jnp.floating)
         }
         outs, new, grads = jax.device_get(program(diff, rest, heads))
+        # Backward in a program of its own: its rule must not close over values of forward's.
+        smooth = jax.eval_shape(lambda d, r: forward(d, r)[0], diff, rest)
+        jax.eval_shape(lambda vjp, heads: vjp(heads), jax.eval_shape(ahead, diff, rest), smooth)
     found = {f"out{i}": o for i, o in enumerate(outs[:shown])}
     found.update({f"grad:{n}": g for n, g in grads.items()})
     if wanted:

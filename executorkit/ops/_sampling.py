@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 
@@ -67,9 +68,7 @@ def pooled_regions(
     channel (p G // P, q G // Q) of each group. Only data has a gradient, added up in place.
     """
     height, width = data.shape[2:]
-    rows, columns = (
-        jnp.arange(w.shape[1], dtype=jnp.int32) * spread // w.shape[1] for w in (down, across)
-    )
+    rows, columns = (np.arange(w.shape[1]) * spread // w.shape[1] for w in (down, across))
 
     def pool(pixels: jax.Array, y: jax.Array, x: jax.Array) -> jax.Array:
         if not spread:
@@ -78,18 +77,20 @@ def pooled_regions(
         picked = groups[:, rows][:, :, columns]
         return jnp.einsum("cpqhw,ph,qw->cpq", picked, y, x)
 
+    # Everything that ``back`` reads is an argument or kept: it may run in a program of its own.
     @jax.custom_vjp
-    def pooling(data: jax.Array) -> jax.Array:
-        return lax.map(lambda at: pool(data[at[0]], *at[1:]), (image, down, across))
+    def pooling(data: jax.Array, *regions: jax.Array) -> jax.Array:
+        return lax.map(lambda at: pool(data[at[0]], *at[1:]), regions)
 
-    def back(kept: jax.Array, heads: jax.Array) -> tuple[jax.Array]:
+    def back(regions: tuple[jax.Array, ...], heads: jax.Array) -> tuple[jax.Array | None, ...]:
         def one(total: jax.Array, at: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
             image, y, x, head = at
             pixels = jax.ShapeDtypeStruct(total.shape[1:], total.dtype)
             (share,) = jax.linear_transpose(lambda pixels: pool(pixels, y, x), pixels)(head)
             return total.at[image].add(share), None
 
-        return (lax.scan(one, jnp.zeros(data.shape, data.dtype), (image, down, across, heads))[0],)
+        empty = jnp.zeros(data.shape, data.dtype)
+        return lax.scan(one, empty, (*regions, heads))[0], None, None, None
 
-    pooling.defvjp(lambda data: (pooling(data), None), back)
-    return pooling(data)
+    pooling.defvjp(lambda data, *regions: (pooling(data, *regions), regions), back)
+    return pooling(data, image, down, across)

@@ -98,7 +98,8 @@ def softmax_output(
         read = index[: count * positions].reshape(count, 1, positions)
         target = (jnp.arange(classes, dtype=jnp.int32)[:, None] == read).astype(p.dtype)
         if smooth_alpha and not multi_output:
-            target = jnp.where(target > 0, 1 - smooth_alpha, smooth_alpha / (classes - 1))
+            other = smooth_alpha / (classes - 1) if classes > 1 else math.inf
+            target = jnp.where(target > 0, 1 - smooth_alpha, other)
         grad = p - target.astype(p.dtype)
         if use_ignore:
             grad = jnp.where(read == int(ignore_label), 0, grad)

@@ -104,7 +104,7 @@ def _fill_pick(s: ShapeFacts, p: Params) -> None:
     kept = (1,) if index is not None and len(index) == len(data) else ()
     s.set(
         "index",
-        (*data[:at], *kept, *data[at + 1 :]),
+        (*data[:at], *kept, *data[at + 1 :]) or (1,),
         because=f"data is {data} without axis {at}",
     )
 
@@ -122,7 +122,8 @@ def pick(
 
     data (.., d, ..); index has data's shape without that axis, or with size 1 there. Indices
     outside [0, d) are clipped, or with ``wrap`` taken modulo d. Returns index's shape without the
-    axis, or with ``keepdims`` with size 1 there. The gradient of index is zero.
+    axis ((1,) for data (d,)), or with ``keepdims`` with size 1 there. The gradient of index is
+    zero.
     """
     if axis is None:
         raise AttributeValueError("axis=None is not supported, name an axis")
@@ -131,7 +132,7 @@ def pick(
     if chosen.ndim < data.ndim:
         chosen = lax.expand_dims(chosen, (at,))
     out = jnp.take_along_axis(data, chosen, at, mode="promise_in_bounds")
-    return out if keepdims else lax.squeeze(out, (at,))
+    return out if keepdims or data.ndim == 1 else lax.squeeze(out, (at,))
 
 
 IndexedType = Literal[

@@ -111,12 +111,12 @@ def rroi_align(
     rois = lax.stop_gradient(rois)
     (bins_y, bins_x), (count, channels, height, width) = pooled_size, data.shape
     rows = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
-    x, y, across, down = (rois[:, i] * spatial_scale for i in range(1, 5))
-    across, down = jnp.maximum(across, 1), jnp.maximum(down, 1)
-    angle = rois[:, 5] * (jnp.pi / 180)
-    turns_y, turns_x = _turns(down, bins_y, sampling_ratio), _turns(across, bins_x, sampling_ratio)
-    turns = turns_y * turns_x
-    image = jnp.clip(rois[:, 0].astype(jnp.int32), 0, count - 1)
+
+    def size(rois: jax.Array) -> tuple[jax.Array, ...]:
+        """Of each region: width and height, and how many samples a bin takes down and across."""
+        across, down = (jnp.maximum(rois[:, i] * spatial_scale, 1) for i in (3, 4))
+        turns = _turns(down, bins_y, sampling_ratio), _turns(across, bins_x, sampling_ratio)
+        return across, down, *turns
 
     def spot(number: jax.Array, extent: jax.Array, bins: int, turn: jax.Array, of: jax.Array):
         """Positions along one axis of the region, from its middle: (R, bins)."""
@@ -124,14 +124,19 @@ def rroi_align(
         within = (turn.astype(data.dtype) + 0.5)[:, None] * bin_size / of[:, None]
         return number.astype(data.dtype) * bin_size - extent[:, None] / 2 + within
 
-    def sampled(turn: jax.Array, rows: jax.Array) -> jax.Array:
+    def sampled(turn: jax.Array, rows: jax.Array, rois: jax.Array) -> jax.Array:
         """The sample of each bin in one turn: (R, P Q, C)."""
+        across, down, turns_y, turns_x = size(rois)
+        x, y = (rois[:, i, None, None] * spatial_scale for i in (1, 2))
+        angle = rois[:, 5, None, None] * (jnp.pi / 180)
+        image = jnp.clip(rois[:, 0].astype(jnp.int32), 0, count - 1)
         v = spot(jnp.arange(bins_y), down, bins_y, turn // turns_x, turns_y)[:, :, None]
         u = spot(jnp.arange(bins_x), across, bins_x, turn % turns_x, turns_x)[:, None]
-        cos, sin = (f(angle)[:, None, None] for f in (jnp.cos, jnp.sin))
-        at_x = u * cos + v * sin + x[:, None, None]
-        at_y = v * cos - u * sin + y[:, None, None]
-        counts = (turn < turns)[:, None, None] & ~_outside(at_y, height) & ~_outside(at_x, width)
+        cos, sin = jnp.cos(angle), jnp.sin(angle)
+        at_x = u * cos + v * sin + x
+        at_y = v * cos - u * sin + y
+        counts = (turn < turns_y * turns_x)[:, None, None]
+        counts &= ~_outside(at_y, height) & ~_outside(at_x, width)
         at_y, at_x = jnp.clip(at_y, 0, height - 1), jnp.clip(at_x, 0, width - 1)
         index, weight = bilinear(at_y, at_x, height, width)
         index += (image * height * width)[:, None, None, None]
@@ -139,21 +144,26 @@ def rroi_align(
         flat = len(rois), bins_y * bins_x, 4
         return weighted_rows(rows, index.reshape(flat), weight.reshape(flat))
 
-    def over_turns(one, start: jax.Array) -> jax.Array:
-        most = jnp.max(turns, initial=0)
+    def over_turns(one, rois: jax.Array, start: jax.Array) -> jax.Array:
+        _, _, turns_y, turns_x = size(rois)
+        most = jnp.max(turns_y * turns_x, initial=0)
         return lax.fori_loop(jnp.int32(0), most, lambda turn, total: total + one(turn), start)
 
+    # Everything that ``back`` reads is an argument or kept: it may run in a program of its own.
     @jax.custom_vjp
-    def total(rows: jax.Array) -> jax.Array:
+    def total(rows: jax.Array, rois: jax.Array) -> jax.Array:
         empty = jnp.zeros((len(rois), bins_y * bins_x, channels), data.dtype)
-        return over_turns(lambda turn: sampled(turn, rows), empty)
+        return over_turns(lambda turn: sampled(turn, rows, rois), rois, empty)
 
-    def back(_, head: jax.Array) -> tuple[jax.Array]:
+    def back(rois: jax.Array, head: jax.Array) -> tuple[jax.Array, None]:
+        empty = jnp.zeros((count * height * width, channels), data.dtype)
+
         def one(turn: jax.Array) -> jax.Array:
-            return jax.vjp(lambda rows: sampled(turn, rows), jnp.zeros_like(rows))[1](head)[0]
+            return jax.vjp(lambda rows: sampled(turn, rows, rois), empty)[1](head)[0]
 
-        return (over_turns(one, jnp.zeros_like(rows)),)
+        return over_turns(one, rois, empty), None
 
-    total.defvjp(lambda rows: (total(rows), None), back)
-    mean = total(rows) / jnp.maximum(turns, 1)[:, None, None]
+    total.defvjp(lambda rows, rois: (total(rows, rois), rois), back)
+    _, _, turns_y, turns_x = size(rois)
+    mean = total(rows, rois) / jnp.maximum(turns_y * turns_x, 1)[:, None, None]
     return jnp.moveaxis(mean, 2, 1).reshape(len(rois), channels, bins_y, bins_x)

@@ -27,6 +27,7 @@ CASES = [
     _softmax("ignore_all", 2, 3, label=values([-1, -1]), use_ignore=True, normalization="valid"),
     _softmax("ignore_batch", 6, 3, use_ignore=True, normalization="batch", smooth_alpha=0.2),
     _softmax("smooth", 6, 3, smooth_alpha=0.1, grad_scale=3.0),
+    _softmax("smooth_one_class", 2, 1, label=values([0, 0]), smooth_alpha=0.1),
     _softmax("out_grad", 6, 3, out_grad=True, normalization="batch"),
     _softmax("soft_labels", 6, 3, label=uniform(6, 3), grad_scale=0.5, normalization="batch"),
     _softmax("soft_labels_smooth", 2, 3, 2, label=uniform(2, 3, 2), smooth_alpha=0.1,

@@ -87,6 +87,8 @@ CASES = [
     _pick("axis", normal(3, 4), values([2, 0, 1, 1], "int32"), axis=0),
     _pick("middle", normal(2, 3, 2), values([[2, 0], [1, 1]]), axis=1, keepdims=True),
     _pick("kept_index", normal(2, 3), values([[2], [0]])),
+    _pick("vector", normal(4), values([2])),
+    _pick("vector_kept", normal(4), values([2]), keepdims=True),
     _pick("kept_both", normal(2, 3), values([[2], [0]]), keepdims=True),
     Case(
         "choose_element_0index",
