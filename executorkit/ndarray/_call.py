@@ -12,7 +12,7 @@ from typing import Any
 
 from ..errors import MXNetError, explain
 from ..ops import OpDef, lookup
-from ..ops._namespace import PREFIXES, bind_call, call_signature, placement, placements
+from ..ops._namespace import PREFIXES, bind_call, call_doc, call_signature, placement, placements
 from ._checks import NotAnArrayError
 from ._eager import invoke, parse_attrs
 from ._handle import Handle
@@ -87,7 +87,7 @@ def operator_function(op: OpDef, cls: type[Handle], public: str) -> Callable[...
         return call_operator(op, cls, public, args, kwargs)
 
     function.__name__ = function.__qualname__ = public
-    function.__doc__ = op.doc
+    function.__doc__ = call_doc(op)
     function.__signature__ = call_signature(op, "ndarray")  # type: ignore[attr-defined]
     return function
 

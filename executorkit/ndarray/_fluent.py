@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ops import OpDef, lookup
-from ..ops._namespace import call_signature
+from ..ops._namespace import call_doc, call_signature
 from ._call import call_operator
 from ._handle import Handle
 
@@ -35,7 +35,7 @@ def _method(op: OpDef, name: str) -> Callable[..., Any]:
     method.__signature__ = signature.replace(parameters=[itself, *rest])  # type: ignore[attr-defined]
     method.__name__ = name
     method.__qualname__ = f"NDArray.{name}"
-    method.__doc__ = f"``mx.nd.{name}`` of this array.\n\n{op.doc}"
+    method.__doc__ = f"``mx.nd.{name}`` of this array.\n\n{call_doc(op)}"
     return method
 
 

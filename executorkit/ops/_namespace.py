@@ -91,6 +91,21 @@ def call_signature(op: OpDef, face: Face) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
+def call_doc(op: OpDef) -> str:
+    """The docstring of ``mx.sym.X`` and ``mx.nd.X``: the operator's, and a line per attribute.
+
+    >>> from executorkit.ops import lookup
+    >>> print(call_doc(lookup("smooth_l1")).splitlines()[-1])
+      scalar: a number, default 1.0
+    """
+    lines = []
+    for attr in op.attrs.values():
+        default = "required" if attr.required else f"default {attr.default!r}"
+        effect = ", without effect" if attr.tuning else ""
+        lines.append(f"  {attr.name}: {attr.accepts}, {default}{effect}")
+    return "\n".join([op.doc, "", "Attributes:", *lines] if lines else [op.doc])
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
     """The arguments of a call, sorted.

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..ops import OpDef, lookup
-from ..ops._namespace import PREFIXES, call_signature, placement, placements
+from ..ops._namespace import PREFIXES, call_doc, call_signature, placement, placements
 from ._symbol import Symbol, call_operator
 
 _PREFIX_OF = {module: prefix for prefix, module in PREFIXES.items()}
@@ -24,7 +24,7 @@ def make_function(op: OpDef, module: str, name: str) -> Callable[..., Symbol]:
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
-    function.__doc__ = op.doc
+    function.__doc__ = call_doc(op)
     function.__signature__ = call_signature(op, "symbol")  # type: ignore[attr-defined]
     return function
 

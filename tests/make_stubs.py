@@ -1,0 +1,161 @@
+"""Writes the ``.pyi`` stubs of ``mx.sym`` and ``mx.nd``, for editors and type checkers.
+
+    python -m tests.make_stubs
+
+Operators are functions that are made when they are looked up, which no editor sees. A stub declares
+them from the registry, and copies the names that are written by hand in its module.
+``test_stubs.py`` holds the files to it.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import keyword
+import types
+import typing
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import executorkit
+from executorkit.ops import OpDef, Params
+from executorkit.ops._namespace import MODULES, REQUIRED, Face, call_signature, placements
+from tests.ops.make_readme import served
+
+PACKAGE = Path(executorkit.__file__).parent
+ARRAY: dict[Face, str] = {"symbol": "Symbol", "ndarray": "NDArray"}
+FACES: tuple[Face, ...] = ("symbol", "ndarray")
+
+_HEAD = """\
+# Written by `python -m tests.make_stubs`.
+from collections.abc import Callable as _Callable, Sequence as _Sequence
+from typing import Any as _Any, Literal as _Literal
+import numpy as _np
+from executorkit.{face}._{face} import {array}
+"""
+_TYPES = """\
+
+_Shape = int | _Sequence[int]
+_OptShape = int | None | _Sequence[int | None]
+_Floats = float | _Sequence[float]
+_DType = str | type[_Any] | _np.dtype[_Any] | None
+"""
+_SIMPLE = {int: "int", float: "float", bool: "bool", str: "str"}
+_BY_NAME = {"dtype": "_DType", "ctx": "_Any"}
+_TUPLES = {int: "_Shape", float: "_Floats"}
+
+
+def _hint(annotation: Any) -> str:
+    """An attribute's annotation as a user may pass it."""
+    origin, arguments = typing.get_origin(annotation), typing.get_args(annotation)
+    if annotation in _SIMPLE:
+        return _SIMPLE[annotation]
+    if origin is typing.Annotated:
+        return "_DType" if "dtype" in arguments[1:] else _hint(arguments[0])
+    if origin is typing.Literal:
+        return f"_Literal[{', '.join(map(repr, arguments))}]"
+    if origin in (typing.Union, types.UnionType):
+        return " | ".join("None" if a is type(None) else _hint(a) for a in arguments)
+    if origin is tuple:
+        return _TUPLES.get(arguments[0], "_OptShape")
+    return "_Any"
+
+
+def _default(value: Any) -> str:
+    if value is REQUIRED or value in (float("inf"), float("-inf")):
+        return "..."
+    return repr(value)
+
+
+def _parameters(op: OpDef, face: Face) -> Iterator[str]:
+    array = ARRAY[face]
+    options = {
+        "name": "str | None",
+        "attr": "dict[str, str] | None",
+        "out": f"{array} | list[{array}] | None",
+    }
+    for name, parameter in call_signature(op, face).parameters.items():
+        if keyword.iskeyword(name):
+            continue
+        if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
+            yield f"*{name}: {array}"
+        elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            yield f"**{name}: _Any"
+        elif name in op.attrs:
+            hint = _BY_NAME.get(name) or _hint(parameter.annotation)
+            yield f"{name}: {hint} = {_default(parameter.default)}"
+        else:
+            yield f"{name}: {options.get(name, f'{array} | None')} = None"
+
+
+def _result(op: OpDef, face: Face) -> str:
+    """An NDArray, a list of them, or anything where attributes decide between the two."""
+    if face == "symbol":
+        return "Symbol"
+    try:
+        shown = op.visible(Params())
+    except (AttributeError, KeyError):
+        return "_Any"
+    return "NDArray" if shown == 1 else "list[NDArray]"
+
+
+def _functions(face: Face, module: str, own: set[str]) -> Iterator[str]:
+    first: dict[OpDef, str] = {}
+    names = [name for op in served() for name in op.names]
+    for place, name, op in placements(names):
+        if place != module or name in own:
+            continue
+        if op in first:
+            yield f"{name} = {first[op]}"
+            continue
+        first[op] = name
+        summary = " ".join(op.doc.partition("\n\n")[0].split())
+        signature = ", ".join(_parameters(op, face))
+        yield f'def {name}({signature}) -> {_result(op, face)}:\n    r"""{summary}"""'
+
+
+def _by_hand(source: str) -> tuple[list[str], set[str]]:
+    """The declarations of a module's own names, and these names."""
+    statements = ast.parse(source).body
+    lines, public, names = [], set(), set()
+    for statement in statements:
+        if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__":
+            public = set(ast.literal_eval(statement.value))
+            lines.append(ast.unparse(statement))
+    for statement in statements:
+        if isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
+            for alias in statement.names:
+                if alias.name in public:
+                    names.add(alias.name)
+                    alias.asname = alias.name
+            lines.append(ast.unparse(statement))
+        elif isinstance(statement, ast.FunctionDef) and not statement.name.startswith("_"):
+            names.add(statement.name)
+            statement.body = [ast.Expr(ast.Constant(...))]
+            lines.append(ast.unparse(statement))
+    return lines, names
+
+
+def stubs() -> dict[Path, str]:
+    """The text of every stub, by its path."""
+    found = {}
+    for face in FACES:
+        for module in ("__init__", *MODULES):
+            path = PACKAGE / face / f"{module}.py"
+            own, names = _by_hand(path.read_text())
+            head = _HEAD.format(face=face, array=ARRAY[face])
+            if module == "__init__":
+                body = ["from .op import *", *own]
+            else:
+                body = [*own, _TYPES, *_functions(face, module, names)]
+            result = "Symbol" if face == "symbol" else "_Any"
+            body.append(f"def __getattr__(name: str) -> _Callable[..., {result}]: ...")
+            found[path.with_suffix(".pyi")] = head + "\n".join(body) + "\n"
+    return found
+
+
+if __name__ == "__main__":
+    for path, text in stubs().items():
+        path.write_text(text)
+        print(path, len(text))

@@ -1,0 +1,50 @@
+"""The stubs of ``mx.sym`` and ``mx.nd`` are current, and declare what there is."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+
+import pytest
+
+from executorkit.ops._namespace import MODULES, placements
+from tests import make_stubs
+from tests.ops.make_readme import served
+
+STUBS = make_stubs.stubs()
+_PRIVATE = ("__all__", "__getattr__", "_Shape", "_OptShape", "_Floats", "_DType")
+
+
+def _declared(text: str) -> set[str]:
+    names = set()
+    for statement in ast.parse(text).body:
+        if isinstance(statement, ast.FunctionDef):
+            names.add(statement.name)
+        elif isinstance(statement, ast.ImportFrom):
+            names |= {alias.name for alias in statement.names if alias.asname == alias.name}
+        elif isinstance(statement, ast.Assign):
+            names |= {ast.unparse(target) for target in statement.targets}
+    return names
+
+
+@pytest.mark.parametrize("path", STUBS, ids=lambda path: f"{path.parent.name}/{path.stem}")
+def test_the_stubs_are_current(path):
+    assert path.read_text() == STUBS[path], "python -m tests.make_stubs"
+
+
+@pytest.mark.parametrize("face", make_stubs.FACES)
+@pytest.mark.parametrize("module", MODULES)
+def test_all_that_is_shown_is_declared(face, module):
+    there = importlib.import_module(f"executorkit.{face}.{module}")
+    names = {name for op in served() for name in op.names}
+    shown = {public for place, public, _ in placements(names) if place == module}
+    by_hand = {name for name, value in vars(there).items() if inspect.isfunction(value)}
+    by_hand = {n for n in by_hand if n[0] != "_" and vars(there)[n].__module__ == there.__name__}
+    declared = _declared(STUBS[make_stubs.PACKAGE / face / f"{module}.pyi"])
+    assert shown | by_hand | set(getattr(there, "__all__", ())) <= declared
+    assert declared <= {*dir(there), *_PRIVATE}
+
+
+def test_types_are_announced():
+    assert (make_stubs.PACKAGE / "py.typed").exists()
