@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import json
+from collections import Counter
 from typing import Any
 
 import jax
@@ -186,8 +187,9 @@ def test_fifty_bucket_switches_leave_live_arrays_flat():
         if switch in (1, 51):
             manager.curr_execgrp.train_execs[0].outputs[0].wait_to_read()
             gc.collect()
-            counts.append(sorted((a.shape, a.nbytes) for a in jax.live_arrays()))
-    assert counts[0] == counts[1]
+            counts.append(Counter((a.shape, a.dtype.name) for a in jax.live_arrays()))
+    # Arrays of earlier tests may go in between; none may come.
+    assert counts[1] - counts[0] == Counter()
 
 
 def test_the_loop_reports_a_failed_load_and_goes_on():
