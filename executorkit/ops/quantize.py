@@ -96,9 +96,10 @@ def quantize_v2(
     if data.dtype.name in STEPS:
         steps = STEPS[data.dtype.name]
         return data, one(-steps if data.dtype == jnp.int8 else 0.0), one(steps)
-    calibrated = min_calib_range is not None and max_calib_range is not None
-    low = one(min_calib_range if calibrated else jnp.min(data))
-    high = one(max_calib_range if calibrated else jnp.max(data))
+    if min_calib_range is None or max_calib_range is None:
+        low, high = one(jnp.min(data)), one(jnp.max(data))
+    else:
+        low, high = one(min_calib_range), one(max_calib_range)
     unsigned = is_unsigned(out_type, min_calib_range)
     dtype = "uint8" if unsigned else "int8"
     out = rounded(data * scale_of(dtype, low, high), dtype)
