@@ -20,7 +20,7 @@ import jax
 import numpy as np
 
 import executorkit as mx
-from executorkit._cli._timing import in_pairs, seconds
+from executorkit._cli._timing import Pairs, in_pairs, seconds
 from executorkit.display._table import text_table
 from executorkit.executor._run import Run
 
@@ -43,7 +43,8 @@ def main(name: str, question: str, batch: int, size: int = 28, pairs: int = 30) 
     net = network(name, options.batch, size)
     shapes = ", ".join(f"{n} {s}" for n, s in net.shapes.items())
     print(f"{name}: {shapes}; JAX {jax.__version__}, {os.cpu_count()} cores\n")
-    oracle = Oracle(name, options.batch, size) if ORACLE in os.environ else None
+    worker = ("benchmarks._oracle", name, str(options.batch), str(size))
+    oracle = Oracle(*worker) if ORACLE in os.environ else None
     rows = measure(name, net, oracle, options.pairs)
     header = ["", "bind", "mode", "trace", "lower", "compile", "first call", "steady", "ours / it"]
     print(text_table(header, rows, right={1, 3, 4, 5, 6, 7, 8}))
@@ -92,7 +93,7 @@ def measure(name: str, net: Network, oracle: Oracle | None, pairs: int) -> list[
              f"{times.ratio:.3f}"],
         ]  # fmt: skip
         if oracle is not None:
-            its, ratio = oracle.in_pairs(mode, ours, max(3, pairs // 3))
+            _, its, ratio = oracle.in_pairs(mode, ours, max(3, pairs // 3))
             first = oracle.first[mode]
             rows.append(
                 ["MXNet", _ms(oracle.first["bind"]), what, "", "", "", _ms(first), _ms(its),
@@ -140,11 +141,11 @@ def _ms(value: float) -> str:
 
 
 class Oracle:
-    """MXNet with the same network in another process, one call at a time."""
+    """MXNet with the same work in another process, one call at a time."""
 
-    def __init__(self, name: str, batch: int, size: int) -> None:
+    def __init__(self, module: str, *arguments: str) -> None:
         self.process = subprocess.Popen(
-            [os.environ[ORACLE], "-m", "benchmarks._oracle", name, str(batch), str(size)],
+            [os.environ[ORACLE], "-m", module, *arguments],
             cwd=Path(__file__).parents[1],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
@@ -160,8 +161,8 @@ class Oracle:
             raise RuntimeError(f"{os.environ[ORACLE]} ended: can it import mxnet?")
         return line
 
-    def in_pairs(self, mode: str, ours: Callable[[], Any], pairs: int) -> tuple[float, float]:
-        """Median seconds of its calls, and the median of ours by its."""
+    def in_pairs(self, mode: str, ours: Callable[[], Any], pairs: int) -> Pairs:
+        """Calls of ours and of its in turn."""
         assert self.process.stdin is not None
         times = []
         for _ in range(pairs):
@@ -169,4 +170,8 @@ class Oracle:
             self.process.stdin.write(f"{mode}\n")
             self.process.stdin.flush()
             times.append((own, float(self._answer())))
-        return median(t for _, t in times), median(own / t for own, t in times)
+        return Pairs(
+            median(own for own, _ in times),
+            median(its for _, its in times),
+            median(own / its for own, its in times),
+        )

@@ -12,6 +12,8 @@ import jax.numpy as jnp
 from jax import lax
 
 BoxFormat = Literal["corner", "center"]
+#: x1, y1, x2, y2 of corner boxes, apart: loops over them run on whole vectors.
+Sides = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
 
 def to_corner(box: jax.Array) -> jax.Array:
@@ -24,17 +26,27 @@ def to_center(box: jax.Array) -> jax.Array:
     return jnp.concatenate([(first + last) / 2, last - first], axis=-1)
 
 
-def _area(box: jax.Array) -> jax.Array:
-    """Area of corner boxes, 0 where a side is negative."""
-    return jnp.prod(jnp.maximum(box[..., 2:] - box[..., :2], 0), axis=-1)
+def _overlap(a: Sides, b: Sides) -> jax.Array:
+    """:func:`iou` of boxes whose four numbers are arrays of their own."""
+
+    def area(x1: jax.Array, y1: jax.Array, x2: jax.Array, y2: jax.Array) -> jax.Array:
+        return jnp.maximum(x2 - x1, 0) * jnp.maximum(y2 - y1, 0)
+
+    first = (jnp.maximum(p, q) for p, q in zip(a[:2], b[:2], strict=True))
+    last = (jnp.minimum(p, q) for p, q in zip(a[2:], b[2:], strict=True))
+    shared = area(*first, *last)
+    union = area(*a) + area(*b) - shared
+    return jnp.where(union > 0, shared / jnp.where(union > 0, union, 1), 0)
+
+
+def _sides(box: jax.Array) -> Sides:
+    return box[..., 0], box[..., 1], box[..., 2], box[..., 3]
 
 
 def iou(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Intersection over union of corner boxes, broadcast; 0 where the union is empty."""
-    first, last = jnp.maximum(a[..., :2], b[..., :2]), jnp.minimum(a[..., 2:], b[..., 2:])
-    shared = _area(jnp.concatenate([first, last], axis=-1))
-    union = _area(a) + _area(b) - shared
-    return jnp.where(union > 0, shared / jnp.where(union > 0, union, 1), 0)
+    """Intersection over union of corner boxes, broadcast; 0 where a side is negative or the union
+    is empty."""
+    return _overlap(_sides(a), _sides(b))
 
 
 def suppress(box, candidate, kind, threshold, inclusive: bool, enough: int | None = None):
@@ -47,13 +59,16 @@ def suppress(box, candidate, kind, threshold, inclusive: bool, enough: int | Non
     count = candidate.shape[1]
     at = jnp.arange(count, dtype=jnp.int32)
 
+    sides = _sides(box)
+
     def following(keep: jax.Array, current: jax.Array) -> jax.Array:
         return jnp.min(jnp.where(keep & (at > current[:, None]), at, count), axis=1)
 
     def turn(state):
         keep, current, taken = state
         here = jnp.minimum(current, count - 1)[:, None]
-        overlap = iou(jnp.take_along_axis(box, here[..., None], axis=1), box)
+        x1, y1, x2, y2 = (jnp.take_along_axis(side, here, axis=1) for side in sides)
+        overlap = _overlap((x1, y1, x2, y2), sides)
         drop = overlap >= threshold if inclusive else overlap > threshold
         if kind is not None:
             drop &= jnp.take_along_axis(kind, here, axis=1) == kind

@@ -76,14 +76,17 @@ def _propose(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]:
     score = jnp.where(padding[..., None] | small, -1, score).reshape(-1)
 
     before = min(p.rpn_pre_nms_top_n, score.size) if p.rpn_pre_nms_top_n > 0 else score.size
-    order = jnp.argsort(score, descending=True, stable=True)[:before]
-    box, score = box[order], score[order]
+    score, order = lax.top_k(score, before)  # of ties, the first comes first
+    box = box[order]
     ends = box.at[:, 2:].add(1)
     after = min(p.rpn_post_nms_top_n, before)
     candidate = jnp.ones((1, before), bool)
     keep = suppress(ends[None], candidate, None, p.threshold, inclusive=False, enough=after)[0]
-    front = jnp.argsort(~keep, stable=True).astype(jnp.int32)
-    found = jnp.minimum(jnp.sum(keep, dtype=jnp.int32), after)
+    rank = jnp.cumsum(keep, dtype=jnp.int32) - 1
+    place = jnp.where(keep, rank, after)
+    at = jnp.arange(before, dtype=jnp.int32)
+    front = jnp.zeros(after, jnp.int32).at[place].set(at, mode="drop")
+    found = jnp.minimum(rank[-1] + 1, after)
     chosen = front[jnp.arange(p.rpn_post_nms_top_n, dtype=jnp.int32) % found]
     return box[chosen], score[chosen, None]
 
