@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from ..errors import ShapeError
 from ._attrs import Shape, Tuning
+from ._convolve import Windows, transposed
 from ._registry import Params, ShapeFacts, register
 from .conv import (
     CudnnTune,
     Layout,
     arranged,
     conv_inputs,
+    covered_axes,
+    fold,
     known_data,
     layout_of,
     spatial,
     spatial_axes,
     with_bias,
+    without,
 )
 
 
@@ -74,18 +80,6 @@ def _deconvolution_fill(s: ShapeFacts, p: Params) -> None:
             )
 
 
-def _swap_groups(weight: jax.Array, groups: int, layout: str) -> jax.Array:
-    """(C, filters / groups, ...) to (filters, C / groups, ...), kernels mirrored."""
-    rest = spatial_axes(layout)
-    weight = jnp.flip(weight, rest)
-    c, f = 0, layout.index("C")
-    if groups == 1:
-        return jnp.swapaxes(weight, c, f)
-    weight = weight.reshape(groups, weight.shape[0] // groups, *weight.shape[1:])
-    weight = jnp.swapaxes(weight, c + 1, f + 1)
-    return weight.reshape(-1, *weight.shape[2:])
-
-
 @register("Deconvolution", inputs=conv_inputs, fill=_deconvolution_fill)
 def deconvolution(
     data: jax.Array,
@@ -117,19 +111,39 @@ def deconvolution(
     """
     rank = len(kernel)
     letters = layout_of(layout, rank)
-    weights = letters.replace("N", "O").replace("C", "I")
     p = Params(kernel=kernel, stride=stride, dilate=dilate, pad=pad, adj=adj,
                target_shape=target_shape)  # fmt: skip
-    sizes = tuple(data.shape[a] for a in spatial_axes(letters))
+    axes = spatial_axes(letters)
+    steps = spatial("stride", stride, rank, 1)
+    sizes = tuple(data.shape[a] for a in axes)
     spans, low, extra = _transposed_padding(p, sizes)
-    out = lax.conv_general_dilated(
-        data,
-        _swap_groups(weight, num_group, letters),
-        window_strides=(1,) * rank,
-        padding=[(k - 1 - x, k - 1 - x + a) for k, x, a in zip(spans, low, extra, strict=True)],
-        lhs_dilation=spatial("stride", stride, rank, 1),
-        rhs_dilation=spatial("dilate", dilate, rank, 1),
-        dimension_numbers=(letters, weights, letters),
-        feature_group_count=num_group,
+    full = tuple(
+        s * (n - 1) + k - 2 * x + a
+        for s, n, k, x, a in zip(steps, sizes, spans, low, extra, strict=True)
     )
+    shape = arranged(letters, data.shape[0], num_filter, full)
+    dilation = spatial("dilate", dilate, rank, 1)
+    windows = Windows(steps, tuple(low), dilation, num_group, letters)
+    covered = covered_axes(shape, kernel, windows)
+    if not covered:
+        return with_bias(transposed(data, weight, shape, windows), bias, letters)
+    rest = tuple(n for i, n in enumerate(shape) if i > 1 and i not in covered)
+    inner = (shape[0], num_filter * math.prod(shape[i] for i in covered), *rest)
+    data, weight = lax.squeeze(data, covered), fold(weight, covered)
+    out = (
+        transposed(data, weight, inner, without(windows, covered))
+        if rest
+        else _all_at_once(data, weight, num_group)
+    )
+    out = out.reshape(shape[0], num_filter, *(shape[i] for i in covered), *rest)
+    out = jnp.moveaxis(out, range(2, 2 + len(covered)), covered)
     return with_bias(out, bias, letters)
+
+
+def _all_at_once(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
+    """A transposed convolution of single positions: (N, C) and (C, F / groups) give (N, F)."""
+    if groups == 1:
+        return lax.dot_general(data, weight, (((1,), (0,)), ((), ())))
+    data = data.reshape(data.shape[0], groups, -1)
+    weight = weight.reshape(groups, -1, weight.shape[1])
+    return jnp.einsum("ngc,gcf->ngf", data, weight).reshape(data.shape[0], -1)
