@@ -26,7 +26,7 @@ LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
         (convolution, (2, 4, 7), (3,), {"num_group": 2, "dilate": (2,)}),
         (convolution, (2, 4, 4, 5, 3), (2, 2, 2), {}),
         (deconvolution, (2, 4, 3, 5), (3, 2), {"num_group": 2, "stride": (2, 1), "pad": (1, 0)}),
-        (deconvolution, (2, 4, 7), (3,), {"target_shape": (8,)}),
+        (deconvolution, (2, 4, 7), (3,), {"stride": (2,), "target_shape": (14,)}),
         (deconvolution, (2, 4, 2, 3, 3), (2, 2, 2), {"stride": (2, 1, 1)}),
     ],
 )
