@@ -14,6 +14,7 @@ from importlib.metadata import version as _version
 from . import (
     attribute,
     base,
+    callback,
     context,
     contrib,
     executor,
@@ -68,6 +69,7 @@ __all__ = [
     "Symbol",
     "attribute",
     "base",
+    "callback",
     "context",
     "contrib",
     "cpu",

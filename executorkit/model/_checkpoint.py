@@ -1,23 +1,17 @@
-"""``mx.model``: checkpoints, a symbol in JSON beside its parameters in a ``.params`` file."""
+"""Checkpoints: a symbol in JSON beside its parameters in a ``.params`` file."""
 
 from __future__ import annotations
 
 import logging
-from collections import namedtuple
 from collections.abc import Mapping
 from typing import Any
 
-from . import ndarray as nd
-from . import symbol as sym
-from .context import cpu
-from .errors import FileFormatError, explain
-from .ndarray import NDArray
-from .symbol import Symbol
-
-__all__ = ["BatchEndParam", "load_checkpoint", "load_params", "save_checkpoint"]
-
-#: What a batch callback is given; MXNet's type calls itself ``BatchEndParams``.
-BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
+from .. import ndarray as nd
+from .. import symbol as sym
+from ..context import cpu
+from ..errors import FileFormatError, explain
+from ..ndarray import NDArray
+from ..symbol import Symbol
 
 Params = dict[str, NDArray]
 

@@ -1,0 +1,25 @@
+"""``mx.callback``: what ``fit`` calls after batches and epochs.
+
+    module.fit(
+        train,
+        batch_end_callback=mx.callback.Speedometer(train.batch_size, 50),
+        epoch_end_callback=mx.callback.do_checkpoint("mlp"),
+    )
+
+A batch callback is given a ``BatchEndParam`` (epoch, nbatch, eval_metric, locals), an epoch
+callback (epoch, symbol, arg_params, aux_params). Reports go to the root logger at level INFO, in
+MXNet's words. Reading a metric waits for the device; each callback does that only when it reports.
+"""
+
+from ._checkpoint import do_checkpoint, module_checkpoint
+from ._progress import ProgressBar
+from ._report import LogValidationMetricsCallback, Speedometer, log_train_metric
+
+__all__ = [
+    "LogValidationMetricsCallback",
+    "ProgressBar",
+    "Speedometer",
+    "do_checkpoint",
+    "log_train_metric",
+    "module_checkpoint",
+]

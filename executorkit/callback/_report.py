@@ -1,0 +1,96 @@
+"""Callbacks that write speed and metrics to the log."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from typing import Any
+
+
+def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
+    """A batch callback that logs the training metric at every ``period``-th batch number.
+
+    ``auto_reset`` begins the metric anew after each line (its global value goes on).
+    """
+
+    def report(param: Any) -> None:
+        if param.eval_metric is None or param.nbatch % period:
+            return
+        for name, value in param.eval_metric.get_name_value():
+            logging.info("Iter[%d] Batch[%d] Train-%s=%f", param.epoch, param.nbatch, name, value)
+        if auto_reset:
+            param.eval_metric.reset_local()
+
+    return report
+
+
+class LogValidationMetricsCallback:
+    """Logs the metric that an evaluation ended with; for ``eval_end_callback``."""
+
+    def __call__(self, param: Any) -> None:
+        if not param.eval_metric:
+            return
+        for name, value in param.eval_metric.get_name_value():
+            logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
+
+
+class Speedometer:
+    """Logs samples per second and the training metric, every ``frequent`` batches.
+
+    batch_size
+        samples in a batch (of all devices together).
+    frequent
+        batches from one line to the next.
+    auto_reset
+        begins the metric anew after each line, so that a line tells of its own batches; without,
+        of all batches of the epoch so far.
+
+    The clock starts with an epoch's first batch: what compilation costs is not in the numbers if it
+    happens there. Reading the metric waits for the device, so with a metric this is the speed at
+    which batches are computed; without one it is the speed at which the host asks for them.
+    """
+
+    def __init__(self, batch_size: int, frequent: int = 50, auto_reset: bool = True) -> None:
+        self.batch_size = batch_size
+        self.frequent = frequent
+        self.auto_reset = auto_reset
+        self.init = False
+        self.tic = 0.0
+        self.last_count = 0
+
+    def __call__(self, param: Any) -> None:
+        """Takes note of a batch; a smaller batch number than before is a new epoch."""
+        count = param.nbatch
+        if count < self.last_count:
+            self.init = False
+        self.last_count = count
+        if not self.init:
+            self.init = True
+            self.tic = time.time()
+        elif count % self.frequent == 0:
+            self._report(param)
+            self.tic = time.time()
+
+    def _report(self, param: Any) -> None:
+        if param.eval_metric is None:
+            logging.info(
+                "Iter[%d] Batch [%d]\tSpeed: %.2f samples/sec",
+                param.epoch, param.nbatch, self._speed(),
+            )  # fmt: skip
+            return
+        # The metric first: the device may be batches behind the host until it is read.
+        metrics = param.eval_metric.get_name_value()
+        speed = self._speed()
+        begin = 0
+        if self.auto_reset:
+            param.eval_metric.reset_local()
+            begin = param.nbatch - self.frequent
+        logging.info(
+            "Epoch[%d] Batch [%d-%d]\tSpeed: %.2f samples/sec" + "\t%s=%f" * len(metrics),
+            param.epoch, begin, param.nbatch, speed, *(part for pair in metrics for part in pair),
+        )  # fmt: skip
+
+    def _speed(self) -> float:
+        seconds = time.time() - self.tic
+        return self.frequent * self.batch_size / seconds if seconds else float("inf")
