@@ -13,7 +13,8 @@ from ..ops._attrs import dtype_name
 from ..ops._registry import known, shape_text
 from ..symbol import Symbol
 from ._arguments import arrays_in_order, check_contexts, grad_reqs, shape_of
-from ._executor import Executor, _zeros
+from ._executor import Executor
+from ._fresh import zeros
 from ._reshape import resized
 
 
@@ -207,7 +208,7 @@ class _Maker:
 
 
 def _new(shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
-    return NDArray._from_jax(_zeros(shape, dtype, ctx), ctx, shared=False)
+    return NDArray._from_jax(zeros(shape, dtype, ctx), ctx, shared=False)
 
 
 def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:

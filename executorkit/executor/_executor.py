@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
-import jax.numpy as jnp
-import numpy as np
 
 from ..context import Context
-from ..errors import BindError, DTypeError, MXNetError, ShapeError, explain
-from ..lowering import graph_of, infer, optimized, placements
+from ..errors import MXNetError, explain
+from ..lowering import graph_of, optimized, placements
 from ..ndarray import NDArray
 from ..ndarray._random_state import next_key
-from ..ops._registry import known
 from ..program import PartitionedProgram, Program, program_for
 from ..symbol import Symbol
-from ._arguments import (
-    UnknownArgumentError,
-    fed,
-    head_gradients,
-    incoming,
-    kind_of,
-    require_heads,
-)
+from ._arguments import head_gradients, kind_of, require_heads
+from ._fitting import fitting
+from ._fresh import aval, full, zeros
+from ._inspection import Inspection
+from ._named import NamedArrays
 from ._run import Run
 
 
-class Executor:
+class Executor(NamedArrays, Inspection):
     """A symbol bound to arrays: runs it forwards and backwards as compiled XLA programs.
 
     Made by ``Symbol.bind`` and ``Symbol.simple_bind``. Execution is deferred: ``forward`` takes a
@@ -78,7 +71,7 @@ class Executor:
         self._run: Run | None = None
         self._callback: Callable[..., Any] | None = None
         self._monitor_all = False
-        found = self._check_arrays()
+        found = fitting(self._graph, self.arg_arrays, self.aux_arrays, self.grad_arrays)
         self._wanted = wanted
         self._add = tuple(self._grad_req[i] == "add" for i in wanted)
         self._again = _repeated(self._grad_targets)
@@ -90,50 +83,9 @@ class Executor:
             return
         places = self._output_contexts()
         self.outputs = [
-            NDArray._from_jax(_zeros(shape, dtype, place), place, shared=False)
+            NDArray._from_jax(zeros(shape, dtype, place), place, shared=False)
             for shape, dtype, place in zip(found.out_shapes, found.out_dtypes, places, strict=True)
         ]
-
-    def _check_arrays(self) -> Any:
-        """Infers the whole graph from the arrays, so that what does not fit surfaces here."""
-        graph = self._graph
-        arrays = [
-            *zip(graph.arg_names, self.arg_arrays, strict=True),
-            *zip(graph.aux_names, self.aux_arrays, strict=True),
-        ]
-        found = infer(
-            graph,
-            {name: array.shape for name, array in arrays},
-            {name: array._storage.dtype.name for name, array in arrays},
-            bound=True,
-        )
-        shapes = (*found.arg_shapes, *found.aux_shapes)
-        for (name, array), shape in zip(arrays, shapes, strict=True):
-            if array.shape != shape:
-                raise ShapeError(
-                    explain(f"bind: argument {name!r}", f"shape {array.shape}, expected {shape}")
-                )
-        for name, shape in zip(graph.output_names, found.out_shapes, strict=True):
-            if not known(shape):
-                raise ShapeError(
-                    explain(f"bind: output {name!r}", f"its shape {shape} cannot be inferred")
-                )
-        for name, array, grad in zip(
-            graph.arg_names, self.arg_arrays, self.grad_arrays or [None] * len(self.arg_arrays),
-            strict=True,
-        ):  # fmt: skip
-            if grad is None:
-                continue
-            where = f"bind: args_grad[{name!r}]"
-            if grad.shape != array.shape:
-                problem = f"shape {grad.shape}, expected {array.shape}"
-                because = f"that is the shape of argument {name!r}"
-                raise ShapeError(explain(where, problem, because=because))
-            if grad.dtype != array.dtype:
-                problem = f"{grad._storage.dtype.name}, expected {array._storage.dtype.name}"
-                because = f"that is the type of argument {name!r}"
-                raise DTypeError(explain(where, problem, because=because))
-        return found
 
     def _make_program(self) -> Program | PartitionedProgram:
         lowered = graph_of(optimized(self._graph.head_entries))
@@ -217,28 +169,6 @@ class Executor:
 
             observe_backward(self, run, heads, self._callback)
 
-    def _feed(self, given: Mapping[str, Any]) -> None:
-        arrays = self.arg_dict
-        writes = []
-        for name, value in given.items():
-            target = arrays.get(name)
-            if target is None:
-                raise UnknownArgumentError(
-                    explain(
-                        "forward", f"unknown argument {name!r}", hint="one of: " + ", ".join(arrays)
-                    )
-                )
-            if not isinstance(value, NDArray | np.ndarray):
-                raise BindError(
-                    explain(
-                        f"forward: {name!r}",
-                        f"{kind_of(value)}, expected an NDArray or a NumPy array",
-                    )
-                )
-            writes.append((target, fed(value, target, f"forward: {name!r}")))
-        for target, fitted in writes:
-            target._assign(*fitted)
-
     def _pin(self, pins: Sequence[tuple[int, float]]) -> None:
         """Overwrites what MXNet overwrites when it runs (gamma, with fix_gamma)."""
         for number, constant in pins:
@@ -246,7 +176,7 @@ class Executor:
             pinned = self._pinned.get(number)
             if pinned is None or target._value is not pinned:
                 dtype = target._storage.dtype
-                self._pinned[number] = _full(target.shape, dtype, target.context, constant)
+                self._pinned[number] = full(target.shape, dtype, target.context, constant)
                 target._assign(self._pinned[number], shared=True)
 
     def compile(self, is_train: bool = False, backward: bool | None = None) -> Executor:
@@ -254,127 +184,29 @@ class Executor:
 
         ``backward`` defaults to ``is_train`` with gradients bound. Nothing is executed.
         """
-        args = tuple(_aval(a) for a in self.arg_arrays)
-        aux = tuple(_aval(a) for a in self.aux_arrays)
+        args = tuple(aval(a) for a in self.arg_arrays)
+        aux = tuple(aval(a) for a in self.aux_arrays)
         key = jax.eval_shape(lambda: jax.random.key(0)) if self._draws[is_train] else None
         program = self._program
         if backward is None:
             backward = is_train and bool(program.wanted)
         if backward:
             heads = tuple(
-                _aval(o) if need else None
+                aval(o) if need else None
                 for o, need in zip(self.outputs, program.needs_head(args, aux, key), strict=True)
             )
             old = tuple(
-                _aval(t) for t, add in zip(self._grad_targets, program.add, strict=True) if add
+                aval(t) for t, add in zip(self._grad_targets, program.add, strict=True) if add
             )
             program.forward_backward[is_train].compile(args, aux, key, heads, old)
         else:
             program.infer[is_train].compile(args, aux, key)
         return self
 
-    def internals(self, names: str | Sequence[str]) -> Any:
-        """Values of internal outputs (``"relu1_output"``) for the last forward's inputs.
-
-        One name gives an NDArray, a list of names a list; names are those of
-        ``symbol.get_internals().list_outputs()``. Compiles one extra program per set of names.
-        """
-        wanted = [names] if isinstance(names, str) else list(names)
-        entries = {}
-        for node in self._graph.nodes:
-            for k, name in enumerate(node.output_names):
-                entries[name] = (node, k)
-        unknown = [n for n in wanted if n not in entries]
-        if unknown:
-            raise MXNetError(
-                explain(
-                    "internals",
-                    f"no output named {', '.join(map(repr, unknown))}",
-                    hint="symbol.get_internals().list_outputs() lists the names",
-                )
-            )
-        first = {s.node: s.first_output for s in self._graph.steps}
-        first.update(zip(self._graph.args, self._graph.arg_values, strict=True))
-        first.update(zip(self._graph.aux, self._graph.aux_values, strict=True))
-        heads = tuple(entries[n] for n in wanted)
-        graph = dataclasses.replace(
-            self._graph,
-            heads=tuple(first[node] + k for node, k in heads),
-            head_entries=heads,
-        )
-        run = self._run or Run(self, False)
-        values, _ = program_for(graph).infer[run.train](run.args, run.aux, run.key)
-        arrays = [NDArray._from_jax(v, self._ctx) for v in values]
-        return arrays[0] if isinstance(names, str) else arrays
-
     def zero_grad(self) -> None:
         """Sets every gradient array to zero (for ``grad_req='add'``)."""
         for target in self._grad_targets:
-            target._assign(_zeros(target.shape, target._storage.dtype.name, target.context))
-
-    # -- arrays by name ------------------------------------------------------------------------
-
-    @property
-    def arg_dict(self) -> dict[str, NDArray]:
-        """Arguments by name. ValueError if names repeat."""
-        if self._arg_dict is None:
-            self._arg_dict = _by_name(self._graph.arg_names, self.arg_arrays, "arguments")
-        return self._arg_dict
-
-    @property
-    def grad_dict(self) -> dict[str, NDArray | None]:
-        """Gradient arrays by argument name, None where there is none."""
-        arrays = self.grad_arrays or [None] * len(self.arg_arrays)
-        return _by_name(self._graph.arg_names, arrays, "arguments")
-
-    @property
-    def aux_dict(self) -> dict[str, NDArray]:
-        """Auxiliary states by name. ValueError if names repeat."""
-        if self._aux_dict is None:
-            self._aux_dict = _by_name(self._graph.aux_names, self.aux_arrays, "auxiliary states")
-        return self._aux_dict
-
-    @property
-    def output_dict(self) -> dict[str, NDArray]:
-        """Outputs by name. ValueError if names repeat."""
-        return _by_name(self._graph.output_names, self.outputs, "outputs")
-
-    def copy_params_from(
-        self,
-        arg_params: Mapping[str, Any],
-        aux_params: Mapping[str, Any] | None = None,
-        allow_extra_params: bool = False,
-    ) -> None:
-        """Copies parameters by name into the bound arrays, converted to their dtypes.
-
-        Raises ValueError for a name that the symbol does not have, unless ``allow_extra_params``,
-        and for a wrong shape; nothing is copied then.
-        """
-        writes = []
-        for given in (arg_params, {} if aux_params is None else aux_params):
-            if not isinstance(given, Mapping):
-                problem = f"{kind_of(given)}, expected a dict of NDArray"
-                raise TypeError(explain("copy_params_from", problem))
-        for params, arrays, what in (
-            (arg_params, self.arg_dict, "argument"),
-            (aux_params or {}, self.aux_dict, "auxiliary state"),
-        ):
-            for name, value in params.items():
-                target = arrays.get(name)
-                if target is not None:
-                    where = f"copy_params_from: {what} {name!r}"
-                    writes.append((target, incoming(value, target, where)))
-                elif not allow_extra_params:
-                    raise BindError(
-                        explain(
-                            "copy_params_from",
-                            f"{name!r} is not an {what} of this symbol",
-                            given_by="a dict with " + ", ".join(map(repr, params)),
-                            hint="allow_extra_params=True to skip such names",
-                        )
-                    )
-        for target, fitted in writes:
-            target._assign(*fitted)
+            target._assign(zeros(target.shape, target._storage.dtype.name, target.context))
 
     # -- variants and views --------------------------------------------------------------------
 
@@ -411,16 +243,6 @@ class Executor:
         self._callback = callback
         self._monitor_all = monitor_all
 
-    def debug_str(self) -> str:
-        """The execution plan in MXNet's form, then what XLA says of memory and operations."""
-        from ._debug import debug_str
-
-        return debug_str(self)
-
-    def get_optimized_symbol(self) -> Symbol:
-        """The symbol after the graph passes, as it is lowered."""
-        return Symbol(optimized(self._graph.head_entries))
-
     @property
     def program(self) -> Program | PartitionedProgram:
         """The compiled programs, shared with every executor of an equal graph."""
@@ -436,31 +258,3 @@ def _repeated(arrays: Sequence[NDArray]) -> frozenset[int]:
     """Positions of arrays that stand earlier in the list already."""
     seen: set[int] = set()
     return frozenset(i for i, a in enumerate(arrays) if id(a) in seen or seen.add(id(a)))
-
-
-def _by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
-    found = dict(zip(names, arrays, strict=True))
-    if len(found) != len(names):
-        repeated = sorted({n for n in names if list(names).count(n) > 1})
-        raise BindError(
-            explain(
-                "executor",
-                f"{what} share a name: {', '.join(map(repr, repeated))}",
-                hint="use the list of arrays, or give the variables different names",
-            )
-        )
-    return found
-
-
-def _zeros(shape: Sequence[int], dtype: str | None, ctx: Context) -> jax.Array:
-    return _full(shape, dtype or "float32", ctx, 0)
-
-
-def _full(shape: Sequence[int], dtype: Any, ctx: Context, value: float) -> jax.Array:
-    with jax.enable_x64(True):
-        return jax.device_put(np.full(shape, value, jnp.dtype(dtype)), ctx.device)
-
-
-def _aval(array: NDArray) -> jax.ShapeDtypeStruct:
-    sharding = jax.sharding.SingleDeviceSharding(array.context.device)
-    return jax.ShapeDtypeStruct(array.shape, array._storage.dtype, sharding=sharding)

@@ -11,6 +11,7 @@ from ..lowering import infer
 from ..ndarray import NDArray
 from ..ops._registry import known
 from ._arguments import shape_of
+from ._fresh import zeros
 
 if TYPE_CHECKING:
     from ._executor import Executor
@@ -23,7 +24,7 @@ def reshape(
     given: Mapping[str, Sequence[int]],
 ) -> Executor:
     """See ``Executor.reshape``. All checks come first; the old executor is never changed."""
-    from ._executor import Executor, _zeros
+    from ._executor import Executor
 
     graph = executor._graph
     names = [*graph.arg_names, *graph.aux_names]
@@ -47,7 +48,7 @@ def reshape(
         if shared is not None:
             return shared
         ctx = array.context
-        return NDArray._from_jax(_zeros(shape, array._storage.dtype.name, ctx), ctx, shared=False)
+        return NDArray._from_jax(zeros(shape, array._storage.dtype.name, ctx), ctx, shared=False)
 
     grads = executor.grad_arrays or [None] * len(executor.arg_arrays)
     return Executor(

@@ -1,0 +1,70 @@
+"""Looking into an executor: internal outputs, plans, the graph as it runs."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, cast
+
+from ..context import Context
+from ..errors import MXNetError, explain
+from ..lowering import Graph, optimized
+from ..ndarray import NDArray
+from ..program import program_for
+from ..symbol import Symbol
+from ._run import Run
+
+if TYPE_CHECKING:
+    from ._executor import Executor
+
+
+class Inspection:
+    """What an executor tells about itself. Nothing here changes an array."""
+
+    _graph: Graph
+    _ctx: Context
+    _run: Run | None
+
+    def internals(self, names: str | Sequence[str]) -> Any:
+        """Values of internal outputs (``"relu1_output"``) for the last forward's inputs.
+
+        One name gives an NDArray, a list of names a list; names are those of
+        ``symbol.get_internals().list_outputs()``. Compiles one extra program per set of names.
+        """
+        wanted = [names] if isinstance(names, str) else list(names)
+        entries = {}
+        for node in self._graph.nodes:
+            for k, name in enumerate(node.output_names):
+                entries[name] = (node, k)
+        unknown = [n for n in wanted if n not in entries]
+        if unknown:
+            raise MXNetError(
+                explain(
+                    "internals",
+                    f"no output named {', '.join(map(repr, unknown))}",
+                    hint="symbol.get_internals().list_outputs() lists the names",
+                )
+            )
+        first = {s.node: s.first_output for s in self._graph.steps}
+        first.update(zip(self._graph.args, self._graph.arg_values, strict=True))
+        first.update(zip(self._graph.aux, self._graph.aux_values, strict=True))
+        heads = tuple(entries[n] for n in wanted)
+        graph = dataclasses.replace(
+            self._graph,
+            heads=tuple(first[node] + k for node, k in heads),
+            head_entries=heads,
+        )
+        run = self._run or Run(cast("Executor", self), False)
+        values, _ = program_for(graph).infer[run.train](run.args, run.aux, run.key)
+        arrays = [NDArray._from_jax(v, self._ctx) for v in values]
+        return arrays[0] if isinstance(names, str) else arrays
+
+    def debug_str(self) -> str:
+        """The execution plan in MXNet's form, then what XLA says of memory and operations."""
+        from ._debug import debug_str
+
+        return debug_str(cast("Executor", self))
+
+    def get_optimized_symbol(self) -> Symbol:
+        """The symbol after the graph passes, as it is lowered."""
+        return Symbol(optimized(self._graph.head_entries))

@@ -1,0 +1,123 @@
+"""An executor's arrays by name, and what is written to them by name."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import BindError, explain
+from ..lowering import Graph
+from ..ndarray import NDArray
+from ._arguments import UnknownArgumentError, fed, incoming, kind_of
+
+
+class NamedArrays:
+    """The lists of an executor's arrays as dicts."""
+
+    _graph: Graph
+    _arg_dict: dict[str, NDArray] | None
+    _aux_dict: dict[str, NDArray] | None
+    arg_arrays: list[NDArray]
+    grad_arrays: list[NDArray | None] | None
+    aux_arrays: list[NDArray]
+    outputs: list[NDArray]
+
+    @property
+    def arg_dict(self) -> dict[str, NDArray]:
+        """Arguments by name. ValueError if names repeat."""
+        if self._arg_dict is None:
+            self._arg_dict = _by_name(self._graph.arg_names, self.arg_arrays, "arguments")
+        return self._arg_dict
+
+    @property
+    def grad_dict(self) -> dict[str, NDArray | None]:
+        """Gradient arrays by argument name, None where there is none."""
+        arrays = self.grad_arrays or [None] * len(self.arg_arrays)
+        return _by_name(self._graph.arg_names, arrays, "arguments")
+
+    @property
+    def aux_dict(self) -> dict[str, NDArray]:
+        """Auxiliary states by name. ValueError if names repeat."""
+        if self._aux_dict is None:
+            self._aux_dict = _by_name(self._graph.aux_names, self.aux_arrays, "auxiliary states")
+        return self._aux_dict
+
+    @property
+    def output_dict(self) -> dict[str, NDArray]:
+        """Outputs by name. ValueError if names repeat."""
+        return _by_name(self._graph.output_names, self.outputs, "outputs")
+
+    def copy_params_from(
+        self,
+        arg_params: Mapping[str, Any],
+        aux_params: Mapping[str, Any] | None = None,
+        allow_extra_params: bool = False,
+    ) -> None:
+        """Copies parameters by name into the bound arrays, converted to their dtypes.
+
+        Raises ValueError for a name that the symbol does not have, unless ``allow_extra_params``,
+        and for a wrong shape; nothing is copied then.
+        """
+        writes = []
+        for given in (arg_params, {} if aux_params is None else aux_params):
+            if not isinstance(given, Mapping):
+                problem = f"{kind_of(given)}, expected a dict of NDArray"
+                raise TypeError(explain("copy_params_from", problem))
+        for params, arrays, what in (
+            (arg_params, self.arg_dict, "argument"),
+            (aux_params or {}, self.aux_dict, "auxiliary state"),
+        ):
+            for name, value in params.items():
+                target = arrays.get(name)
+                if target is not None:
+                    where = f"copy_params_from: {what} {name!r}"
+                    writes.append((target, incoming(value, target, where)))
+                elif not allow_extra_params:
+                    raise BindError(
+                        explain(
+                            "copy_params_from",
+                            f"{name!r} is not an {what} of this symbol",
+                            given_by="a dict with " + ", ".join(map(repr, params)),
+                            hint="allow_extra_params=True to skip such names",
+                        )
+                    )
+        for target, fitted in writes:
+            target._assign(*fitted)
+
+    def _feed(self, given: Mapping[str, Any]) -> None:
+        arrays = self.arg_dict
+        writes = []
+        for name, value in given.items():
+            target = arrays.get(name)
+            if target is None:
+                raise UnknownArgumentError(
+                    explain(
+                        "forward", f"unknown argument {name!r}", hint="one of: " + ", ".join(arrays)
+                    )
+                )
+            if not isinstance(value, NDArray | np.ndarray):
+                raise BindError(
+                    explain(
+                        f"forward: {name!r}",
+                        f"{kind_of(value)}, expected an NDArray or a NumPy array",
+                    )
+                )
+            writes.append((target, fed(value, target, f"forward: {name!r}")))
+        for target, fitted in writes:
+            target._assign(*fitted)
+
+
+def _by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
+    found = dict(zip(names, arrays, strict=True))
+    if len(found) != len(names):
+        repeated = sorted({n for n in names if list(names).count(n) > 1})
+        raise BindError(
+            explain(
+                "executor",
+                f"{what} share a name: {', '.join(map(repr, repeated))}",
+                hint="use the list of arrays, or give the variables different names",
+            )
+        )
+    return found
