@@ -17,7 +17,7 @@ import jax
 from ..errors import MXNetError, ShapeError, explain
 from ..ops import OpDef, Params
 from ..ops._attrs import Shape, dtype_name, make_attr
-from ..ops._registry import Facts, ShapeFacts, TypeFacts, known, merge_shapes, shape_text
+from ..ops._facts import Facts, ShapeFacts, TypeFacts, known, merge_shapes, shape_text
 from ._graph import Graph, Step, graph_of, remember
 
 #: Sizes put in place of unknown dimensions: divisible by what networks divide by.

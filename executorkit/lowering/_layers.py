@@ -11,7 +11,7 @@ import jax
 
 from ..ops import OpDef, Params
 from ..ops._attrs import Shape
-from ..ops._registry import known
+from ..ops._facts import known
 from ._graph import graph_of, remember
 from ._infer import _infer_types, infer, open_shapes
 

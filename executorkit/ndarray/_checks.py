@@ -9,7 +9,7 @@ import jax
 
 from ..errors import DTypeError, MXNetError, ShapeError, explain
 from ..ops import OpDef, Params
-from ..ops._registry import ShapeFacts, TypeFacts
+from ..ops._facts import ShapeFacts, TypeFacts
 from ._handle import Handle
 
 

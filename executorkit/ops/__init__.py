@@ -72,6 +72,8 @@ from . import (
     triangles,
     vision,
 )
-from ._registry import OpDef, Params, all_names, all_ops, lookup, register
+from ._facts import Params
+from ._opdef import OpDef
+from ._registry import all_names, all_ops, lookup, register
 
 __all__ = ["OpDef", "Params", "all_names", "all_ops", "lookup", "register"]

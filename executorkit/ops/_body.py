@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from ._attrs import Shape
-from ._registry import OpDef, Params, ShapeFacts, TypeFacts
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._opdef import OpDef
 
 
 class Body(Protocol):

@@ -17,7 +17,8 @@ import numpy as np
 
 from ..errors import AttributeValueError, DTypeError
 from ._attrs import dtype_name
-from ._registry import OpDef, all_names
+from ._opdef import OpDef
+from ._registry import all_names
 
 Face = Literal["symbol", "ndarray"]
 

@@ -13,7 +13,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
-from ._registry import Params, ShapeFacts, TypeFacts
+from ._facts import Params, ShapeFacts, TypeFacts
 
 #: How many steps of each type make up the larger end of its range, as MXNet counts them; a little
 #: more than the type holds, so that the last step is as wide as the others.

@@ -16,7 +16,8 @@ import jax
 import jax.numpy as jnp
 
 from ._attrs import Tuning
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
 from ._signature import signed
 
 Attrs = Mapping[str, tuple[Any, Any]]

@@ -11,7 +11,9 @@ from jax import lax
 from ..errors import ShapeError, explain
 from ._attrs import Key, Train
 from ._derivative import differentiated
-from ._registry import Params, ShapeFacts, register, same_shapes
+from ._facts import Params, ShapeFacts
+from ._registry import register
+from ._rules import same_shapes
 
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 

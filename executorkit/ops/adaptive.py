@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from ._attrs import Aux, Floats
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 from ._updates import (
     CLIP,
     LAZY,

@@ -12,7 +12,8 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import ShapeError
-from ._registry import register, same_shapes
+from ._registry import register
+from ._rules import same_shapes
 
 
 def _parts(x: jax.Array, name: str, heads: int, count: int) -> list[jax.Array]:

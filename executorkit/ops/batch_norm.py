@@ -8,7 +8,8 @@ from jax import lax
 
 from ..errors import ShapeError
 from ._attrs import Aux, Train, Tuning
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
 from ._statistics import batch_normalize, moving_normalize, wide
 
 _PER_CHANNEL = ("gamma", "beta", "moving_mean", "moving_var")

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from ._boxes import BoxFormat, iou, suppress, to_center, to_corner
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 
 
 def _iou_fill(s: ShapeFacts, p: Params) -> None:

@@ -11,7 +11,8 @@ import jax.numpy as jnp
 from ..errors import AttributeValueError, ShapeError, explain
 from ._arith import BINARY, Binary
 from ._attrs import Shape
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
 
 #: Further names; the first one is always ``broadcast_`` and the stem of the function.
 _ALIASES = {"add": ("broadcast_plus",), "sub": ("broadcast_minus",)}

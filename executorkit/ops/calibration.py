@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import ShapeError
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 
 #: What empty bins get, taken from the others, before distributions are compared.
 _EPSILON = 1e-4

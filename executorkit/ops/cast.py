@@ -10,7 +10,9 @@ from jax import lax
 
 from ..errors import AttributeValueError, explain
 from ._arith import convert, is_floating
-from ._registry import Params, ShapeFacts, TypeFacts, register, same_shapes, typed
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
+from ._rules import same_shapes, typed
 
 _AMP = ("float16", "bfloat16", "float32", "float64")
 _WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32, "float64": 64}

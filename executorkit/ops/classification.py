@@ -11,7 +11,8 @@ import jax
 import jax.numpy as jnp
 
 from ._attrs import Shape
-from ._registry import Params, ShapeFacts, merge_shapes, register
+from ._facts import Params, ShapeFacts, merge_shapes
+from ._registry import register
 from .loss import Normalization, identity, loss_head
 
 

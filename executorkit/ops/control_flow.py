@@ -15,7 +15,8 @@ from jax import lax
 
 from ._attrs import Bodies, Key, Shape, Train
 from ._body import bodies_draw, fill_from_body, types_from_body
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
 
 
 def _inputs(bodies: int) -> Callable[[Params], tuple[str, ...]]:

@@ -11,7 +11,8 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError, explain
 from ._attrs import Shape, Tuning
 from ._convolve import Windows, convolve
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 
 CudnnTune = Literal["fastest", "limited_workspace", "off"]
 Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"]

@@ -10,7 +10,8 @@ from jax import lax
 
 from ..errors import ShapeError
 from ._derivative import differentiated
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 from ._windows import reduce_windows
 
 

@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
 
 #: Stands for the logarithm of 0: finite, so that differences of two of them are no NaN.
 _NEVER = -1e30

@@ -12,7 +12,8 @@ from ..errors import AttributeValueError
 from ._arith import convert
 from ._attrs import Floats
 from ._axes import normal_axis
-from ._registry import Params, TypeFacts, register
+from ._facts import Params, TypeFacts
+from ._registry import register
 
 
 def _cumsum_types(t: TypeFacts, p: Params) -> None:

@@ -20,7 +20,8 @@ from jax.experimental import io_callback
 
 from ..errors import UnknownOperatorError, explain
 from ._attrs import Shape, Train, dtype_name
-from ._registry import Params, ShapeFacts, TypeFacts, known, register
+from ._facts import Params, ShapeFacts, TypeFacts, known
+from ._registry import register
 
 Arrays = Sequence[np.ndarray]
 

@@ -11,7 +11,8 @@ from jax import lax
 from ..errors import ShapeError
 from ._attrs import Shape, Tuning
 from ._convolve import Windows, transposed
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 from .conv import (
     CudnnTune,
     Layout,

@@ -9,7 +9,8 @@ import jax.numpy as jnp
 
 from ..errors import ShapeError
 from ._attrs import Shape, Tuning
-from ._registry import Params, ShapeFacts, known, register
+from ._facts import Params, ShapeFacts, known
+from ._registry import register
 from ._sampling import bilinear, weighted_rows
 from .conv import spatial, with_bias
 

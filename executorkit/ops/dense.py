@@ -7,7 +7,8 @@ import math
 import jax
 from jax import lax
 
-from ._registry import Params, ShapeFacts, known, register
+from ._facts import Params, ShapeFacts, known
+from ._registry import register
 
 
 def _inputs(p: Params) -> tuple[str, ...]:

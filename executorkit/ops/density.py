@@ -12,7 +12,8 @@ from jax import lax
 
 from ..errors import ShapeError
 from ._attrs import Shape
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 from ._signature import signed
 
 Array = jax.Array

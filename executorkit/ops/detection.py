@@ -12,7 +12,8 @@ from jax import lax
 
 from ._attrs import Floats
 from ._boxes import iou, suppress, to_center
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 
 VARIANCES = (0.1, 0.1, 0.2, 0.2)
 

@@ -10,7 +10,8 @@ import numpy as np
 
 from ..errors import AttributeValueError
 from ._attrs import Key, Shape, Train, Tuning
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 
 
 def _fill(s: ShapeFacts, p: Params) -> None:

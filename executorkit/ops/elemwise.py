@@ -11,7 +11,8 @@ from jax import lax
 
 from ._arith import BINARY, Binary, is_floating, through_float
 from ._derivative import differentiated
-from ._registry import register, same_shapes
+from ._registry import register
+from ._rules import same_shapes
 
 
 def _relu(x: jax.Array) -> jax.Array:

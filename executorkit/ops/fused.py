@@ -15,8 +15,10 @@ import jax.numpy as jnp
 from ..errors import MXNetError, explain
 from ._attrs import Bodies
 from ._body import fill_from_body
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._opdef import OpDef
 from ._quantized import INT32, one, rounded, scale_of, scale_of_array
-from ._registry import OpDef, Params, ShapeFacts, TypeFacts, register
+from ._registry import register
 
 #: Operators whose results have nothing below 0, so that they are kept as uint8.
 _POSITIVE = {"relu", "sigmoid", "exp", "abs", "square", "sqrt"}

@@ -12,8 +12,9 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
 from ._derivative import differentiated
-from ._registry import Params, ShapeFacts, register, typed
-from ._rules import alike, first_decides
+from ._facts import Params, ShapeFacts
+from ._registry import register
+from ._rules import alike, first_decides, typed
 from .indexing import integer_indices
 
 

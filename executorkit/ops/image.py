@@ -10,7 +10,8 @@ from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Floats, Key
-from ._registry import register, same_shapes, typed
+from ._registry import register
+from ._rules import same_shapes, typed
 
 
 def check_image(data: jax.Array, ranks: tuple[int, ...] = (3,)) -> None:

@@ -15,7 +15,8 @@ from jax import lax
 from ..errors import AttributeValueError
 from ._arith import is_floating
 from ._attrs import Floats, Key
-from ._registry import register, same_shapes
+from ._registry import register
+from ._rules import same_shapes
 from ._signature import signed
 from .image import check_image
 

@@ -12,8 +12,9 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Tuning
 from ._axes import normal_axis
-from ._registry import Params, ShapeFacts, TypeFacts, register, typed
-from ._rules import alike, first_decides
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
+from ._rules import alike, first_decides, typed
 
 
 def integer_indices(indices: jax.Array) -> jax.Array:

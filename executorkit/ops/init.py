@@ -15,7 +15,8 @@ from ..errors import AttributeValueError, explain
 from ._arith import convert, scalar_constant
 from ._attrs import DType, Shape, Tuning
 from ._axes import normal_axis
-from ._registry import register, same_shapes, typed
+from ._registry import register
+from ._rules import same_shapes, typed
 
 _of_dtype = typed("dtype")
 

@@ -7,8 +7,9 @@ import jax.numpy as jnp
 
 from ..errors import ShapeError
 from ._attrs import Aux, Shape
-from ._registry import Params, ShapeFacts, register, same_shapes
-from ._rules import alike, first_decides
+from ._facts import Params, ShapeFacts
+from ._registry import register
+from ._rules import alike, first_decides, same_shapes
 from .indexing import integer_indices
 
 

@@ -8,7 +8,8 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
 from ._axes import normal_axis
-from ._registry import Params, ShapeFacts, merge_shapes, register
+from ._facts import Params, ShapeFacts, merge_shapes
+from ._registry import register
 
 
 def _fill_concat(s: ShapeFacts, p: Params) -> None:

@@ -6,7 +6,9 @@ import jax
 import jax.numpy as jnp
 
 from ._attrs import Aux, Floats, Shape
-from ._registry import Params, ShapeFacts, TypeFacts, register, same_shapes
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
+from ._rules import same_shapes
 from ._updates import (
     REQUIRED,
     RESCALE,

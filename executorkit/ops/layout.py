@@ -10,7 +10,8 @@ from jax import lax
 from ..errors import ShapeError
 from ._attrs import Shape
 from ._axes import normal_axes, normal_axis
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 
 
 def _fill_expand_dims(s: ShapeFacts, p: Params) -> None:

@@ -10,7 +10,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import ShapeError
-from ._registry import Params, ShapeFacts, TypeFacts, register, same_shapes
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
+from ._rules import same_shapes
 from .triangles import square
 
 # ruff: noqa: N803 - MXNet names matrices with capitals

@@ -8,7 +8,9 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import AttributeValueError, explain
-from ._registry import Params, ShapeFacts, register, typed
+from ._facts import Params, ShapeFacts
+from ._registry import register
+from ._rules import typed
 
 
 def _all_finite(op: str, arrays: tuple[jax.Array, ...], init_output: bool) -> jax.Array:

@@ -15,7 +15,9 @@ import jax
 import jax.numpy as jnp
 
 from ._attrs import Aux, Train
-from ._registry import Params, ShapeFacts, known, register, same_shapes
+from ._facts import Params, ShapeFacts, known
+from ._registry import register
+from ._rules import same_shapes
 
 Normalization = Literal["null", "batch", "valid"]
 

@@ -11,7 +11,8 @@ from jax.core import Tracer
 
 from ..errors import MXNetError, ShapeError, explain
 from ._axes import normal_axis
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
 from ._rules import first_decides
 
 

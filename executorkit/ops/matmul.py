@@ -10,7 +10,8 @@ from jax import lax
 from ..errors import ShapeError
 from ._attrs import Tuning
 from ._axes import normal_axis
-from ._registry import Params, ShapeFacts, merge_shapes, register
+from ._facts import Params, ShapeFacts, merge_shapes
+from ._registry import register
 
 StorageType = Tuning[Literal["csr", "default", "row_sparse"] | None]
 

@@ -10,7 +10,8 @@ import numpy as np
 from jax import lax
 
 from ..errors import ShapeError
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 from ._statistics import standardize, wide
 
 

@@ -10,7 +10,9 @@ from jax import lax
 
 from ..errors import ShapeError
 from ._axes import normal_axis
-from ._registry import Params, TypeFacts, register, typed
+from ._facts import Params, TypeFacts
+from ._registry import register
+from ._rules import typed
 
 IndexType = Literal["float16", "float32", "float64", "int32", "int64", "uint8"]
 

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 
 from ._arith import scalar_constant, through_float
 from ._derivative import differentiated
-from ._registry import register, same_shapes
+from ._registry import register
+from ._rules import same_shapes
 
 
 @register("hard_sigmoid", fill=same_shapes)

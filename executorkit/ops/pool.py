@@ -12,7 +12,8 @@ from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape, Tuning
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 from ._windows import global_maximum, padded, reduce_windows, window_maximum
 from .conv import Layout, layout_of, spatial, spatial_axes
 

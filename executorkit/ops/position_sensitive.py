@@ -6,7 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ._registry import Params, ShapeFacts, known, register
+from ._facts import Params, ShapeFacts, known
+from ._registry import register
 from ._sampling import bilinear, pooled_regions, weighted_rows
 from .vision import round_away, rounding
 

@@ -11,7 +11,8 @@ from jax import lax
 
 from ._attrs import Floats
 from ._boxes import suppress
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 
 
 def _fill(s: ShapeFacts, p: Params) -> None:

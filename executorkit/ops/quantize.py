@@ -7,6 +7,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
+from ._facts import Params, ShapeFacts, TypeFacts
 from ._quantized import (
     INT32,
     STEPS,
@@ -19,7 +20,7 @@ from ._quantized import (
     scale_of,
     scale_of_array,
 )
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._registry import register
 
 #: The largest integers, to which these two operators scale: ``quantize_v2`` goes half a step on.
 _LAST = {"int8": 127, "uint8": 255}

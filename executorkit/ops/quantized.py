@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from ..errors import AttributeValueError
 from ._attrs import Shape, Tuning
+from ._facts import Params, ShapeFacts, TypeFacts
 from ._quantized import (
     INT32,
     OUTPUTS,
@@ -28,7 +29,7 @@ from ._quantized import (
     scale_of_array,
     unsigned_unless_known,
 )
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._registry import register
 from .pool import Layout as PoolLayout
 from .pool import pooling
 from .shape import flatten

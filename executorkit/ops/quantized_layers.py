@@ -13,6 +13,7 @@ import jax.numpy as jnp
 
 from ..errors import AttributeValueError
 from ._attrs import Aux, Shape, Tuning
+from ._facts import Params, ShapeFacts, TypeFacts
 from ._quantized import (
     OUTPUTS,
     exactly,
@@ -25,7 +26,7 @@ from ._quantized import (
     scale_of,
     scale_of_array,
 )
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._registry import register
 from .batch_norm import batch_norm
 from .conv import CudnnTune, Layout, convolution, convolution_fill, with_bias
 from .dense import dense_fill, fully_connected

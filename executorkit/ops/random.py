@@ -17,7 +17,9 @@ from jax import lax
 
 from ..errors import AttributeValueError
 from ._attrs import Key, Shape, Tuning
-from ._registry import Params, ShapeFacts, TypeFacts, register, same_shapes
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
+from ._rules import same_shapes
 from ._signature import signed
 
 FloatType = Literal["float16", "float32", "float64"] | None

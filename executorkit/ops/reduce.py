@@ -13,7 +13,8 @@ from ._arith import convert, is_floating
 from ._attrs import Shape
 from ._axes import normal_axes
 from ._derivative import differentiated
-from ._registry import Params, TypeFacts, register
+from ._facts import Params, TypeFacts
+from ._registry import register
 
 #: ``fn(x, axes)`` reduces with ``keepdims``.
 Reduction = Callable[[jax.Array, tuple[int, ...]], jax.Array]

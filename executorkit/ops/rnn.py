@@ -16,8 +16,9 @@ import jax.numpy as jnp
 from jax import lax
 
 from ._attrs import Key, Train
+from ._facts import Params, ShapeFacts, TypeFacts
 from ._packed import Sizes
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._registry import register
 
 
 def _inputs(p: Params) -> tuple[str, ...]:

@@ -8,7 +8,8 @@ from jax import lax
 
 from ..errors import ShapeError
 from ._attrs import Shape
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 from ._sampling import bilinear, pooled_regions, weighted_rows
 
 

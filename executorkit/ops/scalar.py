@@ -11,7 +11,8 @@ import jax
 
 from ._arith import BINARY, Binary, scalar_constant
 from ._attrs import Tuning
-from ._registry import register, same_shapes
+from ._registry import register
+from ._rules import same_shapes
 
 #: stem of the function, whether the scalar comes first: names, MXNet's canonical one first
 _SCALAR = {

@@ -7,7 +7,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
 from .indexing import integer_indices
 
 

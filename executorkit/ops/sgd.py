@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ._attrs import Floats
-from ._registry import Params
+from ._facts import Params
 from ._updates import (
     LAZY,
     LR,

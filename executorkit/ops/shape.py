@@ -10,7 +10,8 @@ from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
-from ._registry import Params, ShapeFacts, known, register
+from ._facts import Params, ShapeFacts, known
+from ._registry import register
 from ._rules import first_decides
 
 

@@ -11,7 +11,8 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import OptShape, Shape
 from ._axes import normal_axis
-from ._registry import Params, ShapeFacts, known, register
+from ._facts import Params, ShapeFacts, known
+from ._registry import register
 from ._rules import first_decides
 
 

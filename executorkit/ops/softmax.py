@@ -9,7 +9,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
-from ._registry import Params, ShapeFacts, TypeFacts, register
+from ._facts import Params, ShapeFacts, TypeFacts
+from ._registry import register
 from ._statistics import wide
 
 OutType = Literal["float16", "float32", "float64"]

@@ -10,7 +10,8 @@ import jax.numpy as jnp
 
 from ..errors import ShapeError
 from ._attrs import Tuning
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 from .indexing import integer_indices
 
 

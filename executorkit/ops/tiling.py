@@ -11,7 +11,9 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
 from ._axes import normal_axes, normal_axis
-from ._registry import Params, ShapeFacts, register, same_shapes
+from ._facts import Params, ShapeFacts
+from ._registry import register
+from ._rules import same_shapes
 
 
 @register("tile")

@@ -13,7 +13,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from ._attrs import Shape, Tuning
-from ._registry import Params, ShapeFacts, register
+from ._facts import Params, ShapeFacts
+from ._registry import register
 from ._sampling import bilinear, weighted_rows
 
 

@@ -11,7 +11,7 @@ from ..executor import Executor
 from ..lowering import graph_of, infer, optimized
 from ..lowering._infer import Inferred
 from ..ndarray import NDArray
-from ..ops._registry import known
+from ..ops._facts import known
 from ..program import program_for
 from ..symbol import Symbol
 from ._arrays import Groups, Maker

@@ -16,7 +16,7 @@ from ..executor._run import Run
 from ..lowering import Graph
 from ..ndarray import NDArray
 from ..ndarray._random_state import key_of
-from ..ops._registry import known
+from ..ops._facts import known
 from ..program import Program
 from ..symbol import Symbol
 from ._replicate import MappedProgram, Replicas

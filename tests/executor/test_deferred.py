@@ -308,13 +308,13 @@ def test_zero_grad_clears_what_add_accumulates():
 
 
 @pytest.mark.parametrize("look", [False, True])
-def test_a_failing_program_leaves_every_array_as_it_was(monkeypatch, look):
+def test_a_failing_backward_changes_nothing_and_can_be_tried_again(monkeypatch, look):
     net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn", fix_gamma=False)
     executor = net.simple_bind(mx.cpu(), x=(4, 3))
-    arrays = [*executor.arg_arrays, *executor.grad_arrays, *executor.aux_arrays]
-    for i, array in enumerate(arrays):
+    changed = [*executor.grad_arrays, *executor.aux_arrays]
+    for i, array in enumerate([*executor.arg_arrays, *changed]):
         array[:] = i
-    before = _values(*arrays)
+    before = _values(*executor.arg_arrays)
     executor.forward(is_train=True)
     if look:
         executor.outputs[0].asnumpy()
@@ -325,11 +325,14 @@ def test_a_failing_program_leaves_every_array_as_it_was(monkeypatch, look):
     program: Program = executor.program
     monkeypatch.setattr(program, "forward_backward", (fail, fail))
     monkeypatch.setattr(program, "backward", fail)
-    with pytest.raises(RuntimeError, match="out of memory"):
-        executor.backward(mx.nd.ones((4, 3)))
-    assert _values(*arrays) == before
-    monkeypatch.undo()
     executor.backward(mx.nd.ones((4, 3)))
+    for array in changed:
+        with pytest.raises(RuntimeError, match="out of memory"):
+            array.asnumpy()
+    assert _values(*executor.arg_arrays) == before
+    monkeypatch.undo()
+    np.testing.assert_allclose(executor.grad_arrays[2].asnumpy(), [4, 4, 4])
+    np.testing.assert_allclose(executor.aux_arrays[0].asnumpy(), [0.9 * 6] * 3, 1e-6)
     assert executor.outputs[0].asnumpy().shape == (4, 3)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from executorkit.errors import AttributeValueError, ShapeError
 from executorkit.ops import lookup
-from executorkit.ops._registry import ShapeFacts
+from executorkit.ops._facts import ShapeFacts
 from executorkit.ops.conv import convolution
 from executorkit.ops.deconv import deconvolution
 

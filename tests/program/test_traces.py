@@ -40,6 +40,7 @@ def _step(executor, look: bool = False):
     if look:
         executor.outputs[0].asnumpy()
     executor.backward()
+    executor.grad_dict["fc1_weight"].wait_to_read()
 
 
 def test_many_steps_are_one_trace():
@@ -57,6 +58,17 @@ def test_looking_before_backward_runs_forward_and_backward():
     for _ in range(3):
         _step(executor, look=True)
     assert _ran(executor) == {"forward_train": 1, "backward": 1}
+
+
+def test_a_backward_that_nobody_looks_at_runs_nothing():
+    executor = _bound()
+    for _ in range(3):
+        executor.forward(is_train=True)
+        executor.backward()
+    assert executor.program.traces == 0
+    executor.grad_dict["fc2_bias"].asnumpy()
+    executor.outputs[0].asnumpy()
+    assert _ran(executor) == {"forward_backward_train": 1}
 
 
 def test_looking_after_backward_runs_nothing_more():
