@@ -1,0 +1,69 @@
+"""What the scripts on training tools share: a registry, the log, small parameters."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..executor_scripts._facts import attempt, numbers, plain
+
+SCRIPTS: dict[str, Callable[[Any], Any]] = {}
+
+
+def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Adds a script; its name is its function's."""
+    SCRIPTS[function.__name__] = function
+    return function
+
+
+def run(name: str, mx: Any) -> Any:
+    """What a script sees with ``mx``."""
+    mx.random.seed(7)
+    with mx.name.NameManager():
+        return plain(mx, SCRIPTS[name](mx))
+
+
+class _Kept(logging.Handler):
+    def __init__(self) -> None:
+        super().__init__()
+        self.lines: list[list[str]] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        text = re.sub(r"Speed: \S+ samples", "Speed: # samples", record.getMessage())
+        text = re.sub(r"Time cost=\S+", "Time cost=#", text)
+        self.lines.append([record.levelname, text])
+
+
+@contextmanager
+def log() -> Iterator[list[list[str]]]:
+    """What is logged from level INFO on: [level, text], without what depends on the clock."""
+    root, kept = logging.getLogger(), _Kept()
+    level = root.level
+    root.setLevel(logging.INFO)
+    root.addHandler(kept)
+    try:
+        yield kept.lines
+    finally:
+        root.removeHandler(kept)
+        root.setLevel(level)
+
+
+def metric(mx: Any, batches: int = 1, name: str = "acc") -> Any:
+    """A metric that has seen some batches."""
+    found = mx.metric.create(name)
+    more(mx, found, range(batches))
+    return found
+
+
+def more(mx: Any, metric: Any, batches: Any) -> None:
+    """Has a metric see the batches of these numbers."""
+    for number in batches:
+        label = mx.nd.array(abs(numbers(f"label {number}", (4,)) * 10).astype(int) % 3)
+        pred = mx.nd.softmax(mx.nd.array(numbers(f"pred {number}", (4, 3))))
+        metric.update([label], [pred])
+
+
+__all__ = ["SCRIPTS", "attempt", "log", "metric", "more", "numbers", "run", "script"]

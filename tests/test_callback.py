@@ -1,0 +1,107 @@
+"""Callbacks log what MXNet's log, in its words; progress bars with and without tqdm."""
+
+from __future__ import annotations
+
+import inspect
+import io
+import logging
+import time
+from types import SimpleNamespace
+
+import pytest
+
+import executorkit as mx
+from executorkit.callback import _progress, _report
+from tests._tools import compare, names
+
+Batch = mx.model.BatchEndParam
+
+
+@pytest.mark.parametrize("name", names("callbacks"))
+def test_script_sees_what_it_sees_under_mxnet(name, monkeypatch):
+    monkeypatch.setattr(_progress, "tqdm", None)
+    compare(name)
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("Speedometer", {"batch_size": ..., "frequent": 50, "auto_reset": True}),
+        ("ProgressBar", {"total": ..., "length": 80}),
+        ("do_checkpoint", {"prefix": ..., "period": 1}),
+        (
+            "module_checkpoint",
+            {"mod": ..., "prefix": ..., "period": 1, "save_optimizer_states": False},
+        ),
+        ("log_train_metric", {"period": ..., "auto_reset": False}),
+        ("LogValidationMetricsCallback", {}),
+    ],
+)
+def test_signatures_are_mxnets(name, arguments):
+    parameters = inspect.signature(getattr(mx.callback, name)).parameters
+    found = {n: ... if p.default is p.empty else p.default for n, p in parameters.items()}
+    assert found == arguments
+
+
+def test_speed_is_samples_per_second(monkeypatch, caplog):
+    now = iter([100.0, 102.0, 102.0, 102.0, 102.0])
+    clock = SimpleNamespace(time=lambda: next(now))
+    monkeypatch.setattr(_report, "time", clock)
+    speedometer = mx.callback.Speedometer(batch_size=16, frequent=4)
+    with caplog.at_level(logging.INFO):
+        for nbatch in (0, 4, 8):
+            speedometer(Batch(0, nbatch, None, None))
+    assert caplog.messages == [
+        "Iter[0] Batch [4]\tSpeed: 32.00 samples/sec",
+        "Iter[0] Batch [8]\tSpeed: inf samples/sec",
+    ]
+
+
+def test_speed_counts_the_wait_for_the_metric(caplog):
+    """The device may be behind the host: the time until the metric is there belongs to it."""
+
+    class Slow:
+        def get_name_value(self):
+            time.sleep(0.1)
+            return [("loss", 1.0)]
+
+        def reset_local(self):
+            pass
+
+    speedometer = mx.callback.Speedometer(batch_size=1, frequent=1)
+    with caplog.at_level(logging.INFO):
+        speedometer(Batch(0, 0, None, None))
+        speedometer(Batch(0, 1, Slow(), None))
+    speed = float(caplog.messages[0].split("Speed: ")[1].split()[0])
+    assert speed < 10.5
+
+
+def test_progress_bar_with_tqdm(monkeypatch, caplog):
+    tqdm = pytest.importorskip("tqdm").tqdm
+    shown = io.StringIO()
+    monkeypatch.setattr(
+        _progress, "tqdm", lambda **options: tqdm(file=shown, mininterval=0, **options)
+    )
+    bar = mx.callback.ProgressBar(total=3, length=60)
+    with caplog.at_level(logging.INFO):
+        for epoch in range(2):
+            for nbatch in range(3):
+                bar(Batch(epoch, nbatch, None, None))
+        bar(Batch(2, 0, None, None))
+        bar(Batch(3, 0, None, None))
+    assert caplog.messages == []
+    lines = shown.getvalue().replace("\n", "\r").split("\r")
+    full = {line.split(":")[0] for line in lines if "3/3" in line}
+    assert full == {"Epoch[0]", "Epoch[1]"}
+    assert all(len(line) <= 60 for line in lines)
+    assert [any(f"Epoch[{i}]" in line for line in lines) for i in range(4)] == [True] * 4
+
+
+def test_checkpoints_can_be_loaded(tmp_path):
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    params = {"fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.array([1, 2])}
+    mx.callback.do_checkpoint(tmp_path / "m")(6, net, params, {})
+    symbol, args, aux = mx.model.load_checkpoint(tmp_path / "m", 7)
+    assert symbol.tojson() == net.tojson()
+    assert args["fc_bias"].asnumpy().tolist() == [1, 2]
+    assert aux == {}
