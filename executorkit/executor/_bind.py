@@ -10,7 +10,7 @@ from ..errors import BindError, DTypeError, MXNetError, ShapeError, explain
 from ..lowering import Graph, graph_of, infer, placements, shown_outputs
 from ..ndarray import NDArray
 from ..ops._attrs import dtype_name
-from ..ops._registry import known, shape_text
+from ..ops._facts import known, shape_text
 from ..symbol import Symbol
 from ._arguments import arrays_in_order, check_contexts, grad_reqs, shape_of
 from ._executor import Executor

@@ -8,7 +8,7 @@ from ..errors import DTypeError, ShapeError, explain
 from ..lowering import Graph, infer
 from ..lowering._infer import Inferred
 from ..ndarray import NDArray
-from ..ops._registry import known
+from ..ops._facts import known
 
 
 def fitting(

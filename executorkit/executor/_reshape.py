@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ..errors import MXNetError, ShapeError, explain
 from ..lowering import infer
 from ..ndarray import NDArray
-from ..ops._registry import known
+from ..ops._facts import known
 from ._arguments import shape_of
 from ._fresh import zeros
 
