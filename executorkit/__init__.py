@@ -19,6 +19,7 @@ from . import (
     contrib,
     executor,
     executor_manager,
+    initializer,
     io,
     lowering,
     metric,
@@ -37,6 +38,7 @@ from . import (
     symbol,
     test_utils,
 )
+from . import initializer as init
 from . import module as mod
 from . import monitor as mon
 from . import ndarray as nd
@@ -79,6 +81,8 @@ __all__ = [
     "executor_manager",
     "gpu",
     "gpu_memory_info",
+    "init",
+    "initializer",
     "io",
     "lowering",
     "metric",

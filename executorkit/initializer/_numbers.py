@@ -1,0 +1,62 @@
+"""The numbers that initialisers write, made on the host.
+
+Random ones are NumPy's, from a generator whose start is the next key of ``mx.random``'s stream of
+the array's context. XLA would compile a program for every shape: measured on a CPU, 0.1 s for each
+of the 26 shapes of ResNet-50, against 0.3 s for drawing all of its 25 million numbers here.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import DTypeError, explain
+from ..ndarray import NDArray
+from ..ndarray._random_state import next_words
+
+
+def generator(arr: NDArray) -> np.random.Generator:
+    """A generator that no other array has, of the array's context."""
+    start = np.random.SeedSequence(next_words(arr.context).tolist())
+    return np.random.Generator(np.random.SFC64(start))
+
+
+def _drawn_dtype(arr: NDArray) -> type[np.float32] | type[np.float64]:
+    """Narrow types are rounded from float32."""
+    if not np.issubdtype(arr.dtype, np.inexact) and np.dtype(arr.dtype).kind in "biu":
+        name = np.dtype(arr.dtype).name
+        raise DTypeError(
+            explain("initializer", f"an array of {name}, expected a floating type for random ones")
+        )
+    return np.float64 if arr.dtype == np.float64 else np.float32
+
+
+def draw_uniform(arr: NDArray, bound: float) -> None:
+    """Overwrites the array by numbers drawn evenly from [-bound, bound)."""
+    host = generator(arr).random(arr.shape, _drawn_dtype(arr))
+    host *= 2 * bound
+    host -= bound
+    arr[:] = host
+
+
+def draw_normal(arr: NDArray, sigma: float) -> None:
+    """Overwrites the array by normal numbers of mean 0 and standard deviation ``sigma``."""
+    host = generator(arr).standard_normal(arr.shape, _drawn_dtype(arr))
+    host *= sigma
+    arr[:] = host
+
+
+def draw_bytes(arr: NDArray) -> None:
+    """Overwrites the array by integers drawn evenly from -127 to 126."""
+    arr[:] = generator(arr).integers(-127, 127, arr.shape, np.int8)
+
+
+def bilinear(shape: tuple[int, ...]) -> np.ndarray:
+    """The kernel that upsamples bilinearly, float32, in the last two of four axes.
+
+    With n columns, f = ceil(n / 2) and c = (2 f - 1 - f mod 2) / (2 f), the entry of row y and
+    column x is (1 - abs(x / f - c)) (1 - abs(y / f - c)); rows are spaced like columns.
+    """
+    f = np.ceil(shape[3] / 2)
+    c = (2 * f - 1 - f % 2) / (2 * f)
+    y, x = (1 - abs(np.arange(n) / f - c) for n in shape[2:4])
+    return np.broadcast_to((y[:, None] * x).astype(np.float32), shape)
