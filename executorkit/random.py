@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .ndarray._random_state import seed
+from .ndarray._random_state import get_state, seed, set_state
 from .ndarray.random import (
     exponential,
     gamma,
@@ -21,6 +21,7 @@ __all__ = [
     "exponential",
     "gamma",
     "generalized_negative_binomial",
+    "get_state",
     "multinomial",
     "negative_binomial",
     "normal",
@@ -28,6 +29,7 @@ __all__ = [
     "randint",
     "randn",
     "seed",
+    "set_state",
     "shuffle",
     "uniform",
 ]

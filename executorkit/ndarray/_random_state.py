@@ -21,6 +21,9 @@ from ..errors import explain
 
 _MASK = 2**64 - 1
 
+#: The seed, and for each context that has drawn: device type, number, position in its stream.
+State = tuple[int, tuple[tuple[str, int, int], ...]]
+
 
 class _Streams:
     """The generators' states: what they were seeded with, and the streams that were started."""
@@ -62,6 +65,36 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
         with _streams.lock:
             _streams.running.pop(context, None)
         _streams.start(context, state, 0)
+
+
+def get_state() -> State:
+    """The state of all random operators: what ``seed`` set, and how far each context has come.
+
+    Plain numbers, to be pickled, compared, or given to :func:`set_state`. Not in MXNet.
+    """
+    with _streams.lock:
+        following = {context: next(stream) for context, stream in _streams.running.items()}
+        _streams.running = {context: itertools.count(n) for context, n in following.items()}
+    places = sorted((c.device_type, c.device_id, n & _MASK) for c, n in following.items())
+    return _streams.state, tuple(places)
+
+
+def set_state(state: State) -> None:
+    """Has the random operators go on from where they were when ``get_state()`` gave ``state``."""
+    try:
+        start, places = state
+        running = {
+            Context(kind, operator.index(number)): itertools.count(operator.index(following))
+            for kind, number, following in places
+        }
+        start = operator.index(start)
+    except (TypeError, ValueError):
+        raise ValueError(
+            explain("set_state", f"{state!r}, expected what get_state() returned")
+        ) from None
+    _streams.reset(start)
+    with _streams.lock:
+        _streams.running = running
 
 
 def next_key(ctx: Context | None = None) -> jax.Array:
