@@ -1,0 +1,329 @@
+"""``mx.lr_scheduler``: learning rates as functions of the number of updates.
+
+A scheduler is called with a number of updates that never decreases, and remembers how far it got,
+as in MXNet. ``scheduler.to_optax()`` is the same schedule as a pure function, for programs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .errors import MXNetError, explain
+
+__all__ = [
+    "CosineScheduler",
+    "FactorScheduler",
+    "LRScheduler",
+    "MultiFactorScheduler",
+    "PolyScheduler",
+]
+
+#: A pure function from a count, which may be traced, to a rate.
+Schedule = Callable[[Any], jax.Array]
+
+
+class SchedulerError(MXNetError, ValueError):
+    """A scheduler cannot work with the numbers that it is given."""
+
+
+class SchedulerTypeError(MXNetError, AssertionError, TypeError):
+    """A scheduler is given something of the wrong kind."""
+
+
+class NoScheduleError(MXNetError, NotImplementedError):
+    """A scheduler class does not say how it computes a rate, or how a program could."""
+
+
+class LRScheduler:
+    """What schedulers share: the rate, and how it is warmed up.
+
+    base_lr
+        the rate, which schedules change as they go on; warming up ends at its first value.
+    warmup_steps, warmup_begin_lr, warmup_mode
+        for so many updates the rate rises from ``warmup_begin_lr`` ('linear') or stays there
+        ('constant').
+    """
+
+    def __init__(
+        self,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        _check_integer(self, "warmup_steps", warmup_steps)
+        self.base_lr = base_lr
+        self.warmup_steps = warmup_steps
+        self.warmup_final_lr = base_lr
+        self.warmup_begin_lr = warmup_begin_lr
+        self.warmup_mode = warmup_mode
+        _check(
+            self,
+            warmup_begin_lr <= base_lr,
+            f"warmup_begin_lr is {warmup_begin_lr}, expected at most base_lr, {base_lr}",
+        )
+        _check(self, warmup_steps >= 0, f"warmup_steps is {warmup_steps}, expected 0 or more")
+        _check(
+            self,
+            warmup_mode in ("linear", "constant"),
+            f"warmup_mode is {warmup_mode!r}, expected 'linear' or 'constant'",
+        )
+
+    def get_warmup_lr(self, num_update: int) -> float:
+        """The rate while it is warmed up. SchedulerTypeError (AssertionError) after that."""
+        if not num_update < self.warmup_steps:
+            raise SchedulerTypeError(
+                explain(
+                    type(self).__name__,
+                    f"update {num_update} is not among the {self.warmup_steps} of the warm-up",
+                )
+            )
+        return self._warmup(num_update)
+
+    def _warmup(self, n: Any) -> Any:
+        if self.warmup_mode == "constant":
+            return self.warmup_begin_lr
+        _check(
+            self,
+            self.warmup_mode == "linear",
+            f"warmup_mode is {self.warmup_mode!r}, expected 'linear' or 'constant'",
+        )
+        rise = self.warmup_final_lr - self.warmup_begin_lr
+        return self.warmup_begin_lr + rise * n / self.warmup_steps
+
+    def __call__(self, num_update: int) -> float:
+        """The rate after so many updates."""
+        raise NoScheduleError(
+            explain(type(self).__name__, "it does not define __call__(num_update)")
+        )
+
+    def to_optax(self, begin: int = 0) -> Schedule:
+        """The rates from here on as a pure function, which may be traced, of a count.
+
+        ``schedule(count)`` is ``scheduler(begin + count)``. An optax transformation counts from 0,
+        an optimizer here from 1: for the same rates in both give ``begin=1``. Later calls of the
+        scheduler do not change the schedule. NoScheduleError for a class that defines only
+        ``__call__``.
+        """
+        rate, warm = self._rate(), self.warmup_steps
+        warmup = self._warmup
+
+        def schedule(count: Any) -> jax.Array:
+            n = jnp.asarray(count) + begin
+            after = rate(n)
+            return jnp.where(n < warm, warmup(n), after) if warm else jnp.asarray(after)
+
+        return schedule
+
+    def _rate(self) -> Callable[[Any], Any]:
+        """The rate after warming up as a pure function of the number of updates."""
+        raise NoScheduleError(
+            explain(
+                type(self).__name__,
+                "its rates are computed by Python code, so that a program cannot",
+                hint="define _rate(self), a function of a traced count, or use an optax schedule",
+            )
+        )
+
+
+class FactorScheduler(LRScheduler):
+    """Multiplies the rate by ``factor`` after every ``step`` updates, down to ``stop_factor_lr``.
+
+    At update n it is ``max(base_lr factor^k, stop_factor_lr)`` with k = (n - 1) // step.
+    """
+
+    def __init__(
+        self,
+        step: int,
+        factor: float = 1,
+        stop_factor_lr: float = 1e-8,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        _check(self, step >= 1, f"step is {step}, expected 1 or more")
+        _check_factor(self, factor)
+        self.step = step
+        self.factor = factor
+        self.stop_factor_lr = stop_factor_lr
+        self.count = 0
+
+    def __call__(self, num_update: int) -> float:
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        while num_update > self.count + self.step:
+            self.count += self.step
+            self.base_lr *= self.factor
+            last = self.base_lr < self.stop_factor_lr
+            if last:
+                self.base_lr = self.stop_factor_lr
+            _log(num_update, self.base_lr, " for good" if last else "")
+        return self.base_lr
+
+    def _rate(self) -> Callable[[Any], Any]:
+        base, count, step = self.base_lr, self.count, self.step
+        factor, stop = self.factor, self.stop_factor_lr
+
+        def rate(n: Any) -> jax.Array:
+            times = jnp.maximum(n - count - 1, 0) // step
+            return jnp.where(times > 0, jnp.maximum(base * _power(factor, times), stop), base)
+
+        return rate
+
+
+class MultiFactorScheduler(LRScheduler):
+    """Multiplies the rate by ``factor`` after each of the numbers of updates in ``step``."""
+
+    def __init__(
+        self,
+        step: list[int],
+        factor: float = 1,
+        base_lr: float = 0.01,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        if not isinstance(step, list) or not step:
+            raise SchedulerTypeError(
+                explain(type(self).__name__, f"step is {step!r}, expected a list of numbers")
+            )
+        _check(
+            self,
+            step[0] >= 1 and all(a < b for a, b in itertools.pairwise(step)),
+            f"step is {step}, expected numbers of updates, from 1 on, each greater than the last",
+        )
+        _check_factor(self, factor)
+        self.step = step
+        self.cur_step_ind = 0
+        self.factor = factor
+        self.count = 0
+
+    def __call__(self, num_update: int) -> float:
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        while self.cur_step_ind < len(self.step) and num_update > self.step[self.cur_step_ind]:
+            self.count = self.step[self.cur_step_ind]
+            self.cur_step_ind += 1
+            self.base_lr *= self.factor
+            _log(num_update, self.base_lr)
+        return self.base_lr
+
+    def _rate(self) -> Callable[[Any], Any]:
+        base, factor, steps = self.base_lr, self.factor, self.step[self.cur_step_ind :]
+
+        def rate(n: Any) -> jax.Array:
+            times = sum((n > s).astype(jnp.int32) for s in steps)
+            return base * _power(factor, jnp.asarray(times))
+
+        return rate
+
+
+class _Decay(LRScheduler):
+    """From base_lr to final_lr between the warm-up and ``max_update``, by some curve."""
+
+    base_lr_orig: float
+    max_update: int
+    final_lr: float
+
+    def _set_range(self, max_update: int, final_lr: float) -> None:
+        _check_integer(self, "max_update", max_update)
+        _check(self, max_update >= 1, f"max_update is {max_update}, expected 1 or more")
+        self.base_lr_orig = self.base_lr
+        self.max_update = max_update
+        self.final_lr = final_lr
+        self.max_steps = max_update - self.warmup_steps
+
+    def _curve(self, part: Any) -> Any:
+        """1 at the beginning, 0 at the end; ``part`` of the way is done."""
+        raise NotImplementedError
+
+    def _at(self, n: Any) -> Any:
+        span = self.base_lr_orig - self.final_lr
+        return self.final_lr + span * self._curve((n - self.warmup_steps) / self.max_steps)
+
+    def __call__(self, num_update: int) -> float:
+        if num_update < self.warmup_steps:
+            return self.get_warmup_lr(num_update)
+        if num_update <= self.max_update:
+            self.base_lr = self._at(num_update)
+        return self.base_lr
+
+    def _rate(self) -> Callable[[Any], Any]:
+        return lambda n: self._at(jnp.minimum(n, self.max_update))
+
+
+class PolyScheduler(_Decay):
+    """``final_lr + (base_lr - final_lr) (1 - x)^pwr``, x being the part done of the way to
+    ``max_update``, where it stays."""
+
+    def __init__(
+        self,
+        max_update: int,
+        base_lr: float = 0.01,
+        pwr: float = 2,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        self._set_range(max_update, final_lr)
+        self.power = pwr
+
+    def _curve(self, part: Any) -> Any:
+        return (1 - part) ** self.power
+
+
+class CosineScheduler(_Decay):
+    """``final_lr + (base_lr - final_lr) (1 + cos(pi x)) / 2``, x being the part done of the way to
+    ``max_update``, where it stays."""
+
+    def __init__(
+        self,
+        max_update: int,
+        base_lr: float = 0.01,
+        final_lr: float = 0,
+        warmup_steps: int = 0,
+        warmup_begin_lr: float = 0,
+        warmup_mode: str = "linear",
+    ) -> None:
+        super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
+        self._set_range(max_update, final_lr)
+
+    def _curve(self, part: Any) -> Any:
+        cos = jnp.cos if isinstance(part, jax.Array) else math.cos
+        return (1 + cos(math.pi * part)) / 2
+
+
+def _power(factor: float, times: jax.Array) -> jax.Array:
+    return jnp.asarray(factor, jnp.result_type(float)) ** times
+
+
+def _check(scheduler: LRScheduler, fine: bool, problem: str) -> None:
+    if not fine:
+        raise SchedulerError(explain(type(scheduler).__name__, problem))
+
+
+def _check_factor(scheduler: LRScheduler, factor: float) -> None:
+    _check(scheduler, factor <= 1, f"factor is {factor}, expected at most 1: rates decrease")
+
+
+def _check_integer(scheduler: LRScheduler, name: str, number: Any) -> None:
+    if not isinstance(number, int):
+        raise SchedulerTypeError(
+            explain(type(scheduler).__name__, f"{name} is {number!r}, expected an integer")
+        )
+
+
+def _log(num_update: int, lr: float, note: str = "") -> None:
+    logging.info("update %d: the learning rate is now %0.5e%s", num_update, lr, note)

@@ -1,0 +1,244 @@
+"""Descent along the gradient, its momentum or its sign."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..ndarray import NDArray
+from ..ops import sgd
+from ._optimizer import Optimizer, register, zeros_like
+from ._rule import Mixed, Rule, State, limited, operator_rule
+
+RATES = ("lr", "wd", "rescale_grad")
+
+
+def aggregation_size(default: int) -> int:
+    """How many weights MXNet updates in one call, of which some numbers depend."""
+    return int(os.environ.get("MXNET_OPTIMIZER_AGGREGATION_SIZE", default))
+
+
+def off(limit: float | None) -> float:
+    """A limit as the update operators take it: negative for none."""
+    return float(limit) if limit else -1.0
+
+
+def descent(momentum: float, clip_gradient: float | None) -> Rule:
+    """Gradient descent, with momentum if that is positive."""
+    if momentum > 0:
+        return operator_rule(
+            sgd.SGD_MOMENTUM, RATES, momentum=float(momentum), clip_gradient=off(clip_gradient)
+        )
+    return operator_rule(sgd.SGD, RATES, clip_gradient=off(clip_gradient))
+
+
+@register
+class SGD(Optimizer):
+    """Stochastic gradient descent.
+
+    ``mom = momentum mom - lr (g + wd weight); weight = weight + mom``, where g is the gradient
+    times rescale_grad, then clipped. ``lazy_update`` is for sparse gradients, which are not
+    served.
+    """
+
+    _master_last = True
+
+    def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.lazy_update = lazy_update
+        self.aggregate_num = aggregation_size(4)
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight) if self.momentum != 0.0 else None
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        return descent(self.momentum, self.clip_gradient)
+
+
+@register
+class ccSGD(SGD):  # noqa: N801 - MXNet's name
+    """Another name of SGD."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+
+
+@register
+class NAG(Optimizer):
+    """Nesterov's accelerated gradient.
+
+    ``s = lr (g + wd weight); mom = momentum mom - s; weight = weight + momentum mom - s``, where g
+    is the gradient times rescale_grad, then clipped. With a float32 master, the momentum that is
+    kept has the decay of the new weight in it, as in MXNet.
+    """
+
+    _master_last = True
+
+    def __init__(self, momentum: float = 0.0, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight) if self.momentum != 0.0 else None
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        return self._nesterov(sgd.NESTEROV)
+
+    def _mixed_rule(self, index: Any, weight: NDArray) -> Rule:
+        return Mixed(self._nesterov(sgd.NESTEROV_MIXED), master_last=True)
+
+    def _nesterov(self, update: Any) -> Rule:
+        if self.momentum == 0.0:
+            return descent(0.0, self.clip_gradient)
+        return operator_rule(
+            update,
+            RATES,
+            momentum=max(float(self.momentum), 0.0),
+            clip_gradient=off(self.clip_gradient),
+        )
+
+
+@register
+class Signum(Optimizer):
+    """Descent by the sign of the momentum, or of the gradient with ``momentum=0``.
+
+    ``mom = momentum mom - (1 - momentum) (g + wd weight); weight = (1 - lr wd_lh) weight +
+    lr sign(mom)``, where g is the gradient times rescale_grad, then clipped. Source: Bernstein et
+    al., signSGD, 2018.
+    """
+
+    def __init__(
+        self, learning_rate: float = 0.01, momentum: float = 0.9, wd_lh: float = 0.0, **kwargs: Any
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.momentum = momentum
+        self.wd_lh = wd_lh
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight) if self.momentum != 0.0 else None
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        if self.momentum == 0.0:
+            return operator_rule(sgd.SIGN_SGD, RATES)
+        return operator_rule(
+            sgd.SIGNUM,
+            RATES,
+            momentum=max(float(self.momentum), 0.0),
+            clip_gradient=off(self.clip_gradient),
+            wd_lh=float(self.wd_lh or 0.0),
+        )
+
+
+@dataclass(frozen=True)
+class _DelayCompensated(Rule):
+    momentum: float
+    lamda: float
+    limit: float | None
+
+    def __call__(
+        self,
+        weight: jax.Array,
+        grad: jax.Array,
+        state: State,
+        numbers: jax.Array,
+        key: jax.Array | None = None,
+    ) -> tuple[jax.Array, State]:
+        lr, wd, rescale = numbers.astype(weight.dtype)
+        mom, previous = state
+        g = limited(grad * rescale, self.limit)
+        step = -lr * (g + wd * weight + self.lamda * jnp.square(g) * (weight - previous))
+        if mom is None:
+            return weight + step, (None, weight)
+        mom = self.momentum * mom + step
+        return weight + mom, (mom, weight)
+
+
+@register
+class DCASGD(Optimizer):
+    """Asynchronous descent with delay compensation.
+
+    ``mom = momentum mom - lr (g + wd weight + lamda g^2 (weight - previous)); weight = weight +
+    mom``, where previous is the weight before the last update and g the gradient times
+    rescale_grad, then clipped. MXNet raises an error where momentum is not 0. Source: Zheng et
+    al., 2017.
+    """
+
+    def __init__(self, momentum: float = 0.0, lamda: float = 0.04, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.weight_previous: dict[Any, Any] = {}
+        self.lamda = lamda
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return (zeros_like(weight) if self.momentum != 0.0 else None), weight.copy()
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        return _DelayCompensated(self.momentum, self.lamda, self.clip_gradient)
+
+
+@dataclass(frozen=True)
+class _Langevin(Rule):
+    limit: float | None
+
+    @property
+    def draws(self) -> bool:
+        return True
+
+    def __call__(
+        self,
+        weight: jax.Array,
+        grad: jax.Array,
+        state: State,
+        numbers: jax.Array,
+        key: jax.Array | None = None,
+    ) -> tuple[jax.Array, State]:
+        assert key is not None
+        lr, wd, rescale = numbers.astype(weight.dtype)
+        g = limited(grad * rescale, self.limit)
+        noise = jnp.sqrt(lr) * jax.random.normal(key, weight.shape, weight.dtype)
+        return weight - lr / 2 * (g + wd * weight) + noise, state
+
+
+@register
+class SGLD(Optimizer):
+    """Stochastic gradient Langevin dynamics.
+
+    ``weight - lr / 2 (g + wd weight) + noise``, where noise is normal with variance lr and g the
+    gradient times rescale_grad, then clipped. ``mx.random.seed`` makes runs repeat; the numbers
+    are not MXNet's. Source: Patterson and Teh, 2013.
+    """
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        return _Langevin(self.clip_gradient)
+
+
+@dataclass(frozen=True)
+class _Addition(Rule):
+    def __call__(
+        self,
+        weight: jax.Array,
+        grad: jax.Array,
+        state: State,
+        numbers: jax.Array,
+        key: jax.Array | None = None,
+    ) -> tuple[jax.Array, State]:
+        new = weight + grad * numbers[2].astype(weight.dtype)
+        return new, new
+
+
+@register
+class Test(Optimizer):
+    """Adds the gradient times rescale_grad to the weight; the state is the new weight."""
+
+    __test__ = False
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight)
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        return _Addition()

@@ -1,0 +1,408 @@
+"""The base class of optimizers: rates, multipliers and counts, as MXNet keeps them.
+
+An optimizer of this package says what it does to a parameter by a rule, a pure function (see
+``_rule``), and by the numbers of a step; how they are applied, to one array or to hundreds in one
+compiled call, is decided here. Optimizers of users override ``update`` and work on NDArrays.
+"""
+
+from __future__ import annotations
+
+import difflib
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from ..errors import explain
+from ..ndarray import NDArray, zeros
+from ..registry import RegistryError
+from ._apply import apply_rules, check_arrays
+from ._errors import NoUpdateError, OptimizerTypeError, RemovedError, SchedulerInChargeError
+from ._rule import Mixed, Rule, State, Widened, is_half
+
+Class = TypeVar("Class", bound=type)
+#: The numbers of one parameter at one step: rate, weight decay, whatever else its rule takes.
+Numbers = tuple[Any, ...]
+
+
+class Optimizer:
+    """What all optimizers share.
+
+    rescale_grad
+        gradients are multiplied by it, usually 1 / batch size.
+    param_idx2name
+        names of the parameters by the index under which they are updated. Parameters whose name
+        ends neither in ``_weight`` nor in ``_gamma`` are then not decayed.
+    wd
+        weight decay.
+    clip_gradient
+        limit of the magnitude of each element of a rescaled gradient; None for none.
+    learning_rate, lr_scheduler
+        the rate (0.01 if neither is given), or what computes it from the number of updates. Both:
+        ``learning_rate`` becomes the scheduler's ``base_lr``, with a warning if that differed.
+    sym
+        a symbol whose variables' ``__lr_mult__`` and ``__wd_mult__`` attributes are multipliers.
+    begin_num_update
+        the number of updates that were done before.
+    multi_precision
+        whether float16 (and, unlike MXNet, bfloat16) weights are updated through a float32 copy.
+    param_dict
+        objects with ``lr_mult`` and ``wd_mult`` by index; they go before all other multipliers.
+    """
+
+    #: Classes by lower-case name.
+    opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
+    #: Whether the state of a half precision weight is (state, master), not (master, state).
+    _master_last: ClassVar[bool] = False
+
+    # Defaults of what older pickles lack.
+    aggregate_num: int = 0
+    allow_np_array: bool = False
+
+    def __init__(
+        self,
+        rescale_grad: float = 1.0,
+        param_idx2name: Mapping[Any, str] | None = None,
+        wd: float = 0.0,
+        clip_gradient: float | None = None,
+        learning_rate: float | None = None,
+        lr_scheduler: Any = None,
+        sym: Any = None,
+        begin_num_update: int = 0,
+        multi_precision: bool = False,
+        param_dict: Mapping[Any, Any] | None = None,
+    ) -> None:
+        if param_idx2name is not None and not isinstance(param_idx2name, dict):
+            raise OptimizerTypeError(
+                explain(
+                    type(self).__name__,
+                    f"param_idx2name is {type(param_idx2name).__name__}, expected a dict",
+                    hint="{0: 'fc1_weight', ...}",
+                )
+            )
+        self.rescale_grad = rescale_grad
+        self.lr_scheduler = lr_scheduler
+        if lr_scheduler is None and learning_rate is None:
+            learning_rate = 0.01
+        self.lr = learning_rate
+        if (
+            lr_scheduler is not None
+            and learning_rate is not None
+            and lr_scheduler.base_lr != learning_rate
+        ):
+            warnings.warn(
+                f"the scheduler's base_lr, {lr_scheduler.base_lr}, becomes learning_rate, "
+                f"{learning_rate}",
+                UserWarning,
+                stacklevel=2,
+            )
+            lr_scheduler.base_lr = learning_rate
+        self.wd = wd
+        self.lr_mult: dict[Any, float] = {}
+        self.wd_mult: dict[Any, float] = {}
+        self.begin_num_update = begin_num_update
+        self.num_update = begin_num_update
+        self._all_index_update_counts: dict[int, dict[Any, int]] = {0: {}}
+        self._index_update_count = self._all_index_update_counts[0]
+        self.clip_gradient = clip_gradient
+        self.multi_precision = multi_precision
+        self.aggregate_num = 0
+        self.idx2name: dict[Any, str] = dict(param_idx2name or {})
+        self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
+        self.param_dict = param_dict if param_dict else {}
+        self.allow_np_array = False
+        self.set_lr_mult({})
+        self.set_wd_mult({})
+
+    # Classes by name
+
+    @staticmethod
+    def register(klass: Class) -> Class:
+        """Registers a class under its lower-case name; a decorator. Warns if that is taken."""
+        if not isinstance(klass, type):
+            raise OptimizerTypeError(
+                explain("optimizer: register", f"{klass!r} is no class of optimizers")
+            )
+        known, name = Optimizer.opt_registry, klass.__name__.lower()
+        old = known.get(name)
+        if old is not None and old is not klass:
+            warnings.warn(
+                f"optimizer {name!r} was {old.__module__}.{old.__name__}, "
+                f"is now {klass.__module__}.{klass.__name__}",
+                UserWarning,
+                stacklevel=2,
+            )
+        known[name] = klass
+        return klass
+
+    @staticmethod
+    def create_optimizer(name: str, **kwargs: Any) -> Optimizer:
+        """An optimizer by the name of its class, in any case, and its arguments.
+
+        ValueError for a name that is not registered, or something that is no name.
+        """
+        if not isinstance(name, str):
+            raise RegistryError(
+                explain("optimizer: create", f"{name!r}, expected the name of an optimizer")
+            )
+        known = Optimizer.opt_registry
+        if name.lower() not in known:
+            close = difflib.get_close_matches(name.lower(), known, 3, 0.5)
+            raise RegistryError(
+                explain(
+                    "optimizer: create",
+                    f"{name!r} is not registered",
+                    hint=" or ".join(map(repr, close or sorted(known))),
+                )
+            )
+        return known[name.lower()](**kwargs)
+
+    # Rates, decay and their multipliers
+
+    @property
+    def learning_rate(self) -> float:
+        """The current rate, without multipliers."""
+        if self.lr_scheduler is not None:
+            return self.lr_scheduler(self.num_update)
+        return self.lr  # type: ignore[return-value]
+
+    def set_learning_rate(self, lr: float) -> None:
+        """Sets the rate; SchedulerInChargeError (a UserWarning) if a scheduler decides on it."""
+        if self.lr_scheduler is not None:
+            raise SchedulerInChargeError(
+                explain(
+                    "set_learning_rate",
+                    "lr_scheduler decides on the learning rate",
+                    hint="optimizer.lr_scheduler.base_lr = ...",
+                )
+            )
+        self.lr = lr
+
+    def set_lr_scale(self, args_lrscale: Any) -> None:
+        """Not served, nor in MXNet: a DeprecationWarning is raised."""
+        raise RemovedError(explain("set_lr_scale", "it is gone", hint="set_lr_mult(...)"))
+
+    def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
+        """Sets multipliers of the rate, by name or index; others are those of the symbol."""
+        self.lr_mult = {**self._annotated("__lr_mult__"), **args_lr_mult}
+
+    def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
+        """Sets multipliers of the weight decay, by name or index.
+
+        Others are those of the symbol, and 0 for named parameters that are neither weights nor
+        gammas.
+        """
+        unnamed = {n: 0.0 for n in self.idx2name.values() if not self._decays(n)}
+        self.wd_mult = {**unnamed, **self._annotated("__wd_mult__"), **args_wd_mult}
+
+    def _decays(self, name: str) -> bool:
+        return name.endswith(("_weight", "_gamma"))
+
+    def _annotated(self, attribute: str) -> dict[Any, float]:
+        """Numbers that arguments of the symbol carry as an attribute."""
+        if not self.sym_info:
+            return {}
+        attrs, arguments = self.sym_info
+        return {
+            name: float(attrs[name][attribute])
+            for name in arguments
+            if attribute in attrs.get(name, ())
+        }
+
+    def _multiplier(self, index: Any, kind: str) -> float:
+        multipliers = getattr(self, kind)
+        if index in self.param_dict:
+            return getattr(self.param_dict[index], kind)
+        if index in multipliers:
+            return multipliers[index]
+        return multipliers.get(self.idx2name.get(index), 1.0)
+
+    def _get_lrs(self, indices: Iterable[Any]) -> list[float]:
+        """The rates of parameters at the current number of updates."""
+        lr = self.learning_rate
+        return [lr * self._multiplier(index, "lr_mult") for index in indices]
+
+    def _get_lr(self, index: Any) -> float:
+        return self._get_lrs([index])[0]
+
+    def _get_wds(self, indices: Iterable[Any]) -> list[float]:
+        """The weight decays of parameters."""
+        return [self.wd * self._multiplier(index, "wd_mult") for index in indices]
+
+    def _get_wd(self, index: Any) -> float:
+        return self._get_wds([index])[0]
+
+    # Counting
+
+    def _set_current_context(self, device_id: int) -> None:
+        """From now on updates of the device with this number are counted."""
+        self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
+
+    def _update_count(self, index: Any) -> None:
+        """Counts an update of one parameter, or of each in a list."""
+        for i in index if isinstance(index, list | tuple) else (index,):
+            count = self._index_update_count.get(i, self.begin_num_update) + 1
+            self._index_update_count[i] = count
+            self.num_update = max(count, self.num_update)
+
+    # States
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        """The state of a parameter: None, an NDArray, or a tuple of states."""
+        return None
+
+    def create_state_multi_precision(self, index: Any, weight: NDArray) -> State:
+        """The state of a parameter; for a half precision weight with its float32 master."""
+        if is_half(weight.dtype):
+            if self.multi_precision:
+                master = weight.astype(np.float32)
+                state = self.create_state(index, master)
+                return (state, master) if self._master_last else (master, state)
+            warnings.warn(
+                "updates of half precision weights are rounded away when they are small; "
+                "multi_precision=True keeps a float32 copy",
+                UserWarning,
+                stacklevel=2,
+            )
+        return self.create_state(index, weight)
+
+    # Rules and their numbers: what classes of this package define
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule | None:
+        """What :meth:`update` does to a parameter; None if ``update`` is overridden to say it."""
+        return None
+
+    def _wide_rule(self, index: Any, weight: NDArray) -> Rule | None:
+        """The rule of ``update`` for a weight of any precision."""
+        rule = self._plain_rule(index, weight)
+        return Widened(rule) if rule is not None and is_half(weight.dtype) else rule
+
+    def _mixed_rule(self, index: Any, weight: NDArray) -> Rule | None:
+        """The rule for a half precision weight whose state holds its master."""
+        rule = self._plain_rule(index, weight)
+        return None if rule is None else Mixed(rule, self._master_last)
+
+    def _rule(self, index: Any, weight: NDArray) -> Rule | None:
+        """What :meth:`update_multi_precision` does to a parameter, as a pure function.
+
+        None if a subclass overrides that, or ``update``: then only calling it is right.
+        """
+        if not self._pure:
+            return None
+        if self.multi_precision and is_half(weight.dtype):
+            return self._mixed_rule(index, weight)
+        return self._wide_rule(index, weight)
+
+    @property
+    def _pure(self) -> bool:
+        """Whether updates are what the rules say, not what a subclass made of them."""
+        own = (Optimizer.update, Optimizer.update_multi_precision)
+        return own == tuple(
+            getattr(f, "__func__", None) for f in (self.update, self.update_multi_precision)
+        )
+
+    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
+        """The numbers of update ``t`` (1 is the first), and the new ``memory``.
+
+        Arithmetic only: it is called with Python numbers, and traced by :meth:`to_optax`.
+        """
+        return (lr, wd, self.rescale_grad), memory
+
+    def _recall(self, rate: Any, memory: Any) -> Any:
+        """``memory`` at the start of a call that updates one or several parameters at ``rate``."""
+        return memory
+
+    @property
+    def _memory(self) -> Any:
+        """Numbers that outlive a step and belong to no parameter."""
+        return None
+
+    @_memory.setter
+    def _memory(self, memory: Any) -> None:
+        pass
+
+    def _number(self, index: Any) -> Numbers:
+        lr, wd = self._get_lr(index), self._get_wd(index)
+        count = self._index_update_count[index]
+        numbers, self._memory = self._coefficients(lr, wd, count, self._memory)
+        return numbers
+
+    def _numbers(self, index: Any) -> Numbers:
+        """The numbers of this step for the rule of one parameter, counted just before.
+
+        To be called once per parameter and step: what they depend on moves on.
+        """
+        self._memory = self._recall(self.learning_rate, self._memory)
+        return self._number(index)
+
+    def _advance(self, indices: Sequence[Any], together: int = 1) -> list[Numbers]:
+        """Counts an update of each parameter; the numbers for their rules.
+
+        ``together`` parameters at a time are counted before their rates are computed.
+        """
+        numbers: list[Numbers] = []
+        for start in range(0, len(indices), together):
+            some = indices[start : start + together]
+            self._update_count(some)
+            self._memory = self._recall(self.learning_rate, self._memory)
+            numbers += [self._number(i) for i in some]
+        return numbers
+
+    # Updates
+
+    def update(self, index: Any, weight: Any, grad: Any, state: State) -> None:
+        """Updates a weight and its state in place; or several, given as lists."""
+        self._apply(_listed(index, weight, grad, state), self._wide_rule)
+
+    def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: State) -> None:
+        """Like :meth:`update`, with states made by :meth:`create_state_multi_precision`."""
+        items = _listed(index, weight, grad, state)
+        if self._pure:
+            self._apply(items, self._rule)  # type: ignore[arg-type]
+            return
+        for i, w, g, s in zip(*items, strict=True):
+            if not (self.multi_precision and is_half(w.dtype)):
+                self.update(i, w, g, s)
+                continue
+            inner, master = s if self._master_last else (s[1], s[0])
+            self.update(i, master, g.astype(master.dtype), inner)
+            w[:] = master
+
+    def _apply(self, items: tuple[Sequence[Any], ...], rule_of: Any) -> None:
+        indices, weights, grads, states = items
+        for i, w, g in zip(indices, weights, grads, strict=True):
+            check_arrays(f"{type(self).__name__}: parameter {self.idx2name.get(i, i)!r}", w, g)
+        rules = [rule_of(i, w) for i, w in zip(indices, weights, strict=True)]
+        if None in rules:
+            raise NoUpdateError(
+                explain(type(self).__name__, "it defines no update(index, weight, grad, state)")
+            )
+        numbers = self._advance(indices, len(indices) if self.aggregate_num else 1)
+        apply_rules(rules, weights, grads, states, numbers)
+
+    # Pickling
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Everything but ``param_dict``, which belongs to the trainer."""
+        return {k: v for k, v in self.__dict__.items() if k != "param_dict"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.param_dict = {}
+
+
+def _listed(*items: Any) -> tuple[Sequence[Any], ...]:
+    """index, weight, grad and state as lists."""
+    if isinstance(items[0], list | tuple):
+        return items
+    return tuple([x] for x in items)
+
+
+def zeros_like(weight: NDArray) -> NDArray:
+    """A state of zeros for a weight."""
+    return zeros(weight.shape, weight.context, dtype=weight.dtype)
+
+
+register = Optimizer.register
+create = Optimizer.create_optimizer

@@ -1,0 +1,106 @@
+"""``Updater``: an optimizer together with the states of the parameters it updates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..context import Context
+from ..ndarray import NDArray
+from ._apply import apply_rules, check_arrays
+from ._optimizer import Optimizer
+from ._rule import State
+from ._states import dump_states, load_states
+
+
+class Updater:
+    """Updates parameters by index, making their states when it first sees them.
+
+    ``updater(index, grad, weight)`` updates one weight in place; with lists, each of them, in one
+    compiled call unless the optimizer's class overrides ``update``.
+    """
+
+    def __init__(self, optimizer: Optimizer) -> None:
+        self.optimizer = optimizer
+        self.states: dict[Any, State] = {}
+        self.states_synced: dict[Any, bool] = {}
+        self.aggregate_updates = optimizer.aggregate_num > 0
+
+    def __call__(self, index: Any, grad: Any, weight: Any) -> None:
+        if isinstance(index, list | tuple):
+            indices, grads, weights = list(index), grad, weight
+        else:
+            indices, grads, weights = [index], [grad], [weight]
+        if not indices:
+            return
+        optimizer = self.optimizer
+        optimizer._set_current_context(weights[0].context.device_id)
+        indices = [i.decode() if isinstance(i, bytes) else i for i in indices]
+        for i, w in zip(indices, weights, strict=True):
+            self._prepare(i, w)
+        for some in self._together(indices, grads, weights):
+            self._update(*some)
+
+    def _prepare(self, index: Any, weight: NDArray) -> None:
+        """Makes the state of a parameter, or moves a loaded one to where its weight is."""
+        if index not in self.states:
+            self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
+        elif not self.states_synced[index]:
+            self.states[index] = self.sync_state_context(self.states[index], weight.context)
+        self.states_synced[index] = True
+
+    def _together(
+        self, indices: list[Any], grads: Sequence[Any], weights: Sequence[Any]
+    ) -> list[tuple[list[Any], list[Any], list[Any]]]:
+        """What can be updated at once: arrays of one dtype, as MXNet orders them."""
+        if not self.aggregate_updates:
+            return [(indices, list(grads), list(weights))]
+        groups: dict[Any, tuple[list[Any], list[Any], list[Any]]] = {}
+        for i, g, w in zip(indices, grads, weights, strict=True):
+            for kept, x in zip(groups.setdefault(w.dtype, ([], [], [])), (i, g, w), strict=True):
+                kept.append(x)
+        return list(groups.values())
+
+    def _update(self, indices: list[Any], grads: list[Any], weights: list[Any]) -> None:
+        optimizer = self.optimizer
+        states = [self.states[i] for i in indices]
+        rules = [optimizer._rule(i, w) for i, w in zip(indices, weights, strict=True)]
+        if None in rules:
+            for i, w, g, s in zip(indices, weights, grads, states, strict=True):
+                optimizer.update_multi_precision(i, w, g, s)
+            return
+        name = type(optimizer).__name__
+        for i, w, g in zip(indices, weights, grads, strict=True):
+            check_arrays(f"{name}: parameter {optimizer.idx2name.get(i, i)!r}", w, g)
+        numbers = optimizer._advance(indices, optimizer.aggregate_num or 1)
+        apply_rules(rules, weights, grads, states, numbers)  # type: ignore[arg-type]
+
+    def sync_state_context(self, state: State, context: Context) -> State:
+        """A state with its arrays in ``context``."""
+        if isinstance(state, NDArray):
+            return state.as_in_context(context)
+        if isinstance(state, tuple | list):
+            return type(state)(self.sync_state_context(s, context) for s in state)
+        return state
+
+    def get_states(self, dump_optimizer: bool = False) -> bytes:
+        """All states as bytes, with ``dump_optimizer`` the optimizer too; MXNet reads them."""
+        return dump_states((self.states, self.optimizer) if dump_optimizer else self.states)
+
+    def set_states(self, states: bytes) -> None:
+        """Takes over what :meth:`get_states` gave, here or in MXNet.
+
+        FileFormatError for anything else: nothing is imported or run that the bytes may name.
+        """
+        loaded = load_states(states)
+        if isinstance(loaded, tuple):
+            self.states, self.optimizer = loaded
+            self.aggregate_updates = self.optimizer.aggregate_num > 0
+        else:
+            self.states = loaded
+        self.states_synced = dict.fromkeys(self.states, False)
+
+
+def get_updater(optimizer: Optimizer) -> Updater:
+    """The function that updates a parameter by an optimizer: an :class:`Updater`."""
+    return Updater(optimizer)
