@@ -148,6 +148,7 @@ def _step(manager: Any, one: Any) -> None:
     manager.load_data_batch(one)
     manager.forward(is_train=True)
     manager.backward()
+    mx.nd.waitall()
 
 
 @pytest.mark.parametrize("devices", [1, 2])

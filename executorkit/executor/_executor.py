@@ -13,6 +13,8 @@ from ..lowering import graph_of, optimized, placements
 from ..ndarray import NDArray
 from ..ndarray._random_state import next_key
 from ..program import PartitionedProgram, Program, program_for
+from ..program._counted import Counted
+from ..program._stepping import Plan, step_function
 from ..symbol import Symbol
 from ._arguments import head_gradients, kind_of, require_heads
 from ._fitting import fitting
@@ -102,6 +104,15 @@ class Executor(NamedArrays, Inspection):
             return [self._ctx] * len(self._graph.heads)
         placed = placements(self._graph, self._ctx, self._group2ctx)
         return [placed[node] for node, _ in self._graph.head_entries]
+
+    @property
+    def _fusable(self) -> bool:
+        """Whether an update can be a part of this executor's program."""
+        return isinstance(self._program, Program) and not (self._eager or self._again)
+
+    def _step_function(self, train: bool, plan: Plan) -> Counted:
+        assert isinstance(self._program, Program)
+        return step_function(self._program, train, plan)
 
     def _next_key(self) -> jax.Array:
         """A key from the stream of the executor's own context, as its device needs it."""

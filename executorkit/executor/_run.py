@@ -7,23 +7,32 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
+from ..errors import MXNetError, explain
 from ..ndarray import NDArray
 from ..ndarray._pending import register
+from ..program._stepping import Part
+from ._update import Ending
 
 if TYPE_CHECKING:
     from ._executor import Executor
 
 
+class GradientUsedError(MXNetError, RuntimeError):
+    """A gradient is looked at that an update has used up, so that it was never stored."""
+
+
 class Run:
-    """What one call of ``Executor.forward`` promised.
+    """What one call of ``Executor.forward``, and the ``backward`` after it, promised.
 
     The snapshot is free, since arrays are immutable. ``resolve`` computes the outputs when one is
-    looked at; ``backward`` before that runs forward and backward as one program.
+    looked at, ``resolve_gradients`` the gradients and the auxiliary states that backward changes;
+    where backward was called before anyone looked, either runs forward and backward as one program.
+    An update that follows before anyone looks (``ending``) becomes a part of that program.
     """
 
     __slots__ = (
-        "__weakref__", "args", "aux", "done", "executor", "key", "residuals", "resolve",
-        "step_aux", "train",
+        "__weakref__", "args", "aux", "done", "ending", "executor", "heads", "key", "old",
+        "residuals", "step_aux", "train",
     )  # fmt: skip
 
     def __init__(self, executor: Executor, train: bool, key: Any = None) -> None:
@@ -35,17 +44,25 @@ class Run:
         self.done = False
         self.residuals: Any = None
         self.step_aux: Sequence[Any] = ()
-        self.resolve = self._resolve
+        #: Head gradients of a backward whose gradients are promised and not computed yet.
+        self.heads: Sequence[Any] | None = None
+        self.old: tuple[Any, ...] = ()
+        self.ending: Ending | None = None
         for output in executor.outputs:
             output._promise(self.resolve)
         register(self)
 
     def force(self) -> None:
-        """Computes the outputs, unless that has happened."""
+        """Computes whatever is promised and not computed yet."""
+        if self.heads is not None:
+            self.resolve_gradients()
         if not self.done:
-            self._resolve()
+            self.resolve()
 
-    def _resolve(self) -> None:
+    def resolve(self) -> None:
+        if self.heads is not None:
+            self.resolve_gradients()
+            return
         program = self.executor._program
         if self.train and program.wanted:
             outputs, side, step, residuals = program.forward[1](self.args, self.aux, self.key)
@@ -65,29 +82,104 @@ class Run:
                 executor.aux_arrays[n]._assign(value)
 
     def backward(self, heads: Sequence[Any]) -> None:
-        """Computes the gradients from this run's inputs and writes them to ``grad_arrays``."""
+        """Promises the gradients for this run's inputs to ``grad_arrays``."""
         executor = self.executor
         program = executor._program
         if not program.wanted:
             return
+        if self.heads is not None:
+            self.resolve_gradients()
         targets: list[NDArray] = executor._grad_targets
-        old = self._old_gradients(targets, program.add)
-        if self.residuals is not None:
-            step = self.step_aux
-            grads = program.backward(self.residuals, heads, old)
+        self.old = self._old_gradients(targets, program.add)
+        states = [(executor.aux_arrays[n], self.aux[n]) for n in self._step_aux_numbers]
+        anew = any(array._value is not value for array, value in states)
+        self.heads = heads
+        for target in targets:
+            target._promise(self.resolve_gradients)
+        if not anew:
+            for array, _ in states:
+                array._promise(self.resolve_gradients)
+        register(self)
+        if anew or executor._again or executor._eager:
+            self.resolve_gradients(anew)
+
+    def update(
+        self, part: Part, state: Any, numbers: Sequence[float], key: Any, keep_gradients: bool
+    ) -> bool:
+        """Lets an update be a part of the program that computes the gradients, if it can be: if
+        nobody has looked since forward, and the weights are those that forward saw.
+
+        The update runs when someone looks, or at once when it uses all gradients. False, and
+        nothing has changed, if it must be computed by itself.
+        """
+        executor = self.executor
+        wanted = executor._program.wanted
+        if self.heads is None or self.residuals is not None or not executor._fusable:
+            return False
+        if any(executor.arg_arrays[wanted[k]]._value is not self.args[wanted[k]]
+               for k in part.targets):  # fmt: skip
+            return False
+        if self.heads is None:  # reading a weight has just resolved this very run
+            return False
+        if self.ending is None:
+            self.ending = Ending(keep_gradients)
+        self.ending.add(self, part, state, numbers, key)
+        if self.ending.targets == len(wanted):
+            self.resolve_gradients()
+        return True
+
+    @property
+    def _step_aux_numbers(self) -> tuple[int, ...]:
+        return self.executor._program.step_aux_numbers if self.train else ()
+
+    def resolve_gradients(self, anew: bool = False) -> None:
+        """Computes the gradients, and what else is promised, by one program.
+
+        ``anew``: auxiliary states were written since the snapshot (by an earlier backward, say);
+        MXNet starts from their value at the time of backward, so they are updated from that.
+        """
+        executor = self.executor
+        program = executor._program
+        heads = self.heads
+        if heads is None:
+            raise GradientUsedError(
+                explain(
+                    "gradient",
+                    "it was used up by the update that ran as one program with backward",
+                    hint="look at it between backward and update, or keep gradients "
+                    "(keep_gradients=True)",
+                )
+            )
+        if self.ending is not None:
+            outputs, side, step, grads = self.ending.run(self, heads)
+        elif self.residuals is not None:
+            outputs, side, step = None, (), self.step_aux
+            grads = program.backward(self.residuals, heads, self.old)
         else:
             outputs, side, step, grads = program.forward_backward[self.train](
-                self.args, self.aux, self.key, heads, old
+                self.args, self.aux, self.key, heads, self.old
             )
-            if not self.done:
-                self.keep(outputs, side)
-        for i, (target, grad) in enumerate(zip(targets, grads, strict=True)):
+        self.heads, self.ending = None, None
+        if outputs is not None and not self.done:
+            self.keep(outputs, side)
+        for i, (target, grad) in enumerate(zip(executor._grad_targets, grads, strict=True)):
             if program.add[i] and i in executor._again:
                 with jax.enable_x64(True):
                     grad = target._value + grad
-            target._assign(grad)
-        if step:
-            self._update_aux(step)
+                target._assign(grad)
+            elif i in executor._again:
+                target._assign(grad)
+            elif grad is not None:
+                target._fulfil(self.resolve_gradients, grad)
+        arrays = executor.aux_arrays
+        if anew:
+            step = program.forward[1](self.args, tuple(a._value for a in arrays), self.key)[2]
+        for n, value in zip(self._step_aux_numbers, step, strict=True):
+            if anew:
+                arrays[n]._assign(value)
+            else:
+                arrays[n]._fulfil(self.resolve_gradients, value)
+        self.old = ()
 
     def _old_gradients(self, targets: Sequence[NDArray], add: Sequence[bool]) -> tuple[Any, ...]:
         """What gradients are added to. An array that is the target of several arguments is read
@@ -101,15 +193,3 @@ class Run:
                 for i, (t, a) in enumerate(zip(targets, add, strict=True))
                 if a
             )
-
-    def _update_aux(self, step: Sequence[Any]) -> None:
-        """Writes what backward changes. MXNet starts from the state's value at that time, so a
-        state that was written since the snapshot (by an earlier backward, say) is updated anew."""
-        program = self.executor._program
-        arrays = self.executor.aux_arrays
-        numbers = program.step_aux_numbers
-        current = tuple(a._value for a in arrays)
-        if any(current[n] is not self.aux[n] for n in numbers):
-            step = program.forward[1](self.args, current, self.key)[2]
-        for n, value in zip(numbers, step, strict=True):
-            arrays[n]._assign(value)

@@ -18,7 +18,9 @@ from ..ndarray import NDArray
 from ..ndarray._random_state import key_of
 from ..ops._facts import known
 from ..program import Program
+from ..program._stepping import Plan
 from ..symbol import Symbol
+from ._replicate import Mapped as MappedFunction
 from ._replicate import MappedProgram, Replicas
 from ._stacked import PerDevice, Stacked
 
@@ -60,6 +62,7 @@ class Mapped:
         self._draws = (graph.draws(False), graph.draws(True))
         self._grad_targets = [g for g in grad_arrays if g is not None]
         self._again: frozenset[int] = frozenset()
+        self._eager = False
         self._pinned: dict[int, jax.Array] = {}
         self._run: Run | None = None
         self._apart = False
@@ -67,6 +70,15 @@ class Mapped:
     @cached_property
     def execs(self) -> list[Executor]:
         return [Replica(self, k) for k in range(len(self.contexts))]
+
+    @property
+    def _fusable(self) -> bool:
+        """Whether an update can be a part of the mapped program: not if other processes have
+        gradients too."""
+        return jax.process_count() == 1
+
+    def _step_function(self, train: bool, plan: Plan) -> MappedFunction:
+        return self._program.step_function(train, plan)
 
     def _replicas_made(self) -> list[Replica]:
         return self.__dict__.get("execs", [])

@@ -26,6 +26,7 @@ from ..ndarray._random_state import key_of, next_words
 from ..program import Program
 from ..program._counted import Counted
 from ..program._program import Arrays
+from ..program._stepping import DONATED, SHARED, Plan, stepped
 
 #: Name of the mapped axis, for collectives inside a mapped function.
 AXIS = "devices"
@@ -185,16 +186,28 @@ def _without_leading_axis(x: jax.Array) -> jax.Array:
 class Mapped(Counted):
     """A function mapped over the leading axis of its arguments, one entry per device."""
 
-    __slots__ = ("devices",)
+    __slots__ = ("axes", "devices")
 
     def __init__(
-        self, function: Callable[..., Any], name: str, devices: tuple[Device, ...]
+        self,
+        function: Callable[..., Any],
+        name: str,
+        devices: tuple[Device, ...],
+        donate: tuple[int, ...] = (),
+        axes: Any = 0,
     ) -> None:
         self.devices = devices
-        super().__init__(function, name)
+        self.axes = axes
+        super().__init__(function, name, donate)
 
     def _transformed(self, traced: Callable[..., Any]) -> Any:
-        return jax.pmap(traced, axis_name=AXIS, devices=self.devices)
+        return jax.pmap(
+            traced,
+            axis_name=AXIS,
+            in_axes=self.axes,
+            devices=self.devices,
+            donate_argnums=self.donate,
+        )
 
     def clear(self) -> None:
         """Forgets what was compiled; the counts stay."""
@@ -216,7 +229,8 @@ class MappedProgram:
         self.pins = program.pins
         self.side_aux_numbers = program.side_aux_numbers
         self.step_aux_numbers = program.step_aux_numbers
-        devices = replicas.devices
+        self._devices = devices = replicas.devices
+        self._steps: dict[Any, Mapped] = {}
         self.infer = tuple(_with_key(f, devices) for f in program.infer)
         self.forward = tuple(_with_key(f, devices) for f in program.forward)
         self.forward_backward = tuple(_with_key(f, devices) for f in program.forward_backward)
@@ -230,10 +244,30 @@ class MappedProgram:
             found = program.variants[replicas] = MappedProgram(program, replicas)
         return found
 
+    def step_function(self, train: bool, plan: Plan) -> Mapped:
+        """The compiled step of this program and a plan (see ``program._stepping``), with the
+        gradients summed over the devices."""
+        found = self._steps.get((train, plan))
+        if found is None:
+            step = stepped(self.program, train, plan, partial(_reduce, False))
+
+            def mapped(donated: Any, args: Any, aux: Any, words: Any, *rest: Any) -> Any:
+                *others, keys, numbers = rest
+                key = None if words is None else key_of(words)
+                return step(donated, args, aux, key, *others, keys, numbers)
+
+            axes = tuple(None if i == SHARED else 0 for i in range(SHARED + 1))
+            found = Mapped(mapped, "step", self._devices, (DONATED,), axes)
+            self._steps[train, plan] = found
+        return found
+
     @property
     def functions(self) -> tuple[Mapped, ...]:
         """Every mapped function of this program."""
-        return (*self.infer, *self.forward, *self.forward_backward, self.backward)
+        return (
+            *self.infer, *self.forward, *self.forward_backward, self.backward,
+            *self._steps.values(),
+        )  # fmt: skip
 
     @property
     def traces(self) -> int:

@@ -35,13 +35,20 @@ class Counted:
         shapes, dtypes and devices of the arguments that it was last traced for.
     function
         the function itself, for other transformations than ``jax.jit``.
+    donate
+        numbers of the arguments whose buffers the results may use.
     """
 
-    __slots__ = ("_jitted", "_since_clear", "avals", "function", "name", "seconds", "traces")
+    __slots__ = (
+        "_jitted", "_since_clear", "avals", "donate", "function", "name", "seconds", "traces",
+    )  # fmt: skip
 
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
+    def __init__(
+        self, function: Callable[..., Any], name: str, donate: tuple[int, ...] = ()
+    ) -> None:
         self.function = function
         self.name = name
+        self.donate = donate
         self.traces = 0
         self.seconds = 0.0
         self.avals: tuple[Any, ...] | None = None
@@ -59,7 +66,7 @@ class Counted:
         return traced
 
     def _transformed(self, traced: Callable[..., Any]) -> Any:
-        return jax.jit(traced)
+        return jax.jit(traced, donate_argnums=self.donate)
 
     def __call__(self, *args: Any) -> Any:
         before = self.traces

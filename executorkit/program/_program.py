@@ -72,9 +72,10 @@ class Program:
     @property
     def functions(self) -> tuple[Counted, ...]:
         """Every jitted function of this program."""
+        steps = (f for f in self.variants.values() if isinstance(f, Counted))
         return (
             *self.infer, *self.forward, *self.forward_backward, self.backward, *self.observe,
-            *self.observe_backward,
+            *self.observe_backward, *steps,
         )  # fmt: skip
 
     @property

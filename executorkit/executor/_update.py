@@ -1,0 +1,123 @@
+"""An update that ends a run: it becomes a part of the program that computes its gradients."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..program._stepping import Part, Plan
+
+if TYPE_CHECKING:
+    from ._run import Run
+
+
+class Ending:
+    """Updates that wait for a run's gradients.
+
+    An update is a :class:`Part` with its state: a pytree of cells (NDArrays, or the stacked arrays
+    of a group), which, like the weights, promise their new contents until the run is resolved.
+    """
+
+    __slots__ = ("cells", "keep_gradients", "keys", "numbers", "parts", "states")
+
+    def __init__(self, keep_gradients: bool) -> None:
+        self.keep_gradients = keep_gradients
+        self.parts: list[Part] = []
+        self.cells: list[list[Any]] = []
+        self.states: list[Any] = []
+        self.numbers: list[float] = []
+        self.keys: list[Any] = []
+
+    @property
+    def targets(self) -> int:
+        """How many gradients are used."""
+        return sum(len(p.targets) for p in self.parts)
+
+    def add(
+        self, run: Run, part: Part, state: Any, numbers: Sequence[float], key: Any = None
+    ) -> None:
+        """Adds an update of weights whose contents are those of the run's snapshot."""
+        executor = run.executor
+        cells, tree = jax.tree.flatten(state, is_leaf=_is_cell)
+        values = [cell._value for cell in cells]
+        weights = [executor.arg_arrays[executor._program.wanted[k]] for k in part.targets]
+        self.parts.append(part)
+        self.cells.append([*weights, *cells])
+        self.states.append(jax.tree.unflatten(tree, values))
+        self.numbers += numbers
+        self.keys.append(key)
+        for cell in (*weights, *cells):
+            cell._promise(run.resolve_gradients)
+
+    def run(self, run: Run, heads: Sequence[Any]) -> tuple[Any, ...]:
+        """Runs forward, backward and the updates; returns what ``forward_backward`` does.
+
+        Weights, states and auxiliary states are donated. Whatever someone else still holds (the
+        user's ``.jax``, another executor's snapshot) is copied first.
+        """
+        executor, wanted = run.executor, run.executor._program.wanted
+        plan = Plan(tuple(self.parts), self.keep_gradients)
+        args, aux = list(run.args), list(run.aux)
+        states, self.states = tuple(self.states), []
+        weights = tuple(tuple(args[wanted[k]] for k in p.targets) for p in self.parts)
+        step_aux = tuple(aux[n] for n in run._step_aux_numbers)
+        flat, tree = jax.tree.flatten((weights, states, step_aux))
+        for part in self.parts:
+            for k in part.targets:
+                args[wanted[k]] = None
+        for n in run._step_aux_numbers:
+            aux[n] = None
+        del weights, step_aux
+        mine = (run.args, run.aux, states)
+        flat = _donatable(flat)
+        numbers = np.array(self.numbers, np.float64)
+        new, outputs, side, grads = executor._step_function(run.train, plan)(
+            jax.tree.unflatten(tree, flat), tuple(args), tuple(aux), run.key, heads, run.old,
+            tuple(self.keys), numbers,
+        )  # fmt: skip
+        del mine
+        new_weights, new_states, new_aux = new
+        for part, cells, own, state in zip(
+            self.parts, self.cells, new_weights, new_states, strict=True
+        ):
+            for cell, value in zip(cells, (*own, *jax.tree.leaves(state)), strict=True):
+                cell._fulfil(run.resolve_gradients, value)
+            for k, value in zip(part.targets, own, strict=True):
+                args[wanted[k]] = value
+        for n, value in zip(run._step_aux_numbers, new_aux, strict=True):
+            aux[n] = value
+        # What the snapshot held is gone: whoever asks for it again gets what came of it.
+        run.args, run.aux = tuple(args), tuple(aux)
+        return outputs, side, new_aux, grads
+
+
+def _is_cell(x: Any) -> bool:
+    return hasattr(x, "_fulfil")
+
+
+def _counts(flat: list[Any]) -> list[int]:
+    return [sys.getrefcount(flat[i]) for i in range(len(flat))]
+
+
+def _alone() -> int:
+    held = (object(),)
+    return _counts([*held])[0]
+
+
+#: References to an object that one tuple holds, as ``_counts`` sees them.
+_ALONE = _alone()
+
+
+def _donatable(flat: list[Any]) -> list[Any]:
+    """The arrays, with copies of those that someone else holds too. Each is in one tuple so far."""
+    taken = [i for i, count in enumerate(_counts(flat)) if count > _ALONE]
+    if taken:
+        with jax.enable_x64(True):
+            for i in taken:
+                flat[i] = jnp.array(flat[i], copy=True)
+    return flat

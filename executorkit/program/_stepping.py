@@ -1,0 +1,102 @@
+"""Forward, backward and an optimiser's update as one program, whose old values are donated."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import jax
+
+from ._counted import Counted
+from ._program import Arrays, Program
+
+#: What a step replaces, so that its memory is used again: weights, optimiser states, aux.
+DONATED = 0
+#: The argument that is the same on all devices: the numbers of this step.
+SHARED = 7
+
+
+class Update(Protocol, Hashable):
+    """New weights from gradients: a pure function, hashable, so that equal ones share programs.
+
+    ``numbers`` is a vector of float64, the host's part of the update (learning rates); ``key`` a
+    PRNG key, or None where the update does not draw.
+    """
+
+    def __call__(
+        self, weights: Arrays, grads: Arrays, state: Any, numbers: Any, key: Any
+    ) -> tuple[Arrays, Any]: ...
+
+
+class Part(NamedTuple):
+    """One update in a step: of the arguments ``program.wanted[k]`` for every k in ``targets``,
+    with ``width`` of the step's numbers."""
+
+    targets: tuple[int, ...]
+    update: Update
+    width: int
+    draws: bool
+
+
+class Plan(NamedTuple):
+    """What a step updates, and whether it returns the gradients of what it updates."""
+
+    parts: tuple[Part, ...]
+    keep_gradients: bool
+
+
+def stepped(
+    program: Program, train: bool, plan: Plan, reduce: Callable[[Any], Any] | None = None
+) -> Callable[..., Any]:
+    """The function of one step:
+
+    step((weights, states, aux), args, aux, key, heads, old, keys, numbers)
+        -> (weights, states, step_aux), outputs, side_aux, gradients
+
+    ``args`` and ``aux`` have None where the donated weights (for each part a tuple) and auxiliary
+    states belong. A gradient that is used up by the update is returned as None. ``reduce`` sums
+    gradients over the devices of a group. What replaces the donated arrays comes first, lest a
+    gradient of the same shape gets their memory.
+    """
+    used = {k for part in plan.parts for k in part.targets}
+    hidden = frozenset() if plan.keep_gradients else used
+
+    def step(
+        donated: Any, args: Arrays, aux: Arrays, key: Any, heads: Arrays, old: Arrays,
+        keys: Sequence[Any], numbers: Any,
+    ) -> Any:  # fmt: skip
+        weights, states, step_aux = donated
+        full_args, full_aux = list(args), list(aux)
+        for part, group in zip(plan.parts, weights, strict=True):
+            for k, weight in zip(part.targets, group, strict=True):
+                full_args[program.wanted[k]] = weight
+        for n, value in zip(program.step_aux_numbers, step_aux, strict=False):
+            full_aux[n] = value
+        outputs, side, new_aux, grads = program.forward_backward[train].function(
+            full_args, full_aux, key, heads, old
+        )
+        new_weights, new_states, begin = [], [], 0
+        for part, group, state, part_key in zip(plan.parts, weights, states, keys, strict=True):
+            own = tuple(grads[k] for k in part.targets)
+            if reduce is not None:
+                own = reduce(own)
+            with jax.named_scope("update"):
+                new, state = part.update(
+                    group, own, state, numbers[begin : begin + part.width], part_key
+                )
+            begin += part.width
+            new_weights.append(tuple(new))
+            new_states.append(state)
+        kept = tuple(None if k in hidden else g for k, g in enumerate(grads))
+        return (tuple(new_weights), tuple(new_states), new_aux), outputs, side, kept
+
+    return step
+
+
+def step_function(program: Program, train: bool, plan: Plan) -> Counted:
+    """The compiled step of a program and a plan; equal plans get the same one."""
+    found = program.variants.get((train, plan))
+    if found is None:
+        found = Counted(stepped(program, train, plan), "step", donate=(DONATED,))
+        program.variants[train, plan] = found
+    return found

@@ -1,0 +1,173 @@
+"""An update after backward is a part of the program that computes the gradients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.executor._run import GradientUsedError
+from executorkit.program._stepping import Part
+
+
+@dataclass(frozen=True)
+class Descent:
+    """w - lr g, and the number of steps."""
+
+    def __call__(self, weights: Any, grads: Any, state: Any, numbers: Any, key: Any) -> Any:
+        new = tuple(w - numbers[0].astype(w.dtype) * g for w, g in zip(weights, grads, strict=True))
+        return new, tuple(s + 1 for s in state)
+
+
+def _net() -> Any:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc1")
+    net = mx.sym.BatchNorm(net, name="bn", fix_gamma=False)
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+WEIGHTS = ("fc1_weight", "fc1_bias", "bn_gamma", "bn_beta")
+
+
+def _bound(grad_req: Any = None) -> Any:
+    mx.program.clear_cache()
+    req = grad_req or dict.fromkeys(WEIGHTS, "write")
+    executor = _net().simple_bind(mx.cpu(), data=(6, 5), grad_req=req)
+    rng = np.random.default_rng(0)
+    for name, array in executor.arg_dict.items():
+        array[:] = rng.standard_normal(array.shape) if name != "softmax_label" else 1
+    return executor
+
+
+def _counts() -> list[Any]:
+    return [mx.nd.zeros((2,))]
+
+
+def _update(executor: Any, counts: Any, keep: bool = True, lr: float = 0.1) -> bool:
+    wanted = executor.program.wanted
+    names = executor.symbol.list_arguments()
+    targets = tuple(k for k, i in enumerate(wanted) if names[i] in WEIGHTS)
+    return executor._run.update(
+        Part(targets, Descent(), 1, False), tuple(counts), (lr,), None, keep
+    )
+
+
+def _by_hand(steps: int) -> Any:
+    executor = _bound()
+    for _ in range(steps):
+        executor.forward(is_train=True)
+        executor.backward()
+        executor.grad_dict["fc1_weight"].wait_to_read()
+        for name in WEIGHTS:
+            executor.arg_dict[name][:] -= 0.1 * executor.grad_dict[name]
+    return executor
+
+
+def _assert_same(executor: Any, expected: Any) -> None:
+    for name, array in {**expected.arg_dict, **expected.aux_dict}.items():
+        ours = {**executor.arg_dict, **executor.aux_dict}[name]
+        np.testing.assert_allclose(ours.asnumpy(), array.asnumpy(), 1e-5, 1e-6, err_msg=name)
+
+
+def test_steps_are_one_program_that_gives_the_right_values():
+    executor, counts = _bound(), _counts()
+    for _ in range(3):
+        executor.forward(is_train=True)
+        executor.backward()
+        assert _update(executor, counts)
+    assert {f.name: f.traces for f in executor.program.functions if f.traces} == {"step": 1}
+    expected = _by_hand(3)
+    _assert_same(executor, expected)
+    np.testing.assert_array_equal(counts[0].asnumpy(), [3, 3])
+    np.testing.assert_allclose(
+        executor.outputs[0].asnumpy(), expected.outputs[0].asnumpy(), 1e-5, 1e-6
+    )
+    for name in WEIGHTS:
+        np.testing.assert_allclose(
+            executor.grad_dict[name].asnumpy(), expected.grad_dict[name].asnumpy(), 1e-4, 1e-6
+        )
+
+
+def test_what_the_step_replaces_is_donated_and_what_others_hold_is_not():
+    executor, counts = _bound(), _counts()
+    weight, mean = executor.arg_dict["fc1_weight"], executor.aux_dict["bn_moving_mean"]
+    held = []
+    for step in range(3):
+        executor.forward(is_train=True)
+        executor.backward()
+        before = [a.unsafe_buffer_pointer() for a in (executor._run.args[1], executor._run.aux[0])]
+        _update(executor, counts)
+        after = [a._value.unsafe_buffer_pointer() for a in (weight, mean)]
+        # The first values may lie in memory that is NumPy's; those are never donated.
+        assert step == 0 or after == before
+        held.append(executor.arg_dict["fc1_bias"].jax)
+    biases = [np.array(h) for h in held]
+    assert len({b.tobytes() for b in biases}) == 3
+    np.testing.assert_array_equal(biases[-1], executor.arg_dict["fc1_bias"].asnumpy())
+
+
+def test_an_unkept_gradient_says_so():
+    executor = _bound()
+    executor.forward(is_train=True)
+    executor.backward()
+    _update(executor, _counts(), keep=False)
+    with pytest.raises(GradientUsedError, match="look at it between backward and update"):
+        executor.grad_dict["fc1_weight"].asnumpy()
+    executor.forward(is_train=True)
+    executor.backward()
+    assert executor.grad_dict["fc1_weight"].asnumpy().any()
+
+
+@pytest.mark.parametrize("look", ["outputs", "gradient", "weight written"])
+def test_after_a_look_the_update_is_refused_and_changes_nothing(look):
+    executor, counts = _bound(), _counts()
+    executor.forward(is_train=True)
+    if look == "outputs":
+        executor.outputs[0].asnumpy()
+    executor.backward()
+    if look == "gradient":
+        executor.grad_dict["bn_beta"].asnumpy()
+    if look == "weight written":
+        executor.arg_dict["fc1_bias"][:] = 3
+    before = [a.asnumpy() for a in executor.arg_arrays]
+    assert not _update(executor, counts)
+    for array, value in zip(executor.arg_arrays, before, strict=True):
+        np.testing.assert_array_equal(array.asnumpy(), value)
+    assert executor.grad_dict["bn_beta"].asnumpy().any()
+
+
+def test_an_update_of_some_gradients_waits_until_someone_looks():
+    executor, counts = _bound(dict.fromkeys([*WEIGHTS, "data"], "write")), _counts()
+    executor.forward(is_train=True)
+    executor.backward()
+    assert _update(executor, counts)
+    assert executor.program.traces == 0
+    assert executor.grad_dict["data"].asnumpy().any()
+    _assert_same(executor, _by_hand(1))
+
+
+def test_another_executors_snapshot_survives_the_donation():
+    executor, counts = _bound(), _counts()
+    other = _net().bind(
+        mx.cpu(), {**executor.arg_dict}, aux_states=executor.aux_dict, grad_req="null"
+    )
+    (out,) = other.forward()
+    expected = _bound().forward()[0].asnumpy()
+    executor.forward(is_train=True)
+    executor.backward()
+    assert _update(executor, counts)
+    np.testing.assert_allclose(out.asnumpy(), expected, 1e-5, 1e-6)
+
+
+def test_a_weight_written_after_the_update_keeps_what_was_written():
+    executor, counts = _bound(dict.fromkeys([*WEIGHTS, "data"], "write")), _counts()
+    executor.forward(is_train=True)
+    executor.backward()
+    _update(executor, counts)
+    executor.arg_dict["fc1_bias"][:] = 7
+    executor.outputs[0].asnumpy()
+    assert (executor.arg_dict["fc1_bias"].asnumpy() == 7).all()
+    executor.backward()
+    assert executor.grad_dict["data"].asnumpy().any()
