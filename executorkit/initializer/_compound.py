@@ -67,7 +67,7 @@ class Load:
                 )
             )
         if self.verbose:
-            how = "by default_init" if loaded is None else "with a loaded array"
+            how = "by default_init" if loaded is None else "from the loaded arrays"
             logging.info("%s initialized %s", name, how)
 
 

@@ -1,8 +1,9 @@
 """The numbers that initialisers write, made on the host.
 
 Random ones are NumPy's, from a generator whose start is the next key of ``mx.random``'s stream of
-the array's context. XLA would compile a program for every shape: measured on a CPU, 0.1 s for each
-of the 26 shapes of ResNet-50, against 0.3 s for drawing all of its 25 million numbers here.
+the array's context. XLA would compile a program for every shape: for the 54 weights of ResNet-50,
+25 million numbers of 21 shapes, that took 6.5 s the first time and 0.45 s later on a CPU of two
+cores, against 0.1 s (uniform) to 0.25 s (normal) here.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ def generator(arr: NDArray) -> np.random.Generator:
 
 def _drawn_dtype(arr: NDArray) -> type[np.float32] | type[np.float64]:
     """Narrow types are rounded from float32."""
-    if not np.issubdtype(arr.dtype, np.inexact) and np.dtype(arr.dtype).kind in "biu":
-        name = np.dtype(arr.dtype).name
+    dtype = np.dtype(arr.dtype)
+    if dtype.kind in "biu":
         raise DTypeError(
-            explain("initializer", f"an array of {name}, expected a floating type for random ones")
+            explain("initializer", f"an array of {dtype}, expected a floating type for random ones")
         )
-    return np.float64 if arr.dtype == np.float64 else np.float32
+    return np.float64 if dtype == np.float64 else np.float32
 
 
 def draw_uniform(arr: NDArray, bound: float) -> None:
@@ -51,12 +52,13 @@ def draw_bytes(arr: NDArray) -> None:
 
 
 def bilinear(shape: tuple[int, ...]) -> np.ndarray:
-    """The kernel that upsamples bilinearly, float32, in the last two of four axes.
+    """The kernel that upsamples bilinearly, float32, in axes 2 and 3 of four.
 
     With n columns, f = ceil(n / 2) and c = (2 f - 1 - f mod 2) / (2 f), the entry of row y and
-    column x is (1 - abs(x / f - c)) (1 - abs(y / f - c)); rows are spaced like columns.
+    column x is (1 - abs(x / f - c)) (1 - abs(y / f - c)); rows are spaced like columns. With
+    further axes the elements are counted as if there were none, as in MXNet.
     """
     f = np.ceil(shape[3] / 2)
     c = (2 * f - 1 - f % 2) / (2 * f)
     y, x = (1 - abs(np.arange(n) / f - c) for n in shape[2:4])
-    return np.broadcast_to((y[:, None] * x).astype(np.float32), shape)
+    return np.resize((y[:, None] * x).astype(np.float32), shape)
