@@ -77,6 +77,8 @@ class Executor(NamedArrays, Inspection):
         self._wanted = wanted
         self._add = tuple(self._grad_req[i] == "add" for i in wanted)
         self._again = _repeated(self._grad_targets)
+        self._target_numbers = {id(g): k for k, g in enumerate(self._grad_targets)}
+        self._keep_gradients = True
         self._program = self._make_program()
         self._eager = self._graph.has_effects
         self._draws = (self._graph.draws(False), self._graph.draws(True))

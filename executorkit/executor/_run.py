@@ -10,7 +10,7 @@ import jax
 from ..errors import MXNetError, explain
 from ..ndarray import NDArray
 from ..ndarray._pending import register
-from ..program._stepping import Part
+from ..program._stepping import Part, Update
 from ._update import Ending
 
 if TYPE_CHECKING:
@@ -103,9 +103,25 @@ class Run:
         if anew or executor._again or executor._eager:
             self.resolve_gradients(anew)
 
+    def targets(self, weights: Sequence[Any], grads: Sequence[Any]) -> tuple[int, ...] | None:
+        """Which of this run's promised gradients (numbers in ``program.wanted``) these are; None
+        if one of them is not, or is that of another weight."""
+        executor = self.executor
+        if self.heads is None or not executor._fusable:
+            return None
+        numbers = executor._target_numbers
+        wanted = executor._program.wanted
+        found = tuple([numbers.get(id(g), -1) for g in grads])
+        if -1 in found or len(set(found)) != len(found):
+            return None
+        mine = [executor.arg_arrays[wanted[k]] for k in found]
+        same = all(w is m for w, m in zip(weights, mine, strict=True))
+        return found if same else None
+
     def update(
-        self, part: Part, state: Any, numbers: Sequence[float], key: Any, keep_gradients: bool
-    ) -> bool:
+        self, targets: tuple[int, ...], update: Update, state: Any, numbers: Sequence[float],
+        key: Any,
+    ) -> bool:  # fmt: skip
         """Lets an update be a part of the program that computes the gradients, if it can be: if
         nobody has looked since forward, and the weights are those that forward saw.
 
@@ -114,16 +130,15 @@ class Run:
         """
         executor = self.executor
         wanted = executor._program.wanted
-        if self.heads is None or self.residuals is not None or not executor._fusable:
+        if self.residuals is not None:
             return False
-        if any(executor.arg_arrays[wanted[k]]._value is not self.args[wanted[k]]
-               for k in part.targets):  # fmt: skip
+        if any(executor.arg_arrays[wanted[k]]._value is not self.args[wanted[k]] for k in targets):
             return False
         if self.heads is None:  # reading a weight has just resolved this very run
             return False
         if self.ending is None:
-            self.ending = Ending(keep_gradients)
-        self.ending.add(self, part, state, numbers, key)
+            self.ending = Ending(executor._keep_gradients)
+        self.ending.add(self, Part(targets, update, len(numbers)), state, numbers, key)
         if self.ending.targets == len(wanted):
             self.resolve_gradients()
         return True

@@ -62,7 +62,8 @@ class Ending:
         """
         executor, wanted = run.executor, run.executor._program.wanted
         plan = Plan(tuple(self.parts), self.keep_gradients)
-        args, aux = list(run.args), list(run.aux)
+        args: list[Any] = list(run.args)
+        aux: list[Any] = list(run.aux)
         states, self.states = tuple(self.states), []
         weights = tuple(tuple(args[wanted[k]] for k in p.targets) for p in self.parts)
         step_aux = tuple(aux[n] for n in run._step_aux_numbers)

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
 import numpy as np
@@ -66,16 +67,28 @@ def apply_rules(
     states: Sequence[State],
     numbers: Sequence[Sequence[float]],
 ) -> None:
-    """Updates weights and states in place, each by its rule; arrays have been checked."""
+    """Updates weights and states in place, each by its rule; arrays have been checked.
+
+    Gradients that an executor has promised and nobody has looked at are not asked for: the update
+    becomes a part of the program that computes them.
+    """
     if not weights:
         return
     context = weights[0].context
+    update = Several(tuple(rules), tuple(map(len, numbers)))
+    flat = [x for own in numbers for x in own]
+    words = next_words(context) if any(rule.draws for rule in rules) else None
+    run = getattr(grads[0]._storage.promise, "__self__", None)
+    if isinstance(run, Promising):
+        targets = run.targets(weights, grads)
+        if targets and run.update(targets, update, tuple(states), flat, words):
+            return
     leaves, treedef = jax.tree.flatten((tuple(weights), tuple(states)))
     held = Counter(id(x._storage) for x in leaves)
     if max(held.values()) > 1 and len(weights) > 1:
         # A weight that is there twice is updated twice, as MXNet would do.
-        for one in zip(rules, weights, grads, states, numbers, strict=True):
-            apply_rules(*([x] for x in one))
+        for i in range(len(weights)):
+            apply_rules([rules[i]], [weights[i]], [grads[i]], [states[i]], [numbers[i]])
         return
     held.update(id(g._storage) for g in grads)
     values = [x._value for x in leaves]
@@ -86,24 +99,63 @@ def apply_rules(
         else jax.device_put(g._value, device)
         for g in grads
     )  # fmt: skip
-    words = next_words(context) if any(rule.draws for rule in rules) else None
     with jax.enable_x64(True):
-        new = _program(tuple(rules), treedef, given)(
+        new = _program(update, treedef, given)(
             [v for v, g in zip(values, given, strict=True) if g],
             [v for v, g in zip(values, given, strict=True) if not g],
             gradients,
-            np.asarray(numbers, np.float64),
+            np.asarray(flat, np.float64),
             words,
         )
     for x, value in zip(leaves, new, strict=True):
         x._assign(value)
 
 
+@runtime_checkable
+class Promising(Protocol):
+    """Who has promised gradients, and can compute an update together with them."""
+
+    def targets(
+        self, weights: Sequence[NDArray], grads: Sequence[NDArray]
+    ) -> tuple[int, ...] | None:
+        """Which of its gradients these are; None if not all are, or are not of these weights."""
+        ...
+
+    def update(
+        self, targets: tuple[int, ...], update: Any, state: Any, numbers: Sequence[float], key: Any
+    ) -> bool:
+        """Takes the update over, or returns False."""
+        ...
+
+
+@dataclass(frozen=True)
+class Several:
+    """Rules for several parameters as one update: ``widths`` of the numbers are for each."""
+
+    rules: tuple[Rule, ...]
+    widths: tuple[int, ...]
+
+    def __call__(
+        self, weights: Sequence[Any], grads: Sequence[Any], state: Any, numbers: Any, words: Any
+    ) -> tuple[tuple[Any, ...], tuple[State, ...]]:
+        """The new weights and states; ``words`` make the key that random rules draw from."""
+        key = None if words is None else key_of(words)
+        new, begin = [], 0
+        parts = zip(self.rules, self.widths, weights, grads, state, strict=True)
+        for i, (rule, width, *arrays) in enumerate(parts):
+            own = None if key is None else jax.random.fold_in(key, i)
+            weight, grad, own_state = arrays
+            new.append(rule(weight, grad, own_state, numbers[begin : begin + width], own))
+            begin += width
+        found, states = zip(*new, strict=True)
+        return found, states
+
+
 @lru_cache(maxsize=256)
 def _program(
-    rules: tuple[Rule, ...], treedef: Any, given: tuple[bool, ...]
+    update: Several, treedef: Any, given: tuple[bool, ...]
 ) -> Callable[..., list[jax.Array]]:
-    def update(
+    def updated(
         donated: list[jax.Array],
         kept: list[jax.Array],
         grads: tuple[jax.Array, ...],
@@ -115,12 +167,6 @@ def _program(
         mine, others = iter(donated), iter(kept)
         leaves = [next(mine) if g else next(others) for g in given]
         weights, states = jax.tree.unflatten(treedef, leaves)
-        key = None if words is None else key_of(words)
-        keys = [None if key is None else jax.random.fold_in(key, i) for i in range(len(rules))]
-        results = [
-            rule(*arrays)
-            for rule, *arrays in zip(rules, weights, grads, states, numbers, keys, strict=True)
-        ]
-        return jax.tree.leaves(tuple(zip(*results, strict=True)))
+        return jax.tree.leaves(update(weights, grads, states, numbers, words))
 
-    return jax.jit(update, donate_argnums=0)
+    return jax.jit(updated, donate_argnums=0)

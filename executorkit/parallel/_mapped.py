@@ -61,6 +61,8 @@ class Mapped:
         self._program = MappedProgram.of(program, self._replicas)
         self._draws = (graph.draws(False), graph.draws(True))
         self._grad_targets = [g for g in grad_arrays if g is not None]
+        self._target_numbers = {id(g): k for k, g in enumerate(self._grad_targets)}
+        self._keep_gradients = True
         self._again: frozenset[int] = frozenset()
         self._eager = False
         self._pinned: dict[int, jax.Array] = {}

@@ -256,7 +256,7 @@ class MappedProgram:
                 key = None if words is None else key_of(words)
                 return step(donated, args, aux, key, *others, keys, numbers)
 
-            axes = tuple(None if i == SHARED else 0 for i in range(SHARED + 1))
+            axes = tuple(None if i in SHARED else 0 for i in range(SHARED[-1] + 1))
             found = Mapped(mapped, "step", self._devices, (DONATED,), axes)
             self._steps[train, plan] = found
         return found

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import jax
@@ -12,15 +12,15 @@ from ._program import Arrays, Program
 
 #: What a step replaces, so that its memory is used again: weights, optimiser states, aux.
 DONATED = 0
-#: The argument that is the same on all devices: the numbers of this step.
-SHARED = 7
+#: The arguments that are the same on all devices: keys of the updates, and numbers.
+SHARED = (6, 7)
 
 
-class Update(Protocol, Hashable):
+class Update(Protocol):
     """New weights from gradients: a pure function, hashable, so that equal ones share programs.
 
-    ``numbers`` is a vector of float64, the host's part of the update (learning rates); ``key`` a
-    PRNG key, or None where the update does not draw.
+    ``numbers`` is a vector of float64, the host's part of the update (learning rates); ``key`` the
+    words of a PRNG key, or None where the update does not draw.
     """
 
     def __call__(
@@ -35,7 +35,6 @@ class Part(NamedTuple):
     targets: tuple[int, ...]
     update: Update
     width: int
-    draws: bool
 
 
 class Plan(NamedTuple):

@@ -10,7 +10,6 @@ import pytest
 
 import executorkit as mx
 from executorkit.executor._run import GradientUsedError
-from executorkit.program._stepping import Part
 
 
 @dataclass(frozen=True)
@@ -49,9 +48,8 @@ def _update(executor: Any, counts: Any, keep: bool = True, lr: float = 0.1) -> b
     wanted = executor.program.wanted
     names = executor.symbol.list_arguments()
     targets = tuple(k for k, i in enumerate(wanted) if names[i] in WEIGHTS)
-    return executor._run.update(
-        Part(targets, Descent(), 1, False), tuple(counts), (lr,), None, keep
-    )
+    executor._keep_gradients = keep
+    return executor._run.update(targets, Descent(), tuple(counts), (lr,), None)
 
 
 def _by_hand(steps: int) -> Any:
