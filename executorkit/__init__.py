@@ -21,6 +21,7 @@ from . import (
     executor_manager,
     initializer,
     io,
+    kvstore,
     lowering,
     lr_scheduler,
     metric,
@@ -41,6 +42,7 @@ from . import (
     test_utils,
 )
 from . import initializer as init
+from . import kvstore as kv
 from . import module as mod
 from . import monitor as mon
 from . import ndarray as nd
@@ -86,6 +88,8 @@ __all__ = [
     "init",
     "initializer",
     "io",
+    "kv",
+    "kvstore",
     "lowering",
     "lr_scheduler",
     "metric",

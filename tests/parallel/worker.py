@@ -5,8 +5,6 @@ python worker.py PROCESS PROCESSES PORT
 
 from __future__ import annotations
 
-import json
-import sys
 from typing import Any
 
 import numpy as np
@@ -61,18 +59,7 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
     }
 
 
-def main() -> None:
-    import jax
-
-    process, processes, port = map(int, sys.argv[1:])
-    jax.config.update("jax_num_cpu_devices", DEVICES // processes)
-    jax.config.update("jax_cpu_collectives_implementation", "gloo")
-    jax.distributed.initialize(f"127.0.0.1:{port}", num_processes=processes, process_id=process)
-    import executorkit as mx
-
-    seen = train(mx, process, processes)
-    print(json.dumps({**seen, "devices": jax.device_count()}))
-
-
 if __name__ == "__main__":
-    main()
+    from tests._processes import joined
+
+    joined(train, DEVICES)

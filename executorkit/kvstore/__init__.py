@@ -1,0 +1,29 @@
+"""``mx.kv`` / ``mx.kvstore``: arrays by key, shared by the devices and the processes that train.
+
+    store = mx.kv.create("device")
+    store.init("fc_weight", weight)
+    store.set_optimizer(mx.optimizer.create("sgd", learning_rate=0.1))
+    store.push("fc_weight", [grad_of_device_0, grad_of_device_1])     # summed, then the optimizer
+    store.pull("fc_weight", out=[weight_of_device_0, weight_of_device_1])
+
+What the names mean here:
+
+``local``, ``local_update_cpu``, ``local_allreduce_cpu``
+    one process; sums and updates where the array that ``init`` was given is, mostly the CPU.
+``device``, ``local_allreduce_device``, ``nccl``
+    one process; sums and updates on the device of the first array that is pushed.
+``dist``, ``dist_sync``, ``dist_async``, ``dist_device_sync``, ``dist_sync_device``,
+``dist_device_async``
+    sums over the processes of ``jax.distributed`` too, which all have to push the same keys in the
+    same order, and wait for each other. There are no servers: every process makes the same
+    update. The asynchronous ones are synchronous here. Without ``jax.distributed.initialize``
+    there is one worker (MXNet refuses to start without its launcher).
+
+Other names are those of classes registered with :meth:`KVStoreBase.register`, or an error (MXNet
+takes any name for ``local``). Sparse storage is not served.
+"""
+
+from ._base import KVStoreArgumentError, KVStoreBase, KVStoreError
+from ._store import KVStore, create
+
+__all__ = ["KVStore", "KVStoreArgumentError", "KVStoreBase", "KVStoreError", "create"]

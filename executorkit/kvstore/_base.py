@@ -1,0 +1,89 @@
+"""What a key-value store is, for those who write one; its errors."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, ClassVar, TypeVar
+
+from ..errors import MXNetError, explain
+
+Class = TypeVar("Class", bound=type)
+
+
+class KVStoreError(MXNetError, ValueError):
+    """A key is not there, is there already, or is of another kind than those before; a kind of
+    store or a capability is not served."""
+
+
+class KVStoreArgumentError(MXNetError, TypeError, AssertionError):
+    """Something else than keys, NDArrays, or as many of them as expected, was given."""
+
+
+class KVStoreBase:
+    """What ``Module.fit`` asks of a store. Subclasses that are registered are made by name.
+
+    @KVStoreBase.register
+    class Mine(KVStoreBase): ...
+
+    mx.kv.create("mine")
+    """
+
+    #: A capability: the store updates parameters with an optimizer.
+    OPTIMIZER: ClassVar[str] = "optimizer"
+    kv_registry: ClassVar[dict[str, type]] = {}
+
+    @staticmethod
+    def register(klass: Class) -> Class:
+        """Makes a class available to ``create`` under its lower-case name; a decorator."""
+        if not isinstance(klass, type):
+            raise KVStoreArgumentError(explain("KVStoreBase.register", f"{klass!r} is no class"))
+        name = klass.__name__.lower()
+        old = KVStoreBase.kv_registry.get(name)
+        if old is not None:
+            warnings.warn(
+                f"kvstore {name!r} was {old.__module__}.{old.__name__}, "
+                f"is now {klass.__module__}.{klass.__name__}",
+                UserWarning,
+                stacklevel=2,
+            )
+        KVStoreBase.kv_registry[name] = klass
+        return klass
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """Gives new keys the values of the first worker, and writes them to ``out``."""
+        raise NotImplementedError(f"{type(self).__name__}.broadcast")
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """Sums values over devices and workers; writes the result to ``out``, or to ``value``."""
+        raise NotImplementedError(f"{type(self).__name__}.pushpull")
+
+    def set_optimizer(self, optimizer: Any) -> None:
+        """Has what is pushed update what is stored."""
+        raise NotImplementedError(f"{type(self).__name__}.set_optimizer")
+
+    def is_capable(self, capability: str) -> bool:
+        """Whether the store can do something: ``KVStoreBase.OPTIMIZER``."""
+        raise NotImplementedError(f"{type(self).__name__}.is_capable")
+
+    def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
+        """Writes the states of the store's optimizer to a file."""
+        raise NotImplementedError(f"{type(self).__name__}.save_optimizer_states")
+
+    def load_optimizer_states(self, fname: str) -> None:
+        """Reads the states of the store's optimizer from a file."""
+        raise NotImplementedError(f"{type(self).__name__}.load_optimizer_states")
+
+    @property
+    def type(self) -> str:
+        """The name that the store was made with."""
+        raise NotImplementedError(f"{type(self).__name__}.type")
+
+    @property
+    def rank(self) -> int:
+        """The number of this worker, from 0 on."""
+        raise NotImplementedError(f"{type(self).__name__}.rank")
+
+    @property
+    def num_workers(self) -> int:
+        """How many workers there are."""
+        raise NotImplementedError(f"{type(self).__name__}.num_workers")
