@@ -1,5 +1,35 @@
-"""``mx.module``, ``mx.mod``: what modules are built on."""
+"""``mx.module``, ``mx.mod``: networks that are trained as MXNet's are.
 
-from . import executor_group
+module = mx.mod.Module(symbol, context=mx.cpu())
+module.fit(train_iterator, optimizer="adam", num_epoch=10)
+module.score(test_iterator, "acc")
+"""
 
-__all__ = ["executor_group"]
+from . import (
+    base_module,
+    bucketing_module,
+    executor_group,
+    module,
+    python_module,
+    sequential_module,
+)
+from .base_module import BaseModule
+from .bucketing_module import BucketingModule
+from .module import Module
+from .python_module import PythonLossModule, PythonModule
+from .sequential_module import SequentialModule
+
+__all__ = [
+    "BaseModule",
+    "BucketingModule",
+    "Module",
+    "PythonLossModule",
+    "PythonModule",
+    "SequentialModule",
+    "base_module",
+    "bucketing_module",
+    "executor_group",
+    "module",
+    "python_module",
+    "sequential_module",
+]

@@ -1,0 +1,219 @@
+"""``PythonModule`` and ``PythonLossModule``: modules without symbol, whose work is Python."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .. import ndarray as nd
+from ..errors import MXNetError, explain
+from ..initializer import Uniform
+from ..ndarray import NDArray
+from ._usage import ModuleUsageError
+from .base_module import BaseModule
+
+__all__ = ["PythonLossModule", "PythonModule"]
+
+
+class SlicedLabelError(MXNetError, RuntimeError):
+    """Labels come cut for devices, which a module in Python does not know."""
+
+
+class PythonModule(BaseModule):
+    """A module without parameters: a subclass provides ``_compute_output_shapes()``, ``forward``,
+    ``backward``, ``get_outputs`` and ``get_input_grads``.
+
+    data_names, label_names, output_names
+        the names; label_names may be None.
+    """
+
+    def __init__(
+        self,
+        data_names: Sequence[str],
+        label_names: Sequence[str] | None,
+        output_names: Sequence[str],
+        logger: Any = logging,
+    ) -> None:
+        super().__init__(logger=logger)
+        self._data_names = list(data_names)
+        self._label_names = None if label_names is None else list(label_names)
+        self._output_names = output_names
+        self._data_shapes: Any = None
+        self._label_shapes: Any = None
+        self._output_shapes: Any = None
+
+    @property
+    def data_names(self) -> list[str]:
+        """Names of the inputs."""
+        return self._data_names
+
+    @property
+    def output_names(self) -> Any:
+        """Names of the outputs."""
+        return self._output_names
+
+    @property
+    def data_shapes(self) -> Any:
+        """Shapes of the inputs; None before binding, here and below."""
+        return self._data_shapes
+
+    @property
+    def label_shapes(self) -> Any:
+        """Shapes of the labels."""
+        return self._label_shapes
+
+    @property
+    def output_shapes(self) -> Any:
+        """Shapes of the outputs."""
+        return self._output_shapes
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Takes note of the shapes. AssertionError if the names are others than the module's, or
+        for another ``grad_req`` than 'write'."""
+        if self.binded and not force_rebind:
+            self.logger.warning("bind: the module is bound already; nothing is done")
+            return
+        if grad_req != "write":
+            raise ModuleUsageError(explain("bind", f"grad_req is {grad_req!r}, expected 'write'"))
+        for what, names, shapes in (
+            ("data", self._data_names, data_shapes),
+            ("label", self._label_names, label_shapes),
+        ):
+            given = None if shapes is None else [s[0] for s in shapes]
+            if given is not None and given != names:
+                problem = f"they are of {given}, expected those of {names}"
+                raise ModuleUsageError(explain(f"bind: {what}_shapes", problem))
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self._data_shapes = data_shapes
+        self._label_shapes = label_shapes
+        self._output_shapes = self._compute_output_shapes()
+
+    def _compute_output_shapes(self) -> Any:
+        """(name, shape) of the outputs, from ``_data_shapes`` and ``_label_shapes``."""
+        raise self._absent("_compute_output_shapes")
+
+    # There is nothing to initialise or update.
+
+    def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """No parameters: two empty dicts."""
+        return {}, {}
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default; it has no state
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Nothing."""
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Nothing."""
+
+    def update(self) -> None:
+        """Nothing."""
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Has a metric take the outputs into account, if bound with labels. RuntimeError for labels
+        that are cut for devices."""
+        if self._label_shapes is None:
+            return
+        if pre_sliced:
+            raise SlicedLabelError(explain("update_metric", "the labels come in slices"))
+        eval_metric.update(labels, self.get_outputs())
+
+
+class PythonLossModule(PythonModule):
+    """A loss: its output is its input, and ``grad_func`` gives the gradient.
+
+    name
+        its output is called ``<name>_output``.
+    data_names, label_names
+        one name each, else AssertionError.
+    grad_func
+        from (scores, labels), both NDArrays, to the gradient of the scores: an NDArray, or a NumPy
+        array. Without it a subclass provides ``_backward_impl``, which sets ``_scores_grad``.
+    """
+
+    def __init__(
+        self,
+        name: str = "pyloss",
+        data_names: Sequence[str] = ("data",),
+        label_names: Sequence[str] = ("softmax_label",),
+        logger: Any = logging,
+        grad_func: Callable[[NDArray, NDArray], Any] | None = None,
+    ) -> None:
+        super().__init__(data_names, label_names, [f"{name}_output"], logger=logger)
+        self._name = name
+        for what, names in (("data", data_names), ("label", label_names)):
+            if len(names) != 1:
+                problem = f"{len(names)} names, expected one"
+                raise ModuleUsageError(explain(f"PythonLossModule: {what}_names", problem))
+        if grad_func is not None and not callable(grad_func):
+            problem = f"{grad_func!r}, expected a function of scores and labels"
+            raise ModuleUsageError(explain("PythonLossModule: grad_func", problem))
+        self._grad_func = grad_func
+        self._scores: Any = None
+        self._labels: Any = None
+        self._scores_grad: Any = None
+
+    def _compute_output_shapes(self) -> list[tuple[str, Any]]:
+        return [(f"{self._name}_output", self._data_shapes[0][1])]
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Keeps the scores, and when training the labels."""
+        self._scores = data_batch.data[0]
+        if self.for_training if is_train is None else is_train:
+            self._labels = data_batch.label[0]
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Computes the gradient of the scores. AssertionError for head gradients, and unless bound
+        for training."""
+        if out_grads is not None:
+            raise ModuleUsageError(explain("backward", "a loss takes no head gradients"))
+        if not self.for_training:
+            raise ModuleUsageError(
+                explain("backward", "bound for inference", hint="bind with for_training=True")
+            )
+        self._backward_impl()
+
+    def _backward_impl(self) -> None:
+        if self._grad_func is None:
+            raise self._absent("_backward_impl")
+        grad = self._grad_func(self._scores, self._labels)
+        self._scores_grad = grad if isinstance(grad, NDArray) else nd.array(grad)
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        """The scores."""
+        _check_merged("get_outputs", merge_multi_context)
+        return [self._scores]
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """The gradient of the scores."""
+        _check_merged("get_input_grads", merge_multi_context)
+        return [self._scores_grad]
+
+
+def _check_merged(what: str, merge_multi_context: bool) -> None:
+    if not merge_multi_context:
+        problem = "a module in Python has whole batches only"
+        raise ModuleUsageError(explain(what, problem, hint="merge_multi_context=True"))

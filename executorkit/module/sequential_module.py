@@ -1,0 +1,273 @@
+"""``SequentialModule``: modules one after the other, the outputs of each the inputs of the next."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any, Self
+
+from ..errors import explain
+from ..initializer import Uniform
+from ..io import DataBatch, DataDesc
+from ._usage import ModuleUsageError, require
+from .base_module import BaseModule
+
+__all__ = ["SequentialModule"]
+
+
+class SequentialModule(BaseModule):
+    """A chain of modules, which :meth:`add` makes::
+
+    chain = SequentialModule()
+    chain.add(features).add(loss, take_labels=True, auto_wiring=True)
+    """
+
+    META_TAKE_LABELS = "take_labels"
+    META_AUTO_WIRING = "auto_wiring"
+
+    def __init__(self, logger: Any = logging) -> None:
+        super().__init__(logger=logger)
+        self._modules: list[Any] = []
+        self._metas: list[dict[str, Any]] = []
+        self._label_shapes: Any = None
+
+    def add(self, module: Any, **kwargs: Any) -> Self:
+        """Adds a module at the end; the chain has to be bound and initialised (again).
+
+        take_labels
+            whether it gets the labels, and metrics look at its outputs.
+        auto_wiring
+            whether its inputs are the outputs of the module before in order, not by name.
+
+        Returns the chain. AssertionError for another keyword.
+        """
+        known = (self.META_TAKE_LABELS, self.META_AUTO_WIRING)
+        unknown = [key for key in kwargs if key not in known]
+        if unknown:
+            raise ModuleUsageError(
+                explain("add", f"{unknown[0]!r} is unknown", hint=" or ".join(known))
+            )
+        self._modules.append(module)
+        self._metas.append(kwargs)
+        self.binded = False
+        self.params_initialized = False
+        self.optimizer_initialized = False
+        return self
+
+    # Descriptions
+
+    @property
+    def data_names(self) -> Any:
+        """Names of the first module's inputs."""
+        return self._modules[0].data_names if self._modules else []
+
+    @property
+    def output_names(self) -> Any:
+        """Names of the last module's outputs."""
+        return self._modules[-1].output_names if self._modules else []
+
+    @property
+    def data_shapes(self) -> Any:
+        """Shapes of the first module's inputs. AssertionError unless bound, here and below."""
+        require(self, "data_shapes", "binded")
+        return self._modules[0].data_shapes
+
+    @property
+    def label_shapes(self) -> Any:
+        """Shapes of the labels; None if no module takes them."""
+        require(self, "label_shapes", "binded")
+        return self._label_shapes
+
+    @property
+    def output_shapes(self) -> Any:
+        """Shapes of the last module's outputs."""
+        require(self, "output_shapes", "binded")
+        return self._modules[-1].output_shapes
+
+    # Setting up
+
+    def bind(
+        self,
+        data_shapes: Any,
+        label_shapes: Any = None,
+        for_training: bool = True,
+        inputs_need_grad: bool = False,
+        force_rebind: bool = False,
+        shared_module: Any = None,
+        grad_req: Any = "write",
+    ) -> None:
+        """Binds the modules in turn, each for the output shapes of the one before.
+
+        AssertionError for an empty chain, for a shared module, and where names and outputs differ
+        in number.
+        """
+        if self.binded and not force_rebind:
+            self.logger.warning("bind: the module is bound already; nothing is done")
+            return
+        for refused, problem in (
+            (inputs_need_grad and not for_training, "inputs_need_grad is for training"),
+            (shared_module is not None, "a chain takes no shared_module"),
+            (not self._modules, "the chain has no module"),
+        ):
+            if refused:
+                raise ModuleUsageError(explain("bind", problem))
+        shapes = data_shapes
+        for number, (module, meta) in enumerate(zip(self._modules, self._metas, strict=True)):
+            if meta.get(self.META_AUTO_WIRING):
+                shapes = _renamed(shapes, module.data_names, number)
+            module.bind(
+                data_shapes=shapes,
+                label_shapes=label_shapes if meta.get(self.META_TAKE_LABELS) else None,
+                for_training=for_training,
+                inputs_need_grad=bool(inputs_need_grad or (for_training and number)),
+                force_rebind=force_rebind,
+                grad_req=grad_req,
+            )
+            shapes = module.output_shapes
+        takes = any(meta.get(self.META_TAKE_LABELS) for meta in self._metas)
+        self._label_shapes = label_shapes if takes else None
+        self.for_training = for_training
+        self.inputs_need_grad = inputs_need_grad
+        self.binded = True
+
+    def init_params(
+        self,
+        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default; it has no state
+        arg_params: Any = None,
+        aux_params: Any = None,
+        allow_missing: bool = False,
+        force_init: bool = False,
+        allow_extra: bool = False,
+    ) -> None:
+        """Initialises all modules. AssertionError if two of them have a parameter of one name."""
+        if self.params_initialized and not force_init:
+            return
+        require(self, "init_params", "binded")
+        for module in self._modules:
+            module.init_params(
+                initializer=initializer,
+                arg_params=arg_params,
+                aux_params=aux_params,
+                allow_missing=allow_missing,
+                force_init=force_init,
+                allow_extra=allow_extra,
+            )
+        self._check_names()
+        self.params_initialized = True
+
+    def _check_names(self) -> None:
+        for kind, what in enumerate(("parameter", "auxiliary state")):
+            owners: dict[str, int] = {}
+            for number, module in enumerate(self._modules):
+                for name in module.get_params()[kind]:
+                    if name in owners:
+                        raise ModuleUsageError(
+                            explain(
+                                f"init_params: {what} {name!r}",
+                                f"modules {owners[name]} and {number} of the chain both have it",
+                                hint="give operators names of their own (name=...)",
+                            )
+                        )
+                    owners[name] = number
+
+    def init_optimizer(
+        self,
+        kvstore: Any = "local",
+        optimizer: Any = "sgd",
+        optimizer_params: Any = (("learning_rate", 0.01),),
+        force_init: bool = False,
+    ) -> None:
+        """Makes an optimizer for each module, as :meth:`Module.init_optimizer` does."""
+        require(self, "init_optimizer", "binded", "params_initialized")
+        if self.optimizer_initialized and not force_init:
+            self.logger.warning("init_optimizer: there is an optimizer already; nothing is done")
+            return
+        for module in self._modules:
+            module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+        self.optimizer_initialized = True
+
+    def install_monitor(self, mon: Any) -> None:
+        """Has a monitor look at all modules."""
+        require(self, "install_monitor", "binded")
+        for module in self._modules:
+            module.install_monitor(mon)
+
+    def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Parameters and auxiliary states of all modules by name."""
+        require(self, "get_params", "binded", "params_initialized")
+        arg_params: dict[str, Any] = {}
+        aux_params: dict[str, Any] = {}
+        for module in self._modules:
+            args, aux = module.get_params()
+            arg_params |= args
+            aux_params |= aux
+        return arg_params, aux_params
+
+    # Running
+
+    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+        """Runs the modules in turn; each that takes labels gets those of the batch."""
+        require(self, "forward", "binded", "params_initialized")
+        batch = data_batch
+        for number, module in enumerate(self._modules):
+            if number:
+                outputs = self._modules[number - 1].get_outputs()
+                batch = _next_batch(data_batch, outputs, module.data_names, number)
+            module.forward(batch, is_train=is_train)
+
+    def backward(self, out_grads: Any = None) -> None:
+        """Goes back through the modules, each with the gradients of the next one's inputs."""
+        require(self, "backward", "binded", "params_initialized")
+        for number in reversed(range(len(self._modules))):
+            module = self._modules[number]
+            module.backward(out_grads=out_grads)
+            if number:
+                out_grads = module.get_input_grads()
+
+    def update(self) -> None:
+        """Changes the parameters of all modules."""
+        require(self, "update", "binded", "params_initialized", "optimizer_initialized")
+        for module in self._modules:
+            module.update()
+
+    def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
+        """Outputs of the last module."""
+        require(self, "get_outputs", "binded", "params_initialized")
+        return self._modules[-1].get_outputs(merge_multi_context=merge_multi_context)
+
+    def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
+        """Gradients of the first module's inputs. AssertionError unless bound for them."""
+        require(self, "get_input_grads", "binded", "params_initialized")
+        return self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
+
+    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+        """Has a metric take the outputs of the modules that take labels into account."""
+        require(self, "update_metric", "binded", "params_initialized")
+        for module, meta in zip(self._modules, self._metas, strict=True):
+            if meta.get(self.META_TAKE_LABELS):
+                module.update_metric(eval_metric, labels, pre_sliced)
+
+
+def _next_batch(first: Any, outputs: Sequence[Any], names: Sequence[str], number: int) -> DataBatch:
+    """The outputs of one module as a batch for the next, with what else the first one got."""
+    return DataBatch(
+        outputs,
+        getattr(first, "label", None),
+        pad=getattr(first, "pad", None),
+        index=getattr(first, "index", None),
+        bucket_key=getattr(first, "bucket_key", None),
+        provide_data=_renamed([("", output.shape) for output in outputs], names, number),
+        provide_label=getattr(first, "provide_label", None),
+    )
+
+
+def _renamed(shapes: Sequence[Any], names: Sequence[str], number: int) -> list[DataDesc]:
+    """Shapes in order under the names of a module's inputs."""
+    if len(shapes) != len(names):
+        raise ModuleUsageError(
+            explain(
+                f"module {number} of the chain",
+                f"{len(shapes)} outputs come for its {len(names)} inputs ({', '.join(names)})",
+            )
+        )
+    return [DataDesc(name, shape) for name, (_, shape) in zip(names, shapes, strict=True)]
