@@ -1,14 +1,18 @@
-"""Rules that scale each element of the gradient by what its past was like."""
+"""Rules that scale each element of the gradient by what its past was like: Adam's family."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
+
+import jax
+import jax.numpy as jnp
 
 from ..ndarray import NDArray
 from ..ops import adaptive
 from ._descent import RATES, off
 from ._optimizer import Numbers, Optimizer, register, zeros_like
-from ._rule import Rule, State, operator_rule
+from ._rule import Rule, State, limited, operator_rule
 
 
 @register
@@ -52,3 +56,161 @@ class Adam(Optimizer):
             epsilon=float(self.epsilon),
             clip_gradient=off(self.clip_gradient),
         )
+
+
+@register
+class FTML(Optimizer):
+    """Follow the moving leader, at update t.
+
+    ``h = clip(rescale_grad grad + wd weight); v = beta2 v + (1 - beta2) h^2;
+    d' = (1 - beta1^t) / lr (sqrt(v / (1 - beta2^t)) + epsilon);
+    z = beta1 z + (1 - beta1) h - (d' - beta1 d) weight; weight = -z / d'``. Source: Zheng and Kwok,
+    2017.
+    """
+
+    def __init__(
+        self, beta1: float = 0.6, beta2: float = 0.999, epsilon: float = 1e-8, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight), zeros_like(weight), zeros_like(weight)
+
+    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
+        return (lr, wd, self.rescale_grad, t), memory
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        return operator_rule(
+            adaptive.FTML,
+            (*RATES, "t"),
+            beta1=float(self.beta1),
+            beta2=float(self.beta2),
+            epsilon=float(self.epsilon),
+            clip_grad=off(self.clip_gradient),
+        )
+
+
+@dataclass(frozen=True)
+class _Adamax(Rule):
+    beta1: float
+    beta2: float
+    limit: float | None
+
+    def __call__(
+        self,
+        weight: jax.Array,
+        grad: jax.Array,
+        state: State,
+        numbers: jax.Array,
+        key: jax.Array | None = None,
+    ) -> tuple[jax.Array, State]:
+        rate, wd, rescale = numbers.astype(weight.dtype)
+        mean, norm = state
+        g = limited(grad * rescale + wd * weight, self.limit)
+        mean = self.beta1 * mean + (1 - self.beta1) * g
+        norm = jnp.maximum(self.beta2 * norm, jnp.abs(g))
+        return weight - rate * mean / norm, (mean, norm)
+
+
+@register
+class Adamax(Optimizer):
+    """Adam with the largest magnitude seen in place of the root of the mean square.
+
+    ``h = clip(rescale_grad grad + wd weight); mean = beta1 mean + (1 - beta1) h;
+    norm = max(beta2 norm, |h|); weight - lr / (1 - beta1^t) mean / norm``. An element whose
+    gradient has only been 0 becomes NaN, as in MXNet. Source: Kingma and Ba, 2015, section 7.
+    """
+
+    def __init__(
+        self, learning_rate: float = 0.002, beta1: float = 0.9, beta2: float = 0.999, **kwargs: Any
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight), zeros_like(weight)
+
+    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
+        return (lr / (1.0 - self.beta1**t), wd, self.rescale_grad), memory
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        return _Adamax(self.beta1, self.beta2, self.clip_gradient)
+
+
+@dataclass(frozen=True)
+class _Nadam(Rule):
+    beta1: float
+    beta2: float
+    epsilon: float
+    limit: float | None
+
+    def __call__(
+        self,
+        weight: jax.Array,
+        grad: jax.Array,
+        state: State,
+        numbers: jax.Array,
+        key: jax.Array | None = None,
+    ) -> tuple[jax.Array, State]:
+        lr, wd, rescale, of_grad, of_mean, unbias = numbers.astype(weight.dtype)
+        mean, var = state
+        g = limited(grad * rescale + wd * weight, self.limit)
+        mean = self.beta1 * mean + (1 - self.beta1) * g
+        var = self.beta2 * var + (1 - self.beta2) * jnp.square(g)
+        step = (of_grad * g + of_mean * mean) / (jnp.sqrt(var * unbias) + self.epsilon)
+        return weight - lr * step, (mean, var)
+
+
+@register
+class Nadam(Optimizer):
+    """Adam with Nesterov's momentum.
+
+    mean (beta1) and var (beta2) are Adam's moving averages of ``h = clip(rescale_grad grad +
+    wd weight)``. With ``m(t) = beta1 (1 - 0.96^(t schedule_decay) / 2)`` and s the product of
+    all m so far: ``weight - lr ((1 - m(t)) h / (1 - s) + m(t+1) mean / (1 - s m(t+1))) /
+    (sqrt(var / (1 - beta2^t)) + epsilon)``. As in MXNet, s is one number for all parameters and
+    each update of any of them multiplies it. Source: Dozat, 2015.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-8,
+        schedule_decay: float = 0.004,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.schedule_decay = schedule_decay
+        self.m_schedule = 1.0
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight), zeros_like(weight)
+
+    @property
+    def _memory(self) -> Any:
+        return self.m_schedule
+
+    @_memory.setter
+    def _memory(self, memory: Any) -> None:
+        self.m_schedule = memory
+
+    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
+        now, then = (
+            self.beta1 * (1.0 - 0.5 * 0.96 ** (n * self.schedule_decay)) for n in (t, t + 1)
+        )
+        schedule = memory * now
+        of_grad, of_mean = (1.0 - now) / (1.0 - schedule), then / (1.0 - schedule * then)
+        unbias = 1.0 / (1.0 - self.beta2**t)
+        return (lr, wd, self.rescale_grad, of_grad, of_mean, unbias), schedule
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        return _Nadam(self.beta1, self.beta2, self.epsilon, self.clip_gradient)

@@ -1,7 +1,7 @@
 """Rules applied to NDArrays: one compiled call for any number of parameters.
 
-Weights and states are written in place, and their buffers are given to the program to write into
-wherever nobody else can hold them.
+Weights and states are written in place: the program writes into their buffers, or, where someone
+else may hold these, into copies.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from functools import lru_cache
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
+from ..context import Device
 from ..errors import DTypeError, ShapeError, explain
 from ..ndarray import NDArray
 from ..ndarray._random_state import key_of, next_words
@@ -91,19 +93,11 @@ def apply_rules(
             apply_rules([rules[i]], [weights[i]], [grads[i]], [states[i]], [numbers[i]])
         return
     held.update(id(g._storage) for g in grads)
-    values = [x._value for x in leaves]
-    given = tuple(x._exclusive and held[id(x._storage)] == 1 for x in leaves)
     device = context.device
-    gradients = tuple(
-        g._value if g.context is context or g.context.device == device
-        else jax.device_put(g._value, device)
-        for g in grads
-    )  # fmt: skip
     with jax.enable_x64(True):
-        new = _program(update, treedef, given)(
-            [v for v, g in zip(values, given, strict=True) if g],
-            [v for v, g in zip(values, given, strict=True) if not g],
-            gradients,
+        new = _program(update, treedef)(
+            [_to_give(x, held[id(x._storage)] == 1, device) for x in leaves],
+            [_on(g, device) for g in grads],
             np.asarray(flat, np.float64),
             words,
         )
@@ -151,21 +145,30 @@ class Several:
         return found, states
 
 
+def _on(x: NDArray, device: Device) -> jax.Array:
+    value = x._value
+    return value if x.context.device == device else jax.device_put(value, device)
+
+
+def _to_give(x: NDArray, alone: bool, device: Device) -> jax.Array:
+    """The contents in a buffer that a program may write into: a copy if others may hold it.
+
+    They may after ``executor.params()`` or ``x.jax``; nobody else holds what an update returns.
+    """
+    value = _on(x, device)
+    return value if alone and x._exclusive else jnp.copy(value)
+
+
 @lru_cache(maxsize=256)
-def _program(
-    update: Several, treedef: Any, given: tuple[bool, ...]
-) -> Callable[..., list[jax.Array]]:
+def _program(update: Several, treedef: Any) -> Callable[..., list[jax.Array]]:
     def updated(
-        donated: list[jax.Array],
-        kept: list[jax.Array],
-        grads: tuple[jax.Array, ...],
+        leaves: list[jax.Array],
+        grads: list[jax.Array],
         numbers: jax.Array,
         words: jax.Array | None,
     ) -> list[jax.Array]:
         global _traces
         _traces += 1
-        mine, others = iter(donated), iter(kept)
-        leaves = [next(mine) if g else next(others) for g in given]
         weights, states = jax.tree.unflatten(treedef, leaves)
         return jax.tree.leaves(update(weights, grads, states, numbers, words))
 

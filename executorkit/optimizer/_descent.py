@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from ..ndarray import NDArray
 from ..ops import sgd
 from ._optimizer import Optimizer, register, zeros_like
-from ._rule import Mixed, Rule, State, limited, operator_rule
+from ._rule import Rule, State, limited, operator_rule
 
 RATES = ("lr", "wd", "rescale_grad")
 
@@ -72,9 +72,9 @@ class ccSGD(SGD):  # noqa: N801 - MXNet's name
 class NAG(Optimizer):
     """Nesterov's accelerated gradient.
 
-    ``s = lr (g + wd weight); mom = momentum mom - s; weight = weight + momentum mom - s``, where g
-    is the gradient times rescale_grad, then clipped. With a float32 master, the momentum that is
-    kept has the decay of the new weight in it, as in MXNet.
+    ``s = lr (g + wd weight); new = weight + momentum (momentum mom - s) - s;
+    mom = momentum mom - lr (g + wd new)``, where g is the gradient times rescale_grad, then
+    clipped. That the momentum has the decay of the new weight in it is MXNet's way.
     """
 
     _master_last = True
@@ -87,16 +87,11 @@ class NAG(Optimizer):
         return zeros_like(weight) if self.momentum != 0.0 else None
 
     def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
-        return self._nesterov(sgd.NESTEROV)
-
-    def _mixed_rule(self, index: Any, weight: NDArray) -> Rule:
-        return Mixed(self._nesterov(sgd.NESTEROV_MIXED), master_last=True)
-
-    def _nesterov(self, update: Any) -> Rule:
         if self.momentum == 0.0:
             return descent(0.0, self.clip_gradient)
         return operator_rule(
-            update,
+            # MXNet's operator overwrites the weight before it computes the momentum to be kept.
+            sgd.NESTEROV_MIXED,
             RATES,
             momentum=max(float(self.momentum), 0.0),
             clip_gradient=off(self.clip_gradient),

@@ -322,8 +322,19 @@ class Optimizer:
     def _memory(self, memory: Any) -> None:
         pass
 
+    def _current_lr(self, index: Any) -> float:
+        """The rate of an update that has just been counted."""
+        return self._get_lr(index)
+
+    def _seen(self, position: int, count: Any) -> Any:
+        """The number of updates that a scheduler is asked about for update ``count``.
+
+        ``position`` is the parameter's among those that are updated at each step.
+        """
+        return count
+
     def _number(self, index: Any) -> Numbers:
-        lr, wd = self._get_lr(index), self._get_wd(index)
+        lr, wd = self._current_lr(index), self._get_wd(index)
         count = self._index_update_count[index]
         numbers, self._memory = self._coefficients(lr, wd, count, self._memory)
         return numbers

@@ -1,0 +1,170 @@
+"""Rules that divide by what has been gathered of past gradients: AdaGrad's family."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import optax
+
+from ..ndarray import NDArray
+from ..ops import adaptive
+from ._descent import RATES, off
+from ._optimizer import Optimizer, register, zeros_like
+from ._rule import Rule, State, limited, operator_rule
+
+
+@dataclass(frozen=True)
+class _AdaGrad(Rule):
+    epsilon: float
+    limit: float | None
+
+    def __call__(
+        self,
+        weight: jax.Array,
+        grad: jax.Array,
+        state: State,
+        numbers: jax.Array,
+        key: jax.Array | None = None,
+    ) -> tuple[jax.Array, State]:
+        lr, wd, rescale = numbers.astype(weight.dtype)
+        scaled, new = optax.scale_by_rss(0.0, self.epsilon).update(
+            limited(grad * rescale, self.limit), optax.ScaleByRssState(sum_of_squares=state)
+        )
+        return weight - lr * (scaled + wd * weight), new.sum_of_squares
+
+
+@register
+class AdaGrad(Optimizer):
+    """The gradient divided by the root of the sum of its squares so far.
+
+    ``history = history + g^2; weight - lr (g / sqrt(history + eps) + wd weight)``, where g is the
+    gradient times rescale_grad, then clipped. Source: Duchi et al., 2011.
+    """
+
+    def __init__(self, eps: float = 1e-7, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.float_stable_eps = eps
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight)
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        return _AdaGrad(self.float_stable_eps, self.clip_gradient)
+
+
+@register
+class RMSProp(Optimizer):
+    """The gradient divided by the root of the moving average of its squares.
+
+    With ``h = clip(rescale_grad grad + wd weight)``: ``n = gamma1 n + (1 - gamma1) h^2; weight -
+    lr h / sqrt(n + epsilon)``. Centred: also ``g = gamma1 g + (1 - gamma1) h; delta = gamma2 delta
+    - lr h / sqrt(n - g^2 + epsilon); weight + delta``. The new weight is clipped to
+    ``clip_weights``. Sources: Tieleman and Hinton, 2012; Graves, 2013.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        gamma1: float = 0.9,
+        gamma2: float = 0.9,
+        epsilon: float = 1e-8,
+        centered: bool = False,
+        clip_weights: float | None = None,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.gamma1 = gamma1
+        self.gamma2 = gamma2
+        self.centered = centered
+        self.epsilon = epsilon
+        self.clip_weights = clip_weights
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        constants = {
+            "gamma1": float(self.gamma1),
+            "epsilon": float(self.epsilon),
+            "clip_gradient": off(self.clip_gradient),
+            "clip_weights": off(self.clip_weights),
+        }
+        if self.centered:
+            update = adaptive.RMSPROP_ALEX
+            return operator_rule(update, RATES, gamma2=float(self.gamma2), **constants)
+        return operator_rule(adaptive.RMSPROP, RATES, **constants)
+
+
+@dataclass(frozen=True)
+class _AdaDelta(Rule):
+    rho: float
+    epsilon: float
+    limit: float | None
+
+    def __call__(
+        self,
+        weight: jax.Array,
+        grad: jax.Array,
+        state: State,
+        numbers: jax.Array,
+        key: jax.Array | None = None,
+    ) -> tuple[jax.Array, State]:
+        _, wd, rescale = numbers.astype(weight.dtype)
+        delta, new = optax.scale_by_adadelta(self.rho, self.epsilon).update(
+            limited(grad * rescale, self.limit), optax.ScaleByAdaDeltaState(*state)
+        )
+        return weight - (delta + wd * weight), (new.e_g, new.e_x)
+
+
+@register
+class AdaDelta(Optimizer):
+    """Steps as large as the past steps were, in proportion to the past gradients; no rate.
+
+    ``a = rho a + (1 - rho) g^2; step = sqrt(b + epsilon) / sqrt(a + epsilon) g;
+    b = rho b + (1 - rho) step^2; weight - (step + wd weight)``, where g is the gradient times
+    rescale_grad, then clipped. MXNet also overwrites the gradient with its rescaled self.
+    Source: Zeiler, 2012.
+    """
+
+    def __init__(self, rho: float = 0.90, epsilon: float = 1e-5, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.rho = rho
+        self.epsilon = epsilon
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight), zeros_like(weight)
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        return _AdaDelta(self.rho, self.epsilon, self.clip_gradient)
+
+
+@register
+class Ftrl(Optimizer):
+    """Follow the regularised leader.
+
+    ``z = z + g - (sqrt(n + g^2) - sqrt(n)) weight / lr; n = n + g^2; weight = (sign(z) lamda1 - z)
+    / ((beta + sqrt(n)) / lr + wd)`` where ``|z| > lamda1``, else 0; g is the gradient times
+    rescale_grad, then clipped. Source: McMahan et al., 2013.
+    """
+
+    def __init__(
+        self, lamda1: float = 0.01, learning_rate: float = 0.1, beta: float = 1, **kwargs: Any
+    ) -> None:
+        super().__init__(**kwargs)
+        self.lamda1 = lamda1
+        self.beta = beta
+        self.lr = learning_rate
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight), zeros_like(weight)
+
+    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+        return operator_rule(
+            adaptive.FTRL,
+            RATES,
+            lamda1=float(self.lamda1),
+            beta=float(self.beta),
+            clip_gradient=off(self.clip_gradient),
+        )
