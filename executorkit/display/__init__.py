@@ -1,1 +1,37 @@
-"""What people look at: text made from data, never the other way round."""
+"""What people look at: tables, drawings of graphs and static HTML with a text form.
+
+Text is made from data, never the other way round. Views load nothing and run no scripts; their
+colours follow the page's theme, or the system's preference.
+"""
+
+from ._blocks import Block, blocks
+from ._drawing import Box, Drawing
+from ._parts import Cell, Emphasis, Fold, Line, Lines, Part, Table, View
+from ._sparkline import Sparkline
+from ._table import text_table
+from ._viewed import Viewed
+from ._words import clipped, count, scaled, shape, total, value
+
+__all__ = [
+    "Block",
+    "Box",
+    "Cell",
+    "Drawing",
+    "Emphasis",
+    "Fold",
+    "Line",
+    "Lines",
+    "Part",
+    "Sparkline",
+    "Table",
+    "View",
+    "Viewed",
+    "blocks",
+    "clipped",
+    "count",
+    "scaled",
+    "shape",
+    "text_table",
+    "total",
+    "value",
+]

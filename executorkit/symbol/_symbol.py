@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import IO, Any
 
+from ..display import View, Viewed
 from ..errors import AttributeValueError, MXNetError, explain
 from ..ops import OpDef
 from ._call import call, entry_of, find
@@ -18,7 +19,7 @@ from ._operators import Operators
 from ._text import debug_text
 
 
-class Symbol(Operators, OperatorMethods, GraphMethods):
+class Symbol(Operators, OperatorMethods, GraphMethods, Viewed):
     """Outputs of a graph of operators, to be bound to arrays and run.
 
     Symbols are made by ``mx.sym.Variable`` and the functions of ``mx.sym``; a symbol with several
@@ -28,6 +29,7 @@ class Symbol(Operators, OperatorMethods, GraphMethods):
     """
 
     __slots__ = ("__weakref__", "_heads")
+    _text_is_repr = True
 
     def __init__(self, heads: Sequence[Entry]) -> None:
         self._heads = tuple(heads)
@@ -224,6 +226,11 @@ class Symbol(Operators, OperatorMethods, GraphMethods):
     def save(self, fname: str | os.PathLike[str] | IO[Any], remove_amp_cast: bool = True) -> None:
         """Writes :meth:`tojson` to a path, all or nothing, or to an open file."""
         save_text(fname, self.tojson(remove_amp_cast))
+
+    def _view(self) -> View:
+        from ._views import symbol_view
+
+        return symbol_view(self)
 
     def debug_str(self) -> str:
         """The graph in words: outputs, then each node with its inputs and attributes."""
