@@ -12,7 +12,7 @@ from ._words import clipped
 
 _WIDTH, _GAP_X, _GAP_Y, _MARGIN = 168.0, 16.0, 22.0, 6.0
 _LINE, _PADDING = 13.0, 4.0
-_MAX_WORDS, _MAX_POINTED = 26, 100
+_MAX_WORDS, _MAX_POINTED = 26, 70
 
 
 @dataclass(frozen=True, slots=True)

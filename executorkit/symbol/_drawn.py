@@ -12,7 +12,7 @@ from ._node import Entry, Node
 Shapes = Mapping[Entry, Sequence[int] | None]
 
 #: So many boxes are drawn in all, and so many nodes listed beyond them.
-_MAX_BOXES, _MAX_LINES = 800, 2500
+_MAX_BOXES, _MAX_LINES = 600, 2000
 #: So many sources outside a block are named in its drawing.
 _MAX_SOURCES = 6
 
@@ -102,7 +102,7 @@ class Drawn:
         shown = min(block.size, self.budget.lines)
         self.budget.lines -= shown
         nodes = self.nodes[block.start : block.start + shown]
-        lines = [" ".join((clipped(node.name, 60), *self._lines(node))) for node in nodes]
+        lines = [" ".join((clipped(node.name, 40), *self._lines(node))) for node in nodes]
         if shown < block.size:
             lines.append(f"... {block.size - shown} more")
         yield Lines(lines)

@@ -22,7 +22,9 @@ def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> View:
     ``shapes`` maps (node, output number) to a shape; those that variables declare are known anyway.
     """
     order = topological_order(symbol.heads)
-    known = {(node, 0): declared(node) for node in order if node.op is None}
+    known: dict[Entry, Sequence[int] | None] = {
+        (node, 0): declared(node) for node in order if node.op is None
+    }
     known.update(shapes or {})
     return View(_title(symbol, order), [*graph_parts(symbol, order, known)])
 
