@@ -11,7 +11,7 @@ import numpy as np
 
 from ..errors import explain
 from ..ndarray import NDArray, array, load
-from ..ops._gates import Gates
+from ..ops._gates import Gates, Mode
 from ._base import InitDesc, Initializer, InitializerError, create, register
 
 AnyInitializer = Callable[[str, NDArray], None]
@@ -121,7 +121,7 @@ class FusedRNN(Initializer):
         init: Initializer | str | None,
         num_hidden: int,
         num_layers: int,
-        mode: str,
+        mode: Mode,
         bidirectional: bool = False,
         forget_bias: float = 1.0,
     ) -> None:

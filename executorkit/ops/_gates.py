@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import NamedTuple, Self
+from typing import Literal, NamedTuple, Self, TypeAlias
 
 from ..errors import AttributeValueError, ShapeError, explain
 from ._packed import Sizes
 
+Mode: TypeAlias = Literal["rnn_relu", "rnn_tanh", "lstm", "gru"]
 #: Names of the gates, which are blocks of ``state_size`` rows in a weight.
-GATE_NAMES = {
+GATE_NAMES: dict[Mode, tuple[str, ...]] = {
     "rnn_relu": ("",),
     "rnn_tanh": ("",),
     "lstm": ("_i", "_f", "_c", "_o"),
@@ -35,7 +36,7 @@ class Gates(NamedTuple):
     sizes: Sizes
 
     @classmethod
-    def of(cls, mode: str, hidden: int, layers: int, bidirectional: bool) -> Self:
+    def of(cls, mode: Mode, hidden: int, layers: int, bidirectional: bool) -> Self:
         """Raises ValueError for an unknown mode."""
         if mode not in GATE_NAMES:
             expected = ", ".join(map(repr, GATE_NAMES))

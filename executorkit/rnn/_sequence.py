@@ -1,0 +1,67 @@
+"""Sequences of symbols: one symbol with a time axis, or a list with one for each step."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+from .. import symbol as sym
+from ..errors import MXNetError, explain
+from ..symbol import Symbol
+
+Sequential: TypeAlias = Symbol | Sequence[Symbol]
+
+#: How a sequence is split into steps; 1, not True, is what MXNet writes into the graph.
+SQUEEZED: dict[str, Any] = {"squeeze_axis": 1}
+
+
+class CellError(MXNetError, ValueError, AssertionError):
+    """A cell is used in a way in which it cannot be."""
+
+
+def time_axis(layout: str) -> int:
+    """Which axis of a sequence is the time."""
+    axis = layout.find("T")
+    if axis < 0:
+        raise CellError(explain("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'"))
+    return axis
+
+
+def as_steps(length: int, inputs: Sequential, layout: str) -> list[Symbol]:
+    """A sequence as a list of symbols."""
+    axis = time_axis(layout)
+    if not isinstance(inputs, Symbol):
+        return _counted(length, inputs)
+    if len(inputs.list_outputs()) != 1:
+        raise CellError(
+            explain(
+                "unroll: inputs",
+                f"a symbol of {len(inputs.list_outputs())} outputs, expected one sequence",
+                hint="list(inputs), if each output is a step",
+            )
+        )
+    return list(sym.split(inputs, axis=axis, num_outputs=length, **SQUEEZED))
+
+
+def as_sequence(length: int, inputs: Sequential, layout: str) -> Symbol:
+    """A sequence as one symbol."""
+    axis = time_axis(layout)
+    if isinstance(inputs, Symbol):
+        return inputs
+    steps = [sym.expand_dims(step, axis=axis) for step in _counted(length, inputs)]
+    return sym.Concat(*steps, dim=axis)
+
+
+def arranged(length: int, inputs: Sequential, layout: str, merge: bool | None) -> Sequential:
+    """A sequence as one symbol (True), as a list (False), or as it is (None)."""
+    if merge is None:
+        return inputs if isinstance(inputs, Symbol) else _counted(length, inputs)
+    return as_sequence(length, inputs, layout) if merge else as_steps(length, inputs, layout)
+
+
+def _counted(length: int, steps: Sequence[Symbol] | None) -> list[Symbol]:
+    found = [] if steps is None else list(steps)
+    if len(found) != length:
+        what = "None" if steps is None else f"{len(found)} symbols"
+        raise CellError(explain("unroll: inputs", f"{what}, expected {length}, one for each step"))
+    return found

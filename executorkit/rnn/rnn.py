@@ -1,0 +1,74 @@
+"""Checkpoints of networks with cells: their files hold the gates' weights and biases apart."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+from ..model import load_checkpoint, save_checkpoint
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from ._base import Arrays, BaseRNNCell, States
+from ._sequence import Sequential
+
+Cells: TypeAlias = BaseRNNCell | Sequence[BaseRNNCell]
+
+__all__ = ["do_rnn_checkpoint", "load_rnn_checkpoint", "rnn_unroll", "save_rnn_checkpoint"]
+
+
+def rnn_unroll(
+    cell: BaseRNNCell,
+    length: int,
+    inputs: Sequential,
+    begin_state: States | None = None,
+    input_prefix: str = "",
+    layout: str = "NTC",
+) -> tuple[Any, States]:
+    """Deprecated: ``cell.unroll``. ``input_prefix`` is of no effect; MXNet's own raises."""
+    warnings.warn("rnn_unroll is deprecated: call cell.unroll", DeprecationWarning, stacklevel=2)
+    return cell.unroll(length, inputs, begin_state=begin_state, layout=layout)
+
+
+def save_rnn_checkpoint(
+    cells: Cells,
+    prefix: Any,
+    epoch: int,
+    symbol: Symbol | None,
+    arg_params: Mapping[str, NDArray],
+    aux_params: Mapping[str, NDArray],
+) -> None:
+    """``mx.model.save_checkpoint`` with the parameters of ``cells`` unpacked.
+
+    Such a file can be loaded with fused cells or with those of ``unfuse()``. Raises KeyError if a
+    cell's parameter is missing; nothing is written then.
+    """
+    found: Mapping[str, NDArray] = arg_params
+    for cell in _listed(cells):
+        found = cell.unpack_weights(found)
+    save_checkpoint(prefix, epoch, symbol, found, aux_params)
+
+
+def load_rnn_checkpoint(cells: Cells, prefix: Any, epoch: int) -> tuple[Symbol, Arrays, Arrays]:
+    """``mx.model.load_checkpoint`` with the parameters of ``cells`` packed: symbol, parameters,
+    auxiliary states."""
+    symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
+    for cell in _listed(cells):
+        arg_params = cell.pack_weights(arg_params)
+    return symbol, arg_params, aux_params
+
+
+def do_rnn_checkpoint(cells: Cells, prefix: Any, period: int = 1) -> Callable[..., None]:
+    """An ``epoch_end_callback`` for ``fit`` that calls :func:`save_rnn_checkpoint` every ``period``
+    epochs; the first epoch's file is number 1."""
+    every = int(max(1, period))
+
+    def callback(iter_no: int, sym: Symbol | None = None, arg: Any = None, aux: Any = None) -> None:
+        if (iter_no + 1) % every == 0:
+            save_rnn_checkpoint(cells, prefix, iter_no + 1, sym, arg, aux)
+
+    return callback
+
+
+def _listed(cells: Cells) -> Sequence[BaseRNNCell]:
+    return [cells] if isinstance(cells, BaseRNNCell) else cells
