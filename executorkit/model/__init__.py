@@ -1,10 +1,12 @@
-"""``mx.model``: checkpoints, updates through key-value stores, what callbacks are given.
+"""``mx.model``: checkpoints, FeedForward, updates through key-value stores.
 
 A checkpoint is a symbol in JSON beside its parameters in a ``.params`` file.
 """
 
 from ._callbacks import BatchEndParam
 from ._checkpoint import load_checkpoint, load_params, save_checkpoint
+from ._feedforward import FeedForward, FeedForwardError
+from ._inputs import DataTypeError, DataValueError
 from ._update import (
     KVStoreTypeError,
     _create_kvstore,
@@ -16,6 +18,10 @@ from ._update import (
 
 __all__ = [
     "BatchEndParam",
+    "DataTypeError",
+    "DataValueError",
+    "FeedForward",
+    "FeedForwardError",
     "KVStoreTypeError",
     "_create_kvstore",
     "_initialize_kvstore",
