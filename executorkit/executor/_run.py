@@ -104,44 +104,41 @@ class Run:
             self.resolve_gradients(anew)
 
     def targets(self, weights: Sequence[Any], grads: Sequence[Any]) -> tuple[int, ...] | None:
-        """Which of this run's promised gradients (numbers in ``program.wanted``) these are; None
-        if one of them is not, or is that of another weight."""
+        """Which of this run's gradients (numbers in ``program.wanted``) these are, if an update by
+        them can be a part of the program that computes them.
+
+        None if not: if someone has looked since forward, if the weights are not those that forward
+        saw, or if a gradient is not promised by this run, or is that of another weight.
+        """
         executor = self.executor
-        if self.heads is None or not executor._fusable:
+        if self.heads is None or self.residuals is not None or not executor._fusable:
             return None
-        numbers = executor._target_numbers
-        wanted = executor._program.wanted
+        numbers, wanted = executor._target_numbers, executor._program.wanted
         found = tuple([numbers.get(id(g), -1) for g in grads])
         if -1 in found or len(set(found)) != len(found):
             return None
-        mine = [executor.arg_arrays[wanted[k]] for k in found]
-        same = all(w is m for w, m in zip(weights, mine, strict=True))
-        return found if same else None
+        for k, weight in zip(found, weights, strict=True):
+            if weight is not executor.arg_arrays[wanted[k]]:
+                return None
+            if weight._value is not self.args[wanted[k]]:
+                return None
+        # Reading a weight may have resolved this very run.
+        return None if self.heads is None else found
 
     def update(
         self, targets: tuple[int, ...], update: Update, state: Any, numbers: Sequence[float],
         key: Any,
-    ) -> bool:  # fmt: skip
-        """Lets an update be a part of the program that computes the gradients, if it can be: if
-        nobody has looked since forward, and the weights are those that forward saw.
+    ) -> None:  # fmt: skip
+        """Makes an update by gradients that ``targets`` has found a part of this run.
 
-        The update runs when someone looks, or at once when it uses all gradients. False, and
-        nothing has changed, if it must be computed by itself.
+        It runs when someone looks, or at once when all gradients are used.
         """
         executor = self.executor
-        wanted = executor._program.wanted
-        if self.residuals is not None:
-            return False
-        if any(executor.arg_arrays[wanted[k]]._value is not self.args[wanted[k]] for k in targets):
-            return False
-        if self.heads is None:  # reading a weight has just resolved this very run
-            return False
         if self.ending is None:
             self.ending = Ending(executor._keep_gradients)
         self.ending.add(self, Part(targets, update, len(numbers)), state, numbers, key)
-        if self.ending.targets == len(wanted):
+        if self.ending.targets == len(executor._program.wanted):
             self.resolve_gradients()
-        return True
 
     @property
     def _step_aux_numbers(self) -> tuple[int, ...]:
@@ -161,8 +158,8 @@ class Run:
                 explain(
                     "gradient",
                     "it was used up by the update that ran as one program with backward",
-                    hint="look at it between backward and update, or keep gradients "
-                    "(keep_gradients=True)",
+                    hint="look at it between backward and update; during fit, a callback of "
+                    "your own keeps gradients",
                 )
             )
         if self.ending is not None:

@@ -2,12 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from inspect import isfunction
 from typing import Any
+from weakref import WeakKeyDictionary
 
+import jax
+
+from ..ndarray import NDArray
+from ..optimizer import Updater
 from ..parallel import all_reduce
-from ..parallel._stacked import Stacked
+from ..parallel._stacked import PerDevice, Stacked
 from .executor_group import DataParallelExecutorGroup
+
+#: For every updater, by index: the state that stands in its states, made of first members, and
+#: the stacks that these are members of.
+_stacks: WeakKeyDictionary[Updater, dict[Any, tuple[Any, Any]]] = WeakKeyDictionary()
+
+
+_used_up: ContextVar[bool] = ContextVar("executorkit_gradients_used_up", default=False)
+
+
+@contextmanager
+def gradients_used_up(callbacks: Iterable[Any]) -> Iterator[None]:
+    """In this context updates need not store the gradients that they use: nobody will look.
+
+    Only if all callbacks are this package's own, which look at none. It saves the memory of the
+    gradients; looking at one afterwards is an error that says so.
+    """
+    own = all(_home(c).split(".")[0] == __name__.split(".")[0] for c in callbacks)
+    token = _used_up.set(own)
+    try:
+        yield
+    finally:
+        _used_up.reset(token)
+
+
+def _home(callback: Any) -> str:
+    return callback.__module__ if isfunction(callback) else type(callback).__module__
 
 
 def apply_updates(
@@ -27,8 +61,11 @@ def apply_updates(
     everywhere
         whether the sum is over the devices of all processes, which wait for each other.
 
-    Gradients keep their contents: each device's own.
+    Where nobody has looked at outputs or gradients since forward, forward, backward, the sum and
+    the update run as one program, on one device or mapped over several. Gradients keep their
+    contents, each device's own, unless :func:`gradients_used_up` says otherwise.
     """
+    group._group.keep_gradients(not _used_up.get())
     names, weights, grads = [], [], []
     for name, weight, grad in zip(
         group.param_names, group.param_arrays, group.grad_arrays or (), strict=False
@@ -45,6 +82,8 @@ def apply_updates(
             numbers = [i * count + k for i in names]
             updater(numbers, [g[k] for g in grads], [w[k] for w in weights])
         return
+    if _mapped(group, names, weights, grads, updater):
+        return
     if count > 1 or everywhere:
         # Lists are summed by this process for itself, stacks over all processes.
         grads = all_reduce(grads if everywhere else [list(g) for g in grads])
@@ -52,6 +91,62 @@ def apply_updates(
     if count > 1:
         for weight in weights:
             _spread(weight)
+
+
+def _mapped(
+    group: DataParallelExecutorGroup,
+    indices: Sequence[Any],
+    weights: Sequence[PerDevice],
+    grads: Sequence[PerDevice],
+    updater: Any,
+) -> bool:
+    """Makes the update a part of the mapped program that computes the gradients; False, and
+    nothing has changed, if that cannot be."""
+    run = group._group.mapped_run
+    if run is None or not isinstance(updater, Updater):
+        return False
+    targets = run.targets(weights, grads)
+    if targets is None:
+        return False
+    found = updater.planned(indices, [w[0] for w in weights])
+    if found is None:
+        return False
+    first = weights[0]
+    assert isinstance(first, Stacked)
+    state = tuple(_stacked(updater, i, first) for i in indices)
+    run.update(targets, found.update, state, found.numbers, found.words(first.contexts[0]))
+    return True
+
+
+def _stacked(updater: Updater, index: Any, like: Stacked) -> Any:
+    """The state of a parameter on all devices of ``like``.
+
+    First members of the stacks stand in the updater's states, so that whoever looks at them, saves
+    or replaces them finds them where they always are.
+    """
+    known = _stacks.setdefault(updater, {})
+    shown = updater.states[index]
+    members, stacks = known.get(index, (None, None))
+    same = shown is not None and shown is members
+    if same and jax.tree.leaves(stacks, is_leaf=_is_stack)[0].contexts == like.contexts:
+        for stack in jax.tree.leaves(stacks, is_leaf=_is_stack):
+            if stack.has_written_members:
+                _spread(stack)
+        return stacks
+
+    def stack(array: NDArray) -> Stacked:
+        value = like.replicas.broadcast(array._value)
+        return Stacked(like.contexts, array.shape, array.dtype, value)
+
+    stacks = jax.tree.map(stack, shown)
+    members = jax.tree.map(lambda s: s[0], stacks, is_leaf=_is_stack)
+    updater.states[index] = members
+    known[index] = (members, stacks)
+    return stacks
+
+
+def _is_stack(x: Any) -> bool:
+    return isinstance(x, Stacked)
 
 
 def _spread(arrays: Any) -> None:

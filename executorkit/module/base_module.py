@@ -11,6 +11,7 @@ from ..context import cpu
 from ..errors import FileFormatError, explain
 from ..initializer import Uniform
 from ._evaluation import Evaluation, listed, measure, notify
+from ._update import gradients_used_up
 from ._usage import EmptyIteratorError, ModuleUsageError
 
 __all__ = ["BaseModule"]
@@ -80,6 +81,9 @@ class BaseModule(Evaluation):
         monitor
             installed, and printed after each batch.
 
+        Gradients are not stored where nothing can look at them: no callback that is not this
+        package's own, and no monitor. Looking at one after ``fit`` is then an error.
+
         Progress is logged at level INFO. AssertionError without ``num_epoch``.
         """
         if num_epoch is None:
@@ -104,9 +108,11 @@ class BaseModule(Evaluation):
         eval_metric = metric.create(eval_metric)
         for epoch in range(begin_epoch, num_epoch):
             started = time.time()
-            values = self._train_epoch(
-                train_data, epoch, eval_metric, batch_end_callback, monitor, sparse_row_id_fn
-            )
+            watching = [*listed(batch_end_callback), *listed(epoch_end_callback), *listed(monitor)]
+            with gradients_used_up(watching):
+                values = self._train_epoch(
+                    train_data, epoch, eval_metric, batch_end_callback, monitor, sparse_row_id_fn
+                )
             for name, value in values:
                 self.logger.info("Epoch[%d] Train-%s=%f", epoch, name, value)
             self.logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - started)

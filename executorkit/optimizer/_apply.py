@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..context import Device
+from ..context import Context, Device
 from ..errors import DTypeError, ShapeError, explain
 from ..ndarray import NDArray
 from ..ndarray._random_state import key_of, next_words
@@ -77,13 +77,13 @@ def apply_rules(
     if not weights:
         return
     context = weights[0].context
-    update = Several(tuple(rules), tuple(map(len, numbers)))
-    flat = [x for own in numbers for x in own]
-    words = next_words(context) if any(rule.draws for rule in rules) else None
+    update, flat = step = plan(rules, numbers)
+    words = step.words(context)
     run = getattr(grads[0]._storage.promise, "__self__", None)
     if isinstance(run, Promising):
         targets = run.targets(weights, grads)
-        if targets and run.update(targets, update, tuple(states), flat, words):
+        if targets is not None:
+            run.update(targets, update, tuple(states), flat, words)
             return
     leaves, treedef = jax.tree.flatten((tuple(weights), tuple(states)))
     held = Counter(id(x._storage) for x in leaves)
@@ -112,13 +112,13 @@ class Promising(Protocol):
     def targets(
         self, weights: Sequence[NDArray], grads: Sequence[NDArray]
     ) -> tuple[int, ...] | None:
-        """Which of its gradients these are; None if not all are, or are not of these weights."""
+        """Which of its gradients these are; None if it cannot take an update by them over."""
         ...
 
     def update(
         self, targets: tuple[int, ...], update: Any, state: Any, numbers: Sequence[float], key: Any
-    ) -> bool:
-        """Takes the update over, or returns False."""
+    ) -> None:
+        """Takes the update over."""
         ...
 
 
@@ -157,6 +157,24 @@ def _to_give(x: NDArray, alone: bool, device: Device) -> jax.Array:
     """
     value = _on(x, device)
     return value if alone and x._exclusive else jnp.copy(value)
+
+
+class Plan(NamedTuple):
+    """One step for several parameters: the update, and the numbers of all of them."""
+
+    update: Several
+    numbers: list[float]
+
+    def words(self, context: Context) -> np.ndarray | None:
+        """What the key of random rules is made of, from the context's stream; None if no rule
+        draws."""
+        return next_words(context) if any(r.draws for r in self.update.rules) else None
+
+
+def plan(rules: Sequence[Rule], numbers: Sequence[Sequence[float]]) -> Plan:
+    """A step by rules for each parameter, with the numbers of each."""
+    update = Several(tuple(rules), tuple(map(len, numbers)))
+    return Plan(update, [x for own in numbers for x in own])
 
 
 @lru_cache(maxsize=256)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context
 from ..ndarray import NDArray
-from ._apply import apply_rules, check_arrays
+from ._apply import Plan, apply_rules, check_arrays, plan
 from ._optimizer import Optimizer
 from ._rule import State
 from ._states import dump_states, load_states
@@ -74,6 +74,19 @@ class Updater:
             check_arrays(f"{name}: parameter {optimizer.idx2name.get(i, i)!r}", w, g)
         numbers = optimizer._advance(indices, optimizer.aggregate_num or 1)
         apply_rules(rules, weights, grads, states, numbers)  # type: ignore[arg-type]
+
+    def planned(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> Plan | None:
+        """One step for parameters, counted, for a program that computes it together with the
+        gradients. None, and nothing has changed, where the optimizer's class overrides ``update``.
+        """
+        optimizer = self.optimizer
+        rules = [optimizer._rule(i, w) for i, w in zip(indices, weights, strict=True)]
+        if None in rules:
+            return None
+        optimizer._set_current_context(weights[0].context.device_id)
+        for i, w in zip(indices, weights, strict=True):
+            self._prepare(i, w)
+        return plan(rules, optimizer._advance(indices, optimizer.aggregate_num or 1))  # type: ignore[arg-type]
 
     def sync_state_context(self, state: State, context: Context) -> State:
         """A state with its arrays in ``context``."""

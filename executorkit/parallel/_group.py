@@ -8,6 +8,7 @@ from typing import Any
 from ..context import Context
 from ..errors import MXNetError, explain
 from ..executor import Executor
+from ..executor._run import Run
 from ..lowering import graph_of, infer, optimized
 from ..lowering._infer import Inferred
 from ..ndarray import NDArray
@@ -141,6 +142,17 @@ class Group:
     def is_mapped(self) -> bool:
         """Whether all devices run one mapped program."""
         return self._mapped is not None
+
+    @property
+    def mapped_run(self) -> Run | None:
+        """The last forward of all devices as one mapped program; None if they ran by themselves."""
+        mapped = self._mapped
+        return None if mapped is None or mapped._apart else mapped._run
+
+    def keep_gradients(self, keep: bool) -> None:
+        """Whether gradients are stored that an update uses in the program that computes them."""
+        for one in [self._mapped] if self._mapped else self._execs:
+            one._keep_gradients = keep
 
     @property
     def traces(self) -> int:

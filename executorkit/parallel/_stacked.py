@@ -153,6 +153,11 @@ class Stacked(Sequence[NDArray]):
                 storage.promise_all(self._made[k])
                 self._versions[k] = storage.version
 
+    @property
+    def has_written_members(self) -> bool:
+        """Whether a member was written to since the stacked array was last put together."""
+        return self._members is not None and bool(self._written())
+
     def _written(self) -> list[int]:
         assert self._members is not None
         return [

@@ -7,16 +7,21 @@ To keep compiled programs between processes, switch on JAX's persistent compilat
 
 from ._analysis import Analysis
 from ._cache import CacheInfo, cache_info, clear_cache, program_for, set_cache_limit
+from ._options import OptionError, Options, current_options, options
 from ._partitioned import PartitionedProgram
 from ._program import Program
 
 __all__ = [
     "Analysis",
     "CacheInfo",
+    "OptionError",
+    "Options",
     "PartitionedProgram",
     "Program",
     "cache_info",
     "clear_cache",
+    "current_options",
+    "options",
     "program_for",
     "set_cache_limit",
 ]

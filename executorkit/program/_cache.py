@@ -6,12 +6,13 @@ import threading
 from collections import OrderedDict
 from typing import NamedTuple
 
-from ..lowering import Graph
+from ..lowering import LOWERINGS, Graph, switched_off
 from ._counted import counters
+from ._options import Options, current_options, mirrored
 from ._program import Program
 from ._signature import Signature, signature_of
 
-_Key = tuple[Signature, tuple[int, ...], tuple[bool, ...]]
+_Key = tuple[Signature, tuple[int, ...], tuple[bool, ...], Options, frozenset[int], frozenset[str]]
 
 _programs: OrderedDict[_Key, Program] = OrderedDict()
 _lock = threading.Lock()
@@ -32,9 +33,12 @@ class CacheInfo(NamedTuple):
 
 
 def program_for(graph: Graph, wanted: tuple[int, ...] = (), add: tuple[bool, ...] = ()) -> Program:
-    """The program of a graph and a choice of gradients; equal graphs get the same one."""
+    """The program of a graph and a choice of gradients, with the options of now; equal graphs get
+    the same one."""
     global _hits, _misses
-    key = (signature_of(graph), wanted, add)
+    chosen = current_options()
+    off = switched_off().intersection(LOWERINGS)
+    key = (signature_of(graph), wanted, add, chosen, mirrored(graph), off)
     with _lock:
         program = _programs.get(key)
         if program is not None:
@@ -42,7 +46,7 @@ def program_for(graph: Graph, wanted: tuple[int, ...] = (), add: tuple[bool, ...
             _programs.move_to_end(key)
             return program
         _misses += 1
-        program = _programs[key] = Program(graph, wanted, add)
+        program = _programs[key] = Program(graph, wanted, add, chosen)
         while len(_programs) > _limit:
             _programs.popitem(last=False)
         return program

@@ -25,6 +25,16 @@ def inputs_used(function: Callable[..., Any], first: Sequence[Any], *rest: Any) 
     return tuple(bool(reached >> k & 1) for k in range(len(first)))
 
 
+def results_that_depend(function: Callable[..., Any], *arrays: Any) -> tuple[bool, ...]:
+    """For every result of ``function(*arrays)``, whether it depends on any of the arrays.
+
+    As :func:`inputs_used`: shapes and dtypes are enough, and nothing is compiled.
+    """
+    with jax.enable_x64(True):
+        jaxpr = jax.make_jaxpr(function)(*arrays).jaxpr
+    return tuple(bool(mask) for mask in _flow(jaxpr, [1] * len(jaxpr.invars)))
+
+
 def _flow(jaxpr: Any, masks: Sequence[int]) -> list[int]:
     """Which inputs (as bit masks) each output of a jaxpr depends on, at most."""
     found = dict(zip(jaxpr.invars, masks, strict=True))

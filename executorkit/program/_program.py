@@ -8,11 +8,13 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..lowering import Graph, evaluate, lower
+from ..lowering import Graph, evaluate
 from ..lowering._graph import Step
 from ._analysis import Analysis
 from ._counted import Counted
+from ._evaluation import Evaluation
 from ._heads import inputs_used
+from ._options import Options
 from ._reach import differentiable, is_live, may_need_head, pins, reached
 from ._residuals import Like, Residuals, cotangents
 
@@ -25,6 +27,7 @@ class Program:
     Arrays come and go as flat tuples in the graph's order (the cheapest call that JAX offers).
     ``wanted`` are the positions of the arguments whose gradients are computed, ``add`` says which
     of them are added to the old gradient. ``key`` is None for graphs without random operators.
+    ``options`` say in which precision it computes and what it keeps for backward.
 
     infer[train](args, aux, key)                -> outputs, side_aux
     forward[train](args, aux, key)              -> outputs, side_aux, step_aux, residuals
@@ -38,8 +41,15 @@ class Program:
     for an output that needs none; ``old`` the old gradients of the arguments in ``add``.
     """
 
-    def __init__(self, graph: Graph, wanted: tuple[int, ...], add: tuple[bool, ...]) -> None:
+    def __init__(
+        self,
+        graph: Graph,
+        wanted: tuple[int, ...],
+        add: tuple[bool, ...],
+        options: Options | None = None,
+    ) -> None:
         self.graph = graph
+        self.options = options or Options()
         self.wanted = wanted
         self.add = add
         #: For every value, whether it depends on an argument whose gradient is wanted.
@@ -52,7 +62,7 @@ class Program:
         self.may_need_head = may_need_head(graph, self.reached)
         self._needs_head: dict[Any, tuple[bool, ...]] = {}
         self.pins = pins(graph, self._live)
-        self._run = lower(graph)
+        self._evaluation = Evaluation(graph, self.options, wanted)
         #: Other forms of this program (mapped over devices), by what they were made for.
         self.variants: dict[Any, Any] = {}
         self.infer = self._both(self._infer, "infer")
@@ -135,20 +145,21 @@ class Program:
         return self.analyse().flops
 
     def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
-        outputs, new_aux = self._run(args, aux, key, train)
+        outputs, new_aux = self._evaluation(args, aux, key, train)
         return outputs, tuple(new_aux[n] for n in self.side_aux_numbers)
 
-    def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+    def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Any, scale: Any = None) -> Any:
         floating = tuple(i for i in self.wanted if jnp.issubdtype(args[i].dtype, jnp.inexact))
 
         def function(*differentiated: Any) -> Any:
             full = list(args)
             for i, x in zip(floating, differentiated, strict=True):
                 full[i] = x
-            outputs, new_aux = self._run(full, aux, key, train)
+            outputs, new_aux = self._evaluation.kept(full, aux, key, train, scale)
             inexact = tuple(x for x in outputs if jnp.issubdtype(x.dtype, jnp.inexact))
             return inexact, (outputs, new_aux)
 
+        function = self._evaluation.rematerialised(function)
         _, vjp, (outputs, new_aux) = jax.vjp(function, *(args[i] for i in floating), has_aux=True)
         side = tuple(new_aux[n] for n in self.side_aux_numbers)
         step = tuple(new_aux[n] for n in self.step_aux_numbers) if train else ()
@@ -172,9 +183,10 @@ class Program:
         return tuple(grads)
 
     def _forward_backward(
-        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays, old: Arrays
-    ) -> Any:
-        outputs, side, step, residuals = self._vjp(train, args, aux, key)
+        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays, old: Arrays,
+        scale: Any = None,
+    ) -> Any:  # fmt: skip
+        outputs, side, step, residuals = self._vjp(train, args, aux, key, scale)
         return outputs, side, step, self._backward(residuals, heads, old)
 
     def _observe(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:

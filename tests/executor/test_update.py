@@ -45,11 +45,14 @@ def _counts() -> list[Any]:
 
 
 def _update(executor: Any, counts: Any, keep: bool = True, lr: float = 0.1) -> bool:
-    wanted = executor.program.wanted
-    names = executor.symbol.list_arguments()
-    targets = tuple(k for k, i in enumerate(wanted) if names[i] in WEIGHTS)
     executor._keep_gradients = keep
-    return executor._run.update(targets, Descent(), tuple(counts), (lr,), None)
+    weights, grads = (
+        [arrays[n] for n in WEIGHTS] for arrays in (executor.arg_dict, executor.grad_dict)
+    )
+    targets = executor._run.targets(weights, grads)
+    if targets is not None:
+        executor._run.update(targets, Descent(), tuple(counts), (lr,), None)
+    return targets is not None
 
 
 def _by_hand(steps: int) -> Any:

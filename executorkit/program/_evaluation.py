@@ -1,0 +1,117 @@
+"""A graph as a function of arrays, in the precision that the options ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..lowering import Graph, evaluate, infer, lower
+from ..lowering._graph import Step
+from ._heads import results_that_depend
+from ._options import Options, keep_all_but, mirrored, policy_of, scale_losses
+
+Arrays = Sequence[Any]
+
+
+class Evaluation:
+    """``evaluation(args, aux, key, train) -> (outputs, new_aux)``, in arrays of the bound types.
+
+    With ``compute_dtype`` float32 arguments are cast on the way in, and results back on the way
+    out; gradients come back through the casts.
+    """
+
+    def __init__(self, graph: Graph, options: Options, wanted: tuple[int, ...]) -> None:
+        self._graph = graph
+        self._options = options
+        self._wanted = wanted
+        self._mirrored = mirrored(graph)
+        self._run = lower(graph)
+        self._casts: dict[Any, tuple[str | None, ...]] = {}
+
+    def __call__(self, args: Arrays, aux: Arrays, key: Any, train: bool) -> Any:
+        return self._cast(args, aux, key, lambda cast: self._run(cast, aux, key, train))
+
+    def kept(self, args: Arrays, aux: Arrays, key: Any, train: bool, scale: Any) -> Any:
+        """The same, as it is differentiated: with what is kept marked, and losses scaled."""
+        observers: list[Callable[[Step, list[Any]], list[Any]]] = []
+        if self._mirrored and self._options.remat is None:
+            observers.append(keep_all_but(self._mirrored, self._graph))
+        if scale is not None:
+            observers.append(scale_losses(scale))
+        if not observers:
+            return self(args, aux, key, train)
+
+        def observe(step: Step, inputs: list[Any]) -> list[Any]:
+            for observer in observers:
+                inputs = observer(step, inputs)
+            return inputs
+
+        def run(cast: Arrays) -> Any:
+            values, new_aux = evaluate(self._graph, cast, aux, key, train, observe)
+            return tuple(values[i] for i in self._graph.heads), new_aux
+
+        return self._cast(args, aux, key, run)
+
+    def rematerialised(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """``function`` so that its derivative keeps what the options say."""
+        remat = self._options.remat
+        if remat is None and not self._mirrored:
+            return function
+        return jax.checkpoint(function, policy=policy_of(remat))
+
+    def _cast(self, args: Arrays, aux: Arrays, key: Any, run: Callable[[Arrays], Any]) -> Any:
+        if self._options.compute_dtype is None:
+            return run(args)
+        outputs, new_aux = run(
+            [
+                x if dtype is None else x.astype(dtype)
+                for x, dtype in zip(args, self._targets(args, aux, key), strict=True)
+            ]
+        )
+        names = self._graph.arg_names
+        found = infer(self._graph, {}, {n: x.dtype.name for n, x in zip(names, args, strict=True)})
+        return (
+            tuple(
+                x if dtype is None else x.astype(dtype)
+                for x, dtype in zip(outputs, found.out_dtypes, strict=True)
+            ),
+            tuple(new.astype(old.dtype) for new, old in zip(new_aux, aux, strict=True)),
+        )
+
+    def _targets(self, args: Arrays, aux: Arrays, key: Any) -> tuple[str | None, ...]:
+        """The type that each argument is computed in; None for its own."""
+        dtypes = tuple(x.dtype for x in (*args, *aux))
+        if dtypes not in self._casts:
+            self._casts[dtypes] = self._found_targets(args, aux, key)
+        return self._casts[dtypes]
+
+    def _found_targets(self, args: Arrays, aux: Arrays, key: Any) -> tuple[str | None, ...]:
+        graph, dtype = self._graph, self._options.compute_dtype
+        assert dtype is not None
+        avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in args]
+        states = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in aux]
+        single = [i for i, x in enumerate(avals) if x.dtype == jnp.float32]
+
+        # Labels and indices have no gradient, as the gradient's own jaxpr says.
+        def gradients(args: Arrays, aux: Arrays, key: Any) -> Any:
+            def outputs(*some: Any) -> Any:
+                full = list(args)
+                for i, x in zip(single, some, strict=True):
+                    full[i] = x
+                found, _ = self._run(full, aux, key, True)
+                return tuple(x for x in found if jnp.issubdtype(x.dtype, jnp.inexact))
+
+            heads, vjp = jax.vjp(outputs, *(args[i] for i in single))
+            return vjp(heads)
+
+        depends = results_that_depend(gradients, avals, states, key)
+        candidates = {i for i, yes in zip(single, depends, strict=True) if yes}
+        data = [i for i in candidates if i not in self._wanted] or sorted(candidates)[:1]
+        types = infer(graph, {}, {graph.arg_names[i]: dtype for i in data}).arg_dtypes
+        return tuple(
+            dtype if i in candidates and types[i] in (None, dtype) else None
+            for i in range(len(avals))
+        )

@@ -1,0 +1,162 @@
+"""How a graph is computed, where that may be chosen: precision, and what is kept for backward."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.ad_checkpoint import checkpoint_name
+
+from ..errors import MXNetError, explain
+from ..lowering import Graph
+from ..lowering._graph import Step
+
+#: Outputs of these are kept by ``remat="mirror"``: what costs more to compute than to keep.
+_COSTLY = frozenset({"conv_general_dilated", "dot_general"})
+_KEPT = "executorkit_kept"
+
+
+class OptionError(MXNetError, ValueError):
+    """An option of a program has a value that it does not take."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """Choices that change how a program computes, not what.
+
+    compute_dtype
+        'bfloat16' or 'float16': float32 data and weights are cast to it inside the program;
+        arguments, gradients, outputs and auxiliary states keep their types, so that the bound
+        weights are the master weights. Labels and indices are not cast, nor what MXNet keeps in
+        float32 beside half precision data (the scales and statistics of normalisation). None: as
+        bound.
+    remat
+        what backward computes again instead of keeping it: None (nothing, but for nodes with the
+        attribute ``force_mirroring``), 'mirror' (everything but convolutions and products of
+        matrices; what MXNET_BACKWARD_DO_MIRROR=1 asks for), 'full' (everything), or a policy for
+        ``jax.checkpoint``.
+    """
+
+    compute_dtype: str | None = None
+    remat: str | Callable[..., Any] | None = None
+
+    def __post_init__(self) -> None:
+        if self.compute_dtype not in (None, "bfloat16", "float16"):
+            raise OptionError(
+                explain(
+                    "options: compute_dtype",
+                    f"{self.compute_dtype!r}, expected 'bfloat16', 'float16' or None",
+                )
+            )
+        if not (self.remat in (None, "mirror", "full") or callable(self.remat)):
+            raise OptionError(
+                explain(
+                    "options: remat",
+                    f"{self.remat!r}, expected 'mirror', 'full', a policy or None",
+                    hint="policies are in jax.checkpoint_policies",
+                )
+            )
+
+
+_current: ContextVar[Options | None] = ContextVar("executorkit_options", default=None)
+
+
+def current_options() -> Options:
+    """The options of what is bound now."""
+    chosen = _current.get()
+    if chosen is not None:
+        return chosen
+    mirror = os.environ.get("MXNET_BACKWARD_DO_MIRROR", "0") not in ("", "0")
+    return Options(remat="mirror") if mirror else Options()
+
+
+@contextmanager
+def options(**choices: Any) -> Iterator[Options]:
+    """Whatever is bound in this context computes so: executors, groups, modules, steps.
+
+        with mx.program.options(compute_dtype="bfloat16", remat="mirror"):
+            executor = net.simple_bind(mx.cpu(), data=(32, 3, 224, 224))
+
+    See :class:`Options`. OptionError (a ValueError) for a value that an option does not take.
+    """
+    chosen = replace(current_options(), **choices)
+    token = _current.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _current.reset(token)
+
+
+@lru_cache(maxsize=512)
+def mirrored(graph: Graph) -> frozenset[int]:
+    """Numbers of the steps that ask to be computed again in backward: ``force_mirroring``."""
+    found = set()
+    for step in graph.steps:
+        attrs = step.node.attrs
+        text = attrs.get("__force_mirroring__", attrs.get("force_mirroring", "")).lower()
+        if text in ("true", "1"):
+            found.add(step.index)
+    return frozenset(found)
+
+
+def policy_of(remat: str | Callable[..., Any] | None) -> Callable[..., Any]:
+    """What ``jax.checkpoint`` keeps; for None what :func:`keep_all_but` marks."""
+    policies = jax.checkpoint_policies
+    if remat is None:
+        return policies.save_only_these_names(_KEPT)
+    if remat == "mirror":
+        return _keep_costly
+    return policies.nothing_saveable if remat == "full" else remat  # type: ignore[return-value]
+
+
+def _keep_costly(primitive: Any, *_: Any, **__: Any) -> bool:
+    return primitive.name in _COSTLY
+
+
+def keep_all_but(mirror: frozenset[int], graph: Graph) -> Callable[[Step, list[Any]], list[Any]]:
+    """An observer that marks what steps that are not mirrored have computed, to be kept."""
+    maker = {s.first_output + k: s.index for s in graph.steps for k in range(s.n_outputs)}
+    marked: dict[int, tuple[Any, Any]] = {}
+
+    def observe(step: Step, inputs: list[Any]) -> list[Any]:
+        found = list(inputs)
+        for k, (number, x) in enumerate(zip(step.inputs, inputs, strict=True)):
+            if maker.get(number, -1) in mirror or number not in maker:
+                continue
+            if number not in marked or marked[number][0] is not x:
+                marked[number] = x, checkpoint_name(x, _KEPT)
+            found[k] = marked[number][1]
+        return found
+
+    return observe
+
+
+@jax.custom_vjp
+def _scaled_gradient(x: jax.Array, scale: jax.Array) -> jax.Array:
+    return x
+
+
+def _scaled_back(scale: jax.Array, g: jax.Array) -> tuple[jax.Array, jax.Array]:
+    return (g.astype(scale.dtype) * scale).astype(g.dtype), jnp.zeros_like(scale)
+
+
+_scaled_gradient.defvjp(lambda x, scale: (x, scale), _scaled_back)
+
+
+def scale_losses(scale: Any) -> Callable[[Step, list[Any]], list[Any]]:
+    """An observer that multiplies what loss operators, which ignore head gradients, send back."""
+
+    def observe(step: Step, inputs: list[Any]) -> list[Any]:
+        if not step.op.loss(step.params):
+            return inputs
+        floating = jnp.issubdtype(inputs[0].dtype, jnp.inexact)
+        return [_scaled_gradient(inputs[0], scale), *inputs[1:]] if floating else inputs
+
+    return observe

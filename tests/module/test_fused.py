@@ -1,0 +1,182 @@
+"""Forward, backward, the sum over devices and the update of a module as one program."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.executor._run import GradientUsedError
+
+CONTEXTS = {
+    "one": mx.cpu(),
+    "two": [mx.cpu(0), mx.cpu(1)],
+    "uneven": [mx.cpu(0), mx.cpu(1), mx.cpu(2)],
+    "repeated": [mx.cpu(0), mx.cpu(0)],
+}
+ROWS = 8
+
+
+def _net() -> Any:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc1")
+    net = mx.sym.BatchNorm(net, name="bn", fix_gamma=False)
+    net = mx.sym.FullyConnected(net, num_hidden=3, name="fc2")
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+def _module(where: str, optimizer: str = "sgd", **params: Any) -> Any:
+    mx.program.clear_cache()
+    mx.random.seed(0)
+    module = mx.mod.Module(_net(), context=CONTEXTS[where])
+    module.bind([("data", (ROWS, 5))], [("softmax_label", (ROWS,))])
+    module.init_params(mx.init.Uniform(0.5))
+    module.init_optimizer(optimizer=optimizer, optimizer_params=params)
+    return module
+
+
+def _batch(seed: int = 0) -> Any:
+    rng = np.random.default_rng(seed)
+    data, label = rng.standard_normal((ROWS, 5)), rng.integers(0, 3, ROWS)
+    return mx.io.DataBatch([mx.nd.array(data)], [mx.nd.array(label)])
+
+
+def _step(module: Any, seed: int, look: str = "") -> None:
+    module.forward(_batch(seed), is_train=True)
+    if look == "outputs":
+        module.get_outputs()[0].wait_to_read()
+    module.backward()
+    if look == "gradients":
+        module._exec_group.grad_arrays[0][0].wait_to_read()
+    module.update()
+
+
+def _seen(module: Any) -> list[np.ndarray]:
+    """Parameters, auxiliary states, every device's gradients and the optimizer's states."""
+    args, aux = module.get_params()
+    grads = [g for arrays in module._exec_group.grad_arrays for g in arrays]
+    states = jax.tree.leaves(module._updater.states)
+    return [a.asnumpy() for a in (*args.values(), *aux.values(), *grads, *states)]
+
+
+def _ran(module: Any) -> dict[str, int]:
+    group = module._exec_group._group
+    programs = [group._mapped._program] if group.is_mapped else [group.execs[0].program]
+    return {f.name: f.traces for p in programs for f in p.functions if f.traces}
+
+
+OPTIMIZERS = [
+    ("sgd", {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01}),
+    ("adam", {"learning_rate": 0.01}),
+    ("sgld", {"learning_rate": 0.01}),
+]
+
+
+@pytest.mark.parametrize(("name", "params"), OPTIMIZERS)
+@pytest.mark.parametrize("where", ["one", "two"])
+def test_steps_are_one_program_with_the_values_of_separate_ones(where, name, params):
+    fused, apart = _module(where, name, **params), None
+    for i in range(3):
+        _step(fused, i)
+    assert _ran(fused) == {"step": 1}
+    apart = _module(where, name, **params)
+    for i in range(3):
+        _step(apart, i, "outputs" if i == 1 else "gradients")
+    assert "step" not in _ran(apart)
+    for ours, expected in zip(_seen(fused), _seen(apart), strict=True):
+        np.testing.assert_allclose(ours, expected, 1e-5, 1e-6)
+
+
+@pytest.mark.parametrize("where", ["two", "uneven", "repeated"])
+def test_devices_together_go_where_one_goes_without_batch_statistics(where):
+    def run(where: str) -> list[np.ndarray]:
+        mx.random.seed(0)
+        net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+        module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"), context=CONTEXTS[where])
+        module.bind([("data", (ROWS, 5))], [("softmax_label", (ROWS,))])
+        module.init_params(mx.init.Uniform(0.5))
+        module.init_optimizer(optimizer="adam", kvstore="device")
+        for i in range(3):
+            _step(module, i)
+        return [a.asnumpy() for a in module.get_params()[0].values()]
+
+    for ours, expected in zip(run(where), run("one"), strict=True):
+        np.testing.assert_allclose(ours, expected, 1e-5, 1e-6)
+
+
+def test_looking_now_and_then_keeps_the_devices_together():
+    module = _module("two", "sgd", learning_rate=0.1, momentum=0.9)
+    for i, look in enumerate(["", "gradients", "", "outputs", "", ""]):
+        _step(module, i, look)
+    for arrays in (*module._exec_group.param_arrays,):
+        np.testing.assert_array_equal(arrays[0].asnumpy(), arrays[1].asnumpy())
+    single = _module("two", "sgd", learning_rate=0.1, momentum=0.9)
+    for i in range(6):
+        _step(single, i)
+    for ours, expected in zip(_seen(module), _seen(single), strict=True):
+        np.testing.assert_allclose(ours, expected, 1e-5, 1e-6)
+
+
+def test_states_that_are_loaded_reach_all_devices(tmp_path):
+    module = _module("two", "sgd", learning_rate=0.1, momentum=0.9)
+    _step(module, 0)
+    module.save_optimizer_states(str(tmp_path / "states"))
+    args, aux = ({n: a.copy() for n, a in arrays.items()} for arrays in module.get_params())
+    _step(module, 1)
+    expected = _seen(module)
+    other = _module("two", "sgd", learning_rate=0.1, momentum=0.9)
+    _step(other, 5)
+    other.set_params(args, aux)
+    other.load_optimizer_states(str(tmp_path / "states"))
+    _step(other, 1)
+    for ours, value in zip(_seen(other), expected, strict=True):
+        np.testing.assert_array_equal(ours, value)
+    for arrays in other._exec_group.param_arrays:
+        np.testing.assert_array_equal(arrays[0].asnumpy(), arrays[1].asnumpy())
+
+
+def test_an_optimizer_that_overrides_update_is_called():
+    class Mine(mx.optimizer.SGD):
+        calls = 0
+
+        def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+            Mine.calls += 1
+            weight[:] = weight - 0.5 * grad
+
+    module = _module("two", Mine(rescale_grad=1 / ROWS))
+    _step(module, 0)
+    assert Mine.calls == 6
+    assert "step" not in _ran(module)
+
+
+def _fit(callback: Any) -> Any:
+    rng = np.random.default_rng(0)
+    data, label = rng.standard_normal((24, 5)), rng.integers(0, 3, 24)
+    module = mx.mod.Module(_net())
+    module.fit(
+        mx.io.NDArrayIter(data, label, ROWS),
+        num_epoch=1,
+        initializer=mx.init.Xavier(),
+        batch_end_callback=callback,
+    )
+    return module
+
+
+def test_fit_uses_gradients_up_and_says_so():
+    module = _fit(mx.callback.Speedometer(ROWS, 2))
+    with pytest.raises(GradientUsedError, match="a callback of your own keeps gradients"):
+        module._exec_group.grad_arrays[0][0].asnumpy()
+
+
+def test_fit_keeps_gradients_for_callbacks_of_the_users():
+    norms = []
+
+    def note(param: Any) -> None:
+        grads = param.locals["self"]._exec_group.grad_arrays
+        norms.append(float(np.abs(grads[0][0].asnumpy()).sum()))
+
+    _fit([note, mx.callback.Speedometer(ROWS, 2)])
+    assert len(norms) == 3
+    assert all(n > 0 for n in norms)
