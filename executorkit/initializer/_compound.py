@@ -11,7 +11,8 @@ import numpy as np
 
 from ..errors import explain
 from ..ndarray import NDArray, array, load
-from ..ops._gates import Gates, Mode
+from ..ops._gates import Gates
+from ..ops._packed import Mode
 from ._base import InitDesc, Initializer, InitializerError, create, register
 
 AnyInitializer = Callable[[str, NDArray], None]

@@ -4,19 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from typing import Literal, NamedTuple, Self, TypeAlias
+from typing import NamedTuple, Self
 
 from ..errors import AttributeValueError, ShapeError, explain
-from ._packed import Sizes
+from ._packed import GATE_NAMES, Mode, Sizes
 
-Mode: TypeAlias = Literal["rnn_relu", "rnn_tanh", "lstm", "gru"]
-#: Names of the gates, which are blocks of ``state_size`` rows in a weight.
-GATE_NAMES: dict[Mode, tuple[str, ...]] = {
-    "rnn_relu": ("",),
-    "rnn_tanh": ("",),
-    "lstm": ("_i", "_f", "_c", "_o"),
-    "gru": ("_r", "_z", "_o"),
-}
 _NAMES = {
     "input": "i2h{}_weight",
     "recurrent": "h2h{}_weight",

@@ -5,14 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
 import jax
 
 from ..errors import AttributeValueError, explain
 from ._facts import Params
 
-#: Gates per mode; a weight has as many blocks of ``state_size`` rows.
-GATES = {"rnn_relu": 1, "rnn_tanh": 1, "lstm": 4, "gru": 3}
+Mode: TypeAlias = Literal["rnn_relu", "rnn_tanh", "lstm", "gru"]
+#: Names of the gates, which are blocks of ``state_size`` rows in a weight.
+GATE_NAMES: dict[Mode, tuple[str, ...]] = {
+    "rnn_relu": ("",),
+    "rnn_tanh": ("",),
+    "lstm": ("_i", "_f", "_c", "_o"),
+    "gru": ("_r", "_z", "_o"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +40,8 @@ class Sizes:
                 explain("operator RNN", f"projection_size={p.projection_size} with mode={p.mode!r}",
                         because="only lstm has a projection", hint="mode='lstm'")
             )  # fmt: skip
-        return cls(p.num_layers, 2 if p.bidirectional else 1, GATES[p.mode], p.state_size,
+        gates = len(GATE_NAMES[p.mode])
+        return cls(p.num_layers, 2 if p.bidirectional else 1, gates, p.state_size,
                    p.projection_size or p.state_size, p.projection_size is not None)  # fmt: skip
 
     def layout(self, features: int) -> Iterator[tuple[int, str, tuple[int, ...]]]:

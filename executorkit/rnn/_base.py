@@ -129,7 +129,7 @@ class BaseRNNCell:
         for info in self.state_info:
             self._init_counter += 1
             name = f"{self._prefix}begin_state_{self._init_counter}"
-            states.append(func(name=name, **{**kwargs, **info}))
+            states.append(func(name=name, **{**kwargs, **(info or {})}))
         return states
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:

@@ -9,7 +9,7 @@ from typing import Any
 from .. import initializer as init
 from .. import symbol as sym
 from ..errors import explain
-from ..ops._gates import GATE_NAMES
+from ..ops._packed import GATE_NAMES
 from ..symbol import Symbol
 from ._base import Activation, BaseRNNCell, RNNParams, States, activated
 from ._sequence import CellError, Sequential, arranged

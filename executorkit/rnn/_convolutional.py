@@ -8,7 +8,7 @@ from typing import Any, ClassVar, TypeAlias
 
 from .. import symbol as sym
 from ..errors import explain
-from ..ops._gates import GATE_NAMES
+from ..ops._packed import GATE_NAMES
 from ..symbol import Symbol
 from ._base import Activation, BaseRNNCell, RNNParams, States, activated
 from ._cells import gru_step, lstm_step

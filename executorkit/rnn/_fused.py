@@ -11,7 +11,8 @@ from .. import initializer as init
 from .. import symbol as sym
 from ..errors import explain
 from ..ndarray import NDArray, array
-from ..ops._gates import Gates, Mode
+from ..ops._gates import Gates
+from ..ops._packed import Mode
 from ..symbol import Symbol
 from ._base import Arrays, BaseRNNCell, RNNParams, States, take
 from ._cells import DropoutCell, GRUCell, LSTMCell, RNNCell

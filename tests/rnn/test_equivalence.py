@@ -1,0 +1,220 @@
+"""Fused layers and cells compute the same; cells do what MXNet's would not."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.initializer import InitDesc
+
+STEPS, BATCH, FEATURES, HIDDEN = 3, 2, 5, 3
+
+
+def fused_cell(mode, bidirectional, layers=2):
+    return mx.rnn.FusedRNNCell(
+        HIDDEN, layers, mode, bidirectional, get_next_state=True, prefix="net_"
+    )
+
+
+def run(cell, params, layout):
+    """Merged outputs, and gradients of their sum, the parameters' unpacked."""
+    outputs, _ = cell.unroll(STEPS, mx.sym.var("data"), layout=layout, merge_outputs=True)
+    shape = (BATCH, STEPS, FEATURES) if layout == "NTC" else (STEPS, BATCH, FEATURES)
+    data = mx.nd.array(np.random.RandomState(1).normal(size=shape))
+    args = {"data": data, **cell.pack_weights(params)}
+    grads = {name: mx.nd.zeros(array.shape) for name, array in args.items()}
+    executor = outputs.bind(mx.cpu(), args, grads)
+    (out,) = executor.forward(is_train=True)
+    executor.backward(mx.nd.ones(out.shape))
+    return out.asnumpy(), cell.unpack_weights(grads)
+
+
+@pytest.mark.parametrize(("bidirectional", "layout"), [(False, "TNC"), (True, "NTC")])
+@pytest.mark.parametrize("mode", ["rnn_relu", "rnn_tanh", "lstm", "gru"])
+def test_fused_layers_compute_what_their_cells_do(mode, bidirectional, layout):
+    cell = fused_cell(mode, bidirectional)
+    directions = 2 if bidirectional else 1
+    length = cell._gates.sizes.count(FEATURES)
+    packed = mx.nd.array(np.random.RandomState(0).normal(scale=0.4, size=length))
+    params = cell.unpack_weights({"net_parameters": packed})
+    assert params[f"net_l1_h2h{cell._gate_names[0]}_weight"].shape == (HIDDEN, HIDDEN)
+    fused, fused_grads = run(cell, params, layout)
+    assert fused.shape[-1] == directions * HIDDEN
+    cells, cell_grads = run(cell.unfuse(), params, layout)
+    np.testing.assert_allclose(fused, cells, 1e-5, 1e-6)
+    assert fused_grads.keys() == cell_grads.keys()
+    for name, grad in fused_grads.items():
+        np.testing.assert_allclose(
+            grad.asnumpy(), cell_grads[name].asnumpy(), 1e-4, 1e-5, err_msg=name
+        )
+
+
+def test_packing_undoes_unpacking_in_any_type():
+    for dtype in ("float16", "float32", "float64"):
+        cell = fused_cell("lstm", True)
+        packed = mx.nd.array(
+            np.random.RandomState(0).normal(size=cell._gates.sizes.count(FEATURES)), dtype=dtype
+        )
+        unpacked = cell.unpack_weights({"net_parameters": packed, "other": packed})
+        again = cell.pack_weights(unpacked)
+        assert again.keys() == {"net_parameters", "other"}
+        assert again["net_parameters"].dtype == packed.dtype
+        np.testing.assert_array_equal(again["net_parameters"].asnumpy(), packed.asnumpy())
+        stack = cell.unfuse()
+        back = stack.unpack_weights(stack.pack_weights(unpacked))
+        assert back.keys() == unpacked.keys()
+        assert all(np.array_equal(back[n].asnumpy(), a.asnumpy()) for n, a in unpacked.items())
+
+
+def test_variables_initialise_themselves():
+    """Forget gates are open; other biases are 0; weights are the network's initializer's."""
+    for cell, biases in ((mx.rnn.LSTMCell(HIDDEN, forget_bias=2.0), 1), (
+        mx.rnn.FusedRNNCell(HIDDEN, forget_bias=2.0), 2
+    )):  # fmt: skip
+        outputs, _ = cell.unroll(STEPS, mx.sym.var("data"), merge_outputs=True)
+        executor = outputs.simple_bind(mx.cpu(), data=(BATCH, STEPS, FEATURES))
+        attrs, params = outputs.attr_dict(), {}
+        for name, array in executor.arg_dict.items():
+            if name != "data":
+                params[name] = array
+                mx.init.Constant(0.5)(InitDesc(name, attrs.get(name)), array)
+        unpacked = cell.unpack_weights(params)
+        found = [np.unique(a.asnumpy()) for n, a in unpacked.items() if n.endswith("f_bias")]
+        assert sum(2.0 in values for values in found) == biases
+        for name, array in unpacked.items():
+            expected = 0.5 if name.endswith("weight") else 0.0
+            if not name.endswith("f_bias"):
+                assert set(array.asnumpy().ravel()) == {expected}, name
+
+
+def test_zoneout_keeps_what_was_before():
+    """Where the mask is 0, output and states are those of the step before."""
+    cell = mx.rnn.ZoneoutCell(mx.rnn.RNNCell(HIDDEN), 0.5, 0.5)
+    outputs, _ = cell.unroll(2, mx.sym.var("data"))
+    executor = mx.sym.Group(outputs).simple_bind(mx.cpu(), data=(200, 2, FEATURES))
+    for array in executor.arg_arrays:
+        array[:] = 0.3
+    mx.random.seed(2)
+    first, second = (o.asnumpy() for o in executor.forward(is_train=True))
+    assert 0.4 < np.mean(first == 0) < 0.6
+    assert 0.4 < np.mean(first == second) < 0.6
+    whole = [o.asnumpy() for o in executor.forward(is_train=False)]
+    assert np.all(whole[0] > 0)
+    assert np.all(whole[0] != whole[1])
+
+
+def test_states_of_modified_stacks():
+    """MXNet raises TypeError or AttributeError for these."""
+    stack = mx.rnn.SequentialRNNCell()
+    stack.add(mx.rnn.ZoneoutCell(mx.rnn.LSTMCell(HIDDEN, prefix="a_"), 0.1))
+    stack.add(mx.rnn.GRUCell(HIDDEN, prefix="b_"))
+    states = stack.begin_state(func=mx.sym.ones)
+    assert [s.name for s in states] == [
+        "a_begin_state_0", "a_begin_state_1", "b_begin_state_0",
+    ]  # fmt: skip
+    assert all("ones" in s.tojson() for s in states)
+    around = mx.rnn.ZoneoutCell(stack, 0.1)
+    assert len(around.begin_state()) == 3
+    with pytest.raises(mx.rnn.CellError):
+        stack.begin_state()
+
+
+def test_rnn_unroll_is_deprecated():
+    with pytest.warns(DeprecationWarning, match=r"call cell\.unroll"):
+        outputs, _ = mx.rnn.rnn_unroll(mx.rnn.RNNCell(HIDDEN), 2, mx.sym.var("data"))
+    assert len(outputs) == 2
+
+
+def test_fused_cells_do_not_warn_of_layouts():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        mx.rnn.FusedRNNCell(HIDDEN).unroll(2, mx.sym.var("data"), layout="NTC")
+
+
+def test_nothing_is_written_without_all_parameters(tmp_path):
+    cell = mx.rnn.LSTMCell(HIDDEN)
+    symbol = mx.sym.Group(cell.unroll(1, [mx.sym.var("x")])[0])
+    with pytest.raises(KeyError):
+        mx.rnn.save_rnn_checkpoint(cell, tmp_path / "net", 1, symbol, {}, {})
+    assert not list(tmp_path.iterdir())
+
+
+def test_import_paths():
+    assert mx.rnn.rnn_cell.LSTMCell is mx.rnn.LSTMCell
+    assert mx.rnn.io.BucketSentenceIter is mx.rnn.BucketSentenceIter
+    assert mx.rnn.rnn.save_rnn_checkpoint is mx.rnn.save_rnn_checkpoint
+
+
+def _modified():
+    cell = mx.rnn.RNNCell(HIDDEN)
+    mx.rnn.ResidualCell(cell)
+    cell.begin_state()
+
+
+MESSAGES = {
+    "missing": (
+        lambda: mx.rnn.LSTMCell(3).unpack_weights({"a": mx.nd.ones((1,)), "b": mx.nd.ones((1,))}),
+        "unpack_weights: 'lstm_i2h_weight' is not among the parameters\n  given by: a, b",
+    ),
+    "modified": (
+        _modified,
+        "RNNCell.begin_state: the cell is inside a modifier cell\n"
+        "  because ZoneoutCell or ResidualCell was made of it\n"
+        "  try: begin_state of the modifier cell",
+    ),
+    "few": (
+        lambda: mx.rnn.RNNCell(3).unroll(2, [mx.sym.var("x")]),
+        "unroll: inputs: 1 symbols, expected 2, one for each step",
+    ),
+    "none": (
+        lambda: mx.rnn.RNNCell(3).unroll(2, None),
+        "unroll: inputs: None, expected 2, one for each step",
+    ),
+    "layout": (
+        lambda: mx.rnn.RNNCell(3).unroll(2, mx.sym.var("x"), layout="NC"),
+        "unroll: layout: 'NC', expected 'NTC' or 'TNC'",
+    ),
+    "group": (
+        lambda: mx.rnn.RNNCell(3).unroll(2, mx.sym.Group([mx.sym.var("x"), mx.sym.var("y")])),
+        "unroll: inputs: a symbol of 2 outputs, expected one sequence\n"
+        "  try: list(inputs), if each output is a step",
+    ),
+    "zoneout": (
+        lambda: mx.rnn.ZoneoutCell(mx.rnn.FusedRNNCell(3)),
+        "ZoneoutCell: a FusedRNNCell cannot be stepped\n  try: base_cell.unfuse()",
+    ),
+    "step": (
+        lambda: mx.rnn.FusedRNNCell(3)(mx.sym.var("x"), []),
+        "FusedRNNCell: it cannot be stepped\n  try: unroll, or unfuse()",
+    ),
+    "kernel": (
+        lambda: mx.rnn.ConvRNNCell((1, 2, 5, 5), 3, h2h_kernel=(2, 2)),
+        "ConvRNNCell: h2h_kernel: (2, 2), expected odd numbers, which keep the state's size",
+    ),
+    "pack": (
+        lambda: mx.rnn.FusedRNNCell(2, mode="rnn_tanh").pack_weights(
+            {
+                f"rnn_tanh_l0_{g}2h_{k}": mx.nd.ones((2, 2) if k == "weight" else (3,))
+                for g in "ih"
+                for k in ("weight", "bias")
+            }
+        ),
+        "pack_weights: 'rnn_tanh_l0_i2h_bias' is (3,), expected (2,)\n"
+        "  because of 'rnn_tanh_l0_i2h_weight'",
+    ),
+    "mode": (
+        lambda: mx.rnn.FusedRNNCell(2, mode="elman"),
+        "recurrent layers: mode is 'elman', expected one of 'rnn_relu', 'rnn_tanh', 'lstm', 'gru'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MESSAGES)
+def test_message(name):
+    function, text = MESSAGES[name]
+    with pytest.raises((mx.MXNetError, NotImplementedError)) as caught:
+        function()
+    assert str(caught.value) == text
