@@ -147,7 +147,7 @@ def sign_ste(data: NDArray | None = None, out: NDArray | list[NDArray] | None = 
 def SparseEmbedding(data: NDArray | None = None, weight: NDArray | None = None, input_dim: int = ..., output_dim: int = ..., dtype: _DType = 'float32', sparse_grad: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Rows of weight chosen by data."""
 def SyncBatchNorm(data: NDArray | None = None, gamma: NDArray | None = None, beta: NDArray | None = None, moving_mean: NDArray | None = None, moving_var: NDArray | None = None, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, ndev: int = 1, key: str = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
-    r"""Batch normalisation whose statistics MXNet shares between ``ndev`` devices of one process."""
+    r"""Batch normalisation with the statistics of the whole batch of a group of devices."""
 def CTCLoss(data: NDArray | None = None, label: NDArray | None = None, data_lengths: NDArray | None = None, label_lengths: NDArray | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: _Literal['first', 'last'] = 'first', out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""``-log P(label | softmax(data))``, summed over all alignments: the CTC loss of each sample."""
 ctc_loss = CTCLoss

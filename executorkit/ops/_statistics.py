@@ -12,6 +12,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ._devices import mean_over
+
 Axes = tuple[int, ...]
 
 
@@ -20,14 +22,15 @@ def wide(x: jax.Array) -> jax.Array:
     return x.astype("float32") if x.dtype.itemsize < 4 else x
 
 
-def moments(x: jax.Array, axes: Axes) -> tuple[jax.Array, jax.Array]:
-    """Mean and biased variance over ``axes``, which stay with size 1.
+def moments(x: jax.Array, axes: Axes, over: str | None = None) -> tuple[jax.Array, jax.Array]:
+    """Mean and biased variance over ``axes``, which stay with size 1, and over the devices of the
+    mapped axis ``over``.
 
     The variance is that of the differences from the mean: E[x^2] - E[x]^2 in one pass loses all
     digits where the mean is large.
     """
-    mean = jnp.mean(x, axes, keepdims=True)
-    return mean, jnp.mean(lax.square(x - mean), axes, keepdims=True)
+    mean = mean_over(over, jnp.mean(x, axes, keepdims=True))
+    return mean, mean_over(over, jnp.mean(lax.square(x - mean), axes, keepdims=True))
 
 
 def _standardize(x: jax.Array, axes: Axes, eps: float) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -59,43 +62,54 @@ def _scaled(
     return (x - mean) * (gamma * lax.rsqrt(var + eps)) + beta
 
 
-def _pull(axes: Axes, eps: float, residuals: Any, g: jax.Array) -> tuple[jax.Array, ...]:
-    """Gradients of x, gamma and beta: the sums that gamma and beta need are those that x needs."""
+def _pull(
+    axes: Axes, eps: float, over: str | None, residuals: Any, g: jax.Array
+) -> tuple[jax.Array, ...]:
+    """Gradients of x, gamma and beta: the sums that gamma and beta need are those that x needs.
+
+    Each device has its part of the gradients of gamma and beta, as it has of all parameters.
+    """
     x, gamma, mean, var = residuals
     scale = lax.rsqrt(var + eps)
     y = (x - mean) * scale
     d_beta = jnp.sum(g, axes, keepdims=True)
     d_gamma = jnp.sum(g * y, axes, keepdims=True)
     n = x.size // d_beta.size
-    return (g - (d_beta + y * d_gamma) / n) * (gamma * scale), d_gamma, d_beta
+    pull = mean_over(over, d_beta) + y * mean_over(over, d_gamma)
+    return (g - pull / n) * (gamma * scale), d_gamma, d_beta
 
 
 def _batch_normalize(
-    x: jax.Array, gamma: jax.Array, beta: jax.Array, axes: Axes, eps: float
+    x: jax.Array, gamma: jax.Array, beta: jax.Array, axes: Axes, eps: float, over: str | None = None
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """gamma (x - mean) / sqrt(var + eps) + beta, mean, var; gamma, beta have size 1 on ``axes``."""
-    mean, var = moments(x, axes)
+    """gamma (x - mean) / sqrt(var + eps) + beta, mean, var; gamma, beta have size 1 on ``axes``.
+
+    The statistics are those of the batches on all devices of the mapped axis ``over``.
+    """
+    mean, var = moments(x, axes, over)
     return _scaled(x, gamma, beta, mean, var, eps), mean, var
 
 
 def _batch_normalize_fwd(
-    x: jax.Array, gamma: jax.Array, beta: jax.Array, axes: Axes, eps: float
+    x: jax.Array, gamma: jax.Array, beta: jax.Array, axes: Axes, eps: float, over: str | None
 ) -> tuple[Any, Any]:
-    out, mean, var = _batch_normalize(x, gamma, beta, axes, eps)
+    out, mean, var = _batch_normalize(x, gamma, beta, axes, eps, over)
     return (out, mean, var), (x, gamma, mean, var)
 
 
-def _batch_normalize_bwd(axes: Axes, eps: float, residuals: Any, heads: Any) -> tuple[Any, ...]:
-    return _pull(axes, eps, residuals, heads[0])
+def _batch_normalize_bwd(
+    axes: Axes, eps: float, over: str | None, residuals: Any, heads: Any
+) -> tuple[Any, ...]:
+    return _pull(axes, eps, over, residuals, heads[0])
 
 
-batch_normalize = jax.custom_vjp(_batch_normalize, nondiff_argnums=(3, 4))
+batch_normalize = jax.custom_vjp(_batch_normalize, nondiff_argnums=(3, 4, 5))
 batch_normalize.defvjp(_batch_normalize_fwd, _batch_normalize_bwd)
 
 
 def _moving_normalize(
     x: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, var: jax.Array,
-    axes: Axes, eps: float,
+    axes: Axes, eps: float, over: str | None = None,
 ) -> jax.Array:  # fmt: skip
     """:func:`batch_normalize` with given statistics, and with the gradient of the former.
 
@@ -107,15 +121,17 @@ def _moving_normalize(
 
 def _moving_normalize_fwd(
     x: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, var: jax.Array,
-    axes: Axes, eps: float,
+    axes: Axes, eps: float, over: str | None,
 ) -> tuple[Any, Any]:  # fmt: skip
     return _scaled(x, gamma, beta, mean, var, eps), (x, gamma, mean, var)
 
 
-def _moving_normalize_bwd(axes: Axes, eps: float, residuals: Any, head: Any) -> tuple[Any, ...]:
+def _moving_normalize_bwd(
+    axes: Axes, eps: float, over: str | None, residuals: Any, head: Any
+) -> tuple[Any, ...]:
     _, _, mean, var = residuals
-    return *_pull(axes, eps, residuals, head), jnp.zeros_like(mean), jnp.zeros_like(var)
+    return *_pull(axes, eps, over, residuals, head), jnp.zeros_like(mean), jnp.zeros_like(var)
 
 
-moving_normalize = jax.custom_vjp(_moving_normalize, nondiff_argnums=(5, 6))
+moving_normalize = jax.custom_vjp(_moving_normalize, nondiff_argnums=(5, 6, 7))
 moving_normalize.defvjp(_moving_normalize_fwd, _moving_normalize_bwd)

@@ -8,6 +8,7 @@ from jax import lax
 
 from ..errors import ShapeError
 from ._attrs import Aux, Train, Tuning
+from ._devices import mapped_axis
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
 from ._statistics import batch_normalize, moving_normalize, wide
@@ -55,9 +56,12 @@ _RULES = {
 def _batch_norm(
     data: jax.Array, gamma: jax.Array, beta: jax.Array, moving_mean: jax.Array,
     moving_var: jax.Array, *, eps: float, momentum: float, fix_gamma: bool,
-    use_global_stats: bool, train: bool, axis: int = 1,
+    use_global_stats: bool, train: bool, axis: int = 1, over: str | None = None,
 ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]:  # fmt: skip
-    """Output, mean, variance, new moving mean and variance."""
+    """Output, mean, variance, new moving mean and variance.
+
+    The batch is that of all devices of the mapped axis ``over``, if one is given.
+    """
     axis %= data.ndim
     axes = tuple(i for i in range(data.ndim) if i != axis)
     shape = [1] * data.ndim
@@ -66,7 +70,7 @@ def _batch_norm(
     scale = jnp.ones_like(gamma) if fix_gamma else gamma
     scale, shift = scale.reshape(shape), beta.reshape(shape)
     if train and not use_global_stats:
-        out, mean, var = batch_normalize(x, scale, shift, axes, eps)
+        out, mean, var = batch_normalize(x, scale, shift, axes, eps, over)
         mean, var = mean.reshape(-1), var.reshape(-1)
         moving_mean = moving_mean * momentum + mean * (1 - momentum)
         moving_var = moving_var * momentum + var * (1 - momentum)
@@ -76,7 +80,9 @@ def _batch_norm(
         factor = scale * lax.rsqrt(var + eps).reshape(shape)
         out = (x - mean.reshape(shape)) * factor + shift
     else:
-        out = moving_normalize(x, scale, shift, mean.reshape(shape), var.reshape(shape), axes, eps)
+        out = moving_normalize(
+            x, scale, shift, mean.reshape(shape), var.reshape(shape), axes, eps, over
+        )
     return out.astype(data.dtype), mean, var, moving_mean, moving_var
 
 
@@ -171,19 +177,26 @@ def sync_batch_norm(
     fix_gamma: bool = True,
     use_global_stats: bool = False,
     output_mean_var: bool = False,
-    ndev: Tuning[int] = 1,
+    ndev: int = 1,
     key: str,
     train: Train = False,
 ):
-    """Batch normalisation whose statistics MXNet shares between ``ndev`` devices of one process.
+    """Batch normalisation with the statistics of the whole batch of a group of devices.
 
-    data (N, C, ...), gamma, beta, moving_mean, moving_var (C,). As :func:`batch_norm_v1`, that
-    is with the statistics of this device's own slice of the batch: ``ndev`` and ``key`` are
-    accepted without effect (a difference from MXNet where ndev > 1).
+    data (N, C, ...), gamma, beta, moving_mean, moving_var (C,). With ``ndev`` above 1, and on the
+    devices of a group that runs as one program, mean and variance in training, and the sums that
+    the gradient of data needs, are those of all devices' slices: results, gradients (gamma's and
+    beta's added up over the devices, as those of all parameters) and moving statistics are those
+    of :func:`batch_norm_v1` on one device with the whole batch. ``ndev`` itself is not looked at
+    any further, nor ``key``, by which MXNet's devices find each other. With ``ndev=1``, on a lone
+    device, and where slices run as separate programs (of unequal lengths, or several on one
+    device) it is :func:`batch_norm_v1` with this device's own slice. Zhang et al., Context Encoding
+    for Semantic Segmentation, 2018.
     """
     return _batch_norm(
         data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
         fix_gamma=fix_gamma, use_global_stats=use_global_stats, train=train,
+        over=mapped_axis() if ndev > 1 else None,
     )  # fmt: skip
 
 

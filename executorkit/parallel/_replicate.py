@@ -23,13 +23,11 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..context import Context, Device
 from ..ndarray._random_state import key_of, next_words
+from ..ops._devices import AXIS
 from ..program import Program
 from ..program._counted import Counted
 from ..program._program import Arrays
 from ..program._stepping import DONATED, SHARED, Plan, stepped
-
-#: Name of the mapped axis, for collectives inside a mapped function.
-AXIS = "devices"
 
 
 class Traffic:

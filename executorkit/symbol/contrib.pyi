@@ -124,7 +124,7 @@ def sign_ste(data: Symbol | None = None, name: str | None = None, attr: dict[str
 def SparseEmbedding(data: Symbol | None = None, weight: Symbol | None = None, input_dim: int = ..., output_dim: int = ..., dtype: _DType = 'float32', sparse_grad: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Rows of weight chosen by data."""
 def SyncBatchNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, moving_mean: Symbol | None = None, moving_var: Symbol | None = None, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, ndev: int = 1, key: str = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""Batch normalisation whose statistics MXNet shares between ``ndev`` devices of one process."""
+    r"""Batch normalisation with the statistics of the whole batch of a group of devices."""
 def CTCLoss(data: Symbol | None = None, label: Symbol | None = None, data_lengths: Symbol | None = None, label_lengths: Symbol | None = None, use_data_lengths: bool = False, use_label_lengths: bool = False, blank_label: _Literal['first', 'last'] = 'first', name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""``-log P(label | softmax(data))``, summed over all alignments: the CTC loss of each sample."""
 ctc_loss = CTCLoss

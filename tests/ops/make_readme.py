@@ -52,7 +52,7 @@ BESIDE_MXNET = {
     "_contrib_ROIAlign": "zeros for a negative index",
     "_contrib_RROIAlign": "has a gradient",
     "_contrib_SparseEmbedding": "zero gradient of data, not an error; that of weight is dense",
-    "_contrib_SyncBatchNorm": "statistics of the device's own slice",
+    "_contrib_SyncBatchNorm": "own slice alone where slices run as separate programs",
     "_contrib_boolean_mask": "on arrays only: a graph needs static shapes",
     "_contrib_getnnz": "an error: arrays are dense",
     "_image_normalize": "one number for all channels works",
