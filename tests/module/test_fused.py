@@ -27,7 +27,7 @@ def _net() -> Any:
     return mx.sym.SoftmaxOutput(net, name="softmax")
 
 
-def _module(where: str, optimizer: str = "sgd", **params: Any) -> Any:
+def _module(where: str, optimizer: Any = "sgd", **params: Any) -> Any:
     mx.program.clear_cache()
     mx.random.seed(0)
     module = mx.mod.Module(_net(), context=CONTEXTS[where])
@@ -131,8 +131,9 @@ def test_states_that_are_loaded_reach_all_devices(tmp_path):
     other.set_params(args, aux)
     other.load_optimizer_states(str(tmp_path / "states"))
     _step(other, 1)
+    # Moving averages are saved as the mean over the devices, and go on from that.
     for ours, value in zip(_seen(other), expected, strict=True):
-        np.testing.assert_array_equal(ours, value)
+        np.testing.assert_allclose(ours, value, 1e-6, 1e-8)
     for arrays in other._exec_group.param_arrays:
         np.testing.assert_array_equal(arrays[0].asnumpy(), arrays[1].asnumpy())
 
