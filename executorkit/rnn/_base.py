@@ -47,6 +47,13 @@ class RNNParams:
         return self._params[full]
 
 
+def activated(inputs: Symbol, activation: Activation, **kwargs: Any) -> Symbol:
+    """``inputs`` through an activation that is given by name, or as a function of symbols."""
+    if callable(activation):
+        return activation(inputs, **kwargs)
+    return sym.Activation(inputs, act_type=activation, **kwargs)
+
+
 class BaseRNNCell:
     """Base class of cells: ``output, states = cell(input, states)`` is one step.
 
@@ -62,6 +69,8 @@ class BaseRNNCell:
     _num_hidden: int
     #: The cells that this one is made of, which are reset with it.
     _cells: Sequence[BaseRNNCell] = ()
+    #: Cells that users write against MXNet call it by this name.
+    _get_activation = staticmethod(activated)
 
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
         self._own_params = params is None
@@ -206,10 +215,3 @@ def take(args: Arrays, name: str, method: str) -> NDArray:
             explain(method, f"{name!r} is not among the parameters", given_by=", ".join(args))
         )
     return args.pop(name)
-
-
-def activated(inputs: Symbol, activation: Activation, **kwargs: Any) -> Symbol:
-    """``inputs`` through an activation that is given by name, or as a function of symbols."""
-    if callable(activation):
-        return activation(inputs, **kwargs)
-    return sym.Activation(inputs, act_type=activation, **kwargs)

@@ -122,6 +122,23 @@ def test_states_of_modified_stacks():
         stack.begin_state()
 
 
+def test_own_cells():
+    class Adding(mx.rnn.BaseRNNCell):
+        state_info = property(lambda self: [{"shape": (0, FEATURES), "__layout__": "NC"}])
+
+        def __call__(self, inputs, states):
+            self._counter += 1
+            name = f"{self._prefix}t{self._counter}_out"
+            output = self._get_activation(inputs + states[0], "relu", name=name)
+            return output, [output]
+
+    outputs, _ = Adding(prefix="own_").unroll(2, mx.sym.var("data"))
+    assert [o.name for o in outputs] == ["own_t0_out", "own_t1_out"]
+    executor = outputs[1].simple_bind(mx.cpu(), data=(1, 2, FEATURES))
+    executor.arg_dict["data"][:] = 1
+    np.testing.assert_array_equal(executor.forward()[0].asnumpy(), [[2] * FEATURES])
+
+
 def test_rnn_unroll_is_deprecated():
     with pytest.warns(DeprecationWarning, match=r"call cell\.unroll"):
         outputs, _ = mx.rnn.rnn_unroll(mx.rnn.RNNCell(HIDDEN), 2, mx.sym.var("data"))
