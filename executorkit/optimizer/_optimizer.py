@@ -10,7 +10,7 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -20,6 +20,10 @@ from ..registry import RegistryError
 from ._apply import apply_rules, check_arrays
 from ._errors import NoUpdateError, OptimizerTypeError, RemovedError, SchedulerInChargeError
 from ._rule import Mixed, Rule, State, Widened, is_half
+
+if TYPE_CHECKING:
+    import jax
+    import optax
 
 Class = TypeVar("Class", bound=type)
 #: The numbers of one parameter at one step: rate, weight decay, whatever else its rule takes.
@@ -391,6 +395,25 @@ class Optimizer:
             )
         numbers = self._advance(indices, len(indices) if self.aggregate_num else 1)
         apply_rules(rules, weights, grads, states, numbers)
+
+    def to_optax(
+        self, names: Sequence[str] | None = None, *, key: jax.Array | None = None
+    ) -> optax.GradientTransformationExtraArgs:
+        """This optimizer, as it is now, as an optax transformation of a dictionary of parameters.
+
+        Its updates are the differences of the weights that an :class:`Updater` would make, in the
+        order of ``names``, or of sorted names; it can be compiled. Multipliers are found by name,
+        and by the index that a name has in ``names`` (which then also decide, as for a Module,
+        which parameters are not decayed) or in ``param_idx2name``. Names of nested dictionaries
+        are joined by underscores. ``tx.update(..., learning_rate=x)`` goes before the rate and its
+        scheduler. ``key`` is what random numbers come from (default: ``mx.random``).
+
+        NotImplementedError if the class overrides ``update``, or if the scheduler is one that only
+        Python can run.
+        """
+        from ._optax import transformation
+
+        return transformation(self, names, key)
 
     # Pickling
 

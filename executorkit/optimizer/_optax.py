@@ -1,0 +1,239 @@
+"""An optimizer as an optax transformation: the same rules, numbers and order, all traced.
+
+    tx = mx.optimizer.create("adam", learning_rate=0.01, wd=1e-4).to_optax()
+    state = tx.init(params)
+    updates, state = tx.update(grads, state, params)
+    params = optax.apply_updates(params, updates)
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from ..context import current_context
+from ..errors import MXNetError, explain
+from ..lr_scheduler import NoScheduleError
+from ..ndarray import NDArray
+from ..ndarray._random_state import key_of, next_words
+from ._errors import NoUpdateError, OptimizerTypeError
+from ._rule import Rule, State, is_half
+
+if TYPE_CHECKING:
+    from ._optimizer import Optimizer
+
+
+class UnknownParameterError(MXNetError, KeyError):
+    """A parameter is not among the names that the optimizer was given."""
+
+    def __str__(self) -> str:
+        return RuntimeError.__str__(self)
+
+
+class OptimizerState(NamedTuple):
+    """The state of a transformation.
+
+    count
+        the number of updates done, ``begin_num_update`` included.
+    states
+        the state of each parameter, by name.
+    memory
+        what belongs to no parameter: Nadam's momentum schedule, LARS's last rates.
+    key
+        two words that random numbers are made from; None if there are none.
+    """
+
+    count: jax.Array
+    states: dict[str, State]
+    memory: Any
+    key: jax.Array | None
+
+
+def transformation(
+    optimizer: Optimizer, names: Sequence[str] | None, key: Any
+) -> optax.GradientTransformationExtraArgs:
+    """What ``Optimizer.to_optax`` returns."""
+    if not optimizer._pure:
+        raise NoUpdateError(
+            explain(
+                type(optimizer).__name__,
+                "its class overrides update, which works on NDArrays",
+                hint="give the updates to an Updater, or write an optax transformation",
+            )
+        )
+    optimizer = _snapshot(optimizer, names)
+    rate = _rate(optimizer)
+    order = None if names is None else {name: i for i, name in enumerate(names)}
+
+    def parts(tree: Any) -> list[tuple[str, Any]]:
+        """Leaves by name, in the order in which they are updated."""
+        named = [(_name(path), x) for path, x in jax.tree_util.tree_leaves_with_path(tree)]
+        if order is None:
+            return named
+        for name, _ in named:
+            if name not in order:
+                raise UnknownParameterError(
+                    explain(
+                        "to_optax",
+                        f"parameter {name!r} is not among the names given",
+                        hint=", ".join(order),
+                    )
+                )
+        return sorted(named, key=lambda part: order[part[0]])
+
+    def init(params: Any) -> OptimizerState:
+        memory = optimizer._memory
+        states = {}
+        draws = False
+        for name, weight in parts(params):
+            index = _index(optimizer, name)
+            rule = _rule(optimizer, index, weight)
+            draws = draws or rule.draws
+            states[name] = _first_state(optimizer, index, jnp.asarray(weight))
+        words = None
+        if draws:
+            words = next_words(current_context()) if key is None else jax.random.key_data(key)
+        if isinstance(memory, tuple):
+            memory = optimizer._recall(rate(optimizer.begin_num_update + 1), memory)
+        return OptimizerState(
+            jnp.asarray(optimizer.begin_num_update, jnp.int32),
+            states,
+            jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(float)), memory),
+            None if words is None else jnp.asarray(words),
+        )
+
+    def update(
+        updates: Any, state: OptimizerState, params: Any = None, **extra: Any
+    ) -> tuple[Any, OptimizerState]:
+        if params is None:
+            raise OptimizerTypeError(
+                explain("to_optax", "params are not given", hint="tx.update(grads, state, params)")
+            )
+        precision = jnp.result_type(float)
+        with jax.enable_x64(True):
+            given = extra.get("learning_rate")
+            deltas, states, memory = _step(
+                optimizer,
+                rate if given is None else lambda _: jnp.asarray(given, jnp.float64),
+                parts(params),
+                dict(parts(updates)),
+                state,
+            )
+        flat = [deltas[_name(path)] for path, _ in jax.tree_util.tree_leaves_with_path(params)]
+        return (
+            jax.tree.unflatten(jax.tree.structure(params), flat),
+            OptimizerState(
+                state.count + 1,
+                states,
+                jax.tree.map(lambda x: x.astype(precision), memory),
+                state.key,
+            ),
+        )
+
+    return optax.GradientTransformationExtraArgs(init, update)
+
+
+def _step(
+    optimizer: Optimizer,
+    rate: Callable[[Any], Any],
+    params: list[tuple[str, Any]],
+    grads: dict[str, Any],
+    state: OptimizerState,
+) -> tuple[dict[str, Any], dict[str, State], Any]:
+    """One update of all parameters: differences, states, memory."""
+    count = state.count + 1
+    base = None if state.key is None else jax.random.fold_in(key_of(state.key), count)
+    memory = jax.tree.map(lambda x: x.astype(jnp.float64), state.memory)
+    together = optimizer.aggregate_num or 1
+    deltas, states = {}, {}
+    for i, (name, weight) in enumerate(params):
+        weight = jnp.asarray(weight)
+        if i % together == 0:
+            memory = optimizer._recall(rate(count), memory)
+        index = _index(optimizer, name)
+        lr = rate(optimizer._seen(i, count)) * optimizer._multiplier(index, "lr_mult")
+        wd = optimizer.wd * optimizer._multiplier(index, "wd_mult")
+        numbers, memory = optimizer._coefficients(lr, wd, count.astype(jnp.float64), memory)
+        new, states[name] = _rule(optimizer, index, weight)(
+            weight,
+            jnp.asarray(grads[name]).astype(weight.dtype),
+            state.states[name],
+            jnp.stack([jnp.asarray(x, jnp.float64) for x in numbers]),
+            None if base is None else jax.random.fold_in(base, i),
+        )
+        deltas[name] = new - weight
+    return deltas, states, memory
+
+
+def _snapshot(optimizer: Optimizer, names: Sequence[str] | None) -> Optimizer:
+    """A copy that later changes of the optimizer do not reach, with the names that are given."""
+    mine = copy.copy(optimizer)
+    mine.param_dict = dict(optimizer.param_dict)
+    mine.lr_mult, mine.wd_mult = dict(optimizer.lr_mult), dict(optimizer.wd_mult)
+    if names is not None:
+        mine.idx2name = dict(enumerate(names))
+        undecayed = {name: 0.0 for name in names if not mine._decays(name)}
+        mine.wd_mult = {**undecayed, **mine.wd_mult}
+    return mine
+
+
+def _rate(optimizer: Optimizer) -> Callable[[Any], Any]:
+    """The rate without multipliers as a pure function of the number of updates."""
+    scheduler = optimizer.lr_scheduler
+    if scheduler is None:
+        return lambda count: jnp.asarray(optimizer.lr, jnp.result_type(float))
+    if not hasattr(scheduler, "to_optax"):
+        raise NoScheduleError(
+            explain(
+                "to_optax",
+                f"lr_scheduler is {type(scheduler).__name__}, which only Python can run",
+                hint="an mx.lr_scheduler class, or tx.update(..., learning_rate=...) without one",
+            )
+        )
+    return scheduler.to_optax()
+
+
+def _name(path: tuple[Any, ...]) -> str:
+    """The name of a leaf: its keys, joined by underscores."""
+    return "_".join(str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k)))) for k in path)
+
+
+def _index(optimizer: Optimizer, name: str) -> Any:
+    """What the optimizer calls a parameter: its index, or else its name."""
+    return next((i for i, n in optimizer.idx2name.items() if n == name), name)
+
+
+def _rule(optimizer: Optimizer, index: Any, weight: Any) -> Rule:
+    rule = optimizer._rule(index, NDArray._from_jax(jnp.asarray(weight)))
+    if rule is None:
+        raise NoUpdateError(
+            explain(type(optimizer).__name__, "it defines no update(index, weight, grad, state)")
+        )
+    return rule
+
+
+def _first_state(optimizer: Optimizer, index: Any, weight: jax.Array) -> State:
+    """What ``create_state_multi_precision`` makes, from a weight that may be traced."""
+    if optimizer.multi_precision and is_half(weight.dtype):
+        master = weight.astype(jnp.float32)
+        inner = _first_state(optimizer, index, master)
+        return (inner, master) if optimizer._master_last else (master, inner)
+
+    def pure(leaf: NDArray) -> jax.Array:
+        value = leaf._value
+        if value is weight:
+            return weight
+        host = np.asarray(value)
+        if host.any():
+            return jnp.asarray(host)
+        return jnp.zeros_like(weight, dtype=host.dtype, shape=host.shape)
+
+    with jax.ensure_compile_time_eval():
+        state = optimizer.create_state(index, NDArray._from_jax(weight))
+    return jax.tree.map(pure, state)
