@@ -19,8 +19,8 @@ SHARED = (6, 7)
 class Update(Protocol):
     """New weights from gradients: a pure function, hashable, so that equal ones share programs.
 
-    ``numbers`` is a vector of float64, the host's part of the update (learning rates); ``words`` the
-    words of a PRNG key, or None where the update does not draw.
+    ``numbers`` is a vector of float64, the host's part of the update (learning rates); ``words``
+    those of a PRNG key, or None where the update does not draw.
     """
 
     def __call__(
