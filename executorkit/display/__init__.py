@@ -5,6 +5,7 @@ colours follow the page's theme, or the system's preference.
 """
 
 from ._blocks import Block, blocks
+from ._curves import Curve, Curves
 from ._drawing import Box, Drawing
 from ._parts import Cell, Emphasis, Fold, Line, Lines, Part, Table, View
 from ._sparkline import Sparkline
@@ -16,6 +17,8 @@ __all__ = [
     "Block",
     "Box",
     "Cell",
+    "Curve",
+    "Curves",
     "Drawing",
     "Emphasis",
     "Fold",

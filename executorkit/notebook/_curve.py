@@ -1,0 +1,104 @@
+"""A learning curve that is drawn while the network learns."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import Any
+
+from ..display import Curve, Curves, View, Viewed
+from ..errors import MXNetError, explain
+
+
+class MetricNameError(MXNetError, KeyError):
+    """The metric that is to be drawn is not among those that ``fit`` computes."""
+
+    def __str__(self) -> str:
+        return RuntimeError.__str__(self)
+
+
+class LiveLearningCurve(Viewed):
+    """Draws a metric over the time, of training batches and of evaluations.
+
+    metric_name
+        the metric's name, ``"accuracy"`` say: ``metric.get()[0]``.
+    display_freq
+        seconds between drawings; an evaluation is drawn at once.
+    frequent
+        the training metric is recorded every so many batches.
+
+    In a notebook one drawing is renewed in place: static SVG, nothing to be installed but what
+    notebooks have. In a terminal every drawing is two lines on standard output::
+
+        training    ▁▂▃▅▆▆▇▇█  0.912
+        validation  ▁▅█  0.884
+
+    The object itself is shown the same way, also afterwards.
+    """
+
+    def __init__(self, metric_name: str, display_freq: float = 10, frequent: int = 50) -> None:
+        self.metric_name = metric_name
+        self.display_freq = display_freq
+        self.frequent = frequent
+        self.start_time = time.time()
+        self.last_update = self.start_time
+        self._points: dict[str, list[tuple[float, float]]] = {"training": [], "validation": []}
+        self._shown: Any = None
+
+    def batch_cb(self, param: Any) -> None:
+        """For ``batch_end_callback``."""
+        if param.nbatch % self.frequent == 0:
+            self._record(param, "training")
+        if time.time() - self.last_update > self.display_freq:
+            self._draw()
+
+    def eval_cb(self, param: Any) -> None:
+        """For ``eval_end_callback``."""
+        self._record(param, "validation")
+        self._draw()
+
+    def callback_args(self) -> dict[str, Any]:
+        """The arguments of ``fit`` that have it call this object."""
+        return {"batch_end_callback": self.batch_cb, "eval_end_callback": self.eval_cb}
+
+    def _record(self, param: Any, which: str) -> None:
+        if param.eval_metric is None:
+            return
+        metrics = dict(param.eval_metric.get_name_value())
+        if self.metric_name not in metrics:
+            raise MetricNameError(
+                explain(
+                    "LiveLearningCurve",
+                    f"there is no metric {self.metric_name!r}",
+                    hint=" or ".join(map(repr, metrics)),
+                )
+            )
+        param.eval_metric.reset()
+        elapsed = time.time() - self.start_time
+        self._points[which].append((elapsed, float(metrics[self.metric_name])))
+
+    def _draw(self) -> None:
+        self.last_update = time.time()
+        shell = _notebook()
+        if shell is None:
+            sys.stdout.write(self._curves().text() + "\n")
+        elif self._shown is None:
+            self._shown = shell(self, display_id=True)
+        else:
+            self._shown.update(self)
+
+    def _curves(self) -> Curves:
+        drawn = [Curve(name, points) for name, points in self._points.items() if points]
+        return Curves(drawn, axis="s")
+
+    def _view(self) -> View:
+        return View(self.metric_name, [self._curves()])
+
+
+def _notebook() -> Any:
+    """IPython's ``display`` if a notebook runs this, else None."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    if shell is None or not hasattr(shell, "kernel"):
+        return None
+    return sys.modules["IPython.display"].display

@@ -1,0 +1,183 @@
+"""Training is recorded and drawn while it runs: in data frames, in a notebook, in a terminal."""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.notebook import _curve, _frames
+from executorkit.notebook.callback import (
+    LiveLearningCurve,
+    MissingPandasError,
+    PandasLogger,
+    args_wrapper,
+)
+from tests.display._html import checked
+
+Batch = mx.model.BatchEndParam
+
+
+class Clock:
+    """A clock that goes on by itself."""
+
+    def __init__(self, step: float = 1.0) -> None:
+        self.now, self.step = 100.0, step
+
+    def time(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+def _param(epoch: int, nbatch: int, value: float | None, name: str = "accuracy") -> Any:
+    metric = None
+    if value is not None:
+        metric = mx.metric.Loss(name)
+        metric.update(None, [mx.nd.array([value])])
+    return Batch(epoch, nbatch, metric, {})
+
+
+def test_signatures_are_mxnets():
+    for function, expected in {
+        PandasLogger: "batch_size frequent",
+        LiveLearningCurve: "metric_name display_freq frequent",
+        args_wrapper: "args",
+        PandasLogger.append_metrics: "self metrics df_name",
+    }.items():
+        assert " ".join(inspect.signature(function).parameters) == expected
+
+
+class TestPandasLogger:
+    @pytest.fixture(autouse=True)
+    def _needs_pandas(self) -> None:
+        pytest.importorskip("pandas")
+
+    def test_frames(self, monkeypatch):
+        monkeypatch.setattr(_frames, "time", Clock(2.0))
+        logger = PandasLogger(batch_size=16, frequent=4)
+        assert logger.train_df.empty
+        params = [_param(0, n, 0.25 * n) for n in range(6)]
+        for param in params:
+            logger.train_cb(param)
+        logger.eval_cb(_param(0, 6, 0.5))
+        logger.epoch_cb(0, None, {}, {})
+        logger.train_cb(_param(1, 0, None))
+        train = logger.train_df
+        assert list(train.columns) == [
+            "accuracy", "batches_per_sec", "records_per_sec", "elapsed", "minibatch_count", "epoch",
+        ]  # fmt: skip
+        assert train["accuracy"].tolist()[:2] == [0, 1]
+        assert np.isnan(train["accuracy"].iloc[2])
+        assert train["batches_per_sec"].tolist() == [2, 2, 2]
+        assert train["records_per_sec"].tolist() == [32, 32, 32]
+        assert train["minibatch_count"].tolist() == [0, 4, 0]
+        assert train["epoch"].tolist() == [0, 0, 1]
+        assert logger.eval_df["accuracy"].tolist() == [0.5]
+        assert list(logger.epoch_df.columns) == ["elapsed", "epoch_time"]
+        assert logger.epoch_df["epoch_time"].iloc[0].total_seconds() >= 0
+        assert set(logger.all_dataframes) == {"train", "eval", "epoch"}
+        assert np.isnan(params[0].eval_metric.get()[1])
+        assert params[1].eval_metric.get()[1] == 0.25
+
+    def test_new_metrics_are_new_columns(self):
+        logger = PandasLogger(batch_size=1)
+        logger.append_metrics({"a": 1}, "train")
+        assert list(logger.train_df.columns) == ["a"]
+        logger.append_metrics({"b": 2}, "train")
+        assert list(logger.train_df.columns) == ["a", "b"]
+        assert len(logger.train_df) == 2
+
+    def test_fit_fills_the_frames(self):
+        data = np.random.randn(12, 3)
+        net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+        module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+        batches = mx.io.NDArrayIter(data, data[:, 0] > 0, 4)
+        logger, curve = PandasLogger(4, frequent=1), LiveLearningCurve("accuracy", 1e9, 1)
+        module.fit(batches, eval_data=batches, num_epoch=2, **args_wrapper(logger, curve))
+        assert (len(logger.train_df), len(logger.eval_df), len(logger.epoch_df)) == (6, 2, 2)
+        assert logger.train_df["accuracy"].between(0, 1).all()
+
+
+def test_missing_pandas_is_said(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(MissingPandasError) as caught:
+        PandasLogger(4)
+    assert isinstance(caught.value, ImportError)
+    assert str(caught.value) == (
+        "PandasLogger: pandas is not installed\n"
+        "  try: pip install pandas, or LiveLearningCurve, which needs none"
+    )
+
+
+def test_curve_in_a_terminal(monkeypatch, capsys):
+    monkeypatch.setattr(_curve, "time", Clock(1.0))
+    curve = LiveLearningCurve("accuracy", display_freq=3, frequent=2)
+    for nbatch in range(4):
+        curve.batch_cb(_param(0, nbatch, 0.1 * nbatch))
+    curve.batch_cb(_param(0, 4, None))
+    first = capsys.readouterr().out
+    assert first == "training  ▁█  0.2\n"
+    curve.eval_cb(_param(0, 5, 0.75))
+    assert capsys.readouterr().out == "training    ▁█  0.2\nvalidation  █  0.75\n"
+
+
+def test_curve_in_a_notebook_is_renewed_in_place(monkeypatch, capsys):
+    events: list[Any] = []
+
+    class Handle:
+        def update(self, shown: Any) -> None:
+            events.append(("update", shown))
+
+    def display(shown: Any, display_id: bool) -> Handle:
+        events.append(("display", shown))
+        return Handle()
+
+    ipython = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    curve = LiveLearningCurve("accuracy")
+    for epoch in range(3):
+        curve.eval_cb(_param(epoch, 0, 0.5 + 0.1 * epoch))
+    assert events == [("display", curve), ("update", curve), ("update", curve)]
+    assert capsys.readouterr().out == ""
+
+
+def test_ipython_without_a_notebook_is_a_terminal(monkeypatch, capsys):
+    ipython = SimpleNamespace(get_ipython=SimpleNamespace)
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    LiveLearningCurve("accuracy").eval_cb(_param(0, 0, 0.5))
+    assert capsys.readouterr().out == "validation  █  0.5\n"
+
+
+def test_curve_as_html():
+    curve = LiveLearningCurve("<b>accuracy & more")
+    words = checked(curve._repr_html_())
+    assert "<b>accuracy & more" in words
+    assert "nothing to draw yet" in words
+    curve.eval_cb(_param(0, 0, 0.5, name="<b>accuracy & more"))
+    bundle = curve._repr_mimebundle_()
+    assert "validation 0.5" in checked(bundle["text/html"])
+    assert bundle["text/plain"] == "<b>accuracy & more\nvalidation  █  0.5"
+
+
+def test_an_unknown_metric_is_named():
+    curve = LiveLearningCurve("acc")
+    param = _param(0, 0, 0.5)
+    with pytest.raises(KeyError) as caught:
+        curve.eval_cb(param)
+    assert str(caught.value) == ("LiveLearningCurve: there is no metric 'acc'\n  try: 'accuracy'")
+    assert param.eval_metric.get()[1] == 0.5
+
+
+def test_args_wrapper_joins_callbacks():
+    one, two = (LiveLearningCurve("accuracy") for _ in range(2))
+    assert args_wrapper(one, two) == {
+        "batch_end_callback": [one.batch_cb, two.batch_cb],
+        "eval_end_callback": [one.eval_cb, two.eval_cb],
+    }
+    assert args_wrapper() == {}
