@@ -351,6 +351,7 @@ class BucketingModule(BaseModule):
 
         AssertionError without ``sym_gen`` (for the names of the inputs) or ``default_bucket_key``.
         """
+        _given("load", sym_gen=sym_gen, default_bucket_key=default_bucket_key)
         stored: Any = nd.load(f"{prefix}.buckets")
         keys = [tuple(k) if isinstance(k, list) else k for k in stored[0].asnumpy().tolist()]
         symbols = {key: load_symbol(f"{prefix}-{key}-symbol.json") for key in keys}
@@ -371,16 +372,14 @@ class BucketingModule(BaseModule):
 
         AssertionError if one of the first five arguments is missing.
         """
-        given = {
-            "sym_dict": sym_dict,
-            "sym_gen": sym_gen,
-            "default_bucket_key": default_bucket_key,
-            "arg_params": arg_params,
-            "aux_params": aux_params,
-        }
-        missing = [name for name, value in given.items() if value is None]
-        if missing:
-            raise ModuleUsageError(explain("BucketingModule: load", f"{missing[0]} is missing"))
+        _given(
+            "load_dict",
+            sym_dict=sym_dict,
+            sym_gen=sym_gen,
+            default_bucket_key=default_bucket_key,
+            arg_params=arg_params,
+            aux_params=aux_params,
+        )
         assert sym_gen is not None
         loaded = cls(sym_gen, default_bucket_key, **kwargs)
         for key, symbol in (sym_dict or {}).items():
@@ -391,3 +390,10 @@ class BucketingModule(BaseModule):
         module.params_initialized = loaded.params_initialized = True
         loaded._curr_module = module
         return loaded
+
+
+def _given(doing: str, **values: Any) -> None:
+    """AssertionError for the first argument that is None."""
+    for name, value in values.items():
+        if value is None:
+            raise ModuleUsageError(explain(f"BucketingModule.{doing}", f"{name} is missing"))

@@ -1,0 +1,200 @@
+"""Losses of 20 steps from fixed parameters."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ._facts import (
+    attempt,
+    batch,
+    bound,
+    contexts,
+    convnet,
+    load_digits,
+    losses,
+    mlp,
+    numbers,
+    script,
+    start,
+    trained,
+)  # fmt: skip
+
+_OPTIMIZERS = {
+    "sgd": {"learning_rate": 0.3},
+    "momentum": {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01},
+    "nag": {"learning_rate": 0.1, "momentum": 0.9, "clip_gradient": 0.02},
+    "adam": {"learning_rate": 0.02},
+    "rmsprop": {"learning_rate": 0.02, "centered": True},
+    "adagrad": {"learning_rate": 0.2},
+    "ftrl": {"learning_rate": 0.3},
+    "nadam": {"learning_rate": 0.02},
+    "signum": {"learning_rate": 0.01},
+}
+
+
+@script
+def mlp_by_optimizer(mx):
+    found = {}
+    batches = [batch(mx, i) for i in range(4)]
+    for name, options in _OPTIMIZERS.items():
+        for count in (1, 2):
+            module = bound(mx, mlp(mx), context=contexts(mx, count))
+            kind = "sgd" if name == "momentum" else name
+            module.init_optimizer(optimizer=kind, optimizer_params=options)
+            found[f"{name} on {count}"] = losses(module, batches, 20, mx.metric.create("ce"))
+    return found
+
+
+@script
+def mlp_with_everything(mx):
+    """Multipliers as attributes, a schedule, weight decay, a fixed parameter."""
+    w = mx.sym.Variable("fc1_weight", lr_mult=0.5, wd_mult=2.0)
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), weight=w, num_hidden=6, name="fc1")
+    x = mx.sym.FullyConnected(mx.sym.tanh(x), num_hidden=4, name="fc2")
+    net = mx.sym.SoftmaxOutput(x, name="softmax")
+    found = {}
+    for count in (1, 2, 4):
+        module = bound(mx, net, context=contexts(mx, count), fixed_param_names=["fc2_bias"])
+        schedule = mx.lr_scheduler.FactorScheduler(step=4, factor=0.7, base_lr=0.4)
+        module.init_optimizer(
+            optimizer="sgd",
+            optimizer_params={
+                "learning_rate": 0.4, "momentum": 0.5, "wd": 0.05, "lr_scheduler": schedule,
+            },
+        )  # fmt: skip
+        batches = [batch(mx, i) for i in range(4)]
+        found[count] = losses(module, batches, 20, mx.metric.create("ce")), trained(module)
+    return found
+
+
+@script
+def batch_normalisation(mx):
+    found = {}
+    for count in (1, 2):
+        module = bound(mx, convnet(mx), (8, 1, 4, 4), context=contexts(mx, count))
+        module.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
+        batches = [batch(mx, i, (8, 1, 4, 4)) for i in range(4)]
+        found[count] = losses(module, batches, 20, mx.metric.create("ce")), trained(module)
+    return found
+
+
+@script
+def stores(mx):
+    found = {}
+    for store in (None, "local", "device", mx.kv.create("local")):
+        module = bound(mx, mlp(mx), context=contexts(mx, 2))
+        module.init_optimizer(store, optimizer_params={"learning_rate": 0.3, "momentum": 0.9})
+        found[str(getattr(store, "type", store))] = (
+            losses(module, [batch(mx, i) for i in range(2)], 6, mx.metric.create("ce")),
+            trained(module),
+        )
+    return found
+
+
+@script
+def lenet(mx):
+    x = mx.sym.Variable("data")
+    x = mx.sym.Convolution(x, kernel=(3, 3), num_filter=6, name="conv1")
+    x = mx.sym.Activation(x, act_type="tanh")
+    x = mx.sym.Pooling(x, pool_type="max", kernel=(2, 2), stride=(2, 2))
+    x = mx.sym.Convolution(x, kernel=(2, 2), num_filter=8, name="conv2")
+    x = mx.sym.Activation(x, act_type="tanh")
+    x = mx.sym.Flatten(x)
+    x = mx.sym.Activation(mx.sym.FullyConnected(x, num_hidden=20, name="fc1"), act_type="tanh")
+    x = mx.sym.FullyConnected(x, num_hidden=10, name="fc2")
+    net = mx.sym.SoftmaxOutput(x, name="softmax")
+    images, labels, _, _ = load_digits(160)
+    data = mx.io.NDArrayIter(images, labels, 16)
+    module = bound(mx, net, (16, 1, 8, 8), (16,))
+    module.init_optimizer(optimizer="adam", optimizer_params={"learning_rate": 0.01})
+    return losses(module, list(data), 20, mx.metric.create("ce"))
+
+
+@script
+def two_heads(mx):
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=6, name="fc1")
+    x = mx.sym.Activation(x, act_type="relu")
+    first = mx.sym.SoftmaxOutput(
+        mx.sym.FullyConnected(x, num_hidden=4, name="fc2"),
+        mx.sym.Variable("kind_label"),
+        name="kind",
+    )
+    second = mx.sym.LinearRegressionOutput(
+        mx.sym.FullyConnected(x, num_hidden=1, name="fc3"), mx.sym.Variable("size_label"),
+        name="size", grad_scale=0.3,
+    )  # fmt: skip
+    net = mx.sym.Group([first, second])
+    module = mx.mod.Module(net, label_names=["kind_label", "size_label"])
+    data = mx.io.NDArrayIter(
+        {"data": numbers("data", (32, 5))},
+        {
+            "kind_label": np.abs(numbers("kind", (32,)) * 10).astype(int) % 4,
+            "size_label": numbers("size", (32, 1)),
+        },
+        8,
+    )
+    module.bind(data.provide_data, data.provide_label)
+    start(mx, module)
+    module.init_optimizer(optimizer_params=(("learning_rate", 0.1),))
+    found = []
+    kinds = mx.metric.CrossEntropy(output_names=["kind_output"], label_names=["kind_label"])
+    sizes = mx.metric.MSE(output_names=["size_output"], label_names=["size_label"])
+    batches = list(data)
+    for step in range(20):
+        one = batches[step % 4]
+        module.forward_backward(one)
+        module.update()
+        kinds.reset()
+        sizes.reset()
+        for metric in (kinds, sizes):
+            module.update_metric(metric, one.label)
+        found.append([kinds.get()[1], sizes.get()[1]])
+    return np.array(found, np.float32), module.output_names, module.output_shapes
+
+
+@script
+def matrix_factorisation(mx):
+    user, item = mx.sym.Variable("user"), mx.sym.Variable("item")
+    user = mx.sym.Embedding(user, input_dim=9, output_dim=4, name="user_embed")
+    item = mx.sym.Embedding(item, input_dim=7, output_dim=4, name="item_embed")
+    score = mx.sym.Flatten(mx.sym.sum_axis(user * item, axis=1))
+    net = mx.sym.LinearRegressionOutput(score, mx.sym.Variable("score_label"), name="score")
+    rng = np.random.RandomState(3)
+    data = mx.io.NDArrayIter(
+        {"user": rng.randint(0, 9, 64), "item": rng.randint(0, 7, 64)},
+        {"score_label": rng.uniform(1, 5, 64).astype(np.float32)},
+        16,
+    )
+    found = {}
+    for count in (1, 2):
+        module = mx.mod.Module(
+            net, data_names=["user", "item"], label_names=["score_label"],
+            context=contexts(mx, count),
+        )  # fmt: skip
+        module.bind(data.provide_data, data.provide_label)
+        start(mx, module)
+        module.init_optimizer(optimizer="adam", optimizer_params={"learning_rate": 0.05})
+        data.reset()
+        found[count] = losses(module, list(data), 20, mx.metric.create("rmse")), trained(module)
+    return found
+
+
+@script
+def rescaling(mx):
+    """What an optimizer made by name divides by, and one that is given."""
+    found = []
+    for count in (1, 2):
+        module = bound(mx, mlp(mx), context=contexts(mx, count))
+        module.init_optimizer()
+        found.append(module._optimizer.rescale_grad)
+        module.init_optimizer(optimizer_params={"rescale_grad": 0.5}, force_init=True)
+        found.append(module._optimizer.rescale_grad)
+        given = mx.optimizer.SGD(rescale_grad=1 / 8, learning_rate=0.1)
+        module.init_optimizer(optimizer=given, force_init=True)
+        found += [module._optimizer is given, given.idx2name]
+        for wrong in ({"optimizer": "none"}, {"optimizer": 3}, {"kvstore": 3}):
+            act = partial(module.init_optimizer, force_init=True, **wrong)
+            found.append(attempt(mx, act))
+    return found

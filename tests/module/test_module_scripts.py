@@ -1,0 +1,26 @@
+"""Scripts on modules see what they see under MXNet."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import executorkit as mx
+from tests._answers import differences
+from tests._golden import GOLDEN
+from tests.golden import module_scripts
+
+ANSWERS = json.loads((GOLDEN / "data" / "modules.json").read_text())
+
+
+# Doing things a second time is warned of, there and here.
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("name", ANSWERS)
+def test_script_sees_what_it_sees_under_mxnet(name):
+    ours = module_scripts.run(name, mx)
+    assert list(differences(ours, ANSWERS[name], name)) == []
+
+
+def test_every_script_has_an_answer():
+    assert list(ANSWERS) == list(module_scripts.SCRIPTS)
