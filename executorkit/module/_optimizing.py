@@ -10,15 +10,18 @@ import jax
 
 from .. import optimizer as opt
 from .._files import write_whole
-from ..errors import MXNetError, explain
+from ..errors import explain
+from ..kvstore import KVStore
+from ..model import (
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+)
 from ._parameters import Parameters
 from ._states import dumped, restored
 from ._update import apply_updates
 from ._usage import ModuleUsageError, require
-
-
-class StoreTypeError(MXNetError, TypeError):
-    """``kvstore`` is neither a store, nor the name of one, nor None."""
 
 
 class Optimizing(Parameters):
@@ -29,11 +32,14 @@ class Optimizing(Parameters):
     as well. Where MXNet keeps parameters in the store, and where with the devices, depends on the
     store, the environment and the size of the parameters; results do not, so here they are always
     with the devices. Without store (None) each device takes a step by its own gradients.
+
+    Classes of stores that users write (``KVStoreBase.register``) do what they do: gradients are
+    given to ``pushpull``, and if the store has the capability 'optimizer', it updates.
     """
 
     _optimizer: Any
     _kvstore: Any
-    _update_on_kvstore: bool | None
+    _update_on_kvstore: bool
     _updater: Any
     _indices: dict[str, Any]
     _preload_opt_states: str | None
@@ -67,21 +73,31 @@ class Optimizing(Parameters):
             self.logger.warning("init_optimizer: there is an optimizer already; nothing is done")
             return
         count = len(self._context)
-        store = store_of(kvstore, count)
-        names = self._exec_group.param_names
-        rows = self._exec_group.batch_size
-        if _everywhere(store) and "_sync" in store.type:
+        store, on_store = _create_kvstore(kvstore, count, self._arg_params or {})
+        group = self._exec_group
+        names = group.param_names
+        rows = group.batch_size
+        if store is not None and "dist" in store.type and "_sync" in store.type:
             rows *= store.num_workers
-        if store is None and count > 1:
-            by_index = {i * count + k: name for i, name in enumerate(names) for k in range(count)}
-        else:
-            by_index = dict(enumerate(names))
+        apart = count > 1 and (store is None or (_is_users(store) and not on_store))
+        by_index = (
+            {i * count + k: name for i, name in enumerate(names) for k in range(count)}
+            if apart
+            else dict(enumerate(names))
+        )
         self._optimizer = self._made(optimizer, optimizer_params, 1.0 / rows, by_index)
         self._kvstore = store
-        self._update_on_kvstore = store is not None
+        self._update_on_kvstore = on_store
         self._updater = opt.get_updater(self._optimizer)
         # A store's keys are names; so are those of the states that it saves.
-        self._indices = {name: i if store is None else name for i, name in enumerate(names)}
+        self._indices = {n: i if apart or store is None else n for i, n in enumerate(names)}
+        if store is not None and (_is_users(store) or _everywhere(store)):
+            if _is_users(store) and on_store:
+                store.set_optimizer(self._optimizer)
+            # All workers begin with the parameters of the first.
+            given = on_store or not _is_users(store)
+            _initialize_kvstore(store, group.param_arrays, self.get_params()[0], names, given)
+            self._params_dirty = given
         self.optimizer_initialized = True
         if self._preload_opt_states is not None:
             self.load_optimizer_states(self._preload_opt_states)
@@ -126,9 +142,17 @@ class Optimizing(Parameters):
         """Changes the parameters as the optimizer says, by the gradients of the last backward."""
         require(self, "update", "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
-        summed = self._kvstore is not None or len(self._context) == 1
-        everywhere = _everywhere(self._kvstore)
-        apply_updates(self._exec_group, self._indices, self._updater, summed, everywhere)
+        group, store = self._exec_group, self._kvstore
+        if not _is_users(store):
+            summed = store is not None or len(self._context) == 1
+            apply_updates(group, self._indices, self._updater, summed, _everywhere(store))
+            return
+        arrays = group.param_arrays, group.grad_arrays or ()
+        if self._update_on_kvstore:
+            _update_params_on_kvstore(*arrays, store, group.param_names)
+        else:
+            count = len(self._context)
+            _update_params(*arrays, self._updater, count, store, group.param_names)
 
     def save_optimizer_states(self, fname: str) -> None:
         """Writes the optimizer's states to a file, which is there whole or not at all.
@@ -137,29 +161,26 @@ class Optimizing(Parameters):
         updated and the state of ``mx.random``, so that a run that loads it goes on bit for bit.
         """
         require(self, "save_optimizer_states", "optimizer_initialized")
+        if _is_users(self._kvstore) and self._update_on_kvstore:
+            self._kvstore.save_optimizer_states(fname)
+            return
         write_whole(fname, [dumped(self._updater)])
 
     def load_optimizer_states(self, fname: str) -> None:
         """Takes the optimizer's states, and what else a file of :meth:`save_optimizer_states` has.
         A file of MXNet's has no counts: they begin anew, as there."""
         require(self, "load_optimizer_states", "optimizer_initialized")
+        if _is_users(self._kvstore) and self._update_on_kvstore:
+            self._kvstore.load_optimizer_states(fname)
+            return
         with open(fname, "rb") as file:
             content = file.read()
         restored(self._updater, content, self._indices)
 
 
-def store_of(kvstore: Any, count: int) -> Any:
-    """The store that a ``kvstore`` argument means; None for one device that needs none."""
-    from .. import kvstore as kvs
-
-    if kvstore is None or (isinstance(kvstore, str) and count == 1 and "dist" not in kvstore):
-        return None
-    if isinstance(kvstore, str):
-        return kvs.create(kvstore)
-    if not hasattr(kvstore, "type"):
-        problem = f"a {type(kvstore).__name__}, expected a KVStore, the name of one, or None"
-        raise StoreTypeError(explain("init_optimizer: kvstore", problem))
-    return kvstore
+def _is_users(store: Any) -> bool:
+    """Whether a store is of a user's class, whose methods have to be called."""
+    return store is not None and not isinstance(store, KVStore)
 
 
 def _everywhere(store: Any) -> bool:

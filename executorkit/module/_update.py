@@ -7,20 +7,12 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from inspect import isfunction
 from typing import Any
-from weakref import WeakKeyDictionary
 
-import jax
-
-from ..ndarray import NDArray
 from ..optimizer import Updater
 from ..parallel import all_reduce
 from ..parallel._stacked import PerDevice, Stacked
+from ..parallel._states import spread, stacked_state
 from .executor_group import DataParallelExecutorGroup
-
-#: For every updater, by index: the state that stands in its states, made of first members, and
-#: the stacks that these are members of.
-_stacks: WeakKeyDictionary[Updater, dict[Any, tuple[Any, Any]]] = WeakKeyDictionary()
-
 
 _used_up: ContextVar[bool] = ContextVar("executorkit_gradients_used_up", default=False)
 
@@ -113,46 +105,15 @@ def _mapped(
         return False
     first = weights[0]
     assert isinstance(first, Stacked)
-    state = tuple(_stacked(updater, i, first) for i in indices)
+    state = tuple(stacked_state(updater, i, first) for i in indices)
     run.update(targets, found.update, state, found.numbers, found.words(first.contexts[0]))
     return True
-
-
-def _stacked(updater: Updater, index: Any, like: Stacked) -> Any:
-    """The state of a parameter on all devices of ``like``.
-
-    First members of the stacks stand in the updater's states, so that whoever looks at them, saves
-    or replaces them finds them where they always are.
-    """
-    known = _stacks.setdefault(updater, {})
-    shown = updater.states[index]
-    members, stacks = known.get(index, (None, None))
-    same = shown is not None and shown is members
-    if same and jax.tree.leaves(stacks, is_leaf=_is_stack)[0].contexts == like.contexts:
-        for stack in jax.tree.leaves(stacks, is_leaf=_is_stack):
-            if stack.has_written_members:
-                _spread(stack)
-        return stacks
-
-    def stack(array: NDArray) -> Stacked:
-        value = like.replicas.broadcast(array._value)
-        return Stacked(like.contexts, array.shape, array.dtype, value)
-
-    stacks = jax.tree.map(stack, shown)
-    members = jax.tree.map(lambda s: s[0], stacks, is_leaf=_is_stack)
-    updater.states[index] = members
-    known[index] = (members, stacks)
-    return stacks
-
-
-def _is_stack(x: Any) -> bool:
-    return isinstance(x, Stacked)
 
 
 def _spread(arrays: Any) -> None:
     """Gives all devices what the first one has."""
     if isinstance(arrays, Stacked):
-        arrays._assign(arrays.replicas.broadcast(arrays[0]._value))
+        spread(arrays)
     else:
         for other in arrays[1:]:
             arrays[0].copyto(other)

@@ -81,7 +81,7 @@ class Module(Checkpointed):
         self._params_dirty = False
         self._optimizer = None
         self._kvstore = None
-        self._update_on_kvstore = None
+        self._update_on_kvstore = False
         self._updater = None
         self._indices = {}
         self._preload_opt_states = None

@@ -114,8 +114,8 @@ def switching(mx):
         module.update()
         found.append((
             module.get_outputs()[0].asnumpy(), module._curr_bucket_key,
-            [tuple(d) for d in module.data_shapes], [tuple(d) for d in module.label_shapes], module.output_shapes, trained(module),
-            module.symbol.list_arguments(),
+            [tuple(d) for d in module.data_shapes], [tuple(d) for d in module.label_shapes],
+            module.output_shapes, trained(module), module.symbol.list_arguments(),
         ))  # fmt: skip
     module.prepare(one(4))
     after = module._curr_bucket_key, sorted(module._buckets)
