@@ -35,12 +35,14 @@ from . import (
     ops,
     optimizer,
     parallel,
+    profiler,
     program,
     random,
     registry,
     rnn,
     symbol,
     test_utils,
+    training,
 )
 from . import initializer as init
 from . import kvstore as kv
@@ -108,6 +110,7 @@ __all__ = [
     "ops",
     "optimizer",
     "parallel",
+    "profiler",
     "program",
     "random",
     "registry",
@@ -117,4 +120,5 @@ __all__ = [
     "symbol",
     "test_utils",
     "tpu",
+    "training",
 ]

@@ -1,0 +1,52 @@
+"""``mx.profiler``: what ran when, by the names of the nodes, recorded by ``jax.profiler``.
+
+    mx.profiler.set_config(profile_all=True, aggregate_stats=True, filename="profile.json")
+    mx.profiler.set_state("run")
+    executor.forward(is_train=True)
+    executor.backward()
+    mx.nd.waitall()                                     # or what is still running is not recorded
+    mx.profiler.set_state("stop")
+    print(mx.profiler.dumps())                          # a table: time per node
+    mx.profiler.dump()                                  # profile.json, for ui.perfetto.dev
+
+An event of category ``operator`` is one kernel of a compiled program. It carries the name of the
+node that it was compiled from, ``fc1``, or ``fc1_backward`` for its gradient. XLA fuses nodes: a
+kernel that computes several has the name of the last of them, and the others do not show. What
+belongs to no node (a metric, say) has the name of its program.
+"""
+
+from ._objects import Counter, Domain, Event, Frame, Marker, Task, scope
+from ._session import (
+    ProfilerArgumentError,
+    ProfilerError,
+    dump,
+    dump_profile,
+    dumps,
+    pause,
+    profiler_set_config,
+    profiler_set_state,
+    resume,
+    set_config,
+    set_state,
+)
+
+__all__ = [
+    "Counter",
+    "Domain",
+    "Event",
+    "Frame",
+    "Marker",
+    "ProfilerArgumentError",
+    "ProfilerError",
+    "Task",
+    "dump",
+    "dump_profile",
+    "dumps",
+    "pause",
+    "profiler_set_config",
+    "profiler_set_state",
+    "resume",
+    "scope",
+    "set_config",
+    "set_state",
+]

@@ -1,0 +1,182 @@
+"""What a program marks itself: stretches of time, numbers over time, moments.
+
+Nothing is recorded while the profiler does not run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, Self
+from urllib.parse import quote, unquote
+
+from jax.profiler import TraceAnnotation
+
+from ..errors import MXNetError, explain
+
+#: The entry of an annotation that tells of which kind it is.
+_KIND = "executorkit"
+_SCOPES = ("global", "process", "thread", "task", "marker")
+
+
+class MarkerScopeError(MXNetError, ValueError):
+    """A marker is to be set in a scope that does not exist."""
+
+
+class Domain:
+    """A group of tasks, frames, counters and markers: their category in tables and traces."""
+
+    def __init__(self, name: str) -> None:
+        self.name = str(name)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def new_task(self, name: str) -> Task:
+        """A :class:`Task` of this domain."""
+        return Task(self, name)
+
+    def new_frame(self, name: str) -> Frame:
+        """A :class:`Frame` of this domain."""
+        return Frame(self, name)
+
+    def new_counter(self, name: str, value: int | None = None) -> Counter:
+        """A :class:`Counter` of this domain."""
+        return Counter(self, name, value)
+
+    def new_marker(self, name: str) -> Marker:
+        """A :class:`Marker` of this domain."""
+        return Marker(self, name)
+
+
+class _Stretch:
+    """A stretch of time between ``start`` and ``stop``, in one thread."""
+
+    def __init__(self, name: str, category: str) -> None:
+        self.name = str(name)
+        self._category = category
+        self._running: TraceAnnotation | None = None
+
+    def __str__(self) -> str:
+        return self.name
+
+    def start(self) -> None:
+        """Begins to take the time, anew if it is being taken."""
+        self.stop()
+        self._running = _annotation(self.name, "time", self._category)
+        self._running.__enter__()
+
+    def stop(self) -> None:
+        """Ends it; does nothing if it has not begun."""
+        running, self._running = self._running, None
+        if running is not None:
+            running.__exit__(None, None, None)
+
+
+class Task(_Stretch):
+    """A piece of work; the times of all its runs are added up under its name."""
+
+    def __init__(self, domain: Domain, name: str) -> None:
+        super().__init__(name, str(domain))
+        self.domain = domain
+
+
+class Frame(_Stretch):
+    """One of many rounds of the same work, in a category of its own: ``<domain>,frame``."""
+
+    def __init__(self, domain: Domain, name: str) -> None:
+        super().__init__(name, f"{domain},frame")
+        self.domain = domain
+
+
+class Event(_Stretch):
+    """A stretch of time that belongs to no domain."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name, "event")
+
+
+class Counter:
+    """A whole number that changes over time; ``counter += 2`` and ``-= 2`` change it too.
+
+    value
+        what it begins with; without, 0 and nothing is recorded yet.
+    """
+
+    def __init__(self, domain: Domain, name: str, value: int | None = None) -> None:
+        self.domain = domain
+        self.name = str(name)
+        self._value = 0
+        if value is not None:
+            self.set_value(value)
+
+    def __str__(self) -> str:
+        return self.name
+
+    def set_value(self, value: int) -> None:
+        """Sets and records the number."""
+        self._value = int(value)
+        _moment(self.name, "number", str(self.domain), value=self._value)
+
+    def increment(self, delta: int = 1) -> None:
+        """Adds to the number."""
+        self.set_value(self._value + int(delta))
+
+    def decrement(self, delta: int = 1) -> None:
+        """Subtracts from the number."""
+        self.set_value(self._value - int(delta))
+
+    def __iadd__(self, delta: int) -> Self:
+        self.increment(delta)
+        return self
+
+    def __isub__(self, delta: int) -> Self:
+        self.decrement(delta)
+        return self
+
+
+class Marker:
+    """A moment with a name."""
+
+    def __init__(self, domain: Domain, name: str) -> None:
+        self.domain = domain
+        self.name = str(name)
+
+    def mark(self, scope: str = "process") -> None:
+        """Records the present moment.
+
+        scope
+            how far it is drawn across the timeline: 'global', 'process', 'thread', 'task' or
+            'marker'; MXNetError for anything else.
+        """
+        if scope not in _SCOPES:
+            raise MarkerScopeError(
+                explain("mark", f"scope {scope!r}", hint=" or ".join(map(repr, _SCOPES)))
+            )
+        _moment(self.name, "moment", f"{self.domain},instant_marker", scope=scope)
+
+
+@contextmanager
+def scope(name: str) -> Iterator[None]:
+    """A ``with`` block whose time is recorded under a name, in the category ``scope``."""
+    with _annotation(str(name), "time", "scope"):
+        yield
+
+
+def _moment(name: str, kind: str, category: str, **more: Any) -> None:
+    with _annotation(name, kind, category, **more):
+        pass
+
+
+def _annotation(name: str, kind: str, category: str, **more: Any) -> TraceAnnotation:
+    """Name and category are quoted: an annotation is a text in which #, = and commas divide."""
+    words = {_KIND: kind, "label": quote(name), "category": quote(category)}
+    return TraceAnnotation(name.replace("#", "_"), **words, **more)
+
+
+def annotated(details: Mapping[str, Any]) -> tuple[str, str, str] | None:
+    """(name, category, kind) of what was recorded by this module, None for anything else."""
+    if _KIND not in details:
+        return None
+    label, category = (unquote(str(details[k])) for k in ("label", "category"))
+    return label, category, str(details[_KIND])

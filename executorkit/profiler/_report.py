@@ -1,0 +1,112 @@
+"""Records as a table, as JSON, and as a trace for timeline viewers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..display import text_table
+from ._xspace import Record
+
+SORT_KEYS = ("total", "avg", "min", "max", "count")
+_LETTERS = {"global": "g", "process": "p"}
+
+
+@dataclass
+class Statistic:
+    """Times in milliseconds, or a counter's values, of one name."""
+
+    count: int = 0
+    total: float = 0.0
+    min: float = float("inf")
+    max: float = float("-inf")
+
+    def add(self, number: float) -> None:
+        """Takes one into account."""
+        self.count += 1
+        self.total += number
+        self.min = min(self.min, number)
+        self.max = max(self.max, number)
+
+    @property
+    def avg(self) -> float:
+        """The mean."""
+        return self.total / self.count
+
+
+Statistics = dict[str, dict[str, Statistic]]
+
+
+def statistics(records: Iterable[Record], sort_by: str, ascending: bool) -> Statistics:
+    """By category and name; names sorted by one of ``SORT_KEYS``. Moments are counted."""
+    found: Statistics = {}
+    for record in records:
+        names = found.setdefault(record.category, {})
+        if record.kind == "number":
+            number = float(record.details["value"])
+        else:
+            number = 0.0 if record.kind == "moment" else record.duration / 1000
+        names.setdefault(record.name, Statistic()).add(number)
+    return {
+        category: dict(
+            sorted(names.items(), key=lambda item: getattr(item[1], sort_by), reverse=not ascending)
+        )
+        for category, names in sorted(found.items())
+    }
+
+
+def as_table(found: Statistics) -> str:
+    """One table per category."""
+    header = ["Name", "Total Count", "Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)"]
+    parts = ["Profile statistics: times in milliseconds, or the values of counters"]
+    for category, names in found.items():
+        rows = [
+            [name, str(s.count), *(f"{x:.4f}" for x in (s.total, s.min, s.max, s.avg))]
+            for name, s in names.items()
+        ]
+        table = text_table(header, rows, right=range(1, len(header)))
+        parts.append(f"{category}\n{'=' * len(category)}\n{table}")
+    return "\n\n".join(parts) + "\n"
+
+
+def as_json(found: Statistics) -> str:
+    """The same as an object of categories, names and numbers."""
+    times = {
+        category: {
+            name: {"Count": s.count, "Total": s.total, "Min": s.min, "Max": s.max, "Avg": s.avg}
+            for name, s in names.items()
+        }
+        for category, names in found.items()
+    }
+    return json.dumps({"Time": times}, indent=4)
+
+
+def as_trace(records: Sequence[Record]) -> str:
+    """The Trace Event Format, which chrome://tracing and ui.perfetto.dev draw."""
+    processes = {name: i for i, name in enumerate(dict.fromkeys(r.process for r in records))}
+    lines = dict.fromkeys((r.process, r.thread) for r in records)
+    threads = {line: i for i, line in enumerate(lines)}
+    names = [
+        {"ph": "M", "name": "process_name", "pid": i, "args": {"name": name}}
+        for name, i in processes.items()
+    ] + [
+        {"ph": "M", "name": "thread_name", "pid": processes[p], "tid": i, "args": {"name": name}}
+        for (p, name), i in threads.items()
+    ]
+    events = [
+        {"pid": processes[r.process], "tid": threads[r.process, r.thread], **_event(r)}
+        for r in records
+    ]
+    return json.dumps({"traceEvents": names + events, "displayTimeUnit": "ms"})
+
+
+def _event(record: Record) -> dict[str, Any]:
+    event: dict[str, Any] = {"name": record.name, "cat": record.category, "ts": record.begin}
+    if record.kind == "number":
+        return {**event, "ph": "C", "args": {record.name: record.details["value"]}}
+    if record.kind == "moment":
+        return {**event, "ph": "i", "s": _LETTERS.get(record.details["scope"], "t")}
+    shown = {k: record.details[k] for k in ("hlo_op", "hlo_module") if k in record.details}
+    return {**event, "ph": "X", "dur": record.duration, "args": shown}

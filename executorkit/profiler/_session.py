@@ -1,0 +1,249 @@
+"""Starting and stopping the profiler, and reading what it has recorded."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from .._files import write_whole
+from ..errors import MXNetError, explain
+from ._report import SORT_KEYS, as_json, as_table, as_trace, statistics
+from ._xspace import Record, Trace
+
+_FLAGS = (
+    "profile_all", "profile_symbolic", "profile_imperative", "profile_memory", "profile_api",
+    "continuous_dump", "aggregate_stats",
+)  # fmt: skip
+_OTHERS = ("filename", "dump_period", "profile_process", "trace_dir")
+_TRUTH = {"true": True, "1": True, "false": False, "0": False}
+_PROCESSES = ("worker", "server")
+
+
+class ProfilerError(MXNetError, ValueError):
+    """The configuration is not one, or the profiler cannot do something now."""
+
+
+class ProfilerArgumentError(MXNetError, KeyError, AssertionError):
+    """A state, process, format or order that does not exist."""
+
+    def __str__(self) -> str:
+        return RuntimeError.__str__(self)
+
+
+class Profiler:
+    """The profiler of this process: configuration, state, and what was recorded so far."""
+
+    def __init__(self) -> None:
+        self.config: dict[str, Any] = {"filename": "profile.json", **dict.fromkeys(_FLAGS, False)}
+        self.state = "stop"
+        self._folder: str | None = None
+        self._records: list[Record] = []
+        self._started = False
+        self._finished = False
+
+    def start(self) -> None:
+        """Begins to record, after a finished dump from an empty record."""
+        if self._folder is not None:
+            return
+        folder = tempfile.mkdtemp(prefix="executorkit-profile-")
+        options = jax.profiler.ProfileOptions()
+        options.python_tracer_level = 0
+        try:
+            jax.profiler.start_trace(folder, profiler_options=options)
+        except RuntimeError as error:
+            shutil.rmtree(folder)
+            raise ProfilerError(explain("profiler", f"JAX cannot trace: {error}")) from None
+        if self._finished:
+            self._records = []
+        self._folder, self._started, self._finished = folder, True, False
+
+    def stop(self) -> None:
+        """Stops recording, and keeps what was recorded."""
+        folder, self._folder = self._folder, None
+        if folder is None:
+            return
+        try:
+            jax.profiler.stop_trace()
+            for path in sorted(Path(folder).rglob("*.xplane.pb")):
+                self._records += Trace(path).records()
+            if "trace_dir" in self.config:
+                shutil.copytree(folder, self.config["trace_dir"], dirs_exist_ok=True)
+        finally:
+            shutil.rmtree(folder)
+
+    def renew(self) -> None:
+        """Has everything so far among the records; goes on if it is running."""
+        if self._folder is not None:
+            self.stop()
+            self.start()
+
+    def finish(self) -> None:
+        """Stops for good: the next start begins a new record."""
+        self.stop()
+        self.state = "stop"
+        self._finished = True
+
+    def require_run(self) -> None:
+        """MXNetError if there is nothing to be written."""
+        if not self._started or self._finished:
+            raise ProfilerError(
+                explain("dump", "nothing was recorded", hint='set_state("run") first')
+            )
+
+    def reset(self) -> None:
+        """Forgets what was recorded."""
+        self._records = []
+
+    @property
+    def records(self) -> list[Record]:
+        """What was recorded, as far as the configuration asks for it, in order of time."""
+        api = self.config["profile_api"] or self.config["profile_all"]
+        chosen = (r for r in self._records if api or r.category != "api")
+        return sorted(chosen, key=lambda r: r.begin)
+
+
+_profiler = Profiler()
+
+
+def set_config(**kwargs: Any) -> None:
+    """Configures the profiler; keyword arguments only, those left out stay as they are.
+
+    filename
+        where :func:`dump` writes; 'profile.json' by default.
+    aggregate_stats
+        lets :func:`dumps` tell statistics; without, it returns an empty text.
+    profile_api, profile_all
+        record what the host does as well: dispatch, compilation, transfers.
+    profile_symbolic, profile_imperative, profile_memory, continuous_dump, dump_period,
+    profile_process
+        accepted, and change nothing: kernels are always recorded, memory never (see
+        ``executor.program``), and files are written by :func:`dump` alone.
+    trace_dir
+        not in MXNet: a folder that keeps JAX's own trace, for TensorBoard and XProf.
+
+    MXNetError for other names, and for flags that are not true or false.
+    """
+    checked = {}
+    for name, value in kwargs.items():
+        if name not in (*_FLAGS, *_OTHERS):
+            known = " or ".join((*_FLAGS, *_OTHERS))
+            raise ProfilerError(explain("set_config", f"unknown option {name!r}", hint=known))
+        if name in _FLAGS:
+            if str(value).lower() not in _TRUTH:
+                raise ProfilerError(
+                    explain(f"set_config: {name}", f"{value!r}, expected True or False")
+                )
+            value = _TRUTH[str(value).lower()]
+        checked[name] = value
+    _profiler.config.update(checked)
+
+
+def set_state(state: str = "stop", profile_process: str = "worker") -> None:
+    """Starts the profiler ('run') or stops it ('stop'); KeyError for anything else.
+
+    ``profile_process`` is 'worker' or 'server' and changes nothing: there are no servers. What
+    still runs on a device when the profiler stops is not recorded: ``mx.nd.waitall()`` first.
+    MXNetError if somebody else traces with JAX at the moment.
+    """
+    _known(profile_process, _PROCESSES, "set_state: profile_process")
+    _known(state, ("stop", "run"), "set_state")
+    if state == "run":
+        _profiler.start()
+    else:
+        _profiler.stop()
+    _profiler.state = state
+
+
+def pause(profile_process: str = "worker") -> None:
+    """Records nothing until :func:`resume`."""
+    _known(profile_process, _PROCESSES, "pause: profile_process")
+    _profiler.stop()
+
+
+def resume(profile_process: str = "worker") -> None:
+    """Goes on after :func:`pause`; does nothing if the profiler was not set to run."""
+    _known(profile_process, _PROCESSES, "resume: profile_process")
+    if _profiler.state == "run":
+        _profiler.start()
+
+
+def dump(finished: bool = True, profile_process: str = "worker") -> None:
+    """Writes everything recorded so far to ``filename``, whole or not at all.
+
+    finished
+        stops the profiler; the next run begins a new record.
+
+    The file holds JSON in the Trace Event Format, for chrome://tracing and ui.perfetto.dev.
+    MXNetError if the profiler has not run since the last finished dump.
+    """
+    _known(profile_process, _PROCESSES, "dump: profile_process")
+    _profiler.require_run()
+    if finished:
+        _profiler.finish()
+    else:
+        _profiler.renew()
+    write_whole(str(_profiler.config["filename"]), [as_trace(_profiler.records).encode()])
+
+
+def dumps(
+    reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
+) -> str:
+    """How often and how long everything ran so far, by category and name.
+
+    reset
+        forgets it afterwards.
+    format
+        'table' or 'json'.
+    sort_by, ascending
+        names are in the order of 'total', 'avg', 'min', 'max' or 'count'.
+
+    AssertionError for anything else. An empty text without ``set_config(aggregate_stats=True)``.
+    """
+    _known(format, ("table", "json"), "dumps: format")
+    _known(sort_by, SORT_KEYS, "dumps: sort_by")
+    _known(ascending, (False, True), "dumps: ascending")
+    _known(reset, (False, True), "dumps: reset")
+    if not _profiler.config["aggregate_stats"]:
+        return ""
+    _profiler.renew()
+    found = statistics(_profiler.records, sort_by, ascending)
+    if reset:
+        _profiler.reset()
+    if not found:
+        return ""
+    return as_table(found) if format == "table" else as_json(found)
+
+
+def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:
+    """Deprecated form of :func:`set_config`: ``mode`` is 'symbolic', 'imperative', 'api', 'memory'
+    or 'all'."""
+    _deprecated("profiler_set_config", "set_config")
+    set_config(**{f"profile_{mode}": True, "filename": filename})
+
+
+def profiler_set_state(state: str = "stop") -> None:
+    """Deprecated form of :func:`set_state`."""
+    _deprecated("profiler_set_state", "set_state")
+    set_state(state)
+
+
+def dump_profile() -> None:
+    """Deprecated form of :func:`dump`."""
+    _deprecated("dump_profile", "dump")
+    dump(True)
+
+
+def _deprecated(old: str, new: str) -> None:
+    warnings.warn(f"profiler.{old} is deprecated, use profiler.{new}", UserWarning, stacklevel=3)
+
+
+def _known(value: Any, allowed: tuple[Any, ...], where: str) -> None:
+    if value not in allowed:
+        raise ProfilerArgumentError(
+            explain(where, f"{value!r}", hint=" or ".join(map(repr, allowed)))
+        )

@@ -1,0 +1,65 @@
+"""The profiler's configuration and marks, and what it refuses."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Callable
+from typing import Any
+
+from ._facts import attempt, script
+
+
+@script
+def profiler_refusals(mx: Any) -> Any:
+    p = mx.profiler
+    domain = p.Domain("domain")
+    actions: dict[str, Callable[[], Any]] = {
+        "dump before a run": lambda: p.dump(),
+        "unknown option": lambda: p.set_config(colour="red"),
+        "no truth": lambda: p.set_config(profile_all="maybe"),
+        "unknown state": lambda: p.set_state("go"),
+        "unknown process": lambda: p.set_state("stop", "mars"),
+        "pause mars": lambda: p.pause("mars"),
+        "resume mars": lambda: p.resume("mars"),
+        "format": lambda: p.dumps(format="xml"),
+        "order": lambda: p.dumps(sort_by="name"),
+        "ascending": lambda: p.dumps(ascending="no"),
+        "reset": lambda: p.dumps(reset="no"),
+        "nothing yet": lambda: p.dumps(),
+        "stop": lambda: p.set_state("stop"),
+        "truth as text": lambda: p.set_config(profile_all="True", aggregate_stats="0"),
+        "scope": lambda: p.Marker(domain, "m").mark("galaxy"),
+        "count": lambda: p.Counter(domain, "c", "many"),
+    }
+    return {name: attempt(mx, action) for name, action in actions.items()}
+
+
+@script
+def profiler_run(mx: Any) -> Any:
+    p = mx.profiler
+    with tempfile.TemporaryDirectory() as folder:
+        path = os.path.join(folder, "trace.json")
+        p.set_config(profile_all=True, aggregate_stats=True, filename=path)
+        found = [p.set_state("run"), p.set_state("run")]
+        domain = p.Domain("domain")
+        made = [
+            domain.new_task("task"), domain.new_frame("frame"), p.Event("event"),
+            domain.new_counter("counter", 3), domain.new_marker("marker"),
+        ]  # fmt: skip
+        found += [str(x) for x in (domain, *made[:4])]
+        for stretch in made[:3]:
+            found += [stretch.start(), stretch.stop(), stretch.stop()]
+        counter = made[3]
+        counter += 2
+        counter -= 1
+        found += [counter is made[3], counter.set_value(2.7), counter.increment()]
+        found += [counter.decrement(5), made[4].mark(), made[4].mark("thread")]
+        found += [p.pause(), p.resume()]
+        (mx.nd.ones((2, 2)) + 1).wait_to_read()
+        found += [p.set_state("stop"), p.set_state("stop")]
+        table, text = p.dumps(), p.dumps(format="json")
+        found += [name in table for name in ("task", "frame", "event", "counter")]
+        found += [name in text for name in ("task", "Count", "Total", "Min", "Max", "Avg")]
+        found += [p.dump(), os.path.exists(path), attempt(mx, p.dump)]
+    return found
