@@ -124,10 +124,10 @@ def check_contexts(
 
 def incoming(value: Any, target: NDArray, where: str) -> Fitted:
     """An array as ``target`` can be assigned it: its shape (checked), its dtype, its device."""
-    if not isinstance(value, NDArray | np.ndarray):
+    if not isinstance(value, NDArray | np.ndarray | jax.Array):
         raise TypeError(
             explain(
-                where, f"{kind_of(value)}, expected an NDArray or a NumPy array",
+                where, f"{kind_of(value)}, expected an NDArray, a NumPy or a JAX array",
                 hint="mx.nd.array(value)",
             )
         )  # fmt: skip

@@ -5,12 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from ..errors import BindError, explain
 from ..lowering import Graph
 from ..ndarray import NDArray
 from ._arguments import UnknownArgumentError, fed, incoming, kind_of
+
+
+def is_input(name: str) -> bool:
+    """Whether an argument of this name is data or a label: ``data``, ``left_data``, ``label``,
+    ``softmax_label``. Such names are what MXNet's training interfaces look for."""
+    return name.endswith(("data", "label"))
 
 
 class NamedArrays:
@@ -48,6 +55,30 @@ class NamedArrays:
     def output_dict(self) -> dict[str, NDArray]:
         """Outputs by name. ValueError if names repeat."""
         return _by_name(self._graph.output_names, self.outputs, "outputs")
+
+    def params(self) -> dict[str, jax.Array]:
+        """The parameters as a dict of ``jax.Array``, for optax: the arguments with a gradient, but
+        for data and labels (by name, see :func:`is_input`).
+
+        The arrays do not change when the executor goes on.
+        """
+        return {n: self.arg_dict[n].jax for n in self._parameter_names()}
+
+    def grads(self) -> dict[str, jax.Array]:
+        """The gradients of :meth:`params`, by the same names."""
+        grads = self.grad_dict
+        return {n: grads[n].jax for n in self._parameter_names()}  # type: ignore[union-attr]
+
+    def set_params(self, params: Mapping[str, Any]) -> None:
+        """Replaces parameters by those of a dict, as ``optax.apply_updates`` returns it.
+
+        Raises ValueError for an unknown name or a wrong shape; nothing is changed then.
+        """
+        self.copy_params_from(params)
+
+    def _parameter_names(self) -> list[str]:
+        grads = self.grad_dict
+        return [n for n in self._graph.arg_names if grads[n] is not None and not is_input(n)]
 
     def copy_params_from(
         self,
@@ -97,11 +128,11 @@ class NamedArrays:
                         "forward", f"unknown argument {name!r}", hint="one of: " + ", ".join(arrays)
                     )
                 )
-            if not isinstance(value, NDArray | np.ndarray):
+            if not isinstance(value, NDArray | np.ndarray | jax.Array):
                 raise BindError(
                     explain(
                         f"forward: {name!r}",
-                        f"{kind_of(value)}, expected an NDArray or a NumPy array",
+                        f"{kind_of(value)}, expected an NDArray, a NumPy or a JAX array",
                     )
                 )
             writes.append((target, fed(value, target, f"forward: {name!r}")))

@@ -19,6 +19,8 @@ SHARED = (6, 7)
 class Update(Protocol):
     """New weights from gradients: a pure function, hashable, so that equal ones share programs.
 
+    One that has a method ``loss_scale(state)`` gets gradients of losses multiplied by that number.
+
     ``numbers`` is a vector of float64, the host's part of the update (learning rates); ``words``
     those of a PRNG key, or None where the update does not draw.
     """
@@ -71,8 +73,14 @@ def stepped(
                 full_args[program.wanted[k]] = weight
         for n, value in zip(program.step_aux_numbers, step_aux, strict=False):
             full_aux[n] = value
+        scale = None
+        for part, state in zip(plan.parts, states, strict=True):
+            loss_scale = getattr(part.update, "loss_scale", None)
+            if loss_scale is not None:
+                scale = loss_scale(state)
+                heads = tuple(None if h is None else h * scale.astype(h.dtype) for h in heads)
         outputs, side, new_aux, grads = program.forward_backward[train].function(
-            full_args, full_aux, key, heads, old
+            full_args, full_aux, key, heads, old, scale
         )
         new_weights, new_states, begin = [], [], 0
         for part, group, state, part_key in zip(plan.parts, weights, states, keys, strict=True):

@@ -357,12 +357,12 @@ forward: unknown argument 'dat'
     "argument as a list": (
         lambda e: e.forward(fc_bias=mx.nd.zeros(3), data=[1, 2]),
         (ValueError,),
-        "forward: 'data': a list, expected an NDArray or a NumPy array",
+        "forward: 'data': a list, expected an NDArray, a NumPy or a JAX array",
     ),
     "argument None": (
         lambda e: e.forward(data=None),
         (ValueError,),
-        "forward: 'data': None, expected an NDArray or a NumPy array",
+        "forward: 'data': None, expected an NDArray, a NumPy or a JAX array",
     ),
     "argument of texts": (
         lambda e: e.forward(label=np.array(["a", "b", "c", "d"])),
@@ -403,7 +403,7 @@ copy_params_from: 'zz' is not an auxiliary state of this symbol
         lambda e: e.copy_params_from({"fc_bias": 3.0}),
         (TypeError,),
         """\
-copy_params_from: argument 'fc_bias': a float, expected an NDArray or a NumPy array
+copy_params_from: argument 'fc_bias': a float, expected an NDArray, a NumPy or a JAX array
   try: mx.nd.array(value)""",
     ),
     "no parameters": (

@@ -1,0 +1,15 @@
+"""Training with optax: one compiled, donated program per step.
+
+    step = mx.training.Step(executor, optax.adam(1e-3))
+    (out,) = step(data=x, softmax_label=y)
+
+``executor.params()`` and ``executor.grads()`` are pytrees for loops of your own.
+"""
+
+from ._arguments import StepError
+from ._fed import InputError
+from ._step import Step
+from ._targets import TargetError
+from ._updates import LossScale
+
+__all__ = ["InputError", "LossScale", "Step", "StepError", "TargetError"]

@@ -1,0 +1,119 @@
+"""How a batch gets to what a step trains, by name, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..errors import MXNetError, explain
+from ..executor import Executor
+from ..lowering import Graph
+from ..parallel._batch import Input, assign
+from ..parallel._group import Group
+from ..parallel._parameters import set_parameters
+from ..symbol import Symbol
+from ._targets import Several, Single, TargetError
+
+
+class InputError(MXNetError, TypeError):
+    """A batch has an array that the group does not load."""
+
+
+class Fed:
+    """How a batch gets to an executor or a group, by name."""
+
+    def __init__(self, target: Any) -> None:
+        """``target``: an Executor, a group, a module or a manager (of what is bound now)."""
+        faces = _faces(target)
+        group = faces[-1]
+        self.executor: Executor | None = None
+        self.group: Group | None = None
+        self.axes: list[int] = []
+        if isinstance(group, Executor):
+            self.executor = group
+        elif isinstance(group, Group):
+            self.group = group
+            if len(group.execs) == 1:
+                self.executor = group.execs[0]
+            layouts = [f.output_layouts for f in faces if hasattr(f, "output_layouts")]
+            self.axes = list(layouts[0]) if layouts else [0] * len(group.outputs)
+        else:
+            raise TargetError(
+                explain(
+                    "Step",
+                    f"a {type(target).__name__}, expected an Executor, an executor group or a "
+                    "bound module",
+                    hint="module.bind(...) first" if hasattr(target, "bind") else None,
+                )
+            )
+
+    @property
+    def graph(self) -> Graph:
+        """The graph that is bound."""
+        owner = self.executor or self.group
+        assert owner is not None
+        return owner._graph
+
+    @property
+    def symbol(self) -> Symbol:
+        """The symbol that is bound."""
+        if self.executor is not None:
+            return self.executor.symbol
+        assert self.group is not None
+        return self.group.symbol
+
+    def set_params(self, args: Mapping[str, Any], aux: Mapping[str, Any]) -> None:
+        """Copies parameters by name to all devices, all of them checked first."""
+        if self.group is not None:
+            set_parameters(self.group, args, aux, False)
+        elif self.executor is not None:
+            self.executor.copy_params_from(args, aux)
+
+    @property
+    def inputs(self) -> list[str]:
+        """Arguments that a group loads with batches; none are known of an executor."""
+        return [i.name for i in self.group.inputs] if self.group else []
+
+    def requests(self) -> list[str]:
+        """The gradient request of each argument."""
+        if self.executor is not None:
+            grads = self.executor.grad_arrays or [None] * len(self.executor.arg_arrays)
+            return [
+                "null" if g is None else r
+                for g, r in zip(grads, self.executor._grad_req, strict=True)
+            ]
+        assert self.group is not None
+        return self.group.grad_req
+
+    def target(self, wanted: tuple[int, ...]) -> Single | Several:
+        """What a step of these parameters runs on."""
+        if self.executor is not None:
+            return Single(self.executor, wanted)
+        assert self.group is not None
+        return Several(self.group, wanted, self.axes)
+
+    def feed(self, batch: Mapping[str, Any]) -> None:
+        """Writes a batch, all of it checked first."""
+        if self.group is None:
+            assert self.executor is not None
+            self.executor._feed(batch)
+            return
+        known = {i.name: i for i in self.group.inputs}
+        for name in batch:
+            if name not in known:
+                raise InputError(
+                    explain("step", f"unknown input {name!r}", hint="one of: " + ", ".join(known))
+                )
+        chosen: list[Input] = [known[name] for name in batch]
+        for write in self.group.fitted(chosen, list(batch.values()), "step"):
+            assign(*write)
+
+
+def _faces(target: Any) -> list[Any]:
+    """A module's group, a manager's, and the core of either."""
+    found = [target]
+    for name in ("_curr_module", "_exec_group", "curr_execgrp", "_group"):
+        following = getattr(found[-1], name, None)
+        if following is not None:
+            found.append(following)
+    return found

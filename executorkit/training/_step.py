@@ -1,0 +1,208 @@
+"""``Step``: forward, backward, the sum over devices and an optax update as one program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from .. import optimizer as opt
+from ..errors import explain
+from ..executor._arguments import require_heads
+from ..ndarray import NDArray
+from ..program import Analysis, options
+from ..program._counted import Counted
+from ..program._stepping import Part, Plan
+from ._arguments import StepError, parameters, refuse, transformation
+from ._fed import Fed
+from ._files import read_state, write_state
+from ._updates import LossScale, Scaled, Transformed
+
+
+class Step:
+    """One training step as one compiled, donated program.
+
+        step = mx.training.Step(executor, optax.adam(1e-3))
+        for batch in iterator:
+            (out,) = step(data=batch.data[0], softmax_label=batch.label[0])
+
+    The program computes forward and backward, sums the gradients over the devices of a group,
+    updates the parameters and the optimizer's state in place, and changes auxiliary states as
+    ``backward`` does. Outputs come back at once and are computed meanwhile. Parameters are those of
+    the executor: they can be read, saved and written between steps.
+
+    target
+        an Executor; or what runs on several devices: a bound module, an executor group, or a
+        manager. Its devices must share one program: distinct contexts, slices of one length.
+    optimizer
+        any ``optax.GradientTransformation`` (it sees a dict of parameters by name), or one of
+        MXNet's optimizers, as an instance or a name.
+    inputs
+        arguments that are no parameters. By default those without gradient, those that the group
+        loads, and those that are called ``...data`` or ``...label``.
+    out_grads
+        head gradients of outputs that are no losses, as ``backward`` takes them.
+    rescale_grad
+        multiplies the gradients. Losses of symbols sum over the rows of a batch unless they are
+        normalised: ``1 / batch size`` then makes a mean of it, whatever the number of devices,
+        over which gradients are summed. For optax only; MXNet's optimizers have their own.
+    clip_global_norm
+        limits the norm of all gradients together (``optax.clip_by_global_norm``).
+    accumulate
+        so many calls are one update, by the mean of their gradients (``optax.MultiSteps``).
+    loss_scale
+        multiplies losses, for float16: a :class:`LossScale`, or a number for a constant one.
+    compute_dtype, remat
+        precision of the computation, and what backward computes again instead of keeping it; see
+        ``mx.program.Options``. By default what :func:`mx.program.options` says.
+
+    Raises TypeError for a target that cannot run as one program, ValueError if there is nothing to
+    train or an option does not fit.
+    """
+
+    def __init__(
+        self,
+        target: Any,
+        optimizer: Any,
+        *,
+        inputs: Iterable[str] | None = None,
+        out_grads: Any = None,
+        rescale_grad: float = 1.0,
+        clip_global_norm: float | None = None,
+        accumulate: int = 1,
+        loss_scale: LossScale | float | None = None,
+        **choices: Any,
+    ) -> None:
+        self._fed = Fed(target)
+        graph = self._fed.graph
+        wanted = parameters(graph.arg_names, self._fed, inputs)
+        self.names = tuple(graph.arg_names[i] for i in wanted)
+        with options(**choices):
+            self._target = self._fed.target(wanted)
+        self._wanted = wanted
+        self._out_grads = out_grads
+        self._output_names = graph.output_names
+        self._last: Part | None = None
+        self._updater: opt.Updater | None = None
+        if isinstance(optimizer, str):
+            optimizer = opt.create(optimizer, param_idx2name=dict(enumerate(self.names)))
+        if isinstance(optimizer, opt.Optimizer):
+            refuse(rescale_grad=rescale_grad != 1.0, clip_global_norm=clip_global_norm,
+                    accumulate=accumulate != 1, loss_scale=loss_scale)  # fmt: skip
+            self._updater = opt.Updater(optimizer)
+            return
+        update = Transformed(
+            transformation(optimizer, clip_global_norm, accumulate), self.names, rescale_grad
+        )
+        if isinstance(loss_scale, int | float):
+            loss_scale = LossScale(float(loss_scale), None)
+        self._update = update if loss_scale is None else Scaled(update, loss_scale)
+        state = self._update.init([self._target.first(i)._value for i in wanted])
+        self._state = jax.tree.map(lambda x: self._target.cell(jnp.asarray(x)), state)
+
+    def __call__(self, **batch: Any) -> list[NDArray]:
+        """Takes a step on a batch, given by argument name; returns the outputs.
+
+        Arguments that are not given keep their contents. Raises TypeError for an unknown name,
+        ValueError for a wrong shape; nothing is changed then.
+        """
+        for name in batch:
+            if name in self.names:
+                raise StepError(
+                    explain(
+                        f"step: {name!r}",
+                        "it is a parameter of this step",
+                        hint=f"Step(..., inputs=[{name!r}, ...]), or executor.set_params",
+                    )
+                )
+        self._fed.feed(batch)
+        target = self._target
+        run = target.start()
+        targets = tuple(range(len(self.names)))
+        run.backward(self._heads(run))
+        if self._updater is None:
+            self._last = Part(targets, self._update, 0)
+            run.update(targets, self._update, self._state, (), None)
+        else:
+            firsts = [target.first(i) for i in self._wanted]
+            planned = self._updater.planned(targets, firsts)
+            if planned is None:
+                raise StepError(
+                    explain(
+                        "Step",
+                        f"{type(self._updater.optimizer).__name__} overrides update, which cannot "
+                        "be a part of a program",
+                        hint="Module.fit, or an updater",
+                    )
+                )
+            state = tuple(target.state_of(self._updater, i) for i in targets)
+            words = planned.words(firsts[0].context)
+            self._last = Part(targets, planned.update, len(planned.numbers))
+            run.update(targets, planned.update, state, planned.numbers, words)
+        return target.shown_outputs()
+
+    def _heads(self, run: Any) -> list[Any]:
+        heads = self._target.heads(self._out_grads, self._output_names)
+        needed = run.executor._program.needs_head(run.args, run.aux, run.key)
+        if any(n and h is None for n, h in zip(needed, heads, strict=True)):
+            require_heads(heads, self._output_names, needed)
+        return heads
+
+    @property
+    def params(self) -> dict[str, jax.Array]:
+        """The parameters now, by name (on the first device)."""
+        pairs = zip(self.names, self._wanted, strict=True)
+        return {name: self._target.first(i).jax for name, i in pairs}
+
+    @property
+    def opt_state(self) -> Any:
+        """The optimizer's state now: optax's pytree, with a loss scale (scale, good steps, state);
+        for MXNet's optimizers the updater's states by number of the parameter."""
+        if self._updater is not None:
+            return self._updater.states
+        return jax.tree.map(self._target.value, self._state)
+
+    @property
+    def optimizer(self) -> opt.Optimizer | None:
+        """MXNet's optimizer, if it is one; its rate can be changed between steps."""
+        return None if self._updater is None else self._updater.optimizer
+
+    @property
+    def traces(self) -> int:
+        """How often the step's program was traced (compiled), by all equal steps."""
+        return 0 if self._last is None else self._function(self._last).traces
+
+    def analyse(self) -> Analysis:
+        """What XLA says of the step: memory in bytes (``memory['peak']``), operations, bytes moved.
+
+        Of the last shapes that it was compiled for; unknown before the first step.
+        """
+        if self._last is None:
+            return Analysis.unknown()
+        function = self._function(self._last)
+        assert function.avals is not None
+        return Analysis.of(function.name, function.compile(*function.avals))
+
+    def _function(self, part: Part) -> Counted:
+        return self._target.step_function(Plan((part,), False))
+
+    def _set_state(self, leaves: list[jax.Array]) -> None:
+        tree = jax.tree.structure(self._state)
+        self._state = jax.tree.unflatten(tree, [self._target.cell(x) for x in leaves])
+
+    def save(self, prefix: Any, epoch: int) -> None:
+        """Writes ``<prefix>-symbol.json``, ``<prefix>-0001.params`` and ``<prefix>-0001.step``.
+
+        The last has the optimizer's state and that of ``mx.random``: a run that restores it goes
+        on bit for bit. Each file is there whole or not at all, the ``.step`` last.
+        """
+        write_state(self, prefix, epoch)
+
+    def restore(self, prefix: Any, epoch: int) -> None:
+        """Takes over what :meth:`save` wrote, for the same parameters and optimizer.
+
+        Raises FileFormatError or ValueError for anything else; nothing is changed then.
+        """
+        read_state(self, prefix, epoch)

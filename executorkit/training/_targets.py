@@ -1,0 +1,200 @@
+"""What a step trains: one executor, or a group of devices; its program and its arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+
+from ..errors import MXNetError, explain
+from ..executor import Executor
+from ..executor._arguments import head_gradients
+from ..executor._run import Run
+from ..lowering import Graph, graph_of, optimized
+from ..ndarray import NDArray
+from ..ndarray._storage import Storage
+from ..optimizer import Updater
+from ..parallel._batch import merged
+from ..parallel._group import Group
+from ..parallel._mapped import Mapped
+from ..parallel._stacked import Stacked
+from ..parallel._states import stacked_state
+from ..program import Program, program_for
+from ..program._counted import Counted
+from ..program._stepping import Plan, step_function
+from ._cells import UNKEPT, Cell
+
+
+class TargetError(MXNetError, TypeError):
+    """A step is asked for of something that it cannot train."""
+
+
+class Single:
+    """An executor's arrays, with a program that has gradients of the parameters alone.
+
+    To a :class:`Run` it is like an Executor.
+    """
+
+    _again: frozenset[int] = frozenset()
+    _eager = False
+    _fusable = True
+    _keep_gradients = False
+
+    def __init__(self, executor: Executor, wanted: tuple[int, ...]) -> None:
+        if executor._group2ctx or executor._eager:
+            raise TargetError(
+                explain(
+                    "Step",
+                    "an executor with group2ctx or Python operators cannot be one program",
+                    hint="forward, backward, then tx.update on executor.grads()",
+                )
+            )
+        self.executor = executor
+        self._program = program_of(executor._graph, wanted)
+        self.arg_arrays = executor.arg_arrays
+        self.aux_arrays = executor.aux_arrays
+        self.outputs = executor.outputs
+        self._grad_targets = [UNKEPT] * len(wanted)
+        self._draws = executor._draws
+        self._next_key = executor._next_key
+
+    def _step_function(self, train: bool, plan: Plan) -> Counted:
+        return step_function(self._program, train, plan)
+
+    def step_function(self, plan: Plan) -> Counted:
+        """The compiled step."""
+        return self._step_function(True, plan)
+
+    def start(self) -> Run:
+        """A training forward, promised."""
+        self.executor._pin(self._program.pins)
+        return Run(self, True)  # type: ignore[arg-type]
+
+    def heads(self, out_grads: Any, names: Sequence[str]) -> list[Any]:
+        """Head gradients for each output, None where none is given."""
+        return list(head_gradients(out_grads, self.outputs, names))
+
+    def cell(self, value: jax.Array) -> Cell:
+        """What holds one array of the optimizer's state."""
+        return Cell(jax.device_put(value, self.executor._ctx.device))
+
+    def value(self, cell: Any) -> jax.Array:
+        """The array that a cell holds."""
+        return cell._value
+
+    def state_of(self, updater: Updater, index: Any) -> Any:
+        """An updater's state of one parameter."""
+        return updater.states[index]
+
+    def first(self, i: int) -> NDArray:
+        """Argument ``i`` on the first device."""
+        return self.arg_arrays[i]
+
+    def shown_outputs(self) -> list[NDArray]:
+        """The outputs of the last step."""
+        return self.outputs
+
+
+class Several:
+    """The same for a group whose devices run one mapped program."""
+
+    def __init__(self, group: Group, wanted: tuple[int, ...], axes: Sequence[int]) -> None:
+        mapped = group._mapped
+        if mapped is None:
+            raise TargetError(
+                explain(
+                    "Step",
+                    f"slices {group.slices} on {group.contexts} cannot be one program",
+                    because="slices of different lengths, repeated contexts, group2ctx and Python "
+                    "operators run as one program per slice",
+                    hint="distinct contexts and a batch that they divide, or Module.fit",
+                )
+            )
+        self._mapped = Mapped(
+            group.symbol,
+            group._graph,
+            group.contexts,
+            program_of(group._graph, wanted),
+            mapped.arg_arrays,
+            [UNKEPT if i in wanted else None for i in range(len(mapped.arg_arrays))],  # type: ignore[arg-type]
+            ["write" if i in wanted else "null" for i in range(len(mapped.arg_arrays))],
+            mapped.aux_arrays,
+            mapped.outputs,
+        )
+        self._mapped._keep_gradients = False
+        self.arg_arrays = mapped.arg_arrays
+        self.aux_arrays = mapped.aux_arrays
+        self._group = group
+        self._axes = axes
+
+    def step_function(self, plan: Plan) -> Counted:
+        """The compiled step of all devices."""
+        return self._mapped._step_function(True, plan)
+
+    def start(self) -> Run:
+        """A training forward on all devices, promised."""
+        self._mapped.forward(True)
+        run = self._mapped._run
+        assert run is not None
+        return run
+
+    def heads(self, out_grads: Any, names: Sequence[str]) -> list[Any]:
+        """Head gradients of the whole batch for each output, cut for the devices."""
+        if isinstance(out_grads, Mapping):
+            out_grads = [out_grads.get(name) for name in names]
+        elif not isinstance(out_grads, list | tuple):
+            out_grads = [out_grads] + [None] * (len(names) - 1)
+        found = self._group.head_gradients(out_grads, self._axes)
+        return [h._value if isinstance(h, Stacked) else None for h in found]
+
+    def cell(self, value: jax.Array) -> Stacked:
+        """What holds one array of the optimizer's state, on all devices."""
+        contexts = self._mapped.contexts
+        stacked = self._mapped._replicas.broadcast(value)
+        return Stacked(contexts, value.shape, value.dtype, stacked)
+
+    def value(self, cell: Stacked) -> jax.Array:
+        """The array that a cell holds on the first device."""
+        return cell[0].jax
+
+    def state_of(self, updater: Updater, index: Any) -> Any:
+        """An updater's state of one parameter, on all devices."""
+        return stacked_state(updater, index, self.arg_arrays[0])
+
+    def first(self, i: int) -> NDArray:
+        """Argument ``i`` on the first device."""
+        return self.arg_arrays[i][0]
+
+    def shown_outputs(self) -> list[NDArray]:
+        """The outputs of the last step for the whole batch, brought together when looked at."""
+        contexts = self._mapped.contexts
+        found = []
+        for output, axis in zip(self._mapped.outputs, self._axes, strict=True):
+            if axis < 0:
+                found.append(output[0])
+                continue
+            shape = list(output.shape)
+            shape[axis] *= len(contexts)
+            now = Stacked(contexts, output.shape, output.dtype, output._value)
+            storage = Storage(jax.ShapeDtypeStruct(tuple(shape), output.dtype), False)  # type: ignore[arg-type]
+            storage.promise_all(_Merging(storage, now, axis))
+            found.append(NDArray._make(storage, 0, tuple(shape), contexts[0]))
+        return found
+
+
+class _Merging:
+    """The promise of an output of the whole batch."""
+
+    def __init__(self, storage: Storage, stack: Stacked, axis: int) -> None:
+        self._storage = storage
+        self._stack = stack
+        self._axis = axis
+
+    def __call__(self) -> None:
+        self._storage.assign(merged(self._stack, self._axis)._value)
+
+
+def program_of(graph: Graph, wanted: tuple[int, ...]) -> Program:
+    """The program of a bound graph with these gradients, and the options of now."""
+    return program_for(graph_of(optimized(graph.head_entries)), wanted, (False,) * len(wanted))
