@@ -97,12 +97,12 @@ def apply_rules(
     with jax.enable_x64(True):
         new = _program(update, treedef)(
             [_to_give(x, held[id(x._storage)] == 1, device) for x in leaves],
-            [_on(g, device) for g in grads],
+            [_moved(g._value, g.context.device, device) for g in grads],
             np.asarray(flat, np.float64),
             words,
         )
     for x, value in zip(leaves, new, strict=True):
-        x._assign(value)
+        x._assign(_moved(value, device, x.context.device))
 
 
 @runtime_checkable
@@ -145,9 +145,8 @@ class Several:
         return found, states
 
 
-def _on(x: NDArray, device: Device) -> jax.Array:
-    value = x._value
-    return value if x.context.device == device else jax.device_put(value, device)
+def _moved(value: jax.Array, here: Device, there: Device) -> jax.Array:
+    return value if here == there else jax.device_put(value, there)
 
 
 def _to_give(x: NDArray, alone: bool, device: Device) -> jax.Array:
@@ -155,7 +154,7 @@ def _to_give(x: NDArray, alone: bool, device: Device) -> jax.Array:
 
     They may after ``executor.params()`` or ``x.jax``; nobody else holds what an update returns.
     """
-    value = _on(x, device)
+    value = _moved(x._value, x.context.device, device)
     return value if alone and x._exclusive else jnp.copy(value)
 
 

@@ -208,6 +208,9 @@ class SGLD(Optimizer):
     are not MXNet's. Source: Patterson and Teh, 2013.
     """
 
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+
     def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
         return _Langevin(self.clip_gradient)
 
@@ -231,6 +234,9 @@ class Test(Optimizer):
     """Adds the gradient times rescale_grad to the weight; the state is the new weight."""
 
     __test__ = False
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
 
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight)

@@ -1,9 +1,9 @@
 """An optimizer as an optax transformation: the same rules, numbers and order, all traced.
 
-    tx = mx.optimizer.create("adam", learning_rate=0.01, wd=1e-4).to_optax()
-    state = tx.init(params)
-    updates, state = tx.update(grads, state, params)
-    params = optax.apply_updates(params, updates)
+tx = mx.optimizer.create("adam", learning_rate=0.01, wd=1e-4).to_optax()
+state = tx.init(params)
+updates, state = tx.update(grads, state, params)
+params = optax.apply_updates(params, updates)
 """
 
 from __future__ import annotations
@@ -85,7 +85,8 @@ def transformation(
                         hint=", ".join(order),
                     )
                 )
-        return sorted(named, key=lambda part: order[part[0]])
+        rank = order.__getitem__
+        return sorted(named, key=lambda part: rank(part[0]))
 
     def init(params: Any) -> OptimizerState:
         memory = optimizer._memory

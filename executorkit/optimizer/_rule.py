@@ -159,6 +159,6 @@ class Widened(Rule):
         numbers: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
-        wide = jax.tree.map(lambda x: x.astype(jnp.float32), (weight, grad, state))
-        new = self.rule(*wide, numbers, key)
+        wide, g, inner = jax.tree.map(lambda x: x.astype(jnp.float32), (weight, grad, state))
+        new = self.rule(wide, g, inner, numbers, key)
         return jax.tree.map(lambda x, old: x.astype(old.dtype), new, (weight, state))

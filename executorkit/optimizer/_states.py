@@ -47,7 +47,7 @@ class _Saved(NDArray):
         pass
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        (array,) = load_frombuffer(_HEADER + bytes(state["handle"]) + _NO_NAMES)
+        array = load_frombuffer(_HEADER + bytes(state["handle"]) + _NO_NAMES)[0]  # type: ignore
         for slot in ("_storage", "_offset", "_shape", "_context", "_whole", "_seen"):
             setattr(self, slot, getattr(array, slot))
         self._seen_version = array._seen_version

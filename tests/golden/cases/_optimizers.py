@@ -197,15 +197,15 @@ def new_updater(mx, case):
         return mx.optimizer.get_updater(make(mx, case))
 
 
-def run(mx, case):
-    """Parts of the weights at some steps and of the last states, by name; then two counts."""
+def run(mx, case, part=lambda case, state: state):
+    """Weights at some steps and (part of) the last states, by name; then two counts."""
     updater = new_updater(mx, case)
     found = {}
     for step, weights in train(mx, updater, case):
         if step in KEPT:
             found.update({f"{step}/{i}": w.asnumpy() for i, w in weights.items()})
     for i in shapes_of(case):
-        for n, x in enumerate(_flat(updater.states[i])):
+        for n, x in enumerate(_flat(part(case, updater.states[i]))):
             found[f"state/{i}/{n}"] = x
     optimizer = updater.optimizer
     return found, [optimizer.num_update, float(optimizer.learning_rate)]
@@ -264,6 +264,9 @@ def make_scheduler(mx, name):
     return _schedulers(mx)[name]
 
 
+#: First words of the errors that are schedules'.
+SCHEDULE_WORDS = ("warm-up", "factor", "multi", "poly", "cosine")
+
 #: What must raise, and by MXNet's class of error.
 ERRORS = {
     "create: unknown": lambda mx: mx.optimizer.create("agd"),
@@ -278,9 +281,9 @@ ERRORS = {
     ),
     "no arrays": lambda mx: mx.optimizer.create("adam").update(0, 1.0, 2.0, None),
     "register": lambda mx: mx.optimizer.register("sgd"),
-    "row decay": lambda mx: mx.optimizer.get_updater(
-        mx.optimizer.create("groupadagrad", wd=0.1)
-    )(0, mx.nd.ones((2, 2)), mx.nd.ones((2, 2))),
+    "row decay": lambda mx: mx.optimizer.get_updater(mx.optimizer.create("groupadagrad", wd=0.1))(
+        0, mx.nd.ones((2, 2)), mx.nd.ones((2, 2))
+    ),
     "row shape": lambda mx: mx.optimizer.create("groupadagrad").create_state(0, mx.nd.ones((2,))),
     "warm-up too high": lambda mx: mx.lr_scheduler.FactorScheduler(2, warmup_begin_lr=1.0),
     "warm-up steps": lambda mx: mx.lr_scheduler.FactorScheduler(2, warmup_steps=-1),
