@@ -4,9 +4,10 @@ from ._graph import Graph, graph_of
 from ._infer import infer, infer_shapes, infer_types, shown_outputs
 from ._lower import evaluate, lower, to_jax
 from ._partition import placements
-from ._passes import PASSES, disabled, optimized
+from ._passes import LOWERINGS, PASSES, disabled, optimized, switched_off
 
 __all__ = [
+    "LOWERINGS",
     "PASSES",
     "Graph",
     "disabled",
@@ -19,5 +20,6 @@ __all__ = [
     "optimized",
     "placements",
     "shown_outputs",
+    "switched_off",
     "to_jax",
 ]

@@ -29,7 +29,7 @@ class LoweredBody:
         self.input_names = tuple(node.name for node in variables)
         place = {node: i for i, node in enumerate(variables)}
         self._places = tuple([place[node] for node in part] for part in (graph.args, graph.aux))
-        self._run = lower(graph)
+        self._run = lower(graph, reroll=False)
 
     def __hash__(self) -> int:
         return hash(self.structure)

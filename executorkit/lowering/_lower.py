@@ -5,28 +5,38 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-import jax
-
 from ..errors import MXNetError, explain
 from ..ops import Params
 from ._graph import Graph, Step, graph_of
 from ._infer import infer, open_shapes
+from ._passes import switched_off
+from ._reroll_plan import plan_of
+from ._reroll_run import run_plan
+from ._step import call, node_key
 
 #: ``observe(step, inputs, results)`` sees every step and may replace its inputs.
 Observe = Callable[[Step, list[Any]], list[Any]]
 
 
-def lower(graph: Graph) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
+def lower(
+    graph: Graph, reroll: bool | None = None
+) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """The graph as a pure function ``run(args, aux, key, train) -> (outputs, new_aux)``.
 
     ``args`` and ``aux`` are sequences in the graph's order. ``key`` is a JAX key array, or None if
     no operator draws random numbers in this mode; every node gets its own key. Auxiliary states
-    that no operator updates come back as they went in.
+    that no operator updates come back as they went in. ``reroll`` says whether repetitions become
+    loops; by default they do unless that pass is switched off now.
     """
+    rolled = "reroll" not in switched_off() if reroll is None else reroll
 
     def run(
         args: Sequence[Any], aux: Sequence[Any], key: Any = None, train: bool = False
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        plan = plan_of(graph) if rolled else None
+        if plan is not None:
+            filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
+            return run_plan(graph, plan, args, aux, key, train, filled)
         values, new_aux = evaluate(graph, args, aux, key, train)
         return tuple(values[i] for i in graph.heads), new_aux
 
@@ -59,7 +69,7 @@ def evaluate(
             inputs[position] = new_aux[number]
         if observe is not None:
             inputs = observe(step, inputs)
-        results = _call(step, inputs, key, train, filled.get(step.index))
+        results = call(step, inputs, node_key(step, key, train), train, filled.get(step.index))
         values[step.first_output : step.first_output + step.n_outputs] = results[: step.n_outputs]
         for _, result, number in step.aux_writes:
             new_aux[number] = results[result]
@@ -71,36 +81,6 @@ def _filled(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[in
     arrays.update(zip(graph.aux_names, aux, strict=True))
     found = infer(graph, {name: array.shape for name, array in arrays.items()})
     return open_shapes(graph, found.values)
-
-
-def _call(
-    step: Step, inputs: list[Any], key: Any, train: bool, filled: Params | None
-) -> tuple[Any, ...]:
-    op = step.op
-    node_key = None
-    if op.draws(step.params, train):
-        if key is None:
-            raise MXNetError(
-                explain(
-                    _where(step), "it draws random numbers", hint="pass a key: jax.random.key(0)"
-                )
-            )
-        node_key = jax.random.fold_in(key, step.random_number)
-    try:
-        with jax.named_scope(step.node.name or op.name):
-            return op.apply(filled or step.params, inputs, key=node_key, train=train)
-    except Exception as error:
-        shapes = ", ".join(
-            f"{name} {getattr(x, 'dtype', '?')}{tuple(getattr(x, 'shape', ()))}"
-            for name, x in zip(step.names, inputs, strict=True)
-        )
-        attrs = ", ".join(f"{k}={v!r}" for k, v in step.params.items())
-        error.add_note(f"in {_where(step)}: {shapes}; {attrs}")
-        raise
-
-
-def _where(step: Step) -> str:
-    return f"node {step.node.name!r} ({step.op.name})"
 
 
 def to_jax(symbol: Any) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:

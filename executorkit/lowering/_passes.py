@@ -1,8 +1,9 @@
-"""Graph rewrites before lowering: each is one function from heads to heads.
+"""Passes: graph rewrites before lowering, and what can be switched off.
 
-They keep the names of what they keep and the order of variables, and can be switched off one by
-one (:func:`disabled`). Operators that draw random numbers, call back into Python or update
-auxiliary states are never merged or dropped.
+A rewrite is one function from heads to heads. It keeps the names of what it keeps and the order of
+variables. Operators that draw random numbers, call back into Python or update auxiliary states are
+never merged or dropped. Other passes choose how the graph that results is lowered, and leave it as
+it is. All can be switched off one by one (:func:`disabled`).
 """
 
 from __future__ import annotations
@@ -80,25 +81,33 @@ def _is_pure(node: Node) -> bool:
     )
 
 
-#: The passes in the order in which they run.
+#: The rewrites in the order in which they run.
 PASSES: dict[str, Pass] = {
     "identities": drop_identities,
     "common_subexpressions": merge_common_subexpressions,
 }
+#: The passes that choose how a graph is lowered.
+LOWERINGS = ("reroll",)
 
 
 @contextmanager
 def disabled(*names: str) -> Iterator[None]:
     """Symbols bound inside the ``with`` block are lowered without these passes (all, if none is
     named)."""
-    unknown = set(names) - set(PASSES)
+    every = (*PASSES, *LOWERINGS)
+    unknown = set(names) - set(every)
     if unknown:
-        raise ValueError(f"no pass named {sorted(unknown)}; there are {', '.join(PASSES)}")
-    token = _off.set(_off.get() | (frozenset(names) or frozenset(PASSES)))
+        raise ValueError(f"no pass named {sorted(unknown)}; there are {', '.join(every)}")
+    token = _off.set(_off.get() | frozenset(names or every))
     try:
         yield
     finally:
         _off.reset(token)
+
+
+def switched_off() -> frozenset[str]:
+    """The names of the passes that are disabled here and now."""
+    return _off.get()
 
 
 def optimized(heads: Heads) -> Heads:
