@@ -18,20 +18,20 @@ def plain(obj: object) -> str:
 
 
 class Viewed:
-    """An object that notebooks show by its ``_view()``; by its repr where that fails."""
+    """An object that notebooks show by its ``_as_view()``; by its repr where that fails."""
 
     __slots__ = ()
 
     #: Whether its text in a notebook is its repr rather than the view's text form.
     _text_is_repr = False
 
-    def _view(self) -> View:
+    def _as_view(self) -> View:
         raise NotImplementedError
 
     def _repr_html_(self) -> str:
         """Static HTML: no scripts, nothing loaded, names escaped."""
         try:
-            return self._view().html()
+            return self._as_view().html()
         except Exception:
             return tag("pre", escape(plain(self)))
 
@@ -46,7 +46,7 @@ class Viewed:
         view = None
         try:
             if "text/html" in kinds or not self._text_is_repr:
-                view = self._view()
+                view = self._as_view()
             if "text/html" in kinds and view is not None:
                 bundle["text/html"] = view.html()
             if "text/plain" in kinds:

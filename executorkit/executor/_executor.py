@@ -87,7 +87,7 @@ class Executor(NamedArrays, Inspection):
             return
         places = self._output_contexts()
         self.outputs = [
-            NDArray._from_jax(zeros(shape, dtype, place), place, shared=False)
+            NDArray._from_jax(zeros(shape or (), dtype, place), place, shared=False)
             for shape, dtype, place in zip(found.out_shapes, found.out_dtypes, places, strict=True)
         ]
 

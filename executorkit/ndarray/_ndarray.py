@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from ..context import Context, cpu
+from ..display import View, Viewed
 from ..errors import MXNetError, ShapeError, explain
 from ..ops._attrs import dtype_name
 from ..ops.shape import reshaped_dims
@@ -57,7 +58,7 @@ def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
         raise TypeError(*error.args) from None
 
 
-class NDArray(Arithmetic, Indexing, Conversions, Fluent, Handle):
+class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
     """A mutable array of one element type in the memory of one device.
 
     Made by ``mx.nd.array``, ``zeros``, ... . Row slices, ``reshape`` and ``detach`` are views: a
@@ -66,6 +67,7 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Handle):
     """
 
     __slots__ = ()
+    _text_is_repr = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise NotAnArrayError(
@@ -213,6 +215,11 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Handle):
     def __repr__(self) -> str:
         dims = "x".join(map(str, self._shape))
         return f"\n{self.asnumpy()}\n<{type(self).__name__} {dims} @{self._context}>"
+
+    def _as_view(self) -> View:
+        from ._views import array_view
+
+        return array_view(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (type(self), self.asnumpy(), self._context)

@@ -83,7 +83,7 @@ def set_state(state: State) -> None:
     """Has the random operators go on from where they were when ``get_state()`` gave ``state``."""
     try:
         start, places = state
-        running = {
+        running: dict[Context, Iterator[int]] = {
             Context(kind, operator.index(number)): itertools.count(operator.index(following))
             for kind, number, following in places
         }

@@ -91,7 +91,7 @@ class LiveLearningCurve(Viewed):
         drawn = [Curve(name, points) for name, points in self._points.items() if points]
         return Curves(drawn, axis="s")
 
-    def _view(self) -> View:
+    def _as_view(self) -> View:
         return View(self.metric_name, [self._curves()])
 
 

@@ -7,6 +7,8 @@ To keep compiled programs between processes, switch on JAX's persistent compilat
 
 from ._analysis import Analysis
 from ._cache import CacheInfo, cache_info, clear_cache, program_for, set_cache_limit
+from ._cost import Cost, NodeCost
+from ._history import History, Trace
 from ._options import OptionError, Options, current_options, options
 from ._partitioned import PartitionedProgram
 from ._program import Program
@@ -14,10 +16,14 @@ from ._program import Program
 __all__ = [
     "Analysis",
     "CacheInfo",
+    "Cost",
+    "History",
+    "NodeCost",
     "OptionError",
     "Options",
     "PartitionedProgram",
     "Program",
+    "Trace",
     "cache_info",
     "clear_cache",
     "current_options",

@@ -52,6 +52,12 @@ def program_for(graph: Graph, wanted: tuple[int, ...] = (), add: tuple[bool, ...
         return program
 
 
+def cached_programs() -> list[Program]:
+    """The programs that are held, the least recently used first."""
+    with _lock:
+        return list(_programs.values())
+
+
 def cache_info() -> CacheInfo:
     """How the program cache has been used so far in this process."""
     with _lock:

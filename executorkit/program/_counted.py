@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import jax
+
+from ._history import MAX_TRACES, Noted
 
 #: So many shapes of one function stay compiled; one more empties that function's cache.
 MAX_SHAPES = 128
@@ -33,6 +36,8 @@ class Counted:
         what those first calls took: tracing, lowering and compiling.
     avals
         shapes, dtypes and devices of the arguments that it was last traced for.
+    noted
+        the latest traces: what the function was traced for, and the seconds of each.
     function
         the function itself, for other transformations than ``jax.jit``.
     donate
@@ -40,7 +45,8 @@ class Counted:
     """
 
     __slots__ = (
-        "_jitted", "_since_clear", "avals", "donate", "function", "name", "seconds", "traces",
+        "_jitted", "_since_clear", "avals", "donate", "function", "name", "noted", "seconds",
+        "traces",
     )  # fmt: skip
 
     def __init__(
@@ -52,6 +58,7 @@ class Counted:
         self.traces = 0
         self.seconds = 0.0
         self.avals: tuple[Any, ...] | None = None
+        self.noted: deque[Noted] = deque(maxlen=MAX_TRACES)
         self._since_clear = 0
         self._jitted: Any = self._transformed(self._counting())
 
@@ -77,23 +84,34 @@ class Counted:
             self._note(args, time.perf_counter() - start)
         return results
 
+    def lowered(self, *args: Any, compiled: bool = False) -> Any:
+        """The ``jax.stages.Lowered`` for such arguments; free where they were traced before."""
+        before = self.traces
+        start = time.perf_counter()
+        with jax.enable_x64(True):
+            lowered = self._jitted.lower(*args)
+            found = lowered.compile() if compiled else lowered
+        if self.traces != before:
+            self._note(args, time.perf_counter() - start)
+        return found
+
     def compile(self, *args: Any) -> jax.stages.Compiled:
         """The compiled program for such arguments (arrays or ``ShapeDtypeStruct``), not run.
 
         A later call with the same shapes finds it compiled.
         """
-        before = self.traces
-        start = time.perf_counter()
+        return self.lowered(*args, compiled=True)
+
+    def jaxpr(self, *args: Any) -> Any:
+        """The jaxpr of the function for such arguments."""
         with jax.enable_x64(True):
-            compiled = self._jitted.lower(*args).compile()
-        if self.traces != before:
-            self._note(args, time.perf_counter() - start)
-        return compiled
+            return jax.make_jaxpr(self.function)(*args).jaxpr
 
     def _note(self, args: tuple[Any, ...], seconds: float) -> None:
         self.seconds += seconds
         counters.seconds += seconds
-        self.avals = jax.tree.map(_aval, args)
+        avals = self.avals = jax.tree.map(_aval, args)
+        self.noted.append(Noted(avals, seconds))
         if self._since_clear > MAX_SHAPES:
             self.clear()
 

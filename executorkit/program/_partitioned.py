@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 
 from ..context import Context
+from ..display import Fold, Part, View, Viewed
 from ..lowering import Graph, placements
 from ..lowering._partition import segments
 from ._analysis import Analysis
 from ._cache import program_for
+from ._cost import Cost
+from ._history import History
 from ._program import Arrays, Program
 
 
-class PartitionedProgram:
+class PartitionedProgram(Viewed):
     """Runs a graph segment by segment, each on its context's device.
 
     Called like a :class:`Program`. Values that cross segments are copied between devices; the
@@ -89,6 +93,35 @@ class PartitionedProgram:
     def flops(self) -> float | None:
         """Floating-point operations of one run, summed over the segments."""
         return self.analyse().flops
+
+    def explain(self) -> History:
+        """Why each segment's functions were compiled; see :meth:`Program.explain`."""
+        found = []
+        for k, (segment, part) in enumerate(self._parts):
+            where = f"segment {k} on {segment.context}: "
+            found += [dataclasses.replace(t, function=where + t.function) for t in part.explain()]
+        return History(found)
+
+    def hlo(self, function: str | None = None, optimized: bool = True) -> str:
+        """The texts of all segments; see :meth:`Program.hlo`."""
+        return "\n".join(part.hlo(function, optimized) for _, part in self._parts)
+
+    def cost(self, function: str | None = None) -> Cost:
+        """The nodes of all segments; see :meth:`Program.cost`."""
+        found = [part._cost(function, segment.graph) for segment, part in self._parts]
+        nodes = [node for cost in found for node in cost]
+        return Cost(found[0].function, nodes, any(c.open_loops for c in found))
+
+    def parts(self) -> list[Part]:
+        """What views of this program consist of."""
+        return [
+            Fold(f"segment {k} on {segment.context}", part.parts())
+            for k, (segment, part) in enumerate(self._parts)
+        ]
+
+    def _as_view(self) -> View:
+        title = f"Program in {len(self._parts)} segments: {self.traces} compilations in "
+        return View(f"{title}{self.compile_seconds:.2f} s", self.parts())
 
     def run(self, mode: str, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
         """Runs all segments; ``mode`` is 'infer' or 'forward'."""

@@ -10,9 +10,9 @@ import jax.numpy as jnp
 
 from ..lowering import Graph, evaluate
 from ..lowering._graph import Step
-from ._analysis import Analysis
 from ._counted import Counted
 from ._evaluation import Evaluation
+from ._explaining import Explaining
 from ._heads import inputs_used
 from ._options import Options
 from ._reach import differentiable, is_live, may_need_head, pins, reached
@@ -21,7 +21,7 @@ from ._residuals import Like, Residuals, cotangents
 Arrays = Sequence[Any]
 
 
-class Program:
+class Program(Explaining):
     """The jitted functions of one graph, shared by every executor of an equal graph.
 
     Arrays come and go as flat tuples in the graph's order (the cheapest call that JAX offers).
@@ -128,21 +128,6 @@ class Program:
         """Drops the compiled code of this program."""
         for f in self.functions:
             f.clear()
-
-    def analyse(self) -> Analysis:
-        """What XLA says of the most complete function that has been compiled so far."""
-        for f in (*self.forward_backward[::-1], *self.forward[::-1], *self.infer[::-1]):
-            if f.avals is not None:
-                return Analysis.of(f.name, f.compile(*f.avals))
-        return Analysis.unknown()
-
-    def memory(self) -> dict[str, int] | None:
-        """Bytes of arguments, outputs and temporaries, or None where the backend has no answer."""
-        return self.analyse().memory
-
-    def flops(self) -> float | None:
-        """Floating-point operations of one run, or None where the backend has no answer."""
-        return self.analyse().flops
 
     def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
         outputs, new_aux = self._evaluation(args, aux, key, train)

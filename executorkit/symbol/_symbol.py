@@ -227,7 +227,7 @@ class Symbol(Operators, OperatorMethods, GraphMethods, Viewed):
         """Writes :meth:`tojson` to a path, all or nothing, or to an open file."""
         save_text(fname, self.tojson(remove_amp_cast))
 
-    def _view(self) -> View:
+    def _as_view(self) -> View:
         from ._views import symbol_view
 
         return symbol_view(self)

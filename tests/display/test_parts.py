@@ -49,7 +49,7 @@ def test_colours_for_light_and_dark_pages_are_in_the_style_sheet():
 
 
 class _Shown(Viewed):
-    def _view(self):
+    def _as_view(self):
         return View("title", [Line("words")])
 
     def __repr__(self):
@@ -57,7 +57,7 @@ class _Shown(Viewed):
 
 
 class _Failing(_Shown):
-    def _view(self):
+    def _as_view(self):
         raise RuntimeError("no view")
 
 

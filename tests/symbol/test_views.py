@@ -34,12 +34,12 @@ def _chain(count, name):
 
 
 def test_small_symbol():
-    matches("symbol", _small()._view().text())
+    matches("symbol", _small()._as_view().text())
     assert "softmax_label" in checked(_small()._repr_html_())
 
 
 def test_blocks_are_folded():
-    view = resnet50(mx)._view()
+    view = resnet50(mx)._as_view()
     html = view.html()
     assert html.count("<details>") > 10
     assert "stage3: " in checked(html)

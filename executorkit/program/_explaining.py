@@ -1,0 +1,196 @@
+"""What a program tells about itself: costs, memory, text, and why it was compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from ..display import Fold, Line, Part, Table, View, Viewed, scaled
+from ..errors import MXNetError, explain
+from ..lowering import Graph
+from ._analysis import Analysis
+from ._cost import Cost, cost_of
+from ._counted import Counted
+from ._history import History, Namer, traces_of
+from ._origin import origin
+
+if TYPE_CHECKING:
+    from ._program import Program
+
+#: What the arguments of the jitted functions are.
+_STEP = ("donated", "args", "aux", "key", "heads", "old", "keys", "numbers")
+_PARAMETERS = {"backward": ("residuals", "heads", "old"), "step": _STEP}
+_DEFAULT = ("args", "aux", "key", "heads", "old")
+_COMPLETENESS = ("infer", "infer_train", "forward", "forward_train", "forward_backward",
+                 "forward_backward_train", "step")  # fmt: skip
+
+
+class Explaining(Viewed):
+    """Questions to a program. None of them runs it."""
+
+    graph: Graph
+    wanted: tuple[int, ...]
+    add: tuple[bool, ...]
+    variants: dict[Any, Any]
+
+    if TYPE_CHECKING:
+
+        @property
+        def functions(self) -> tuple[Counted, ...]: ...
+
+    @property
+    def _all_functions(self) -> list[Counted]:
+        """Those of this program, and those of its other forms: fused steps, mapped programs."""
+        found = list(self.functions)
+        for variant in self.variants.values():
+            found += [variant] if isinstance(variant, Counted) else variant.functions
+        return found
+
+    def _compiled(self, function: str | None, where: str) -> Counted | None:
+        """The function of a name, or the most complete one, of those that have been compiled."""
+        there = {f.name: f for f in reversed(self._all_functions) if f.avals is not None}
+        if function is None:
+            return next((there[n] for n in reversed(_COMPLETENESS) if n in there), None)
+        if function not in there:
+            raise MXNetError(
+                explain(
+                    f"program.{where}",
+                    f"no function {function!r} has been compiled",
+                    hint=f"one of: {', '.join(sorted(there))}" if there else "run it first",
+                )
+            )
+        return there[function]
+
+    def _required(self, function: str | None, where: str) -> Counted:
+        found = self._compiled(function, where)
+        if found is None:
+            hint = "run the executor, or call executor.compile()"
+            raise MXNetError(explain(f"program.{where}", "nothing has been compiled", hint=hint))
+        return found
+
+    def analyse(self) -> Analysis:
+        """What XLA says of the most complete function that has been compiled so far."""
+        found = self._compiled(None, "analyse")
+        if found is None or found.avals is None:
+            return Analysis.unknown()
+        return Analysis.of(found.name, found.compile(*found.avals))
+
+    def memory(self) -> dict[str, int] | None:
+        """Bytes of arguments, outputs and temporaries, or None where the backend has no answer."""
+        return self.analyse().memory
+
+    def flops(self) -> float | None:
+        """Floating-point operations of one run as XLA counts them, or None where it has no answer.
+
+        On CPUs XLA leaves out the products that it hands to a library; :meth:`cost` has them.
+        """
+        return self.analyse().flops
+
+    def hlo(self, function: str | None = None, optimized: bool = True) -> str:
+        """The text of a compiled function: XLA's HLO, with node names as ``op_name``.
+
+        function
+            ``infer``, ``infer_train``, ``forward_train``, ``backward``,
+            ``forward_backward_train``, ``step``, ...; by default the most complete one that has
+            been compiled.
+        optimized
+            after XLA's passes, as it runs; otherwise before them, in StableHLO.
+
+        Raises MXNetError if it has not been compiled yet.
+        """
+        found = self._required(function, "hlo")
+        assert found.avals is not None
+        if optimized:
+            return found.compile(*found.avals).as_text() or ""
+        return found.lowered(*found.avals).as_text()
+
+    def cost(self, function: str | None = None) -> Cost:
+        """Operations and bytes of every node, forwards and backwards; printed, a table.
+
+        They are counted on the traced program, not by XLA, which tells totals only: two operations
+        for each product of a dot or a convolution, one for each element that another operation
+        computes, none for what only moves elements. Bytes are those that every operation reads and
+        writes by itself, so that a fused program moves fewer. Names are those of the graph after
+        its passes, of the executor that was bound first; ``(between nodes)`` are sums of gradients
+        and updates.
+
+        Raises MXNetError if the function has not been compiled yet.
+        """
+        return self._cost(function, self.graph)
+
+    def _cost(self, function: str | None, graph: Graph) -> Cost:
+        """The cost under the names of an equal graph."""
+        found = self._required(function, "cost")
+        if hasattr(found, "devices"):
+            hint = "run an executor of one device, or call its compile()"
+            problem = "only the program mapped over devices has been compiled"
+            raise MXNetError(explain("program.cost", problem, hint=hint))
+        assert found.avals is not None
+        names = [(s.node.name or s.op.name, s.op.name) for s in self.graph.steps]
+        cost = cost_of(found.name, found.jaxpr(*found.avals), dict(names))
+        if graph is not self.graph:
+            own = {n: s.node.name for (n, _), s in zip(names, graph.steps, strict=True)}
+            for node in cost:
+                node.name = own.get(node.name, node.name)
+        return cost
+
+    def explain(self) -> History:
+        """Why each function was compiled: which fields of its arguments' signature were new.
+
+        Each of the latest traces of a function is compared with the nearest earlier one, as in
+        ``args['data']: shape (32, 10) -> (64, 10)``. Names are those of the executor that was bound
+        first; executors of equal graphs share the program.
+        """
+        found = []
+        for function in self._all_functions:
+            devices = getattr(function, "devices", ())
+            name = function.name + (f" on {len(devices)} devices" if devices else "")
+            found += traces_of(name, tuple(function.noted), self._namer(function.name))
+        return History(found, self._origin())
+
+    def _origin(self) -> str:
+        from ._cache import cached_programs  # which holds programs, and so stands above this
+
+        program: Program = self  # type: ignore[assignment]
+        return origin(program, cached_programs())
+
+    def _namer(self, function: str) -> Namer:
+        parameters = _PARAMETERS.get(function, _DEFAULT)
+        arguments = self.graph.arg_names
+        names = {
+            "args": arguments,
+            "aux": self.graph.aux_names,
+            "heads": self.graph.output_names,
+            "old": [arguments[i] for i, add in zip(self.wanted, self.add, strict=True) if add],
+        }
+
+        def name(path: Sequence[Any]) -> str:
+            first, rest = path[0].idx, path[1:]
+            what = parameters[first] if first < len(parameters) else f"argument {first}"
+            known = names.get(what, ())
+            if len(rest) == 1 and rest[0].idx < len(known):
+                return f"{what}[{known[rest[0].idx]!r}]"
+            return what + "".join(str(key) for key in rest)
+
+        return name
+
+    def _as_view(self) -> View:
+        functions = [f for f in self._all_functions if f.traces]
+        traces, seconds = (sum(getattr(f, w) for f in functions) for w in ("traces", "seconds"))
+        title = f"Program of {len(self.graph.steps)} operators: {traces} compilations in "
+        return View(f"{title}{seconds:.2f} s", self.parts())
+
+    def parts(self) -> list[Part]:
+        """What views of this program consist of."""
+        analysis = self.analyse()
+        if analysis.function is None:
+            return [Line("nothing has been compiled yet")]
+        memory = analysis.memory or {}
+        row = [
+            analysis.function, scaled(analysis.flops, "FLOPs"),
+            scaled(analysis.bytes_moved, "B", 1024), scaled(memory.get("peak"), "B", 1024),
+            scaled(memory.get("temporaries"), "B", 1024),
+        ]  # fmt: skip
+        header = ["function", "FLOPs by XLA", "bytes moved", "peak memory", "temporaries"]
+        why = Fold("compilations", self.explain().parts())
+        return [Table(header, [row], {1, 2, 3, 4}), why]
