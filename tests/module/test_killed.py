@@ -1,0 +1,93 @@
+"""A process that is killed while it saves a checkpoint leaves whole files behind."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+
+ROOT = Path(__file__).parents[2]
+
+
+class Kill(NamedTuple):
+    """The epoch that was being saved, and where the process ended: in which file, and when."""
+
+    epoch: int
+    file: str
+    moment: str
+
+
+KILLS = [
+    Kill(2, "params", "write"),
+    Kill(2, "params", "move"),
+    Kill(2, "states", "write"),
+    Kill(2, "symbol", "move"),
+    Kill(1, "params", "move"),
+    Kill(1, "states", "write"),
+]
+
+
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory) -> Iterator[dict[Kill, tuple[Path, int]]]:
+    """By kill: the folder that is left, and how the process ended. They run side by side."""
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    folders = {kill: tmp_path_factory.mktemp("killed") for kill in KILLS}
+    started = {
+        kill: subprocess.Popen(
+            [sys.executable, str(Path(__file__).parent / "checkpoint_worker.py"), str(folder),
+             *map(str, kill)],
+            env=environment,
+        )
+        for kill, folder in folders.items()
+    }  # fmt: skip
+    try:
+        yield {k: (folders[k], p.wait(timeout=120)) for k, p in started.items()}
+    finally:
+        for process in started.values():
+            process.kill()
+
+
+def _told(kill: Kill) -> str:
+    return " ".join(map(str, kill))
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {p.name: p.read_bytes() for p in folder.iterdir() if p.is_file()}
+
+
+@pytest.mark.parametrize("kill", KILLS, ids=_told)
+def test_files_are_whole_wherever_saving_ends(killed, kill):
+    folder, code = killed[kill]
+    assert code == -(signal.SIGXFSZ if kill.moment == "write" else signal.SIGKILL)
+    left, first, second = (_files(f) for f in (folder, folder / "first", folder / "second"))
+    unfinished = [n for n in left if n.endswith(".tmp")]
+    assert len(unfinished) == 1
+    assert kill.file in unfinished[0]
+    if kill.moment == "write":
+        assert len(left[unfinished[0]]) == 100
+    if kill.epoch == 2:
+        assert {n: left[n] for n in first} == first
+    for name in set(left) - set(unfinished):
+        assert left[name] in (first.get(name), second.get(name))
+
+
+@pytest.mark.parametrize("kill", [k for k in KILLS if k.epoch == 2], ids=_told)
+def test_training_goes_on_from_the_checkpoint_before(killed, kill):
+    folder, _ = killed[kill]
+    module = mx.mod.Module.load(str(folder / "net"), 1, load_optimizer_states=True)
+    module.bind([("data", (4, 5))], [("softmax_label", (4,))])
+    module.init_optimizer(optimizer="adam")
+    module.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 5))], [mx.nd.arange(4)]))
+    module.update()
+    _, expected, _ = mx.model.load_checkpoint(str(folder / "second" / "net"), 2)
+    for name, value in module.get_params()[0].items():
+        np.testing.assert_array_equal(value.asnumpy(), expected[name].asnumpy())

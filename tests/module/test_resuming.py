@@ -1,0 +1,112 @@
+"""A run that is resumed from a checkpoint goes on bit for bit where the first one went."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import executorkit as mx
+
+# That parameters are loaded, and not initialised again, is warned of, as in MXNet.
+pytestmark = pytest.mark.filterwarnings("ignore:init_params:UserWarning")
+
+ROWS, EPOCHS, SAVED = 8, 4, 2
+
+OPTIMIZERS = {
+    "sgd": {"learning_rate": 0.1, "momentum": 0.9, "wd": 0.01},
+    "adam": {"learning_rate": 0.02},
+    "nadam": {"learning_rate": 0.02},
+    "sgld": {"learning_rate": 0.01},
+}
+SCHEDULES = {
+    "factor": lambda lr: mx.lr_scheduler.FactorScheduler(3, 0.8, base_lr=lr),
+    "cosine": lambda lr: mx.lr_scheduler.CosineScheduler(12, lr, 0.001, warmup_steps=4),
+}
+
+
+def _net(batch_norm: bool) -> Any:
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=12, name="fc1")
+    if batch_norm:
+        net = mx.sym.BatchNorm(net, name="bn", fix_gamma=False)
+    net = mx.sym.Dropout(mx.sym.Activation(net, act_type="tanh"), p=0.4)
+    net = mx.sym.FullyConnected(net, num_hidden=3, name="fc2")
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+def _data() -> Any:
+    rng = np.random.default_rng(0)
+    return mx.io.NDArrayIter(rng.standard_normal((30, 5)), rng.integers(0, 3, 30), ROWS)
+
+
+def _fit(module: Any, optimizer: str, schedule: str, **more: Any) -> list[float]:
+    """Trains; returns the loss of each step."""
+    losses: list[float] = []
+    params = OPTIMIZERS[optimizer]
+    params = {**params, "lr_scheduler": SCHEDULES[schedule](params["learning_rate"])}
+
+    def note(param: Any) -> None:
+        losses.append(param.eval_metric.get()[1])
+        param.eval_metric.reset()
+
+    module.fit(
+        _data(),
+        eval_metric="ce",
+        optimizer=optimizer,
+        optimizer_params=params,
+        initializer=mx.init.Xavier(),
+        batch_end_callback=note,
+        num_epoch=EPOCHS,
+        **more,
+    )
+    return losses
+
+
+def _everything(module: Any) -> list[np.ndarray]:
+    args, aux = module.get_params()
+    states = jax.tree.leaves(module._updater.states)
+    return [a.asnumpy() for a in (*args.values(), *aux.values(), *states)]
+
+
+CASES = [
+    ("sgd", "factor", 1, True),
+    ("sgd", "factor", 2, False),
+    ("adam", "cosine", 1, True),
+    ("adam", "factor", 2, False),
+    ("nadam", "factor", 1, False),
+    ("sgld", "cosine", 1, False),
+]
+
+
+@pytest.mark.parametrize(("optimizer", "schedule", "devices", "batch_norm"), CASES)
+def test_resumed_runs_take_the_same_steps(tmp_path, optimizer, schedule, devices, batch_norm):
+    contexts = [mx.cpu(i) for i in range(devices)]
+    prefix = str(tmp_path / "net")
+    mx.random.seed(5)
+    np.random.seed(5)
+    whole = mx.mod.Module(_net(batch_norm), context=contexts)
+    save = mx.callback.module_checkpoint(whole, prefix, save_optimizer_states=True)
+    losses = _fit(whole, optimizer, schedule, epoch_end_callback=save)
+
+    # Another process would begin with other numbers.
+    mx.random.seed(99)
+    mx.nd.random.uniform(shape=(3,)).wait_to_read()
+    resumed = mx.mod.Module.load(prefix, SAVED, load_optimizer_states=True, context=contexts)
+    assert _fit(resumed, optimizer, schedule, begin_epoch=SAVED) == losses[len(losses) // 2 :]
+    for ours, expected in zip(_everything(resumed), _everything(whole), strict=True):
+        np.testing.assert_array_equal(ours, expected)
+
+
+def test_dropout_draws_other_numbers_without_the_states(tmp_path):
+    """The test above would notice if the random state were not restored."""
+    prefix = str(tmp_path / "net")
+    mx.random.seed(5)
+    np.random.seed(5)
+    whole = mx.mod.Module(_net(False))
+    save = mx.callback.module_checkpoint(whole, prefix)
+    losses = _fit(whole, "sgld", "factor", epoch_end_callback=save)
+    mx.random.seed(99)
+    resumed = mx.mod.Module.load(prefix, SAVED)
+    assert _fit(resumed, "sgld", "factor", begin_epoch=SAVED) != losses[len(losses) // 2 :]
