@@ -29,6 +29,7 @@ class _AdaGrad(Rule):
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
         lr, wd, rescale = numbers.astype(weight.dtype)
+        new: Any
         scaled, new = optax.scale_by_rss(0.0, self.epsilon).update(
             limited(grad * rescale, self.limit), optax.ScaleByRssState(sum_of_squares=state)
         )
@@ -112,6 +113,7 @@ class _AdaDelta(Rule):
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
         _, wd, rescale = numbers.astype(weight.dtype)
+        new: Any
         delta, new = optax.scale_by_adadelta(self.rho, self.epsilon).update(
             limited(grad * rescale, self.limit), optax.ScaleByAdaDeltaState(*state)
         )

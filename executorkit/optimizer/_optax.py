@@ -88,7 +88,7 @@ def transformation(
         rank = order.__getitem__
         return sorted(named, key=lambda part: rank(part[0]))
 
-    def init(params: Any) -> OptimizerState:
+    def init(params: Any) -> Any:
         memory = optimizer._memory
         states = {}
         draws = False
@@ -109,9 +109,7 @@ def transformation(
             None if words is None else jnp.asarray(words),
         )
 
-    def update(
-        updates: Any, state: OptimizerState, params: Any = None, **extra: Any
-    ) -> tuple[Any, OptimizerState]:
+    def update(updates: Any, state: Any, params: Any = None, **extra: Any) -> tuple[Any, Any]:
         if params is None:
             raise OptimizerTypeError(
                 explain("to_optax", "params are not given", hint="tx.update(grads, state, params)")
