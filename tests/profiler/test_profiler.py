@@ -54,9 +54,9 @@ def test_signatures_are_mxnets():
 
 
 def _net() -> Any:
-    x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=64, name="hidden_layer")
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=67, name="hidden_layer")
     x = mx.sym.FullyConnected(mx.sym.tanh(x, name="act"), num_hidden=8, name="stage1/top")
-    return mx.sym.SoftmaxOutput(x, name="softmax").simple_bind(mx.cpu(), data=(32, 128))
+    return mx.sym.SoftmaxOutput(x, name="softmax").simple_bind(mx.cpu(), data=(31, 129))
 
 
 def _step(executor: Any) -> None:
