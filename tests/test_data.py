@@ -1,4 +1,5 @@
-"""The bundled digits are whole, in range, and split so that no image is on both sides."""
+"""The bundled digits are whole, in range, and split so that no image is on both sides; the
+bundled sonnets have fourteen lines each."""
 
 from __future__ import annotations
 
@@ -6,7 +7,7 @@ from importlib.resources import files
 
 import numpy as np
 
-from executorkit.data import load_digits
+from executorkit.data import load_digits, load_sonnets
 
 
 def test_shapes_types_and_range():
@@ -51,3 +52,10 @@ def test_source_and_licence_are_told():
     assert "CC BY 4.0" in text
     assert "10.24432/C50P49" in text
     assert "no image or label was changed" in text
+
+
+def test_sonnets_have_fourteen_lines_each():
+    lines = load_sonnets()
+    assert len(lines) == 30 * 14
+    assert all(20 < len(line) < 60 for line in lines)
+    assert lines[-1] == "All losses are restored, and sorrows end."

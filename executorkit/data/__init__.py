@@ -36,3 +36,15 @@ def load_digits() -> Digits:
         images = stored["images"][:, None].astype(np.float32) / 16
         labels = stored["labels"].astype(np.float32)
     return Digits(images[:_TRAINING], labels[:_TRAINING], images[_TRAINING:], labels[_TRAINING:])
+
+
+def load_sonnets() -> list[str]:
+    """The 420 lines of the first 30 sonnets of William Shakespeare, in modern spelling.
+
+    Source: first printed in London, 1609; in the public domain.
+
+    >>> load_sonnets()[0]
+    'From fairest creatures we desire increase,'
+    """
+    text = files(__name__).joinpath("sonnets.txt").read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line]

@@ -9,13 +9,13 @@ import numpy as np
 
 from tests.models import parameter
 
-_DATA = Path(__file__).parents[2] / "executorkit" / "data" / "digits.npz"
+DATA = Path(__file__).parents[2] / "executorkit" / "data"
 _TRAINING = 1440
 
 
 def digits() -> tuple[tuple[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
     """Handwritten digits: images (n, 1, 8, 8) and labels to train with, and to test with."""
-    with np.load(_DATA) as stored:
+    with np.load(DATA / "digits.npz") as stored:
         images = stored["images"][:, None].astype(np.float32) / 16
         labels = stored["labels"].astype(np.float32)
     return (images[:_TRAINING], labels[:_TRAINING]), (images[_TRAINING:], labels[_TRAINING:])

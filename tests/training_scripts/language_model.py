@@ -4,11 +4,10 @@ The text is sonnets 1 to 30 of William Shakespeare (London, 1609), in modern spe
 """
 
 import re
-from pathlib import Path
 
 import mxnet as mx
 
-from tests.training_scripts._common import Losses, by_name
+from tests.training_scripts._common import DATA, Losses, by_name
 
 BATCH = 16
 BUCKETS = [7, 9, 11]
@@ -16,7 +15,7 @@ HIDDEN = 32
 
 
 def lines():
-    text = (Path(__file__).parent / "sonnets.txt").read_text().lower()
+    text = (DATA / "sonnets.txt").read_text().lower()
     return [re.findall("[a-z'-]+", line) for line in text.splitlines() if line]
 
 
