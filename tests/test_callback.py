@@ -6,6 +6,7 @@ import inspect
 import io
 import logging
 import time
+from functools import partial
 from types import SimpleNamespace
 
 import pytest
@@ -19,7 +20,7 @@ Batch = mx.model.BatchEndParam
 
 @pytest.mark.parametrize("name", names("callbacks"))
 def test_script_sees_what_it_sees_under_mxnet(name, monkeypatch):
-    monkeypatch.setattr(_progress, "tqdm", None)
+    monkeypatch.setattr(_progress, "tqdm_class", lambda: None)
     compare(name)
 
 
@@ -79,9 +80,8 @@ def test_speed_counts_the_wait_for_the_metric(caplog):
 def test_progress_bar_with_tqdm(monkeypatch, caplog):
     tqdm = pytest.importorskip("tqdm").tqdm
     shown = io.StringIO()
-    monkeypatch.setattr(
-        _progress, "tqdm", lambda **options: tqdm(file=shown, mininterval=0, **options)
-    )
+    quick = partial(tqdm, file=shown, mininterval=0)
+    monkeypatch.setattr(_progress, "tqdm_class", lambda: quick)
     bar = mx.callback.ProgressBar(total=3, length=60)
     with caplog.at_level(logging.INFO):
         for epoch in range(2):

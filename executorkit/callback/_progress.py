@@ -4,12 +4,22 @@ from __future__ import annotations
 
 import logging
 import math
+from importlib.util import find_spec
 from typing import Any
 
-try:
-    from tqdm.auto import tqdm
-except ImportError:
-    tqdm = None
+
+def tqdm_class() -> Any:
+    """The bar for where this runs, or None if tqdm is not installed.
+
+    Imported when it is needed: in a notebook ``tqdm.auto`` warns where ipywidgets is missing.
+    """
+    if find_spec("tqdm") is None:
+        return None
+    if find_spec("ipywidgets") is None:
+        from tqdm import tqdm
+    else:
+        from tqdm.auto import tqdm
+    return tqdm
 
 
 class ProgressBar:
@@ -28,18 +38,19 @@ class ProgressBar:
     def __init__(self, total: int, length: int = 80) -> None:
         self.bar_len = length
         self.total = total
+        self._tqdm = tqdm_class()
         self._bar: Any = None
         self._epoch: Any = None
 
     def __call__(self, param: Any) -> None:
         """Takes note of a batch."""
-        if tqdm is None:
+        if self._tqdm is None:
             self._log(param.nbatch)
             return
         if self._bar is None or param.epoch != self._epoch:
             self._close()
             self._epoch = param.epoch
-            self._bar = tqdm(
+            self._bar = self._tqdm(
                 total=self.total, ncols=self.bar_len, desc=f"Epoch[{param.epoch}]", unit="batch"
             )
         self._bar.update()
