@@ -12,13 +12,13 @@ from ..errors import MXNetError, explain
 from ..lowering import graph_of, optimized, placements
 from ..ndarray import NDArray
 from ..ndarray._random_state import next_key
-from ..program import PartitionedProgram, Program, program_for
+from ..program import PartitionedProgram, Program, Warming, program_for
 from ..program._counted import Counted
 from ..program._stepping import Plan, step_function
 from ..symbol import Symbol
 from ._arguments import head_gradients, kind_of, require_heads
 from ._fitting import fitting
-from ._fresh import aval, full, zeros
+from ._fresh import full, zeros
 from ._inspection import Inspection
 from ._named import NamedArrays
 from ._run import Run
@@ -197,28 +197,43 @@ class Executor(NamedArrays, Inspection):
 
         ``backward`` defaults to ``is_train`` with gradients bound. Nothing is executed.
         """
-        args = tuple(aval(a) for a in self.arg_arrays)
-        aux = tuple(aval(a) for a in self.aux_arrays)
-        key = jax.eval_shape(lambda: jax.random.key(0)) if self._draws[is_train] else None
-        program = self._program
-        if backward is None:
-            backward = is_train and bool(program.wanted)
-        if backward:
-            heads = tuple(
-                aval(o) if need else None
-                for o, need in zip(self.outputs, program.needs_head(args, aux, key), strict=True)
-            )
-            old = tuple(
-                aval(t) for t, add in zip(self._grad_targets, program.add, strict=True) if add
-            )
-            program.forward_backward[is_train].compile(args, aux, key, heads, old)
-        else:
-            program.infer[is_train].compile(args, aux, key)
+        from ._ahead import Request, as_bound
+
+        for function, avals in Request(is_train, backward).calls(self, *as_bound(self)):
+            function.compile(*avals)
         return self
 
     def zero_grad(self) -> None:
         """Sets every gradient array to zero (for ``grad_req='add'``)."""
         for target in self._grad_targets:
+    def warm(
+        self,
+        shapes: Sequence[Mapping[str, Sequence[int]]],
+        is_train: bool = False,
+        backward: bool | None = None,
+    ) -> Warming:
+        """Compiles ahead, in the background, what :meth:`reshape` to other shapes will run.
+
+            warming = executor.warm([{"data": (1, 3, s, s)} for s in (224, 256, 288)])
+
+        shapes
+            for each of them what ``reshape`` is given; a shape that is bound already may be one.
+        is_train, backward
+            as in :meth:`compile`. Where a step of training has run already that ended in an
+            update, it is that step which is compiled for the new shapes.
+
+        Returns at once. ``wait()`` of the result waits for all of them and raises the first error,
+        ``done`` and ``errors`` tell how it stands. An executor of one of these shapes compiles
+        nothing more; one that is run before its turn has come waits for its own compilation only.
+        Several compile at a time.
+
+        Raises as ``reshape`` does for what is no argument, no shape, or does not fit the symbol,
+        and MXNetError for symbols with Python operators, whose executors share no programs.
+        """
+        from ._ahead import Request, warm
+
+        return warm(self, shapes, Request(is_train, backward))
+
             target._assign(zeros(target.shape, target._storage.dtype.name, target.context))
 
     # -- variants and views --------------------------------------------------------------------

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import MXNetError, ShapeError, explain
 from ..lowering import infer
+from ..lowering._infer import Inferred
 from ..ndarray import NDArray
 from ..ops._facts import known
 from ._arguments import shape_of
@@ -26,22 +27,8 @@ def reshape(
     """See ``Executor.reshape``. All checks come first; the old executor is never changed."""
     from ._executor import Executor
 
-    graph = executor._graph
-    names = [*graph.arg_names, *graph.aux_names]
-    for name in given:
-        if name not in names:
-            raise MXNetError(
-                explain("reshape", f"unknown argument {name!r}", hint="one of: " + ", ".join(names))
-            )
-    given = {n: shape_of(s, f"reshape: {n!r}") for n, s in given.items()}
-    arrays = [*executor.arg_arrays, *executor.aux_arrays]
-    found = infer(
-        graph,
-        given,
-        {n: a._storage.dtype.name for n, a in zip(names, arrays, strict=True)},
-    )
-    shapes = (*found.arg_shapes, *found.aux_shapes)
-    _check(names, arrays, shapes, given, partial_shaping, allow_up_sizing)
+    found = inferred(executor, given, "reshape")
+    _check(executor, found, given, partial_shaping, allow_up_sizing)
 
     def fitted(array: Any, shape: Any) -> NDArray:
         shared = resized(array, shape)
@@ -62,6 +49,35 @@ def reshape(
     )
 
 
+def inferred(executor: Executor, given: Mapping[str, Sequence[int]], where: str) -> Inferred:
+    """What follows for the executor's graph from new shapes by name, all of it known."""
+    graph = executor._graph
+    names = [*graph.arg_names, *graph.aux_names]
+    for name in given:
+        if name not in names:
+            raise MXNetError(
+                explain(where, f"unknown argument {name!r}", hint="one of: " + ", ".join(names))
+            )
+    given = {n: shape_of(s, f"{where}: {n!r}") for n, s in given.items()}
+    arrays = [*executor.arg_arrays, *executor.aux_arrays]
+    found = infer(
+        graph,
+        given,
+        {n: a._storage.dtype.name for n, a in zip(names, arrays, strict=True)},
+    )
+    for name, shape in zip(names, (*found.arg_shapes, *found.aux_shapes), strict=True):
+        if not known(shape):
+            raise ShapeError(
+                explain(
+                    f"{where}: {name!r}",
+                    "its new shape does not follow from the shapes given",
+                    given_by=", ".join(f"{n}={s}" for n, s in given.items()) or "no shapes",
+                    hint=f"give {name}=...",
+                )
+            )
+    return found
+
+
 def resized(array: NDArray, shape: tuple[int, ...]) -> NDArray | None:
     """The array, or a view of its first elements, in this shape; None if it has too few."""
     if array.shape == shape:
@@ -70,25 +86,22 @@ def resized(array: NDArray, shape: tuple[int, ...]) -> NDArray | None:
 
 
 def _check(
-    names: Sequence[str],
-    arrays: Sequence[NDArray],
-    shapes: Sequence[tuple[int, ...] | None],
+    executor: Executor,
+    found: Inferred,
     given: Mapping[str, Any],
     partial_shaping: bool,
     allow_up_sizing: bool,
 ) -> None:
-    for name, array, shape in zip(names, arrays, shapes, strict=True):
-        if not known(shape):
-            raise ShapeError(
-                explain(
-                    f"reshape: {name!r}",
-                    "its new shape does not follow from the shapes given",
-                    given_by=", ".join(f"{n}={tuple(s)}" for n, s in given.items()) or "no shapes",
-                    hint=f"give {name}=...",
-                )
-            )
+    graph = executor._graph
+    for name, array, shape in zip(
+        (*graph.arg_names, *graph.aux_names),
+        (*executor.arg_arrays, *executor.aux_arrays),
+        (*found.arg_shapes, *found.aux_shapes),
+        strict=True,
+    ):
         if array.shape == shape:
             continue
+        assert shape is not None
         if name not in given and not partial_shaping:
             raise ShapeError(
                 explain(

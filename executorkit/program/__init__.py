@@ -6,6 +6,7 @@ To keep compiled programs between processes, switch on JAX's persistent compilat
 """
 
 from ._analysis import Analysis
+from ._background import Warming
 from ._cache import CacheInfo, cache_info, clear_cache, program_for, set_cache_limit
 from ._cost import Cost, NodeCost
 from ._history import History, Trace
@@ -24,6 +25,7 @@ __all__ = [
     "PartitionedProgram",
     "Program",
     "Trace",
+    "Warming",
     "cache_info",
     "clear_cache",
     "current_options",

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import jax
 
+from ._background import Task, submit
 from ._history import MAX_TRACES, Noted
 
 #: So many shapes of one function stay compiled; one more empties that function's cache.
@@ -24,6 +26,10 @@ class Counters:
 
 
 counters = Counters()
+#: Held where counts change: programs may be compiled in several threads.
+_lock = threading.Lock()
+#: Held where compilations are asked for, so that nobody asks for one twice.
+_asking = threading.Lock()
 
 
 class Counted:
@@ -45,8 +51,8 @@ class Counted:
     """
 
     __slots__ = (
-        "_jitted", "_since_clear", "avals", "donate", "function", "name", "noted", "seconds",
-        "traces",
+        "_ahead", "_jitted", "_since_clear", "_tracing", "avals", "donate", "function", "name",
+        "noted", "seconds", "traces",
     )  # fmt: skip
 
     def __init__(
@@ -60,13 +66,19 @@ class Counted:
         self.avals: tuple[Any, ...] | None = None
         self.noted: deque[Noted] = deque(maxlen=MAX_TRACES)
         self._since_clear = 0
+        #: Compilations in the background that have not ended, by what they are for.
+        self._ahead: dict[Hashable, Task] = {}
+        #: The threads whose present call has traced.
+        self._tracing: set[int] = set()
         self._jitted: Any = self._transformed(self._counting())
 
     def _counting(self) -> Callable[..., Any]:
         def traced(*args: Any) -> Any:
-            self.traces += 1
-            self._since_clear += 1
-            counters.traces += 1
+            with _lock:
+                self.traces += 1
+                self._since_clear += 1
+                counters.traces += 1
+                self._tracing.add(threading.get_ident())
             return self.function(*args)
 
         traced.__name__ = traced.__qualname__ = self.name
@@ -76,6 +88,10 @@ class Counted:
         return jax.jit(traced, donate_argnums=self.donate)
 
     def __call__(self, *args: Any) -> Any:
+        if self._ahead:
+            task = self._ahead.get(_key(args))
+            if task is not None:
+                task.finish()
         before = self.traces
         start = time.perf_counter()
         with jax.enable_x64(True):
@@ -102,14 +118,39 @@ class Counted:
         """
         return self.lowered(*args, compiled=True)
 
+    def compile_ahead(self, *args: Any) -> Task:
+        """:meth:`compile` in the background.
+
+        A call with such arguments waits for it, or compiles itself if it has not been begun.
+        """
+        key = _key(args)
+
+        def work() -> None:
+            try:
+                self.compile(*args)
+            finally:
+                with _asking:
+                    del self._ahead[key]
+
+        with _asking:
+            if key not in self._ahead:
+                self._ahead[key] = submit(work)
+            return self._ahead[key]
+
     def jaxpr(self, *args: Any) -> Any:
         """The jaxpr of the function for such arguments."""
         with jax.enable_x64(True):
             return jax.make_jaxpr(self.function)(*args).jaxpr
 
     def _note(self, args: tuple[Any, ...], seconds: float) -> None:
-        self.seconds += seconds
-        counters.seconds += seconds
+        """Notes what a call took that traced, if the trace was this thread's."""
+        thread = threading.get_ident()
+        with _lock:
+            if thread not in self._tracing:
+                return
+            self._tracing.discard(thread)
+            self.seconds += seconds
+            counters.seconds += seconds
         avals = self.avals = jax.tree.map(_aval, args)
         self.noted.append(Noted(avals, seconds))
         if self._since_clear > MAX_SHAPES:
@@ -119,6 +160,12 @@ class Counted:
         """Forgets what was compiled; the counts stay."""
         self._jitted.clear_cache()
         self._since_clear = 0
+
+
+def _key(args: tuple[Any, ...]) -> Hashable:
+    """The structure of arguments, and the shapes and types of their arrays."""
+    leaves, structure = jax.tree.flatten(args)
+    return structure, tuple([(tuple(x.shape), x.dtype) for x in leaves])
 
 
 def _aval(x: Any) -> jax.ShapeDtypeStruct:

@@ -1,0 +1,121 @@
+"""What an executor will run, said in shapes: for compiling it before it runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import jax
+
+from ..errors import MXNetError, explain
+from ..program import Program, Warming
+from ..program._background import Task, submit
+from ..program._counted import Counted
+from ._fresh import aval
+from ._reshape import inferred
+
+if TYPE_CHECKING:
+    from ._executor import Executor
+
+#: Shapes, dtypes and devices of arrays.
+Avals = tuple[jax.ShapeDtypeStruct, ...]
+#: A function of a program, and what it is called with.
+Call = tuple[Any, tuple[Any, ...]]
+
+
+class Request(NamedTuple):
+    """Which functions are asked for; see ``Executor.compile``."""
+
+    is_train: bool
+    backward: bool | None = None
+
+    def calls(
+        self, executor: Executor, args: Avals, aux: Avals, outputs: Avals, steps: bool = False
+    ) -> Iterator[Call]:
+        """What ``forward`` (and ``backward``) of an executor with such arrays will run; with
+        ``steps`` the last step with an update, if one has been compiled for other shapes."""
+        train, program = bool(self.is_train), executor._program
+        key = jax.eval_shape(lambda: jax.random.key(0)) if executor._draws[train] else None
+        backward = self.backward
+        if backward is None:
+            backward = train and bool(program.wanted)
+        if not backward:
+            yield program.infer[train], (args, aux, key)
+            return
+        heads = tuple(
+            output if need else None
+            for output, need in zip(outputs, program.needs_head(args, aux, key), strict=True)
+        )
+        old = tuple(args[i] for i, add in zip(program.wanted, program.add, strict=True) if add)
+        step = _step(program, train, args, aux) if steps and isinstance(program, Program) else None
+        if step is None:
+            yield program.forward_backward[train], (args, aux, key, heads, old)
+            return
+        function, donated, (their_args, their_aux), rest = step
+        kept = tuple(None if a is None else b for a, b in zip(their_args, args, strict=True))
+        states = tuple(None if a is None else b for a, b in zip(their_aux, aux, strict=True))
+        yield function, (donated, kept, states, key, heads, old, *rest)
+
+
+def as_bound(executor: Executor) -> tuple[Avals, Avals, Avals]:
+    """The arguments, auxiliary states and outputs of an executor."""
+    lists = (executor.arg_arrays, executor.aux_arrays, executor.outputs)
+    args, aux, outputs = (tuple([aval(a) for a in arrays]) for arrays in lists)
+    return args, aux, outputs
+
+
+def warm(
+    executor: Executor, shapes: Sequence[Mapping[str, Sequence[int]]], request: Request
+) -> Warming:
+    """See ``Executor.warm``. All shapes are checked before anything is compiled."""
+    if executor._eager:
+        raise MXNetError(
+            explain(
+                "warm",
+                "the symbol has Python operators",
+                because="their objects belong to one executor, so that programs are not shared",
+            )
+        )
+    bound = as_bound(executor)
+    calls: dict[Any, list[Call]] = {}
+    for given in shapes:
+        found = inferred(executor, given, "warm")
+        groups = (found.arg_shapes, found.aux_shapes, found.out_shapes)
+        avals = [
+            tuple([_in_shape(a, s) for a, s in zip(arrays, new, strict=True)])
+            for arrays, new in zip(bound, groups, strict=True)
+        ]
+        name = tuple((n, tuple(s)) for n, s in given.items())
+        calls[name] = list(request.calls(executor, *avals, steps=True))  # type: ignore[arg-type]
+    return Warming({n: [_ahead(*call) for call in some] for n, some in calls.items()})
+
+
+def _ahead(function: Any, avals: tuple[Any, ...]) -> Task:
+    if isinstance(function, Counted):
+        return function.compile_ahead(*avals)
+    return submit(lambda: function.compile(*avals))
+
+
+def _in_shape(array: jax.ShapeDtypeStruct, shape: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(shape, array.dtype, sharding=array.sharding)
+
+
+def _step(program: Program, train: bool, args: Avals, aux: Avals) -> Any:
+    """The step of this mode that was compiled last, if its weights and states are as these:
+    (function, donated, (args, aux), keys and numbers)."""
+    steps = [
+        function
+        for what, function in list(program.variants.items())
+        if isinstance(function, Counted) and what[0] == train and function.avals is not None
+    ]
+    for function in reversed(steps):
+        donated, their_args, their_aux, *_, keys, numbers = function.avals  # type: ignore[misc]
+        weights, _, states = donated
+        own = [a for a, b in zip(args, their_args, strict=True) if b is None]
+        own += [a for a, b in zip(aux, their_aux, strict=True) if b is None]
+        theirs = [*(w for group in weights for w in group), *states]
+        if sorted((a.shape, a.dtype.name) for a in own) == sorted(
+            (a.shape, a.dtype.name) for a in theirs
+        ):
+            return function, donated, (their_args, their_aux), (keys, numbers)
+    return None
