@@ -34,6 +34,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .context import Context
+from .display import Line, View, Viewed
 from .errors import MXNetError, explain
 from .ndarray import NDArray
 from .parallel._batch import LoadError
@@ -42,6 +43,7 @@ from .parallel._sliced_group import DataParallelExecutorGroup
 from .parallel._sliced_group import check_arguments as _check_arguments  # noqa: F401
 from .parallel._slicing import split_input_slice as _split_input_slice
 from .parallel._stacked import PerDevice
+from .parallel._views import group_parts, label
 from .symbol import Symbol
 
 __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]
@@ -82,7 +84,7 @@ def _load_label(batch: Any, targets: Sequence[Any]) -> None:
     _load_general(batch.label, targets)
 
 
-class DataParallelExecutorManager:
+class DataParallelExecutorManager(Viewed):
     """Runs a symbol, or the symbols of many buckets, on several devices.
 
     symbol, ctx, arg_names, param_names, aux_names
@@ -212,6 +214,13 @@ class DataParallelExecutorManager:
     def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
         """Has a metric take the current bucket's outputs into account; see the group's."""
         self._current("update_metric").update_metric(metric, labels, pre_sliced)
+
+    def _as_view(self) -> View:
+        group = (self.curr_execgrp or self.execgrp)._group
+        buckets = ", ".join(map(str, self.execgrp_bucket))
+        line = [Line(f"bound buckets: {buckets}")] if buckets else []
+        title = f"DataParallelExecutorManager of {label(group)}"
+        return View(title, [*line, *group_parts(group)])
 
     def _current(self, what: str) -> DataParallelExecutorGroup:
         if self.curr_execgrp is None:

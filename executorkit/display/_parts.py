@@ -77,12 +77,16 @@ def _html(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells. ``right`` are the columns aligned to the right, ``footer`` a last row."""
+    """Rows of cells. ``right`` are the columns aligned to the right, ``footer`` a last row.
+
+    The text form has at most ``most_lines`` rows, and says how many more there are.
+    """
 
     header: Sequence[str]
     rows: Sequence[Sequence[Cell]]
     right: Collection[int] = ()
     footer: Sequence[str] | None = None
+    most_lines: int | None = None
 
     def html(self) -> str:
         classes = [' class="r"' if i in self.right else "" for i in range(len(self.header))]
@@ -97,8 +101,10 @@ class Table:
         return tag("div", table, class_="x")
 
     def text(self) -> str:
-        rows = [[_text(cell) for cell in row] for row in self.rows]
-        return text_table(self.header, rows, right=self.right, footer=self.footer)
+        rows = [[_text(cell) for cell in row] for row in self.rows[: self.most_lines]]
+        table = text_table(self.header, rows, right=self.right, footer=self.footer)
+        more = len(self.rows) - len(rows)
+        return f"{table}\n... {more} more" if more else table
 
 
 @dataclass(frozen=True, slots=True)

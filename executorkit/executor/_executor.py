@@ -40,6 +40,9 @@ class Executor(NamedArrays, Inspection):
     outputs
         NDArrays of ``list_outputs()``. They keep their identity: one held over the next ``forward``
         shows the new value.
+
+    A notebook shows all of them with their statistics, computed where they are. What is promised
+    and not computed yet is not computed for that.
     """
 
     def __init__(

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, cast
 
 from ..context import Context
+from ..display import View, Viewed
 from ..errors import MXNetError, explain
 from ..lowering import Graph, optimized
 from ..ndarray import NDArray
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ._executor import Executor
 
 
-class Inspection:
+class Inspection(Viewed):
     """What an executor tells about itself. Nothing here changes an array."""
 
     _graph: Graph
@@ -58,6 +59,11 @@ class Inspection:
         values, _ = program_for(graph).infer[run.train](run.args, run.aux, run.key)
         arrays = [NDArray._from_jax(v, self._ctx) for v in values]
         return arrays[0] if isinstance(names, str) else arrays
+
+    def _as_view(self) -> View:
+        from ._views import executor_view
+
+        return executor_view(cast("Executor", self))
 
     def debug_str(self) -> str:
         """The execution plan in MXNet's form, then what XLA says of memory and operations."""

@@ -7,9 +7,11 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..context import Context, cpu
+from ..display import Fold, Part
 from ..errors import explain
 from ..io import DataBatch, DataDesc
 from ..ndarray import NDArray
+from ..parallel._views import group_parts
 from ._usage import ModuleUsageError, described, require
 from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
@@ -107,6 +109,12 @@ class Bound(BaseModule):
             group.set_params(self._arg_params or {}, self._aux_params)
         self._arg_params = _completed(self._arg_params, self._param_names, group.param_arrays)
         self._aux_params = _completed(self._aux_params, self._aux_names, group.aux_arrays)
+
+    def _parts(self) -> list[Part]:
+        state = super()._parts()
+        if self.binded:
+            return [*state, *group_parts(self._exec_group._group)]
+        return [*state, Fold("symbol", self._symbol._as_view().parts, open=True)]
 
     def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
         """Binds for other shapes, keeping parameters and optimizer. Shapes that were bound before

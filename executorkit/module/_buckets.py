@@ -6,6 +6,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
+from ..display import Fold, Part, Table
 from ..errors import explain
 from ..name import NameManager
 from ..symbol import Symbol
@@ -102,6 +103,21 @@ class Buckets(BaseModule):
         """(name, shape) of the current bucket's outputs."""
         require(self, "output_shapes", "binded")
         return self._curr_module.output_shapes
+
+    def _parts(self) -> list[Part]:
+        rows = [
+            [
+                str(key) + (" (current)" if module is self._curr_module else ""),
+                ", ".join(f"{d.name} {tuple(d.shape)}" for d in module.data_shapes),
+                str(module._exec_group._group.traces),
+            ]
+            for key, module in self._buckets.items()
+        ]
+        table = Table(["bucket", "inputs", "compilations"], rows, {2})
+        if not self.binded:
+            return super()._parts()
+        key = self._curr_bucket_key
+        return [*super()._parts(), table, Fold(f"bucket {key}", self._curr_module._parts(), True)]
 
     # Buckets
 

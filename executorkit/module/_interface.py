@@ -6,12 +6,13 @@ import logging
 import warnings
 from typing import Any
 
+from ..display import Line, Part, View, Viewed
 from ..errors import explain
 from ..initializer import Uniform
 from ._usage import AbsentMethodError, ModuleUsageError, require
 
 
-class Interface:
+class Interface(Viewed):
     """The methods that a kind of module provides; NotImplementedError where it does not.
 
     binded, params_initialized, optimizer_initialized
@@ -33,6 +34,17 @@ class Interface:
         return AbsentMethodError(
             explain(what, f"{type(self).__name__} does not have it", hint="define it in a subclass")
         )
+
+    def _as_view(self) -> View:
+        return View(type(self).__name__, self._parts())
+
+    def _parts(self) -> list[Part]:
+        """What views of this module consist of."""
+        purpose = "training" if self.for_training else "inference"
+        words = [f"bound for {purpose}" if self.binded else "not bound"]
+        words.append("parameters are there" if self.params_initialized else "no parameters yet")
+        words.append("with an optimizer" if self.optimizer_initialized else "no optimizer")
+        return [Line(", ".join(words))]
 
     # Descriptions
 

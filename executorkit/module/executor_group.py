@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..context import Context
+from ..display import View, Viewed
 from ..errors import explain
 from ..io import DataDesc
 from ..ndarray import NDArray
@@ -16,12 +17,13 @@ from ..parallel._metric import update_metric
 from ..parallel._parameters import mean_parameters, set_parameters
 from ..parallel._slicing import split_input_slice
 from ..parallel._stacked import PerDevice
+from ..parallel._views import group_parts, label
 from ..symbol import Symbol
 from ._shapes import GroupUsageError, batch_of, description, input_of, prepared_group2ctxs, requests
 from ._views import ArrayViews
 
 
-class DataParallelExecutorGroup(ArrayViews):
+class DataParallelExecutorGroup(ArrayViews, Viewed):
     """Executors of one symbol on several devices, each with its slice of every batch.
 
     symbol
@@ -190,8 +192,7 @@ class DataParallelExecutorGroup(ArrayViews):
 
         data_batch
             a DataBatch, or anything with ``data`` and ``label``: lists of NDArrays or NumPy arrays
-            of the bound shapes. Labels may be missing if ``is_train`` is false (in MXNet always:
-            those of the batch before are used again).
+            of the bound shapes. Without labels those of the batch before are used again.
 
         Raises ValueError for a missing array or a wrong shape; nothing is changed then. (MXNet
         takes the first rows of a batch that is too long.)
@@ -199,8 +200,8 @@ class DataParallelExecutorGroup(ArrayViews):
         train = self.for_training if is_train is None else is_train
         labels = getattr(data_batch, "label", None)
         writes = self._group.fitted(self._data_inputs, data_batch.data, "data")
-        if self._label_inputs and (labels or train):
-            writes += self._group.fitted(self._label_inputs, labels or [], "label")
+        if self._label_inputs and labels:
+            writes += self._group.fitted(self._label_inputs, labels, "label")
         for target, value in writes:
             assign(target, value)
         self._group.forward(bool(train))
@@ -328,6 +329,9 @@ class DataParallelExecutorGroup(ArrayViews):
                 dict(zip(self.output_names, outputs, strict=True)),
             ),
         )
+
+    def _as_view(self) -> View:
+        return View(f"DataParallelExecutorGroup of {label(self._group)}", group_parts(self._group))
 
     def install_monitor(self, mon: Any) -> None:
         """Installs a monitor on the executors of all devices."""

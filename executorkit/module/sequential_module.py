@@ -6,6 +6,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
+from ..display import Fold, Part
 from ..errors import explain
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
@@ -53,6 +54,13 @@ class SequentialModule(BaseModule):
         self.params_initialized = False
         self.optimizer_initialized = False
         return self
+
+    def _parts(self) -> list[Part]:
+        folds = [
+            Fold(f"module {i}: {type(module).__name__}", module._parts())
+            for i, module in enumerate(self._modules)
+        ]
+        return [*super()._parts(), *folds]
 
     # Descriptions
 

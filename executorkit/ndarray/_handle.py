@@ -138,6 +138,17 @@ class Handle:
         return True
 
     @property
+    def _awaited(self) -> Resolve | None:
+        """The promise that reading would have kept, None if nothing has to be computed first.
+
+        Promises that only bring contents from elsewhere name where these come from as ``source``.
+        """
+        promise = self._storage.awaited(self._offset, self._shape)
+        while promise is not None and hasattr(promise, "source"):
+            promise = promise.source
+        return promise
+
+    @property
     def _exclusive(self) -> bool:
         """Whether the buffer is known to be held by this array's storage alone."""
         return self._whole and not self._storage.shared

@@ -155,6 +155,16 @@ class Storage:
                 return o.promise
         return None
 
+    def awaited(self, start: int, shape: Shape) -> Resolve | None:
+        """A promise that reading these elements would have kept; None if they are all there."""
+        if self.promise is not None:
+            return self.promise
+        stop = start + math.prod(shape)
+        for o in self._overlays:
+            if o.promise is not None and o.start < stop and start < o.stop:
+                return o.promise
+        return None
+
     def _keep_promises(self, start: int, stop: int) -> None:
         """Resolves whatever is promised between ``start`` and ``stop``."""
         if self.promise is not None:

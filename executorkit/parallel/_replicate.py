@@ -23,6 +23,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..context import Context, Device
 from ..ndarray._random_state import key_of, next_words
+from ..ndarray._statistics import described
 from ..ops._devices import AXIS
 from ..program import Program
 from ..program._counted import Counted
@@ -282,6 +283,16 @@ class MappedProgram:
         single = [[jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in xs] for xs in (args, aux)]
         prng = None if key is None else jax.eval_shape(lambda: jax.random.key(0))
         return self.program.needs_head(tuple(single[0]), tuple(single[1]), prng)
+
+
+@lru_cache(maxsize=64)
+def _describing(devices: tuple[Device, ...]) -> Mapped:
+    return Mapped(partial(described, platform=devices[0].platform), "statistics", devices)
+
+
+def described_stacks(replicas: Replicas, stacks: Arrays) -> jax.Array:
+    """Rows of statistics of each device's entries of stacked arrays, sharded over the devices."""
+    return _describing(replicas.devices)(tuple(stacks))
 
 
 def _with_key(counted: Counted, devices: tuple[Device, ...]) -> Mapped:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..context import Context
+from ..display import View, Viewed
 from ..errors import BindError, explain
 from ..executor import Executor
 from ..io import DataDesc
@@ -16,6 +17,7 @@ from ._batch import Input, LoadTypeError, assign
 from ._group import Group
 from ._metric import update_metric
 from ._stacked import PerDevice
+from ._views import group_parts, label
 
 Pairs = list[list[tuple[slice, NDArray]]]
 
@@ -38,7 +40,7 @@ def check_arguments(symbol: Symbol) -> None:
             )
 
 
-class DataParallelExecutorGroup:
+class DataParallelExecutorGroup(Viewed):
     """Executors of one symbol on several devices, each with its slice of every batch.
 
     sym
@@ -151,6 +153,9 @@ class DataParallelExecutorGroup:
     def aux_arrays(self) -> list[PerDevice]:
         """For each auxiliary state the arrays of all devices."""
         return self._group.aux_arrays
+
+    def _as_view(self) -> View:
+        return View(f"DataParallelExecutorGroup of {label(self._group)}", group_parts(self._group))
 
     def _pairs(self, names: Sequence[str]) -> Pairs:
         arrays = self._group.arg_arrays

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, overload
 
 import jax
@@ -128,7 +127,7 @@ class Stacked(Sequence[NDArray]):
         nothing = jax.ShapeDtypeStruct(self.shape, self.dtype)
         for k, context in enumerate(self.contexts):
             storage = Storage(nothing, False)  # type: ignore[arg-type]
-            split = partial(self._split, k)
+            split = _Split(self, k)
             storage.promise_all(split)
             members.append(NDArray._make(storage, 0, self.shape, context))
             made.append(split)
@@ -152,6 +151,14 @@ class Stacked(Sequence[NDArray]):
             if storage.promise is not self._made[k]:
                 storage.promise_all(self._made[k])
                 self._versions[k] = storage.version
+
+    @property
+    def _awaited(self) -> Resolve | None:
+        """As an NDArray's: the promise that reading would have kept."""
+        if self._promise_of_all is not None or self._members is None:
+            return self._promise_of_all
+        waiting = (m._awaited for m in self._members)
+        return next((w for w in waiting if w is not None), None)
 
     @property
     def has_written_members(self) -> bool:
@@ -178,6 +185,24 @@ class Stacked(Sequence[NDArray]):
         for k in written:
             self._versions[k] = self._members[k]._storage.version
         return value
+
+
+class _Split:
+    """The promise that a member is made with: its part of the stacked array."""
+
+    __slots__ = ("_k", "_stack")
+
+    def __init__(self, stack: Stacked, k: int) -> None:
+        self._stack = stack
+        self._k = k
+
+    def __call__(self) -> None:
+        self._stack._split(self._k)
+
+    @property
+    def source(self) -> Resolve | None:
+        """What the stacked array itself waits for."""
+        return self._stack._promise_of_all
 
 
 #: The per-device arrays of one parameter: stacked, or each by itself.

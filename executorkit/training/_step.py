@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from .. import optimizer as opt
+from ..display import View, Viewed
 from ..errors import explain
 from ..executor._arguments import require_heads
 from ..ndarray import NDArray
@@ -21,7 +22,7 @@ from ._files import read_state, write_state
 from ._updates import LossScale, Scaled, Transformed
 
 
-class Step:
+class Step(Viewed):
     """One training step as one compiled, donated program.
 
         step = mx.training.Step(executor, optax.adam(1e-3))
@@ -184,6 +185,11 @@ class Step:
         function = self._function(self._last)
         assert function.avals is not None
         return Analysis.of(function.name, function.compile(*function.avals))
+
+    def _as_view(self) -> View:
+        from ._views import step_view
+
+        return step_view(self)
 
     def _function(self, part: Part) -> Counted:
         return self._target.step_function(Plan((part,), False))

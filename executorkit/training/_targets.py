@@ -194,6 +194,11 @@ class _Merging:
     def __call__(self) -> None:
         self._storage.assign(merged(self._stack, self._axis)._value)
 
+    @property
+    def source(self) -> Any:
+        """What the parts themselves wait for."""
+        return self._stack._awaited
+
 
 def program_of(graph: Graph, wanted: tuple[int, ...]) -> Program:
     """The program of a bound graph with these gradients, and the options of now."""

@@ -14,6 +14,8 @@ import executorkit as mx
 from executorkit.errors import FileFormatError
 from executorkit.training import LossScale, Step, StepError, TargetError
 
+from ..display._html import checked
+
 ROWS = 8
 NAMES = ("fc1_weight", "fc1_bias", "fc2_weight", "fc2_bias")
 
@@ -267,3 +269,20 @@ def test_labels_and_indices_are_not_cast():
     executor.backward()
     touched = np.flatnonzero(executor.grad_dict["embed_weight"].asnumpy().any(axis=1))
     assert set(touched) <= {3, 997}
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_a_step_shows_its_optimizer_and_what_it_trains(devices):
+    target = _executor() if devices == 1 else _module(devices)
+    step = Step(target, optax.adam(0.1))
+    checked(step._repr_html_())
+    step(**_batch())
+    words = checked(step._repr_html_())
+    assert "1 compilations" in words
+    assert "[0].mu['" in words
+    assert ("2 devices run one mapped program" in words) == (devices == 2)
+    assert "Adam" in checked(Step(target, "adam")._repr_html_())
+    # A view leaves the state to the next step, which takes it over.
+    assert step.traces == 1
+    step(**_batch())
+    assert step.traces == 1

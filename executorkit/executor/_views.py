@@ -1,0 +1,80 @@
+"""What notebooks show of an executor."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from ..display import Fold, Line, Part, View
+from ..ndarray import NDArray
+from ..symbol._node import topological_order
+from ..symbol._views import graph_parts
+from ._shown import Entry, Section, array_words, parts_of, seen, shapes_of, size_of
+
+if TYPE_CHECKING:
+    from ._executor import Executor
+
+_PLACE = ("shape", "dtype", "device")
+
+
+def executor_view(executor: Executor) -> View:
+    """What it holds, with statistics of what has been computed, and its graph with shapes."""
+    name = executor.symbol.name or ", ".join(executor._graph.output_names[:3])
+    return View(f"Executor of {name} on {executor._ctx}", executor_parts(executor))
+
+
+def executor_parts(executor: Executor) -> list[Part]:
+    """What views of an executor consist of."""
+    arrays = [*executor.arg_arrays, *executor.aux_arrays]
+    program = executor.program
+    compiled = f"program: {program.traces} compilations in {program.compile_seconds:.2f} s"
+    shapes = shapes_of(executor._graph, arrays)
+    order = topological_order(executor.symbol.heads)
+    return [
+        Line(f"{size_of(arrays)}; {_mode(executor)}"),
+        Line(compiled),
+        *parts_of(sections(executor)),
+        Fold("graph", graph_parts(executor.symbol, order, shapes)),
+    ]
+
+
+def sections(executor: Executor) -> list[Section]:
+    """Arguments, auxiliary states, gradients and outputs."""
+    graph = executor._graph
+    arguments = [
+        Entry(name, [*array_words(array), req], seen(array))
+        for name, array, req in zip(
+            graph.arg_names, executor.arg_arrays, _requests(executor), strict=True
+        )
+    ]
+    targets = executor.grad_arrays or [None] * len(graph.arg_names)
+    gradients = [(n, g) for n, g in zip(graph.arg_names, targets, strict=True) if g is not None]
+    return [
+        Section("arguments", [*_PLACE, "grad_req"], arguments),
+        _section("auxiliary states", zip(graph.aux_names, executor.aux_arrays, strict=True)),
+        _section("gradients", gradients),
+        _section("outputs", zip(graph.output_names, executor.outputs, strict=True)),
+    ]
+
+
+def _section(
+    title: str, arrays: Sequence[tuple[str, NDArray]] | zip[tuple[str, NDArray]]
+) -> Section:
+    return Section(title, _PLACE, [Entry(n, array_words(a), seen(a)) for n, a in arrays])
+
+
+def _requests(executor: Executor) -> list[str]:
+    targets = executor.grad_arrays or [None] * len(executor.arg_arrays)
+    return [
+        "null" if target is None else req
+        for target, req in zip(targets, executor._grad_req, strict=True)
+    ]
+
+
+def _mode(executor: Executor) -> str:
+    run = executor._run
+    if run is None:
+        return "not run yet"
+    kind = "training" if run.train else "inference"
+    looked = "" if run.done else ", which nobody has looked at"
+    return f"last forward for {kind}{looked}"

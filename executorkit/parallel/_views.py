@@ -1,0 +1,168 @@
+"""What notebooks show of executor groups: which device has which rows, and what its arrays hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+from ..display import Fold, Line, Part, Table, clipped, count, shape
+from ..executor._shown import Entry, Section, parts_of, shapes_of, size_of, waiting
+from ..ndarray._statistics import Statistics, fetched, pooled, read, statistics_of
+from ..symbol._node import topological_order
+from ..symbol._views import graph_parts
+from ._group import Group
+from ._replicate import Replicas, described_stacks
+from ._slicing import part_of
+from ._stacked import PerDevice, Stacked
+
+#: So many parameters that differ between devices are named.
+_MAX_NAMED = 4
+
+
+def group_parts(group: Group) -> list[Part]:
+    """The devices with their slices, the arrays with statistics over all devices, the graph.
+
+    Statistics are those of all devices' arrays together: of the whole batch, for inputs and
+    outputs. Each device computes those of its own, and one transfer brings them to the host. What
+    is promised is not computed.
+    """
+    sections = _sections(group)
+    reader = _Reader(group, sections)
+    arrays = parts_of(sections, reader)
+    first = [_first(a) for a in (*group.arg_arrays, *group.aux_arrays)]
+    shapes = shapes_of(group._graph, first)
+    order = topological_order(group.symbol.heads)
+    each = "each device has " if len(group.contexts) > 1 else ""
+    parts: list[Part] = [
+        Line(how_it_runs(group)),
+        _devices(group),
+        Line(f"{each}{size_of(first)}; {group.traces} compilations"),
+    ]
+    if reader.differing:
+        words = ", ".join(clipped(n, 80) for n in reader.differing[:_MAX_NAMED])
+        more = len(reader.differing) - _MAX_NAMED
+        words += f", ... {more} more" if more > 0 else ""
+        parts.append(Line(f"not the same on all devices: {words}", bad=True))
+    return [*parts, *arrays, Fold("graph", graph_parts(group.symbol, order, shapes))]
+
+
+def label(group: Group) -> str:
+    """What a view calls the group's symbol."""
+    return clipped(group.symbol.name or ", ".join(group.output_names[:3]), 80)
+
+
+def how_it_runs(group: Group) -> str:
+    """Whether all devices run one mapped program, and why not."""
+    contexts, slices = group.contexts, group.slices
+    if group.is_mapped:
+        return f"{len(contexts)} devices run one mapped program"
+    if len(contexts) == 1:
+        return "one device"
+    reasons = []
+    if len({s.stop - s.start for s in slices}) > 1:
+        reasons.append("slices have different lengths")
+    if len({c.device for c in contexts}) < len(contexts):
+        reasons.append("contexts share a device")
+    if any(group.group2ctxs):
+        reasons.append("group2ctx spreads the graph over devices")
+    if group._graph.has_effects:
+        reasons.append("Python operators belong to one executor")
+    because = f", because {' and '.join(reasons)}" if reasons else ""
+    return f"{len(contexts)} slices run a program each{because}"
+
+
+def _devices(group: Group) -> Table:
+    inputs = [(i, clipped(i.name, 80)) for i in group.inputs]
+    rows = [
+        [
+            str(context), str(context.device), f"{rows.start} to {rows.stop}",
+            count(rows.stop - rows.start),
+            *(shape(part_of(i.shape, i.axis, rows)) for i, _ in inputs),
+        ]
+        for context, rows in zip(group.contexts, group.slices, strict=True)
+    ]  # fmt: skip
+    header = ["context", "device", "slice", "rows", *(name for _, name in inputs)]
+    return Table(header, rows, {3})
+
+
+def _sections(group: Group) -> list[Section]:
+    inputs = {i.name for i in group.inputs}
+    arguments = list(zip(group.arg_names, group.arg_arrays, group.grad_req, strict=True))
+    loaded = [(n, a, r) for n, a, r in arguments if n in inputs]
+    others = [(n, a, r) for n, a, r in arguments if n not in inputs]
+    gradients = [
+        (n, a) for n, a in zip(group.arg_names, group.grad_arrays, strict=True) if a is not None
+    ]
+    states = zip(group.aux_names, group.aux_arrays, strict=True)
+    outputs = zip(group.output_names, group.outputs, strict=True)
+    place, asked = ("shape", "dtype"), ("shape", "dtype", "grad_req")
+    return [
+        Section("inputs", asked, [_entry(group, n, a, r) for n, a, r in loaded]),
+        Section("parameters", asked, [_entry(group, n, a, r) for n, a, r in others]),
+        Section("auxiliary states", place, [_entry(group, n, a) for n, a in states]),
+        Section("gradients", place, [_entry(group, n, a) for n, a in gradients]),
+        Section("outputs", place, [_entry(group, n, a) for n, a in outputs]),
+    ]
+
+
+#: The section whose arrays are the same on all devices, or something is wrong.
+_SAME = 1
+
+
+def _entry(group: Group, name: str, array: PerDevice, *request: str) -> Entry:
+    sizes = [array.shape] if isinstance(array, Stacked) else [a.shape for a in array]
+    shapes = " ".join(shape(s) for s in dict.fromkeys(sizes))
+    words = [shapes, jax.numpy.dtype(_first(array).dtype).name, *request]
+    return Entry(name, words, _seen(group, array))
+
+
+def _first(array: PerDevice) -> Any:
+    return array if isinstance(array, Stacked) else array[0]
+
+
+def _seen(group: Group, array: PerDevice) -> jax.Array | list[jax.Array] | str:
+    """The contents on all devices: stacked, or one by one; or why they are not there."""
+    stacked = isinstance(array, Stacked) and group.is_mapped
+    promises = [array._awaited] if isinstance(array, Stacked) else [a._awaited for a in array]
+    reason = next((r for r in map(waiting, promises) if r is not None), None)
+    if reason is not None:
+        return reason
+    return array._value if stacked else [a._value for a in array]  # type: ignore[union-attr]
+
+
+class _Reader:
+    """Reads sections of a group; notes which parameters differ between devices."""
+
+    def __init__(self, group: Group, sections: Sequence[Section]) -> None:
+        self._group = group
+        entries = sections[_SAME].entries
+        self._names = [e.name for e in entries if not isinstance(e.contents, str)]
+        self.differing: list[str] = []
+
+    def __call__(self, lists: Sequence[Sequence[Any]]) -> list[list[Statistics]]:
+        parts = (self._mapped if self._group.is_mapped else self._apart)(lists)
+        self.differing = [
+            name for name, each in zip(self._names, parts[_SAME], strict=True) if len(set(each)) > 1
+        ]
+        return [[pooled(each) for each in section] for section in parts]
+
+    def _mapped(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
+        replicas = Replicas.on([c.device for c in self._group.contexts])
+        asked = [stacks for stacks in lists if stacks]
+        with jax.enable_x64(True):
+            matrices = iter(fetched([described_stacks(replicas, stacks) for stacks in asked]))
+        found: list[list[list[Statistics]]] = []
+        for stacks in lists:
+            rows = [read(row) for row in next(matrices)] if stacks else []
+            found.append([rows[i :: len(stacks)] for i in range(len(stacks))])
+        return found
+
+    def _apart(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
+        devices = range(len(self._group.contexts))
+        flat = statistics_of([[each[k] for each in arrays] for arrays in lists for k in devices])
+        starts = range(0, len(flat), len(devices))
+        return [
+            [list(each) for each in zip(*flat[s : s + len(devices)], strict=True)] for s in starts
+        ]
