@@ -206,9 +206,6 @@ class Executor(NamedArrays, Inspection):
             function.compile(*avals)
         return self
 
-    def zero_grad(self) -> None:
-        """Sets every gradient array to zero (for ``grad_req='add'``)."""
-        for target in self._grad_targets:
     def warm(
         self,
         shapes: Sequence[Mapping[str, Sequence[int]]],
@@ -237,6 +234,9 @@ class Executor(NamedArrays, Inspection):
 
         return warm(self, shapes, Request(is_train, backward))
 
+    def zero_grad(self) -> None:
+        """Sets every gradient array to zero (for ``grad_req='add'``)."""
+        for target in self._grad_targets:
             target._assign(zeros(target.shape, target._storage.dtype.name, target.context))
 
     # -- variants and views --------------------------------------------------------------------
