@@ -13,7 +13,7 @@ import numpy as np
 from ..context import Context
 from ..errors import explain
 from ..ndarray import NDArray, array
-from ..ndarray._values import to_device
+from ..ndarray._values import batch_to_device
 from ._batch import DataTypeError
 
 
@@ -38,7 +38,7 @@ class Source(NamedTuple):
             taken = np.ascontiguousarray(self.value[(slice(None),) * axis + (window,)])
         # A contiguous part may be used without a copy, so it must not be donated.
         return NDArray._from_jax(
-            to_device(taken, self.context.device), self.context, shared=consecutive
+            batch_to_device(taken, self.context.device), self.context, shared=consecutive
         )
 
 

@@ -12,11 +12,7 @@ import jax
 import numpy as np
 
 from ..context import Context, current_context
-from ..ops._attrs import DTYPE_NUMBERS
 from ._storage import Resolve, Shape, Storage
-
-#: What ``NDArray.dtype`` returns for an element type: NumPy's scalar class, as in MXNet.
-_SCALAR_TYPES = {name: jax.numpy.dtype(name).type for name in DTYPE_NUMBERS}
 
 
 class Handle:
@@ -171,7 +167,7 @@ class Handle:
     @property
     def dtype(self) -> Any:
         """The element type, as NumPy's scalar class (``numpy.float32``)."""
-        return _SCALAR_TYPES[self._storage.dtype.name]
+        return self._storage.dtype.type
 
     @property
     def context(self) -> Context:

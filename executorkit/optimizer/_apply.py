@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple, Protocol, runtime_checkable
+from typing import Any, NamedTuple, Protocol
 
 import jax
 import jax.numpy as jnp
@@ -79,8 +79,8 @@ def apply_rules(
     context = weights[0].context
     update, flat = step = plan(rules, numbers)
     words = step.words(context)
-    run = getattr(grads[0]._storage.promise, "__self__", None)
-    if isinstance(run, Promising):
+    run: Promising | None = getattr(grads[0]._storage.promise, "__self__", None)
+    if run is not None and hasattr(run, "targets"):
         targets = run.targets(weights, grads)
         if targets is not None:
             run.update(targets, update, tuple(states), flat, words)
@@ -105,7 +105,6 @@ def apply_rules(
         x._assign(_moved(value, device, x.context.device))
 
 
-@runtime_checkable
 class Promising(Protocol):
     """Who has promised gradients, and can compute an update together with them."""
 

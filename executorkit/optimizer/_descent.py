@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -27,6 +28,7 @@ def off(limit: float | None) -> float:
     return float(limit) if limit else -1.0
 
 
+@lru_cache(maxsize=64)
 def descent(momentum: float, clip_gradient: float | None) -> Rule:
     """Gradient descent, with momentum if that is positive."""
     if momentum > 0:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -25,6 +26,7 @@ State = Any
 _HALF = frozenset({"float16", "bfloat16"})
 
 
+@lru_cache(maxsize=64)
 def is_half(dtype: Any) -> bool:
     """Whether a dtype is one of the half precision ones, which may have a float32 master weight."""
     return jnp.dtype(dtype).name in _HALF

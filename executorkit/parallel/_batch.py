@@ -14,6 +14,7 @@ from jax import lax
 
 from ..context import Context
 from ..errors import MXNetError, explain
+from ..executor._arguments import fed
 from ..ndarray import NDArray
 from ..ndarray._values import from_python, to_device
 from ..ops._arith import convert
@@ -52,9 +53,12 @@ def distributed(
     """What ``target`` is assigned to hold a batch's array: a stacked array, or a list of parts.
 
     Nothing is assigned here. Arrays in host memory go to each device directly; those of other
-    devices are cut where they are and copied from device to device.
+    devices are cut where they are and copied from device to device. An array that all goes to the
+    one device where it is already is not copied.
     """
     _check(value, whole, where)
+    if isinstance(target, list) and len(target) == 1:
+        return [fed(value, target[0], where).value]
     dtype = target.dtype if isinstance(target, Stacked) else target[0]._storage.dtype
     host = _on_host(value, dtype)
     if isinstance(target, Stacked):
@@ -78,7 +82,7 @@ def assign(target: PerDevice, value: Any) -> None:
         target._assign(value)
     else:
         for array, part in zip(target, value, strict=True):
-            array._assign(part)
+            array._assign(part, shared=True)
 
 
 def sliced(
@@ -92,6 +96,8 @@ def sliced(
     last = slices[-1].stop
     if axis >= 0 and (len(array.shape) <= axis or array.shape[axis] < last):
         raise LoadError(explain(where, f"shape {array.shape}, expected {last} rows"))
+    if isinstance(array, NDArray) and _is_whole(array, slices, axis, contexts):
+        return [array]
     host = _on_host(array, dtype)
     if host is None:
         parts = _copied(_cut(array, slices, axis, dtype), contexts)
@@ -141,6 +147,14 @@ def _check(value: Any, whole: Input, where: str) -> None:
                 hint="reshape the group, or have the iterator pad its last batch",
             )
         )
+
+
+def _is_whole(
+    array: NDArray, slices: Sequence[slice], axis: int, contexts: Sequence[Context]
+) -> bool:
+    """Whether the one part of an array is all of it, where it is."""
+    rows = slices[-1].stop if axis < 0 else array.shape[axis]
+    return slices == [slice(0, rows)] and array.context.device == contexts[0].device
 
 
 def _no_array(value: Any, where: str) -> LoadTypeError:

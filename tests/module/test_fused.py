@@ -89,6 +89,21 @@ def test_steps_are_one_program_with_the_values_of_separate_ones(where, name, par
         np.testing.assert_allclose(ours, expected, 1e-5, 1e-6)
 
 
+def test_a_batch_that_is_on_the_only_device_is_not_copied():
+    module, batch, metric = _module("one", "sgd"), _batch(), mx.metric.create("acc")
+    seen = []
+    metric.update = lambda labels, preds: seen.extend(labels)
+    module.forward(batch, is_train=True)
+    module.update_metric(metric, batch.label)
+    fed = module._exec_group.execs[0].arg_dict
+    assert fed["data"].jax is batch.data[0].jax
+    (label,) = seen
+    assert label is batch.label[0]
+    before = batch.data[0].asnumpy()
+    fed["data"][:] = 0
+    np.testing.assert_array_equal(batch.data[0].asnumpy(), before)
+
+
 @pytest.mark.parametrize("where", ["two", "uneven", "repeated"])
 def test_devices_together_go_where_one_goes_without_batch_statistics(where):
     def run(where: str) -> list[np.ndarray]:
