@@ -43,6 +43,7 @@ from . import (
     symbol,
     test_utils,
     training,
+    visualization,
 )
 from . import initializer as init
 from . import kvstore as kv
@@ -51,6 +52,7 @@ from . import monitor as mon
 from . import ndarray as nd
 from . import random as rnd
 from . import symbol as sym
+from . import visualization as viz
 from .attribute import AttrScope
 from .context import (
     Context,
@@ -121,4 +123,6 @@ __all__ = [
     "test_utils",
     "tpu",
     "training",
+    "visualization",
+    "viz",
 ]

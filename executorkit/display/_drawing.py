@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ._html import escape
 from ._layout import Edge, Point, layout
-from ._style import KINDS
+from ._style import KINDS, PICTURE_SHEET
 from ._words import clipped
 
 _WIDTH, _GAP_X, _GAP_Y, _MARGIN = 168.0, 16.0, 22.0, 6.0
@@ -37,16 +37,17 @@ class Drawing:
     def html(self) -> str:
         return f'<div class="x">{self.svg()}</div>'
 
-    def svg(self) -> str:
-        """The drawing alone; its colours are those of the style sheet around it."""
+    def svg(self, style: str = "") -> str:
+        """The drawing alone; its colours are those of the sheet around it, or of ``style``."""
         height = 2 * _PADDING + _LINE * (1 + max((len(b.lines) for b in self.boxes), default=0))
         found = layout(len(self.boxes), self.edges, (_WIDTH, height), (_GAP_X, _GAP_Y))
         width, whole = (round(n + 2 * _MARGIN) for n in (found.width, found.height))
         places = [(x + _MARGIN, y + _MARGIN) for x, y in found.centres]
         paths = [[(x + _MARGIN, y + _MARGIN) for x, y in path] for path in found.paths]
         size = f'width="{width}" height="{whole}" viewBox="0 0 {width} {whole}"'
+        sheet = style and f"<style>{style}</style>"
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size}>'
+            f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{sheet}'
             f'<path class="e" d="{"".join(map(_arrow, paths))}"></path>'
             f"{self._shapes(places, height)}{self._texts(places, height)}</svg>"
         )
@@ -69,6 +70,10 @@ class Drawing:
                 start = f'<text x="{x:.0f}" y="{at + k * _LINE:.0f}"{style}>'
                 parts.append(f"{start}{_shortened(words)}</text>")
         return "".join(parts)
+
+    def picture(self) -> str:
+        """The drawing as an SVG file, in light colours."""
+        return self.svg(PICTURE_SHEET)
 
     def text(self) -> str:
         read: dict[int, list[str]] = {}

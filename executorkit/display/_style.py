@@ -64,5 +64,17 @@ def _sheet() -> str:
     )
 
 
-#: The style sheet that every view brings along.
+def _picture_sheet() -> str:
+    """Light colours for pictures in files, which viewers show on white, and drawings' own rules."""
+    kinds = "".join(f".n.{kind}{{fill:var(--{kind})}}" for kind in KINDS)
+    rules = [
+        line
+        for line in _RULES.split("\n")
+        if line.startswith((".ek text", ".ek .d", ".ek .e", ".ek .n"))
+    ]
+    return f"svg{{{_LIGHT}}}" + "".join(rules).replace(".ek ", "") + kinds
+
+
+#: The style sheet that every view brings along, and that of a drawing which is a file of its own.
 SHEET = _sheet()
+PICTURE_SHEET = _picture_sheet()

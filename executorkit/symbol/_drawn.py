@@ -63,13 +63,13 @@ class Drawn:
     budget: _Budget = field(default_factory=_Budget)
 
     @classmethod
-    def of(cls, order: Sequence[Node], shapes: Shapes) -> Drawn:
-        """The parts of a graph that are drawn; parameters are left out."""
+    def of(cls, order: Sequence[Node], shapes: Shapes, *, parameters: bool = False) -> Drawn:
+        """The parts of a graph that are drawn; ``parameters`` are left out unless asked for."""
         inputs = {
             child
             for node in order
             for k, (child, _) in enumerate(node.inputs)
-            if child.op is None and not is_parameter(child, node, k)
+            if child.op is None and (parameters or not is_parameter(child, node, k))
         }
         alone = len(order) == 1
         nodes = [n for n in order if n.op is not None or n in inputs or alone]
@@ -84,6 +84,12 @@ class Drawn:
         """The whole as a drawing, and a fold for each of its blocks."""
         tree = blocks([node.name for node in self.nodes])
         yield from self._level(Block("", 0, len(self.nodes), tree))
+
+    def whole(self) -> Drawing:
+        """One drawing of every node."""
+        boxes = [self._box(Block(node.name, i, i + 1)) for i, node in enumerate(self.nodes)]
+        edges = [(source, i) for i, sources in enumerate(self.reads) for source in sources]
+        return Drawing(boxes, edges)
 
     def _level(self, block: Block) -> Iterator[Part]:
         if len(block.parts) > self.budget.boxes:

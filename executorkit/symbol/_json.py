@@ -97,14 +97,14 @@ def _graph(heads: Sequence[Entry], indent: int) -> dict[str, str]:
 def write_json(heads: Sequence[Entry], *, remove_amp_cast: bool = True) -> str:
     """The JSON text of a graph; ``remove_amp_cast`` leaves out what mixed precision put in."""
     if remove_amp_cast:
-        heads = _without_casts(heads)
+        heads = without_casts(heads)
     graph = _graph(heads, 0)
     version = _list([_string("int"), str(MXNET_VERSION)], 2)
     graph["attrs"] = _dict({"mxnet_version": version}, 2)
     return _dict(graph, 0, broken=True)
 
 
-def _without_casts(heads: Sequence[Entry]) -> list[Entry]:
+def without_casts(heads: Sequence[Entry]) -> list[Entry]:
     """The graph in which nobody reads a cast of mixed precision; a head that is one stays."""
     new: dict[Node, Node] = {}
 

@@ -1,0 +1,148 @@
+"""A network's picture without graphviz: the same DOT text, and an SVG drawing of our own."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+import webbrowser
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from .._files import write_whole
+from ..display import Drawing, Line, View, Viewed
+
+#: A node's name and its attributes.
+Shape = tuple[str, Mapping[str, str]]
+
+_PLAIN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*|-?(\.[0-9]+|[0-9]+(\.[0-9]*)?)")
+_HTML = re.compile(r"<.*>", re.DOTALL)
+_KEYWORDS = frozenset({"node", "edge", "graph", "digraph", "subgraph", "strict"})
+_UNESCAPED_QUOTE = re.compile(r'(?<!\\)((?:\\\\)*)"')
+_NOTE = "drawn without graphviz: pip install graphviz, and Graphviz's dot, for its layout and PDF"
+
+
+@dataclass(frozen=True, slots=True)
+class Arrow:
+    """An edge: from the node that reads to the one that is read, as MXNet's pictures have it."""
+
+    tail: str
+    head: str
+    label: str
+
+    @property
+    def attributes(self) -> dict[str, str]:
+        return {"label": self.label, "dir": "back", "arrowtail": "open"}
+
+
+class NetworkPicture(Viewed):
+    """What ``plot_network`` returns where the package ``graphviz`` is not installed.
+
+    It has those properties and methods of ``graphviz.Digraph`` that pictures are looked at with:
+    ``source`` is the same text in Graphviz's language DOT, for its programs. The drawing itself is
+    static SVG of our own, inputs on top; Graphviz attributes of nodes do not change it.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        format: str,
+        nodes: Sequence[Shape],
+        arrows: Sequence[Arrow],
+        drawing: Drawing,
+    ) -> None:
+        self.name = name
+        self.format = format
+        self._nodes = nodes
+        self._arrows = arrows
+        self._drawing = drawing
+
+    @property
+    def source(self) -> str:
+        """The graph in DOT."""
+        lines = [f"digraph {_quoted(self.name)} {{" if self.name else "digraph {"]
+        lines += [f"\t{_quoted(name)} [{_attributes(given)}]" for name, given in self._nodes]
+        for arrow in self._arrows:
+            ends = f"{_port(arrow.tail)} -> {_port(arrow.head)}"
+            lines.append(f"\t{ends} [{_attributes(arrow.attributes)}]")
+        return "\n".join([*lines, "}", ""])
+
+    def save(
+        self, filename: str | os.PathLike[str] | None = None, directory: str | None = None
+    ) -> str:
+        """Writes ``source`` to a file, ``NAME.gv`` unless given, and returns its path."""
+        path = self._path(filename, directory)
+        write_whole(path, [self.source.encode()])
+        return path
+
+    def render(
+        self,
+        filename: str | os.PathLike[str] | None = None,
+        directory: str | None = None,
+        view: bool = False,
+        cleanup: bool = False,
+        format: str | None = None,
+    ) -> str:
+        """Writes the drawing to ``filename`` with ``.svg`` added, and returns that path.
+
+        filename, directory
+            ``NAME.gv`` here, unless given.
+        view
+            show it in the browser as well.
+        cleanup
+            means nothing here: no other file is written.
+        format
+            anything but SVG needs Graphviz: a UserWarning says that it is SVG all the same.
+        """
+        wanted = (format or self.format).lower()
+        if wanted != "svg":
+            warnings.warn(f"no {wanted} but SVG is written; {_NOTE}", UserWarning, stacklevel=2)
+        path = self._path(filename, directory) + ".svg"
+        write_whole(path, [self._drawing.picture().encode()])
+        if view:
+            webbrowser.open(Path(path).resolve().as_uri())
+        return path
+
+    def view(
+        self, filename: str | os.PathLike[str] | None = None, directory: str | None = None
+    ) -> str:
+        """Renders the drawing and shows it in the browser; returns its path."""
+        return self.render(filename, directory, view=True)
+
+    def _path(self, filename: str | os.PathLike[str] | None, directory: str | None) -> str:
+        name = f"{self.name or 'Digraph'}.gv" if filename is None else os.fspath(filename)
+        if directory is not None:
+            os.makedirs(directory, exist_ok=True)
+        return os.path.join(directory or "", name)
+
+    def _repr_svg_(self) -> str:
+        """The drawing as SVG."""
+        return self._drawing.picture()
+
+    def _as_view(self) -> View:
+        return View(self.name or "", [self._drawing, Line(_NOTE)])
+
+    def __str__(self) -> str:
+        return self.source
+
+
+def _quoted(words: str) -> str:
+    """Words as DOT has them: bare if they are a name or a number, else in quotes."""
+    if _HTML.fullmatch(words):
+        return words
+    if _PLAIN.fullmatch(words) and words.lower() not in _KEYWORDS:
+        return words
+    return '"' + _UNESCAPED_QUOTE.sub(r'\1\\"', words) + '"'
+
+
+def _port(name: str) -> str:
+    """An end of an edge: DOT reads a colon in it as the beginning of a port, and so does MXNet."""
+    node, colon, port = name.partition(":")
+    return f"{_quoted(node)}:{_quoted(port)}" if colon else _quoted(node)
+
+
+def _attributes(given: Mapping[str, str]) -> str:
+    rest = {name: value for name, value in given.items() if name != "label"}
+    pairs = [("label", given["label"]), *sorted(rest.items())]
+    return " ".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)
