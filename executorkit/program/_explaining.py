@@ -41,10 +41,8 @@ class Explaining(Viewed):
     @property
     def _all_functions(self) -> list[Counted]:
         """Those of this program, and those of its other forms: fused steps, mapped programs."""
-        found = list(self.functions)
-        for variant in self.variants.values():
-            found += [variant] if isinstance(variant, Counted) else variant.functions
-        return found
+        mapped = (v for v in self.variants.values() if not isinstance(v, Counted))
+        return [*self.functions, *(f for variant in mapped for f in variant.functions)]
 
     def _compiled(self, function: str | None, where: str) -> Counted | None:
         """The function of a name, or the most complete one, of those that have been compiled."""

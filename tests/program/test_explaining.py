@@ -51,6 +51,15 @@ def test_another_batch_size_is_named():
     ]
 
 
+def test_a_fused_step_is_told_once():
+    executor = _bound()
+    executor.forward(is_train=True)
+    executor.backward()
+    mx.optimizer.get_updater(mx.optimizer.SGD())(0, executor.grad_arrays[1], executor.arg_arrays[1])
+    executor.outputs[0].asnumpy()
+    assert [trace.function for trace in executor.program.explain()] == ["step"]
+
+
 def test_the_nearest_earlier_trace_is_compared():
     net = _net()
     for batch, dtype in ((32, "float32"), (32, "float64"), (8, "float64")):
