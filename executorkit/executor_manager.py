@@ -117,7 +117,7 @@ class DataParallelExecutorManager(Viewed):
         sym_gen: Callable[[Any], Symbol] | None = None,
     ) -> None:
         logger = logger or logging.getLogger()
-        logger.info("training with %s", list(ctx))
+        logger.info("Start training with %s", list(ctx))
         loads = [1] * len(ctx) if work_load_list is None else work_load_list
         if not isinstance(loads, list) or len(loads) != len(ctx):
             raise WorkLoadError(

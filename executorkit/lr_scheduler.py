@@ -25,6 +25,8 @@ __all__ = [
     "PolyScheduler",
 ]
 
+_CHANGED = "Change learning rate to %0.5e"
+
 #: A pure function from a count, which may be traced, to a rate.
 Schedule = Callable[[Any], jax.Array]
 
@@ -166,7 +168,9 @@ class FactorScheduler(LRScheduler):
             last = self.base_lr < self.stop_factor_lr
             if last:
                 self.base_lr = self.stop_factor_lr
-            _log(num_update, self.base_lr, " for good" if last else "")
+            # Lines that programs which read logs look for.
+            text = "now learning rate arrived at %0.5e, will not change in the future"
+            logging.info("Update[%d]: " + (text if last else _CHANGED), num_update, self.base_lr)
         return self.base_lr
 
     def _rate(self) -> Callable[[Any], Any]:
@@ -215,7 +219,7 @@ class MultiFactorScheduler(LRScheduler):
             self.count = self.step[self.cur_step_ind]
             self.cur_step_ind += 1
             self.base_lr *= self.factor
-            _log(num_update, self.base_lr)
+            logging.info("Update[%d]: " + _CHANGED, num_update, self.base_lr)
         return self.base_lr
 
     def _rate(self) -> Callable[[Any], Any]:
@@ -323,7 +327,3 @@ def _check_integer(scheduler: LRScheduler, name: str, number: Any) -> None:
         raise SchedulerTypeError(
             explain(type(scheduler).__name__, f"{name} is {number!r}, expected an integer")
         )
-
-
-def _log(num_update: int, lr: float, note: str = "") -> None:
-    logging.info("update %d: the learning rate is now %0.5e%s", num_update, lr, note)

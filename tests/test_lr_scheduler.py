@@ -107,6 +107,6 @@ def test_a_changed_rate_is_announced(caplog: pytest.LogCaptureFixture) -> None:
         scheduler = mx.lr_scheduler.FactorScheduler(1, 0.1, 0.05, 1.0)
         assert [scheduler(n) for n in (1, 2, 3)] == pytest.approx([1.0, 0.1, 0.05])
     assert [r.getMessage() for r in caplog.records] == [
-        "update 2: the learning rate is now 1.00000e-01",
-        "update 3: the learning rate is now 5.00000e-02 for good",
+        "Update[2]: Change learning rate to 1.00000e-01",
+        "Update[3]: now learning rate arrived at 5.00000e-02, will not change in the future",
     ]

@@ -72,6 +72,11 @@ class KVStore(KVStoreBase):
         """How many processes share the store."""
         return jax.process_count() if self._table.dist else 1
 
+    @property
+    def compresses(self) -> bool:
+        """Whether :meth:`set_gradient_compression` has been called."""
+        return self._table.threshold is not None
+
     def is_capable(self, capability: str) -> bool:
         """True for 'optimizer'; ValueError for anything else."""
         if capability.lower() != self.OPTIMIZER:

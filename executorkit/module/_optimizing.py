@@ -33,8 +33,9 @@ class Optimizing(Parameters):
     store, the environment and the size of the parameters; results do not, so here they are always
     with the devices. Without store (None) each device takes a step by its own gradients.
 
-    Classes of stores that users write (``KVStoreBase.register``) do what they do: gradients are
-    given to ``pushpull``, and if the store has the capability 'optimizer', it updates.
+    Stores that compress gradients, and classes of stores that users write
+    (``KVStoreBase.register``), do what they do: gradients are given to ``pushpull``, and if the
+    store has the capability 'optimizer', it updates.
     """
 
     _optimizer: Any
@@ -79,7 +80,9 @@ class Optimizing(Parameters):
         rows = group.batch_size
         if store is not None and "dist" in store.type and "_sync" in store.type:
             rows *= store.num_workers
-        apart = count > 1 and (store is None or (_is_users(store) and not on_store))
+        if store is not None and self._compression_params:
+            store.set_gradient_compression(self._compression_params)
+        apart = count > 1 and (store is None or (_is_asked(store) and not on_store))
         by_index = (
             {i * count + k: name for i, name in enumerate(names) for k in range(count)}
             if apart
@@ -91,11 +94,11 @@ class Optimizing(Parameters):
         self._updater = opt.get_updater(self._optimizer)
         # A store's keys are names; so are those of the states that it saves.
         self._indices = {n: i if apart or store is None else n for i, n in enumerate(names)}
-        if store is not None and (_is_users(store) or _everywhere(store)):
-            if _is_users(store) and on_store:
+        if store is not None and (_is_asked(store) or _everywhere(store)):
+            if _is_asked(store) and on_store:
                 store.set_optimizer(self._optimizer)
             # All workers begin with the parameters of the first.
-            given = on_store or not _is_users(store)
+            given = on_store or not _is_asked(store)
             _initialize_kvstore(store, group.param_arrays, self.get_params()[0], names, given)
             self._params_dirty = given
         self.optimizer_initialized = True
@@ -143,7 +146,7 @@ class Optimizing(Parameters):
         require(self, "update", "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         group, store = self._exec_group, self._kvstore
-        if not _is_users(store):
+        if not _is_asked(store):
             summed = store is not None or len(self._context) == 1
             apply_updates(group, self._indices, self._updater, summed, _everywhere(store))
             return
@@ -161,7 +164,7 @@ class Optimizing(Parameters):
         updated and the state of ``mx.random``, so that a run that loads it goes on bit for bit.
         """
         require(self, "save_optimizer_states", "optimizer_initialized")
-        if _is_users(self._kvstore) and self._update_on_kvstore:
+        if _is_asked(self._kvstore) and self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname)
             return
         write_whole(fname, [dumped(self._updater)])
@@ -170,7 +173,7 @@ class Optimizing(Parameters):
         """Takes the optimizer's states, and what else a file of :meth:`save_optimizer_states` has.
         A file of MXNet's has no counts: they begin anew, as there."""
         require(self, "load_optimizer_states", "optimizer_initialized")
-        if _is_users(self._kvstore) and self._update_on_kvstore:
+        if _is_asked(self._kvstore) and self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
             return
         with open(fname, "rb") as file:
@@ -178,9 +181,9 @@ class Optimizing(Parameters):
         restored(self._updater, content, self._indices)
 
 
-def _is_users(store: Any) -> bool:
-    """Whether a store is of a user's class, whose methods have to be called."""
-    return store is not None and not isinstance(store, KVStore)
+def _is_asked(store: Any) -> bool:
+    """Whether a store's methods have to be called: it is of a user's class, or compresses."""
+    return store is not None and (not isinstance(store, KVStore) or store.compresses)
 
 
 def _everywhere(store: Any) -> bool:

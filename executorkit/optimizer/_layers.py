@@ -245,12 +245,13 @@ class LBSGD(Optimizer):
         **kwargs: Any,
     ) -> None:
         super().__init__(multi_precision=multi_precision, **kwargs)
+        logging.info("Running Large-Batch SGD Algorithm")
         logging.info(
-            "LBSGD: batch_scale %g, %d epochs of %d updates to warm up (%s)",
+            "(Batch_scale=%f, warmup_epochs=%d, warmup_strategy=%s, updates_per_epoch=%d)",
             batch_scale,
             warmup_epochs,
-            updates_per_epoch,
             warmup_strategy,
+            updates_per_epoch,
         )
         self.momentum = momentum
         self.warmup_strategy = warmup_strategy

@@ -95,13 +95,7 @@ class Optimizer:
             and learning_rate is not None
             and lr_scheduler.base_lr != learning_rate
         ):
-            warnings.warn(
-                f"the scheduler's base_lr, {lr_scheduler.base_lr}, becomes learning_rate, "
-                f"{learning_rate}",
-                UserWarning,
-                stacklevel=2,
-            )
-            lr_scheduler.base_lr = learning_rate
+            lr_scheduler.base_lr = learning_rate  # MXNet prints that it does so
         self.wd = wd
         self.lr_mult: dict[Any, float] = {}
         self.wd_mult: dict[Any, float] = {}

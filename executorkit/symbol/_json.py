@@ -18,6 +18,10 @@ from ._node import Entry, Node, topological_order
 #: The version whose format is written.
 MXNET_VERSION = 10901
 
+_SCRATCH = {
+    "BilinearSampler": 1, "GridGenerator": 1, "ROIPooling": 1, "SpatialTransformer": 2,
+    "_contrib_box_nms": 1,
+}  # fmt: skip
 _CASTS = ("amp_cast", "amp_multicast")
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
@@ -65,7 +69,7 @@ def _graph(heads: Sequence[Entry], indent: int) -> dict[str, str]:
     nodes: list[str] = []
     rows = [0]
     for node, input_versions in versions(order):
-        rows.append(rows[-1] + node.n_outputs)
+        rows.append(rows[-1] + node.n_outputs + _scratch(node))
         item = {
             "op": _string("null" if node.op is None else node.op.name),
             "name": _string(node.name),
@@ -92,6 +96,15 @@ def _graph(heads: Sequence[Entry], indent: int) -> dict[str, str]:
         "node_row_ptr": _list([str(row) for row in rows], inner),
         "heads": _list(tops, inner),
     }
+
+
+def _scratch(node: Node) -> int:
+    """How many outputs MXNet counts that only hold memory of its own implementations."""
+    if node.op is None:
+        return 0
+    if node.op.name == "Pooling":
+        return int(node.attrs.get("pool_type", "max") == "max")
+    return _SCRATCH.get(node.op.name, 0)
 
 
 def write_json(heads: Sequence[Entry], *, remove_amp_cast: bool = True) -> str:

@@ -101,10 +101,8 @@ def test_rates_and_multipliers() -> None:
 
 def test_a_rate_goes_before_the_schedulers() -> None:
     scheduler = mx.lr_scheduler.FactorScheduler(5, base_lr=0.1)
-    with pytest.warns(UserWarning, match="base_lr, 0.1, becomes learning_rate, 0.3"):
-        optimizer = mx.optimizer.create("sgd", learning_rate=0.3, lr_scheduler=scheduler)
-    assert optimizer.learning_rate == 0.3
-    mx.optimizer.create("sgd", learning_rate=0.3, lr_scheduler=scheduler)
+    optimizer = mx.optimizer.create("sgd", learning_rate=0.3, lr_scheduler=scheduler)
+    assert (optimizer.learning_rate, scheduler.base_lr) == (0.3, 0.3)
 
 
 def test_classes_of_users_are_registered() -> None:
