@@ -36,6 +36,7 @@ from typing import Any
 from .context import Context
 from .display import Line, View, Viewed
 from .errors import MXNetError, explain
+from .executor._report import FiniteReport
 from .ndarray import NDArray
 from .parallel._batch import LoadError
 from .parallel._parameters import mean_parameters, set_parameters
@@ -214,6 +215,11 @@ class DataParallelExecutorManager(Viewed):
     def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
         """Has a metric take the current bucket's outputs into account; see the group's."""
         self._current("update_metric").update_metric(metric, labels, pre_sliced)
+
+    def check_finite(self, *, raise_error: bool = False) -> FiniteReport:
+        """Finds the first node of the current bucket that made a NaN or an infinity, on any device;
+        see the group's."""
+        return (self.curr_execgrp or self.execgrp).check_finite(raise_error=raise_error)
 
     def _as_view(self) -> View:
         group = (self.curr_execgrp or self.execgrp)._group

@@ -2,5 +2,6 @@
 
 from ._bind import bind, simple_bind
 from ._executor import Executor
+from ._report import Finding, FiniteReport, NotFiniteError
 
-__all__ = ["Executor", "bind", "simple_bind"]
+__all__ = ["Executor", "Finding", "FiniteReport", "NotFiniteError", "bind", "simple_bind"]

@@ -17,6 +17,7 @@ from ._run import Run
 
 if TYPE_CHECKING:
     from ._executor import Executor
+    from ._report import FiniteReport
 
 
 class Inspection(Viewed):
@@ -59,6 +60,31 @@ class Inspection(Viewed):
         values, _ = program_for(graph).infer[run.train](run.args, run.aux, run.key)
         arrays = [NDArray._from_jax(v, self._ctx) for v in values]
         return arrays[0] if isinstance(names, str) else arrays
+
+    def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
+        """Finds the first node that made a NaN or an infinity of what was finite.
+
+            executor.forward(is_train=True)
+            executor.backward()
+            print(executor.check_finite())
+
+        Runs the last forward again, node by node, with the same inputs, random numbers and mode,
+        then backward with the head gradients that were used last. Without a forward it is the
+        bound arrays that are checked, in training mode if gradients are bound. No array of the
+        executor changes; operators written in Python are called again.
+
+        out_grads
+            other head gradients, as ``backward`` takes them.
+        raise_error
+            raises NotFiniteError (a FloatingPointError) if something is not finite.
+
+        The report is true if everything is finite, tells the first place where something else came
+        up, with the ranges of the node's inputs, and lists all such places in ``findings``.
+        """
+        from ._finite import check
+
+        report = check(cast("Executor", self), out_grads)
+        return report.raise_if_found() if raise_error else report
 
     def _as_view(self) -> View:
         from ._views import executor_view

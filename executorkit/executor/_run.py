@@ -32,7 +32,7 @@ class Run:
 
     __slots__ = (
         "__weakref__", "args", "aux", "done", "ending", "executor", "heads", "key", "old",
-        "residuals", "step_aux", "train",
+        "residuals", "step_aux", "train", "updated", "used_heads",
     )  # fmt: skip
 
     def __init__(self, executor: Executor, train: bool, key: Any = None) -> None:
@@ -46,6 +46,10 @@ class Run:
         self.step_aux: Sequence[Any] = ()
         #: Head gradients of a backward whose gradients are promised and not computed yet.
         self.heads: Sequence[Any] | None = None
+        #: Those of the last backward whose gradients are computed.
+        self.used_heads: Sequence[Any] | None = None
+        #: Whether ``args`` holds the parameters after an update that was a part of the program.
+        self.updated = False
         self.old: tuple[Any, ...] = ()
         self.ending: Ending | None = None
         for output in executor.outputs:
@@ -171,7 +175,8 @@ class Run:
             outputs, side, step, grads = program.forward_backward[self.train](
                 self.args, self.aux, self.key, heads, self.old
             )
-        self.heads, self.ending = None, None
+        self.heads, self.used_heads = None, heads
+        self.updated, self.ending = self.updated or self.ending is not None, None
         if outputs is not None and not self.done:
             self.keep(outputs, side)
         for i, (target, grad) in enumerate(zip(executor._grad_targets, grads, strict=True)):

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..display import Line, Part, View, Viewed
 from ..errors import explain
+from ..executor._report import FiniteReport
 from ..initializer import Uniform
 from ._usage import AbsentMethodError, ModuleUsageError, require
 
@@ -147,6 +148,18 @@ class Interface(Viewed):
     def update(self) -> None:
         """Changes the parameters as the optimizer says, by the gradients of the last backward."""
         raise self._absent("update")
+
+    def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
+        """Finds the first node that made a NaN or an infinity in the last batch.
+
+        out_grads
+            head gradients, as ``backward`` takes them; by default those that were used last.
+        raise_error
+            raises NotFiniteError (a FloatingPointError) if something is not finite.
+
+        See :meth:`Executor.check_finite`; with several devices findings say whose rows they are of.
+        """
+        raise self._absent("check_finite")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward: whole batches, or a list per output with all devices'."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..executor._report import FiniteReport
 from ..initializer import Uniform
 from ._bucket_files import BucketFiles
 from ._usage import require
@@ -121,6 +122,11 @@ class BucketingModule(BucketFiles):
         require(self, "update", "binded", "params_initialized", "optimizer_initialized")
         self._params_dirty = True
         self._curr_module.update()
+
+    def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
+        """Finds the first node of the current bucket that made a NaN or an infinity."""
+        require(self, "check_finite", "binded", "params_initialized")
+        return self._curr_module.check_finite(out_grads, raise_error=raise_error)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the current bucket."""

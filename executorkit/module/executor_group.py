@@ -9,9 +9,11 @@ from typing import Any
 from ..context import Context
 from ..display import View, Viewed
 from ..errors import explain
+from ..executor._report import FiniteReport
 from ..io import DataDesc
 from ..ndarray import NDArray
 from ..parallel._batch import LoadError, assign, merged
+from ..parallel._finite import check_group
 from ..parallel._group import Group
 from ..parallel._metric import update_metric
 from ..parallel._parameters import mean_parameters, set_parameters
@@ -329,6 +331,19 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
                 dict(zip(self.output_names, outputs, strict=True)),
             ),
         )
+
+    def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
+        """Finds the first node that made a NaN or an infinity, on any device.
+
+        As :meth:`Executor.check_finite`, for every device's rows of the last batch; findings say
+        whose they are. ``out_grads`` are head gradients of the whole batch, as ``backward`` takes
+        them; by default those that were used last.
+        """
+        heads = None
+        if out_grads is not None:
+            given = list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
+            heads = self._group.head_gradients(given, self.output_layouts)
+        return check_group(self._group, heads, raise_error)
 
     def _as_view(self) -> View:
         return View(f"DataParallelExecutorGroup of {label(self._group)}", group_parts(self._group))

@@ -8,6 +8,7 @@ from typing import Any
 
 from ..context import Context, cpu
 from ..errors import explain
+from ..executor._report import FiniteReport
 from ..symbol import Symbol
 from ._binding import whole
 from ._checkpoint import Checkpointed
@@ -148,6 +149,14 @@ class Module(Checkpointed):
         """
         require(self, "backward", "binded", "params_initialized")
         self._exec_group.backward(out_grads=out_grads)
+
+    def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
+        """Finds the first node that made a NaN or an infinity in the last batch; see the group's.
+
+        AssertionError unless bound and initialised.
+        """
+        require(self, "check_finite", "binded", "params_initialized")
+        return self._exec_group.check_finite(out_grads, raise_error=raise_error)
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward, of whole batches; or a list per output with one NDArray for

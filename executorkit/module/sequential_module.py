@@ -8,10 +8,12 @@ from typing import Any, Self
 
 from ..display import Fold, Part
 from ..errors import explain
+from ..executor._report import FiniteReport
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from ._usage import ModuleUsageError, require
 from .base_module import BaseModule
+from .python_module import PythonModule
 
 __all__ = ["SequentialModule"]
 
@@ -237,6 +239,23 @@ class SequentialModule(BaseModule):
         require(self, "update", "binded", "params_initialized", "optimizer_initialized")
         for module in self._modules:
             module.update()
+
+    def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
+        """The report of the first module that made a NaN or an infinity, else that of the last one
+        with a symbol. Head gradients are those that were used last: ``out_grads`` is not taken.
+        """
+        require(self, "check_finite", "binded", "params_initialized")
+        if out_grads is not None:
+            raise ModuleUsageError(
+                explain("check_finite", "a chain takes no out_grads", hint="run backward first")
+            )
+        report = FiniteReport((), 0, (), (), ())
+        for module in self._modules:
+            if not isinstance(module, PythonModule):
+                report = module.check_finite(raise_error=raise_error)
+                if not report:
+                    break
+        return report
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last module."""

@@ -9,11 +9,13 @@ from ..context import Context
 from ..display import View, Viewed
 from ..errors import BindError, explain
 from ..executor import Executor
+from ..executor._report import FiniteReport
 from ..io import DataDesc
 from ..ndarray import NDArray
 from ..ops._attrs import dtype_name
 from ..symbol import Symbol
 from ._batch import Input, LoadTypeError, assign
+from ._finite import check_group
 from ._group import Group
 from ._metric import update_metric
 from ._stacked import PerDevice
@@ -153,6 +155,14 @@ class DataParallelExecutorGroup(Viewed):
     def aux_arrays(self) -> list[PerDevice]:
         """For each auxiliary state the arrays of all devices."""
         return self._group.aux_arrays
+
+    def check_finite(self, *, raise_error: bool = False) -> FiniteReport:
+        """Finds the first node that made a NaN or an infinity, on any device.
+
+        As :meth:`Executor.check_finite`, for every device's rows of the last batch; findings say
+        whose they are.
+        """
+        return check_group(self._group, None, raise_error)
 
     def _as_view(self) -> View:
         return View(f"DataParallelExecutorGroup of {label(self._group)}", group_parts(self._group))

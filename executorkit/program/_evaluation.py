@@ -62,15 +62,17 @@ class Evaluation:
             return function
         return jax.checkpoint(function, policy=policy_of(remat))
 
+    def cast(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
+        """The arguments in the types that they are computed in."""
+        if self._options.compute_dtype is None:
+            return tuple(args)
+        targets = self._targets(args, aux, key)
+        return tuple(x if t is None else x.astype(t) for x, t in zip(args, targets, strict=True))
+
     def _cast(self, args: Arrays, aux: Arrays, key: Any, run: Callable[[Arrays], Any]) -> Any:
         if self._options.compute_dtype is None:
             return run(args)
-        outputs, new_aux = run(
-            [
-                x if dtype is None else x.astype(dtype)
-                for x, dtype in zip(args, self._targets(args, aux, key), strict=True)
-            ]
-        )
+        outputs, new_aux = run(self.cast(args, aux, key))
         names = self._graph.arg_names
         found = infer(self._graph, {}, {n: x.dtype.name for n, x in zip(names, args, strict=True)})
         return (

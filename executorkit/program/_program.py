@@ -124,6 +124,11 @@ class Program(Explaining):
             )
         return self._needs_head[dtypes]
 
+    def cast(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
+        """The arguments in the types that the program computes in (``options.compute_dtype``)."""
+        with jax.enable_x64(True):
+            return self._evaluation.cast(args, aux, key)
+
     def clear(self) -> None:
         """Drops the compiled code of this program."""
         for f in self.functions:

@@ -1,0 +1,243 @@
+"""A graph run node by node, each compiled by itself, with the range of every value.
+
+XLA fuses nodes, so that a value which is not finite may never be stored; here every node's outputs
+are, with their ranges, and so are the gradients of its inputs. Nodes of equal attributes and shapes
+share what is compiled: the steps of an unrolled network are compiled once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..context import Device
+from ..lowering import Graph
+from ..lowering._graph import Step
+from ..lowering._lower import _filled
+from ..lowering._step import node_key
+from ..ops import OpDef, Params
+from ..program._heads import results_that_depend
+from ..program._reach import reached
+
+#: Of an array: how many NaN, how many infinities, minimum and maximum of the finite elements.
+Range = Any
+Key = tuple[tuple[str, Any], ...]
+
+
+@dataclass(slots=True)
+class Traced:
+    """Values of a graph, by number, and what is known of them; gradients likewise.
+
+    avals, ranges
+        of every value.
+    input_gradients
+        for each step that was gone back through: the ranges of the gradients of its inputs, by
+        position, and of the gradients that came to its outputs.
+    sums
+        ranges of gradients of values, where several were added.
+    """
+
+    values: list[Any]
+    ranges: list[Range]
+    avals: dict[int, jax.ShapeDtypeStruct] = field(default_factory=dict)
+    gradients: dict[int, Any] = field(default_factory=dict)
+    input_gradients: dict[int, tuple[dict[int, Range], dict[int, Range]]] = field(
+        default_factory=dict
+    )
+    sums: dict[int, Range] = field(default_factory=dict)
+
+
+class Nodewise:
+    """Runs a graph node by node, each on the device that ``place`` gives for it."""
+
+    def __init__(self, graph: Graph, place: Callable[[Step], Device]) -> None:
+        self._graph = graph
+        self._place = place
+        self._params: dict[int, Params] = {}
+        self._inputs: dict[int, list[Any]] = {}
+
+    def forward(
+        self, args: Sequence[Any], aux: Sequence[Any], key: Any, train: bool, keep: bool
+    ) -> Traced:
+        """All values; without ``keep`` those that no later node reads are dropped."""
+        graph = self._graph
+        traced = Traced([None] * graph.n_values, [None] * graph.n_values)
+        values = traced.values
+        for i, array in zip((*graph.arg_values, *graph.aux_values), (*args, *aux), strict=True):
+            values[i], traced.ranges[i] = array, given_range(array)
+            traced.avals[i] = jax.ShapeDtypeStruct(array.shape, array.dtype)
+        states = list(aux)
+        filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
+        last = {i: step.index for step in graph.steps for i in step.inputs}
+        for step in graph.steps:
+            inputs = [values[i] for i in step.inputs]
+            for position, _, number in step.aux_writes:
+                inputs[position] = states[number]
+            params = self._params[step.index] = filled.get(step.index) or step.params
+            device = self._place(step)
+            inputs = jax.device_put(inputs, device)
+            own_key = _key(step, key, train, device)
+            with jax.enable_x64(True), jax.default_device(None if inputs else device):
+                results, ranges = _forward(step.op, params.key, train, step.n_outputs)(
+                    own_key, *inputs
+                )
+            for k, result in enumerate(results[: step.n_outputs]):
+                i = step.first_output + k
+                values[i], traced.ranges[i] = result, ranges[k]
+                traced.avals[i] = jax.ShapeDtypeStruct(result.shape, result.dtype)
+            for _, result, number in step.aux_writes:
+                states[number] = results[result]
+            if keep:
+                self._inputs[step.index] = inputs
+                continue
+            for i in step.inputs:
+                if last[i] == step.index:
+                    values[i] = None
+        return traced
+
+    def backward(
+        self, traced: Traced, heads: Sequence[Any], wanted: Sequence[int], key: Any, train: bool
+    ) -> None:
+        """Goes back through the nodes on the way to the wanted arguments. ``heads`` are gradients
+        of the graph's outputs, None where none is given."""
+        graph = self._graph
+        through = reached(graph, wanted)
+        for i, head in zip(graph.heads, heads, strict=True):
+            value = traced.values[i]
+            if jnp.issubdtype(value.dtype, jnp.inexact):
+                with jax.enable_x64(True):
+                    start = jnp.zeros_like(value) if head is None else head.astype(value.dtype)
+                self._accumulate(traced, i, start)
+        for step in reversed(graph.steps):
+            outputs = range(step.first_output, step.first_output + step.n_outputs)
+            incoming = [traced.gradients.pop(i, None) for i in outputs]
+            if all(g is None for g in incoming) or not through[step.first_output]:
+                continue
+            auxiliary = step.node.aux_names
+            inputs = self._inputs[step.index]
+            chosen = tuple(
+                k
+                for k, name in enumerate(step.names)
+                if through[step.inputs[k]]
+                and name not in auxiliary
+                and jnp.issubdtype(inputs[k].dtype, jnp.inexact)
+            )
+            device = self._place(step)
+            with jax.enable_x64(True):
+                function = _backward(
+                    step.op, self._params[step.index].key, train, step.n_outputs, chosen
+                )
+                gradients, ranges, before = function(
+                    _key(step, key, train, device),
+                    tuple(inputs),
+                    tuple(jax.device_put(incoming, device)),
+                )
+            found: dict[int, Range] = {}
+            for k, gradient, its_range in zip(chosen, gradients, ranges, strict=True):
+                if gradient is not None:
+                    found[k] = its_range
+                    self._accumulate(traced, step.inputs[k], gradient)
+            came = {k: r for k, r in enumerate(before) if r is not None}
+            traced.input_gradients[step.index] = found, came
+
+    @staticmethod
+    def _accumulate(traced: Traced, i: int, gradient: Any) -> None:
+        (home,) = traced.values[i].devices()
+        gradient = jax.device_put(gradient, home)
+        earlier = traced.gradients.get(i)
+        if earlier is None:
+            traced.gradients[i] = gradient
+            return
+        with jax.enable_x64(True):
+            traced.gradients[i], traced.sums[i] = _added(earlier, gradient)
+
+
+def range_of(x: jax.Array) -> jax.Array:
+    """The range of an array, as four numbers of float64."""
+    if not jnp.issubdtype(x.dtype, jnp.inexact):
+        x = x.astype(jnp.float64)
+    finite = jnp.isfinite(x)
+    low = jnp.min(x, initial=jnp.inf, where=finite)
+    high = jnp.max(x, initial=-jnp.inf, where=finite)
+    counts = [jnp.isnan(x).sum(), jnp.isinf(x).sum()]
+    return jnp.stack([n.astype(jnp.float64) for n in (*counts, low, high)])
+
+
+_range = jax.jit(range_of)
+
+
+def given_range(x: jax.Array) -> jax.Array:
+    """The range of an array that no node has made."""
+    with jax.enable_x64(True):
+        return _range(x)
+
+
+def _key(step: Step, key: Any, train: bool, device: Device) -> Any:
+    own = node_key(step, key, train)
+    return None if own is None else jax.device_put(own, device)
+
+
+@lru_cache(maxsize=2048)
+def _forward(op: OpDef, key: Key, train: bool, n_outputs: int) -> Callable[..., Any]:
+    params = Params(key)
+
+    def forward(prng: Any, *inputs: Any) -> Any:
+        results = op.apply(params, inputs, key=prng, train=train)
+        return results, [range_of(x) for x in results[:n_outputs]]
+
+    return jax.jit(forward)
+
+
+@lru_cache(maxsize=2048)
+def _backward(
+    op: OpDef, key: Key, train: bool, n_outputs: int, chosen: tuple[int, ...]
+) -> Callable[..., Any]:
+    """Gradients of the chosen inputs (None for what depends on nothing, as the derivative of a
+    comparison: JAX drops it, so that it never meets an infinite derivative before it; gradients of
+    losses may be constant), their ranges, and those of what came in."""
+    params = Params(key)
+    loss = op.loss(params)
+
+    def gradients(prng: Any, inputs: Any, incoming: Any) -> Any:
+        def function(*some: Any) -> Any:
+            full = list(inputs)
+            for k, x in zip(chosen, some, strict=True):
+                full[k] = x
+            return op.apply(params, full, key=prng, train=train)[:n_outputs]
+
+        results, vjp = jax.vjp(function, *(inputs[k] for k in chosen))
+        return vjp(tuple(map(_cotangent, incoming, results)))
+
+    @jax.jit
+    def backward(prng: Any, inputs: Any, incoming: Any) -> Any:
+        arrays = jax.tree.map(
+            lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (prng, inputs, incoming)
+        )
+        depends = results_that_depend(gradients, *arrays)
+        found = [
+            g if yes or loss else None
+            for g, yes in zip(gradients(prng, inputs, incoming), depends, strict=True)
+        ]
+        ranges, before = (
+            [None if g is None else range_of(g) for g in part] for part in (found, incoming)
+        )
+        return found, ranges, before
+
+    return backward
+
+
+def _cotangent(gradient: Any, result: Any) -> Any:
+    if not jnp.issubdtype(result.dtype, jnp.inexact):
+        return jnp.zeros(result.shape, jax.dtypes.float0)
+    return jnp.zeros_like(result) if gradient is None else gradient
+
+
+@jax.jit
+def _added(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+    total = a + b
+    return total, range_of(total)

@@ -1,0 +1,175 @@
+"""What ``check_finite`` tells: where finite arrays went in, and something else came out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import jax
+
+from ..display import Line, Part, Table, View, Viewed, count, shape
+from ..errors import MXNetError, explain
+
+
+class NotFiniteError(MXNetError, FloatingPointError):
+    """A node made a NaN or an infinity; the message is that of the report."""
+
+
+class Described(NamedTuple):
+    """An array that a check has seen: its range is that of its finite elements."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    nans: int
+    infs: int
+    low: float
+    high: float
+
+    @property
+    def odd(self) -> str:
+        """``3 NaN, 1 Inf``; empty if all elements are finite."""
+        pairs = ((self.nans, "NaN"), (self.infs, "Inf"))
+        return ", ".join(f"{count(n)} {word}" for n, word in pairs if n)
+
+    def __str__(self) -> str:
+        known = self.low <= self.high
+        span = f"{self.low:.4g} to {self.high:.4g}" if known else ""
+        return " ".join(w for w in (self.name, self.dtype, shape(self.shape), span, self.odd) if w)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A place where finite arrays went in and an array came out that is not finite.
+
+    stage
+        'given' (an argument, an auxiliary state or a head gradient), 'forward' or 'backward'.
+    node, op
+        the node's name and operator; the operator is empty for what was given.
+    made
+        what is not finite: an output, or the gradient of an input.
+    inputs
+        what the node read.
+    device
+        the device and its rows of the batch, where there are several.
+    position
+        its place in the order in which the stage computes.
+    """
+
+    stage: str
+    node: str
+    op: str
+    made: Described
+    inputs: tuple[Described, ...] = ()
+    device: str = ""
+    position: int = 0
+
+    @property
+    def message(self) -> str:
+        """What happened, in words."""
+        where = f"node {self.node!r} ({self.op})" if self.op else f"argument {self.node!r}"
+        if self.stage == "given":
+            where, problem = self.made.name, f"it holds {self.made.odd}"
+        else:
+            what = "going back through it made" if self.stage == "backward" else "it made"
+            problem = f"{what} {self.made.odd} in {self.made.name}"
+        problem += f", {self.made.dtype} {shape(self.made.shape)}"
+        limit = _limit(self.made)
+        return explain(
+            f"{where} on {self.device}" if self.device else where,
+            problem,
+            because=limit,
+            given_by=_joined(self.inputs) or None,
+        )
+
+
+def _joined(arrays: Sequence[Described]) -> str:
+    return "; ".join(map(str, arrays))
+
+
+def _limit(made: Described) -> str | None:
+    if made.infs and made.dtype in ("float16", "bfloat16"):
+        return f"the largest {made.dtype} is {float(jax.numpy.finfo(made.dtype).max):.4g}"
+    return None
+
+
+class FiniteReport(Viewed):
+    """What ``check_finite`` found; true if everything is finite. Printed, the first finding.
+
+    findings
+        every place that made something not finite of what is finite, in the order in which the
+        network computes: what was given, forward, backward.
+    checked
+        how many arrays were looked at.
+    outputs, gradients
+        names of the outputs, and of the arguments whose gradients are not finite in the end.
+    notes
+        what was not checked, and why.
+    """
+
+    def __init__(
+        self,
+        findings: Sequence[Finding],
+        checked: int,
+        outputs: Sequence[str],
+        gradients: Sequence[str],
+        notes: Sequence[str],
+    ) -> None:
+        order = {"given": 0, "forward": 1, "backward": 2}
+        self.findings = tuple(sorted(findings, key=lambda f: (order[f.stage], f.position)))
+        self.checked = checked
+        self.outputs = tuple(dict.fromkeys(outputs))
+        self.gradients = tuple(dict.fromkeys(gradients))
+        self.notes = tuple(dict.fromkeys(notes))
+
+    @property
+    def first(self) -> Finding | None:
+        """The first finding, None if everything is finite."""
+        return self.findings[0] if self.findings else None
+
+    @property
+    def node(self) -> str | None:
+        """The name of the first node (or argument) that made something not finite."""
+        return None if self.first is None else self.first.node
+
+    def __bool__(self) -> bool:
+        return not self.findings
+
+    def raise_if_found(self) -> FiniteReport:
+        """Raises NotFiniteError, a FloatingPointError, if something is not finite."""
+        if self.findings:
+            raise NotFiniteError(str(self))
+        return self
+
+    def __str__(self) -> str:
+        first = self.first
+        if first is None:
+            return "\n".join([f"all {count(self.checked)} arrays are finite", *self.notes])
+        lines = [first.message]
+        if self.outputs:
+            lines.append(f"  outputs that are not finite: {_few(self.outputs)}")
+        if self.gradients:
+            lines.append(f"  gradients that are not finite: {_few(self.gradients)}")
+        if len(self.findings) > 1:
+            lines.append(f"  {len(self.findings) - 1} other places made NaN or Inf too")
+        return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
+
+    __repr__ = __str__
+
+    def _as_view(self) -> View:
+        lines = str(self).split("\n")
+        parts: list[Part] = [Line(line.strip()) for line in lines[1:]]
+        rows = [
+            [f.stage, f.node, f.op, f.made.name, f.made.odd, _joined(f.inputs), f.device]
+            for f in self.findings
+        ]
+        header = ["stage", "node", "operator", "array", "not finite", "inputs", "device"]
+        if rows:
+            parts.append(Table(header, rows, most_lines=20))
+        return View(lines[0], parts)
+
+
+def _few(names: Sequence[str]) -> str:
+    more = f", ... {len(names) - 6} more" if len(names) > 6 else ""
+    return ", ".join(names[:6]) + more
