@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import jax
 import numpy as np
 
-from ..context import Context
+from ..context import Context, Device
 from ..errors import BindError, MXNetError, ShapeError, explain
 from ..ndarray import NDArray
 from ..ndarray._values import Fitted, batch_to_device, fit, from_python
@@ -136,11 +138,25 @@ def incoming(value: Any, target: NDArray, where: str) -> Fitted:
 
 
 def fed(value: Any, target: NDArray, where: str) -> Fitted:
-    """:func:`incoming`, for what comes with every step."""
+    """:func:`incoming`, for what comes with every step: the faster way there costs a compilation
+    for each shape, and is taken by NumPy arrays of a shape that keeps coming."""
     if not isinstance(value, np.ndarray) or value.shape != target.shape:
         return incoming(value, target, where)
-    host = from_python(value, target._storage.dtype, where)
-    return Fitted(batch_to_device(host, target.context.device), False)
+    device = target.context.device
+    come = _come(device, value.shape, target._storage.dtype)
+    if next(come) < _OFTEN:
+        return incoming(value, target, where)
+    return Fitted(batch_to_device(from_python(value, target._storage.dtype, where), device), False)
+
+
+#: So many times an array of a new shape is fed the slower way.
+_OFTEN = 3
+
+
+@lru_cache(maxsize=256)
+def _come(device: Device, shape: tuple[int, ...], dtype: Any) -> Iterator[int]:
+    """Counts how often arrays of one shape have been fed to a device."""
+    return itertools.count()
 
 
 def head_gradients(

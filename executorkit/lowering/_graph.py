@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -100,10 +101,15 @@ class Graph:
 
 def remember(memo: dict[Any, Any], key: Any, value: Any, limit: int = 64) -> Any:
     """Stores a result in a bounded memo (the oldest goes first) and returns it."""
-    while len(memo) >= limit:
-        del memo[next(iter(memo))]
-    memo[key] = value
+    with _remembering:
+        while len(memo) >= limit:
+            del memo[next(iter(memo))]
+        memo[key] = value
     return value
+
+
+#: Graphs are traced in several threads.
+_remembering = threading.Lock()
 
 
 @lru_cache(maxsize=512)

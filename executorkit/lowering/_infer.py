@@ -58,8 +58,9 @@ def infer(
     """
     given = {n: tuple(max(int(d), 0) for d in s) for n, s in (shapes or {}).items()}
     key = (tuple(sorted(given.items())), tuple(sorted((dtypes or {}).items())))
-    if key in graph.memo:
-        return graph.memo[key]
+    remembered = graph.memo.get(key)
+    if remembered is not None:
+        return remembered
     types = _infer_types(graph, dtypes or {}, bound)
     values = _infer_shapes(graph, given, types, bound)
     result = Inferred(
@@ -251,8 +252,9 @@ def output_shapes(
 
 def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...]) -> Any:
     key = (op, p.key, shapes, dtypes)
-    if key in _OUTPUTS:
-        return _OUTPUTS[key]
+    remembered = _OUTPUTS.get(key)
+    if remembered is not None:
+        return remembered
     with jax.enable_x64(True):
         arrays = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
         prng = jax.eval_shape(lambda: jax.random.key(0)) if op.key_name else None
