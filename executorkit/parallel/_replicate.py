@@ -255,7 +255,10 @@ class MappedProgram:
                 key = None if words is None else key_of(words)
                 return step(donated, args, aux, key, *others, keys, numbers)
 
-            axes = tuple(None if i in SHARED else 0 for i in range(SHARED[-1] + 1))
+            # pmap mistakes axes for those of leaves where there are as many leaves as arguments,
+            # unless an entry is a tuple; what is donated is one of three.
+            others = (None if i in SHARED else 0 for i in range(DONATED + 1, SHARED[-1] + 1))
+            axes = ((0, 0, 0), *others)
             found = Mapped(mapped, "step", self._devices, (DONATED,), axes)
             self._steps[train, plan] = found
         return found

@@ -89,6 +89,24 @@ def test_steps_are_one_program_with_the_values_of_separate_ones(where, name, par
         np.testing.assert_allclose(ours, expected, 1e-5, 1e-6)
 
 
+def test_a_step_may_have_as_many_arrays_as_arguments():
+    """Four weights, a batch with two labels, and the numbers: as many as a step's arguments."""
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc1")
+    x = mx.sym.FullyConnected(x, num_hidden=2, name="fc2")
+    heads = mx.sym.Group([mx.sym.SoftmaxOutput(x, name=n) for n in ("a", "b")])
+    names, contexts = ("a_label", "b_label"), [mx.cpu(0), mx.cpu(1)]
+    module = mx.mod.Module(heads, label_names=names, context=contexts)
+    module.bind([("data", (4, 3))], [(name, (4,)) for name in names])
+    module.init_params(mx.init.Constant(0.1))
+    module.init_optimizer(optimizer_params={"learning_rate": 0.5})
+    ones = mx.nd.ones((4,))
+    module.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 3))], [ones, ones]))
+    module.update()
+    bias = module.get_params()[0]["fc2_bias"].asnumpy()
+    np.testing.assert_allclose(bias, [-0.5, 0.5], 1e-6)
+    assert _ran(module) == {"step": 1}
+
+
 def test_a_batch_that_is_on_the_only_device_is_not_copied():
     module, batch, metric = _module("one", "sgd"), _batch(), mx.metric.create("acc")
     seen = []
