@@ -9,6 +9,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from . import _handwritten_images
+
 Arrays = dict[str, jax.Array]
 #: ``(parameters, states, inputs, train) -> (logits, new states)``
 Forward = Callable[[Arrays, Arrays, Arrays, bool], tuple[jax.Array, Arrays]]
@@ -117,4 +119,41 @@ def lstm(p: Arrays, states: Arrays, inputs: Arrays, train: bool) -> tuple[jax.Ar
     return _dense(p, jnp.concatenate(tops), "cls"), states
 
 
-FORWARD: dict[str, Forward] = {"mlp": mlp, "lenet": lenet, "resnet50": resnet50, "lstm": lstm}
+def lstm_scan(p: Arrays, states: Arrays, inputs: Arrays, train: bool) -> tuple[jax.Array, Arrays]:
+    """The same with ``lax.scan``, the products of the first layer's inputs taken together."""
+    embedded = p["embed_weight"][inputs["data"].astype(jnp.int32)].swapaxes(0, 1)
+    xs = embedded @ p["l0_i2h_weight"].T + p["l0_i2h_bias"]
+
+    def cell(gates: jax.Array, c: jax.Array) -> tuple[jax.Array, jax.Array]:
+        enter, forget, candidate, leave = jnp.split(gates, 4, axis=1)
+        c = jax.nn.sigmoid(forget) * c + jax.nn.sigmoid(enter) * jnp.tanh(candidate)
+        return jax.nn.sigmoid(leave) * jnp.tanh(c), c
+
+    def turn(carry: Any, x: jax.Array) -> tuple[Any, jax.Array]:
+        (h0, c0), (h1, c1) = carry
+        h0, c0 = cell(x + _dense(p, h0, "l0_h2h"), c0)
+        h1, c1 = cell(_dense(p, h0, "l1_i2h") + _dense(p, h1, "l1_h2h"), c1)
+        return ((h0, c0), (h1, c1)), h1
+
+    start = tuple((inputs[f"l{i}_init_h"], inputs[f"l{i}_init_c"]) for i in range(2))
+    _, tops = lax.scan(turn, start, xs)
+    return _dense(p, tops.reshape(-1, tops.shape[-1]), "cls"), states
+
+
+FORWARD: dict[str, Forward] = {
+    "mlp": mlp, "lenet": lenet, "resnet50": resnet50, "lstm": lstm, "lstm_scan": lstm_scan,
+    "vgg16": _handwritten_images.vgg16, "mobilenet": _handwritten_images.mobilenet,
+    "inception_v3": _handwritten_images.inception_v3,
+}  # fmt: skip
+
+
+def functions(name: str) -> tuple[Callable[..., Any] | None, Callable[..., Any] | None]:
+    """Inference and training step of a network as :func:`jitted` makes them; None for a mode that
+    it does not have."""
+    if name == "add":
+        return jax.jit(lambda p, states, inputs: 2 * inputs["a"] + inputs["b"]), None
+    if name == "ssd_detect":
+        return jax.jit(_handwritten_images.ssd_detect), None
+    if name == "ssd_train":
+        return None, jax.jit(_handwritten_images.ssd_step)
+    return jitted(FORWARD[name])

@@ -7,12 +7,9 @@ counts is the median of the ratios of the pairs.
 from __future__ import annotations
 
 import argparse
-import json
 import os
-import subprocess
 import time
 from collections.abc import Callable
-from pathlib import Path
 from statistics import median
 from typing import Any
 
@@ -24,8 +21,9 @@ from executorkit._cli._timing import Pairs, in_pairs, seconds
 from executorkit.display._table import text_table
 from executorkit.executor._run import Run
 
-from ._handwritten import FORWARD, jitted
+from ._handwritten import functions
 from ._networks import Network, network
+from ._workers import Worker
 
 #: The environment variable that names a Python which has MXNet.
 ORACLE = "EXECUTORKIT_ORACLE_PYTHON"
@@ -43,7 +41,7 @@ def main(name: str, question: str, batch: int, size: int = 28, pairs: int = 30) 
     net = network(name, options.batch, size)
     shapes = ", ".join(f"{n} {s}" for n, s in net.shapes.items())
     print(f"{name}: {shapes}; JAX {jax.__version__}, {os.cpu_count()} cores\n")
-    worker = ("benchmarks._oracle", name, str(options.batch), str(size))
+    worker = ("benchmarks._oracle", "mxnet", name, str(options.batch), str(size))
     oracle = Oracle(*worker) if ORACLE in os.environ else None
     rows = measure(name, net, oracle, options.pairs)
     header = ["", "bind", "mode", "trace", "lower", "compile", "first call", "steady", "ours / it"]
@@ -52,39 +50,24 @@ def main(name: str, question: str, batch: int, size: int = 28, pairs: int = 30) 
 
 def measure(name: str, net: Network, oracle: Oracle | None, pairs: int) -> list[list[str]]:
     """Rows of the table: per mode, ours, the hand-written one, and MXNet."""
-    symbol = net.build(mx)
     start = time.perf_counter()
-    executor = net.bind(mx, symbol)
+    side = Ours(net)
     bind = time.perf_counter() - start
-    inputs = {n: mx.nd.array(v) for n, v in net.inputs().items()}
-    data = {n: v for n, v in inputs.items() if not n.endswith("label")}
-    wanted = [n for n, g in executor.grad_dict.items() if g is not None]
-
-    def forward() -> Any:
-        return executor.forward(is_train=False, **data)[0].jax
-
-    def step() -> Any:
-        executor.forward(is_train=True, **inputs)
-        executor.backward()
-        return [g._value for g in executor._grad_targets], executor.outputs[0]._value
-
-    infer, train = jitted(FORWARD[name])
-    parameters = {n: executor.arg_dict[n].jax for n in wanted}
-    states = {n: a.jax for n, a in executor.aux_dict.items()}
-    arrays = {n: a.jax for n, a in inputs.items()}
+    executor, arrays = side.executor, side.arrays
+    infer, train = functions(name)
     rows = []
-    for mode, ours, function in (("forward", forward, infer), ("step", step, train)):
+    for mode, ours, function in (("forward", side.forward, infer), ("step", side.step, train)):
         stages = executor_stages(executor, mode)
         first = seconds(ours)
-        their_stages = _stages(function, parameters, states, arrays)
-        theirs: Callable[[], Any] = lambda f=function: f(parameters, states, arrays)  # noqa: E731
+        their_stages = _stages(function, *arrays)
+        theirs: Callable[[], Any] = lambda f=function: f(*arrays)  # noqa: E731
         their_first = seconds(theirs)
         if mode == "forward":
-            _equal(executor.outputs[0].asnumpy(), theirs(), "probabilities")
+            check(executor.outputs[0].asnumpy(), theirs(), "probabilities")
         else:
             gradients = theirs()[1]
             for n, expected in gradients.items():
-                _equal(executor.grad_dict[n].asnumpy(), expected, n)
+                check(executor.grad_dict[n].asnumpy(), expected, n)
         times = in_pairs(ours, theirs, pairs)
         what = "forward" if mode == "forward" else "forward+backward"
         rows += [
@@ -100,6 +83,36 @@ def measure(name: str, net: Network, oracle: Oracle | None, pairs: int) -> list[
                  f"{ratio:.3f}"]
             )  # fmt: skip
     return rows
+
+
+class Ours:
+    """An executor of a network and what is run of it: inputs are fed anew in every call.
+
+    arrays
+        parameters, states and inputs, for a hand-written function.
+    """
+
+    def __init__(self, net: Network) -> None:
+        self.executor = executor = net.bind(mx, net.build(mx))
+        self.inputs = {n: mx.nd.array(v) for n, v in net.inputs().items()}
+        self.data = {n: v for n, v in self.inputs.items() if not n.endswith("label")}
+        parameters = {n: a.jax for n, a in executor.arg_dict.items() if n not in self.inputs}
+        states = {n: a.jax for n, a in executor.aux_dict.items()}
+        self.arrays = parameters, states, {n: a.jax for n, a in self.inputs.items()}
+
+    def forward(self) -> Any:
+        """Inference."""
+        return self.executor.forward(is_train=False, **self.data)[0].jax
+
+    def read(self) -> np.ndarray:
+        """Inference of what is there, read."""
+        return self.executor.forward(is_train=False)[0].asnumpy()
+
+    def step(self) -> Any:
+        """A training step up to the gradients."""
+        self.executor.forward(is_train=True, **self.inputs)
+        self.executor.backward()
+        return [g._value for g in self.executor._grad_targets], self.executor.outputs[0]._value
 
 
 def executor_stages(executor: mx.Executor, mode: str) -> tuple[float, float, float]:
@@ -128,7 +141,7 @@ def _stages(function: Any, *args: Any) -> tuple[float, float, float]:
     return times[1] - times[0], times[2] - times[1], times[3] - times[2]
 
 
-def _equal(found: Any, expected: Any, what: str) -> None:
+def check(found: Any, expected: Any, what: str) -> None:
     """What is compared in speed computes the same, but for rounding, which deep networks amplify:
     the difference is below 5% of the length of the vector."""
     error = np.linalg.norm(found - np.asarray(expected))
@@ -140,36 +153,15 @@ def _ms(value: float) -> str:
     return f"{value * 1e3:,.2f} ms"
 
 
-class Oracle:
+class Oracle(Worker):
     """MXNet with the same work in another process, one call at a time."""
 
     def __init__(self, module: str, *arguments: str) -> None:
-        self.process = subprocess.Popen(
-            [os.environ[ORACLE], "-m", module, *arguments],
-            cwd=Path(__file__).parents[1],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self.first: dict[str, float] = json.loads(self._answer())
-
-    def _answer(self) -> str:
-        assert self.process.stdout is not None
-        line = self.process.stdout.readline()
-        if not line:
-            raise RuntimeError(f"{os.environ[ORACLE]} ended: can it import mxnet?")
-        return line
+        super().__init__(os.environ[ORACLE], module, *arguments)
 
     def in_pairs(self, mode: str, ours: Callable[[], Any], pairs: int) -> Pairs:
         """Calls of ours and of its in turn."""
-        assert self.process.stdin is not None
-        times = []
-        for _ in range(pairs):
-            own = seconds(ours)
-            self.process.stdin.write(f"{mode}\n")
-            self.process.stdin.flush()
-            times.append((own, float(self._answer())))
+        times = [(seconds(ours), self.ask(mode)) for _ in range(pairs)]
         return Pairs(
             median(own for own, _ in times),
             median(its for _, its in times),

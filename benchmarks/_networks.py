@@ -10,11 +10,20 @@ from typing import Any
 import numpy as np
 
 from tests.models import parameter
+from tests.models.inception import inception_v3
 from tests.models.lstm import lstm
+from tests.models.mobilenet import mobilenet
 from tests.models.resnet import resnet50
 from tests.models.simple import lenet, mlp
+from tests.models.ssd import ssd_detect, ssd_train
+from tests.models.vgg import vgg16
 
 Shape = tuple[int, ...]
+Build = Callable[[Any], Any]
+IMAGES: dict[str, Build] = {
+    "mlp": mlp, "lenet": lenet, "resnet50": resnet50, "inception_v3": inception_v3, "vgg16": vgg16,
+    "mobilenet": mobilenet,
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -22,11 +31,13 @@ class Network:
     """A builder of symbols, the shapes of its inputs, and how many classes labels are of.
 
     Inputs whose name is in ``words`` hold whole numbers below the count that is given there.
+    ``trained`` says whether there is a training step.
     """
 
     build: Callable[[Any], Any]
     shapes: Mapping[str, Shape]
     words: Mapping[str, int]
+    trained: bool = True
 
     def bind(self, mx: Any, symbol: Any) -> Any:
         """An executor with gradients of the parameters, filled in alike on either side."""
@@ -42,6 +53,8 @@ class Network:
         if name in self.words:
             random = np.random.RandomState(0)
             return random.randint(0, self.words[name], shape).astype(np.float32)
+        if name == "label":
+            return _boxes(*shape[:2])
         return parameter(name, shape)
 
     def inputs(self) -> dict[str, np.ndarray]:
@@ -49,20 +62,40 @@ class Network:
         return {name: self.value(name, shape) for name, shape in self.shapes.items()}
 
 
-def _images(build: Callable[[Any], Any], batch: int, *shape: int) -> Network:
+def _boxes(images: int, objects: int) -> np.ndarray:
+    """Objects of an image: class and corners."""
+    random = np.random.RandomState(0)
+    corner = random.uniform(0, 0.6, (images, objects, 2))
+    size = random.uniform(0.1, 0.4, (images, objects, 2))
+    classes = random.randint(0, 3, (images, objects, 1))
+    return np.concatenate([classes, corner, corner + size], axis=-1).astype(np.float32)
+
+
+def _images(build: Build, batch: int, *shape: int) -> Network:
     shapes = {"data": (batch, *shape), "softmax_label": (batch,)}
     return Network(build, shapes, {"softmax_label": 10})
 
 
+def _sentences(batch: int, steps: int, layers: int = 2, hidden: int = 200) -> Network:
+    words = 1000
+    shapes: dict[str, Shape] = {"data": (batch, steps), "softmax_label": (batch, steps)}
+    for layer in range(layers):
+        shapes[f"l{layer}_init_h"] = shapes[f"l{layer}_init_c"] = (batch, hidden)
+    build = partial(lstm, steps=steps, layers=layers, hidden=hidden, embed=hidden, words=words)
+    return Network(build, shapes, {"data": words, "softmax_label": words})
+
+
 def network(name: str, batch: int, size: int) -> Network:
-    """``mlp``, ``lenet``, ``resnet50`` (images of ``size`` pixels) or ``lstm`` (35 steps)."""
-    if name == "resnet50":
-        return _images(resnet50, batch, 3, size, size)
+    """A network by name: ``mlp``, ``lenet``, ``resnet50``, ``inception_v3``, ``vgg16``,
+    ``mobilenet``, ``ssd_train`` and ``ssd_detect`` for images of ``size`` pixels a side, ``lstm``
+    for sentences of so many words, ``add``: 2 * a + b on so many elements."""
     if name == "lstm":
-        words, hidden = 1000, 200
-        shapes: dict[str, Shape] = {"data": (batch, 35), "softmax_label": (batch, 35)}
-        for layer in range(2):
-            shapes[f"l{layer}_init_h"] = shapes[f"l{layer}_init_c"] = (batch, hidden)
-        build = partial(lstm, hidden=hidden, embed=hidden, words=words)
-        return Network(build, shapes, {"data": words, "softmax_label": words})
-    return _images({"mlp": mlp, "lenet": lenet}[name], batch, 1, 28, 28)
+        return _sentences(batch, size)
+    if name == "add":
+        build: Build = lambda mx: 2 * mx.sym.Variable("a") + mx.sym.Variable("b")  # noqa: E731
+        return Network(build, {"a": (size,), "b": (size,)}, {}, False)
+    if name == "ssd_train":
+        return Network(ssd_train, {"data": (batch, 3, size, size), "label": (batch, 8, 5)}, {})
+    if name == "ssd_detect":
+        return Network(ssd_detect, {"data": (batch, 3, size, size)}, {}, False)
+    return _images(IMAGES[name], batch, 1 if size == 28 else 3, size, size)

@@ -1,21 +1,26 @@
-"""MXNet's side of a comparison, in a process of its own: started by ``_measure``, with MXNet's
-Python. Prints the seconds of bind and first calls as JSON, then one time per line that it reads.
+"""A network under MXNet, or under executorkit, in a process of its own: a worker of ``_workers``.
+
+python -m benchmarks._oracle PACKAGE NETWORK BATCH SIZE [MODE]
+
+With a mode only that one is called: what it tells first is bind and first call of a fresh process.
 """
 
 from __future__ import annotations
 
-import json
+import importlib
 import sys
 import time
-
-import mxnet as mx
+from typing import Any
 
 from ._networks import network
+from ._workers import serve
 
 
-def main(name: str, batch: str, size: str) -> None:
+def main(package: str, name: str, batch: str, size: str, *only: str) -> None:
+    mx: Any = importlib.import_module(package)
     net = network(name, int(batch), int(size))
     symbol = net.build(mx)
+    mx.nd.ones(1).asnumpy()  # which starts the library
     start = time.perf_counter()
     executor = net.bind(mx, symbol)
     mx.nd.waitall()
@@ -27,21 +32,18 @@ def main(name: str, batch: str, size: str) -> None:
         executor.forward(is_train=False, **data)
         mx.nd.waitall()
 
+    def read() -> Any:
+        return executor.forward(is_train=False)[0].asnumpy()
+
     def step() -> None:
         executor.forward(is_train=True, **inputs)
         executor.backward()
         mx.nd.waitall()
 
-    def seconds(function) -> float:
-        start = time.perf_counter()
-        function()
-        return time.perf_counter() - start
-
-    modes = {"forward": forward, "step": step}
-    first = {mode: seconds(function) for mode, function in modes.items()}
-    print(json.dumps({"bind": bind, **first}), flush=True)
-    for line in sys.stdin:
-        print(seconds(modes[line.strip()]), flush=True)
+    modes = {"forward": forward, "read": read, "step": step}
+    if not net.trained:
+        del modes["step"]
+    serve(modes, bind, only)
 
 
 if __name__ == "__main__":

@@ -6,4 +6,4 @@ python -m benchmarks.bench_lstm
 from ._measure import main
 
 if __name__ == "__main__":
-    main("lstm", __doc__, batch=32, pairs=10)
+    main("lstm", __doc__, batch=32, size=35, pairs=10)

@@ -1,0 +1,260 @@
+"""How fast is it, all in one run: networks beside hand-written JAX and beside other libraries.
+
+python -m benchmarks.run [--quick] [--only NAMES] [--mxnet PYTHON] [--torch PYTHON] [--onnx PYTHON]
+                         [--save FILE]
+
+Each option of a library names a Python that has it. Calls alternate, and a ratio is the median of
+other / ours over the pairs: above 1, executorkit is faster. ``--save`` keeps the results as JSON,
+beside those of earlier runs that the file has for other networks; tables and a plot (SVG, beside
+the file) show what it holds then.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import platform
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import jax
+import numpy as np
+
+import executorkit as mx
+
+from ._exported import export
+from ._handwritten import FORWARD, functions, jitted
+from ._measure import Ours, check
+from ._networks import Network, network
+from ._report import report
+from ._workers import Worker, mark, timed
+
+#: Modules of the workers, by library.
+WORKERS = {"mxnet": "_oracle", "torch": "_torch", "onnx": "_onnx"}
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Work:
+    """A network with its batch and size (pixels a side, or steps); smaller ones for ``--quick``."""
+
+    title: str
+    name: str
+    batch: int
+    size: int
+    small: tuple[int, int]
+
+    def network(self, quick: bool) -> Network:
+        return network(self.name, *self.sizes(quick))
+
+    def sizes(self, quick: bool) -> tuple[int, int]:
+        return self.small if quick else (self.batch, self.size)
+
+
+WORKS = (
+    Work("2 * a + b, two elements", "add", 1, 2, (1, 2)),
+    Work("MLP, 64 rows", "mlp", 64, 28, (8, 28)),
+    Work("LeNet, 32 of 28x28", "lenet", 32, 28, (4, 28)),
+    Work("ResNet-50, 4 of 224x224", "resnet50", 4, 224, (1, 64)),
+    Work("Inception-v3, 4 of 299x299", "inception_v3", 4, 299, (1, 139)),
+    Work("VGG-16, 4 of 224x224", "vgg16", 4, 224, (1, 32)),
+    Work("MobileNet, 4 of 224x224", "mobilenet", 4, 224, (1, 64)),
+    Work("LSTM, 2 layers, 10 steps, 32 rows", "lstm", 32, 10, (4, 5)),
+    Work("LSTM, 2 layers, 60 steps, 32 rows", "lstm", 32, 60, (4, 8)),
+    Work("SSD-300 training, 2 images", "ssd_train", 2, 300, (1, 300)),
+    Work("SSD-300 detection, 2 images", "ssd_detect", 2, 300, (1, 300)),
+)
+
+
+class Comparison:
+    """One network and everything that runs it."""
+
+    def __init__(self, work: Work, quick: bool, pythons: Mapping[str, str], budget: float) -> None:
+        self.work, self.quick, self.budget = work, quick, budget
+        self.pythons = pythons
+        self.net = work.network(quick)
+        self.ours = Ours(self.net)
+        self.sizes = tuple(map(str, work.sizes(quick)))
+
+    def rows(self) -> Iterator[Row]:
+        """The results: inference, reading, training."""
+        infer, step = functions(self.work.name)
+        modes: dict[str, tuple[Callable[[], Any], Callable[..., Any] | None]] = {}
+        if self.work.name != "ssd_train":
+            modes["forward"] = (self.ours.forward, infer)
+        if self.work.name == "add":
+            modes["read"] = (self.ours.read, infer)
+        if self.net.trained:
+            modes["step"] = (self.ours.step, step)
+        rows = {mode: self._beside_jax(mode, *both) for mode, both in modes.items()}
+        with tempfile.TemporaryDirectory() as folder:
+            for library, python in self.pythons.items():
+                self._beside(library, python, Path(folder), modes, rows)
+        if "step" in rows:
+            self._starts(rows["step"])
+            self._memory(rows["step"], step)
+        yield from rows.values()
+
+    def _beside_jax(self, mode: str, ours: Callable[[], Any], theirs: Any) -> Row:
+        arrays = self.ours.arrays
+
+        def by_hand() -> Any:
+            return jax.block_until_ready(theirs(*arrays))
+
+        if mode == "read":
+            run: Callable[[], Any] = lambda: np.asarray(theirs(*arrays))  # noqa: E731
+        else:
+            run = by_hand
+        ours()
+        if mode == "step":
+            for n, expected in by_hand()[1].items():
+                check(self.ours.executor.grad_dict[n].asnumpy(), expected, n)
+        else:
+            check(np.asarray(ours()), by_hand(), "outputs")
+        row = {"network": self.work.title, "mode": mode}
+        row |= self._pairs("jax", ours, lambda calls: timed(run, calls))
+        if self.work.name == "lstm":
+            infer, step = jitted(FORWARD["lstm_scan"])
+            scan = step if mode == "step" else infer
+            row |= self._pairs(
+                "scan",
+                ours,
+                lambda calls: timed(lambda: jax.block_until_ready(scan(*arrays)), calls),
+            )
+        return row
+
+    def _pairs(
+        self, what: str, ours: Callable[[], Any], theirs: Callable[[int], float]
+    ) -> dict[str, float]:
+        """Milliseconds of both, and the median ratio of as many pairs as there is time for."""
+
+        def run() -> Any:
+            return jax.block_until_ready(ours())
+
+        timed(run)
+        theirs(1)
+        each = timed(run), theirs(1)
+        calls = max(1, min(1000, int(0.01 / max(each))))
+        pairs = max(3, min(40, int(self.budget / (calls * sum(each)))))
+        times = []
+        for i in range(pairs):
+            if i % 2:
+                second, first = theirs(calls), timed(run, calls)
+            else:
+                first, second = timed(run, calls), theirs(calls)
+            times.append((first, second))
+        return {
+            "ours": median(a for a, _ in times) * 1e3,
+            f"{what}_ms": median(b for _, b in times) * 1e3,
+            what: median(b / a for a, b in times),
+        }
+
+    def _beside(
+        self, library: str, python: str, folder: Path, modes: Mapping[str, Any],
+        rows: dict[str, Row],
+    ) -> None:  # fmt: skip
+        """Adds a library's columns; leaves them empty where it cannot run the network."""
+        if library != "mxnet" and self.work.name.startswith("ssd"):
+            return
+        first = "mxnet" if library == "mxnet" else str(export(mx, self.net, folder))
+        module = f"benchmarks.{WORKERS[library]}"
+        worker = Worker(python, module, first, self.work.name, *self.sizes)
+        if self.work.name != "ssd_train":
+            here, there = mark(self.ours.read()), worker.ask("mark")
+            if not abs(here - there) <= 0.05 * max(1, abs(there)):
+                raise RuntimeError(f"{self.work.title}: {library} computes {there}, not {here}")
+        for mode, (ours, _) in modes.items():
+            if mode in worker.first:
+                found = self._pairs(library, ours, partial(worker.seconds, mode))
+                rows[mode] |= {**found, "ours": rows[mode]["ours"]}
+        if library == "mxnet" and "step" in worker.first:
+            rows["step"]["mxnet_memory"] = worker.ask("memory")
+        worker.end()
+
+    def _starts(self, row: Row) -> None:
+        """Bind and first training call of fresh processes: ours without and with a persistent
+        cache, and MXNet's."""
+
+        def start(python: str, package: str, **env: str) -> float:
+            arguments = (package, self.work.name, *self.sizes, "step")
+            worker = Worker(python, "benchmarks._oracle", *arguments, env=env)
+            row.setdefault(f"{package}_memory", worker.ask("memory"))
+            worker.end()
+            return worker.first["bind"] + worker.first["step"]
+
+        with tempfile.TemporaryDirectory() as cache:
+            env = {"JAX_COMPILATION_CACHE_DIR": cache,
+                   "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+                   "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}  # fmt: skip
+            row["cold"] = start(sys.executable, "executorkit", **env)
+            row["warm"] = start(sys.executable, "executorkit", **env)
+        if "mxnet" in self.pythons:
+            row["mxnet_cold"] = start(self.pythons["mxnet"], "mxnet")
+
+    def _memory(self, row: Row, step: Any) -> None:
+        """The peak of the training step as XLA says, ours and the hand-written one's."""
+        own = self.ours.executor.program.memory()
+        its = step.lower(*self.ours.arrays).compile().memory_analysis()
+        row["peak"] = None if own is None else own["peak"]
+        row["jax_peak"] = (
+            its.argument_size_in_bytes + its.output_size_in_bytes + its.temp_size_in_bytes
+            - its.alias_size_in_bytes
+        )  # fmt: skip
+
+
+def machine() -> str:
+    """Cores and kind of processor, and versions."""
+    model = platform.processor() or platform.machine()
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next(x.partition(":")[2].strip() for x in lines if x.startswith("model name"))
+    except (OSError, StopIteration):
+        pass
+    device = jax.devices()[0]
+    kind = "" if device.platform == "cpu" else f", {device.device_kind}"
+    return f"{os.cpu_count()} cores of {model}{kind}; JAX {jax.__version__}, float32"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="small networks, few calls")
+    parser.add_argument("--only", default="", help="networks, by name, with commas between")
+    parser.add_argument("--budget", type=float, help="seconds for each comparison")
+    parser.add_argument("--save", type=Path, help="file for the results")
+    for library in WORKERS:
+        parser.add_argument(f"--{library}", metavar="PYTHON", help=f"a Python that has {library}")
+    options = parser.parse_args()
+    pythons = {k: v for k in WORKERS if (v := getattr(options, k))}
+    budget = options.budget or (0.5 if options.quick else 6.0)
+    results: dict[str, Any] = {"machine": machine(), "rows": []}
+    if options.save and options.save.exists():
+        results["rows"] = json.loads(options.save.read_text())["rows"]
+    wanted = options.only.split(",") if options.only else []
+    for work in WORKS:
+        if wanted and not {work.name, f"{work.name}{work.size}"} & set(wanted):
+            continue
+        print(work.title, file=sys.stderr, flush=True)
+        new = list(Comparison(work, options.quick, pythons, budget).rows())
+        for row in new:
+            print(f"  {row}", file=sys.stderr, flush=True)
+        titles = [w.title for w in WORKS]
+        kept = [r for r in results["rows"] if r["network"] != work.title]
+        results["rows"] = sorted([*kept, *new], key=lambda r: titles.index(r["network"]))
+        if options.save:
+            options.save.write_text(json.dumps(results, indent=1))
+        jax.clear_caches()
+    text, drawing = report(results)
+    print(text)
+    if options.save:
+        options.save.with_suffix(".svg").write_text(drawing)
+
+
+if __name__ == "__main__":
+    main()
