@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..display._table import text_table
 from ..errors import MXNetError, explain
 
 if TYPE_CHECKING:
-    from ..lowering._layers import Layer
     from ..symbol import Symbol
 
 Shape = tuple[int, ...]
@@ -23,8 +21,8 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "inspect",
         help="the layers of a symbol file: shapes, parameters, operations",
         description="Prints the layers of a symbol file with their output shapes, their numbers "
-        "of parameters and the floating-point operations of one forward pass, as XLA counts them "
-        "for each operator alone. '?' is what cannot be known from the shapes given.",
+        "of parameters, the floating-point operations of one forward pass and the bytes of their "
+        "outputs, each operator taken alone. '?' is what cannot be known from the shapes given.",
     )
     parser.add_argument("file", metavar="FILE-symbol.json", type=Path)
     parser.add_argument(
@@ -60,7 +58,7 @@ def named_shape(text: str) -> tuple[str, Shape]:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the table."""
-    from ..lowering._layers import layers
+    from ..lowering import Summary
     from ..symbol import load
 
     symbol = load(str(options.file))
@@ -68,68 +66,22 @@ def run(options: argparse.Namespace) -> int:
     names = {*symbol.list_arguments(), *symbol.list_auxiliary_states()}
     _check_names(given, symbol)
     if options.params is None:
-        parameters = {n for n in names if not _is_input(n, given)}
+        parameters = None
         shapes = given
     else:
         stored = _stored_shapes(options.params)
         parameters = names & stored.keys()
         shapes = {**{n: s for n, s in stored.items() if n in names}, **given}
         _mention(options.params, stored.keys() - names)
-    print(table(layers(symbol, shapes, parameters)))
+    print(Summary.of(symbol, shapes, parameters=parameters))
     return 0
-
-
-def table(rows: Sequence[Layer]) -> str:
-    """The layers as text, with totals, and what is missing for unknown entries."""
-    sizes = {name: size for layer in rows for name, size in layer.parameters.items()}
-    unknown = sorted(name for name, size in sizes.items() if size is None)
-    flops = [layer.flops for layer in rows]
-    text = text_table(
-        ["layer", "operator", "output shape", "parameters", "FLOPs"],
-        [
-            [
-                layer.name,
-                layer.op,
-                ", ".join(_shape(shape) for shape in layer.output_shapes),
-                _total(layer.parameters.values()),
-                _total([layer.flops]),
-            ]
-            for layer in rows
-        ],
-        right={3, 4},
-        footer=[f"{len(rows)} layers", "", "", _total(sizes.values()), _total(flops)],
-    )
-    if unknown or None in flops:
-        text += "\n\nSome shapes are not known"
-        text += f" ({len(unknown)} parameters, first {unknown[0]!r})" if unknown else ""
-        text += "; give those of the inputs, as --shape data=1,3,224,224"
-    return text
-
-
-def _shape(shape: Shape | None) -> str:
-    if shape is None:
-        return "?"
-    return "(" + ", ".join(str(size) if size else "?" for size in shape) + ")"
-
-
-def _total(numbers: Collection[float | None]) -> str:
-    """The sum of what is known; marked where something is not."""
-    known = [number for number in numbers if number is not None]
-    if not known:
-        return "?" if numbers else "0"
-    return f"{sum(known):,.0f}" + (" + ?" if len(known) < len(numbers) else "")
-
-
-def _is_input(name: str, given: Mapping[str, Shape]) -> bool:
-    """Without a parameter file: what is given a shape, the data and the labels are inputs."""
-    return name in given or name == "data" or name.endswith("label")
 
 
 def _check_names(given: Collection[str], symbol: Symbol) -> None:
     arguments = symbol.list_arguments()
     for name in given:
         if name not in arguments:
-            inputs = [n for n in arguments if _is_input(n, {})] or arguments
+            inputs = [n for n in arguments if n == "data" or n.endswith("label")] or arguments
             raise MXNetError(
                 explain(
                     f"--shape {name}",

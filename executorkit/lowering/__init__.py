@@ -2,14 +2,18 @@
 
 from ._graph import Graph, graph_of
 from ._infer import infer, infer_shapes, infer_types, shown_outputs
+from ._layers import Layer
 from ._lower import evaluate, lower, to_jax
 from ._partition import placements
 from ._passes import LOWERINGS, PASSES, disabled, optimized, switched_off
+from ._summary import Summary
 
 __all__ = [
     "LOWERINGS",
     "PASSES",
     "Graph",
+    "Layer",
+    "Summary",
     "disabled",
     "evaluate",
     "graph_of",

@@ -12,42 +12,54 @@ import jax
 from ..ops import OpDef, Params
 from ..ops._attrs import Shape
 from ..ops._facts import known
+from ._flops import Count
 from ._graph import graph_of, remember
 from ._infer import _infer_types, infer, open_shapes
 
-_COSTS: dict[Any, float | None] = {}
-_COSTS_LIMIT = 4096
+_COUNTS: dict[Any, Count] = {}
+_COUNTS_LIMIT = 4096
 
 
 @dataclass(frozen=True, slots=True)
 class Layer:
     """One operator of a graph.
 
-    output_shapes
-        the shapes of its visible outputs: None where nothing is known, 0 for an unknown dimension.
+    output_shapes, output_dtypes
+        of its visible outputs: shapes are None where nothing is known and 0 for an unknown
+        dimension, types float32 unless something else is known.
     parameters
-        the number of elements of the parameters that it is the first to read, by variable name;
-        None where the shape is not known.
-    flops
-        operations of one forward pass at inference, as XLA counts them for this operator alone,
-        before any fusion: floating-point operations and transcendental functions, one each. None
-        where the shapes are not known or XLA has no answer.
+        the shapes of the parameters that it is the first to read, by variable name; None where
+        they are not known.
+    parameter_dtypes
+        their types.
+    flops, macs
+        operations of one forward pass at inference, before any fusion, and the multiplications
+        with addition among them; None where shapes are not known or a part cannot be counted.
+    uncounted
+        what cannot be counted, and what was counted as something else, in words.
     """
 
     name: str
     op: str
     output_shapes: tuple[Shape | None, ...]
-    parameters: dict[str, int | None]
+    output_dtypes: tuple[str, ...]
+    parameters: dict[str, Shape | None]
+    parameter_dtypes: dict[str, str]
     flops: float | None
+    macs: float | None
+    uncounted: tuple[str, ...] = ()
 
 
 def layers(
-    symbol: Any, shapes: Mapping[str, Sequence[int]], parameters: Collection[str]
+    symbol: Any,
+    shapes: Mapping[str, Sequence[int]],
+    parameters: Collection[str],
+    dtypes: Mapping[str, str] | None = None,
 ) -> list[Layer]:
     """The operators of a symbol in topological order.
 
-    shapes
-        known shapes of arguments and auxiliary states, by name.
+    shapes, dtypes
+        known shapes and types of arguments and auxiliary states, by name.
     parameters
         names of the variables that count as parameters; each is counted once, where it is first
         read.
@@ -55,55 +67,75 @@ def layers(
     Raises ShapeError, naming the node, if the shapes contradict each other.
     """
     graph = graph_of(symbol.heads)
-    values = infer(graph, shapes).values
-    types = _infer_types(graph, {})
+    values = infer(graph, shapes, dtypes).values
+    types = [t or "float32" for t in _infer_types(graph, dtypes or {})]
     filled = open_shapes(graph, values)
     left = set(parameters)
     result = []
     for step in graph.steps:
-        read: dict[str, int | None] = {}
+        read: dict[str, Shape | None] = {}
+        read_types: dict[str, str] = {}
         for (child, _), number in zip(step.node.inputs, step.inputs, strict=True):
             if child.is_variable and child.name in left:
                 left.discard(child.name)
                 shape = values[number]
-                read[child.name] = prod(shape) if known(shape) else None
-        inputs = [values[i] for i in step.inputs]
-        dtypes = tuple(types[i] or "float32" for i in step.inputs)
-        params = filled.get(step.index, step.params)
+                read[child.name] = shape if known(shape) else None
+                read_types[child.name] = types[number]
+        outputs = slice(step.first_output, step.first_output + step.node.n_visible)
+        count = _count(
+            step.op,
+            filled.get(step.index, step.params),
+            [values[i] for i in step.inputs],
+            tuple(types[i] for i in step.inputs),
+        )
         result.append(
             Layer(
                 name=step.node.name,
                 op=step.op.name,
-                output_shapes=values[step.first_output : step.first_output + step.node.n_visible],
+                output_shapes=tuple(values[outputs]),
+                output_dtypes=tuple(types[outputs]),
                 parameters=read,
-                flops=_flops(step.op, params, inputs, dtypes),
+                parameter_dtypes=read_types,
+                flops=count.flops if count and not count.hidden else None,
+                macs=count.macs if count and not count.hidden else None,
+                uncounted=tuple(sorted(count.uncounted)) if count else (),
             )
         )
     return result
 
 
-def _flops(
+def elements(shape: Shape | None) -> int | None:
+    """The number of elements of a shape; None if it is not known."""
+    return prod(shape) if shape is not None and known(shape) else None
+
+
+def _count(
     op: OpDef, params: Params, shapes: Sequence[Shape | None], dtypes: tuple[str, ...]
-) -> float | None:
+) -> Count | None:
+    """The work of one operator; remembered. None where shapes are missing."""
     if not all(known(shape) for shape in shapes):
         return None
     if op.shape_attr and 0 in (params[op.shape_attr] or ()):
         return None
     key = (op, params.key, tuple(shapes), dtypes)
-    if key not in _COSTS:
-        remember(_COSTS, key, _counted(op, params, key[2], dtypes), _COSTS_LIMIT)
-    return _COSTS[key]
+    if key not in _COUNTS:
+        remember(_COUNTS, key, _counted(op, params, key[2], dtypes), _COUNTS_LIMIT)
+    return _COUNTS[key]
 
 
-def _counted(op: OpDef, params: Params, shapes: Any, dtypes: tuple[str, ...]) -> float | None:
-    """Operations that XLA counts in the operator's unoptimised program; nothing is compiled."""
+def _counted(op: OpDef, params: Params, shapes: Any, dtypes: tuple[str, ...]) -> Count:
+    """Traces the operator alone; nothing is lowered or compiled."""
+    count = Count()
     with jax.enable_x64(True):
         arrays = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
         key = jax.eval_shape(lambda: jax.random.key(0)) if op.key_name else None
-        lowered = jax.jit(lambda key, *xs: op.apply(params, xs, key=key, train=False)).lower(
-            key, *arrays
-        )
-        cost = lowered.cost_analysis()
-    if not cost:
-        return None
-    return cost.get("flops", 0.0) + cost.get("transcendentals", 0.0)
+        try:
+            traced = jax.make_jaxpr(lambda key, *xs: op.apply(params, xs, key=key, train=False))
+            count.add(traced(key, *arrays).jaxpr)
+        except Exception as error:
+            # An operator whose result depends on values runs, though it cannot be traced.
+            count.uncounted.add(f"{op.name} cannot be traced: {type(error).__name__}")
+    return count
+
+
+__all__ = ["Layer", "elements", "layers"]

@@ -2,33 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from math import log2, prod
 from typing import Any
 
 from ..display import Line, Table, View, Viewed, count, scaled
+from ..lowering._flops import flops_of, inner_jaxprs, size
 
 #: What is done between nodes: sums of gradients, head gradients.
 BETWEEN = "(between nodes)"
-
-#: Primitives that move elements and compute nothing.
-_MOVES = frozenset(
-    {
-        "broadcast_in_dim", "reshape", "transpose", "squeeze", "expand_dims", "slice",
-        "dynamic_slice", "dynamic_update_slice", "gather", "concatenate", "pad", "rev", "iota",
-        "copy", "copy_p", "convert_element_type", "bitcast_convert_type", "stop_gradient",
-        "device_put", "split", "select_n", "optimization_barrier", "reduce_precision",
-        "random_wrap", "random_unwrap", "sharding_constraint", "pvary",
-    }
-)  # fmt: skip
-_SIZE_OF_INPUT = frozenset(
-    {
-        "reduce_sum", "reduce_max", "reduce_min", "reduce_prod", "reduce_and", "reduce_or",
-        "reduce_xor", "argmax", "argmin", "cumsum", "cumprod", "cummax", "cummin",
-        "cumlogsumexp", "select_and_scatter_add", "select_and_gather_add",
-    }
-)  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -125,14 +107,10 @@ class _Walk:
         """Adds the work of a jaxpr, and of those inside it."""
         for equation in jaxpr.eqns:
             stack = (*outer, *equation.source_info.name_stack.stack)
-            inner = list(_inner(equation))
+            rounds, inner = inner_jaxprs(equation)
             if not inner:
                 self._add(equation, stack, times)
-                continue
-            rounds = equation.params.get("length", 1) if equation.primitive.name == "scan" else 1
             self.open_loops |= equation.primitive.name == "while"
-            if equation.primitive.name == "cond":
-                inner = [max(inner, key=lambda j: sum(map(flops_of, j.eqns)))]
             for part in inner:
                 self.go(part, stack, times * rounds)
 
@@ -147,65 +125,5 @@ class _Walk:
         work.bytes += times * sum(_bytes(a) for a in arrays)
 
 
-def _inner(equation: Any) -> Iterator[Any]:
-    for value in equation.params.values():
-        for one in value if isinstance(value, tuple | list) else (value,):
-            jaxpr = getattr(one, "jaxpr", one)
-            if hasattr(jaxpr, "eqns"):
-                yield jaxpr
-
-
-def _size(aval: Any) -> int:
-    return prod(getattr(aval, "shape", ()))
-
-
 def _bytes(aval: Any) -> int:
-    return _size(aval) * getattr(getattr(aval, "dtype", None), "itemsize", 0)
-
-
-def _dot(equation: Any) -> float:
-    (contracted, _), _ = equation.params["dimension_numbers"]
-    shape = equation.invars[0].aval.shape
-    return 2.0 * _size(equation.outvars[0].aval) * prod(shape[i] for i in contracted)
-
-
-def _convolution(equation: Any) -> float:
-    """Without the products with the zeros that a dilated input has between its elements."""
-    kernel = equation.invars[1].aval.shape
-    numbers = equation.params["dimension_numbers"]
-    each = prod(kernel) / kernel[numbers.rhs_spec[0]]
-    zeros = prod(equation.params["lhs_dilation"])
-    return 2.0 * _size(equation.outvars[0].aval) * each / zeros
-
-
-def _window(equation: Any) -> float:
-    return float(_size(equation.outvars[0].aval) * prod(equation.params["window_dimensions"]))
-
-
-def _sort(equation: Any) -> float:
-    size = _size(equation.invars[0].aval)
-    return size * log2(max(2, equation.invars[0].aval.shape[-1] if size else 2))
-
-
-_RULES: dict[str, Callable[[Any], float]] = {
-    "dot_general": _dot,
-    "conv_general_dilated": _convolution,
-    "reduce_window": _window, "reduce_window_sum": _window, "reduce_window_max": _window,
-    "reduce_window_min": _window,
-    "sort": _sort, "top_k": _sort,
-    "scatter": lambda e: 0.0,
-    "scatter-add": lambda e: float(_size(e.invars[2].aval)),
-}  # fmt: skip
-
-
-def flops_of(equation: Any) -> float:
-    """Operations of one primitive: one for each element that it computes, two for each product of
-    a dot or a convolution, none for what only moves elements."""
-    name = equation.primitive.name
-    if name in _MOVES:
-        return 0.0
-    if name in _RULES:
-        return _RULES[name](equation)
-    if name in _SIZE_OF_INPUT:
-        return float(_size(equation.invars[0].aval))
-    return float(sum(_size(x.aval) for x in equation.outvars))
+    return size(aval) * getattr(getattr(aval, "dtype", None), "itemsize", 0)

@@ -1,4 +1,4 @@
-"""What a symbol offers beyond its graph: operators as methods, inference, binding.
+"""What a symbol offers beyond its graph: inference, binding, summaries.
 
 Lowering and the executor stand above this package; they are imported when they are called.
 """
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import numpy as np
 
 from ..context import Context, current_context
-from ..errors import MXNetError, NotImplementedForSymbol, explain
+from ..errors import MXNetError, explain
 from ..ops._namespace import dtype_argument
 
 if TYPE_CHECKING:
@@ -21,91 +21,6 @@ if TYPE_CHECKING:
     from ._symbol import Symbol
 
 Shape = tuple[int, ...]
-
-#: Operators that are methods under their own name, called with the symbol as first input.
-OPERATOR_METHODS = (
-    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax",
-    "argmax_channel", "argmin", "argsort", "broadcast_axes", "broadcast_like", "broadcast_to",
-    "cbrt", "ceil", "clip", "cos", "cosh", "degrees", "depth_to_space", "exp", "expm1", "fix",
-    "flip", "floor", "log", "log10", "log1p", "log2", "log_softmax", "max", "mean", "min",
-    "nanprod", "nansum", "norm", "one_hot", "ones_like", "pad", "pick", "prod", "radians", "rcbrt",
-    "reciprocal", "relu", "repeat", "reshape", "reshape_like", "rint", "round", "rsqrt",
-    "shape_array", "sigmoid", "sign", "sin", "sinh", "size_array", "slice", "slice_axis",
-    "slice_like", "softmax", "softmin", "sort", "space_to_depth", "split", "sqrt", "square", "sum",
-    "swapaxes", "take", "tan", "tanh", "tile", "topk", "transpose", "trunc", "zeros_like",
-)  # fmt: skip
-#: Methods of NDArray that have no meaning for a symbol.
-_ARRAY_METHODS = (
-    "as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read",
-)  # fmt: skip
-
-
-class OperatorMethods:
-    """Operators called on their first input: ``data.reshape(shape=(0, -1))``."""
-
-    __slots__ = ()
-
-    _call: Callable[..., Symbol]
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Callable[..., Symbol]: ...
-
-    def astype(self, *args: Any, **kwargs: Any) -> Symbol:
-        """``mx.sym.cast`` of this symbol: ``astype("float16")``."""
-        return self._call("cast", "cast", (self, *args), kwargs)
-
-    def diag(self, k: int = 0, **kwargs: Any) -> Symbol:
-        """``mx.sym.diag`` of this symbol."""
-        return self._call("diag", "diag", (self, k), kwargs)
-
-    def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Symbol:
-        """``mx.sym.expand_dims`` of this symbol; ``inplace`` means nothing for a symbol."""
-        return self._call("expand_dims", "expand_dims", (self, axis), kwargs)
-
-    def flatten(self, inplace: bool = False, **kwargs: Any) -> Symbol:
-        """``mx.sym.flatten`` of this symbol; ``inplace`` means nothing for a symbol."""
-        return self._call("flatten", "flatten", (self,), kwargs)
-
-    def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Symbol:
-        """``mx.sym.squeeze`` of this symbol; ``inplace`` means nothing for a symbol."""
-        return self._call("squeeze", "squeeze", (self, axis), kwargs)
-
-    def split_v2(self, *args: Any, **kwargs: Any) -> Symbol:
-        """``mx.sym.split_v2`` of this symbol."""
-        from ._creation import split_v2
-
-        return split_v2(cast("Symbol", self), *args, **kwargs)
-
-    def as_nd_ndarray(self) -> Symbol:
-        """The symbol itself: there is only one kind."""
-        return cast("Symbol", self)
-
-
-def _operator_method(name: str) -> Callable[..., Symbol]:
-    def method(self: OperatorMethods, *args: Any, **kwargs: Any) -> Symbol:
-        return self._call(name, name, (self, *args), kwargs)
-
-    method.__name__ = name
-    method.__qualname__ = f"Symbol.{name}"
-    method.__doc__ = f"``mx.sym.{name}`` of this symbol."
-    return method
-
-
-def _array_method(name: str) -> Callable[..., NoReturn]:
-    def method(self: OperatorMethods) -> NoReturn:
-        raise NotImplementedForSymbol(name)
-
-    method.__name__ = name
-    method.__qualname__ = f"Symbol.{name}"
-    method.__doc__ = "Only arrays have this; raises NotImplementedForSymbol."
-    return method
-
-
-for _name in OPERATOR_METHODS:
-    setattr(OperatorMethods, _name, _operator_method(_name))
-for _name in _ARRAY_METHODS:
-    setattr(OperatorMethods, _name, _array_method(_name))
 
 
 class GraphMethods:
@@ -150,6 +65,39 @@ class GraphMethods:
     def infer_type_partial(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
         """As :meth:`infer_type`, but returns what is known: None for an unknown type."""
         return self._infer_types(self._known_types(args, kwargs))
+
+    def summary(self, type_dict: Mapping[str, Any] | None = None, **shapes: Sequence[int]) -> Any:
+        """What every layer makes, holds and computes: shapes, parameters, FLOPs and bytes.
+
+        Shapes, and types in ``type_dict``, are given by name, those of the inputs usually; what
+        does not follow from them is shown as "?". Returns a :class:`~executorkit.lowering.Summary`,
+        which is a table when it is printed and in a notebook, and has the numbers: ``parameters``,
+        ``parameter_bytes``, ``output_bytes``, ``flops``, ``macs``, and its items, the layers.
+
+        FLOPs are those of one forward pass at inference, before XLA fuses anything: two for each
+        product of a convolution (those with its padding too) or of matrices, one for each other
+        element computed. Nothing is compiled. Raises :class:`ShapeError` for a contradiction and
+        :class:`MXNetError` for an unknown name. MXNet has no such method; see
+        ``mx.viz.print_summary`` for its table.
+
+        >>> import executorkit as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
+        >>> net.summary(data=(32, 784))
+        Symbol fc: 1 operator
+        inputs: data (32, 784)
+        layer  operator        output shape  parameters  FLOPs    output
+        -----  --------------  ------------  ----------  -----  --------
+        fc     FullyConnected  (32, 10)           7,850  502 k  1.25 KiB
+        -----  --------------  ------------  ----------  -----  --------
+        sum                                       7,850  502 k  1.25 KiB
+        parameters: 7,850, together 30.7 KiB
+        one forward pass: 502 kFLOPs, with 251 kMACs in convolutions and matrix products
+        """
+        from ..lowering import Summary
+
+        known = {name: tuple(sizes) for name, sizes in shapes.items()}
+        types = self._known_types((), type_dict or {})
+        return Summary.of(self, self._known_shapes((), known), types)
 
     def _infer_shapes(self, known: dict[str, Shape]) -> tuple[Any, Any, Any]:
         from ..lowering import infer_shapes

@@ -13,8 +13,9 @@ from ._call import call, entry_of, find
 from ._compose import check_auxiliaries, copy_graph, parse_attrs
 from ._json import save_text, write_json
 from ._load import read_json
-from ._methods import GraphMethods, OperatorMethods
+from ._methods import GraphMethods
 from ._node import Entry, Node, auxiliary_nodes, hide, shown, topological_order
+from ._operator_methods import OperatorMethods
 from ._operators import Operators
 from ._text import debug_text
 

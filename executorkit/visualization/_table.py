@@ -42,11 +42,11 @@ def print_summary(
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
     >>> mx.viz.print_summary(net, shape={"data": (32, 784)}, line_length=60)
     ____________________________________________________________
-    Layer (type)              Output ShapParamPrevious Layer
+    Layer (type)              Output ShapeParam Previous Layer
     ============================================================
     data(null)                784         0
     ____________________________________________________________
-    fc(FullyConnected)        10          7850 data
+    fc(FullyConnected)        10          7850  data
     ============================================================
     Total params: 7850
     ____________________________________________________________

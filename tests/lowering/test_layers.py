@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 import executorkit as mx
 from executorkit.lowering._layers import layers
 
@@ -9,7 +11,7 @@ from executorkit.lowering._layers import layers
 def test_operations_grow_with_the_batch_and_parameters_do_not():
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     one, two = (layers(net, {"data": (n, 8)}, ["fc_weight", "fc_bias"])[0] for n in (1, 2))
-    assert one.parameters == two.parameters == {"fc_weight": 24, "fc_bias": 3}
+    assert one.parameters == two.parameters == {"fc_weight": (3, 8), "fc_bias": (3,)}
     assert (one.output_shapes, two.output_shapes) == (((1, 3),), ((2, 3),))
     assert two.flops == 2 * one.flops
     assert one.flops == 2 * 24 + 3
@@ -37,5 +39,65 @@ def test_what_is_not_known_is_none():
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     (layer,) = layers(net, {}, ["fc_weight", "fc_bias"])
     assert layer.output_shapes == (None,)
-    assert layer.parameters == {"fc_weight": None, "fc_bias": 3}
+    assert layer.parameters == {"fc_weight": None, "fc_bias": (3,)}
     assert layer.flops is None
+
+
+def test_types_follow_from_those_given():
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    (layer,) = layers(net, {"data": (4, 8)}, ["fc_weight"], {"data": "float16"})
+    assert layer.output_dtypes == ("float16",)
+    assert layer.parameter_dtypes == {"fc_weight": "float16"}
+
+
+def test_products_are_counted_apart():
+    data = mx.sym.Variable("data")
+    net = mx.sym.Convolution(data, kernel=(3, 3), pad=(1, 1), num_filter=4, num_group=2, name="c")
+    (layer,) = layers(net, {"data": (1, 6, 8, 8)}, [])
+    assert layer.macs == 4 * 64 * (3 * 9)
+    assert layer.flops == pytest.approx(2 * layer.macs + 4 * 64, abs=8)
+
+
+def test_a_transposed_convolution_does_not_count_the_zeros_between():
+    data = mx.sym.Variable("data")
+    net = mx.sym.Deconvolution(
+        data, kernel=(2, 2), stride=(2, 2), num_filter=4, no_bias=True, name="up"
+    )
+    (layer,) = layers(net, {"data": (1, 6, 8, 8)}, [])
+    assert layer.macs == 6 * 64 * 4 * 4
+
+
+def test_recurrences_count_every_step():
+    net = mx.sym.RNN(mx.sym.Variable("data"), state_size=5, num_layers=1, mode="lstm", name="rnn")
+    short, long = (layers(net, {"data": (n, 2, 3)}, [])[0].macs for n in (2, 20))
+    assert short == 2 * 2 * (4 * 5) * (3 + 5)
+    assert long == 10 * short
+
+
+def test_what_cannot_be_counted_is_said():
+    data = mx.sym.Variable("data")
+    (layer,) = layers(mx.sym.linalg.syevd(data, name="e"), {"data": (4, 4)}, [])
+    assert (layer.flops, layer.macs, layer.uncounted) == (None, None, ("eigh",))
+
+
+def test_an_operator_that_cannot_be_traced_is_no_error(monkeypatch):
+    def fail(*_: object, **__: object) -> None:
+        raise ValueError
+
+    monkeypatch.setattr("executorkit.lowering._layers.jax.make_jaxpr", fail)
+    net = mx.sym.tile(mx.sym.Variable("data"), reps=(7, 3), name="t")
+    (layer,) = layers(net, {"data": (11, 13)}, [])
+    assert layer.output_shapes == ((77, 39),)
+    assert (layer.flops, layer.uncounted) == (None, ("tile cannot be traced: ValueError",))
+
+
+def test_scatters_and_factorisations():
+    data = mx.sym.Variable("data")
+    (layer,) = layers(mx.sym.linalg.potrf(data, name="p"), {"data": (2, 6, 6)}, [])
+    assert layer.flops == pytest.approx(2 * 6**3 / 3, abs=2 * 2 * 36)
+    (layer,) = layers(
+        mx.sym.scatter_nd(data, mx.sym.Variable("i"), shape=(9,), name="s"),
+        {"data": (4,), "i": (1, 4)},
+        [],
+    )
+    assert layer.flops <= 9
