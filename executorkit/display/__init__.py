@@ -11,7 +11,7 @@ from ._parts import Cell, Emphasis, Fold, Line, Lines, Part, Table, View
 from ._sparkline import Sparkline
 from ._table import text_table
 from ._viewed import Viewed
-from ._words import clipped, count, scaled, shape, total, value
+from ._words import clipped, count, many, scaled, shape, total, value
 
 __all__ = [
     "Block",
@@ -32,6 +32,7 @@ __all__ = [
     "blocks",
     "clipped",
     "count",
+    "many",
     "scaled",
     "shape",
     "text_table",

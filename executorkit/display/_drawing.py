@@ -65,11 +65,15 @@ class Drawing:
         parts = []
         for box, (x, y) in zip(self.boxes, places, strict=True):
             at = y - _LINE * len(box.lines) / 2 + 4
+            texts = []
             for k, words in enumerate((box.name, *box.lines)):
                 style = ' class="d"' if k else ""
                 start = f'<text x="{x:.0f}" y="{at + k * _LINE:.0f}"{style}>'
-                parts.append(f"{start}{_shortened(words)}</text>")
-        return "".join(parts)
+                texts.append(f"{start}{_shortened(words)}</text>")
+            parts.append(" ".join(texts))
+        # What stands between the texts is not drawn: it is for pages that strip foreign SVG, as
+        # notebooks do that are not trusted.
+        return ", ".join(parts)
 
     def picture(self) -> str:
         """The drawing as an SVG file, in light colours."""

@@ -33,7 +33,8 @@ class Sparkline:
             if h
         )
         size = f'width="{len(self.counts) * _STEP}" height="{_HEIGHT}"'
-        return f'<svg class="s" {size}><path d="{bars}"></path></svg>'
+        # The text is not drawn; pages that strip SVG show it instead.
+        return f'<svg class="s" {size}>{self.text()}<path d="{bars}"></path></svg>'
 
     def text(self) -> str:
         return "".join(_BARS[h] for h in self._heights(len(_BARS) - 1))

@@ -29,12 +29,12 @@ _RULES = """
 .ek pre{margin:2px 0;font-size:12px;color:var(--fg);background:none;white-space:pre;overflow-x:auto}
 .ek .x{overflow:auto;max-height:520px}
 .ek table{border-collapse:collapse;margin:2px 0 6px;font-size:12px}
-.ek th,.ek td{padding:1px 10px 1px 0;text-align:left;white-space:nowrap}
-.ek th,.ek td{background:none;color:var(--fg)}
-.ek th{color:var(--soft);font-weight:500;border-bottom:1px solid var(--line)}
-.ek td{border-bottom:1px solid var(--rule)}
-.ek .r{text-align:right;font-variant-numeric:tabular-nums}
-.ek tfoot td{font-weight:600;border-top:1px solid var(--line)}
+.ek .x th,.ek .x td{padding:1px 10px 1px 0;text-align:left;white-space:nowrap}
+.ek .x th,.ek .x td{background:none;color:var(--fg)}
+.ek .x th{color:var(--soft);font-weight:500;border-bottom:1px solid var(--line)}
+.ek .x td{border-bottom:1px solid var(--rule)}
+.ek .x .r{text-align:right;font-variant-numeric:tabular-nums}
+.ek .x tfoot td{font-weight:600;border-top:1px solid var(--line)}
 .ek details{margin:1px 0 1px 2px}
 .ek details>:not(summary){margin-left:14px}
 .ek summary{cursor:pointer}

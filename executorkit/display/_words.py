@@ -15,6 +15,15 @@ def count(number: float | None) -> str:
     return "?" if number is None else f"{number:,.0f}"
 
 
+def many(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> many(1, "compilation"), many(1200, "row")
+    ('1 compilation', '1,200 rows')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
 def total(numbers: Collection[float | None]) -> str:
     """The sum of what is known; marked where something is not.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..display import Fold, Line, Part, View
+from ..display import Fold, Line, Part, View, many
 from ..ndarray import NDArray
 from ..symbol._node import topological_order
 from ..symbol._views import graph_parts
@@ -27,7 +27,7 @@ def executor_parts(executor: Executor) -> list[Part]:
     """What views of an executor consist of."""
     arrays = [*executor.arg_arrays, *executor.aux_arrays]
     program = executor.program
-    compiled = f"program: {program.traces} compilations in {program.compile_seconds:.2f} s"
+    compiled = f"program: {many(program.traces, 'compilation')} in {program.compile_seconds:.2f} s"
     shapes = shapes_of(executor._graph, arrays)
     order = topological_order(executor.symbol.heads)
     return [

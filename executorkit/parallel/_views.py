@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from ..display import Fold, Line, Part, Table, clipped, count, shape
+from ..display import Fold, Line, Part, Table, clipped, count, many, shape
 from ..executor._shown import Entry, Section, parts_of, shapes_of, size_of, waiting
 from ..ndarray._statistics import Statistics, fetched, pooled, read, statistics_of
 from ..symbol._node import topological_order
@@ -38,7 +38,7 @@ def group_parts(group: Group) -> list[Part]:
     parts: list[Part] = [
         Line(how_it_runs(group)),
         _devices(group),
-        Line(f"{each}{size_of(first)}; {group.traces} compilations"),
+        Line(f"{each}{size_of(first)}; {many(group.traces, 'compilation')}"),
     ]
     if reader.differing:
         words = ", ".join(clipped(n, 80) for n in reader.differing[:_MAX_NAMED])

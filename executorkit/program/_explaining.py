@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..display import Fold, Line, Part, Table, View, Viewed, scaled
+from ..display import Fold, Line, Part, Table, View, Viewed, many, scaled
 from ..errors import MXNetError, explain
 from ..lowering import Graph
 from ._analysis import Analysis
@@ -175,8 +175,8 @@ class Explaining(Viewed):
     def _as_view(self) -> View:
         functions = [f for f in self._all_functions if f.traces]
         traces, seconds = (sum(getattr(f, w) for f in functions) for w in ("traces", "seconds"))
-        title = f"Program of {len(self.graph.steps)} operators: {traces} compilations in "
-        return View(f"{title}{seconds:.2f} s", self.parts())
+        title = f"Program of {many(len(self.graph.steps), 'operator')}: "
+        return View(f"{title}{many(traces, 'compilation')} in {seconds:.2f} s", self.parts())
 
     def parts(self) -> list[Part]:
         """What views of this program consist of."""

@@ -8,7 +8,7 @@ from typing import Any
 
 import jax
 
-from ..display import Line, Part, Table, View, Viewed
+from ..display import Line, Part, Table, View, Viewed, many
 
 #: So many traces of one function are remembered.
 MAX_TRACES = 32
@@ -63,7 +63,7 @@ class History(Viewed, Sequence[Trace]):
         return [*parts, Table(["function", "seconds", "compiled because"], rows, {1})]
 
     def _as_view(self) -> View:
-        return View(f"{len(self.traces)} compilations", self.parts())
+        return View(many(len(self.traces), "compilation"), self.parts())
 
     def __repr__(self) -> str:
         return self._as_view().text()

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 
 from ..context import Context
-from ..display import Fold, Part, View, Viewed
+from ..display import Fold, Part, View, Viewed, many
 from ..lowering import Graph, placements
 from ..lowering._partition import segments
 from ._analysis import Analysis
@@ -120,8 +120,9 @@ class PartitionedProgram(Viewed):
         ]
 
     def _as_view(self) -> View:
-        title = f"Program in {len(self._parts)} segments: {self.traces} compilations in "
-        return View(f"{title}{self.compile_seconds:.2f} s", self.parts())
+        title = f"Program in {many(len(self._parts), 'segment')}: "
+        compiled = f"{many(self.traces, 'compilation')} in {self.compile_seconds:.2f} s"
+        return View(title + compiled, self.parts())
 
     def run(self, mode: str, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
         """Runs all segments; ``mode`` is 'infer' or 'forward'."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from ..display import Fold, Line, Part, View, scaled, shape
+from ..display import Fold, Line, Part, View, many, scaled, shape
 from ..executor._shown import Entry, Section, parts_of, size_of
 from ..executor._views import executor_parts
 from ..parallel._stacked import Stacked
@@ -25,7 +25,7 @@ def step_view(step: Step) -> View:
     parts: list[Part] = [
         Line(f"parameters: {size_of(wanted)} on each device"),
         Line(
-            f"{step.traces} compilations, {scaled(analysis.flops, 'FLOPs')} by XLA, "
+            f"{many(step.traces, 'compilation')}, {scaled(analysis.flops, 'FLOPs')} by XLA, "
             f"peak memory {peak}"
         ),
     ]

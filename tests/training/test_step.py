@@ -278,7 +278,7 @@ def test_a_step_shows_its_optimizer_and_what_it_trains(devices):
     checked(step._repr_html_())
     step(**_batch())
     words = checked(step._repr_html_())
-    assert "1 compilations" in words
+    assert "1 compilation," in words
     assert "[0].mu['" in words
     assert ("2 devices run one mapped program" in words) == (devices == 2)
     assert "Adam" in checked(Step(target, "adam")._repr_html_())
