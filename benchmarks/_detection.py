@@ -46,6 +46,25 @@ def questions(mx: Any) -> Iterator[Question]:
             "info": np.array([[608, 800, 1]]),
         },
     )  # fmt: skip
+    yield Question(
+        "MultiProposal, 2 images, 6000 of 38 x 50 x 12 anchors",
+        mx.sym.contrib.MultiProposal(
+            var("data"), var("offsets"), var("info"), rpn_pre_nms_top_n=6000,
+            rpn_post_nms_top_n=300, threshold=0.7, feature_stride=16,
+        ),
+        {
+            "data": rng.rand(2, 24, 38, 50),
+            "offsets": rng.randn(2, 48, 38, 50) * 0.1,
+            "info": np.array([[608, 800, 1]] * 2),
+        },
+    )  # fmt: skip
+    yield Question(
+        "MultiBoxPrior, 64 x 64 places, 6 boxes each",
+        mx.sym.contrib.MultiBoxPrior(
+            var("data"), sizes=(0.2, 0.27), ratios=(1, 2, 0.5, 3, 1 / 3), clip=True
+        ),
+        {"data": rng.rand(1, 3, 64, 64)},
+    )
     anchors = _boxes(rng, 1, ANCHORS)
     truth = np.concatenate([rng.randint(0, 20, (8, 10, 1)), _boxes(rng, 8, 10)], axis=-1)
     yield Question(
@@ -70,4 +89,19 @@ def questions(mx: Any) -> Iterator[Question]:
         mx.sym.CTCLoss(var("data"), var("label")),
         {"data": rng.randn(200, 32, 80), "label": rng.randint(1, 80, (32, 30))},
         ("data",),
+    )
+    yield Question(
+        "box_iou, 8732 and 100 boxes",
+        mx.sym.contrib.box_iou(var("lhs"), var("rhs"), format="corner"),
+        {"lhs": anchors[0], "rhs": _boxes(rng, 100)},
+    )
+    yield Question(
+        "bipartite_matching, 8 images, 8732 boxes, 50 objects",
+        mx.sym.contrib.bipartite_matching(var("data"), threshold=0.1)[0],
+        {"data": rng.rand(8, ANCHORS, 50)},
+    )
+    yield Question(
+        "box_decode, 8 images, 8732 boxes",
+        mx.sym.contrib.box_decode(var("data"), var("anchors"), format="corner"),
+        {"data": rng.randn(8, ANCHORS, 4) * 0.1, "anchors": anchors},
     )

@@ -1,6 +1,7 @@
-"""Single operators at real sizes, for either package: what ``_detection`` and ``_regions`` ask.
+"""Single operators at real sizes, for either package: what ``_detection``, ``_regions`` and
+their like ask.
 
-As a program, with the name of one of these two, it is MXNet's side of a comparison: it prints the
+As a program, with the name of one of these, it is MXNet's side of a comparison: it prints the
 size of every first result as JSON, then for every name that it reads the seconds of another call.
 """
 
@@ -21,7 +22,9 @@ import numpy as np
 class Question:
     """One run: a symbol's forward, or with names in ``wanted`` forward and backward to these.
 
-    ``limits`` states how far the two results' magnitudes may be apart, relative to MXNet's.
+    Instead of a symbol a function of NDArrays may stand, which is called with the inputs. Inputs
+    are float32, but for those of int32. ``limit`` states how far the two results' magnitudes may be
+    apart, relative to MXNet's.
     """
 
     name: str
@@ -31,8 +34,15 @@ class Question:
     limit: float = 1e-3
 
 
+def both(name: str, symbol: Any, inputs: dict[str, Any], *wanted: str) -> Iterator[Question]:
+    """The operator forward, and forward with backward if there are gradients to ask for."""
+    yield Question(f"{name}, forward" if wanted else name, symbol, inputs)
+    if wanted:
+        yield Question(f"{name}, forward+backward", symbol, inputs, wanted)
+
+
 def questions(mx: Any, family: str) -> Iterator[Question]:
-    """The questions of ``_detection`` or ``_regions``."""
+    """The questions of ``_detection``, ``_regions`` and their like."""
     return importlib.import_module(f"benchmarks.{family}").questions(mx)
 
 
@@ -42,7 +52,17 @@ def call(mx: Any, question: Question, wait: Callable[[Any], None]) -> Callable[[
     Returns the first output, or the first wanted gradient.
     """
     inputs, wanted = question.inputs, question.wanted
-    arrays = {name: mx.nd.array(value.astype("float32")) for name, value in inputs.items()}
+    kinds = {n: "int32" if v.dtype == np.int32 else "float32" for n, v in inputs.items()}
+    arrays = {n: mx.nd.array(v.astype(kinds[n]), dtype=kinds[n]) for n, v in inputs.items()}
+    if not hasattr(question.symbol, "bind"):
+
+        def update() -> Any:
+            result = question.symbol(*arrays.values())
+            wait(result)
+            return result
+
+        return update
+
     grads = {name: mx.nd.zeros(inputs[name].shape) for name in wanted}
     requests = {name: "write" if name in wanted else "null" for name in inputs}
     executor = question.symbol.bind(mx.cpu(), arrays, args_grad=grads or None, grad_req=requests)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._operators import Question
+from ._operators import Question, both
 
 
 def _rois(rng: np.random.RandomState, count: int, width: int, height: int) -> np.ndarray:
@@ -18,17 +18,12 @@ def _rois(rng: np.random.RandomState, count: int, width: int, height: int) -> np
     return np.concatenate([np.zeros((count, 1)), corner, corner + size], axis=1)
 
 
-def _both(name: str, symbol: Any, inputs: dict[str, Any], *wanted: str) -> Iterator[Question]:
-    yield Question(f"{name}, forward", symbol, inputs)
-    yield Question(f"{name}, forward+backward", symbol, inputs, wanted)
-
-
 def questions(mx: Any) -> Iterator[Question]:
     """What is measured: each operator forward, and forward with backward."""
     rng, var, contrib = np.random.RandomState(0), mx.sym.Variable, mx.sym.contrib
     rois = _rois(rng, 300, 1000, 600)
     maps = rng.randn(1, 21 * 49, 38, 63)
-    yield from _both(
+    yield from both(
         "PSROIPooling, 21 x 49 x 38 x 63, 300 regions",
         contrib.PSROIPooling(
             var("data"), var("rois"), spatial_scale=1 / 16, output_dim=21, pooled_size=7
@@ -36,7 +31,7 @@ def questions(mx: Any) -> Iterator[Question]:
         {"data": maps, "rois": rois},
         "data",
     )
-    yield from _both(
+    yield from both(
         "DeformablePSROIPooling, as before, 4 x 4 samples",
         contrib.DeformablePSROIPooling(
             var("data"), var("rois"), var("trans"), spatial_scale=1 / 16, output_dim=21,
@@ -46,13 +41,13 @@ def questions(mx: Any) -> Iterator[Question]:
         "data", "trans",
     )  # fmt: skip
     features = rng.randn(1, 512, 38, 63)
-    yield from _both(
+    yield from both(
         "ROIPooling, 512 x 38 x 63, 300 regions",
         mx.sym.ROIPooling(var("data"), var("rois"), spatial_scale=1 / 16, pooled_size=(7, 7)),
         {"data": features, "rois": rois},
         "data",
     )
-    yield from _both(
+    yield from both(
         "ROIAlign, 256 x 38 x 63, 300 regions, 2 x 2 samples",
         contrib.ROIAlign(
             var("data"), var("rois"), spatial_scale=1 / 16, pooled_size=(7, 7), sample_ratio=2
@@ -60,7 +55,17 @@ def questions(mx: Any) -> Iterator[Question]:
         {"data": features[:, :256], "rois": rois},
         "data",
     )
-    yield from _both(
+    middle, extent = (rois[:, 1:3] + rois[:, 3:]) / 2, rois[:, 3:] - rois[:, 1:3]
+    angle = rng.uniform(-90, 90, (300, 1))
+    turned = np.concatenate([rois[:, :1], middle, extent, angle], axis=1)
+    yield Question(
+        "RROIAlign, as before, forward",
+        contrib.RROIAlign(
+            var("data"), var("rois"), spatial_scale=1 / 16, pooled_size=(7, 7), sampling_ratio=2
+        ),
+        {"data": features[:, :256], "rois": turned},
+    )
+    yield from both(
         "DeformableConvolution, 256 x 38 x 63, 3 x 3",
         contrib.DeformableConvolution(
             var("data"), var("offset"), var("weight"), kernel=(3, 3), pad=(2, 2), dilate=(2, 2),
@@ -75,7 +80,7 @@ def questions(mx: Any) -> Iterator[Question]:
     )  # fmt: skip
     images = rng.randn(2, 256, 40, 48)
     for is_multiply in (True, False):
-        yield from _both(
+        yield from both(
             f"Correlation, 256 x 40 x 48, 21 x 21 {'products' if is_multiply else 'differences'}",
             mx.sym.Correlation(
                 var("data"), var("other"), max_displacement=20, stride2=2, pad_size=20,
@@ -84,13 +89,13 @@ def questions(mx: Any) -> Iterator[Question]:
             {"data": images[:1], "other": images[1:]},
             "data", "other",
         )  # fmt: skip
-    yield from _both(
+    yield from both(
         "BilinearSampler, 8 x 64 x 64 x 64",
         mx.sym.BilinearSampler(var("data"), var("grid")),
         {"data": rng.randn(8, 64, 64, 64), "grid": rng.uniform(-1.1, 1.1, (8, 2, 64, 64))},
         "data", "grid",
     )  # fmt: skip
-    yield from _both(
+    yield from both(
         "SpatialTransformer, 32 x 3 x 128 x 128",
         mx.sym.SpatialTransformer(
             var("data"), var("loc"), target_shape=(128, 128), transform_type="affine",

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ._bins import Bins, pooled_planes, round_away, rounding
 from ._facts import Params, ShapeFacts, known
 from ._registry import register
-from ._sampling import bilinear, pooled_regions, weighted_rows
-from .vision import round_away, rounding
+from ._sampling import bilinear, weighted_rows
 
 
 def _fill(s: ShapeFacts, p: Params) -> None:
@@ -26,20 +26,19 @@ def _extent(rois: jax.Array, spatial_scale: float) -> tuple[jax.Array, ...]:
     return x1, y1, jnp.maximum(x2 - x1, 0.1), jnp.maximum(y2 - y1, 0.1)
 
 
-def _mean_weights(start: jax.Array, extent: jax.Array, bins: int, size: int) -> jax.Array:
-    """Weight of every row (or column) in the mean over each bin: (R, bins, size).
+def _bounds(start: jax.Array, extent: jax.Array, count: int, size: int) -> list[jax.Array]:
+    """The first of ``size`` rows (or columns) in each of ``count`` bins, and the first behind it:
+    (R, count) each.
 
     Bounds are rounded where MXNet rounds them, because a bin may end just at a row.
     """
     rounded = rounding(start.dtype)
     start, extent = start.astype(jnp.float64)[:, None], extent.astype(jnp.float64)[:, None]
-    number = jnp.arange(bins, dtype=jnp.float64)
-    bin_size = rounded(extent / bins)
+    number = jnp.arange(count, dtype=jnp.float64)
+    bin_size = rounded(extent / count)
     first = jnp.floor(rounded(rounded(number * bin_size) + start))
     last = jnp.ceil(rounded(rounded((number + 1) * bin_size) + start))
-    first, last = jnp.clip(first, 0, size)[..., None], jnp.clip(last, 0, size)[..., None]
-    at = jnp.arange(size, dtype=jnp.float64)
-    return ((at >= first) & (at < last)) / jnp.maximum(last - first, 1)
+    return [jnp.clip(bound, 0, size).astype(jnp.int32) for bound in (first, last)]
 
 
 @register("_contrib_PSROIPooling", fill=_fill)
@@ -61,11 +60,13 @@ def psroi_pooling(
     rois is zero. Dai et al., R-FCN, 2016.
     """
     rois = lax.stop_gradient(rois)
-    x, y, width, height = _extent(rois, spatial_scale)
-    down = _mean_weights(y, height, pooled_size, data.shape[2]).astype(data.dtype)
-    across = _mean_weights(x, width, pooled_size, data.shape[3]).astype(data.dtype)
+    height, width = data.shape[2:]
+    x, y, extent_x, extent_y = _extent(rois, spatial_scale)
+    down = _bounds(y, extent_y, pooled_size, height)
+    bins = Bins(*down, *_bounds(x, extent_x, pooled_size, width))
     image = rois[:, 0].astype(jnp.int32)
-    return pooled_regions(data, image, down, across, group_size or pooled_size)
+    total = pooled_planes(data, image, bins, group_size or pooled_size)
+    return total / jnp.maximum(bins.area(), 1).astype(data.dtype)[:, None]
 
 
 def _deformable_inputs(p: Params) -> tuple[str, ...]:

@@ -8,6 +8,7 @@ from jax import lax
 
 from ..errors import ShapeError
 from ._attrs import Shape
+from ._bins import Bins, pooled_planes, support
 from ._facts import Params, ShapeFacts
 from ._registry import register
 from ._sampling import bilinear, pooled_regions, weighted_rows
@@ -89,8 +90,11 @@ def roi_align(
     across = _weights(x1, extent_x, bins_x, width, sample_ratio)
     image = rois[:, 0].astype(jnp.int32)
     down = jnp.where((image >= 0)[:, None, None], down, 0)
-    spread = bins_y if position_sensitive else 0
-    return pooled_regions(data, jnp.maximum(image, 0), down, across, spread)
+    image = jnp.maximum(image, 0)
+    if position_sensitive:
+        bins = Bins(*support(down), *support(across))
+        return pooled_planes(data, image, bins, bins_y, down, across)
+    return pooled_regions(data, image, down, across)
 
 
 @register("_contrib_RROIAlign", fill=_fill(6))

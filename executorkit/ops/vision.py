@@ -5,14 +5,15 @@ Detection heads (anchors, matching, suppression) are in ``detection``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ._attrs import Shape, Tuning
+from ._bins import Bins, round_away, rounding
 from ._facts import Params, ShapeFacts
 from ._registry import register
 from ._sampling import bilinear, weighted_rows
@@ -23,37 +24,22 @@ def _roi_fill(s: ShapeFacts, p: Params) -> None:
     s.set("rois", (0, 5), because="a region is (batch index, x1, y1, x2, y2)")
 
 
-def round_away(x: jax.Array) -> jax.Array:
-    """To the nearest integer, halves away from zero, as C's ``round``."""
-    return jnp.trunc(x + jnp.where(x < 0, -0.5, 0.5).astype(x.dtype)).astype(jnp.int32)
-
-
-def rounding(dtype: jnp.dtype) -> Callable[[jax.Array], jax.Array]:
-    """Rounds double precision numbers to what ``dtype`` can hold."""
-    kind = jnp.finfo(dtype)
-    return lambda x: lax.reduce_precision(x, kind.nexp, kind.nmant)
-
-
-def _bins(first: jax.Array, last: jax.Array, count: int, size: int, dtype: jnp.dtype) -> jax.Array:
-    """Which of ``size`` rows (or columns) each of ``count`` bins covers: (count, size) booleans.
+def _bounds(
+    first: jax.Array, last: jax.Array, count: int, size: int, dtype: jnp.dtype
+) -> tuple[jax.Array, jax.Array]:
+    """The first of ``size`` rows (or columns) in each of ``count`` bins, and the first behind it:
+    (R, count) each, of regions from ``first`` to ``last``.
 
     MXNet's bounds are products rounded to the dtype, which is off by one for a few sizes (31 rows
     in 7 bins). XLA replaces a division by a constant with a product, which is off for others; so
     everything is computed in double precision and rounded to the dtype where MXNet rounds.
     """
     rounded = rounding(dtype)
-    bin_size = rounded(jnp.maximum(last - first + 1, 1).astype(jnp.float64) / count)
+    bin_size = rounded(jnp.maximum(last - first + 1, 1).astype(jnp.float64) / count)[:, None]
     index = jnp.arange(count, dtype=jnp.float64)
-    start = jnp.floor(rounded(index * bin_size)).astype(jnp.int32) + first
-    stop = jnp.ceil(rounded((index + 1) * bin_size)).astype(jnp.int32) + first
-    at = jnp.arange(size, dtype=jnp.int32)
-    return (at >= start[:, None]) & (at < stop[:, None])
-
-
-def _first(hits: jax.Array) -> jax.Array:
-    """Index of the first true entry along the last axis; ``argmax`` is ten times slower on CPU."""
-    size = hits.shape[-1]
-    return jnp.min(jnp.where(hits, jnp.arange(size, dtype=jnp.int32), size - 1), axis=-1)
+    start = jnp.floor(rounded(index * bin_size)).astype(jnp.int32) + first[:, None]
+    stop = jnp.ceil(rounded((index + 1) * bin_size)).astype(jnp.int32) + first[:, None]
+    return jnp.clip(start, 0, size), jnp.clip(stop, 0, size)
 
 
 @register("ROIPooling", fill=_roi_fill)
@@ -63,45 +49,52 @@ def roi_pooling(data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial
     data (N, C, H, W), floating; rois (R, 5), each (index into N, x1, y1, x2, y2) in pixels of an
     image that data shows at ``spatial_scale``, ends included; returns (R, C, *pooled_size).
     Corners are rounded to whole rows and columns, halves away from zero; bins overlap where the
-    region does not divide evenly; an empty bin, or a negative index, gives 0. The gradient goes to
-    the first largest entry of each bin; that of rois is zero. Girshick, Fast R-CNN, 2015.
+    region does not divide evenly; an empty bin, or a negative index, gives 0. NaN and -inf are
+    passed over; a bin of nothing else gives the lowest float32. The gradient goes to the first
+    largest entry of each bin; that of rois is zero. Girshick, Fast R-CNN, 2015.
     """
     count, channels, height, width = data.shape
     rows, columns = pooled_size
+    pixels = height * width
+    lowest = np.asarray(np.finfo(np.float32).min).astype(data.dtype)
 
-    def pool(roi: jax.Array, data: jax.Array, find: bool) -> tuple[jax.Array, jax.Array | None]:
+    def pool(images: jax.Array, image: jax.Array, bins: Bins, find: bool):
         """One region's values and, if asked, where in its image they are, (rows, columns, C)."""
-        index = roi[0].astype(jnp.int32)
-        x1, y1, x2, y2 = (round_away(roi[i] * spatial_scale) for i in range(1, 5))
-        across = _bins(x1, x2, columns, width, data.dtype)
-        down = _bins(y1, y2, rows, height, data.dtype) & (index >= 0)
-        masked = jnp.where(across[:, None, None], data[index], -jnp.inf)
-        lines = jnp.max(masked, axis=3)
-        in_bin = jnp.where(down[:, None, None], lines, -jnp.inf)
-        filled = jnp.any(down, axis=1)[:, None, None] & jnp.any(across, axis=1)[:, None]
-        best = jnp.max(in_bin, axis=3)
-        values = jnp.where(filled, best, 0)
-        if not find:
-            return values, None
-        row = _first(in_bin == best[..., None])
-        column = _first(masked == lines[..., None])
-        column = jnp.take_along_axis(column[None], row[..., None], axis=3)[..., 0]
-        return values, jnp.where(filled, row * width + column, height * width)
+
+        def visit(state, at, inside):
+            best, where = state
+            value = images[image * pixels + at]
+            better = inside[..., None] & (value > best)
+            if find:
+                where = jnp.where(better, at[..., None], where)
+            return jnp.where(better, value, best), where
+
+        shape = rows, columns, channels
+        nowhere = jnp.full(shape if find else (), pixels, jnp.int32)
+        best, where = bins.walk(width, visit, (jnp.full(shape, lowest), nowhere))
+        return jnp.where(bins.area()[..., None] > 0, best, 0), where
 
     def pool_all(data: jax.Array, rois: jax.Array, find: bool):
-        values, where = lax.map(lambda roi: pool(roi, data, find), rois)
-        return jnp.moveaxis(values, 3, 1), (rois[:, 0].astype(jnp.int32), where)
+        image = rois[:, 0].astype(jnp.int32)
+        x1, y1, x2, y2 = (round_away(rois[:, i] * spatial_scale) for i in range(1, 5))
+        top, bottom = _bounds(y1, y2, rows, height, data.dtype)
+        left, right = _bounds(x1, x2, columns, width, data.dtype)
+        bottom = jnp.where(image[:, None] < 0, top, bottom)
+        images = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
+        regions = jnp.clip(image, 0, count - 1), Bins(top, bottom, left, right)
+        values, where = lax.map(lambda at: pool(images, at[0], at[1], find), regions)
+        return jnp.moveaxis(values, 3, 1), (regions[0], where)
 
     @jax.custom_vjp
     def pooling(data, rois):
         return pool_all(data, rois, find=False)[0]
 
     def back(kept, head):
-        index, where = kept
-        flat = jnp.zeros((count, height * width, channels), data.dtype)
-        where = where.reshape(len(index), -1, channels)
+        image, where = kept
+        flat = jnp.zeros((count, pixels, channels), data.dtype)
+        where = where.reshape(len(image), -1, channels)
         head = jnp.moveaxis(head, 1, 3).reshape(where.shape)
-        at = flat.at[index[:, None, None], where, jnp.arange(channels, dtype=jnp.int32)]
+        at = flat.at[image[:, None, None], where, jnp.arange(channels, dtype=jnp.int32)]
         grad = at.add(head, mode="drop").reshape(count, height, width, channels)
         return jnp.moveaxis(grad, 3, 1), None
 

@@ -9,6 +9,11 @@ ROIS = values([
     [1, 0.5, 1.5, 2.5, 13.0],
 ])  # fmt: skip
 TINY_ROI = values([[0, 0, 0, 0, 0]])
+NAN, INF = float("nan"), float("inf")
+HOLES = values([
+    [[[1, NAN, 3, -INF], [NAN, NAN, 2, 2], [-INF, -INF, 5, NAN], [-INF, -INF, INF, 0]]],
+    [[[NAN, 1, 2, 3], [NAN, NAN, 0, 0], [NAN, -INF, -1, -2], [-INF, NAN, -3, NAN]]],
+])  # fmt: skip
 THETA = values([[1.0, 0.1, 0.2, -0.1, 0.8, 0.05], [0.5, 0.3, -0.4, 0.2, 1.4, 0.1]])
 
 
@@ -26,6 +31,8 @@ CASES = [
     _roi("one", (1, 1), 1.0, rois=TINY_ROI, data=normal(1, 1, 1, 1)),
     _roi("ties", (2, 2), 1.0, data=values([[[[1.0, 1.0, 2.0], [1.0, 1.0, 2.0]]]] * 2)),
     _roi("negative", (2, 2), 0.5, rois=values([[0, -4, -3, 5, 5], [1, -9, -9, -7, -7]])),
+    _roi("not_a_number", (3, 2), 1.0, data=HOLES, rois=values([[0, 0, 0, 3, 3], [1, 0, 1, 3, 3]]),
+         also=("float64",)),
     Case("GridGenerator_affine", "GridGenerator", {"data": THETA},
          {"transform_type": "affine", "target_shape": (3, 4)}),
     Case("GridGenerator_warp", "GridGenerator", {"data": normal(2, 2, 3, 5)},

@@ -1,0 +1,9 @@
+"""How long do operators that resample images or cut them up take beside MXNet?
+
+python -m benchmarks.bench_images
+"""
+
+from ._beside import main
+
+if __name__ == "__main__":
+    main("_images", __doc__)

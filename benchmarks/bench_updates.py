@@ -1,0 +1,9 @@
+"""How long do the updates of parameters take beside MXNet?
+
+python -m benchmarks.bench_updates
+"""
+
+from ._beside import main
+
+if __name__ == "__main__":
+    main("_updates", __doc__)
