@@ -142,17 +142,21 @@ def _accelerators(platform: str) -> list[Device]:
 
 
 def cpu(device_id: int = 0) -> Context:
-    """The context of a CPU device; numbers beyond the devices there are wrap around."""
+    """The context of CPU device ``device_id``; numbers beyond those that there are wrap around.
+
+    >>> cpu(), cpu(1) == Context("cpu", 1)
+    (cpu(0), True)
+    """
     return Context("cpu", device_id)
 
 
 def gpu(device_id: int = 0) -> Context:
-    """The context of a GPU."""
+    """The context of GPU ``device_id``. That there is none is an MXNetError where it is used."""
     return Context("gpu", device_id)
 
 
 def tpu(device_id: int = 0) -> Context:
-    """The context of a TPU (MXNet had none)."""
+    """The context of TPU ``device_id`` (MXNet had none). As with GPUs, it need not be there."""
     return Context("tpu", device_id)
 
 

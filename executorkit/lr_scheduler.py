@@ -139,6 +139,10 @@ class FactorScheduler(LRScheduler):
     """Multiplies the rate by ``factor`` after every ``step`` updates, down to ``stop_factor_lr``.
 
     At update n it is ``max(base_lr factor^k, stop_factor_lr)`` with k = (n - 1) // step.
+
+    >>> rate = FactorScheduler(step=2, factor=0.5, base_lr=1.0)
+    >>> [rate(n) for n in range(1, 6)]
+    [1.0, 1.0, 0.5, 0.5, 0.25]
     """
 
     def __init__(

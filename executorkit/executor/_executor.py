@@ -43,6 +43,17 @@ class Executor(NamedArrays, Inspection):
 
     A notebook shows all of them with their statistics, computed where they are. What is promised
     and not computed yet is not computed for that.
+
+    >>> import executorkit as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    >>> executor = net.simple_bind(mx.cpu(), data=(2, 4))
+    >>> executor.arg_dict["fc_weight"][:] = 0.5
+    >>> (output,) = executor.forward(is_train=True, data=mx.nd.ones((2, 4)))
+    >>> output.asnumpy().tolist()
+    [[2.0, 2.0, 2.0], [2.0, 2.0, 2.0]]
+    >>> executor.backward(mx.nd.ones((2, 3)))
+    >>> executor.grad_dict["fc_bias"].asnumpy().tolist()
+    [2.0, 2.0, 2.0]
     """
 
     def __init__(

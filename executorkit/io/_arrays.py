@@ -34,6 +34,11 @@ class NDArrayIter(DataIter):
 
     Contents are those at construction: data on the CPU stay there and each batch is cut by NumPy;
     data on an accelerator stay there too and are gathered there. ``getindex`` is None.
+
+    >>> import executorkit as mx
+    >>> batches = mx.io.NDArrayIter(mx.nd.arange(5), batch_size=2)
+    >>> [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in batches]
+    [([0.0, 1.0], 0), ([2.0, 3.0], 0), ([4.0, 0.0], 1)]
     """
 
     def __init__(

@@ -98,6 +98,13 @@ def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
 def load_checkpoint(prefix: Any, epoch: int) -> tuple[Symbol, Params, Params]:
     """The symbol in ``<prefix>-symbol.json`` and what :func:`load_params` finds for ``epoch``.
 
+    Returns (symbol, arg_params, aux_params), the last two dicts of NDArrays on the CPU, whatever
+    version of MXNet has written the files::
+
+        symbol, arg_params, aux_params = mx.model.load_checkpoint("resnet-50", 0)
+        executor = symbol.simple_bind(mx.cpu(), grad_req="null", data=(1, 3, 224, 224))
+        executor.copy_params_from(arg_params, aux_params)
+
     Raises MXNetError if a file is missing or damaged.
     """
     symbol = sym.load(f"{prefix}-symbol.json")

@@ -40,6 +40,15 @@ class Module(Checkpointed):
 
     Raises ValueError for names that the symbol does not have (a warning for labels), AssertionError
     for another number of workloads than of devices.
+
+    >>> import executorkit as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> module = Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    >>> x = mx.nd.array([[0, 1], [1, 0], [0, 2], [2, 0]])
+    >>> batches = mx.io.NDArrayIter(x, mx.nd.array([0, 1, 0, 1]), batch_size=2)
+    >>> module.fit(batches, num_epoch=20, optimizer_params={"learning_rate": 0.5})
+    >>> module.score(batches, "acc")
+    [('accuracy', 1.0)]
     """
 
     def __init__(

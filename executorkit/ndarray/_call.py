@@ -87,7 +87,7 @@ def operator_function(op: OpDef, cls: type[Handle], public: str) -> Callable[...
         return call_operator(op, cls, public, args, kwargs)
 
     function.__name__ = function.__qualname__ = public
-    function.__doc__ = call_doc(op)
+    function.__doc__ = call_doc(op, "ndarray")
     function.__signature__ = call_signature(op, "ndarray")  # type: ignore[attr-defined]
     return function
 

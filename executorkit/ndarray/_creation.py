@@ -1,5 +1,8 @@
 """New arrays: from Python and NumPy values, filled, or counted up.
 
+In all of them ``ctx`` is the device, by default the current context's, ``dtype`` what NumPy takes
+for one (float32 by default), ``shape`` a number or a sequence of numbers.
+
 Filled arrays are made on the host and handed over, so that making one compiles nothing. Unlike
 MXNet, where a shape of 0 is an unknown one, arrays without elements can be made by all of them,
 and ``empty`` is filled with zeros.
@@ -56,8 +59,18 @@ def _dims(shape: Any) -> Shape:
 def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> NDArray:
     """An NDArray with a copy of the elements of a number, list, NumPy array, ... or NDArray.
 
-    The dtype is that of an NDArray (or ``jax.Array``), and otherwise float32, whatever NumPy's is:
-    so in MXNet. TypeError for what is no regular array of numbers.
+    source_array
+        what is copied.
+    ctx
+        the device; by default that of the current context.
+    dtype
+        by default that of an NDArray (or ``jax.Array``), and otherwise float32, whatever NumPy's
+        is: so in MXNet.
+
+    TypeError for what is no regular array of numbers.
+
+    >>> array([[1, 2], [3, 4]]).dtype, array([1, 2], dtype="int32").asnumpy().tolist()
+    (<class 'numpy.float32'>, [1, 2])
     """
     context = _context(ctx)
     if isinstance(source_array, NDArray | jax.Array):
@@ -74,7 +87,10 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
 
 
 def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
-    """An NDArray of a NumPy array's shape and dtype. Always a copy, unlike MXNet's."""
+    """An NDArray of a NumPy array's shape and dtype.
+
+    Always a copy: unlike MXNet's, whatever ``zero_copy`` says.
+    """
     return from_host(np.array(ndarray, element_type(ndarray.dtype)), None)
 
 
@@ -103,7 +119,13 @@ def from_dlpack(dlpack: Any) -> NDArray:
 def full(
     shape: Any, val: Any, ctx: Context | None = None, dtype: Any = np.float32, out: Any = None
 ) -> NDArray:
-    """An NDArray filled with a number, or with an array that broadcasts to ``shape``."""
+    """An NDArray filled with ``val``: a number, or an array that broadcasts to ``shape``.
+
+    ctx, dtype
+        device and type, as of all functions here.
+    out
+        is filled instead, and returned.
+    """
     if out is not None:
         out[:] = val
         return out
@@ -119,7 +141,13 @@ def zeros(
     stype: str | None = None,
     **kwargs: Any,
 ) -> NDArray:
-    """An NDArray of zeros. ``out=`` is filled instead of a new array."""
+    """An NDArray of zeros of ``shape``, of ``dtype`` float32 by default, in the memory of ``ctx``.
+
+    ``out=`` is filled instead of a new array. ``stype`` is 'default': arrays are dense.
+
+    >>> zeros((2, 2), dtype="int8").asnumpy().tolist()
+    [[0, 0], [0, 0]]
+    """
     if stype not in (None, "default"):
         raise StorageTypeError(
             explain("zeros", f"storage type {stype!r} is not served", hint="'default'")
@@ -128,7 +156,10 @@ def zeros(
 
 
 def ones(shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any) -> NDArray:
-    """An NDArray of ones. ``out=`` is filled instead of a new array."""
+    """An NDArray of ones of ``shape``, of ``dtype`` float32 by default, in the memory of ``ctx``.
+
+    ``out=`` is filled instead of a new array.
+    """
     return _constant("ones", shape, 1, ctx, dtype, kwargs)
 
 
@@ -144,7 +175,8 @@ def _constant(
 def empty(
     shape: Any, ctx: Context | None = None, dtype: Any = None, stype: str | None = None
 ) -> NDArray:
-    """An NDArray of zeros: there is no uninitialised memory here."""
+    """:func:`zeros` of the same arguments (shape, ctx, dtype, stype): no memory is uninitialised
+    here."""
     return zeros(shape, ctx, dtype, stype)
 
 
@@ -159,8 +191,11 @@ def arange(
 ) -> NDArray:
     """start, start + step, ... before stop, each ``repeat`` times; to ``start`` without a stop.
 
-    ``infer_range`` has no effect: MXNet uses it in symbols only. MXNetError if there is no
-    number in the range.
+    In the memory of ``ctx``, of ``dtype``. ``infer_range`` has no effect: MXNet uses it in symbols
+    only. MXNetError if there is no number in the range.
+
+    >>> arange(1, 6, 2).asnumpy().tolist(), arange(2, repeat=2).asnumpy().tolist()
+    ([1.0, 3.0, 5.0], [0.0, 0.0, 1.0, 1.0])
     """
     return _made("_arange", ctx, dtype, start=start, stop=stop, step=step, repeat=repeat)
 

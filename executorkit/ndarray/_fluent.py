@@ -35,7 +35,7 @@ def _method(op: OpDef, name: str) -> Callable[..., Any]:
     method.__signature__ = signature.replace(parameters=[itself, *rest])  # type: ignore[attr-defined]
     method.__name__ = name
     method.__qualname__ = f"NDArray.{name}"
-    method.__doc__ = f"``mx.nd.{name}`` of this array.\n\n{call_doc(op)}"
+    method.__doc__ = f"``mx.nd.{name}`` of this array.\n\n{call_doc(op, 'ndarray')}"
     return method
 
 

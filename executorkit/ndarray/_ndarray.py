@@ -64,6 +64,12 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
     Made by ``mx.nd.array``, ``zeros``, ... . Row slices, ``reshape`` and ``detach`` are views: a
     write through one is seen through the others. ``.jax`` is the contents as an immutable
     ``jax.Array``, ``asnumpy()`` a NumPy copy.
+
+    >>> import executorkit as mx
+    >>> x = mx.nd.zeros((2, 3))
+    >>> x[0] = 7
+    >>> x.reshape((3, 2))[0].asnumpy().tolist(), x.shape, x.context
+    ([7.0, 7.0], (2, 3), cpu(0))
     """
 
     __slots__ = ()

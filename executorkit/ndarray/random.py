@@ -1,7 +1,9 @@
 """``mx.nd.random``: samples from distributions whose parameters are numbers or NDArrays.
 
 With numbers, an array of ``shape`` (default (1,)) is drawn; with NDArrays, ``shape`` samples for
-every element, of shape ``parameter.shape + shape``. The numbers are not MXNet's, their
+every element, of shape ``parameter.shape + shape``. ``dtype`` is the type of the numbers (float32
+or the parameters' by default), ``ctx`` the device, ``out`` an NDArray that is filled instead of a
+new one. The numbers are not MXNet's, their
 distributions are. ``mx.random.seed`` makes them repeatable.
 """
 

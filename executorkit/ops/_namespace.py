@@ -92,11 +92,26 @@ def call_signature(op: OpDef, face: Face) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
-def call_doc(op: OpDef) -> str:
-    """The docstring of ``mx.sym.X`` and ``mx.nd.X``: the operator's, and a line per attribute.
+_OPTION_DOCS: dict[Face, str] = {
+    "symbol": """\
+Of the symbol:
+  name: the node's; made from the operator's if not given
+  attr: annotations, a dict of texts
+  out: without effect
+Inputs that are not given become variables, such as ``<name>_weight``.""",
+    "ndarray": """\
+Of the call:
+  out: the NDArray, or list of them, that the result is written to, and returned
+  name: without effect""",
+}
+
+
+def call_doc(op: OpDef, face: Face) -> str:
+    """The docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's, a line per attribute, and what
+    the call takes besides.
 
     >>> from executorkit.ops import lookup
-    >>> print(call_doc(lookup("smooth_l1")).splitlines()[-1])
+    >>> print(call_doc(lookup("smooth_l1"), "ndarray").splitlines()[-4])
       scalar: a number, default 1.0
     """
     lines = []
@@ -104,7 +119,8 @@ def call_doc(op: OpDef) -> str:
         default = "required" if attr.required else f"default {attr.default!r}"
         effect = ", without effect" if attr.tuning else ""
         lines.append(f"  {attr.name}: {attr.accepts}, {default}{effect}")
-    return "\n".join([op.doc, "", "Attributes:", *lines] if lines else [op.doc])
+    attributes = ["Attributes:", *lines] if lines else []
+    return "\n".join([op.doc, "", *attributes, _OPTION_DOCS[face]])
 
 
 @dataclass(frozen=True, slots=True)

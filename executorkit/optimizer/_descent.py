@@ -45,6 +45,12 @@ class SGD(Optimizer):
     ``mom = momentum mom - lr (g + wd weight); weight = weight + mom``, where g is the gradient
     times rescale_grad, then clipped. ``lazy_update`` is for sparse gradients, which are not
     served.
+
+    >>> import executorkit as mx
+    >>> weight, sgd = mx.nd.ones((2,)), mx.optimizer.SGD(learning_rate=0.5)
+    >>> sgd.update(0, weight, mx.nd.array([1, -1]), sgd.create_state(0, weight))
+    >>> weight.asnumpy().tolist()
+    [0.5, 1.5]
     """
 
     _master_last = True

@@ -34,6 +34,8 @@ def var(
 ) -> Symbol:
     """A variable: an input of the graph, to be bound to an array.
 
+    name
+        what it is called among the arguments.
     shape, dtype
         what is known of the array; inference starts from it. 0 is an unknown dimension.
     lr_mult, wd_mult
@@ -77,7 +79,14 @@ Variable = var
 
 
 def Group(symbols: Iterable[Symbol], create_fn: Any = Symbol) -> Symbol:  # noqa: N802
-    """One symbol with the outputs of all ``symbols``."""
+    """One symbol with the outputs of all ``symbols``.
+
+    ``create_fn`` makes it from pairs of a node and a number. TypeError for anything but symbols.
+
+    >>> a, b = var("a"), var("b")
+    >>> Group([a + b, a * b]).list_outputs()
+    ['_plus0_output', '_mul0_output']
+    """
     parts = list(symbols)
     if not parts or not all(isinstance(symbol, Symbol) for symbol in parts):
         raise TypeError(f"Group of {parts!r}, expected symbols, at least one")
@@ -85,7 +94,10 @@ def Group(symbols: Iterable[Symbol], create_fn: Any = Symbol) -> Symbol:  # noqa
 
 
 def load(fname: str | os.PathLike[str] | IO[Any]) -> Symbol:
-    """The symbol in a file, of any MXNet version, from a path or an open file."""
+    """The symbol in a file of any MXNet version; ``fname`` is its path, or an open file.
+
+    Raises :class:`FileAccessError` if it cannot be read, and as :func:`load_json` does.
+    """
     if not isinstance(fname, str | os.PathLike) and not hasattr(fname, "read"):
         raise TypeError(f"load({fname!r}), expected a path or an open file")
     return Symbol(read_json(load_text(fname)))

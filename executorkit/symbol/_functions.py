@@ -24,7 +24,7 @@ def make_function(op: OpDef, module: str, name: str) -> Callable[..., Symbol]:
 
     function.__name__ = function.__qualname__ = name
     function.__module__ = module
-    function.__doc__ = call_doc(op)
+    function.__doc__ = call_doc(op, "symbol")
     function.__signature__ = call_signature(op, "symbol")  # type: ignore[attr-defined]
     return function
 

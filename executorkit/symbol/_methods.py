@@ -41,6 +41,11 @@ class GraphMethods:
         unknown); a 0 in a shape is an unknown dimension. Returns three lists of shapes, or three
         times None, with a warning that names what is unknown, if they do not follow. Raises
         :class:`ShapeError` for a contradiction and :class:`MXNetError` for an unknown name.
+
+        >>> import executorkit as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+        >>> net.infer_shape(data=(32, 10))
+        ([(32, 10), (3, 10), (3,)], [(32, 3)], [])
         """
         known = self._known_shapes(args, kwargs)
         result = self._infer_shapes(known)
@@ -57,7 +62,8 @@ class GraphMethods:
         """Element types of arguments, outputs and auxiliary states, as NumPy scalar classes.
 
         Types are given by name or by position, as anything that NumPy takes for a dtype. Returns
-        three times None, with a warning, if they do not follow.
+        three times None, with a warning, if they do not follow. Raises :class:`DTypeError` for a
+        contradiction and :class:`MXNetError` for an unknown name.
         """
         result = self._infer_types(self._known_types(args, kwargs))
         return self._complete(result, "types", lambda t: t is None)
@@ -161,7 +167,36 @@ class GraphMethods:
         group2ctx: Any = None,
         shared_exec: Any = None,
     ) -> Executor:
-        """An executor of this graph over the given arrays; see :class:`executorkit.Executor`."""
+        """An executor of this graph over arrays of the caller's; see :class:`executorkit.Executor`.
+
+        ctx
+            the device that it runs on.
+        args, aux_states
+            NDArrays of all arguments and auxiliary states, a list in the order of
+            ``list_arguments()`` and ``list_auxiliary_states()``, or a dict by name. They are the
+            executor's own from then on: what is written to them is what it reads.
+        args_grad
+            NDArrays that gradients are written to, in the same form, None for none. Those that a
+            dict does not have, or that are None, are not computed.
+        grad_req
+            'write', 'add' or 'null', or a list or dict of these by argument.
+        group2ctx
+            contexts by ``ctx_group`` attribute, for a graph in several devices' memories.
+        shared_exec
+            accepted; executors of equal graphs share their programs anyway.
+
+        Raises ValueError for a missing array or one that does not fit (ShapeError, which names the
+        node), TypeError for something that is no NDArray. Nothing is compiled until it runs.
+
+        >>> import executorkit as mx
+        >>> x, grad = mx.nd.array([1, 2, 3]), mx.nd.zeros((3,))
+        >>> executor = (mx.sym.Variable("x") ** 2).bind(mx.cpu(), [x], [grad])
+        >>> executor.forward(is_train=True)[0].asnumpy().tolist()
+        [1.0, 4.0, 9.0]
+        >>> executor.backward(mx.nd.ones((3,)))
+        >>> grad.asnumpy().tolist()
+        [2.0, 4.0, 6.0]
+        """
         from ..executor import bind
 
         return bind(
@@ -180,7 +215,34 @@ class GraphMethods:
         shared_buffer: Any = None,
         **kwargs: Any,
     ) -> Executor:
-        """An executor of this graph over arrays that it makes, from the shapes of some inputs."""
+        """An executor of this graph over arrays that it makes, from the shapes of some inputs.
+
+        ctx
+            the device that it runs on.
+        grad_req
+            'write', 'add' or 'null', or a list or dict of these by argument. Gradients are made for
+            every argument that it is not 'null' for, data too.
+        type_dict
+            types of arguments by name; float32 where nothing follows.
+        stype_dict
+            storage types by name: only 'default' is served.
+        group2ctx
+            contexts by ``ctx_group`` attribute, for a graph in several devices' memories.
+        shared_arg_names, shared_exec, shared_buffer
+            arguments whose arrays are taken from another executor, that executor, and a dict of
+            arrays by name to take others from, where they fit, and to add new ones to.
+        kwargs
+            shapes of arguments by name.
+
+        Arrays are filled with zeros. Raises RuntimeError if shapes do not follow, naming what is
+        missing, and :class:`ShapeError` for a contradiction, naming the node.
+
+        >>> import executorkit as mx
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+        >>> executor = net.simple_bind(mx.cpu(), data=(2, 4))
+        >>> {name: array.shape for name, array in executor.arg_dict.items()}
+        {'data': (2, 4), 'fc_weight': (3, 4), 'fc_bias': (3,)}
+        """
         from ..executor import simple_bind
 
         return simple_bind(
@@ -189,11 +251,24 @@ class GraphMethods:
         )  # fmt: skip
 
     def eval(self, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
-        """The outputs for the given arrays: ``(a + b).eval(ctx=mx.cpu(), a=..., b=...)``."""
+        """The outputs for the given arrays, which are bound to it and run once.
+
+        >>> import executorkit as mx
+        >>> (mx.sym.Variable("a") + 1).eval(a=mx.nd.array([1, 2]))[0].asnumpy().tolist()
+        [2.0, 3.0]
+        """
         return self.bind(current_context() if ctx is None else ctx, kwargs).forward()
 
     def to_jax(self) -> Any:
-        """This graph as a pure JAX function; see :func:`executorkit.lowering.to_jax`."""
+        """This graph as a pure JAX function; see :func:`executorkit.lowering.to_jax`.
+
+        >>> import jax
+        >>> import executorkit as mx
+        >>> function = (mx.sym.Variable("x") ** 2).to_jax()
+        >>> gradient = jax.grad(lambda x: function({"x": x})[0][0])
+        >>> float(gradient(3.0))
+        6.0
+        """
         from ..lowering import to_jax
 
         return to_jax(self)

@@ -86,7 +86,7 @@ def _operator_method(name: str) -> Callable[..., Symbol]:
     _, *rest = signature.parameters.values()
     own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     method.__signature__ = signature.replace(parameters=[own, *rest])  # type: ignore[attr-defined]
-    method.__doc__ = f"``mx.sym.{name}`` of this symbol.\n\n{call_doc(op)}"
+    method.__doc__ = f"``mx.sym.{name}`` of this symbol.\n\n{call_doc(op, 'symbol')}"
     return method
 
 

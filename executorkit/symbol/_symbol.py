@@ -27,6 +27,13 @@ class Symbol(Operators, OperatorMethods, GraphMethods, Viewed):
     outputs is made by operators that have them, by ``Group`` and by ``get_internals``. Calling a
     symbol composes it: ``net(data=other)`` is a copy of ``net`` that reads ``other`` in place of
     its variable ``data``.
+
+    >>> import executorkit as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    >>> net.list_arguments(), net.list_outputs()
+    (['data', 'fc_weight', 'fc_bias'], ['fc_output'])
+    >>> (net * 2)(data=mx.sym.Variable("pixels")).list_arguments()
+    ['pixels', 'fc_weight', 'fc_bias']
     """
 
     __slots__ = ("__weakref__", "_heads")
@@ -123,7 +130,13 @@ class Symbol(Operators, OperatorMethods, GraphMethods, Viewed):
         raise ValueError(explain(f"{self!r}", problem, hint=hint))
 
     def get_internals(self) -> Symbol:
-        """All outputs of all nodes, inputs first: ``net.get_internals()["flatten0_output"]``."""
+        """All outputs of all nodes, inputs first: ``net.get_internals()["flatten0_output"]``.
+
+        >>> import executorkit as mx
+        >>> x = mx.sym.exp(mx.sym.Variable("x"), name="e")
+        >>> (x + 1).get_internals().list_outputs()[:2]
+        ['x', 'e_output']
+        """
         order = topological_order(self._heads)
         return Symbol([(node, i) for node in order for i in range(node.n_visible)])
 
@@ -136,14 +149,17 @@ class Symbol(Operators, OperatorMethods, GraphMethods, Viewed):
     # Attributes
 
     def attr(self, key: str) -> str | None:
-        """One attribute of the node as text, None if it has none or this is a group."""
+        """The attribute ``key`` of the node as text, None if it has none or this is a group."""
         node = self._single()
         if node is None:
             return None
         return node.name if key == "name" else node.attrs.get(hide(key))
 
     def list_attr(self, recursive: bool = False) -> dict[str, str]:
-        """All attributes of the node, of a group's first; of the whole graph see ``attr_dict``."""
+        """All attributes of the node, of a group's first; of the whole graph see ``attr_dict``.
+
+        ``recursive=True`` is a DeprecationWarning, raised, as in MXNet.
+        """
         if recursive:
             raise DeprecationWarning("list_attr(recursive=True) is gone: use attr_dict()")
         return shown(self._heads[0][0].attrs) if self._heads else {}
@@ -221,11 +237,17 @@ class Symbol(Operators, OperatorMethods, GraphMethods, Viewed):
     # Texts and files
 
     def tojson(self, remove_amp_cast: bool = True) -> str:
-        """The graph as MXNet 1.9.1's JSON, without casts of mixed precision by default."""
+        """The graph as MXNet 1.9.1's JSON, which MXNet loads.
+
+        ``remove_amp_cast`` leaves out the casts of automatic mixed precision.
+        """
         return write_json(self._heads, remove_amp_cast=remove_amp_cast)
 
     def save(self, fname: str | os.PathLike[str] | IO[Any], remove_amp_cast: bool = True) -> None:
-        """Writes :meth:`tojson` to a path, all or nothing, or to an open file."""
+        """Writes :meth:`tojson` to ``fname``: a path, all or nothing, or an open file.
+
+        Raises :class:`FileAccessError` if it cannot be written, TypeError for something else.
+        """
         save_text(fname, self.tojson(remove_amp_cast))
 
     def _as_view(self) -> View:

@@ -1,7 +1,10 @@
 """``mx.sym.random``: random numbers, in nodes that draw anew at every run.
 
 The parameters of a distribution are all numbers (one distribution for the whole ``shape``), or all
-symbols (``shape`` draws for each of their elements).
+symbols (``shape`` draws for each of their elements). ``dtype`` is that of the numbers, float32 or
+that of the parameters by default, int32 for ``randint``. Further keywords are the node's: ``name``,
+``attr``. The numbers are not MXNet's, their distributions are; ``mx.random.seed`` makes them
+repeatable.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def test_every_operator_is_a_function_with_signature_and_docstring():
             assert set(op.array_names) <= set(parameters)
             assert set(op.attrs) <= set(parameters)
             assert op.doc
-            assert function.__doc__ == call_doc(op)
+            assert function.__doc__ == call_doc(op, "ndarray")
 
 
 def test_results_are_where_the_inputs_are():
