@@ -7,18 +7,24 @@ for batch in batches:
     executor.forward(is_train=True, data=batch)
     executor.backward()
     monitor.toc_print()
+monitor.heat_map(".*output")                # all that was collected, over the batches
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import re
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from .display import Cell, Emphasis, Fold, HeatMap, Line, Sparkline, Table, View, Viewed, clipped
+from .display import value as shown
 from .errors import MXNetError, explain
 from .executor import Executor
 from .ndarray import NDArray
@@ -27,12 +33,17 @@ __all__ = ["Monitor", "StatisticError", "root_mean_square"]
 
 Statistic = Callable[[NDArray], Any]
 
+#: Statistics of so many batches are kept.
+KEPT_BATCHES = 1000
+#: So many numbers of one statistic are kept, bars drawn in a cell, rows shown, and as text.
+_MAX_NUMBERS, _MAX_BARS, _MAX_ROWS, _MAX_LINES = 8, 24, 500, 60
+
 
 class StatisticError(MXNetError, TypeError, AssertionError):
     """A monitor's statistic returned something else than NDArrays."""
 
 
-class Monitor:
+class Monitor(Viewed):
     """Collects a statistic of operators' outputs, their gradients, parameters and states.
 
     interval
@@ -48,7 +59,9 @@ class Monitor:
     monitor_all
         looks at the operators' inputs too.
 
-    Statistics are computed where the values are, and fetched together by :meth:`toc`.
+    Statistics are computed where the values are, and fetched together by :meth:`toc`. Those of the
+    latest batches that were looked at are kept: :meth:`table` and :meth:`heat_map` show them, and
+    so does a notebook.
     """
 
     def __init__(
@@ -68,6 +81,9 @@ class Monitor:
         self.queue: list[tuple[int, str, Any]] = []
         self.step = 0
         self.exes: list[Executor] = []
+        #: (batch, values by name) of the latest batches. Statistics of several numbers are there
+        #: number by number, ``name[0]``; what further devices report is ``name #2`` and so on.
+        self.history: deque[tuple[int, dict[str, float]]] = deque(maxlen=KEPT_BATCHES)
 
     def stat_helper(self, name: str, array: NDArray) -> None:
         """What executors call with each value."""
@@ -109,6 +125,7 @@ class Monitor:
             queue.sort(key=lambda entry: entry[1])
         statistics = [_listed(name, found) for _, name, found in queue]
         fetched = jax.device_get([[s._value for s in found] for found in statistics])
+        self._keep([name for _, name, _ in queue], fetched)
         return [
             (step, name, "".join(f"{_shown(v)}\t" for v in values))
             for (step, name, _), values in zip(queue, fetched, strict=True)
@@ -118,6 +135,81 @@ class Monitor:
         """Like :meth:`toc`, with the results in the log, at level INFO."""
         for step, name, text in self.toc():
             logging.info("Batch: %7d %-30s %s", step, name, text)
+
+    def _keep(self, names: Sequence[str], values: Sequence[Sequence[Any]]) -> None:
+        kept: dict[str, float] = {}
+        for name, arrays in zip(names, values, strict=True):
+            numbers = [float(x) for array in arrays for x in np.ravel(array)[:_MAX_NUMBERS]]
+            device = 1
+            label = name
+            while label in kept or f"{label}[0]" in kept:
+                device += 1
+                label = f"{name} #{device}"
+            single = len(numbers) == 1
+            kept.update((label if single else f"{label}[{i}]", x) for i, x in enumerate(numbers))
+        if kept:
+            self.history.append((self.step, kept))
+
+    def _collected(self, pattern: str) -> tuple[list[int], dict[str, list[float | None]]]:
+        """The batches, and for each name a value for each of them."""
+        wanted = re.compile(pattern)
+        names = dict.fromkeys(n for _, kept in self.history for n in kept if wanted.match(n))
+        steps = [step for step, _ in self.history]
+        return steps, {name: [kept.get(name) for _, kept in self.history] for name in names}
+
+    def table(self, pattern: str = ".*") -> View:
+        """Statistics collected so far by name: first, last, least, greatest, and their course.
+
+        ``pattern`` is a regular expression that the names shown start with. The result is shown by
+        notebooks; ``.text()`` and ``.html()`` are its forms.
+        """
+        steps, collected = self._collected(pattern)
+        rows: list[list[Cell]] = []
+        for name, values in collected.items():
+            known = [v for v in values if v is not None]
+            finite = [abs(v) for v in known if math.isfinite(v)]
+            ends = [shown(min(finite)), shown(max(finite))] if finite else ["", ""]
+            odd = len(known) - len(finite)
+            course = Sparkline([abs(v) for v in _few(known) if math.isfinite(v)])
+            bad: Cell = Emphasis(str(odd)) if odd else "0"
+            rows.append([clipped(name, 60), shown(known[0]), shown(known[-1]), *ends, bad, course])
+        header = ["name", "first", "last", "least", "greatest", "not finite", "course"]
+        table = Table(header, rows[:_MAX_ROWS], range(1, 6), most_lines=_MAX_LINES)
+        more = [Line(f"... {len(rows) - _MAX_ROWS} more")] if len(rows) > _MAX_ROWS else []
+        return ShownView(_title(steps), [table, *more])
+
+    def heat_map(self, pattern: str = ".*") -> View:
+        """The same as a heat map: a row for each name, a column for each batch, on a logarithmic
+        scale; what is not finite stands out."""
+        steps, collected = self._collected(pattern)
+        drawn = HeatMap(list(collected), [f"batch {s}" for s in steps], list(collected.values()))
+        return ShownView(_title(steps), [drawn])
+
+    def _as_view(self) -> View:
+        title = f"Monitor of {len(self.exes)} executors, every {self.interval} batches: "
+        heat, table = self.heat_map(), self.table()
+        return View(title + heat.title, [*heat.parts, Fold("table", table.parts)])
+
+
+class ShownView(View, Viewed):
+    """A view that notebooks show as it is."""
+
+    def _as_view(self) -> View:
+        return self
+
+    def __repr__(self) -> str:
+        return self.text()
+
+
+def _title(steps: Sequence[int]) -> str:
+    if not steps:
+        return "nothing collected yet"
+    return f"{len(steps)} batches collected, {steps[0]} to {steps[-1]}"
+
+
+def _few(values: Sequence[float]) -> Sequence[float]:
+    """The last values, as many as are drawn in a cell."""
+    return values[-_MAX_BARS:]
 
 
 def root_mean_square(array: NDArray) -> NDArray:

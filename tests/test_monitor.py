@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
+from tests.display._html import checked
+from tests.display._snapshots import matches
 from tests.golden.cases._monitor import ERRORS, VALUES, _bound
 
 ANSWERS = json.loads((Path(__file__).parent / "golden/data/monitor.json").read_text())
@@ -102,3 +104,63 @@ def test_default_statistic(dtype):
     assert found.shape == (1,)
     assert found.dtype == np.dtype("float32" if dtype == "int32" else dtype)
     np.testing.assert_allclose(found.asnumpy(), np.sqrt(125000), rtol=1e-3)
+
+
+def _watched(steps, **kwargs):
+    executor = _bound(mx)
+    monitor = mx.mon.Monitor(2, pattern="fc1.*", **kwargs)
+    monitor.install(executor)
+    for step in range(steps):
+        executor.arg_dict["fc1_weight"][:] = 10.0**step
+        executor.arg_dict["fc1_bias"][:] = np.nan if step == 4 else 0.5
+        monitor.tic()
+        executor.forward()
+        monitor.toc()
+    return monitor
+
+
+def test_what_was_collected_is_kept_by_batch():
+    monitor = _watched(5)
+    assert [step for step, _ in monitor.history] == [1, 3, 5]
+    weights = [kept["fc1_weight"] for _, kept in monitor.history]
+    assert weights == pytest.approx([1, 100, 10000])
+    assert np.isnan(monitor.history[-1][1]["fc1_output"])
+
+
+def test_collected_statistics_as_table_and_heat_map():
+    monitor = _watched(5)
+    table, heat = monitor.table("fc1_(weight|bias)"), monitor.heat_map("fc1_(weight|bias)")
+    matches("monitor_table", table.text())
+    matches("monitor_heat_map", heat.text())
+    assert repr(table) == table.text()
+    for shown in (table, heat, monitor):
+        words = checked(shown._repr_html_())
+        assert "fc1_weight" in words
+    assert "fc1_output" in checked(monitor._repr_html_())
+    assert heat._repr_mimebundle_()["text/plain"] == heat.text()
+
+
+def test_a_monitor_without_anything_collected_has_views_too():
+    monitor = mx.mon.Monitor(1)
+    for shown in (monitor, monitor.table(), monitor.heat_map()):
+        assert "nothing collected yet" in checked(shown._repr_html_())
+
+
+def test_statistics_of_several_numbers_and_devices_are_kept_apart():
+    monitor = mx.mon.Monitor(1, lambda x: [x.max(), x.reshape(-1)[:2]], "fc1_weight")
+    for _ in range(2):
+        monitor.install(_bound(mx))
+    monitor.tic()
+    monitor.toc()
+    ((_, kept),) = monitor.history
+    assert list(kept) == [f"fc1_weight{d}[{i}]" for d in ("", " #2") for i in range(3)]
+
+
+def test_the_history_is_bounded():
+    monitor = mx.mon.Monitor(1, lambda x: x.max(), "fc1_bias")
+    monitor.history = type(monitor.history)(maxlen=3)
+    monitor.install(_bound(mx))
+    for _ in range(5):
+        monitor.tic()
+        monitor.toc()
+    assert [step for step, _ in monitor.history] == [3, 4, 5]

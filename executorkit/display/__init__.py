@@ -7,6 +7,7 @@ colours follow the page's theme, or the system's preference.
 from ._blocks import Block, blocks
 from ._curves import Curve, Curves
 from ._drawing import Box, Drawing
+from ._heatmap import HeatMap
 from ._parts import Cell, Emphasis, Fold, Line, Lines, Part, Table, View
 from ._sparkline import Sparkline
 from ._table import text_table
@@ -22,6 +23,7 @@ __all__ = [
     "Drawing",
     "Emphasis",
     "Fold",
+    "HeatMap",
     "Line",
     "Lines",
     "Part",

@@ -44,9 +44,13 @@ def report(
         traced = runs.forward(
             snapshot.args, snapshot.aux, snapshot.key, snapshot.train, snapshot.heads is not None
         )
-        if snapshot.heads is not None:
+        ranges = Ranges(graph, snapshot.heads or ())
+        finite = ranges.read(traced)
+        if snapshot.heads is not None and finite:
             runs.backward(traced, snapshot.heads, wanted, snapshot.key, snapshot.train)
-        ranges = Ranges(graph, snapshot, traced)
+            ranges.read(traced)
+        elif snapshot.heads is not None:
+            notes.append("gradients were not checked, since forward is not finite already")
         found += [replace(f, device=device) for f in ranges.findings()]
         checked += ranges.checked
         outputs += ranges.outputs

@@ -69,9 +69,10 @@ class Inspection(Viewed):
             print(executor.check_finite())
 
         Runs the last forward again, node by node, with the same inputs, random numbers and mode,
-        then backward with the head gradients that were used last. Without a forward it is the
-        bound arrays that are checked, in training mode if gradients are bound. No array of the
-        executor changes; operators written in Python are called again.
+        then, if all is finite, backward with the head gradients that were used last. Without a
+        forward it is the bound arrays that are checked, in training mode if gradients are bound.
+        No array of the executor changes; operators written in Python are called again. Nodes of
+        equal attributes and shapes are compiled once, at the first check.
 
         out_grads
             other head gradients, as ``backward`` takes them.

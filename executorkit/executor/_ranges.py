@@ -30,25 +30,36 @@ class Snapshot:
 class Ranges:
     """Reads the ranges of one run, and finds where what is not finite comes from."""
 
-    def __init__(self, graph: Graph, snapshot: Snapshot, traced: Traced) -> None:
+    def __init__(self, graph: Graph, heads: Sequence[Any]) -> None:
         self.graph = graph
         self.names: dict[int, str] = {i: node.name for node, i in graph.variables}
         for step in graph.steps:
             for k, name in enumerate(step.node.output_names):
                 self.names[step.first_output + k] = name
-        heads = snapshot.heads or ()
-        given = {k: given_range(h) for k, h in enumerate(heads) if h is not None}
+        self._given_heads = {k: given_range(h) for k, h in enumerate(heads) if h is not None}
+        self.heads: dict[int, Any] = {}
+        self.ranges: list[Any] = []
+        self.back: dict[int, Any] = {}
+        self.sums: dict[int, Any] = {}
+        self.parts: dict[int, list[Any]] = {}
+
+    def read(self, traced: Traced) -> bool:
+        """Brings what is known so far to the host; returns whether all of it is finite."""
         self.avals = traced.avals
         self.ranges, self.back, self.sums, self.heads = jax.device_get(
-            (traced.ranges, traced.input_gradients, traced.sums, given)
+            (traced.ranges, traced.input_gradients, traced.sums, self._given_heads)
         )
-        self.parts: dict[int, list[Any]] = {}
-        for step in graph.steps:
+        self.parts = {}
+        for step in self.graph.steps:
             for k, gradient in self.back.get(step.index, ({}, {}))[0].items():
                 self.parts.setdefault(step.inputs[k], []).append(gradient)
-        self.checked = sum(r is not None for r in self.ranges) + sum(
-            len(found) for found, _ in self.back.values()
-        )
+        return not any(map(_bad, (*self.ranges, *self.heads.values())))
+
+    @property
+    def checked(self) -> int:
+        """How many arrays were looked at."""
+        known = sum(r is not None for r in self.ranges)
+        return known + sum(len(found) for found, _ in self.back.values())
 
     @property
     def outputs(self) -> list[str]:
