@@ -1,10 +1,14 @@
-"""Examples in docstrings are run, and every public module says what it is for."""
+"""Examples in docstrings are run, and all that is public says what it is for."""
 
 from __future__ import annotations
 
 import doctest
+import functools
 import importlib
+import inspect
 import pkgutil
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -24,3 +28,82 @@ def test_examples_in_docstrings_hold(name):
     assert module.__doc__, f"{name} has no docstring"
     result = doctest.testmod(module, optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     assert result.failed == 0
+
+
+#: Modules that users import; operators stand in the namespaces of symbols and arrays.
+PUBLIC = [
+    name
+    for name in ["executorkit", *MODULES]
+    if not any(part.startswith("_") for part in name.split("."))
+    and not name.startswith("executorkit.ops.")
+]
+#: Methods that do what the protocol they belong to says.
+OF_PROTOCOLS = {"html", "text"}
+
+
+def public_names() -> Iterator[tuple[str, Any]]:
+    """Every public class and function, and the classes' own and inherited methods, with names."""
+    seen: set[Any] = set()
+    for name in PUBLIC:
+        module = importlib.import_module(name)
+        names = getattr(module, "__all__", None)
+        for key in names or [n for n in vars(module) if not n.startswith("_")]:
+            found = getattr(module, key)
+            ours = str(getattr(found, "__module__", "")).startswith("executorkit")
+            if not (ours and callable(found)) or id(found) in seen:
+                continue
+            seen.add(id(found))
+            yield f"{name}.{key}", found
+            if inspect.isclass(found):
+                yield from methods(found, seen)
+
+
+def methods(cls: type, seen: set[Any]) -> Iterator[tuple[str, Any]]:
+    kinds = (property, functools.cached_property, staticmethod, classmethod)
+    for base in cls.__mro__:
+        if not base.__module__.startswith("executorkit"):
+            continue
+        for key, value in vars(base).items():
+            if key.startswith("_") or key in OF_PROTOCOLS or (base, key) in seen:
+                continue
+            seen.add((base, key))
+            if inspect.isfunction(value):
+                yield f"{base.__module__}.{base.__name__}.{key}", getattr(base, key)
+            elif isinstance(value, kinds):
+                yield f"{base.__module__}.{base.__name__}.{key}", value
+
+
+def test_everything_public_says_what_it_is():
+    found = dict(public_names())
+    assert len(found) > 1000
+    assert {"executorkit.Executor", "executorkit.metric.Accuracy", "executorkit.cpu"} <= set(found)
+    assert [name for name, value in found.items() if not inspect.getdoc(value)] == []
+
+
+def test_what_says_nothing_is_found(monkeypatch):
+    monkeypatch.setattr(executorkit.Executor, "silent", lambda self: None, raising=False)
+    silent = [name for name, value in public_names() if not inspect.getdoc(value)]
+    assert [name.rpartition(".")[2] for name in silent] == ["silent"]
+
+
+@pytest.mark.parametrize("face", ["sym", "nd"])
+def test_help_of_an_operator(face):
+    """What ``help(mx.sym.Convolution)`` shows: signature, equation, shapes, attributes, options."""
+    operator = getattr(executorkit, face).Convolution
+    signature = str(inspect.signature(operator))
+    assert signature.startswith("(data=None, weight=None, bias=None, kernel: tuple[int, ...] = <re")
+    text = inspect.getdoc(operator)
+    assert text is not None
+    for words in (
+        "out[n, f, i] = bias[f] + sum_ck weight[f, c, k] data[n, c, i stride + k dilate - pad]",
+        "weight (num_filter, C / num_group, kernel...)",
+        "  no_bias: True or False, default False",
+        "  workspace: an integer, default 1024, without effect",
+        "become variables, such as ``<name>_weight``"
+        if face == "sym"
+        else "is written to, and ret",
+    ):
+        assert words in text
+    method = inspect.getdoc(executorkit.Symbol.reshape)
+    assert method is not None
+    assert method.startswith("``mx.sym.reshape`` of this symbol.\n\n")

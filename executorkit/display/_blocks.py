@@ -30,6 +30,7 @@ class Block:
 
     @property
     def size(self) -> int:
+        """The number of nodes."""
         return self.stop - self.start
 
 

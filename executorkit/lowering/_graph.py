@@ -88,14 +88,17 @@ class Graph:
 
     @property
     def arg_names(self) -> list[str]:
+        """As ``list_arguments``."""
         return [node.name for node in self.args]
 
     @property
     def aux_names(self) -> list[str]:
+        """As ``list_auxiliary_states``."""
         return [node.name for node in self.aux]
 
     @property
     def output_names(self) -> list[str]:
+        """As ``list_outputs``."""
         return [node.output_names[k] for node, k in self.head_entries]
 
 

@@ -82,10 +82,12 @@ def _check_count(given: Sequence[Any], count: int, what: str) -> None:
 
 
 def description(given: Any) -> DataDesc:
+    """A DataDesc of one, or of (name, shape) and what else its constructor takes."""
     return given if isinstance(given, DataDesc) else DataDesc(*given)
 
 
 def input_of(description: DataDesc, axis: int) -> Input:
+    """What a group is told of an input whose batch lies along ``axis``."""
     dtype = None if description.dtype is None else dtype_name(description.dtype)
     return Input(description.name, tuple(description.shape), dtype, axis)
 

@@ -48,6 +48,7 @@ class OpDef:
 
     @property
     def doc(self) -> str:
+        """The docstring of the function, without its indentation."""
         return inspect.cleandoc(self.fn.__doc__ or "")
 
     def parse(self, texts: Mapping[str, Any]) -> Params:

@@ -62,6 +62,7 @@ class Cost(Viewed, Sequence[NodeCost]):
 
     @property
     def flops(self) -> float:
+        """Operations of all nodes, forwards and backwards."""
         return sum(node.flops for node in self.nodes)
 
     def _as_view(self) -> View:
