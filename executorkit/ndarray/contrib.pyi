@@ -69,7 +69,7 @@ def DeformablePSROIPooling(data: NDArray | None = None, rois: NDArray | None = N
 def dequantize(data: NDArray | None = None, min_range: NDArray | None = None, max_range: NDArray | None = None, out_type: _Literal['float32'] = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Bytes as the real numbers that they stand for."""
 def div_sqrt_dim(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""data / sqrt(size of its last axis), for data of any shape and floating dtype."""
+    r"""data / sqrt(size of its last axis), for data of any shape and dtype, which the result has."""
 def fft(data: NDArray | None = None, compute_size: int = 128, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Fourier transform along the last axis of real data."""
 def getnnz(data: NDArray | None = None, axis: int | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
@@ -144,7 +144,7 @@ def RROIAlign(data: NDArray | None = None, rois: NDArray | None = None, pooled_s
     r"""Mean of bilinear samples in each of a grid of bins, for each rotated region of interest."""
 def sign_ste(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""The sign of every element of data: 1, 0 or -1; the gradient passes unchanged."""
-def SparseEmbedding(data: NDArray | None = None, weight: NDArray | None = None, input_dim: int = ..., output_dim: int = ..., dtype: _DType = 'float32', sparse_grad: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
+def SparseEmbedding(data: NDArray | None = None, weight: NDArray | None = None, input_dim: int = ..., output_dim: int = ..., dtype: _DType = 'float32', sparse_grad: bool = False, deterministic: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Rows of weight chosen by data."""
 def SyncBatchNorm(data: NDArray | None = None, gamma: NDArray | None = None, beta: NDArray | None = None, moving_mean: NDArray | None = None, moving_var: NDArray | None = None, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, ndev: int = 1, key: str = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
     r"""Batch normalisation with the statistics of the whole batch of a group of devices."""

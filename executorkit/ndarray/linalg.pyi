@@ -29,10 +29,10 @@ def makediag(A: NDArray | None = None, offset: int = 0, out: NDArray | list[NDAr
     r"""Matrices (..., m, m), m = n + abs(offset), with A (..., n) on diagonal ``offset``."""
 def maketrian(A: NDArray | None = None, offset: int = 0, lower: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Matrices with A (..., k (k + 1) / 2) as a triangle, zeros elsewhere."""
-def potrf(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""The Cholesky factor: lower triangular L with L L^T = A."""
-def potri(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""The inverse of L L^T, given its Cholesky factor L in A (..., n, n), lower triangular."""
+def potrf(A: NDArray | None = None, lower: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
+    r"""The Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T."""
+def potri(A: NDArray | None = None, lower: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
+    r"""The inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T."""
 def slogdet(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> list[NDArray]:
     r"""Sign and log(abs(determinant)) of each matrix of A (..., n, n)."""
 def sumlogdiag(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:

@@ -159,7 +159,7 @@ def elemwise_mul(lhs: NDArray | None = None, rhs: NDArray | None = None, out: ND
     r"""lhs * rhs, element by element."""
 def elemwise_sub(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""lhs - rhs, element by element."""
-def Embedding(data: NDArray | None = None, weight: NDArray | None = None, input_dim: int = ..., output_dim: int = ..., dtype: _DType = 'float32', sparse_grad: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
+def Embedding(data: NDArray | None = None, weight: NDArray | None = None, input_dim: int = ..., output_dim: int = ..., dtype: _DType = 'float32', sparse_grad: bool = False, deterministic: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Rows of weight chosen by data."""
 def erf(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x, for every element x of data."""
@@ -234,10 +234,10 @@ def linalg_makediag(A: NDArray | None = None, offset: int = 0, out: NDArray | li
     r"""Matrices (..., m, m), m = n + abs(offset), with A (..., n) on diagonal ``offset``."""
 def linalg_maketrian(A: NDArray | None = None, offset: int = 0, lower: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Matrices with A (..., k (k + 1) / 2) as a triangle, zeros elsewhere."""
-def linalg_potrf(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""The Cholesky factor: lower triangular L with L L^T = A."""
-def linalg_potri(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""The inverse of L L^T, given its Cholesky factor L in A (..., n, n), lower triangular."""
+def linalg_potrf(A: NDArray | None = None, lower: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
+    r"""The Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T."""
+def linalg_potri(A: NDArray | None = None, lower: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
+    r"""The inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T."""
 def linalg_slogdet(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> list[NDArray]:
     r"""Sign and log(abs(determinant)) of each matrix of A (..., n, n)."""
 def linalg_sumlogdiag(A: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
@@ -468,7 +468,7 @@ def slice_like(data: NDArray | None = None, shape_like: NDArray | None = None, a
 def SliceChannel(data: NDArray | None = None, num_outputs: int = ..., axis: int = 1, squeeze_axis: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
     r"""data, of any shape, cut into ``num_outputs`` equal parts along ``axis``."""
 split = SliceChannel
-def smooth_l1(data: NDArray | None = None, scalar: float = 1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
+def smooth_l1(data: NDArray | None = None, scalar: float = 1.0, is_int: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Huber-like loss of every element x of data, with s = ``scalar``."""
 def softmax(data: NDArray | None = None, length: NDArray | None = None, axis: int = -1, temperature: float | None = None, dtype: _DType = None, use_length: bool | None = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""exp(x / temperature) / sum exp(x / temperature) along ``axis``."""

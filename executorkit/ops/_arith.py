@@ -24,22 +24,24 @@ def is_floating(x: jax.Array) -> bool:
 
 
 def convert(x: jax.Array, dtype: str) -> jax.Array:
-    """``x`` as ``dtype``; floating numbers wrap into narrow integers, as C's conversion by way of
-    a wide integer does (XLA's own would saturate)."""
+    """``x`` as ``dtype``; floating numbers become integers as on x86, where C leaves it open: what
+    int32 (or int64) does not hold, NaN too, is its smallest number, and narrow integers are the
+    low bits of an int32 (XLA's own conversion would saturate, and make 0 of NaN)."""
     target = jnp.dtype(dtype)
-    if is_floating(x) and jnp.issubdtype(target, jnp.integer) and target.itemsize < 4:
-        x = x.astype(jnp.int32)
+    if is_floating(x) and jnp.issubdtype(target, jnp.integer):
+        wide = jnp.int64 if target.itemsize == 8 else jnp.int32
+        low = float(jnp.iinfo(wide).min)
+        x = jnp.where((x >= low) & (x < -low), x, low).astype(wide)
     return x.astype(target)
 
 
-def through_float(fn: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    """``fn`` for integers too: computed in float32 and truncated."""
+def through_float(fn: Callable[..., jax.Array], dtype: str = "float32") -> Callable[..., jax.Array]:
+    """``fn`` for integers too: computed in a floating ``dtype`` and truncated."""
 
     def wrapped(*arrays: jax.Array) -> jax.Array:
-        dtype = arrays[0].dtype
         if is_floating(arrays[0]):
             return fn(*arrays)
-        return convert(fn(*(a.astype(jnp.float32) for a in arrays)), dtype.name)
+        return convert(fn(*(a.astype(dtype) for a in arrays)), arrays[0].dtype.name)
 
     return wrapped
 

@@ -54,18 +54,21 @@ class OpDef:
     def parse(self, texts: Mapping[str, Any]) -> Params:
         """The parsed attributes of a node; values may be texts or Python values.
 
-        Raises :class:`AttributeValueError` for an unknown, missing or malformed attribute.
+        Raises :class:`AttributeValueError` for an unknown, missing or malformed attribute. As in
+        MXNet, operators without attributes take any, and ignore them.
         """
         values: dict[str, Any] = {}
         for name, value in texts.items():
             attr = self.attrs.get(name)
             if attr is None:
+                if not self.attrs and not self.open_attrs:
+                    continue
                 if not self.open_attrs:
                     raise AttributeValueError(
                         explain(
                             f"operator {self.name}",
                             f"unknown attribute {name!r} (value {to_text(value)!r})",
-                            hint=f"one of: {', '.join(self.attrs) or 'it takes none'}",
+                            hint=f"one of: {', '.join(self.attrs)}",
                         )
                     )
                 values[name] = to_text(value)

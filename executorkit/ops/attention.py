@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import ShapeError
+from ._arith import through_float
 from ._registry import register
 from ._rules import same_shapes
 
@@ -101,5 +102,8 @@ def interleaved_matmul_encdec_valatt(keys_values: jax.Array, attention: jax.Arra
 
 @register("_contrib_div_sqrt_dim", fill=same_shapes)
 def div_sqrt_dim(data: jax.Array):
-    """data / sqrt(size of its last axis), for data of any shape and floating dtype."""
-    return data / math.sqrt(data.shape[-1])
+    """data / sqrt(size of its last axis), for data of any shape and dtype, which the result has.
+
+    Integers are computed in float32 and truncated.
+    """
+    return through_float(lambda x: x / math.sqrt(x.shape[-1]))(data)

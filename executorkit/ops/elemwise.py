@@ -135,7 +135,7 @@ _UNARY: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
 }
 #: Functions that integers go through unchanged; all others compute integers in float32.
 _OF_INTEGERS = {"abs", "sign", "round", "rint", "ceil", "floor", "trunc", "fix", "negative",
-                "square", "relu", "logical_not"}  # fmt: skip
+                "relu", "logical_not"}  # fmt: skip
 
 
 def _unary(
@@ -145,8 +145,9 @@ def _unary(
         return fn(data)
 
     if name not in _OF_INTEGERS:
-        fn = through_float(fn)
-        remark = f"{remark} Integers are computed in float32 and truncated.".lstrip()
+        wide = "float64" if name == "erf" else "float32"
+        fn = through_float(fn, wide)
+        remark = f"{remark} Integers are computed in {wide} and truncated.".lstrip()
     op.__name__ = op.__qualname__ = name
     op.__doc__ = (
         f"{equation[0].upper()}{equation[1:]}, for every element x of data."

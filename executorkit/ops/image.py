@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
+from ._arith import through_float
 from ._attrs import Floats, Key
 from ._registry import register
 from ._rules import same_shapes, typed
@@ -56,8 +57,9 @@ def normalize(
 ):
     """(data - mean) / std, channel by channel.
 
-    data (channels, height, width) or (N, channels, height, width), floating, with 1 or 3 channels;
-    mean and std have a number for each channel, or one for all (MXNet refuses its own default).
+    data (channels, height, width) or (N, channels, height, width) with 1 or 3 channels; mean and
+    std have a number for each channel, or one for all (MXNet refuses its own default). Returns
+    data's shape and dtype; integers are computed in float32 and truncated.
     """
     if data.ndim not in (3, 4) or data.shape[-3] not in (1, 3):
         raise ShapeError(f"'data' is {data.shape}, expected (1 or 3 channels, height, width)")
@@ -67,9 +69,10 @@ def normalize(
         if len(values) != 1 and len(values) < channels:
             raise AttributeValueError(f"{name}={values}, expected 1 or {channels} numbers")
         numbers = values * channels if len(values) == 1 else values[:channels]
-        return jnp.asarray(numbers, data.dtype)[:, None, None]
+        return jnp.asarray(numbers)[:, None, None]
 
-    return (data - each("mean", mean)) / each("std", std)
+    centre, width = each("mean", mean), each("std", std)
+    return through_float(lambda x: (x - centre.astype(x.dtype)) / width.astype(x.dtype))(data)
 
 
 def _flips(side: str, axis: int) -> None:

@@ -196,6 +196,7 @@ def embedding(
     output_dim: int,
     dtype: IndexedType = "float32",
     sparse_grad: Tuning[bool] = False,
+    deterministic: Tuning[bool] = False,
 ):
     """Rows of weight chosen by data.
 

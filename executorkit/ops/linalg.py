@@ -48,20 +48,24 @@ _cholesky.defvjp(_cholesky_forward, _cholesky_backward)
 
 
 @register("_linalg_potrf", "linalg_potrf", fill=same_shapes)
-def potrf(A: jax.Array):
-    """The Cholesky factor: lower triangular L with L L^T = A.
+def potrf(A: jax.Array, *, lower: bool = True):
+    """The Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T.
 
-    A (..., n, n), symmetric and positive definite; only its lower triangle is read. Returns
-    (..., n, n). The gradient is a symmetric matrix, as in MXNet.
+    A (..., n, n), symmetric and positive definite; only its lower triangle is read, or without
+    ``lower`` the upper one. Returns (..., n, n). The gradient is a symmetric matrix, as in MXNet.
     """
-    return _cholesky(square(A))
+    return _cholesky(square(A)) if lower else _swap(_cholesky(_swap(square(A))))
 
 
 @register("_linalg_potri", "linalg_potri", fill=same_shapes)
-def potri(A: jax.Array):
-    """The inverse of L L^T, given its Cholesky factor L in A (..., n, n), lower triangular."""
-    eye = jnp.broadcast_to(jnp.eye(square(A).shape[-1], dtype=A.dtype), A.shape)
-    inverse = lax.linalg.triangular_solve(jnp.tril(A), eye, left_side=True, lower=True)
+def potri(A: jax.Array, *, lower: bool = True):
+    """The inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T.
+
+    A (..., n, n) is triangular. Returns (..., n, n), symmetric.
+    """
+    factor = jnp.tril(square(A) if lower else _swap(square(A)))
+    eye = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=A.dtype), A.shape)
+    inverse = lax.linalg.triangular_solve(factor, eye, left_side=True, lower=True)
     return _swap(inverse) @ inverse
 
 

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 
 from ._arith import scalar_constant, through_float
+from ._attrs import Tuning
 from ._derivative import differentiated
 from ._registry import register
 from ._rules import same_shapes
@@ -42,7 +43,7 @@ def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
 
 
 @register("smooth_l1", fill=same_shapes)
-def smooth_l1(data: jax.Array, *, scalar: float = 1.0) -> jax.Array:
+def smooth_l1(data: jax.Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) -> jax.Array:
     """Huber-like loss of every element x of data, with s = ``scalar``.
 
     s^2 x^2 / 2 where |x| < 1 / s^2, elsewhere |x| - 1 / (2 s^2). data has any shape; the result
@@ -64,7 +65,7 @@ def smooth_l1(data: jax.Array, *, scalar: float = 1.0) -> jax.Array:
 def quadratic(data: jax.Array, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> jax.Array:
     """a x^2 + b x + c, for every element x of data.
 
-    data has any shape; the result has its shape and dtype, to which a, b and c are converted first.
+    data has any shape; the result has its shape and dtype. Integers are computed in
+    float32 and truncated.
     """
-    a_, b_, c_ = (scalar_constant(x, data.dtype) for x in (a, b, c))
-    return (a_ * data + b_) * data + c_
+    return through_float(lambda x: (a * x + b) * x + c)(data)

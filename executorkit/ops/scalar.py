@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import jax
 
-from ._arith import BINARY, Binary, scalar_constant
-from ._attrs import Tuning
+from ._arith import BINARY, Binary, is_floating, scalar_constant
+from ._facts import Params, TypeFacts
 from ._registry import register
 from ._rules import same_shapes
 
@@ -41,8 +41,19 @@ _SCALAR = {
 }
 
 
+def _types(t: TypeFacts, p: Params) -> None:
+    if p.is_int:
+        t.same()
+    elif t["data"] is not None:
+        t.set("out0", t["data"] if "float" in t["data"] else "float64")
+    else:
+        t.set("data", t["out0"])
+
+
 def _scalar(name: str, rule: Binary, first: bool) -> Callable[..., jax.Array]:
-    def op(data: jax.Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) -> jax.Array:
+    def op(data: jax.Array, *, scalar: float = 1.0, is_int: bool = True) -> jax.Array:
+        if not is_int and not is_floating(data):
+            data = data.astype("float64")
         constant = scalar_constant(scalar, data.dtype)
         return rule.fn(constant, data) if first else rule.fn(data, constant)
 
@@ -51,13 +62,13 @@ def _scalar(name: str, rule: Binary, first: bool) -> Callable[..., jax.Array]:
     op.__doc__ = (
         f"{equation}, for every element x of data.\n\n"
         "data has any shape; the result has its shape and dtype, to which scalar is converted "
-        f"first. {note}"
+        f"first. Without ``is_int``, integers are computed and returned in float64. {note}"
     ).rstrip()
     return op
 
 
 for (_stem, _first), _names in _SCALAR.items():
-    register(*_names, fill=same_shapes)(_scalar(_names[0], BINARY[_stem], _first))
+    register(*_names, fill=same_shapes, types=_types)(_scalar(_names[0], BINARY[_stem], _first))
 # Sparse-aware variants: for dense arrays they are the plain operators.
 for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", "sub")):
-    register(_name, fill=same_shapes)(_scalar(_name, BINARY[_stem], False))
+    register(_name, fill=same_shapes, types=_types)(_scalar(_name, BINARY[_stem], False))

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
+from ._arith import convert
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
 from .indexing import integer_indices
@@ -104,7 +105,7 @@ def sequence_mask(
         return data
     step = lax.broadcasted_iota(lengths.dtype, data.shape[:2], axis)
     inside = lax.broadcast_in_dim(step < lengths, data.shape, (0, 1))
-    return jnp.where(inside, data, jnp.asarray(value).astype(data.dtype))
+    return jnp.where(inside, data, convert(jnp.asarray(value, jnp.float32), data.dtype.name))
 
 
 @register("SequenceReverse", inputs=_inputs, fill=_fill_same, types=_types)

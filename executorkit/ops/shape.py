@@ -36,7 +36,9 @@ def reshaped_dims(dims: Sequence[int], spec: Sequence[int]) -> Shape:
         elif entry == -1:
             if infer is not None:
                 raise AttributeValueError(f"shape={tuple(spec)} has more than one -1")
-            infer = len(out)
+            # As in MXNet, what is inferred stands at the index of -1 in the spec, which after a -2
+            # or a -4 is another axis of the result.
+            infer = i
             out.append(1)
             source += 1
         elif entry == -2:
@@ -54,7 +56,7 @@ def reshaped_dims(dims: Sequence[int], spec: Sequence[int]) -> Shape:
         else:
             raise AttributeValueError(f"shape={tuple(spec)}: {entry} has no meaning")
     size, rest = math.prod(dims), math.prod(out)
-    if infer is not None and rest and size % rest == 0:
+    if infer is not None and infer < len(out) and rest:
         out[infer] = size // rest
     if math.prod(out) != size:
         raise ShapeError(f"data {tuple(dims)} has {size} elements, which do not fit {tuple(spec)}")
@@ -121,7 +123,8 @@ def reshape(
 
     data may have any shape. The entries of ``shape`` are read from left to right, each using
     axes of data: a positive number is the size of an axis; 0 keeps an axis; -1 (once) is what the
-    number of elements leaves over; -2 keeps all remaining axes; -3 joins two axes; -4 splits one
+    number of elements leaves over (behind a -2 or a -4 MXNet counts wrongly and gives it to
+    another axis, as we do); -2 keeps all remaining axes; -3 joins two axes; -4 splits one
     into the two sizes that follow, one of which may be -1. With ``reverse`` shape and data are
     read from right to left (so that the sizes stand before their -4).
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import jax
 from jax import lax
 
+from ._arith import is_floating
 from ._derivative import differentiated
 from ._registry import register
 from ._rules import same_shapes
@@ -15,11 +16,12 @@ from .elemwise import sign
 def round_ste(data: jax.Array) -> jax.Array:
     """Every element of data rounded, halves away from zero; the gradient passes unchanged.
 
-    data has any shape and a floating dtype; the result has them too. This is the straight-through
+    data has any shape and dtype; the result has them too. This is the straight-through
     estimator of Bengio et al., 2013, with which quantised networks are trained.
     """
+    away = lax.RoundingMethod.AWAY_FROM_ZERO
     return differentiated(
-        lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO), lambda t, out, x: t
+        lambda x: lax.round(x, away) if is_floating(x) else x, lambda t, out, x: t
     )(data)
 
 
@@ -27,7 +29,7 @@ def round_ste(data: jax.Array) -> jax.Array:
 def sign_ste(data: jax.Array) -> jax.Array:
     """The sign of every element of data: 1, 0 or -1; the gradient passes unchanged.
 
-    data has any shape and a floating dtype; the result has them too. See ``round_ste``.
+    data has any shape and dtype; the result has them too. See ``round_ste``.
     """
     return differentiated(sign, lambda t, out, x: t)(data)
 

@@ -111,7 +111,7 @@ def _problems(op: OpDef, node: str, attrs: dict[str, str]) -> Iterable[Problem]:
     for key, text in attrs.items():
         attr = op.attrs.get(key)
         if attr is None:
-            if not op.open_attrs:
+            if op.attrs and not op.open_attrs:
                 yield Problem(op.name, node, key, text, "unknown attribute")
             continue
         try:

@@ -28,10 +28,10 @@ def makediag(A: Symbol | None = None, offset: int = 0, name: str | None = None, 
     r"""Matrices (..., m, m), m = n + abs(offset), with A (..., n) on diagonal ``offset``."""
 def maketrian(A: Symbol | None = None, offset: int = 0, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Matrices with A (..., k (k + 1) / 2) as a triangle, zeros elsewhere."""
-def potrf(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""The Cholesky factor: lower triangular L with L L^T = A."""
-def potri(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""The inverse of L L^T, given its Cholesky factor L in A (..., n, n), lower triangular."""
+def potrf(A: Symbol | None = None, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
+    r"""The Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T."""
+def potri(A: Symbol | None = None, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
+    r"""The inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T."""
 def slogdet(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Sign and log(abs(determinant)) of each matrix of A (..., n, n)."""
 def sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:

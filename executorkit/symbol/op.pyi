@@ -158,7 +158,7 @@ def elemwise_mul(lhs: Symbol | None = None, rhs: Symbol | None = None, name: str
     r"""lhs * rhs, element by element."""
 def elemwise_sub(lhs: Symbol | None = None, rhs: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""lhs - rhs, element by element."""
-def Embedding(data: Symbol | None = None, weight: Symbol | None = None, input_dim: int = ..., output_dim: int = ..., dtype: _DType = 'float32', sparse_grad: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
+def Embedding(data: Symbol | None = None, weight: Symbol | None = None, input_dim: int = ..., output_dim: int = ..., dtype: _DType = 'float32', sparse_grad: bool = False, deterministic: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Rows of weight chosen by data."""
 def erf(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x, for every element x of data."""
@@ -233,10 +233,10 @@ def linalg_makediag(A: Symbol | None = None, offset: int = 0, name: str | None =
     r"""Matrices (..., m, m), m = n + abs(offset), with A (..., n) on diagonal ``offset``."""
 def linalg_maketrian(A: Symbol | None = None, offset: int = 0, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Matrices with A (..., k (k + 1) / 2) as a triangle, zeros elsewhere."""
-def linalg_potrf(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""The Cholesky factor: lower triangular L with L L^T = A."""
-def linalg_potri(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""The inverse of L L^T, given its Cholesky factor L in A (..., n, n), lower triangular."""
+def linalg_potrf(A: Symbol | None = None, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
+    r"""The Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T."""
+def linalg_potri(A: Symbol | None = None, lower: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
+    r"""The inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T."""
 def linalg_slogdet(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Sign and log(abs(determinant)) of each matrix of A (..., n, n)."""
 def linalg_sumlogdiag(A: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
@@ -467,7 +467,7 @@ def slice_like(data: Symbol | None = None, shape_like: Symbol | None = None, axe
 def SliceChannel(data: Symbol | None = None, num_outputs: int = ..., axis: int = 1, squeeze_axis: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""data, of any shape, cut into ``num_outputs`` equal parts along ``axis``."""
 split = SliceChannel
-def smooth_l1(data: Symbol | None = None, scalar: float = 1.0, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
+def smooth_l1(data: Symbol | None = None, scalar: float = 1.0, is_int: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Huber-like loss of every element x of data, with s = ``scalar``."""
 def softmax(data: Symbol | None = None, length: Symbol | None = None, axis: int = -1, temperature: float | None = None, dtype: _DType = None, use_length: bool | None = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""exp(x / temperature) / sum exp(x / temperature) along ``axis``."""

@@ -69,4 +69,12 @@ CASES = [
           output_mean_var=True, key="sync0"),
     _case("_contrib_SyncBatchNorm_fixed", IMAGE, 4, "_contrib_SyncBatchNorm", key="sync1"),
     _case("_contrib_BatchNormWithReLU", IMAGE, 4, "_contrib_BatchNormWithReLU", fix_gamma=False),
+    _case("BatchNorm_v1_momentum", normal(4, 3), 3, "BatchNorm_v1", fix_gamma=False, eps=0.1,
+          momentum=0.5),
+    _case("_contrib_SyncBatchNorm_global", IMAGE, 4, "_contrib_SyncBatchNorm", key="sync2", eps=0.1,
+          momentum=0.5, use_global_stats=True, fix_gamma=False),
+    _case("_contrib_BatchNormWithReLU_fixed", IMAGE, 4, "_contrib_BatchNormWithReLU", eps=0.1,
+          momentum=0.5),
+    _case("_contrib_BatchNormWithReLU_global", IMAGE, 4, "_contrib_BatchNormWithReLU",
+          fix_gamma=False, use_global_stats=True),
 ]  # fmt: skip

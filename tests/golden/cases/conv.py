@@ -90,4 +90,9 @@ CASES = [
     _deconv("Deconvolution_large_pad", (1, 2, 5, 5), (2, 2), 2, stride=(3, 3), pad=(3, 3)),
     _deconv("Deconvolution_1d", (2, 3, 5), (4,), 2, stride=(2,), pad=(1,)),
     _deconv("Deconvolution_3d", (1, 2, 3, 3, 2), (2, 3, 2), 3, stride=(2, 1, 2), pad=(0, 1, 0)),
+    _conv("Convolution_v1_stride", (1, 2, 6, 5), (2, 2), 2, op="Convolution_v1", stride=(2, 1),
+          layout="NCHW"),
+    _deconv("Deconvolution_layout", (1, 2, 3, 3), (2, 2), 2, layout="NCHW"),
+    _deconv("Deconvolution_layout_1d", (1, 2, 4), (2,), 2, layout="NCW"),
+    _deconv("Deconvolution_layout_3d", (1, 2, 2, 3, 2), (2, 2, 1), 2, layout="NCDHW"),
 ]  # fmt: skip

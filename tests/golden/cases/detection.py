@@ -81,5 +81,6 @@ CASES = [
     _detect("nothing", threshold=2.0),
     _detect("no_nms", nms_threshold=-1.0, threshold=0.5),
     _detect("background", background_id=1, anchors=8),
+    _detect("variances", variances=(0.2, 0.1, 0.3, 0.1), anchors=6),
     _detect("topk_one", nms_topk=1, anchors=6),
 ]  # fmt: skip

@@ -10,4 +10,6 @@ CASES = [
     Case("Dropout_p_0", "Dropout", {"data": normal(3, 4)}, {"p": 0.0}),
     Case("Dropout_inference_axes", "Dropout", {"data": normal(3, 4)},
          {"p": 0.2, "axes": (1,), "cudnn_off": True}, train=False),
+    Case("Dropout_always_p_0", "Dropout", {"data": normal(3, 4)}, {"p": 0.0, "mode": "always"},
+         train=False),
 ]  # fmt: skip

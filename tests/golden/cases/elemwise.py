@@ -36,11 +36,16 @@ RIGHT = values([0.0, 2.0, 0.0, -2.0, 3.0, -3.0, 0.0, 1.5, -3.0, 3.0, 3.0, 1.0])
 WHOLE_LEFT = values([7, -7, 7, -7, 0, 2])
 WHOLE_RIGHT = values([3, 3, -3, -3, 2, 2])
 
+EDGES = values([-6, -2, -1, 0, 1, 2, 4, 60])
 CASES = [
     *(Case(f, f, {"data": ODD}, also=("float16", "float64")) for f in FUNCTIONS),
     *(
         Case(f, f, {"data": ODD}, also=("float16", "float64"), rtol64=1e-7, why=SINGLE)
         for f in ("degrees", "radians", "erf")
+    ),
+    *(
+        Case(f"{f}-edges", f, {"data": EDGES}, dtype="int32", also=("int64",))
+        for f in ("reciprocal", "square", "log", "cosh", "erf")
     ),
     *(Case(f, f, {"data": WITHIN}, also=("float64",)) for f in ("arcsin", "arccos", "arctanh")),
     *(Case(f"{f}-whole", f, {"data": WHOLE}, dtype="int32") for f in OF_INTEGERS),

@@ -100,6 +100,8 @@ CASES = [
     _one_hot("values", values([[0, 2], [1, 3]], "int32"), depth=4, on_value=2.5, off_value=-1),
     _one_hot("int32", values([0, 2]), depth=3, on_value=2.5, off_value=-1.5, dtype="int32"),
     _one_hot("uint8", values([0, 2], "int64"), depth=3, on_value=300, dtype="uint8"),
+    _one_hot("int64", values([0, 2]), depth=3, dtype="int64"),
+    _one_hot("int8", values([0, 2]), depth=3, off_value=-1, dtype="int8"),
     _one_hot("float16", values([0, 2]), depth=3, on_value=0.1, dtype="float16"),
     _one_hot("float64", values([1]), depth=2, on_value=0.1, dtype="float64"),
     _embedding("plain", values([[0, 3], [3, 1]])),
@@ -114,5 +116,19 @@ CASES = [
         {"data": values([0, 3, 3]), "weight": normal(4, 3)},
         {"input_dim": 4, "output_dim": 3},
         no_grad="MXNet gives a row-sparse gradient only",
+    ),
+    *(
+        Case(
+            f"{op}-of_{d}",
+            op,
+            {"data": values([0, 3, 3]), "weight": integers(4, 2, dtype=d)},
+            {"input_dim": 4, "output_dim": 2, "dtype": d},
+            no_grad="weights without derivatives",
+        )
+        for op, dtypes in (
+            ("Embedding", ("int32", "int64", "int8", "uint8")),
+            ("_contrib_SparseEmbedding", ("float64", "int32")),
+        )
+        for d in dtypes
     ),
 ]

@@ -44,4 +44,15 @@ CASES = [
          {"start": 1.5, "step": -0.5, "repeat": 2}),
     Case("arange_like-axis", "_contrib_arange_like", {"data": normal(2, 6)},
          {"axis": -1, "repeat": 3}),
+    *(Case(f"_eye-{d}", "_eye", {}, {"N": 2, "dtype": d}) for d in ("float16", "float64", "int32",
+      "int64", "uint8")),
+    *(Case(f"_full-{d}", "_full", {}, {"shape": 2, "value": 1.5, "dtype": d})
+      for d in ("float64", "int64", "int8", "uint8", "bool")),
+    *(Case(f"_linspace-{d}", "_linspace", {}, {"start": 0, "stop": 7, "num": 4, "dtype": d})
+      for d in ("float16", "int64", "int8", "uint8")),
+    *(Case(f"_ones-{d}", "_ones", {}, {"shape": 2, "dtype": d})
+      for d in ("float16", "float64", "int64", "int8", "uint8", "bool")),
+    Case("_zeros-bool", "_zeros", {}, {"shape": 2, "dtype": "bool"}),
+    *(Case(f"_arange-{d}", "_arange", {}, {"start": 2, "stop": 9, "step": 3, "dtype": d})
+      for d in ("float16", "int8", "uint8")),
 ]  # fmt: skip

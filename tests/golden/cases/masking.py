@@ -13,4 +13,6 @@ CASES = [
          {"data": normal(4), "index": values([1, 0, 0, 1], "int32")}, eager=True),
     Case("boolean_mask_all", "_contrib_boolean_mask",
          {"data": normal(2, 3, 2), "index": values([1, 1])}, eager=True),
+    Case("boolean_mask_one_row", "_contrib_boolean_mask",
+         {"data": normal(2, 3), "index": values([0, 1])}, {"axis": 0}, eager=True),
 ]  # fmt: skip

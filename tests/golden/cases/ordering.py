@@ -52,4 +52,9 @@ CASES = [
     Case("argsort-flat", "argsort", {"data": distinct(3, 4)}, {"axis": None, "dtype": "uint8"}),
     Case("argsort-ties", "argsort", {"data": values(TIES)}, {"is_ascend": False, "dtype": "int64"}),
     Case("argsort-one", "argsort", {"data": values([2])}),
+    *(
+        Case(f"{op}-{d}", op, {"data": distinct(3, 4)}, {"dtype": d}, no_grad="indices")
+        for op in ("argsort", "topk")
+        for d in ("float16", "float64")
+    ),
 ]

@@ -23,4 +23,6 @@ CASES = [
     Case("quadratic-default", "_contrib_quadratic", {"data": WHOLE}),
     Case("quadratic-whole", "_contrib_quadratic", {"data": WHOLE}, {"a": 1.0, "b": 2.0, "c": 3.0},
          dtype="int32"),
+    Case("quadratic-whole_by_parts", "_contrib_quadratic", {"data": WHOLE}, {"a": 0.5, "b": -1.5},
+         dtype="int32"),
 ]  # fmt: skip

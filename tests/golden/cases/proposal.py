@@ -34,4 +34,7 @@ CASES = [
     _case("plain", multi=True, images=TWO, rpn_post_nms_top_n=10, rpn_pre_nms_top_n=60, grad=True),
     _case("iou_loss", multi=True, images=TWO, iou_loss=True, spread=4.0, rpn_post_nms_top_n=7,
           output_score=False),
+    _case("shapes", multi=True, images=((32, 40, 1.0), (24, 40, 2.0)), scales=(1, 2.5),
+          ratios=(0.5, 1, 2), feature_stride=8, rpn_min_size=4, threshold=0.5,
+          rpn_post_nms_top_n=12),
 ]  # fmt: skip

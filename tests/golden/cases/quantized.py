@@ -76,4 +76,6 @@ CASES = [
     _pair("elemwise_mul", "calibrated", i8(3, 20), i8(3, 20), min_calib_range=-8.0,
           max_calib_range=4.0),
     _pair("elemwise_mul", "real", i8(3, 20), i8(3, 20), enable_float_output=True),
+    _same("pooling", "mean_padded", u8(*PLANE), pool_type="avg", pad=(1, 1), count_include_pad=True,
+          layout="NCHW", **WINDOW),
 ]  # fmt: skip

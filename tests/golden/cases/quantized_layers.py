@@ -41,4 +41,12 @@ CASES = [
          {"data": i8(2, 3, 4, 4), **PER_CHANNEL, **ends("", -1.0, 2.0, "data")},
          {"min_calib_range": -2.0, "max_calib_range": 3.0, "eps": 1e-5}, no_grad=NONE,
          steps=1, why=FLOATS),
+    _product("conv", "dilate", u8(1, 2, 5, 6), i8(2, 2, 2, 2), bias=False, kernel=(2, 2),
+             num_filter=2, dilate=(2, 2), layout="NCHW"),
+    _product("fully_connected", "rows", i8(3, 2, 4), i8(5, 4), bias=False, num_hidden=5,
+             flatten=False),
+    Case("_contrib_quantized_batch_norm_global", "_contrib_quantized_batch_norm",
+         {"data": i8(2, 3, 4, 4), **PER_CHANNEL, **ends("", -1.0, 2.0, "data")},
+         {"min_calib_range": -2.0, "max_calib_range": 3.0, "use_global_stats": True,
+          "momentum": 0.5, "axis": 1}, no_grad=NONE, steps=1, why=FLOATS),
 ]  # fmt: skip

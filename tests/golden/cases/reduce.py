@@ -71,4 +71,6 @@ CASES = [
     Case("moments-axes", "moments", {"data": normal(2, 3, 4)}, {"axes": (0, 2)}),
     Case("moments-kept", "moments", {"data": normal(2, 3, 4)}, {"axes": (-1,), "keepdims": True}),
     Case("moments-one", "moments", {"data": normal(1)}, {"axes": (0,)}),
+    *(Case(f"{op}-exclude", op, {"data": normal(2, 3, 2)}, {"axis": 1, "exclude": True})
+      for op in ("prod", "nansum", "nanprod")),
 ]  # fmt: skip

@@ -38,4 +38,8 @@ CASES = [
     Case("_plus_scalar-default", "_plus_scalar", {"data": X}),
     Case("_mul_scalar-named", "_mul_scalar", {"data": X}, {"scalar": 0.3, "is_int": False}),
     Case("_rminus_scalar-long", "_rminus_scalar", {"data": WHOLE}, {"scalar": 1}, dtype="int64"),
+    *(
+        Case(f"{op}-real", op, {"data": WHOLE}, {"scalar": 2.5, "is_int": False}, dtype="int32")
+        for op in ("_plus_scalar", "_rdiv_scalar", "_greater_scalar", "_mod_scalar")
+    ),
 ]

@@ -26,6 +26,8 @@ CASES = [
     _reshape("minus_4_known", normal(2, 3, 4, 5), shape=(0, 0, -4, 2, 2, 0)),
     _reshape("minus_4_second", normal(12, 3), shape=(-4, 3, -1, -2)),
     _reshape("minus_4_minus_3", normal(2, 3, 4), shape=(-3, -4, 2, -1)),
+    _reshape("minus_1_behind_minus_4", normal(2, 5, 1, 1), shape=(-4, 2, 1, -1, 1, 1)),
+    _reshape("reverse_minus_2", normal(2, 3, 4), shape=(-2, 4), reverse=True),
     _reshape("reverse", normal(4, 5, 3), shape=(-1, 0), reverse=True),
     _reshape("reverse_size", normal(10, 5, 4), shape=(50, 0), reverse=True),
     _reshape("reverse_minus_1", normal(8, 3, 3, 2, 2), shape=(-1, 0, 0), reverse=True),

@@ -85,4 +85,11 @@ CASES = [
         no_grad=UNDEFINED,
         also=("int32",),
     ),
+    Case(
+        "_slice_assign_scalar-step",
+        "_slice_assign_scalar",
+        {"data": normal(3, 4)},
+        {"scalar": 2.5, "begin": (2, 0), "end": (None, 4), "step": (-2, 3)},
+        no_grad=UNDEFINED,
+    ),
 ]

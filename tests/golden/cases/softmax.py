@@ -35,4 +35,9 @@ CASES = [
          {"mode": "channel"}),
     Case("SoftmaxActivation_sequence", "SoftmaxActivation", {"data": normal(2, 3, 4)},
          no_grad="MXNet's is that of another axis"),
+    Case("log_softmax_half_to_single", "log_softmax", {"data": normal(3, 4)},
+         {"dtype": "float32"}),
+    Case("softmin_single", "softmin", {"data": normal(3, 4)}, {"dtype": "float32"}),
+    *(Case(f"{name}_to_half", name, {"data": normal(3, 4)}, {"dtype": "float16"}, rtol=2e-3,
+           why="a half precision result and gradient") for name in NAMES),
 ]  # fmt: skip

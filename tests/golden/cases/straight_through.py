@@ -13,4 +13,7 @@ CASES = [
     Case("gradientmultiplier", "_contrib_gradientmultiplier", {"data": normal(2, 3)},
          {"scalar": -0.5}, also=ALSO),
     Case("gradientmultiplier_default", "_contrib_gradientmultiplier", {"data": normal(1)}),
+    Case("round_ste-whole", "_contrib_round_ste", {"data": values([1, 2, 3])}, dtype="int32"),
+    Case("gradientmultiplier_real", "_contrib_gradientmultiplier", {"data": normal(2, 3)},
+         {"scalar": 0.3, "is_int": False}),
 ]  # fmt: skip
