@@ -11,6 +11,7 @@ from ..lowering import Graph, graph_of, infer, placements, shown_outputs
 from ..ndarray import NDArray
 from ..ops._attrs import dtype_name
 from ..ops._facts import known, shape_text
+from ..program._options import options_given
 from ..symbol import Symbol
 from ._arguments import arrays_in_order, check_contexts, grad_reqs, shape_of
 from ._executor import Executor
@@ -27,6 +28,8 @@ def bind(
     aux_states: Any = None,
     group2ctx: Mapping[str, Context] | None = None,
     shared_exec: Executor | None = None,
+    compute_dtype: str | None = None,
+    remat: Any = None,
 ) -> Executor:
     """An executor on the user's own arrays; see ``Symbol.bind``.
 
@@ -47,15 +50,17 @@ def bind(
     check_contexts(aux_arrays, aux_names, places[len(names) :], "aux_states")
     if grad_arrays is not None:
         check_contexts(grad_arrays, names, places[: len(names)], "args_grad")
-    return Executor(
-        symbol,
-        ctx,
-        [a for a in arg_arrays if a is not None],
-        grad_arrays,
-        reqs,
-        [a for a in aux_arrays if a is not None],
-        group2ctx,
-    )
+    with options_given(compute_dtype, remat) as options:
+        return Executor(
+            symbol,
+            ctx,
+            [a for a in arg_arrays if a is not None],
+            grad_arrays,
+            reqs,
+            [a for a in aux_arrays if a is not None],
+            group2ctx,
+            options=options,
+        )
 
 
 def _places(
@@ -83,6 +88,8 @@ def simple_bind(
     shared_exec: Executor | None = None,
     shared_buffer: dict[str, NDArray] | None = None,
     kwargs: Mapping[str, Sequence[int]] | None = None,
+    compute_dtype: str | None = None,
+    remat: Any = None,
 ) -> Executor:
     """An executor on new arrays of zeros, whose shapes follow from those in ``kwargs``.
 
@@ -132,7 +139,10 @@ def simple_bind(
         for node, shape, dtype in zip(graph.aux, found.aux_shapes, found.aux_dtypes, strict=True)
     ]
     make.publish()
-    return Executor(symbol, ctx, arg_arrays, grad_arrays, reqs, aux_arrays, group2ctx)
+    with options_given(compute_dtype, remat) as options:
+        return Executor(
+            symbol, ctx, arg_arrays, grad_arrays, reqs, aux_arrays, group2ctx, options=options
+        )
 
 
 class _Maker:

@@ -12,8 +12,16 @@ from ..errors import MXNetError, explain
 from ..lowering import graph_of, optimized, placements
 from ..ndarray import NDArray
 from ..ndarray._random_state import next_key
-from ..program import PartitionedProgram, Program, Warming, program_for
+from ..program import (
+    Options,
+    PartitionedProgram,
+    Program,
+    Warming,
+    current_options,
+    program_for,
+)
 from ..program._counted import Counted
+from ..program._options import using
 from ..program._stepping import Plan, step_function
 from ..symbol import Symbol
 from ._arguments import head_gradients, kind_of, require_heads
@@ -66,8 +74,10 @@ class Executor(NamedArrays, Inspection):
         aux_arrays: Sequence[NDArray],
         group2ctx: Mapping[str, Context] | None = None,
         outputs: Sequence[NDArray] | None = None,
+        options: Options | None = None,
     ) -> None:
         self._symbol = symbol
+        self._options = options or current_options()
         self._ctx = ctx
         self._grad_req = list(grad_req)
         self._group2ctx = dict(group2ctx or {})
@@ -107,13 +117,15 @@ class Executor(NamedArrays, Inspection):
 
     def _make_program(self) -> Program | PartitionedProgram:
         lowered = graph_of(optimized(self._graph.head_entries))
-        if self._group2ctx:
-            return PartitionedProgram(lowered, self._wanted, self._add, self._ctx, self._group2ctx)
-        if lowered.has_effects:
-            # A Python operator may keep something between forward and backward: its object
-            # belongs to a program, so executors must not share one.
-            return Program(lowered, self._wanted, self._add)
-        return program_for(lowered, self._wanted, self._add)
+        wanted, add = self._wanted, self._add
+        with using(self._options):
+            if self._group2ctx:
+                return PartitionedProgram(lowered, wanted, add, self._ctx, self._group2ctx)
+            if not lowered.has_effects:
+                return program_for(lowered, wanted, add)
+        # A Python operator may keep something between forward and backward: its object belongs to
+        # a program, so executors must not share one.
+        return Program(lowered, wanted, add, self._options)
 
     def _output_contexts(self) -> list[Context]:
         if not self._group2ctx:

@@ -11,7 +11,8 @@ from ..display import View, Viewed
 from ..errors import MXNetError, explain
 from ..lowering import Graph, optimized
 from ..ndarray import NDArray
-from ..program import program_for
+from ..program import Options, program_for
+from ..program._options import using
 from ..symbol import Symbol
 from ._run import Run
 
@@ -25,6 +26,7 @@ class Inspection(Viewed):
 
     _graph: Graph
     _ctx: Context
+    _options: Options
     _run: Run | None
 
     def internals(self, names: str | Sequence[str]) -> Any:
@@ -57,7 +59,9 @@ class Inspection(Viewed):
             head_entries=heads,
         )
         run = self._run or Run(cast("Executor", self), False)
-        values, _ = program_for(graph).infer[run.train](run.args, run.aux, run.key)
+        with using(self._options):
+            program = program_for(graph)
+        values, _ = program.infer[run.train](run.args, run.aux, run.key)
         arrays = [NDArray._from_jax(v, self._ctx) for v in values]
         return arrays[0] if isinstance(names, str) else arrays
 

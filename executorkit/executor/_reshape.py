@@ -46,6 +46,7 @@ def reshape(
         executor._grad_req,
         [fitted(a, s) for a, s in zip(executor.aux_arrays, found.aux_shapes, strict=True)],
         executor._group2ctx,
+        options=executor._options,
     )
 
 

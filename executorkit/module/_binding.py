@@ -12,6 +12,7 @@ from ..errors import explain
 from ..io import DataBatch, DataDesc
 from ..ndarray import NDArray
 from ..parallel._views import group_parts
+from ..program._options import options_given
 from ._usage import ModuleUsageError, described, require
 from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
@@ -23,6 +24,8 @@ class Bound(BaseModule):
     _context: list[Context]
     _work_load_list: list[Any]
     _group2ctxs: Any
+    _compute_dtype: str | None
+    _remat: Any
     _data_names: list[str]
     _label_names: list[str]
     _state_names: list[str]
@@ -78,22 +81,24 @@ class Bound(BaseModule):
             _check_shared(shared_module, len(self._context))
         if self.binded and self._params_dirty:
             self._sync_params_from_devices()
-        self._exec_group = group = DataParallelExecutorGroup(
-            self._symbol,
-            self._context,
-            self._work_load_list,
-            data,
-            labels,
-            self._param_names,
-            for_training,
-            inputs_need_grad,
-            None if shared_module is None else shared_module._exec_group,
-            logger=self.logger,
-            fixed_param_names=self._fixed_param_names,
-            grad_req=grad_req,
-            state_names=self._state_names,
-            group2ctxs=self._group2ctxs,
-        )
+        with options_given(self._compute_dtype, self._remat):
+            group = DataParallelExecutorGroup(
+                self._symbol,
+                self._context,
+                self._work_load_list,
+                data,
+                labels,
+                self._param_names,
+                for_training,
+                inputs_need_grad,
+                None if shared_module is None else shared_module._exec_group,
+                logger=self.logger,
+                fixed_param_names=self._fixed_param_names,
+                grad_req=grad_req,
+                state_names=self._state_names,
+                group2ctxs=self._group2ctxs,
+            )
+        self._exec_group = group
         self.for_training = for_training
         self.inputs_need_grad = inputs_need_grad
         self._data_shapes, self._label_shapes = data, labels

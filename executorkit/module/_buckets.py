@@ -31,6 +31,8 @@ class Buckets(BaseModule):
         state_names: Any = None,
         group2ctxs: Any = None,
         compression_params: Any = None,
+        compute_dtype: str | None = None,
+        remat: Any = None,
     ) -> None:
         super().__init__(logger=logger)
         if default_bucket_key is None:
@@ -47,6 +49,8 @@ class Buckets(BaseModule):
             "state_names": state_names,
             "group2ctxs": group2ctxs,
             "compression_params": compression_params,
+            "compute_dtype": compute_dtype,
+            "remat": remat,
         }
         self._made(default_bucket_key)  # which checks the names
         self._buckets: dict[Any, Module] = {}

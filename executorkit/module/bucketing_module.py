@@ -20,7 +20,8 @@ class BucketingModule(BucketFiles):
     default_bucket_key
         the bucket that is bound first and has all parameters. (Other buckets may be larger: they
         share parameters, not memory.)
-    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs, compression_params
+    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs,
+    compression_params, compute_dtype, remat
         as for :class:`Module`.
 
     Parameters, gradients, auxiliary states and the optimizer are one for all buckets; each bucket

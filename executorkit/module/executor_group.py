@@ -20,6 +20,8 @@ from ..parallel._parameters import mean_parameters, set_parameters
 from ..parallel._slicing import split_input_slice
 from ..parallel._stacked import PerDevice
 from ..parallel._views import group_parts, label
+from ..program import current_options
+from ..program._options import using
 from ..symbol import Symbol
 from ._shapes import GroupUsageError, batch_of, description, input_of, prepared_group2ctxs, requests
 from ._views import ArrayViews
@@ -101,6 +103,7 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         data_names = [description(d).name for d in data_shapes] if inputs_need_grad else []
         wanted = {*self.param_names, *data_names} - set(self.fixed_param_names)
         self.grad_req = requests(grad_req, self.arg_names, wanted, for_training)
+        self._options = current_options()
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
     # Binding
@@ -136,16 +139,17 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         data_inputs = [input_of(d, axis) for d, axis in zip(data, data_axes, strict=True)]
         label_inputs = [input_of(d, axis) for d, axis in zip(labels, label_axes, strict=True)]
         shared = self._group if reshape else shared_group._group if shared_group else None
-        self._group = Group(
-            self.symbol,
-            self.contexts,
-            slices,
-            [*data_inputs, *label_inputs],
-            [self.grad_req[n] for n in self.arg_names],
-            shared,
-            self._parameters,
-            self.group2ctxs,
-        )
+        with using(self._options):
+            self._group = Group(
+                self.symbol,
+                self.contexts,
+                slices,
+                [*data_inputs, *label_inputs],
+                [self.grad_req[n] for n in self.arg_names],
+                shared,
+                self._parameters,
+                self.group2ctxs,
+            )
         self.slices = slices
         self.batch_size = batch_size
         self.data_shapes = data

@@ -37,6 +37,9 @@ class Module(Checkpointed):
         devices of ``ctx_group`` attributes, as the executor group takes them.
     compression_params
         accepted; gradients are not compressed.
+    compute_dtype, remat
+        precision of the computation, and what backward computes again instead of keeping it, as
+        for ``simple_bind``; MXNet has neither.
 
     Raises ValueError for names that the symbol does not have (a warning for labels), AssertionError
     for another number of workloads than of devices.
@@ -63,6 +66,8 @@ class Module(Checkpointed):
         state_names: Sequence[str] | None = None,
         group2ctxs: Any = None,
         compression_params: Any = None,
+        compute_dtype: str | None = None,
+        remat: Any = None,
     ) -> None:
         super().__init__(logger=logger)
         context = cpu() if context is None else context
@@ -72,6 +77,8 @@ class Module(Checkpointed):
             problem = f"{len(self._work_load_list)} of them for {len(self._context)} contexts"
             raise ModuleUsageError(explain("Module: work_load_list", problem))
         self._group2ctxs = group2ctxs
+        self._compute_dtype = compute_dtype
+        self._remat = remat
         self._compression_params = compression_params
         self._symbol = symbol
         self._data_names = list(data_names or ())

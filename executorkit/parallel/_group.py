@@ -13,7 +13,7 @@ from ..lowering import graph_of, infer, optimized
 from ..lowering._infer import Inferred
 from ..ndarray import NDArray
 from ..ops._facts import known
-from ..program import program_for
+from ..program import current_options, program_for
 from ..symbol import Symbol
 from ._arrays import Groups, Maker
 from ._batch import Input, LoadError, assign, distributed
@@ -66,6 +66,7 @@ class Group:
                     "group", f"{len(self.slices)} slices, expected one for each of {self.contexts}"
                 )
             )
+        self._options = current_options()
         self._graph = graph = graph_of(symbol.heads)
         self.arg_names = graph.arg_names
         self.aux_names = graph.aux_names
@@ -131,6 +132,7 @@ class Group:
             self.grad_req,
             [a[k] for a in self.aux_arrays],
             self.group2ctxs[k],
+            options=self._options,
         )
 
     @property

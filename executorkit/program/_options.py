@@ -40,8 +40,9 @@ class Options:
     remat
         what backward computes again instead of keeping it: None (nothing, but for nodes with the
         attribute ``force_mirroring``), 'mirror' (everything but convolutions and products of
-        matrices; what MXNET_BACKWARD_DO_MIRROR=1 asks for), 'full' (everything), or a policy for
-        ``jax.checkpoint``.
+        matrices; what MXNET_BACKWARD_DO_MIRROR=1 asks for), 'full' (everything but what crosses
+        between segments, of which there are about as many as each has operators), or a policy for
+        ``jax.checkpoint``. On several CPU devices XLA keeps it all nevertheless.
     """
 
     compute_dtype: str | None = None
@@ -86,12 +87,28 @@ def options(**choices: Any) -> Iterator[Options]:
 
     See :class:`Options`. OptionError (a ValueError) for a value that an option does not take.
     """
-    chosen = replace(current_options(), **choices)
+    with using(replace(current_options(), **choices)) as chosen:
+        yield chosen
+
+
+@contextmanager
+def using(chosen: Options) -> Iterator[Options]:
+    """Whatever is bound in this context computes as these options say."""
     token = _current.set(chosen)
     try:
         yield chosen
     finally:
         _current.reset(token)
+
+
+@contextmanager
+def options_given(compute_dtype: Any, remat: Any, own: Options | None = None) -> Iterator[Options]:
+    """:func:`options` of arguments: None leaves the choice to the context, and where there is
+    none to ``own``, the options of what is already bound."""
+    given = {"compute_dtype": compute_dtype, "remat": remat}
+    own = _current.get() or own or current_options()
+    with using(replace(own, **{k: v for k, v in given.items() if v is not None})) as chosen:
+        yield chosen
 
 
 @lru_cache(maxsize=512)
@@ -104,6 +121,16 @@ def mirrored(graph: Graph) -> frozenset[int]:
         if text in ("true", "1"):
             found.add(step.index)
     return frozenset(found)
+
+
+def keeping_barriers() -> dict[str, Any] | None:
+    """What XLA must be told so that it computes again what ``jax.checkpoint`` does not keep.
+
+    On CPUs it drops the barriers early, and then finds that what they hold apart is the same.
+    """
+    if jax.default_backend() != "cpu":
+        return None
+    return {"xla_disable_hlo_passes": "cse_barrier_expander"}
 
 
 def policy_of(remat: str | Callable[..., Any] | None) -> Callable[..., Any]:

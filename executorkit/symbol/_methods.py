@@ -166,6 +166,8 @@ class GraphMethods:
         aux_states: Any = None,
         group2ctx: Any = None,
         shared_exec: Any = None,
+        compute_dtype: str | None = None,
+        remat: Any = None,
     ) -> Executor:
         """An executor of this graph over arrays of the caller's; see :class:`executorkit.Executor`.
 
@@ -184,6 +186,8 @@ class GraphMethods:
             contexts by ``ctx_group`` attribute, for a graph in several devices' memories.
         shared_exec
             accepted; executors of equal graphs share their programs anyway.
+        compute_dtype, remat
+            precision, and what is computed again for backward, as for :meth:`simple_bind`.
 
         Raises ValueError for a missing array or one that does not fit (ShapeError, which names the
         node), TypeError for something that is no NDArray. Nothing is compiled until it runs.
@@ -200,8 +204,9 @@ class GraphMethods:
         from ..executor import bind
 
         return bind(
-            cast("Symbol", self), ctx, args, args_grad, grad_req, aux_states, group2ctx, shared_exec
-        )
+            cast("Symbol", self), ctx, args, args_grad, grad_req, aux_states, group2ctx,
+            shared_exec, compute_dtype, remat,
+        )  # fmt: skip
 
     def simple_bind(
         self,
@@ -213,6 +218,8 @@ class GraphMethods:
         shared_arg_names: Any = None,
         shared_exec: Any = None,
         shared_buffer: Any = None,
+        compute_dtype: str | None = None,
+        remat: Any = None,
         **kwargs: Any,
     ) -> Executor:
         """An executor of this graph over arrays that it makes, from the shapes of some inputs.
@@ -231,8 +238,20 @@ class GraphMethods:
         shared_arg_names, shared_exec, shared_buffer
             arguments whose arrays are taken from another executor, that executor, and a dict of
             arrays by name to take others from, where they fit, and to add new ones to.
+        compute_dtype
+            'bfloat16' or 'float16': float32 arrays are cast to it inside the program; the bound
+            ones stay as they are, so that weights are master weights. Default: as bound.
+        remat
+            what backward computes again instead of keeping it: 'mirror' (all but convolutions and
+            products of matrices), 'full' (all but what crosses between segments of the graph, about
+            as many as each has operators), or a policy of ``jax.checkpoint_policies``.
+            ``executor.program.memory()`` tells what that saves: the temporaries of a training step
+            of ResNet-50 on 8 images of 64x64 are 172 MiB without, 142 MiB and 81 MiB.
         kwargs
             shapes of arguments by name.
+
+        Without ``compute_dtype`` and ``remat``, which MXNet does not have, it is as
+        ``mx.program.options`` says; see :class:`executorkit.program.Options`.
 
         Arrays are filled with zeros. Raises RuntimeError if shapes do not follow, naming what is
         missing, and :class:`ShapeError` for a contradiction, naming the node.
@@ -247,7 +266,7 @@ class GraphMethods:
 
         return simple_bind(
             cast("Symbol", self), ctx, grad_req, type_dict, stype_dict, group2ctx,
-            shared_arg_names, shared_exec, shared_buffer, kwargs,
+            shared_arg_names, shared_exec, shared_buffer, kwargs, compute_dtype, remat,
         )  # fmt: skip
 
     def eval(self, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:

@@ -11,6 +11,7 @@ from ..lowering import Graph
 from ..parallel._batch import Input, assign
 from ..parallel._group import Group
 from ..parallel._parameters import set_parameters
+from ..program import Options
 from ..symbol import Symbol
 from ._targets import Several, Single, TargetError
 
@@ -53,6 +54,13 @@ class Fed:
         owner = self.executor or self.group
         assert owner is not None
         return owner._graph
+
+    @property
+    def options(self) -> Options:
+        """The options that it was bound with."""
+        owner = self.executor or self.group
+        assert owner is not None
+        return owner._options
 
     @property
     def symbol(self) -> Symbol:

@@ -13,8 +13,9 @@ from ..display import View, Viewed
 from ..errors import explain
 from ..executor._arguments import require_heads
 from ..ndarray import NDArray
-from ..program import Analysis, options
+from ..program import Analysis
 from ..program._counted import Counted
+from ..program._options import options_given
 from ..program._stepping import Part, Plan
 from ._arguments import StepError, parameters, refuse, transformation
 from ._fed import Fed
@@ -57,7 +58,8 @@ class Step(Viewed):
         multiplies losses, for float16: a :class:`LossScale`, or a number for a constant one.
     compute_dtype, remat
         precision of the computation, and what backward computes again instead of keeping it; see
-        ``mx.program.Options``. By default what :func:`mx.program.options` says.
+        ``mx.program.Options``. By default what :func:`mx.program.options` says, or, outside of
+        such a context, what the target was bound with. :meth:`analyse` tells what that saves.
 
     Raises TypeError for a target that cannot run as one program, ValueError if there is nothing to
     train or an option does not fit.
@@ -74,13 +76,14 @@ class Step(Viewed):
         clip_global_norm: float | None = None,
         accumulate: int = 1,
         loss_scale: LossScale | float | None = None,
-        **choices: Any,
+        compute_dtype: str | None = None,
+        remat: Any = None,
     ) -> None:
         self._fed = Fed(target)
         graph = self._fed.graph
         wanted = parameters(graph.arg_names, self._fed, inputs)
         self.names = tuple(graph.arg_names[i] for i in wanted)
-        with options(**choices):
+        with options_given(compute_dtype, remat, self._fed.options):
             self._target = self._fed.target(wanted)
         self._wanted = wanted
         self._out_grads = out_grads
