@@ -5,22 +5,25 @@ from __future__ import annotations
 import inspect
 import io
 import logging
+import sys
 import time
 from functools import partial
 from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
 import executorkit as mx
 from executorkit.callback import _progress, _report
 from tests._tools import compare, names
+from tests.display._html import checked
 
 Batch = mx.model.BatchEndParam
 
 
 @pytest.mark.parametrize("name", names("callbacks"))
 def test_script_sees_what_it_sees_under_mxnet(name, monkeypatch):
-    monkeypatch.setattr(_progress, "tqdm_class", lambda: None)
+    monkeypatch.setattr(_progress, "find_spec", lambda name: None)
     compare(name)
 
 
@@ -81,7 +84,7 @@ def test_progress_bar_with_tqdm(monkeypatch, caplog):
     tqdm = pytest.importorskip("tqdm").tqdm
     shown = io.StringIO()
     quick = partial(tqdm, file=shown, mininterval=0)
-    monkeypatch.setattr(_progress, "tqdm_class", lambda: quick)
+    monkeypatch.setattr("tqdm.tqdm", quick)
     bar = mx.callback.ProgressBar(total=3, length=60)
     with caplog.at_level(logging.INFO):
         for epoch in range(2):
@@ -95,6 +98,38 @@ def test_progress_bar_with_tqdm(monkeypatch, caplog):
     assert full == {"Epoch[0]", "Epoch[1]"}
     assert all(len(line) <= 60 for line in lines)
     assert [any(f"Epoch[{i}]" in line for line in lines) for i in range(4)] == [True] * 4
+
+
+def test_progress_bar_in_a_notebook(monkeypatch):
+    shown: list[Any] = []
+    handle = SimpleNamespace(update=lambda bar: shown.append(bar._as_view().text()))
+
+    def display(bar: Any, display_id: bool) -> Any:
+        shown.append(bar._as_view().text())
+        return handle
+
+    ipython = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
+    now = iter(range(100, 10_000, 4))
+    monkeypatch.setattr(_progress, "time", SimpleNamespace(perf_counter=lambda: next(now)))
+    bar = mx.callback.ProgressBar(total=2)
+    for nbatch in range(2):
+        bar(Batch(1, nbatch, None, None))
+    assert shown == [
+        f"Epoch[1]: 0/2 batches, 0:04\n{'░' * 40}",
+        f"Epoch[1]: 1/2 batches, 0:12, 0.0833 batches/s, 0:12 left\n{'█' * 20}{'░' * 20}",
+        f"Epoch[1]: 2/2 batches, 0:20, 0.1 batches/s, 0:00 left\n{'█' * 40}",
+        f"Epoch[1]: 2/2 batches, 0:24, 0.0833 batches/s\n{'█' * 40}",
+    ]
+    assert checked(_progress._NotebookBar(3, "<b>")._repr_html_()) != ""
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"), [(0, "0:00"), (185, "3:05"), (3785, "1:03:05"), (-1, "0:00")]
+)
+def test_clock(seconds, words):
+    assert _progress._clock(seconds) == words
 
 
 def test_checkpoints_can_be_loaded(tmp_path):

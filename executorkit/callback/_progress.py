@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import logging
 import math
+import time
 from importlib.util import find_spec
 from typing import Any
 
+from ..display import Bar, Live, View, Viewed, notebook_display
 
-def tqdm_class() -> Any:
-    """The bar for where this runs, or None if tqdm is not installed.
-
-    Imported when it is needed: in a notebook ``tqdm.auto`` warns where ipywidgets is missing.
-    """
-    if find_spec("tqdm") is None:
-        return None
-    if find_spec("ipywidgets") is None:
-        from tqdm import tqdm
-    else:
-        from tqdm.auto import tqdm
-    return tqdm
+#: Seconds from one drawing in a notebook to the next.
+_PAUSE = 0.1
 
 
 class ProgressBar:
@@ -30,32 +22,40 @@ class ProgressBar:
     length
         width in characters, of the bar alone in the log and of the whole line with tqdm.
 
-    With ``tqdm`` installed (``pip install executorkit[progress]``) one bar per epoch, which also
-    tells the speed and the time left, in a terminal and in a notebook; it counts the calls, and so
-    ends full. Without, MXNet's line in the log, at level INFO, made of the batch's number.
+    One bar per epoch, which also tells the speed and the time left; it counts the calls, and so
+    ends full. In a notebook it is static HTML that is renewed in place and stays in the file. In a
+    terminal it is one of ``tqdm`` if that is installed (``pip install executorkit[progress]``), and
+    otherwise MXNet's line in the log, at level INFO, made of the batch's number.
     """
 
     def __init__(self, total: int, length: int = 80) -> None:
         self.bar_len = length
         self.total = total
-        self._tqdm = tqdm_class()
         self._bar: Any = None
         self._epoch: Any = None
 
     def __call__(self, param: Any) -> None:
         """Takes note of a batch."""
-        if self._tqdm is None:
-            self._log(param.nbatch)
-            return
         if self._bar is None or param.epoch != self._epoch:
             self._close()
             self._epoch = param.epoch
-            self._bar = self._tqdm(
-                total=self.total, ncols=self.bar_len, desc=f"Epoch[{param.epoch}]", unit="batch"
-            )
+            self._bar = self._made(f"Epoch[{param.epoch}]")
+        if self._bar is None:
+            self._log(param.nbatch)
+            return
         self._bar.update()
         if self._bar.n >= self.total:
             self._close()
+
+    def _made(self, title: str) -> Any:
+        """A bar for where this runs; None if there is nothing but the log."""
+        if notebook_display() is not None:
+            return _NotebookBar(self.total, title)
+        if find_spec("tqdm") is None:
+            return None
+        from tqdm import tqdm  # which is imported when a bar is drawn, for its time
+
+        return tqdm(total=self.total, ncols=self.bar_len, desc=title, unit="batch")
 
     def _close(self) -> None:
         if self._bar is not None:
@@ -67,3 +67,46 @@ class ProgressBar:
         filled = round(self.bar_len * done)
         bar = "=" * filled + "-" * (self.bar_len - filled)
         logging.info("[%s] %s%s\r", bar, math.ceil(100.0 * count / self.total), "%")
+
+
+class _NotebookBar(Viewed):
+    """A bar with the face of tqdm's, shown in a notebook without its widgets."""
+
+    def __init__(self, total: int, title: str) -> None:
+        self.n = 0
+        self._total = total
+        self._title = title
+        self._start = self._drawn = time.perf_counter()
+        self._end: float | None = None
+        self._live = Live()
+        self._live.show(self)
+
+    def update(self) -> None:
+        """One batch more; drawn if the last drawing was some time ago."""
+        self.n += 1
+        now = time.perf_counter()
+        if now - self._drawn > _PAUSE:
+            self._drawn = now
+            self._live.show(self)
+
+    def close(self) -> None:
+        """Draws the bar as it stays."""
+        self._end = time.perf_counter()
+        self._live.show(self)
+
+    def _as_view(self) -> View:
+        seconds = (time.perf_counter() if self._end is None else self._end) - self._start
+        words = f"{self._title}: {self.n}/{self._total} batches, {_clock(seconds)}"
+        if self.n and seconds > 0:
+            speed = self.n / seconds
+            words += f", {speed:,.0f} batches/s" if speed >= 100 else f", {speed:.3g} batches/s"
+            if self._end is None:
+                words += f", {_clock(seconds * (self._total - self.n) / self.n)} left"
+        return View(words, [Bar(self.n / self._total if self._total else 1.0)])
+
+
+def _clock(seconds: float) -> str:
+    """``3:05``, or ``1:03:05``."""
+    minutes, rest = divmod(round(max(0.0, seconds)), 60)
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"

@@ -4,10 +4,12 @@ Text is made from data, never the other way round. Views load nothing and run no
 colours follow the page's theme, or the system's preference.
 """
 
+from ._bar import Bar
 from ._blocks import Block, blocks
 from ._curves import Curve, Curves
 from ._drawing import Box, Drawing
 from ._heatmap import HeatMap
+from ._notebook import Live, notebook_display
 from ._parts import Cell, Emphasis, Fold, Line, Lines, Part, Table, View
 from ._sparkline import Sparkline
 from ._table import text_table
@@ -15,6 +17,7 @@ from ._viewed import Viewed
 from ._words import clipped, count, many, scaled, shape, total, value
 
 __all__ = [
+    "Bar",
     "Block",
     "Box",
     "Cell",
@@ -26,6 +29,7 @@ __all__ = [
     "HeatMap",
     "Line",
     "Lines",
+    "Live",
     "Part",
     "Sparkline",
     "Table",
@@ -35,6 +39,7 @@ __all__ = [
     "clipped",
     "count",
     "many",
+    "notebook_display",
     "scaled",
     "shape",
     "text_table",

@@ -6,8 +6,9 @@ import sys
 import time
 from typing import Any
 
-from ..display import Curve, Curves, View, Viewed
+from ..display import Curve, Curves, Live, View, Viewed
 from ..errors import MXNetError, explain
+from ._reading import read_training
 
 
 class MetricNameError(MXNetError, KeyError):
@@ -43,7 +44,7 @@ class LiveLearningCurve(Viewed):
         self.start_time = time.time()
         self.last_update = self.start_time
         self._points: dict[str, list[tuple[float, float]]] = {"training": [], "validation": []}
-        self._shown: Any = None
+        self._live = Live()
 
     def batch_cb(self, param: Any) -> None:
         """For ``batch_end_callback``."""
@@ -64,7 +65,8 @@ class LiveLearningCurve(Viewed):
     def _record(self, param: Any, which: str) -> None:
         if param.eval_metric is None:
             return
-        metrics = dict(param.eval_metric.get_name_value())
+        training = which == "training"
+        metrics = read_training(param) if training else dict(param.eval_metric.get_name_value())
         if self.metric_name not in metrics:
             raise MetricNameError(
                 explain(
@@ -73,19 +75,13 @@ class LiveLearningCurve(Viewed):
                     hint=" or ".join(map(repr, metrics)),
                 )
             )
-        param.eval_metric.reset()
         elapsed = time.time() - self.start_time
         self._points[which].append((elapsed, float(metrics[self.metric_name])))
 
     def _draw(self) -> None:
         self.last_update = time.time()
-        shell = _notebook()
-        if shell is None:
+        if not self._live.show(self):
             sys.stdout.write(self._curves().text() + "\n")
-        elif self._shown is None:
-            self._shown = shell(self, display_id=True)
-        else:
-            self._shown.update(self)
 
     def _curves(self) -> Curves:
         drawn = [Curve(name, points) for name, points in self._points.items() if points]
@@ -93,12 +89,3 @@ class LiveLearningCurve(Viewed):
 
     def _as_view(self) -> View:
         return View(self.metric_name, [self._curves()])
-
-
-def _notebook() -> Any:
-    """IPython's ``display`` if a notebook runs this, else None."""
-    ipython = sys.modules.get("IPython")
-    shell = ipython and ipython.get_ipython()
-    if shell is None or not hasattr(shell, "kernel"):
-        return None
-    return sys.modules["IPython.display"].display

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import MXNetError, explain
+from ._reading import read_training
 
 
 class MissingPandasError(MXNetError, ImportError):
@@ -110,8 +111,9 @@ class PandasLogger:
     def _record(self, param: Any, name: str) -> None:
         metrics: dict[str, Any] = {}
         if param.eval_metric is not None:
-            metrics.update(param.eval_metric.get_name_value())
-            param.eval_metric.reset()
+            training = name == "train"
+            found = read_training(param) if training else param.eval_metric.get_name_value()
+            metrics.update(found)
         now = time.time()
         seconds = now - self.last_time
         speed = self.frequent / seconds if seconds else float("inf")

@@ -7,8 +7,10 @@
     )
     log.train_df.plot(x="elapsed", y="accuracy")
 
-Both begin the metric anew whenever they read it, as in MXNet: with both, or with a Speedometer
-beside them, each sees the batches since any of them looked. MXNet's Bokeh charts are not here.
+Both begin the training metric anew whenever they read it, as in MXNet, and so tell of the batches
+since then. At the same batch both see the same; a Speedometer beside them, which begins it anew
+too, should report at other batches. The metric of an evaluation is left as it is: in MXNet they
+clear that too, and ``fit`` then logs NaN. MXNet's Bokeh charts are not here.
 """
 
 from __future__ import annotations

@@ -174,6 +174,35 @@ def test_an_unknown_metric_is_named():
     assert param.eval_metric.get()[1] == 0.5
 
 
+def test_callbacks_of_one_batch_read_the_same():
+    pytest.importorskip("pandas")
+    curve, logger = LiveLearningCurve("accuracy", 1e9, 1), PandasLogger(4, frequent=1)
+    for epoch, nbatch, value in [(0, 0, 0.25), (0, 1, 0.5), (1, 0, 0.75)]:
+        param = _param(epoch, nbatch, value)
+        curve.batch_cb(param)
+        logger.train_cb(param)
+    again = _param(1, 0, 1.0)
+    again.eval_metric.update(None, [mx.nd.array([0.0])])
+    logger.train_cb(again)
+    assert [y for _, y in curve._points["training"]] == [0.25, 0.5, 0.75]
+    assert logger.train_df["accuracy"].tolist() == [0.25, 0.5, 0.75, 0.5]
+
+
+def test_a_metric_used_again_is_read_anew():
+    metric = mx.metric.Loss("accuracy")
+    curve = LiveLearningCurve("accuracy", 1e9, 1)
+    for value in (0.25, 0.5):
+        metric.update(None, [mx.nd.array([value])])
+        curve.batch_cb(Batch(0, 0, metric, {}))
+    assert [y for _, y in curve._points["training"]] == [0.25, 0.5]
+
+
+def test_evaluations_keep_what_fit_logs(caplog):
+    param = _param(0, 3, 0.5)
+    LiveLearningCurve("accuracy", 1e9).eval_cb(param)
+    assert param.eval_metric.get()[1] == 0.5
+
+
 def test_args_wrapper_joins_callbacks():
     one, two = (LiveLearningCurve("accuracy") for _ in range(2))
     assert args_wrapper(one, two) == {
