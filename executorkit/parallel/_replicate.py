@@ -208,10 +208,25 @@ class Mapped(Counted):
             donate_argnums=self.donate,
         )
 
+    def jaxpr(self, *args: Any) -> Any:
+        """The jaxpr of what each device runs."""
+        axes = self.axes if isinstance(self.axes, tuple) else (self.axes,) * len(args)
+        parts = [
+            x if axis is None else jax.tree.map(_part_of, x)
+            for x, axis in zip(args, axes, strict=True)
+        ]
+        with jax.enable_x64(True):
+            env = [(AXIS, len(self.devices))]
+            return jax.make_jaxpr(self.function, axis_env=env)(*parts).jaxpr
+
     def clear(self) -> None:
         """Forgets what was compiled; the counts stay."""
         self._jitted = self._transformed(self._counting())
         self._since_clear = 0
+
+
+def _part_of(stack: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(stack.shape[1:], stack.dtype)
 
 
 class MappedProgram:

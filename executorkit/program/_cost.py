@@ -43,6 +43,8 @@ class Cost(Viewed, Sequence[NodeCost]):
         which function of the program it is of.
     flops
         the sum over the nodes.
+    Where a repetition was re-rolled into a loop, the nodes of its first round have the work of all.
+
     open_loops
         whether there is a loop whose number of rounds is not known; it counts as one round.
     """
@@ -67,13 +69,14 @@ class Cost(Viewed, Sequence[NodeCost]):
 
     def _as_view(self) -> View:
         total = self.flops or 1
+        shown = [node for node in self.nodes if node.forward.bytes or node.backward.bytes]
         rows = [
             [
                 node.name, node.op, count(node.forward.flops), count(node.backward.flops),
                 f"{100 * node.flops / total:.1f} %",
                 scaled(node.forward.bytes + node.backward.bytes, "B", 1024),
             ]
-            for node in self.nodes
+            for node in shown
         ]  # fmt: skip
         footer = [
             "sum", "", count(sum(n.forward.flops for n in self.nodes)),
@@ -81,9 +84,14 @@ class Cost(Viewed, Sequence[NodeCost]):
             scaled(sum(n.forward.bytes + n.backward.bytes for n in self.nodes), "B", 1024),
         ]  # fmt: skip
         header = ["node", "operator", "FLOPs", "FLOPs backward", "share", "bytes before fusion"]
-        note = [Line("a loop of unknown length counts as one round")] if self.open_loops else []
+        notes = []
+        if self.open_loops:
+            notes.append(Line("a loop of unknown length counts as one round"))
+        if len(shown) < len(self.nodes):
+            idle = f"{len(self.nodes) - len(shown)} nodes have no work of their own: "
+            notes.append(Line(f"{idle}later rounds of what repeats count with the first round"))
         table = Table(header, rows, {2, 3, 4, 5}, footer)
-        return View(f"{self.function}: {scaled(self.flops, 'FLOPs')}", [table, *note])
+        return View(f"{self.function}: {scaled(self.flops, 'FLOPs')}", [table, *notes])
 
     def __repr__(self) -> str:
         return self._as_view().text()

@@ -110,7 +110,7 @@ class Explaining(Viewed):
         computes, none for what only moves elements. Bytes are those that every operation reads and
         writes by itself, so that a fused program moves fewer. Names are those of the graph after
         its passes, of the executor that was bound first; ``(between nodes)`` are sums of gradients
-        and updates.
+        and updates. Of a program that is mapped over devices it is the cost on each of them.
 
         Raises MXNetError if the function has not been compiled yet.
         """
@@ -119,13 +119,11 @@ class Explaining(Viewed):
     def _cost(self, function: str | None, graph: Graph) -> Cost:
         """The cost under the names of an equal graph."""
         found = self._required(function, "cost")
-        if hasattr(found, "devices"):
-            hint = "run an executor of one device, or call its compile()"
-            problem = "only the program mapped over devices has been compiled"
-            raise MXNetError(explain("program.cost", problem, hint=hint))
         assert found.avals is not None
+        devices = getattr(found, "devices", ())
+        title = f"{found.name} on each of {len(devices)} devices" if devices else found.name
         names = [(s.node.name or s.op.name, s.op.name) for s in self.graph.steps]
-        cost = cost_of(found.name, found.jaxpr(*found.avals), dict(names))
+        cost = cost_of(title, found.jaxpr(*found.avals), dict(names))
         if graph is not self.graph:
             own = {n: s.node.name for (n, _), s in zip(names, graph.steps, strict=True)}
             for node in cost:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 import pytest
 
 import executorkit as mx
+from executorkit.lowering import disabled
 from executorkit.program import clear_cache
 from executorkit.program._history import MAX_TRACES, differences
 
 from ..display._html import checked
+from ..models.lstm import lstm
 
 
 @pytest.fixture(autouse=True)
@@ -145,6 +149,46 @@ def test_cost_multiplies_the_rounds_of_a_loop():
     _look(executor)
     (loop,) = [n for n in executor.program.cost() if n.op == "_foreach"]
     assert loop.flops >= 7 * 2 * 3
+
+
+def test_cost_of_a_repetition_counts_with_its_first_round():
+    shapes = {"data": (2, 8), "softmax_label": (2, 8)}
+    shapes |= {f"l{k}_init_{s}": (2, 4) for k in range(2) for s in "hc"}
+    costs = []
+    for unrolled in (False, True):
+        with disabled("reroll") if unrolled else nullcontext():
+            executor = lstm(mx, 8, hidden=4, embed=4, words=6).simple_bind(mx.cpu(), **shapes)
+            executor.compile(is_train=True)
+            costs.append(executor.program.cost())
+    rolled, unrolled = costs
+    assert rolled.flops == pytest.approx(unrolled.flops, rel=0.05)
+    assert rolled["t0_l0_i2h"].flops == pytest.approx(8 * unrolled["t3_l0_i2h"].flops, rel=0.2)
+    assert rolled["t3_l0_i2h"].flops == 0
+    words = checked(rolled._repr_html_())
+    assert "later rounds of what repeats count with the first round" in words
+    assert "t3_l0_i2h" not in words
+
+
+def test_cost_of_a_mapped_program_is_that_of_each_device():
+    net = _net()
+    module = mx.mod.Module(net, context=[mx.cpu(0), mx.cpu(1)])
+    module.bind([("data", (8, 6))], [("softmax_label", (8,))])
+    module.init_params()
+    module.init_optimizer()
+    batch = mx.io.DataBatch([mx.nd.ones((8, 6))], [mx.nd.zeros((8,))])
+    module.forward(batch, is_train=False)
+    module.get_outputs()[0].asnumpy()
+    program = module._exec_group.execs[0].program
+    alone = _bound(4, net, grad_req="null").compile()
+    cost = program.cost()
+    assert cost.function == "infer on each of 2 devices"
+    assert [n.flops for n in cost] == [n.flops for n in alone.program.cost()]
+    module.forward_backward(batch)
+    module.update()
+    step = program.cost()
+    assert step.function == "step on each of 2 devices"
+    assert step["fc1"].backward.flops > 0
+    assert step["(between nodes)"].flops > 0
 
 
 def test_hlo_names_nodes():
