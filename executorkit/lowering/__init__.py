@@ -3,7 +3,7 @@
 from ._graph import Graph, graph_of
 from ._infer import infer, infer_shapes, infer_types, shown_outputs
 from ._layers import Layer
-from ._lower import evaluate, lower, to_jax
+from ._lower import channels_last_allowed, evaluate, lower, to_jax
 from ._partition import placements
 from ._passes import LOWERINGS, PASSES, disabled, optimized, switched_off
 from ._summary import Summary
@@ -14,6 +14,7 @@ __all__ = [
     "Graph",
     "Layer",
     "Summary",
+    "channels_last_allowed",
     "disabled",
     "evaluate",
     "graph_of",

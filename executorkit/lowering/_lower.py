@@ -7,15 +7,13 @@ from typing import Any
 
 from ..errors import MXNetError, explain
 from ..ops import Params
-from ._graph import Graph, Step, graph_of
+from ._graph import Graph, graph_of
 from ._infer import infer, open_shapes
 from ._passes import switched_off
 from ._reroll_plan import plan_of
 from ._reroll_run import run_plan
-from ._step import call, node_key
-
-#: ``observe(step, inputs, results)`` sees every step and may replace its inputs.
-Observe = Callable[[Step, list[Any]], list[Any]]
+from ._step import Observe, run_step
+from ._values import Values, channels_last_pays
 
 
 def lower(
@@ -26,8 +24,10 @@ def lower(
     ``args`` and ``aux`` are sequences in the graph's order. ``key`` is a JAX key array, or None if
     no operator draws random numbers in this mode; every node gets its own key. Auxiliary states
     that no operator updates come back as they went in. ``reroll`` says whether repetitions become
-    loops; by default they do unless that pass is switched off now.
+    loops; by default they do unless that pass is switched off now. Convolutions run channels last
+    where that pays, with the same exception.
     """
+    last = channels_last_allowed()
     rolled = "reroll" not in switched_off() if reroll is None else reroll
 
     def run(
@@ -36,11 +36,16 @@ def lower(
         plan = plan_of(graph) if rolled else None
         if plan is not None:
             filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
-            return run_plan(graph, plan, args, aux, key, train, filled)
-        values, new_aux = evaluate(graph, args, aux, key, train)
+            return run_plan(graph, plan, args, aux, key, train, filled, last)
+        values, new_aux = evaluate(graph, args, aux, key, train, channels_last=last)
         return tuple(values[i] for i in graph.heads), new_aux
 
     return run
+
+
+def channels_last_allowed() -> bool:
+    """Whether what is lowered now may run channels last: it pays, and is not switched off."""
+    return channels_last_pays() and "channels_last" not in switched_off()
 
 
 def evaluate(
@@ -50,13 +55,16 @@ def evaluate(
     key: Any,
     train: bool,
     observe: Observe | None = None,
-) -> tuple[list[Any], tuple[Any, ...]]:
+    channels_last: bool = False,
+) -> tuple[Values, tuple[Any, ...]]:
     """All values of the graph, by number, and the new auxiliary states.
+
+    ``channels_last`` lets steps run in that form; ``observe`` then sees their inputs in it.
 
     A state that several operators update passes through them in topological order. (MXNet updates
     in the order in which it goes back; that differs where one of them depends on another.)
     """
-    values: list[Any] = [None] * graph.n_values
+    values = Values(graph.n_values)
     for i, array in zip(graph.arg_values, args, strict=True):
         values[i] = array
     for i, array in zip(graph.aux_values, aux, strict=True):
@@ -64,13 +72,10 @@ def evaluate(
     new_aux = list(aux)
     filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
     for step in graph.steps:
-        inputs = [values[i] for i in step.inputs]
-        for position, _, number in step.aux_writes:
-            inputs[position] = new_aux[number]
-        if observe is not None:
-            inputs = observe(step, inputs)
-        results = call(step, inputs, node_key(step, key, train), train, filled.get(step.index))
-        values[step.first_output : step.first_output + step.n_outputs] = results[: step.n_outputs]
+        states = {position: new_aux[number] for position, _, number in step.aux_writes}
+        results = run_step(
+            step, values, states, key, train, filled.get(step.index), channels_last, observe
+        )
         for _, result, number in step.aux_writes:
             new_aux[number] = results[result]
     return values, tuple(new_aux)

@@ -87,7 +87,7 @@ PASSES: dict[str, Pass] = {
     "common_subexpressions": merge_common_subexpressions,
 }
 #: The passes that choose how a graph is lowered.
-LOWERINGS = ("reroll",)
+LOWERINGS = ("reroll", "channels_last")
 
 
 @contextmanager

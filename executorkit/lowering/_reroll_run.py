@@ -15,7 +15,7 @@ from ..ops._axes import normal_axis
 from ._graph import Graph, Step
 from ._reroll import Batch, Link, Loop, Plan
 from ._reroll_values import Stack, Store
-from ._step import call, node_key, required, scope
+from ._step import call, required, run_step, scope
 
 
 def run_plan(
@@ -26,9 +26,10 @@ def run_plan(
     key: Any,
     train: bool,
     filled: Mapping[int, Params],
+    channels_last: bool,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Outputs and new auxiliary states of a graph, as ``lower`` gives them."""
-    run = _Run(graph, plan, key, train, filled)
+    run = _Run(graph, plan, key, train, filled, channels_last)
     store = run.store
     for places, arrays in ((graph.arg_values, args), (graph.aux_values, aux)):
         for i, array in zip(places, arrays, strict=True):
@@ -50,13 +51,20 @@ class _Run:
     """One trace of a plan. Auxiliary state n, as it changes, is value ``n_values + n``."""
 
     def __init__(
-        self, graph: Graph, plan: Plan, key: Any, train: bool, filled: Mapping[int, Params]
+        self,
+        graph: Graph,
+        plan: Plan,
+        key: Any,
+        train: bool,
+        filled: Mapping[int, Params],
+        channels_last: bool,
     ) -> None:
         self.graph = graph
         self.plan = plan
         self.key = key
         self.train = train
         self.filled = filled
+        self.channels_last = channels_last
         self.store = Store(graph.n_values + len(graph.aux))
 
     # -- one step ------------------------------------------------------------------------------
@@ -85,13 +93,13 @@ class _Run:
         self._call(step)
 
     def _call(self, step: Step) -> None:
-        inputs = [self.store[i] for i in step.inputs]
-        for position, _, number in step.aux_writes:
-            inputs[position] = self.store[self.graph.n_values + number]
-        own_key = node_key(step, self.key, self.train)
-        results = call(step, inputs, own_key, self.train, self.filled.get(step.index))
-        for place, result in self._places(step):
-            self.store[place] = results[result]
+        states = {k: self.store[self.graph.n_values + n] for k, _, n in step.aux_writes}
+        filled = self.filled.get(step.index)
+        results = run_step(
+            step, self.store, states, self.key, self.train, filled, self.channels_last
+        )
+        for _, result, number in step.aux_writes:
+            self.store[self.graph.n_values + number] = results[result]
 
     def _places(self, step: Step) -> list[tuple[int, int]]:
         """(number, place among the results) of every value that a step makes or changes."""

@@ -9,6 +9,8 @@ from typing import Any
 import jax.numpy as jnp
 from jax import lax
 
+from ._values import Values
+
 #: Shape and dtype of an array.
 Kind = tuple[tuple[int, ...], Any]
 
@@ -65,11 +67,11 @@ def _slice(array: Any, low: int, high: int, axis: int) -> Any:
     return lax.slice_in_dim(array, low, high, axis=axis)
 
 
-class Store:
+class Store(Values):
     """Arrays by number. Rows of stacks are cut out only where someone wants one by itself."""
 
     def __init__(self, count: int) -> None:
-        self._arrays: list[Any] = [None] * count
+        super().__init__(count)
         self._rows: dict[int, tuple[Stack, int]] = {}
         self._stacked: dict[tuple[int, ...], Any] = {}
 
@@ -80,10 +82,7 @@ class Store:
                 stack.make()
             else:
                 self._arrays[number] = lax.index_in_dim(stack.array, row, 0, keepdims=False)
-        return self._arrays[number]
-
-    def __setitem__(self, number: int, array: Any) -> None:
-        self._arrays[number] = array
+        return super().__getitem__(number)
 
     def put(self, numbers: Sequence[int], stack: Stack) -> None:
         """Values ``numbers`` are the arrays of a stack."""
@@ -95,7 +94,7 @@ class Store:
         """Shape and dtype of a value."""
         if self._arrays[number] is None and number in self._rows:
             return self._rows[number][0].kind
-        array = self._arrays[number]
+        array = self[number]
         return tuple(array.shape), array.dtype
 
     def alike(self, numbers: Sequence[int]) -> bool:

@@ -1,15 +1,53 @@
-"""One step of a graph, called: with a key of its own, under its node's name."""
+"""One step of a graph, run: with a key of its own, under its node's name."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import jax
 
 from ..errors import MXNetError, explain
 from ..ops import Params
+from ..ops._layouts import Moved
 from ._graph import Step
+from ._values import Values
+
+#: ``observe(step, inputs)`` sees every step and may replace its inputs.
+Observe = Callable[[Step, list[Any]], list[Any]]
+
+
+def run_step(
+    step: Step,
+    values: Values,
+    states: Mapping[int, Any],
+    key: Any,
+    train: bool,
+    filled: Params | None,
+    channels_last: bool,
+    observe: Observe | None = None,
+) -> tuple[Any, ...]:
+    """Runs a step on the values that it reads, stores what it makes, and returns all results.
+
+    ``states`` are the auxiliary states as they are now, by position among the inputs.
+    ``channels_last`` lets the step choose that form.
+    """
+    moved = values.moved(step, filled or step.params) if channels_last else None
+    to_move = moved.inputs if moved else ()
+    with jax.named_scope(scope(step)):
+        inputs = [
+            values.last(i) if k in to_move else states[k] if k in states else values[i]
+            for k, i in enumerate(step.inputs)
+        ]
+    if observe is not None:
+        inputs = observe(step, inputs)
+    results = call(step, inputs, node_key(step, key, train), train, filled, moved)
+    for k in range(step.n_outputs):
+        if moved and k < moved.outputs:
+            values.hold_last(step.first_output + k, results[k])
+        else:
+            values[step.first_output + k] = results[k]
+    return results
 
 
 def node_key(step: Step, key: Any, train: bool) -> Any:
@@ -29,23 +67,29 @@ def required(step: Step, key: Any) -> Any:
 
 
 def call(
-    step: Step, inputs: Sequence[Any], own_key: Any, train: bool, filled: Params | None = None
+    step: Step,
+    inputs: Sequence[Any],
+    own_key: Any,
+    train: bool,
+    filled: Params | None = None,
+    moved: Moved | None = None,
 ) -> tuple[Any, ...]:
     """The results of a step: its outputs, then its new auxiliary states.
 
-    ``filled`` are its attributes with inferred ones filled in. An error gets a note with node,
-    operator, attributes and input shapes.
+    ``filled`` are its attributes with inferred ones filled in, ``moved`` is its form for inputs
+    that are channels last. An error gets a note with node, operator, attributes and input shapes.
     """
     op = step.op
+    params, function = (moved.params, moved.function) if moved else (filled or step.params, None)
     try:
         with jax.named_scope(scope(step)):
-            return op.apply(filled or step.params, inputs, key=own_key, train=train)
+            return op.apply(params, inputs, key=own_key, train=train, function=function)
     except Exception as error:
         shapes = ", ".join(
             f"{name} {getattr(x, 'dtype', '?')}{tuple(getattr(x, 'shape', ()))}"
             for name, x in zip(step.names, inputs, strict=True)
         )
-        attrs = ", ".join(f"{k}={v!r}" for k, v in step.params.items())
+        attrs = ", ".join(f"{k}={v!r}" for k, v in params.items())
         error.add_note(f"in {where(step)}: {shapes}; {attrs}")
         raise
 

@@ -93,10 +93,13 @@ def _products_to_weight(data: jax.Array, g: jax.Array, shape: Shape, windows: Wi
 
 def _on_cpu(data: Shape, weight: Shape, windows: Windows) -> tuple[Any, Any, Any]:
     """What a CPU runs instead of XLA's forms of this convolution (None: nothing)."""
-    if windows.groups == 1 or windows.letters[1] != "C":
+    channels = windows.letters.index("C")
+    if windows.groups == 1:
         return None, None, None
-    if weight[:2] == (data[1], 1):
+    if weight[0] == data[channels] and weight[channels] == 1:
         return _depthwise.forms(data, weight, windows)
+    if channels != 1:
+        return None, None, None
     if windows.groups <= _SPLIT:
         return (
             _per_group(_xla, (1, 0), 1, windows),

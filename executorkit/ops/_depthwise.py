@@ -1,14 +1,14 @@
 """Convolution with one filter per channel, as sums of shifted products: what CPUs run fast.
 
-data (N, C, spatial...), weight (C, 1, kernel...), result (N, C, spatial...). XLA makes one loop of
-such a sum.
+data (N, C, spatial...), weight (C, 1, kernel...), result (N, C, spatial...), or channels last: data
+and result (N, spatial..., C), weight (C, kernel..., 1). XLA makes one loop of such a sum.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -21,24 +21,39 @@ from ._attrs import Shape
 _TERMS = 49
 
 
+def _inside(shape: Shape, windows: Any) -> Shape:
+    """The spatial part of the shape of data or weight."""
+    return shape[2:] if windows.letters[1] == "C" else shape[1:-1]
+
+
+def _outside(first: Any, channels: Any, spatial: Sequence[Any], windows: Any) -> tuple[Any, ...]:
+    """Something per axis, in the order of the axes."""
+    return (first, channels, *spatial) if windows.letters[1] == "C" else (first, *spatial, channels)
+
+
 def shifted(data: jax.Array, kernel: Shape, out: Shape, windows: Any) -> Iterator[jax.Array]:
-    """The part of the padded data that each element of the kernel meets, (N, C, *out) each."""
-    data = jnp.pad(data, [(0, 0), (0, 0), *((x, x) for x in windows.pads)])
+    """The part of the padded data that each element of the kernel meets, of as many places as the
+    result has each."""
+    n, channels = data.shape[0], data.shape[windows.letters.index("C")]
+    data = jnp.pad(data, _outside((0, 0), (0, 0), [(x, x) for x in windows.pads], windows))
     for at in itertools.product(*map(range, kernel)):
         first = [a * d for a, d in zip(at, windows.dilation, strict=True)]
         last = [f + (o - 1) * s + 1 for f, o, s in zip(first, out, windows.steps, strict=True)]
-        start, stop = (0, 0, *first), (*data.shape[:2], *last)
-        yield lax.slice(data, start, stop, (1, 1, *windows.steps))
+        start, stop = _outside(0, 0, first, windows), _outside(n, channels, last, windows)
+        yield lax.slice(data, start, stop, _outside(1, 1, windows.steps, windows))
 
 
-def _scalars(weight: jax.Array, kernel: Shape) -> Iterator[jax.Array]:
-    """The weight's entry per element of the kernel, (C, 1, ..., 1) each."""
-    for at in itertools.product(*map(range, kernel)):
-        yield weight[(slice(None), 0, *at)].reshape(-1, *(1 for _ in kernel))
+def _scalars(weight: jax.Array, kernel: Shape, windows: Any) -> Iterator[jax.Array]:
+    """The weight's entry per channel for every element of the kernel, as (C, 1, ..., 1), or (C,)
+    for channels-last data."""
+    flat = weight.reshape(weight.shape[0], -1)
+    ones = (1,) * len(kernel) if windows.letters[1] == "C" else ()
+    for k in range(math.prod(kernel)):
+        yield flat[:, k].reshape(-1, *ones)
 
 
-def _out_sizes(data: Shape, weight: Shape, windows: Any) -> Shape:
-    parts = zip(data[2:], weight[2:], windows.steps, windows.pads, windows.dilation, strict=True)
+def _out_sizes(sizes: Shape, kernel: Shape, windows: Any) -> Shape:
+    parts = zip(sizes, kernel, windows.steps, windows.pads, windows.dilation, strict=True)
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in parts)
 
 
@@ -51,18 +66,20 @@ def _total(terms: Iterator[jax.Array]) -> jax.Array:
 
 def forms(data: Shape, weight: Shape, windows: Any) -> tuple[Any, Any, Any]:
     """Forward, gradient of the data, gradient of the weight; None where XLA's form is kept."""
-    kernel, out = weight[2:], _out_sizes(data, weight, windows)
+    kernel = _inside(weight, windows)
+    out = _out_sizes(_inside(data, windows), kernel, windows)
+    channels = windows.letters.index("C")
     dense = max(windows.dilation) == 1
     # Elements of the kernel that a position of the data meets, along each axis.
     blocks = [-(-k // s) for k, s in zip(kernel, windows.steps, strict=True)]
 
     def forward(data: jax.Array, weight: jax.Array) -> jax.Array:
         parts = shifted(data, kernel, out, windows)
-        scalars = _scalars(weight, kernel)
+        scalars = _scalars(weight, kernel, windows)
         return _total(x * w for x, w in zip(parts, scalars, strict=True))
 
     def to_weight(data: jax.Array, g: jax.Array, shape: Shape) -> jax.Array:
-        axes = (0, *range(2, g.ndim))
+        axes = tuple(i for i in range(g.ndim) if i != channels)
         sums = [jnp.sum(x * g, axes) for x in shifted(data, kernel, out, windows)]
         return jnp.stack(sums, axis=-1).reshape(shape)
 
@@ -70,27 +87,38 @@ def forms(data: Shape, weight: Shape, windows: Any) -> tuple[Any, Any, Any]:
         """Each position of the data, as (block, place in it), meets one element per block: no
         work is done for the zeros between the entries of a gradient of a strided convolution."""
         rank, steps = len(kernel), windows.steps
+        n, c = shape[0], shape[channels]
         padding = [(0, b * s - k) for k, b, s in zip(kernel, blocks, steps, strict=True)]
         split = [x for b, s in zip(blocks, steps, strict=True) for x in (b, s)]
-        cells = jnp.pad(weight[:, 0], [(0, 0), *padding]).reshape(-1, *split)
+        cells = jnp.pad(weight.reshape(-1, *kernel), [(0, 0), *padding]).reshape(-1, *split)
+        if channels > 1:
+            cells = jnp.moveaxis(cells, 0, -1)
         sizes = [o + b - 1 for o, b in zip(out, blocks, strict=True)]
-        around = jnp.pad(g, [(0, 0), (0, 0), *((b - 1, b - 1) for b in blocks)])
+        around = jnp.pad(g, _outside((0, 0), (0, 0), [(b - 1, b - 1) for b in blocks], windows))
+        # Axes of places within blocks: behind each spatial axis of data, before each of a cell.
+        first = 1 if channels > 1 else 2
+        within = tuple(range(first + 1, first + 1 + 2 * rank, 2))
+        before = tuple(range(first - 1, first - 1 + 2 * rank, 2))
 
         def term(at: Shape) -> jax.Array:
             start = [b - 1 - a for a, b in zip(at, blocks, strict=True)]
-            stop = [x + n for x, n in zip(start, sizes, strict=True)]
-            part = lax.slice(around, (0, 0, *start), (*g.shape[:2], *stop))
-            part = lax.expand_dims(part, tuple(range(3, 3 + 2 * rank, 2)))
-            cell = cells[(slice(None), *(x for a in at for x in (a, slice(None))))]
-            return part * lax.expand_dims(cell, tuple(range(1, 1 + 2 * rank, 2)))
+            stop = [x + size for x, size in zip(start, sizes, strict=True)]
+            start, stop = _outside(0, 0, start, windows), _outside(n, c, stop, windows)
+            part = lax.expand_dims(lax.slice(around, start, stop), within)
+            places = tuple(x for a in at for x in (a, slice(None)))
+            cell = cells[places if channels > 1 else (slice(None), *places)]
+            return part * lax.expand_dims(cell, before)
 
         whole = _total(term(at) for at in itertools.product(*map(range, blocks)))
-        whole = whole.reshape(*g.shape[:2], *(n * s for n, s in zip(sizes, steps, strict=True)))
+        full = [size * s for size, s in zip(sizes, steps, strict=True)]
+        whole = whole.reshape(_outside(n, c, full, windows))
         edges = [
-            (-p, n + p - have, 0)
-            for p, n, have in zip(windows.pads, shape[2:], whole.shape[2:], strict=True)
+            (-p, size + p - have, 0)
+            for p, size, have in zip(windows.pads, _inside(shape, windows), full, strict=True)
         ]
-        return lax.pad(whole, jnp.zeros((), g.dtype), [(0, 0, 0), (0, 0, 0), *edges])
+        return lax.pad(
+            whole, jnp.zeros((), g.dtype), _outside((0, 0, 0), (0, 0, 0), edges, windows)
+        )
 
     short = math.prod(kernel) <= _TERMS
     return (

@@ -13,6 +13,7 @@ from typing import Any
 from ..errors import AttributeValueError, explain
 from ._attrs import Attr, to_text
 from ._facts import Params
+from ._layouts import Last
 from ._rules import Fill, Types
 
 
@@ -40,6 +41,7 @@ class OpDef:
     imperative: bool
     dynamic: bool
     inner_states: bool
+    last: Last | None
     _inputs: Callable[[Params], tuple[str, ...]] | None
     _outputs: Callable[[Params], tuple[str, ...]]
     _visible: Callable[[Params], int] | None
@@ -121,19 +123,27 @@ class OpDef:
         return len(self._outputs(p)) if self._visible is None else self._visible(p)
 
     def apply(
-        self, p: Params, arrays: Iterable[Any], *, key: Any = None, train: bool = False
+        self,
+        p: Params,
+        arrays: Iterable[Any],
+        *,
+        key: Any = None,
+        train: bool = False,
+        function: Callable[..., Any] | None = None,
     ) -> tuple[Any, ...]:
-        """Runs the function on arrays given in the order of ``inputs(p)``.
+        """Runs the function (or one that stands in for it) on arrays given in the order of
+        ``inputs(p)``.
 
         Returns outputs, then new auxiliary states, as a flat tuple.
         """
+        fn = function or self.fn
         keywords: dict[str, Any] = dict(p)
         if self.key_name:
             keywords[self.key_name] = key
         if self.train_name:
             keywords[self.train_name] = train
         if self.variadic is not None:
-            result = self.fn(*arrays, **keywords)
+            result = fn(*arrays, **keywords)
         else:
-            result = self.fn(**dict(zip(self.inputs(p), arrays, strict=True)), **keywords)
+            result = fn(**dict(zip(self.inputs(p), arrays, strict=True)), **keywords)
         return result if isinstance(result, tuple) else (result,)

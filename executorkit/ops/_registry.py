@@ -23,6 +23,7 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from ._attrs import AUX, BODIES, KEY, TRAIN, Attr, make_attr
 from ._facts import Params
+from ._layouts import Last
 from ._opdef import OpDef
 from ._rules import Fill, Types, same_types
 
@@ -53,6 +54,7 @@ def register(
     inner_states: bool = False,
     aux: Callable[[Params], tuple[str, ...]] | None = None,
     draws: Callable[[Params, bool], bool] | None = None,
+    last: Last | None = None,
 ) -> Callable[[F], F]:
     """Registers a function as the operator ``name``, also found under ``aliases``.
 
@@ -89,6 +91,9 @@ def register(
     draws
         ``draws(params, train)``: whether the function uses its PRNG key, where attributes or the
         mode decide (Dropout outside training); it gets None for a key where it does not.
+    last
+        how the operator runs on channels-last data, one of the rules in ``_layouts``; without one,
+        it always runs on data as it is in the graph.
 
     >>> from executorkit import ops
     >>> @ops.register("my_scale")
@@ -112,6 +117,7 @@ def register(
             imperative=imperative,
             dynamic=dynamic,
             inner_states=inner_states,
+            last=last,
             count=count if facts["variadic"] is not None and count in facts["attrs"] else None,
             _inputs=inputs,
             _outputs=_constant(outputs),

@@ -12,6 +12,7 @@ from ..errors import ShapeError, explain
 from ._attrs import Key, Train
 from ._derivative import differentiated
 from ._facts import Params, ShapeFacts
+from ._layouts import elementwise
 from ._registry import register
 from ._rules import same_shapes
 
@@ -30,7 +31,7 @@ _ACTIVATIONS = {
 }
 
 
-@register("Activation", fill=same_shapes)
+@register("Activation", fill=same_shapes, last=elementwise)
 def activation(
     data: jax.Array, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
 ):

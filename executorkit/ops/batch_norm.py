@@ -10,6 +10,7 @@ from ..errors import ShapeError
 from ._attrs import Aux, Train, Tuning
 from ._devices import mapped_axis
 from ._facts import Params, ShapeFacts, TypeFacts
+from ._layouts import per_channel
 from ._registry import register
 from ._statistics import batch_normalize, moving_normalize, wide
 
@@ -86,7 +87,7 @@ def _batch_norm(
     return out.astype(data.dtype), mean, var, moving_mean, moving_var
 
 
-@register("BatchNorm", **_RULES)
+@register("BatchNorm", **_RULES, last=per_channel)
 def batch_norm(
     data: jax.Array,
     gamma: jax.Array,
@@ -200,7 +201,7 @@ def sync_batch_norm(
     )  # fmt: skip
 
 
-@register("_contrib_BatchNormWithReLU", **_RULES)
+@register("_contrib_BatchNormWithReLU", **_RULES, last=per_channel)
 def batch_norm_with_relu(
     data: jax.Array,
     gamma: jax.Array,

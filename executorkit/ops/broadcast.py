@@ -12,6 +12,7 @@ from ..errors import AttributeValueError, ShapeError, explain
 from ._arith import BINARY, Binary
 from ._attrs import Shape
 from ._facts import Params, ShapeFacts, TypeFacts
+from ._layouts import elementwise
 from ._registry import register
 
 #: Further names; the first one is always ``broadcast_`` and the stem of the function.
@@ -51,7 +52,8 @@ def _broadcast_fill(s: ShapeFacts, p: Params) -> None:
 
 for _stem, _rule in BINARY.items():
     _name = f"broadcast_{_stem}"
-    register(_name, *_ALIASES.get(_stem, ()), fill=_broadcast_fill)(_broadcasting(_name, _rule))
+    _fn = _broadcasting(_name, _rule)
+    register(_name, *_ALIASES.get(_stem, ()), fill=_broadcast_fill, last=elementwise)(_fn)
 
 
 def _stretched(where: str, data: jax.Array, shape: tuple[int, ...]) -> jax.Array:

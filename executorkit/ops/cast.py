@@ -11,6 +11,7 @@ from jax import lax
 from ..errors import AttributeValueError, explain
 from ._arith import convert, is_floating
 from ._facts import Params, ShapeFacts, TypeFacts
+from ._layouts import elementwise
 from ._registry import register
 from ._rules import same_shapes, typed
 
@@ -18,7 +19,7 @@ _AMP = ("float16", "bfloat16", "float32", "float64")
 _WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32, "float64": 64}
 
 
-@register("_copy", "identity", fill=same_shapes)
+@register("_copy", "identity", fill=same_shapes, last=elementwise)
 def copy(data: jax.Array) -> jax.Array:
     """data itself, of any shape and dtype."""
     return data
@@ -50,7 +51,7 @@ def cast_storage(data: jax.Array, *, stype: Literal["csr", "default", "row_spars
     return data
 
 
-@register("Cast", "cast", fill=same_shapes, types=typed("dtype"))
+@register("Cast", "cast", fill=same_shapes, types=typed("dtype"), last=elementwise)
 def cast(
     data: jax.Array,
     *,
@@ -73,7 +74,7 @@ def _amp_cast_types(t: TypeFacts, p: Params) -> None:
         t.set("out0", p.dtype if t["data"] in _AMP else t["data"])
 
 
-@register("amp_cast", fill=same_shapes, types=_amp_cast_types)
+@register("amp_cast", fill=same_shapes, types=_amp_cast_types, last=elementwise)
 def amp_cast(
     data: jax.Array,
     *,

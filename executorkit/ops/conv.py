@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import jax
@@ -12,6 +13,7 @@ from ..errors import AttributeValueError, ShapeError, explain
 from ._attrs import Shape, Tuning
 from ._convolve import Windows, convolve
 from ._facts import Params, ShapeFacts
+from ._layouts import Moved, windowed
 from ._registry import register
 
 CudnnTune = Literal["fastest", "limited_workspace", "off"]
@@ -184,8 +186,20 @@ def _all_at_once(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
     return jnp.einsum("ngc,gfc->ngf", data, weight).reshape(data.shape[0], -1)
 
 
-@register("Convolution_v1", inputs=conv_inputs, fill=convolution_fill)
-@register("Convolution", inputs=conv_inputs, fill=convolution_fill)
+def _convolution_last(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+    """Two-dimensional convolutions are worth moving their data for, unless their kernel covers an
+    axis; those in groups know the form only if every channel is a group of its own."""
+    moved = windowed(p, shapes)
+    if moved is None or len(p.kernel) != 2 or (p.num_group > 1 and shapes[1][1] > 1):
+        return None
+    pads, dilation = spatial("pad", p.pad, 2, 0), spatial("dilate", p.dilate, 2, 1)
+    if covered_axes(shapes[0], p.kernel, Windows((), pads, dilation, 1, "NCHW")):
+        return None
+    return moved._replace(enters=True)
+
+
+@register("Convolution_v1", inputs=conv_inputs, fill=convolution_fill, last=_convolution_last)
+@register("Convolution", inputs=conv_inputs, fill=convolution_fill, last=_convolution_last)
 def convolution(
     data: jax.Array,
     weight: jax.Array,
@@ -218,8 +232,11 @@ def convolution(
     rank = len(kernel)
     letters = layout_of(layout, rank)
     steps, edges = spatial("stride", stride, rank, 1), spatial("pad", pad, rank, 0)
-    if num_group == 1 and max(kernel) == max(steps) == 1 and not any(edges):
-        return with_bias(_pointwise(data, weight, letters), bias, letters)
+    if num_group == 1 and max(kernel) == 1 and not any(edges):
+        if letters[-1] == "C" and max(steps) > 1:
+            data, steps = data[:, *(slice(None, None, s) for s in steps)], (1,) * rank
+        if max(steps) == 1:
+            return with_bias(_pointwise(data, weight, letters), bias, letters)
     windows = Windows(steps, edges, spatial("dilate", dilate, rank, 1), num_group, letters)
     covered = covered_axes(data.shape, kernel, windows)
     if covered:

@@ -11,6 +11,7 @@ from jax import lax
 
 from ._arith import BINARY, Binary, is_floating, through_float
 from ._derivative import differentiated
+from ._layouts import elementwise
 from ._registry import register
 from ._rules import same_shapes
 
@@ -157,7 +158,7 @@ def _unary(
 
 
 for _name, _row in _UNARY.items():
-    register(_name, fill=same_shapes)(_unary(_name, *_row))
+    register(_name, fill=same_shapes, last=elementwise)(_unary(_name, *_row))
 
 #: stem of the function: names, MXNet's canonical one first
 _BINARY = {
@@ -196,13 +197,13 @@ def _binary(name: str, rule: Binary) -> Callable[[jax.Array, jax.Array], jax.Arr
 
 
 for _stem, _names in _BINARY.items():
-    register(*_names, fill=same_shapes)(_binary(_names[0], BINARY[_stem]))
+    register(*_names, fill=same_shapes, last=elementwise)(_binary(_names[0], BINARY[_stem]))
 # Gradient accumulation and sparse-aware variants: for dense arrays they are the plain operators.
 register("_grad_add", fill=same_shapes)(_binary("_grad_add", BINARY["add"]))
 register("_scatter_elemwise_div", fill=same_shapes)(_binary("_scatter_elemwise_div", BINARY["div"]))
 
 
-@register("add_n", "ElementWiseSum", fill=same_shapes)
+@register("add_n", "ElementWiseSum", fill=same_shapes, last=elementwise)
 def add_n(*args: jax.Array, num_args: int) -> jax.Array:
     """Sum of ``num_args`` arrays of one shape and dtype, element by element."""
     return reduce(jnp.add, args)

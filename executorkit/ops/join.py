@@ -9,6 +9,7 @@ from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
 from ._axes import normal_axis
 from ._facts import Params, ShapeFacts, merge_shapes
+from ._layouts import along, parted
 from ._registry import register
 
 
@@ -40,7 +41,7 @@ def _fill_concat(s: ShapeFacts, p: Params) -> None:
         s.set(unknown[0], (max(left, 0) if i == at else 0 for i in range(ndim)))
 
 
-@register("Concat", "concat", fill=_fill_concat)
+@register("Concat", "concat", fill=_fill_concat, last=along("dim"))
 @register("_rnn_param_concat", fill=_fill_concat)
 def concat(*data: jax.Array, num_args: int, dim: int = 1):
     """The inputs one after the other along axis ``dim``.
@@ -93,7 +94,8 @@ def _fill_split(s: ShapeFacts, p: Params) -> None:
 
 
 @register(
-    "SliceChannel", "split", outputs=lambda p: _numbered(p.num_outputs), fill=_fill_split
+    "SliceChannel", "split", outputs=lambda p: _numbered(p.num_outputs), fill=_fill_split,
+    last=parted,
 )  # fmt: skip
 def split(data: jax.Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False):
     """data, of any shape, cut into ``num_outputs`` equal parts along ``axis``.

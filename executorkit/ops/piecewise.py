@@ -8,11 +8,12 @@ import jax.numpy as jnp
 from ._arith import scalar_constant, through_float
 from ._attrs import Tuning
 from ._derivative import differentiated
+from ._layouts import elementwise
 from ._registry import register
 from ._rules import same_shapes
 
 
-@register("hard_sigmoid", fill=same_shapes)
+@register("hard_sigmoid", fill=same_shapes, last=elementwise)
 def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> jax.Array:
     """min(max(alpha x + beta, 0), 1), for every element x of data.
 
@@ -28,7 +29,7 @@ def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> j
     )
 
 
-@register("clip", fill=same_shapes)
+@register("clip", fill=same_shapes, last=elementwise)
 def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
     """min(max(x, a_min), a_max), for every element x of data.
 

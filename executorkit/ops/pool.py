@@ -13,6 +13,7 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape, Tuning
 from ._facts import Params, ShapeFacts
+from ._layouts import windowed
 from ._registry import register
 from ._windows import global_maximum, padded, reduce_windows, window_maximum
 from .conv import Layout, layout_of, spatial, spatial_axes
@@ -89,7 +90,7 @@ def _root(total: jax.Array, power: int) -> jax.Array:
     return jnp.where(zero, jnp.zeros_like(total), root)
 
 
-@register("Pooling", fill=_fill)
+@register("Pooling", fill=_fill, last=windowed)
 def pooling(
     data: jax.Array,
     *,

@@ -11,6 +11,7 @@ import jax
 
 from ._arith import BINARY, Binary, is_floating, scalar_constant
 from ._facts import Params, TypeFacts
+from ._layouts import elementwise
 from ._registry import register
 from ._rules import same_shapes
 
@@ -68,7 +69,8 @@ def _scalar(name: str, rule: Binary, first: bool) -> Callable[..., jax.Array]:
 
 
 for (_stem, _first), _names in _SCALAR.items():
-    register(*_names, fill=same_shapes, types=_types)(_scalar(_names[0], BINARY[_stem], _first))
+    _fn = _scalar(_names[0], BINARY[_stem], _first)
+    register(*_names, fill=same_shapes, types=_types, last=elementwise)(_fn)
 # Sparse-aware variants: for dense arrays they are the plain operators.
 for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", "sub")):
     register(_name, fill=same_shapes, types=_types)(_scalar(_name, BINARY[_stem], False))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 import jax
@@ -48,19 +48,26 @@ class Counted:
         the function itself, for other transformations than ``jax.jit``.
     donate
         numbers of the arguments whose buffers the results may use.
+    compiler_options
+        options of XLA's compiler.
     """
 
     __slots__ = (
-        "_ahead", "_jitted", "_since_clear", "_tracing", "avals", "donate", "function", "name",
-        "noted", "seconds", "traces",
+        "_ahead", "_jitted", "_since_clear", "_tracing", "avals", "compiler_options", "donate",
+        "function", "name", "noted", "seconds", "traces",
     )  # fmt: skip
 
     def __init__(
-        self, function: Callable[..., Any], name: str, donate: tuple[int, ...] = ()
+        self,
+        function: Callable[..., Any],
+        name: str,
+        donate: tuple[int, ...] = (),
+        compiler_options: Mapping[str, Any] | None = None,
     ) -> None:
         self.function = function
         self.name = name
         self.donate = donate
+        self.compiler_options = dict(compiler_options or {})
         self.traces = 0
         self.seconds = 0.0
         self.avals: tuple[Any, ...] | None = None
@@ -85,7 +92,7 @@ class Counted:
         return traced
 
     def _transformed(self, traced: Callable[..., Any]) -> Any:
-        return jax.jit(traced, donate_argnums=self.donate)
+        return jax.jit(traced, donate_argnums=self.donate, compiler_options=self.compiler_options)
 
     def __call__(self, *args: Any) -> Any:
         if self._ahead:

@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..lowering import Graph, evaluate, infer, lower
+from ..lowering import Graph, channels_last_allowed, evaluate, infer, lower
 from ..lowering._graph import Step
 from ._heads import results_that_depend
 from ._options import Options, keep_all_but, mirrored, policy_of, scale_losses
@@ -29,6 +29,7 @@ class Evaluation:
         self._wanted = wanted
         self._mirrored = mirrored(graph)
         self._run = lower(graph)
+        self._channels_last = channels_last_allowed()
         self._casts: dict[Any, tuple[str | None, ...]] = {}
 
     def __call__(self, args: Arrays, aux: Arrays, key: Any, train: bool) -> Any:
@@ -50,7 +51,9 @@ class Evaluation:
             return inputs
 
         def run(cast: Arrays) -> Any:
-            values, new_aux = evaluate(self._graph, cast, aux, key, train, observe)
+            values, new_aux = evaluate(
+                self._graph, cast, aux, key, train, observe, self._channels_last
+            )
             return tuple(values[i] for i in self._graph.heads), new_aux
 
         return self._cast(args, aux, key, run)

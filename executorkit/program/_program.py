@@ -10,6 +10,7 @@ import jax.numpy as jnp
 
 from ..lowering import Graph, evaluate
 from ..lowering._graph import Step
+from ._compiling import compiler_options
 from ._counted import Counted
 from ._evaluation import Evaluation
 from ._explaining import Explaining
@@ -63,6 +64,7 @@ class Program(Explaining):
         self._needs_head: dict[Any, tuple[bool, ...]] = {}
         self.pins = pins(graph, self._live)
         self._evaluation = Evaluation(graph, self.options, wanted)
+        self.compiler_options = compiler_options(graph)
         #: Other forms of this program (mapped over devices), by what they were made for.
         self.variants: dict[Any, Any] = {}
         self.infer = self._both(self._infer, "infer")
@@ -70,14 +72,15 @@ class Program(Explaining):
         self.forward_backward = self._both(self._forward_backward, "forward_backward")
         self.observe = self._both(self._observe, "observe")
         self.observe_backward = self._both(self._observe_backward, "observe_backward")
-        self.backward = Counted(self._backward, "backward")
+        self.backward = Counted(self._backward, "backward", compiler_options=self.compiler_options)
 
-    @staticmethod
-    def _both(method: Any, name: str) -> tuple[Counted, Counted]:
-        def with_train(train: bool) -> Any:
-            return lambda *args: method(train, *args)
+    def _both(self, method: Any, name: str) -> tuple[Counted, Counted]:
+        def counted(train: bool, name: str) -> Counted:
+            return Counted(
+                lambda *args: method(train, *args), name, compiler_options=self.compiler_options
+            )
 
-        return Counted(with_train(False), name), Counted(with_train(True), f"{name}_train")
+        return counted(False, name), counted(True, f"{name}_train")
 
     @property
     def functions(self) -> tuple[Counted, ...]:
@@ -200,7 +203,7 @@ class Program(Explaining):
     ) -> tuple[Any, ...]:
         """Gradients of every operator's inputs: of zeros that are added to them."""
         values = jax.eval_shape(
-            lambda: evaluate(self.graph, args, aux, key, train)[0],
+            lambda: tuple(evaluate(self.graph, args, aux, key, train)[0]),
         )
         zeros = {
             (s.index, k): jnp.zeros(values[s.inputs[k]].shape, values[s.inputs[k]].dtype)

@@ -40,7 +40,7 @@ def test_inferred_shapes_and_types_are_those_of_the_values(drawn):
                 (found.aux_shapes, found.aux_dtypes),
             )
         )
-        values = jax.eval_shape(lambda a, b: evaluate(graph, a, b, None, True)[0], args, aux)
+        values = jax.eval_shape(lambda a, b: tuple(evaluate(graph, a, b, None, True)[0]), args, aux)
     assert [v.shape for v in values] == list(found.values)
     assert [values[i].dtype.name for i in graph.heads] == list(found.out_dtypes)
 

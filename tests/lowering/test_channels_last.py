@@ -1,0 +1,124 @@
+"""Convolutional regions channels last: same results, gradients and names, fewer transposes."""
+
+import contextlib
+import re
+
+import jax
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.lowering import _lower
+from executorkit.program import _compiling
+
+pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="the pass is for CPUs")
+
+
+def _results(symbol, off, shapes):
+    """Outputs, gradients and auxiliary states of one training step from fixed values."""
+    with mx.lowering.disabled("channels_last") if off else contextlib.nullcontext():
+        executor = symbol.simple_bind(mx.cpu(), **shapes)
+        random = np.random.RandomState(0)
+        for _, array in sorted({**executor.arg_dict, **executor.aux_dict}.items()):
+            array[:] = random.uniform(0.5, 1.5, array.shape) * random.choice([-1, 1], array.shape)
+        for array in executor.aux_dict.values():
+            array[:] = abs(array)
+        outputs = [x.asnumpy() for x in executor.forward(is_train=True)]
+        executor.backward([mx.nd.array(random.normal(size=x.shape)) for x in outputs])
+        gradients = [g.asnumpy() for g in executor.grad_arrays]
+        return [*outputs, *gradients, *(a.asnumpy() for a in executor.aux_arrays)]
+
+
+def _same(symbol, **shapes):
+    for found, expected in zip(
+        _results(symbol, False, shapes), _results(symbol, True, shapes), strict=True
+    ):
+        scale = np.abs(expected).max(initial=1e-3)
+        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * scale)
+
+
+def _conv(data, channels=4, **attrs):
+    attrs = {"kernel": (3, 3), "pad": (1, 1), "no_bias": True, **attrs}
+    return mx.sym.Convolution(data, num_filter=channels, **attrs)
+
+
+DATA = mx.sym.Variable("data")
+
+
+def _region():
+    """Everything that knows the form, and what leaves it in the middle."""
+    x = mx.sym.BatchNorm(_conv(DATA, 8), fix_gamma=False, eps=1e-3)
+    x = mx.sym.Pooling(mx.sym.Activation(x, act_type="relu"), kernel=(3, 3), stride=(2, 2))
+    x = mx.sym.Concat(_conv(x, 8, num_group=8), x + 0.5 * _conv(x, 8, num_group=4), dim=1)
+    a, b = mx.sym.SliceChannel(x, num_outputs=2)
+    gate = mx.sym.Pooling(b, global_pool=True, kernel=(1, 1), pool_type="avg")
+    x = mx.sym.broadcast_mul(a, mx.sym.sigmoid(gate))
+    x = mx.sym.LeakyReLU(x, act_type="prelu")
+    x = mx.sym.elemwise_add(x, mx.sym.SwapAxis(mx.sym.SwapAxis(x, dim1=2, dim2=3), dim1=2, dim2=3))
+    return _conv(x, 6, kernel=(1, 1), stride=(2, 2), pad=(), no_bias=False)
+
+
+def test_a_region_gives_what_it_gives_channels_first():
+    x = _region()
+    heads = [x, mx.sym.FullyConnected(x, num_hidden=3), mx.sym.transpose(x, axes=(0, 2, 3, 1))]
+    _same(mx.sym.Group(heads), data=(2, 3, 12, 9))
+
+
+@pytest.mark.parametrize(
+    ("kernel", "stride", "pad", "dilate"),
+    [((3, 3), (2, 2), (1, 1), (1, 1)), ((3, 5), (1, 2), (0, 2), (1, 1)),
+     ((2, 2), (3, 3), (1, 0), (1, 1)), ((3, 3), (1, 1), (2, 2), (2, 2))],
+)  # fmt: skip
+def test_convolutions_with_and_without_a_filter_per_channel(kernel, stride, pad, dilate):
+    attrs = {"kernel": kernel, "stride": stride, "pad": pad, "dilate": dilate}
+    both = [_conv(DATA, 8, num_group=4, **attrs), _conv(DATA, 5, **attrs)]
+    _same(mx.sym.Group(both), data=(2, 4, 11, 8))
+
+
+def test_convolutions_before_a_recurrence():
+    """Re-rolled graphs have regions too."""
+    x = mx.sym.Activation(_conv(_conv(DATA)), act_type="tanh")
+    x = mx.sym.transpose(x, axes=(0, 3, 1, 2))
+    steps = mx.sym.SliceChannel(x, num_outputs=6, axis=1, squeeze_axis=True)
+    cell = mx.rnn.LSTMCell(5, prefix="l_")
+    outputs, _ = cell.unroll(6, [mx.sym.Flatten(steps[t]) for t in range(6)])
+    states = {n: (2, 5) for n in mx.sym.Group(outputs).list_arguments() if "begin_state" in n}
+    _same(mx.sym.Group(outputs), data=(2, 3, 4, 6), **states)
+
+
+def _transposes(symbol, off=False):
+    with mx.lowering.disabled("channels_last") if off else contextlib.nullcontext():
+        executor = symbol.simple_bind(mx.cpu(), grad_req="null", data=(2, 8, 12, 12))
+    text = (
+        executor.program.infer[False]
+        .lowered(
+            tuple(a.jax for a in executor.arg_arrays),
+            tuple(a.jax for a in executor.aux_arrays),
+            None,
+        )
+        .as_text()
+    )
+    return len(
+        re.findall(r"stablehlo\.transpose .*x8x12x12x|stablehlo\.transpose .*x12x12x8x", text)
+    )
+
+
+def test_data_is_moved_only_where_a_region_begins_and_ends():
+    x = DATA
+    for _ in range(4):
+        x = mx.sym.Activation(mx.sym.BatchNorm(_conv(x, 8)), act_type="relu") + x
+    assert _transposes(x) == 2
+    assert _transposes(x, off=True) == 0
+
+
+def test_the_pass_is_not_for_accelerators(monkeypatch):
+    assert _lower.channels_last_allowed()
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    assert not _lower.channels_last_allowed()
+    assert not _compiling.compiler_options(_lower.graph_of(_conv(DATA).heads))
+
+
+def test_options_that_the_compiler_does_not_know_are_not_used(monkeypatch):
+    graph = _lower.graph_of(_conv(DATA).heads)
+    monkeypatch.setattr(_compiling, "_CONVOLUTIONS_ON_CPU", {"xla_cpu_no_such_option": "1"})
+    assert _compiling.compiler_options(graph) == {}
