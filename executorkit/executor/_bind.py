@@ -15,7 +15,7 @@ from ..program._options import options_given
 from ..symbol import Symbol
 from ._arguments import arrays_in_order, check_contexts, grad_reqs, shape_of
 from ._executor import Executor
-from ._fresh import zeros
+from ._fresh import blank
 from ._reshape import resized
 
 
@@ -177,13 +177,13 @@ class _Maker:
 
     def _buffered(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
         if self.buffer is None:
-            return _new(shape, dtype, ctx)
+            return blank(shape, dtype, ctx)
         there = self.buffer.get(name)
         if there is not None and there._storage.dtype.name == dtype and there.context == ctx:
             shared = resized(there, shape)
             if shared is not None:
                 return shared
-        self.new[name] = _new(shape, dtype, ctx)
+        self.new[name] = blank(shape, dtype, ctx)
         return self.new[name]
 
     def auxiliary(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
@@ -191,7 +191,7 @@ class _Maker:
             there = self.exec.aux_dict.get(name)
             if there is not None and there.shape == shape and there._storage.dtype.name == dtype:
                 return there
-        return _new(shape, dtype, ctx)
+        return blank(shape, dtype, ctx)
 
     def publish(self) -> None:
         """Puts the new arrays into the shared buffer, once all of them could be made."""
@@ -215,10 +215,6 @@ class _Maker:
                 )
             )
         return there
-
-
-def _new(shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
-    return NDArray._from_jax(zeros(shape, dtype, ctx), ctx, shared=False)
 
 
 def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:

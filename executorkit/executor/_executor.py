@@ -26,7 +26,7 @@ from ..program._stepping import Plan, step_function
 from ..symbol import Symbol
 from ._arguments import head_gradients, kind_of, require_heads
 from ._fitting import fitting
-from ._fresh import full, zeros
+from ._fresh import blank, full, zeros
 from ._inspection import Inspection
 from ._named import NamedArrays
 from ._run import Run
@@ -106,12 +106,13 @@ class Executor(NamedArrays, Inspection):
         self._program = self._make_program()
         self._eager = self._graph.has_effects
         self._draws = (self._graph.draws(False), self._graph.draws(True))
+        self._output_names = self._graph.output_names
         if outputs is not None:
             self.outputs = list(outputs)
             return
         places = self._output_contexts()
         self.outputs = [
-            NDArray._from_jax(zeros(shape or (), dtype, place), place, shared=False)
+            blank(shape or (), dtype, place)
             for shape, dtype, place in zip(found.out_shapes, found.out_dtypes, places, strict=True)
         ]
 
@@ -197,7 +198,7 @@ class Executor(NamedArrays, Inspection):
                     hint="call forward(is_train=True) first",
                 )
             )
-        names = self._graph.output_names
+        names = self._output_names
         heads = head_gradients(out_grads, self.outputs, names)
         program = self._program
         if any(n and h is None for n, h in zip(program.may_need_head, heads, strict=True)):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -11,11 +12,20 @@ import numpy as np
 
 from ..context import Context
 from ..ndarray import NDArray
+from ..ndarray._storage import Storage
 
 
 def zeros(shape: Sequence[int], dtype: str | None, ctx: Context) -> jax.Array:
     """Zeros on the context's device; float32 if no type is known."""
     return full(shape, dtype or "float32", ctx, 0)
+
+
+def blank(shape: tuple[int, ...], dtype: str | None, ctx: Context) -> NDArray:
+    """An NDArray of zeros, which are made when someone reads them: most arrays that are bound are
+    written as a whole first."""
+    made = partial(zeros, shape, dtype, ctx)
+    storage = Storage.later(shape, jnp.dtype(dtype or "float32"), made)
+    return NDArray._make(storage, 0, shape, ctx)
 
 
 def full(shape: Sequence[int], dtype: Any, ctx: Context, value: float) -> jax.Array:

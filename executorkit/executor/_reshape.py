@@ -12,7 +12,7 @@ from ..lowering._infer import Inferred
 from ..ndarray import NDArray
 from ..ops._facts import known
 from ._arguments import shape_of
-from ._fresh import zeros
+from ._fresh import blank
 
 if TYPE_CHECKING:
     from ._executor import Executor
@@ -34,8 +34,7 @@ def reshape(
         shared = resized(array, shape)
         if shared is not None:
             return shared
-        ctx = array.context
-        return NDArray._from_jax(zeros(shape, array._storage.dtype.name, ctx), ctx, shared=False)
+        return blank(shape, array._storage.dtype.name, array.context)
 
     grads = executor.grad_arrays or [None] * len(executor.arg_arrays)
     return Executor(

@@ -8,9 +8,9 @@ sizes in its place: output dimensions that stay the same are known, the others a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 
 import jax
 
@@ -63,7 +63,7 @@ def infer(
         return remembered
     types = _infer_types(graph, dtypes or {}, bound)
     values = _infer_shapes(graph, given, types, bound)
-    result = Inferred(
+    found = Inferred(
         arg_shapes=tuple(values[i] for i in graph.arg_values),
         out_shapes=tuple(values[i] for i in graph.heads),
         aux_shapes=tuple(values[i] for i in graph.aux_values),
@@ -72,7 +72,14 @@ def infer(
         aux_dtypes=tuple(types[i] for i in graph.aux_values),
         values=tuple(values),
     )
-    return remember(graph.memo, key, result)
+    names = (*graph.arg_names, *graph.aux_names)
+    all_dtypes = (*found.arg_dtypes, *found.aux_dtypes, *found.out_dtypes)
+    if found.complete and None not in all_dtypes and len(set(names)) == len(names):
+        # What is bound next are arrays of just these shapes and types.
+        shaped = zip(names, (*found.arg_shapes, *found.aux_shapes), strict=True)
+        typed = zip(names, (*found.arg_dtypes, *found.aux_dtypes), strict=True)
+        remember(graph.memo, (tuple(sorted(shaped)), tuple(sorted(typed))), found)
+    return remember(graph.memo, key, found)
 
 
 Groups = tuple[list[Any], list[Any], list[Any]]
@@ -147,7 +154,7 @@ def _infer_types(graph: Graph, given: Mapping[str, str], bound: bool = False) ->
         (*graph.args, *graph.aux), (*graph.arg_values, *graph.aux_values), strict=True
     ):
         values[i] = given.get(node.name) or _declared_dtype(node.attrs.get("__dtype__"))
-    return _settle(graph, values, _visit_types, given, bound)
+    return _settle(graph, values, _TypeVisitor(), given, bound)
 
 
 def _declared_dtype(text: str | None) -> str | None:
@@ -159,19 +166,31 @@ def _declared_dtype(text: str | None) -> str | None:
 def _settle(
     graph: Graph,
     values: list[Any],
-    visit: Callable[[Step, list[Any]], tuple[Facts, bool]],
+    visit: _Visitor,
     given: Mapping[str, Any],
     bound: bool,
 ) -> list[Any]:
     """Visits the steps forwards and backwards in turn until a whole pass changes nothing."""
     todo = list(graph.steps)
     forwards = True
+    # Repeated layers, such as the steps of a recurrent network, are visited once.
+    visited: dict[Any, tuple[Facts, bool]] = {}
     while todo:
         changed = False
         left = []
         for step in todo if forwards else reversed(todo):
+            last = step.first_output + step.n_outputs
+            key = (
+                step.op,
+                step.params.key,
+                tuple([values[i] for i in step.inputs]),
+                tuple(values[step.first_output : last]),
+                visit.context(step),
+            )
             try:
-                facts, settled = visit(step, values)
+                if key not in visited or step.node.subgraphs:
+                    visited[key] = visit(step, values)
+                facts, settled = visited[key]
             except MXNetError as error:
                 _fail(graph, step, error, given, bound)
             except Exception as error:
@@ -206,10 +225,29 @@ def _facts(kind: type[Facts], step: Step, values: list[Any]) -> Any:
     return kind(step.op.name, facts)
 
 
-def _visit_types(step: Step, values: list[Any]) -> tuple[Facts, bool]:
-    facts = _facts(TypeFacts, step, values)
-    step.op.types(facts, step.params)
-    return facts, None not in facts.values()
+class _Visitor(Protocol):
+    """Deduces facts around one step from its operator, its attributes, what is known of its inputs
+    and outputs, and what ``context`` says."""
+
+    def context(self, step: Step) -> Hashable: ...
+
+    def __call__(self, step: Step, values: list[Any]) -> tuple[Facts, bool]:
+        """The facts, and whether they are complete."""
+        ...
+
+
+class _TypeVisitor:
+    """Deduces the types around one step."""
+
+    __slots__ = ()
+
+    def context(self, step: Step) -> Hashable:
+        return None
+
+    def __call__(self, step: Step, values: list[Any]) -> tuple[Facts, bool]:
+        facts = _facts(TypeFacts, step, values)
+        step.op.types(facts, step.params)
+        return facts, None not in facts.values()
 
 
 class _ShapeVisitor:
@@ -219,6 +257,9 @@ class _ShapeVisitor:
 
     def __init__(self, types: Sequence[str | None]) -> None:
         self.types = types
+
+    def context(self, step: Step) -> Hashable:
+        return tuple([self.types[i] for i in step.inputs])
 
     def __call__(self, step: Step, values: list[Any]) -> tuple[Facts, bool]:
         op, p = step.op, step.params

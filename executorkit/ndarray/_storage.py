@@ -40,6 +40,22 @@ class Overlay:
         self.promise = promise
 
 
+class Later:
+    """The promise of a storage's first contents."""
+
+    __slots__ = ("make", "storage")
+
+    #: Where the contents come from: nothing that has to be computed.
+    source = None
+
+    def __init__(self, storage: Storage, make: Callable[[], jax.Array]) -> None:
+        self.storage = storage
+        self.make = make
+
+    def __call__(self) -> None:
+        self.storage.assign(self.make())
+
+
 class Storage:
     """The shared, mutable part of NDArrays that view the same elements.
 
@@ -76,6 +92,13 @@ class Storage:
         self.version = 0
         self._base: jax.Array | None = None
         self._overlays: list[Overlay] = []
+
+    @classmethod
+    def later(cls, shape: Shape, dtype: np.dtype, make: Callable[[], jax.Array]) -> Storage:
+        """A storage whose first contents are made when someone reads them."""
+        self = cls(jax.ShapeDtypeStruct(shape, dtype), False)  # type: ignore[arg-type]
+        self.value, self.promise = None, Later(self, make)
+        return self
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the whole contents; whatever was promised is cancelled."""

@@ -9,7 +9,7 @@ import jax
 
 from ..context import Context
 from ..errors import MXNetError, ShapeError, explain
-from ..executor._fresh import zeros
+from ..executor._fresh import blank
 from ..lowering import Graph, placements
 from ..lowering._infer import Inferred
 from ..ndarray import NDArray
@@ -133,4 +133,4 @@ def _lookup(names: Sequence[str], arrays: Sequence[Any], name: str) -> Any:
 
 
 def _new_array(shape: tuple[int, ...], dtype: str, context: Context) -> NDArray:
-    return NDArray._from_jax(zeros(shape, dtype, context), context, shared=False)
+    return blank(shape, dtype, context)
