@@ -79,7 +79,8 @@ class LRScheduler:
         )
 
     def get_warmup_lr(self, num_update: int) -> float:
-        """The rate while it is warmed up. SchedulerTypeError (AssertionError) after that."""
+        """The rate at update ``num_update`` while it is warmed up; SchedulerTypeError (an
+        AssertionError) after that."""
         if not num_update < self.warmup_steps:
             raise SchedulerTypeError(
                 explain(
@@ -138,6 +139,9 @@ class LRScheduler:
 class FactorScheduler(LRScheduler):
     """Multiplies the rate by ``factor`` after every ``step`` updates, down to ``stop_factor_lr``.
 
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        as for :class:`LRScheduler`.
+
     At update n it is ``max(base_lr factor^k, stop_factor_lr)`` with k = (n - 1) // step.
 
     >>> rate = FactorScheduler(step=2, factor=0.5, base_lr=1.0)
@@ -189,7 +193,15 @@ class FactorScheduler(LRScheduler):
 
 
 class MultiFactorScheduler(LRScheduler):
-    """Multiplies the rate by ``factor`` after each of the numbers of updates in ``step``."""
+    """Multiplies the rate by ``factor`` after each of the numbers of updates in ``step``.
+
+    base_lr, warmup_steps, warmup_begin_lr, warmup_mode
+        as for :class:`LRScheduler`.
+
+    >>> rate = MultiFactorScheduler(step=[2, 3], factor=0.5, base_lr=1.0)
+    >>> [rate(n) for n in range(1, 6)]
+    [1.0, 1.0, 0.5, 0.25, 0.25]
+    """
 
     def __init__(
         self,
@@ -272,7 +284,15 @@ class _Decay(LRScheduler):
 
 class PolyScheduler(_Decay):
     """``final_lr + (base_lr - final_lr) (1 - x)^pwr``, x being the part done of the way to
-    ``max_update``, where it stays."""
+    ``max_update``, where it stays.
+
+    warmup_steps, warmup_begin_lr, warmup_mode
+        as for :class:`LRScheduler`.
+
+    >>> rate = PolyScheduler(max_update=4, base_lr=1.0, pwr=2)
+    >>> [rate(n) for n in (0, 1, 2, 4, 9)]
+    [1.0, 0.5625, 0.25, 0.0, 0.0]
+    """
 
     def __init__(
         self,
@@ -294,7 +314,15 @@ class PolyScheduler(_Decay):
 
 class CosineScheduler(_Decay):
     """``final_lr + (base_lr - final_lr) (1 + cos(pi x)) / 2``, x being the part done of the way to
-    ``max_update``, where it stays."""
+    ``max_update``, where it stays.
+
+    warmup_steps, warmup_begin_lr, warmup_mode
+        as for :class:`LRScheduler`.
+
+    >>> rate = CosineScheduler(max_update=10, base_lr=1.0, warmup_steps=2)
+    >>> [round(rate(n), 3) for n in (0, 1, 2, 6, 10)]
+    [0.0, 0.5, 1.0, 0.5, 0.0]
+    """
 
     def __init__(
         self,

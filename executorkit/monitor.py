@@ -59,6 +59,16 @@ class Monitor(Viewed):
     monitor_all
         looks at the operators' inputs too.
 
+    >>> import executorkit as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    >>> executor = net.simple_bind(mx.cpu(), data=(1, 3))
+    >>> monitor = Monitor(interval=1, pattern="fc_out")
+    >>> monitor.install(executor)
+    >>> monitor.tic()
+    >>> executor.forward(data=mx.nd.ones((1, 3))) and None
+    >>> [(batch, name) for batch, name, value in monitor.toc()]
+    [(1, 'fc_output')]
+
     Statistics are computed where the values are, and fetched together by :meth:`toc`. Those of the
     latest batches that were looked at are kept: :meth:`table` and :meth:`heat_map` show them, and
     so does a notebook.

@@ -51,7 +51,15 @@ class CustomOp:
         out_data: list[NDArray],
         aux: list[NDArray],
     ) -> None:
-        """Computes ``out_data`` from ``in_data``; to be overridden."""
+        """Computes ``out_data`` from ``in_data``; to be overridden.
+
+        is_train
+            whether the executor runs in training mode.
+        req
+            for each output what :meth:`assign` is to do, here always 'write'.
+        in_data, out_data, aux
+            inputs, outputs to be written, and auxiliary states, which may be.
+        """
         raise NotImplementedError(f"{type(self).__name__}.forward")
 
     def backward(
@@ -63,7 +71,16 @@ class CustomOp:
         in_grad: list[NDArray],
         aux: list[NDArray],
     ) -> None:
-        """Computes ``in_grad``; what it leaves alone is zero. Not overridden: all zero."""
+        """Computes ``in_grad``; what it leaves alone is zero. Not overridden: all zero.
+
+        req
+            for each input what :meth:`assign` is to do, here always 'write': gradients are added
+            to earlier ones outside.
+        out_grad
+            head gradients of the outputs.
+        in_data, out_data, in_grad, aux
+            what ``forward`` had and made, gradients to be written, and auxiliary states.
+        """
 
     def assign(self, dst: NDArray, req: str, src: Any) -> None:
         """Writes ``src`` into ``dst`` as ``req`` says: 'null' not at all, 'write' and 'inplace'
@@ -119,7 +136,11 @@ class CustomOpProp:
     def create_operator(
         self, ctx: Context, in_shapes: list[list[int]], in_dtypes: list[int]
     ) -> CustomOp:
-        """The operator, for inputs and then states of these shapes and (numbers of) dtypes."""
+        """The operator, for inputs and then states of these shapes and (numbers of) dtypes.
+
+        ctx
+            the CPU: Python operators run there, wherever the program does.
+        """
         return CustomOp()
 
 

@@ -75,7 +75,17 @@ class Load:
 class Mixed:
     """The initialiser of the first pattern, a regular expression, that a name begins with.
 
+    patterns, initializers
+        as many of each; ``".*"`` last takes all other names.
+
     Raises ValueError for a name that no pattern fits.
+
+    >>> import executorkit as mx
+    >>> initializer = Mixed(["fc1_", ".*"], [mx.init.One(), mx.init.Zero()])
+    >>> weight = mx.nd.empty((1, 2))
+    >>> initializer(mx.init.InitDesc("fc1_weight"), weight)
+    >>> weight.asnumpy().tolist()
+    [[1.0, 1.0]]
     """
 
     def __init__(self, patterns: Sequence[str], initializers: Sequence[AnyInitializer]) -> None:

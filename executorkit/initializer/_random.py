@@ -50,8 +50,8 @@ class Orthogonal(Initializer):
     """``scale`` times a matrix of orthonormal rows or columns, whichever are fewer.
 
     The parameter counts as a matrix of ``shape[0]`` rows. It is a factor of the singular value
-    decomposition of a random matrix, whose entries are drawn evenly from [-1, 1) ('uniform') or
-    normal ('normal'). Saxe et al. 2013, https://arxiv.org/abs/1312.6120.
+    decomposition of a random matrix, whose entries are drawn evenly from [-1, 1) or are normal, as
+    ``rand_type`` says: 'uniform' or 'normal'. Saxe et al. 2013, https://arxiv.org/abs/1312.6120.
     """
 
     def __init__(
@@ -127,8 +127,8 @@ class Xavier(Initializer):
 class MSRAPrelu(Xavier):
     """Xavier's normal numbers with magnitude 2 / (1 + slope ** 2), for layers before a PReLU.
 
-    ``slope`` is that of the PReLU at the start, 0 for a ReLU. He et al. 2015,
-    https://arxiv.org/abs/1502.01852.
+    ``slope`` is that of the PReLU at the start, 0 for a ReLU; ``factor_type`` as for
+    :class:`Xavier`. He et al. 2015, https://arxiv.org/abs/1502.01852.
     """
 
     def __init__(

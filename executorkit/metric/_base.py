@@ -45,7 +45,8 @@ class EvalMetric:
     name
         what the value is shown under.
     output_names, label_names
-        which entries ``update_dict`` takes; None takes all.
+        which entries ``update_dict`` takes; None takes all. These three arguments are those of
+        every metric.
     kwargs
         constructor arguments of the subclass, kept for ``get_config``; ``has_global_stats=True``
         says that it adds to ``global_sum_metric`` and ``global_num_inst`` too, which

@@ -119,6 +119,13 @@ class F1(_Binary):
         'macro': the mean of the scores of the updates; 'micro': the score of all counts together.
 
     Labels of more than two classes raise ValueError when the metric is read.
+
+    >>> import executorkit as mx
+    >>> metric = F1()
+    >>> scores = mx.nd.array([[0.1, 0.9], [0.8, 0.2], [0.3, 0.7], [0.4, 0.6]])
+    >>> metric.update([mx.nd.array([1, 0, 1, 0])], [scores])
+    >>> metric.get()
+    ('f1', 0.8)
     """
 
     _score = staticmethod(_f1)

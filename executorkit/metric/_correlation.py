@@ -24,6 +24,13 @@ class PearsonCorrelation(DeviceMetric):
         'macro': the mean over the pairs of the correlation of each; 'micro': the correlation over
         all pairs together. With 'micro', ``reset_local`` starts over and ``get_global`` does not;
         in MXNet the first has no effect and the second gives 0.
+
+    >>> import executorkit as mx
+    >>> metric = PearsonCorrelation()
+    >>> metric.update([mx.nd.array([1, 2, 3])], [mx.nd.array([6, 4, 2])])
+    >>> name, value = metric.get()
+    >>> name, round(value, 4)
+    ('pearsonr', -1.0)
     """
 
     def __init__(

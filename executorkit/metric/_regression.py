@@ -61,7 +61,14 @@ def _squares(x: jax.Array) -> jax.Array:
 @register
 class MAE(_Distance):
     """The mean over the pairs of mean |label - pred|. Arrays (N,) count as (N, 1); shapes
-    broadcast."""
+    broadcast.
+
+    >>> import executorkit as mx
+    >>> metric = MAE()
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 5])])
+    >>> metric.get()
+    ('mae', 1.5)
+    """
 
     _distance = staticmethod(lambda x: _mean(jnp.abs(x)))
 
@@ -74,7 +81,14 @@ class MAE(_Distance):
 @register
 class MSE(_Distance):
     """The mean over the pairs of mean (label - pred)^2. Arrays (N,) count as (N, 1); shapes
-    broadcast."""
+    broadcast.
+
+    >>> import executorkit as mx
+    >>> metric = MSE()
+    >>> metric.update([mx.nd.array([1, 2])], [mx.nd.array([1, 5])])
+    >>> metric.get()
+    ('mse', 4.5)
+    """
 
     _distance = staticmethod(lambda x: _mean(_squares(x)))
 
@@ -87,7 +101,14 @@ class MSE(_Distance):
 @register
 class RMSE(_Distance):
     """The mean over the pairs of sqrt(mean (label - pred)^2): each pair has its own root. Arrays
-    (N,) count as (N, 1); shapes broadcast."""
+    (N,) count as (N, 1); shapes broadcast.
+
+    >>> import executorkit as mx
+    >>> metric = RMSE()
+    >>> metric.update([mx.nd.array([2, 2])], [mx.nd.array([5, -1])])
+    >>> metric.get()
+    ('rmse', 3.0)
+    """
 
     _distance = staticmethod(lambda x: jnp.sqrt(_mean(_squares(x))))
 
