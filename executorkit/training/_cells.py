@@ -17,6 +17,9 @@ class Cell:
         self._value: Any = value
         self._promise_of: Callable[[], Any] | None = None
 
+    def _assign(self, value: jax.Array) -> None:
+        self._value = value
+
     def _promise(self, resolve: Callable[[], Any]) -> None:
         self._value = None
         self._promise_of = resolve

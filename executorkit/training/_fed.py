@@ -13,6 +13,7 @@ from ..parallel._group import Group
 from ..parallel._parameters import set_parameters
 from ..program import Options
 from ..symbol import Symbol
+from ._apart import Apart
 from ._targets import Several, Single, TargetError
 
 
@@ -93,12 +94,13 @@ class Fed:
         assert self.group is not None
         return self.group.grad_req
 
-    def target(self, wanted: tuple[int, ...]) -> Single | Several:
+    def target(self, wanted: tuple[int, ...]) -> Single | Several | Apart:
         """What a step of these parameters runs on."""
         if self.executor is not None:
             return Single(self.executor, wanted)
         assert self.group is not None
-        return Several(self.group, wanted, self.axes)
+        kind = Several if self.group.is_mapped else Apart
+        return kind(self.group, wanted, self.axes)
 
     def feed(self, batch: Mapping[str, Any]) -> None:
         """Writes a batch, all of it checked first."""

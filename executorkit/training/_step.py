@@ -37,7 +37,8 @@ class Step(Viewed):
 
     target
         an Executor; or what runs on several devices: a bound module, an executor group, or a
-        manager. Its devices must share one program: distinct contexts, slices of one length.
+        manager. Slices of different lengths and repeated contexts take a program for each slice and
+        one for the update, with the same results; nothing is donated then.
     optimizer
         any ``optax.GradientTransformation`` (it sees a dict of parameters by name), or one of
         MXNet's optimizers, as an instance or a name.
@@ -176,16 +177,18 @@ class Step(Viewed):
     @property
     def traces(self) -> int:
         """How often the step's program was traced (compiled), by all equal steps."""
-        return 0 if self._last is None else self._function(self._last).traces
+        return sum(f.traces for f in self._functions())
 
     def analyse(self) -> Analysis:
         """What XLA says of the step: memory in bytes (``memory['peak']``), operations, bytes moved.
 
-        Of the last shapes that it was compiled for; unknown before the first step.
+        Of the last shapes that it was compiled for; unknown before the first step, and where a step
+        is several programs.
         """
-        if self._last is None:
+        functions = self._functions()
+        if len(functions) != 1:
             return Analysis.unknown()
-        function = self._function(self._last)
+        (function,) = functions
         assert function.avals is not None
         return Analysis.of(function.name, function.compile(*function.avals))
 
@@ -194,8 +197,8 @@ class Step(Viewed):
 
         return step_view(self)
 
-    def _function(self, part: Part) -> Counted:
-        return self._target.step_function(Plan((part,), False))
+    def _functions(self) -> list[Counted]:
+        return [] if self._last is None else self._target.functions(Plan((self._last,), False))
 
     def _set_state(self, leaves: list[jax.Array]) -> None:
         tree = jax.tree.structure(self._state)

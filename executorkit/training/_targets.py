@@ -62,9 +62,9 @@ class Single:
     def _step_function(self, train: bool, plan: Plan) -> Counted:
         return step_function(self._program, train, plan)
 
-    def step_function(self, plan: Plan) -> Counted:
-        """The compiled step."""
-        return self._step_function(True, plan)
+    def functions(self, plan: Plan) -> list[Counted]:
+        """The compiled functions of a step: one."""
+        return [self._step_function(True, plan)]
 
     def start(self) -> Run:
         """A training forward, promised."""
@@ -101,16 +101,7 @@ class Several:
 
     def __init__(self, group: Group, wanted: tuple[int, ...], axes: Sequence[int]) -> None:
         mapped = group._mapped
-        if mapped is None:
-            raise TargetError(
-                explain(
-                    "Step",
-                    f"slices {group.slices} on {group.contexts} cannot be one program",
-                    because="slices of different lengths, repeated contexts, group2ctx and Python "
-                    "operators run as one program per slice",
-                    hint="distinct contexts and a batch that they divide, or Module.fit",
-                )
-            )
+        assert mapped is not None
         self._mapped = Mapped(
             group.symbol,
             group._graph,
@@ -128,9 +119,9 @@ class Several:
         self._group = group
         self._axes = axes
 
-    def step_function(self, plan: Plan) -> Counted:
-        """The compiled step of all devices."""
-        return self._mapped._step_function(True, plan)
+    def functions(self, plan: Plan) -> list[Counted]:
+        """The compiled functions of a step: one, of all devices."""
+        return [self._mapped._step_function(True, plan)]
 
     def start(self) -> Run:
         """A training forward on all devices, promised."""
@@ -141,11 +132,7 @@ class Several:
 
     def heads(self, out_grads: Any, names: Sequence[str]) -> list[Any]:
         """Head gradients of the whole batch for each output, cut for the devices."""
-        if isinstance(out_grads, Mapping):
-            out_grads = [out_grads.get(name) for name in names]
-        elif not isinstance(out_grads, list | tuple):
-            out_grads = [out_grads] + [None] * (len(names) - 1)
-        found = self._group.head_gradients(out_grads, self._axes)
+        found = cut_heads(self._group, out_grads, names, self._axes)
         return [h._value if isinstance(h, Stacked) else None for h in found]
 
     def cell(self, value: jax.Array) -> Stacked:
@@ -181,6 +168,15 @@ class Several:
             storage.promise_all(_Merging(storage, now, axis))
             found.append(NDArray._make(storage, 0, tuple(shape), contexts[0]))
         return found
+
+
+def cut_heads(group: Group, out_grads: Any, names: Sequence[str], axes: Sequence[int]) -> list[Any]:
+    """Head gradients of a whole batch, as ``backward`` takes them, cut for a group's devices."""
+    if isinstance(out_grads, Mapping):
+        out_grads = [out_grads.get(name) for name in names]
+    elif not isinstance(out_grads, list | tuple):
+        out_grads = [out_grads] + [None] * (len(names) - 1)
+    return group.head_gradients(out_grads, axes)
 
 
 class _Merging:
