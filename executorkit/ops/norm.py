@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Literal
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
 
 from ..errors import ShapeError
+from ._derivative import differentiated
 from ._facts import Params, ShapeFacts
 from ._registry import register
 from ._statistics import standardize, wide
+from ._windows import reduce_windows
 
 
 def _layer_fill(s: ShapeFacts, p: Params) -> None:
@@ -135,6 +137,29 @@ def l2_normalization(
     return (x * lax.rsqrt(square)).astype(data.dtype), norm.astype(data.dtype)
 
 
+#: Up to this many channels, a sum of neighbours is written out: XLA's own is slow on CPUs.
+_WRITTEN_OUT = 32
+
+
+def _around(x: jax.Array, half: int) -> jax.Array:
+    """The sum of every entry and ``half`` neighbours on both sides of it, along axis 1."""
+    reach = [(0, 0), (half, half), *((0, 0),) * (x.ndim - 2)]
+    count = 2 * half + 1
+    if count > _WRITTEN_OUT:
+        return reduce_windows(x, False, (1,), (count,), (1,), reach[1:2])
+    size, x = x.shape[1], jnp.pad(x, reach)
+    neighbours = (lax.slice_in_dim(x, i, i + size, axis=1) for i in range(count))
+    return functools.reduce(jnp.add, neighbours)
+
+
+def _root(norm: jax.Array, beta: float) -> jax.Array:
+    """norm ^ -beta; for the common exponent by square roots, which are several times as fast."""
+    if beta != 0.75:
+        return jnp.power(norm, -beta)
+    root = lax.rsqrt(norm)
+    return root * jnp.sqrt(root)
+
+
 @register("LRN", outputs=("output", "tmp_norm"), visible=1)
 def lrn(
     data: jax.Array,
@@ -149,14 +174,17 @@ def lrn(
     data (N, C, ...); the sum runs over each channel and (nsize - 1) // 2 on both sides of it.
     Returns data's shape and dtype. (Krizhevsky et al., NIPS 2012, section 3.3)
     """
+    half, share = (nsize - 1) // 2, alpha / nsize
+
+    def norm(x: jax.Array) -> jax.Array:
+        return knorm + share * _around(lax.square(x), half)
+
+    def slope(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+        norm_x = norm(x)
+        # Without the barrier, what the transposed sum adds up is computed for each neighbour anew.
+        moved = lax.optimization_barrier(_around(x * t, half))
+        return t * _root(norm_x, beta) - (2 * beta * share) * out / norm_x * moved
+
+    normalized = differentiated(lambda x: x * _root(norm(x), beta), slope)
     x = wide(data)
-    window, reach = [1] * data.ndim, [(0, 0)] * data.ndim
-    half = (nsize - 1) // 2
-    window[1], reach[1] = 2 * half + 1, (half, half)
-    zero = np.zeros((), x.dtype)
-    around = lax.reduce_window(lax.square(x), zero, lax.add, window, [1] * data.ndim, reach)
-    norm = knorm + (alpha / nsize) * around
-    return (
-        (x * jnp.power(norm, -beta)).astype(data.dtype),
-        lax.stop_gradient(norm).astype(data.dtype),
-    )
+    return normalized(x).astype(data.dtype), lax.stop_gradient(norm(x)).astype(data.dtype)

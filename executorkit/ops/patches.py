@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
+from collections.abc import Callable
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
@@ -13,28 +17,95 @@ from ._attrs import Shape
 from ._registry import register
 from .conv import spatial
 
+#: Up to this many places in a kernel, the sum of patches is written out, place by place.
+_WRITTEN_OUT = 32
 
-def _cut(data: jax.Array, kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> jax.Array:
+
+class _Grid(NamedTuple):
+    """How patches lie in an image: a number for each spatial axis in every field."""
+
+    kernel: Shape
+    stride: Shape
+    dilate: Shape
+    pad: Shape
+
+    def places(self, sizes: Shape) -> Shape:
+        """How many patches there are along each axis of images of these sizes."""
+        found = tuple(
+            (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, k, s, d, p in zip(sizes, *self, strict=True)
+        )
+        for axis, (count, k, d) in enumerate(zip(found, self.kernel, self.dilate, strict=True), 2):
+            if count < 1:
+                raise ShapeError(f"axis {axis} is too short for a kernel of {k} with dilate {d}")
+        return found
+
+
+def _gathered(images: jax.Array, grid: _Grid) -> jax.Array:
     """Patches (N, C, *kernel, *places) of images (N, C, *sizes)."""
-    rank = len(kernel)
-    data = jnp.pad(data, [(0, 0), (0, 0), *((p, p) for p in pad)])
-    for i, (k, s, d) in enumerate(zip(kernel, stride, dilate, strict=True)):
-        axis = 2 + 2 * i  # those before it are split into (kernel, places) already
-        places = (data.shape[axis] - d * (k - 1) - 1) // s + 1
-        if places < 1:
-            raise ShapeError(f"axis {2 + i} is too short for a kernel of {k} with dilate {d}")
-        where = lax.broadcasted_iota("int32", (k, places), 1) * s
-        where += lax.broadcasted_iota("int32", (k, places), 0) * d
-        data = jnp.take(data, where, axis, mode="clip")
-    order = (0, 1, *range(2, 2 + 2 * rank, 2), *range(3, 3 + 2 * rank, 2))
-    return lax.transpose(data, order)
+    rank, places = len(grid.kernel), grid.places(images.shape[2:])
+    widths, split, starts, phases = [(0, 0, 0)] * 2, [*images.shape[:2]], [], []
+    block = [*split]
+    for axis, (count, n, k, s, d, p) in enumerate(
+        zip(places, images.shape[2:], *grid, strict=True)
+    ):
+        offset = np.indices(grid.kernel, "int32")[axis].reshape(-1) * d
+        steps = (k - 1) * d // s + count
+        widths.append((p, steps * s - n - p, 0))
+        starts.append(offset // s)
+        split.append(steps)
+        block.append(count)
+        if s > 1:  # the axis is cut into (steps, stride): what a place of the kernel reads is whole
+            starts.append(offset % s)
+            phases.append(len(split))
+            split.append(s)
+            block.append(1)
+    images = lax.pad(images, jnp.zeros((), images.dtype), widths).reshape(split)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(0, 1, *range(3, 3 + rank)),
+        collapsed_slice_dims=tuple(phases),
+        start_index_map=tuple(range(2, len(split))),
+    )
+    start = np.stack(starts, axis=-1)
+    patches = lax.gather(images, start, numbers, tuple(block), mode="promise_in_bounds")
+    return patches.reshape(*images.shape[:2], *grid.kernel, *places)
 
 
-def _window(kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> tuple[Shape, ...]:
+def _added(patches: jax.Array, sizes: Shape, grid: _Grid) -> jax.Array:
+    """Images (N, C, *sizes) from patches (N, C, *kernel, *places): the transpose of cutting."""
+    if math.prod(grid.kernel) > _WRITTEN_OUT:
+        images = jax.ShapeDtypeStruct((*patches.shape[:2], *sizes), patches.dtype)
+        return jax.linear_transpose(lambda x: _gathered(x, grid), images)(patches)[0]
+
+    def moved(offset: Shape) -> jax.Array:
+        """What one place of the kernel read, where it read it."""
+        patch, widths = patches[:, :, *offset], [(0, 0, 0)] * 2
+        around = zip(offset, patch.shape[2:], sizes, *grid[1:], strict=True)
+        for o, count, n, s, d, p in around:
+            low = o * d - p
+            widths.append((low, n - low - (count - 1) * s - 1, s - 1))
+        return lax.pad(patch, jnp.zeros((), patch.dtype), widths)
+
+    return functools.reduce(jnp.add, map(moved, np.ndindex(*grid.kernel)))
+
+
+def _pair(sizes: Shape, grid: _Grid) -> tuple[Callable[..., jax.Array], ...]:
+    """Cutting images of these sizes and adding up patches, each the other's gradient.
+
+    JAX's own transpose of the gather is a scatter, which takes many times as long on CPUs.
+    """
+    cut = jax.custom_vjp(lambda images: _gathered(images, grid))
+    add = jax.custom_vjp(lambda patches: _added(patches, sizes, grid))
+    cut.defvjp(lambda images: (cut(images), None), lambda _, head: (add(head),))
+    add.defvjp(lambda patches: (add(patches), None), lambda _, head: (cut(head),))
+    return cut, add
+
+
+def _grid(kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> _Grid:
     if not 1 <= len(kernel) <= 3:
         raise AttributeValueError(f"kernel={kernel}, expected one to three numbers")
     rank = len(kernel)
-    return (
+    return _Grid(
         kernel,
         spatial("stride", stride, rank, 1),
         spatial("dilate", dilate, rank, 1),
@@ -53,11 +124,12 @@ def im2col(
     c * product of kernel + k holds channel c at place k of the kernel, column by column for every
     place of the kernel in the image, row by row. The gradient is ``col2im``.
     """
-    window = _window(kernel, stride, dilate, pad)
+    grid = _grid(kernel, stride, dilate, pad)
     if data.ndim != len(kernel) + 2:
         raise ShapeError(f"'data' is {data.shape}, expected {len(kernel) + 2} axes")
     batch, channels = data.shape[:2]
-    return _cut(data, *window).reshape(batch, channels * math.prod(kernel), -1)
+    cut, _ = _pair(data.shape[2:], grid)
+    return cut(data).reshape(batch, channels * math.prod(kernel), -1)
 
 
 @register("col2im")
@@ -75,18 +147,15 @@ def col2im(
     data (N, C * product of kernel, places), as ``im2col`` gives it for images of ``output_size``.
     Returns (N, C, *output_size). The gradient is ``im2col``.
     """
-    window = _window(kernel, stride, dilate, pad)
+    grid = _grid(kernel, stride, dilate, pad)
     if data.ndim != 3 or data.shape[1] % math.prod(kernel) or len(output_size) != len(kernel):
         raise ShapeError(
             f"'data' is {data.shape}, expected (N, C * {math.prod(kernel)}, places) for images of "
             f"output_size={output_size}"
         )
     batch, channels = data.shape[0], data.shape[1] // math.prod(kernel)
-    images = jax.ShapeDtypeStruct((batch, channels, *output_size), data.dtype)
-    columns = jax.eval_shape(lambda x: _cut(x, *window), images).shape
-    if math.prod(columns) != data.size:
-        raise ShapeError(
-            f"'data' is {data.shape}, expected {math.prod(columns[2 + len(kernel) :])} places"
-        )
-    (image,) = jax.linear_transpose(lambda x: _cut(x, *window), images)(data.reshape(columns))
-    return image
+    places = grid.places(output_size)
+    if math.prod(places) != data.shape[2]:
+        raise ShapeError(f"'data' is {data.shape}, expected {math.prod(places)} places")
+    _, add = _pair(output_size, grid)
+    return add(data.reshape(batch, channels, *kernel, *places))
