@@ -88,7 +88,7 @@ def test_what_says_nothing_is_found(monkeypatch):
 
 @pytest.mark.parametrize("face", ["sym", "nd"])
 def test_help_of_an_operator(face):
-    """What ``help(mx.sym.Convolution)`` shows: signature, equation, shapes, attributes, options."""
+    """What ``help`` shows: signature, equation, shapes, gradients, attributes, options."""
     operator = getattr(executorkit, face).Convolution
     signature = str(inspect.signature(operator))
     assert signature.startswith("(data=None, weight=None, bias=None, kernel: tuple[int, ...] = <re")
@@ -97,6 +97,7 @@ def test_help_of_an_operator(face):
     for words in (
         "out[n, f, i] = bias[f] + sum_ck weight[f, c, k] data[n, c, i stride + k dilate - pad]",
         "weight (num_filter, C / num_group, kernel...)",
+        "Gradients are ",
         "  no_bias: True or False, default False",
         "  workspace: an integer, default 1024, without effect",
         "become variables, such as ``<name>_weight``"

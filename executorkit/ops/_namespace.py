@@ -8,6 +8,7 @@ arguments into arrays, attributes and options.
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -92,6 +93,8 @@ def call_signature(op: OpDef, face: Face) -> inspect.Signature:
     return inspect.Signature(parameters)
 
 
+#: Words of docstrings that say themselves what the gradients are.
+_GRADIENTS = re.compile("gradient|derivative|backward", re.IGNORECASE)
 _OPTION_DOCS: dict[Face, str] = {
     "symbol": """\
 Of the symbol:
@@ -107,8 +110,8 @@ Of the call:
 
 
 def call_doc(op: OpDef, face: Face) -> str:
-    """The docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's, a line per attribute, and what
-    the call takes besides.
+    """The docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's, what its gradients are, a line
+    per attribute, and what the call takes besides.
 
     >>> from executorkit.ops import lookup
     >>> "  axis: an integer, required" in call_doc(lookup("expand_dims"), "symbol").splitlines()
@@ -120,7 +123,10 @@ def call_doc(op: OpDef, face: Face) -> str:
         effect = ", without effect" if attr.tuning else ""
         lines.append(f"  {attr.name}: {attr.accepts}, {default}{effect}")
     attributes = ["Attributes:", *lines] if lines else []
-    return "\n".join([op.doc, "", *attributes, _OPTION_DOCS[face]])
+    takes_arrays = bool(op.array_names or op.variadic)
+    plain = takes_arrays and not op.imperative and not _GRADIENTS.search(op.doc)
+    gradients = ["Gradients are those of this function, as JAX derives them.", ""] if plain else []
+    return "\n".join([op.doc, "", *gradients, *attributes, _OPTION_DOCS[face]])
 
 
 @dataclass(frozen=True, slots=True)
