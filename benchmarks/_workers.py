@@ -1,9 +1,9 @@
 """The other side of a comparison, in a process of its own that answers one call at a time.
 
-A worker prints the seconds of its bind and of the first call of each mode as JSON; then it answers
-lines: ``mode`` or ``mode<tab>calls`` with the seconds of a call, ``memory`` with the most bytes
-that the process has held, ``mark`` with a number that tells the results of inference apart. No jax
-or executorkit in here: workers have Pythons of their own.
+A worker prints the seconds of its bind and of the first call of each mode as JSON, with a number
+that tells its results of inference apart (``mark``); then it answers lines: ``mode`` or
+``mode<tab>calls`` with the seconds of a call, ``memory`` with the most bytes that the process has
+held. No jax or executorkit in here: workers have Pythons of their own.
 """
 
 from __future__ import annotations
@@ -91,13 +91,15 @@ def serve(
     modes: Mapping[str, Callable[[], Any]], bind: float, order: Sequence[str] | None = None
 ) -> None:
     """Tells what binding and the first calls took, and answers what is asked."""
-    first = {mode: timed(modes[mode]) for mode in order or modes}
-    print(json.dumps({"bind": bind, **first}), flush=True)
+    first = {"bind": bind}
+    for mode in order or modes:
+        first[mode] = timed(modes[mode])
+        if mode == "read":
+            first["mark"] = mark(modes[mode]())
+    print(json.dumps(first), flush=True)
     for line in sys.stdin:
         mode, _, calls = line.rstrip("\n").partition("\t")
         if mode == "memory":
             print(peak_memory(), flush=True)
-        elif mode == "mark":
-            print(mark(modes["read"]()), flush=True)
         else:
             print(timed(modes[mode], int(calls or 1)), flush=True)

@@ -173,7 +173,7 @@ class _Run:
         if not _fits(turn, start, (varying, keys)):
             self._unrolled(loop.columns)
             return
-        end, shown = lax.scan(turn, start, (varying, keys), reverse=reverse)
+        end, shown = lax.scan(turn, start, (varying, keys), loop.turns, reverse=reverse)
         for (c, result), array in zip(body.shown, shown, strict=True):
             self._put(forwards(loop.columns[c]), result, array)
         for c, k in loop.last:

@@ -50,12 +50,12 @@ def _step(symbol: Any, seed: int = 0, **shapes: Any) -> tuple[list[np.ndarray], 
     return [a.asnumpy() for a in arrays], executor
 
 
-def _assert_same(symbol: Any, **shapes: Any) -> None:
+def _assert_same(symbol: Any, atol: float = 1e-5, **shapes: Any) -> None:
     rolled, _ = _step(symbol, **shapes)
     with mx.lowering.disabled("reroll"):
         plain, _ = _step(symbol, **shapes)
     for ours, expected in zip(rolled, plain, strict=True):
-        np.testing.assert_allclose(ours, expected, 1e-4, 1e-5)
+        np.testing.assert_allclose(ours, expected, 1e-4, atol)
 
 
 def _equations(symbol: Any, **shapes: Any) -> int:
@@ -105,6 +105,30 @@ def test_steps_with_weights_or_attributes_of_their_own_stay_right():
     for i in range(8):
         net = net * (i + 1) + mx.sym.sin(net)
     _assert_same(net, data=(3, 5))
+
+
+def test_blocks_that_share_their_weights_are_one():
+    def net(depth: int) -> Any:
+        x, weights = mx.sym.Variable("data"), [mx.sym.Variable(n) for n in ("w", "b")]
+        for i in range(depth):
+            y = mx.sym.FullyConnected(x, *weights, num_hidden=6, name=f"fc{i}")
+            x = x + mx.sym.Activation(y, act_type="relu")
+        return x
+
+    assert _equations(net(24), data=(4, 6)) == _equations(net(6), data=(4, 6))
+    _assert_same(net(8), data=(4, 6))
+
+
+def test_convolutional_recurrences_are_one():
+    def net(steps: int) -> tuple[Any, dict[str, tuple[int, ...]]]:
+        shapes = {f"t{i}": (2, 2, 5, 5) for i in range(steps)}
+        cell = mx.rnn.ConvLSTMCell((1, 2, 5, 5), 3, prefix="c_")
+        outputs, _ = cell.unroll(steps, [mx.sym.Variable(n) for n in shapes], merge_outputs=False)
+        return outputs[-1], shapes
+
+    (few, few_shapes), (many, many_shapes) = net(6), net(18)
+    assert _equations(many, **many_shapes) < 1.5 * _equations(few, **few_shapes)
+    _assert_same(few, atol=1e-3, **few_shapes)  # of gradients near 100
 
 
 def test_batch_statistics_in_a_chain_stay_right():

@@ -236,6 +236,22 @@ def test_a_function_forgets_when_it_has_seen_too_many_shapes(monkeypatch):
     assert executor.program.traces == 4
 
 
+def test_many_shapes_leave_caches_bounded(monkeypatch):
+    monkeypatch.setattr("executorkit.program._counted.MAX_SHAPES", 8)
+    executor = (mx.sym.Variable("x") * 2).simple_bind(mx.cpu(), x=(100,))
+    function = executor.program.infer[False]
+    held = []
+    for size in range(1, 30):
+        smaller = executor.reshape(x=(size,))
+        assert smaller.forward(x=mx.nd.ones((size,)))[0].asnumpy().sum() == 2 * size
+        held.append(function._jitted._cache_size())
+    assert max(held) <= 9
+    assert cache_info().programs == 1
+    for _ in range(200):
+        executor.symbol.infer_shape(x=(size := size + 1,))
+    assert len(executor._graph.memo) <= 64
+
+
 def test_memory_and_flops_of_a_matrix_product():
     net = mx.sym.dot(mx.sym.Variable("a"), mx.sym.Variable("b"))
     executor = net.simple_bind(mx.cpu(), "null", a=(8, 16), b=(16, 4))
