@@ -8,6 +8,7 @@ from jax import lax
 
 from ._boxes import BoxFormat, iou, suppress, to_center, to_corner
 from ._facts import Params, ShapeFacts
+from ._ordering import order
 from ._registry import register
 
 
@@ -72,19 +73,19 @@ def box_nms(
     valid = score > valid_thresh
     if id_index >= 0:
         valid &= fixed[..., id_index] != background_id
-    order = jnp.argsort(jnp.where(valid, score, -jnp.inf), axis=1, descending=True, stable=True)
+    by_score = order(jnp.where(valid, score, -jnp.inf), 1, ascending=False)
     limit = min(topk, count) if topk > 0 else count
-    order = order[:, :limit, None].astype(jnp.int32)
-    best = jnp.take_along_axis(fixed, order, axis=1)
-    candidate = jnp.take_along_axis(valid, order[..., 0], axis=1)
+    by_score = by_score[:, :limit, None]
+    best = jnp.take_along_axis(fixed, by_score, axis=1)
+    candidate = jnp.take_along_axis(valid, by_score[..., 0], axis=1)
     box = best[..., coord_start : coord_start + 4]
     kind = None if force_suppress or id_index < 0 else best[..., id_index]
     corners = to_corner(box) if in_format == "center" else box
     keep = suppress(corners, candidate, kind, overlap_thresh, inclusive=False)
 
-    front = jnp.argsort(~keep, axis=1, stable=True)[..., None].astype(jnp.int32)
+    front = order(~keep, 1)[..., None]
     stays = jnp.take_along_axis(keep[..., None], front, axis=1)
-    out = jnp.take_along_axis(rows, jnp.take_along_axis(order, front, axis=1), axis=1)
+    out = jnp.take_along_axis(rows, jnp.take_along_axis(by_score, front, axis=1), axis=1)
     if in_format != out_format:
         box = out[..., coord_start : coord_start + 4]
         seen = lax.stop_gradient(box)

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ._facts import Params, ShapeFacts, TypeFacts
+from ._ordering import order
 from ._registry import register
 
 #: Stands for the logarithm of 0: finite, so that differences of two of them are no NaN.
@@ -113,8 +114,7 @@ def _gradient(log_p, label, label_length, data_length, blank: int):
 
 def _packed(label: jax.Array, keep: jax.Array) -> jax.Array:
     """The labels to be kept moved to the front of each row."""
-    order = jnp.argsort(~keep, axis=1, stable=True).astype(jnp.int32)
-    return jnp.take_along_axis(label, order, axis=1)
+    return jnp.take_along_axis(label, order(~keep, 1), axis=1)
 
 
 def _ctc_inputs(p: Params) -> tuple[str, ...]:

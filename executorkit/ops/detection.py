@@ -13,6 +13,7 @@ from jax import lax
 from ._attrs import Floats
 from ._boxes import iou, suppress, to_center
 from ._facts import Params, ShapeFacts
+from ._ordering import argmax, order
 from ._registry import register
 
 VARIANCES = (0.1, 0.1, 0.2, 0.2)
@@ -86,7 +87,7 @@ def _match(overlap: jax.Array, valid: jax.Array, threshold: float):
     best = jnp.max(within, axis=1)
     if threshold > 0:
         near = ~matched & (best > threshold)
-        label_of = jnp.where(near, jnp.argmax(within, axis=1).astype(jnp.int32), label_of)
+        label_of = jnp.where(near, argmax(within, 1), label_of)
         matched |= near
     return matched, label_of, best
 
@@ -144,9 +145,9 @@ def multibox_target(
             wanted = jnp.minimum(wanted, count - positives)
             candidate = negative & (best < negative_mining_thresh)
             background = jax.nn.softmax(scores, axis=0)[0]
-            order = jnp.argsort(jnp.where(candidate, background, jnp.inf), stable=True)
+            hardest = order(jnp.where(candidate, background, jnp.inf), 0)
             chosen = jnp.arange(count, dtype=jnp.int32) < wanted
-            negative = candidate & jnp.zeros(count, bool).at[order].set(chosen)
+            negative = candidate & jnp.zeros(count, bool).at[hardest].set(chosen)
         truth = label[label_of]
         gx, gy, gw, gh = jnp.moveaxis(to_center(truth[:, 1:5]), -1, 0)
         shift = [(gx - x) / w, (gy - y) / h, jnp.log(gw / w), jnp.log(gh / h)]
@@ -200,7 +201,7 @@ def multibox_detection(
     scores, loc_pred, anchor = (lax.stop_gradient(a) for a in (cls_prob, loc_pred, anchor[0]))
     foreground = scores[:, 1:]
     score = jnp.max(foreground, axis=1)
-    kind = jnp.argmax(foreground, axis=1).astype(scores.dtype)
+    kind = argmax(foreground, 1).astype(scores.dtype)
     valid = score >= threshold
 
     center = to_center(anchor)
@@ -211,18 +212,16 @@ def multibox_detection(
     box = jnp.clip(box, 0, 1) if clip else box
     rows = jnp.concatenate([kind[..., None], score[..., None], box], axis=-1)
 
-    def arranged(order: jax.Array) -> jax.Array:
-        return jnp.take_along_axis(rows, order[..., None].astype(jnp.int32), axis=1)
+    def arranged(index: jax.Array) -> jax.Array:
+        return jnp.take_along_axis(rows, index[..., None], axis=1)
 
     filled = jnp.sum(valid, axis=1, keepdims=True)
     at = jnp.arange(count, dtype=jnp.int32)
     found = (at < filled)[..., None]
-    by_anchor = arranged(jnp.argsort(~valid, axis=1, stable=True))
+    by_anchor = arranged(order(~valid, 1))
     if not 0 < nms_threshold <= 1:
         return jnp.where(found, by_anchor, -1)
-    by_score = arranged(
-        jnp.argsort(jnp.where(valid, score, -jnp.inf), axis=1, descending=True, stable=True)
-    )
+    by_score = arranged(order(jnp.where(valid, score, -jnp.inf), 1, ascending=False))
     limit = min(nms_topk, count) if nms_topk > 0 else count
     candidate = at < jnp.minimum(filled, limit)
     keep = suppress(

@@ -157,7 +157,8 @@ def one_hot(
     """
     if depth < 0:
         raise AttributeValueError(f"depth={depth}, expected 0 or more")
-    index = integer_indices(indices)[..., None]
+    # Without the barrier, each index is made whole again for every entry.
+    index = lax.optimization_barrier(integer_indices(indices))[..., None]
     on, off = (_constant(v, dtype) for v in (on_value, off_value))
     return jnp.where(index == jnp.arange(depth, dtype=index.dtype), on, off)
 

@@ -14,6 +14,7 @@ from ._attrs import Shape
 from ._axes import normal_axes
 from ._derivative import differentiated
 from ._facts import Params, TypeFacts
+from ._ordering import argmax, argmin
 from ._registry import register
 
 #: ``fn(x, axes)`` reduces with ``keepdims``.
@@ -208,7 +209,7 @@ def _arg(name: str, word: str, fn: Callable[..., jax.Array]) -> Callable[..., ja
         else:
             axes = normal_axes((axis,), data.ndim, "axis")
             flat, along = data, axes[0]
-        found = fn(flat, along, jnp.int64).astype(data.dtype)
+        found = fn(lax.stop_gradient(flat), along).astype(data.dtype)
         shape = tuple(1 if a in axes else n for a, n in enumerate(data.shape))
         return _shaped(found.reshape(shape), axes, keepdims)
 
@@ -217,8 +218,8 @@ def _arg(name: str, word: str, fn: Callable[..., jax.Array]) -> Callable[..., ja
     return op
 
 
-register("argmax")(_arg("argmax", "largest", lax.argmax))
-register("argmin")(_arg("argmin", "smallest", lax.argmin))
+register("argmax")(_arg("argmax", "largest", argmax))
+register("argmin")(_arg("argmin", "smallest", argmin))
 
 
 @register("argmax_channel")
@@ -228,4 +229,4 @@ def argmax_channel(data: jax.Array) -> jax.Array:
     data (N, C, ...) gives (N, ...). Of equal elements the first counts. The gradient is zero
     (MXNet refuses to compute one).
     """
-    return lax.argmax(data, 1, jnp.int64).astype(data.dtype)
+    return argmax(lax.stop_gradient(data), 1).astype(data.dtype)
