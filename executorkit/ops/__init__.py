@@ -14,6 +14,7 @@ from . import (
     broadcast,
     calibration,
     cast,
+    choices,
     classification,
     control_flow,
     conv,

@@ -7,16 +7,14 @@ arrays. Numbers follow MXNet's distributions, not its generator: the same seed g
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..errors import AttributeValueError
 from ._attrs import Key, Shape, Tuning
+from ._distributions import DISTRIBUTIONS, Distribution, wide
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
 from ._rules import same_shapes
@@ -24,115 +22,13 @@ from ._signature import signed
 
 FloatType = Literal["float16", "float32", "float64"] | None
 
-#: Draws numbers of a shape in float32 or float64; parameters broadcast against the shape.
-Draw = Callable[..., jax.Array]
-
-
-def _uniform(key: Any, shape: Shape, dtype: Any, low: Any, high: Any) -> jax.Array:
-    return low + (high - low) * jax.random.uniform(key, shape, dtype)
-
-
-def _normal(key: Any, shape: Shape, dtype: Any, loc: Any, scale: Any) -> jax.Array:
-    return loc + scale * jax.random.normal(key, shape, dtype)
-
-
-def _gamma(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> jax.Array:
-    return beta * jax.random.gamma(key, alpha, shape, dtype)
-
-
-def _exponential(key: Any, shape: Shape, dtype: Any, lam: Any) -> jax.Array:
-    return jax.random.exponential(key, shape, dtype) / lam
-
-
-def _poisson(key: Any, shape: Shape, dtype: Any, lam: Any) -> jax.Array:
-    return jax.random.poisson(key, jnp.broadcast_to(lam, shape), shape).astype(dtype)
-
-
-def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> jax.Array:
-    one, two = jax.random.split(key)
-    rate = jax.random.gamma(one, jnp.asarray(k, dtype), shape, dtype) * (1 - p) / p
-    return _poisson(two, shape, dtype, rate)
-
-
-def _generalized_negative_binomial(
-    key: Any, shape: Shape, dtype: Any, mu: Any, alpha: Any
-) -> jax.Array:
-    one, two = jax.random.split(key)
-    spread = jnp.where(jnp.asarray(alpha) == 0, 1, alpha).astype(dtype)
-    rate = jax.random.gamma(one, 1 / spread, shape, dtype) * (mu * spread)
-    return _poisson(two, shape, dtype, jnp.where(jnp.asarray(alpha) == 0, mu, rate))
-
-
-@dataclass(frozen=True, slots=True)
-class Distribution:
-    """A distribution: how it is drawn, its parameters with their types and defaults, in words."""
-
-    draw: Draw
-    scalars: dict[str, tuple[type, float]]
-    arrays: tuple[str, ...]
-    words: str
-    aliases: tuple[str, ...] = ()
-
-
-_DISTRIBUTIONS = {
-    "uniform": Distribution(
-        _uniform,
-        {"low": (float, 0.0), "high": (float, 1.0)},
-        ("low", "high"),
-        "Uniformly distributed numbers in [low, high)",
-        ("uniform",),
-    ),
-    "normal": Distribution(
-        _normal,
-        {"loc": (float, 0.0), "scale": (float, 1.0)},
-        ("mu", "sigma"),
-        "Normally distributed numbers with mean {0} and standard deviation {1}",
-        ("normal",),
-    ),
-    "gamma": Distribution(
-        _gamma,
-        {"alpha": (float, 1.0), "beta": (float, 1.0)},
-        ("alpha", "beta"),
-        "Gamma distributed numbers with shape alpha and scale beta (mean alpha beta)",
-    ),
-    "exponential": Distribution(
-        _exponential,
-        {"lam": (float, 1.0)},
-        ("lam",),
-        "Exponentially distributed numbers with rate lam (mean 1 / lam)",
-    ),
-    "poisson": Distribution(
-        _poisson,
-        {"lam": (float, 1.0)},
-        ("lam",),
-        "Poisson distributed numbers with mean lam",
-    ),
-    "negative_binomial": Distribution(
-        _negative_binomial,
-        {"k": (int, 1), "p": (float, 1.0)},
-        ("k", "p"),
-        "Numbers of failures before success k, where each trial succeeds with probability p",
-    ),
-    "generalized_negative_binomial": Distribution(
-        _generalized_negative_binomial,
-        {"mu": (float, 1.0), "alpha": (float, 1.0)},
-        ("mu", "alpha"),
-        "Negative binomial numbers with mean mu and dispersion alpha (variance mu + alpha mu^2)",
-    ),
-}
-
-
-def _wide(dtype: Any) -> Any:
-    """The dtype in which numbers are drawn: float16 would round the distribution itself."""
-    return jnp.float64 if jnp.dtype(dtype) == jnp.float64 else jnp.float32
-
 
 def _drawn(
     d: Distribution, key: Any, shape: Shape, dtype: Any, values: tuple[Any, ...]
 ) -> jax.Array:
-    wide = _wide(dtype)
-    numbers = [jnp.asarray(v, wide) for v in values]
-    return lax.stop_gradient(d.draw(key, shape, wide, *numbers).astype(dtype))
+    kind = wide(dtype)
+    numbers = [jnp.asarray(v, kind) for v in values]
+    return lax.stop_gradient(d.draw(key, shape, kind, *numbers).astype(dtype))
 
 
 def _typed(t: TypeFacts, p: Params) -> None:
@@ -206,7 +102,7 @@ def _sample_types(t: TypeFacts, p: Params) -> None:
     t.set("out0", p.dtype or "float32")
 
 
-for _stem, _distribution in _DISTRIBUTIONS.items():
+for _stem, _distribution in DISTRIBUTIONS.items():
     _register(_stem, _distribution)
 
 
@@ -230,87 +126,3 @@ def randint(
     and ``dtype`` (default int32). ``ctx`` is accepted and has no effect.
     """
     return jax.random.randint(key, shape or (1,), low, high, dtype or "int32")
-
-
-def _multinomial_types(t: TypeFacts, p: Params) -> None:
-    t.set("out0", p.dtype)
-    t.same("data", "out1")
-
-
-@register(
-    "_sample_multinomial",
-    "sample_multinomial",
-    outputs=lambda p: ("output0", "output1") if p.get_prob else ("output",),
-    types=_multinomial_types,
-)
-def sample_multinomial(
-    data: jax.Array,
-    *,
-    shape: Shape = (),
-    get_prob: bool = False,
-    dtype: Literal["uint8", "int32", "float16", "float32", "float64"] = "int32",
-    key: Key,
-) -> jax.Array | tuple[jax.Array, jax.Array]:
-    """Indices drawn with the probabilities in data's last axis.
-
-    data (..., K), each row summing to 1, gives ``dtype`` of shape (..., ``shape``); a row alone
-    gives shape (1,) by default. ``get_prob`` adds the logarithms of the drawn probabilities, in
-    data's dtype and the same shape, through which data gets its gradient (1 / probability where
-    an index was drawn).
-    """
-    rows = data.shape[:-1]
-    wanted = (*rows, *shape) or (1,)
-    logits = jnp.log(lax.stop_gradient(data).astype(_wide(data.dtype)))
-    count = (1,) * (len(wanted) - len(rows))
-    drawn = jax.random.categorical(key, logits.reshape(*rows, *count, data.shape[-1]), shape=wanted)
-    if not get_prob:
-        return drawn.astype(dtype)
-    flat = drawn.reshape(*rows, -1)
-    probability = jnp.take_along_axis(data, flat, -1).reshape(wanted)
-    return drawn.astype(dtype), jnp.log(probability)
-
-
-@register("_shuffle", "shuffle", fill=same_shapes)
-def shuffle(data: jax.Array, *, key: Key) -> jax.Array:
-    """data (N, ...) with its N rows in a random order.
-
-    The gradient follows the rows (MXNet refuses to compute one).
-    """
-    return jax.random.permutation(key, data, axis=0)
-
-
-def _zipfian_types(t: TypeFacts, p: Params) -> None:
-    t.set("out0", "int64")
-    t.set("out1", "int64")
-
-
-@register("_sample_unique_zipfian", outputs=("output0", "output1"), types=_zipfian_types)
-def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Key):
-    """Rows of different integers in [0, range_max), small ones more likely, and how many draws
-    each row took.
-
-    Integer k is drawn with probability log((k + 2) / (k + 1)) / log(range_max + 1), and drawn again
-    if the row has it already. ``shape`` is (rows, numbers), with no more numbers than range_max.
-    Returns int64 (rows, numbers) and int64 (rows,).
-    """
-    if shape is None or len(shape) != 2 or shape[1] > range_max:
-        raise AttributeValueError(
-            f"shape={shape}, expected (rows, numbers) with up to range_max={range_max} numbers"
-        )
-    rows, numbers = shape
-
-    def draw(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        key, found, count, tries = state
-        key, own = jax.random.split(key)
-        power = jax.random.uniform(own, (), jnp.float64) * jnp.log(range_max + 1.0)
-        number = jnp.clip(jnp.exp(power).astype(jnp.int64) - 1, 0, range_max - 1)
-        new = jnp.all(found != number)
-        return key, found.at[count].set(jnp.where(new, number, -1)), count + new, tries + 1
-
-    def row(key: Any) -> tuple[jax.Array, jax.Array]:
-        zero = jnp.zeros((), jnp.int64)
-        start = key, jnp.full(numbers, -1, jnp.int64), zero, zero
-        _, found, _, tries = lax.while_loop(lambda state: state[2] < numbers, draw, start)
-        return found, tries
-
-    return jax.vmap(row)(jax.random.split(key, rows))

@@ -1,0 +1,104 @@
+"""Subgraphs on bytes: products that wait for the normalisation folded into their weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ._facts import Params
+from ._opdef import OpDef
+from ._quantized import one, rounded, scale_of, scale_of_array
+
+#: Operators whose results have nothing below 0, so that they are kept as uint8.
+_POSITIVE = {"relu", "sigmoid", "exp", "abs", "square", "sqrt"}
+_POSITIVE_ACTIVATIONS = {"relu", "sigmoid", "softrelu"}
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """A quantised array with the ends of its range."""
+
+    array: jax.Array
+    low: jax.Array
+    high: jax.Array
+
+    @property
+    def scale(self) -> jax.Array:
+        return scale_of_array(self.array, self.low, self.high)
+
+    def real(self) -> jax.Array:
+        return self.array.astype(jnp.float32) / self.scale
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """A convolution or an affine map of bytes that waits for what is to be folded into it."""
+
+    op: OpDef
+    params: Params
+    data: Bytes
+    weight: jax.Array | Bytes
+    bias: jax.Array | None
+
+    def normalised(self, p: Params, gamma, beta, mean, var) -> Product:
+        """This, followed by batch normalisation with fixed statistics."""
+        assert not isinstance(self.weight, Bytes)
+        factor = jax.lax.rsqrt(var + p.eps) * (1.0 if p.fix_gamma else gamma)
+        weight = self.weight * _per_filter(factor, self.weight.ndim, 0)
+        bias = beta - mean * factor + (0.0 if self.bias is None else self.bias * factor)
+        return replace(self, weight=weight, bias=bias)
+
+    def quantised_weight(self) -> tuple[jax.Array, jax.Array]:
+        """The weight as bytes, and the scale of each filter, where it came as real numbers.
+
+        MXNet turns the filters of the k-th group into bytes with the scale of the k-th filter.
+        """
+        if isinstance(self.weight, Bytes):
+            return self.weight.array, self.weight.scale
+        axes = tuple(range(1, self.weight.ndim))
+        most = jnp.max(jnp.abs(self.weight), axis=axes)
+        scale = scale_of("int8", one(0.0), one(1.0)) / jnp.where(most > 0, most, 1)
+        groups = self.params.get("num_group", 1)
+        used = jnp.repeat(scale[:groups], len(scale) // groups) if groups > 1 else scale
+        return rounded(self.weight * _per_filter(used, self.weight.ndim, 0), "int8"), scale
+
+    def real(self) -> jax.Array:
+        """What the products of bytes stand for."""
+        weight, scale = self.quantised_weight()
+        weight, data = weight.astype(jnp.float32), self.data.array.astype(jnp.float32)
+        p = Params({**self.params, "no_bias": True})
+        (total,) = self.op.apply(p, (data, weight))
+        scale = jnp.broadcast_to(scale * self.data.scale, weight.shape[:1])
+        total = total / _per_filter(scale, total.ndim, 1)
+        return total if self.bias is None else total + _per_filter(self.bias, total.ndim, 1)
+
+
+def _per_filter(x: jax.Array, ndim: int, axis: int) -> jax.Array:
+    return x.reshape([-1 if i == axis else 1 for i in range(ndim)])
+
+
+def real_of(x: Any) -> jax.Array:
+    return x.real() if isinstance(x, Bytes | Product) else x
+
+
+def call(op: OpDef, p: Params, inputs: list[Any]) -> tuple[Any, ...]:
+    """One operator of the subgraph, on bytes, on products that wait, or on real numbers."""
+    first = inputs[0]
+    if op.name in ("Convolution", "FullyConnected"):
+        weight, *bias = inputs[1:]
+        bias = real_of(bias[0]) if bias else None
+        return (Product(op, p, first, weight, bias),)
+    if op.name == "BatchNorm" and isinstance(first, Product):
+        return (first.normalised(p, *inputs[1:]),)
+    return op.apply(p, [real_of(x) for x in inputs])
+
+
+def unsigned(p: Params) -> bool:
+    """Whether the last operator of the subgraph gives nothing below 0."""
+    op, last = p.bodies[0].last
+    if op.name == "Activation":
+        return last.act_type in _POSITIVE_ACTIVATIONS
+    return op.name in _POSITIVE or (op.name == "clip" and last.a_min >= 0)
