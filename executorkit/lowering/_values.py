@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import jax
@@ -27,8 +28,8 @@ class Values:
         self._arrays: list[Any] = [None] * count
         self._last: dict[int, Any] = {}
 
-    def __len__(self) -> int:
-        return len(self._arrays)
+    def __iter__(self) -> Iterator[Any]:
+        return (self[number] for number in range(len(self._arrays)))
 
     def __getitem__(self, number: int) -> Any:
         if self._arrays[number] is None and number in self._last:
