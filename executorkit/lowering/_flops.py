@@ -35,7 +35,8 @@ _UNCOUNTED = frozenset(
         "svd", "schur", "hessenberg", "tridiagonal", "ragged_dot_general",
     }
 )  # fmt: skip
-OPEN_LOOP = "a loop of unknown length, counted as one round"
+OPEN_LOOP = "a loop of unknown length counts as one round"
+PYTHON_CODE = "Python code, whose work is not known"
 
 
 @dataclass(slots=True)
@@ -64,7 +65,8 @@ class Count:
         for equation in jaxpr.eqns:
             name = equation.primitive.name
             if name in _UNCOUNTED:
-                self.uncounted.add(name)
+                words = PYTHON_CODE if name.endswith("_callback") else f"no rule for {name}"
+                self.uncounted.add(words)
                 continue
             if name == "while":
                 self.uncounted.add(OPEN_LOOP)

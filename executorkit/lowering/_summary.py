@@ -171,7 +171,7 @@ class Summary(Viewed, Sequence[Layer]):
             for reason in layer.uncounted:
                 reasons.setdefault(reason, []).append(layer.name)
         for reason, names in reasons.items():
-            yield f"not counted in {_listed(names)}: {reason}"
+            yield f"FLOPs of {_listed(names)}: {reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -77,7 +77,7 @@ def test_recurrences_count_every_step():
 def test_what_cannot_be_counted_is_said():
     data = mx.sym.Variable("data")
     (layer,) = layers(mx.sym.linalg.syevd(data, name="e"), {"data": (4, 4)}, [])
-    assert (layer.flops, layer.macs, layer.uncounted) == (None, None, ("eigh",))
+    assert (layer.flops, layer.macs, layer.uncounted) == (None, None, ("no rule for eigh",))
 
 
 def test_an_operator_that_cannot_be_traced_is_no_error(monkeypatch):
@@ -101,3 +101,13 @@ def test_scatters_and_factorisations():
         [],
     )
     assert layer.flops <= 9
+
+
+def test_loops_in_graphs_count_their_rounds():
+    def body(x, states):
+        return mx.sym.FullyConnected(x, num_hidden=4, no_bias=True, name="q"), states
+
+    data, state = mx.sym.Variable("data"), mx.sym.Variable("s")
+    out, _ = mx.sym.contrib.foreach(body, data, [state], name="loop")
+    found = [layers(out, {"data": (n, 2, 3), "s": (1,)}, [])[0].macs for n in (2, 7)]
+    assert found == [2 * 2 * 3 * 4, 7 * 2 * 3 * 4]
