@@ -74,6 +74,8 @@ def invoke(
     pins to a constant (BatchNorm's gamma) are overwritten, as in MXNet. MXNetError for wrong
     attributes, for shapes or dtypes that do not fit.
     """
+    if op.in_place is not None and (out[0] if isinstance(out, list) else out) is arrays[0]:
+        op = op.in_place
     context = arrays[0]._context if arrays else _context(ctx)
     values = [a._value if a._context is context else _moved(op, a, context) for a in arrays]
     texts, dynamic = _texts(op, attrs, values)

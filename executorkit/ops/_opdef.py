@@ -47,6 +47,7 @@ class OpDef:
     _visible: Callable[[Params], int] | None
     _aux: Callable[[Params], tuple[str, ...]] | None
     _draws: Callable[[Params, bool], bool] | None
+    in_place: OpDef | None = None
 
     @property
     def doc(self) -> str:

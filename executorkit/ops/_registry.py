@@ -18,6 +18,7 @@ from __future__ import annotations
 import inspect
 import typing
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from types import MappingProxyType
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
@@ -54,6 +55,7 @@ def register(
     inner_states: bool = False,
     aux: Callable[[Params], tuple[str, ...]] | None = None,
     draws: Callable[[Params, bool], bool] | None = None,
+    in_place: Callable[..., Any] | None = None,
     last: Last | None = None,
 ) -> Callable[[F], F]:
     """Registers a function as the operator ``name``, also found under ``aliases``.
@@ -91,6 +93,9 @@ def register(
     draws
         ``draws(params, train)``: whether the function uses its PRNG key, where attributes or the
         mode decide (Dropout outside training); it gets None for a key where it does not.
+    in_place
+        the function that runs instead when ``out`` of a call is its first input, for operators of
+        which MXNet then reads what it has just written.
     last
         how the operator runs on channels-last data, one of the rules in ``_layouts``; without one,
         it always runs on data as it is in the graph.
@@ -126,6 +131,8 @@ def register(
             _draws=draws,
             **facts,
         )
+        if in_place is not None:
+            op = replace(op, in_place=replace(op, fn=in_place))
         for n in op.names:
             if n in _OPS:
                 raise ValueError(f"operator {n!r} is already registered, as {_OPS[n].name}")

@@ -118,14 +118,23 @@ _ONE = (
 )
 
 
-def register_update(name: str, update: Update, *, mixed: bool = False) -> None:
-    """Registers the form for one weight, in one precision or with a float32 copy."""
+def register_update(
+    name: str, update: Update, *, mixed: bool = False, in_place: Update | None = None
+) -> None:
+    """Registers the form for one weight, in one precision or with a float32 copy.
+
+    ``in_place`` is the rule that holds when the new weight is written over the old one, where it is
+    another.
+    """
     names, kept = update.names(mixed), update.kept(mixed)
 
-    def run(arrays: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[jax.Array, ...]:
-        own, trailing = arrays[: len(names)], arrays[len(names) :]
-        p = Params({**attrs, **dict(zip(update.trailing, trailing, strict=True))})
-        return update.run(p, mixed, *own)
+    def form(rule: Update) -> Callable[..., Any]:
+        def run(arrays: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[jax.Array, ...]:
+            own, trailing = arrays[: len(names)], arrays[len(names) :]
+            p = Params({**attrs, **dict(zip(rule.trailing, trailing, strict=True))})
+            return rule.run(p, mixed, *own)
+
+        return signed(run, name, doc, (*names, *rule.trailing), rule.attrs, states=kept)
 
     doc = _ONE.format(
         words=update.words,
@@ -133,9 +142,13 @@ def register_update(name: str, update: Update, *, mixed: bool = False) -> None:
         changes=f"{', '.join(kept)} change in place" if kept else "nothing else changes",
         mixed=_MIXED if mixed else "",
     )
-    register(name, imperative=True, fill=_same((*names, "out0")), types=_types(mixed, kept))(
-        signed(run, name, doc, (*names, *update.trailing), update.attrs, states=kept)
-    )
+    register(
+        name,
+        imperative=True,
+        fill=_same((*names, "out0")),
+        types=_types(mixed, kept),
+        in_place=None if in_place is None else form(in_place),
+    )(form(update))
 
 
 _MANY = (

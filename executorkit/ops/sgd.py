@@ -44,7 +44,7 @@ def _nesterov(
     return weight + p.momentum * mom - step, mom
 
 
-def _nesterov_mixed(
+def _nesterov_kept(
     p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
 ) -> tuple[jax.Array, ...]:
     new, _ = _nesterov(p, weight, grad, mom)
@@ -74,17 +74,20 @@ SGD_MOMENTUM = Update(
     ("mom",),
     {**LR, **_MOMENTUM, **WD, **RESCALE, **LAZY},
 )
+_NESTEROV = (
+    "Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, "
+    "weight + momentum mom - s. {}he momentum that is kept has the decay of the new weight in it."
+)
 NESTEROV = Update(
     _nesterov,
-    "Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, "
-    "weight + momentum mom - s.",
+    _NESTEROV.format("With the weight as ``out``, t"),
     ("mom",),
     {**LR, **_MOMENTUM, **WD, **RESCALE},
 )
-NESTEROV_MIXED = replace(
+NESTEROV_KEPT = replace(
     NESTEROV,
-    step=_nesterov_mixed,
-    words=f"{NESTEROV.words} The momentum that is kept has the decay of the new weight in it.",
+    step=_nesterov_kept,
+    words=_NESTEROV.format("T"),
 )
 SIGN_SGD = Update(
     _sign,
@@ -112,7 +115,7 @@ for _stem, _update in {"sgd": SGD, "sgd_mom": SGD_MOMENTUM}.items():
         register_several(
             f"preloaded_multi_{_name}", _update, _own, mixed=_mixed, trailing=("lrs", "wds")
         )
-register_update("nag_mom_update", NESTEROV)
-register_update("mp_nag_mom_update", NESTEROV_MIXED, mixed=True)
+register_update("nag_mom_update", NESTEROV, in_place=NESTEROV_KEPT)
+register_update("mp_nag_mom_update", NESTEROV_KEPT, mixed=True)
 register_update("signsgd_update", SIGN_SGD)
 register_update("signum_update", SIGNUM)

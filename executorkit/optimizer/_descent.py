@@ -99,7 +99,7 @@ class NAG(Optimizer):
             return descent(0.0, self.clip_gradient)
         return operator_rule(
             # MXNet's operator overwrites the weight before it computes the momentum to be kept.
-            sgd.NESTEROV_MIXED,
+            sgd.NESTEROV_KEPT,
             RATES,
             momentum=max(float(self.momentum), 0.0),
             clip_gradient=off(self.clip_gradient),

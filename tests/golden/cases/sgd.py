@@ -101,6 +101,14 @@ for _rule, _states in {"sgd": (), "sgd_mom": ("mom",)}.items():
             ),
         ]
 CASES += [
+    update(
+        "nag_mom_update_out",
+        "nag_mom_update",
+        one(("mom",), False, 4),
+        {**ALL, "momentum": 0.9},
+        "float64",
+        out=("weight",),
+    ),
     update("sgd_update_out", "sgd_update", one((), False, 4), {"lr": 0.1}, out=("weight",)),
     update(
         "sgd_mom_update_lazy",
