@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 
 from ..errors import MXNetError, explain
-from ..program import Program, Warming
+from ..program import Warming
 from ..program._background import Task, submit
 from ..program._counted import Counted
 from ._fresh import aval
@@ -30,12 +30,13 @@ class Request(NamedTuple):
     backward: bool | None = None
 
     def calls(
-        self, executor: Executor, args: Avals, aux: Avals, outputs: Avals, steps: bool = False
+        self, executor: Any, args: Avals, aux: Avals, outputs: Avals, steps: bool = False
     ) -> Iterator[Call]:
-        """What ``forward`` (and ``backward``) of an executor with such arrays will run; with
-        ``steps`` the last step with an update, if one has been compiled for other shapes."""
+        """What ``forward`` (and ``backward``) of an executor (or all of a group's, mapped) with
+        such arrays will run; with ``steps`` the last step with an update, if one has been compiled
+        for other shapes."""
         train, program = bool(self.is_train), executor._program
-        key = jax.eval_shape(lambda: jax.random.key(0)) if executor._draws[train] else None
+        key = executor._key_aval() if executor._draws[train] else None
         backward = self.backward
         if backward is None:
             backward = train and bool(program.wanted)
@@ -47,7 +48,7 @@ class Request(NamedTuple):
             for output, need in zip(outputs, program.needs_head(args, aux, key), strict=True)
         )
         old = tuple(args[i] for i, add in zip(program.wanted, program.add, strict=True) if add)
-        step = _step(program, train, args, aux) if steps and isinstance(program, Program) else None
+        step = _step(program.steps(train), args, aux) if steps else None
         if step is None:
             yield program.forward_backward[train], (args, aux, key, heads, old)
             return
@@ -87,10 +88,10 @@ def warm(
         ]
         name = tuple((n, tuple(s)) for n, s in given.items())
         calls[name] = list(request.calls(executor, *avals, steps=True))  # type: ignore[arg-type]
-    return Warming({n: [_ahead(*call) for call in some] for n, some in calls.items()})
+    return Warming({n: [ahead(*call) for call in some] for n, some in calls.items()})
 
 
-def _ahead(function: Any, avals: tuple[Any, ...]) -> Task:
+def ahead(function: Any, avals: tuple[Any, ...]) -> Task:
     if isinstance(function, Counted):
         return function.compile_ahead(*avals)
     return submit(lambda: function.compile(*avals))
@@ -100,16 +101,13 @@ def _in_shape(array: jax.ShapeDtypeStruct, shape: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(shape, array.dtype, sharding=array.sharding)
 
 
-def _step(program: Program, train: bool, args: Avals, aux: Avals) -> Any:
-    """The step of this mode that was compiled last, if its weights and states are as these:
+def _step(steps: Sequence[Counted], args: Avals, aux: Avals) -> Any:
+    """The step that was compiled last, if its weights and states are as these:
     (function, donated, (args, aux), keys and numbers)."""
-    steps = [
-        function
-        for what, function in list(program.variants.items())
-        if isinstance(function, Counted) and what[0] == train and function.avals is not None
-    ]
     for function in reversed(steps):
-        donated, their_args, their_aux, *_, keys, numbers = function.avals  # type: ignore[misc]
+        if function.avals is None:
+            continue
+        donated, their_args, their_aux, *_, keys, numbers = function.avals
         weights, _, states = donated
         own = [a for a, b in zip(args, their_args, strict=True) if b is None]
         own += [a for a, b in zip(aux, their_aux, strict=True) if b is None]

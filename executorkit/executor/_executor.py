@@ -147,6 +147,9 @@ class Executor(NamedArrays, Inspection):
         """A key from the stream of the executor's own context, as its device needs it."""
         return next_key(self._ctx)
 
+    def _key_aval(self) -> Any:
+        return jax.eval_shape(lambda: jax.random.key(0))
+
     # -- running -------------------------------------------------------------------------------
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
@@ -167,7 +170,7 @@ class Executor(NamedArrays, Inspection):
         program = self._program
         if program.pins:
             self._pin(program.pins)
-        self._run = run = Run(self, bool(is_train))
+        self._run = run = Run(self, truth(is_train))
         if self._callback is not None:
             from ._monitor import observe_forward
 

@@ -9,10 +9,11 @@ from typing import Any
 from ..context import Context
 from ..display import View, Viewed
 from ..errors import explain
+from ..executor._ahead import Request
 from ..executor._report import FiniteReport
 from ..io import DataDesc
 from ..ndarray import NDArray
-from ..parallel._batch import LoadError, assign, merged
+from ..parallel._batch import Input, LoadError, assign, merged
 from ..parallel._finite import check_group
 from ..parallel._group import Group
 from ..parallel._metric import update_metric
@@ -20,7 +21,7 @@ from ..parallel._parameters import mean_parameters, set_parameters
 from ..parallel._slicing import split_input_slice
 from ..parallel._stacked import PerDevice
 from ..parallel._views import group_parts, label
-from ..program import current_options
+from ..program import Warming, current_options
 from ..program._options import using
 from ..symbol import Symbol
 from ._shapes import GroupUsageError, batch_of, description, input_of, prepared_group2ctxs, requests
@@ -139,17 +140,7 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         data_inputs = [input_of(d, axis) for d, axis in zip(data, data_axes, strict=True)]
         label_inputs = [input_of(d, axis) for d, axis in zip(labels, label_axes, strict=True)]
         shared = self._group if reshape else shared_group._group if shared_group else None
-        with using(self._options):
-            self._group = Group(
-                self.symbol,
-                self.contexts,
-                slices,
-                [*data_inputs, *label_inputs],
-                [self.grad_req[n] for n in self.arg_names],
-                shared,
-                self._parameters,
-                self.group2ctxs,
-            )
+        self._group = self._made(slices, [*data_inputs, *label_inputs], shared)
         self.slices = slices
         self.batch_size = batch_size
         self.data_shapes = data
@@ -160,6 +151,36 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         self.label_layouts = label_axes
         self._data_inputs = data_inputs
         self._label_inputs = label_inputs
+
+    def _made(
+        self, slices: Sequence[slice], inputs: Sequence[Input], shared: Group | None
+    ) -> Group:
+        with using(self._options):
+            return Group(
+                self.symbol,
+                self.contexts,
+                slices,
+                inputs,
+                [self.grad_req[n] for n in self.arg_names],
+                shared,
+                self._parameters,
+                self.group2ctxs,
+            )
+
+    def warm(self, shapes: Sequence[Any], is_train: bool) -> Warming:
+        """Compiles for other shapes in the background; see :meth:`Module.warm`."""
+        groups = {}
+        for data_shapes, label_shapes in shapes:
+            data = [description(d) for d in data_shapes]
+            labels = [description(d) for d in label_shapes or ()]
+            axes, rows = batch_of(data, None)
+            axes = [*axes, *batch_of(labels, rows)[0]]
+            inputs = [input_of(d, axis) for d, axis in zip((*data, *labels), axes, strict=True)]
+            slices = split_input_slice(rows, self.workload)
+            named = tuple((d.name, tuple(d.shape)) for d in (*data, *labels))
+            groups[named] = self._made(slices, inputs, self._group)
+        request = Request(is_train)
+        return Warming({named: g.compile_ahead(request) for named, g in groups.items()})
 
     def reshape(self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None) -> None:
         """Binds for other shapes, keeping the parameters. Equal shapes change nothing."""

@@ -9,6 +9,7 @@ from typing import Any
 from ..context import Context, cpu
 from ..errors import explain
 from ..executor._report import FiniteReport
+from ..program import Warming
 from ..symbol import Symbol
 from ._binding import whole
 from ._checkpoint import Checkpointed
@@ -139,6 +140,22 @@ class Module(Checkpointed):
         return self._exec_group.get_output_shapes()
 
     # Running
+
+    def warm(self, shapes: Sequence[Any], is_train: bool | None = None) -> Warming:
+        """Compiles ahead, in the background, for batches of other shapes.
+
+        shapes
+            for each of them (data_shapes, label_shapes), as :meth:`bind` takes them.
+        is_train
+            whether training steps are compiled, which ``bind``, by default, says. A step with its
+            update is one program, known once one has run: warm up after the first ``update``.
+
+        Returns at once; see :meth:`Executor.warm` for what the result tells. A batch of one of
+        these shapes compiles nothing more, or waits for its own compilation only. Raises
+        AssertionError unless bound, ValueError for shapes that do not fit the symbol.
+        """
+        require(self, "warm", "binded")
+        return self._exec_group.warm(shapes, self.for_training if is_train is None else is_train)
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Computes the outputs, when they are looked at.

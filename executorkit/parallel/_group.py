@@ -8,12 +8,14 @@ from typing import Any
 from ..context import Context
 from ..errors import MXNetError, explain
 from ..executor import Executor
+from ..executor._ahead import Request, ahead, as_bound
 from ..executor._run import Run
 from ..lowering import graph_of, infer, optimized
 from ..lowering._infer import Inferred
 from ..ndarray import NDArray
 from ..ops._facts import known
 from ..program import current_options, program_for
+from ..program._background import Task
 from ..symbol import Symbol
 from ._arrays import Groups, Maker
 from ._batch import Input, LoadError, assign, distributed
@@ -161,6 +163,18 @@ class Group:
         """Traces (compilations) of the programs that this group runs."""
         programs = [self._mapped._program] if self._mapped else [e.program for e in self._execs]
         return sum(p.traces for p in {id(p): p for p in programs}.values())
+
+    def compile_ahead(self, request: Request) -> list[Task]:
+        """Compiles, in the background, what a run of this group will need; nothing for symbols with
+        Python operators, whose programs belong to one executor."""
+        if self._graph.has_effects:
+            return []
+        calls = (
+            self._mapped.calls(request)
+            if self._mapped
+            else [c for e in self._execs for c in request.calls(e, *as_bound(e), steps=True)]
+        )
+        return [ahead(*call) for call in calls]
 
     # Running
 

@@ -11,6 +11,7 @@ import jax
 from ..context import Context
 from ..errors import MXNetError, explain
 from ..executor import Executor
+from ..executor._ahead import Call, Request
 from ..executor._arguments import require_heads
 from ..executor._run import Run
 from ..lowering import Graph
@@ -89,6 +90,21 @@ class Mapped:
         """One key per device, each from its context's stream."""
         return self._replicas.keys(self.contexts)
 
+    def _key_aval(self) -> jax.ShapeDtypeStruct:
+        return self._aval((2,), "uint32")
+
+    def _aval(self, shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:
+        stacked = (len(self.contexts), *shape)
+        return jax.ShapeDtypeStruct(stacked, dtype, sharding=self._replicas.sharding)
+
+    def calls(self, request: Request) -> list[Call]:
+        """What the devices will run, said in shapes."""
+        args, aux, outputs = (
+            tuple([self._aval(a.shape, a.dtype) for a in arrays])
+            for arrays in (self.arg_arrays, self.aux_arrays, self.outputs)
+        )
+        return list(request.calls(self, args, aux, outputs, steps=True))
+
     def forward(self, is_train: bool) -> None:
         """Promises the outputs on all devices."""
         made = self._replicas_made()
@@ -111,7 +127,7 @@ class Mapped:
         run = self._run
         if run is None:
             raise no_forward()
-        stacks = [h._value if isinstance(h, Stacked) else None for h in heads]
+        stacks = tuple([h._value if isinstance(h, Stacked) else None for h in heads])
         if any(n and h is None for n, h in zip(self._may_need_head, stacks, strict=True)):
             require_heads(stacks, self._names, self._program.needs_head(run.args, run.aux, run.key))
         run.backward(stacks)

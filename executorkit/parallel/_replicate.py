@@ -278,6 +278,10 @@ class MappedProgram:
             self._steps[train, plan] = found
         return found
 
+    def steps(self, train: bool) -> list[Mapped]:
+        """As :meth:`Program.steps`."""
+        return [f for (mode, _), f in self._steps.items() if mode == train]
+
     @property
     def functions(self) -> tuple[Mapped, ...]:
         """Every mapped function of this program."""

@@ -62,6 +62,10 @@ class PartitionedProgram(Viewed):
         self.forward = (_Call(self, "forward", False), _Call(self, "forward", True))
         self.forward_backward = (_ForwardBackward(self, False), _ForwardBackward(self, True))
 
+    def steps(self, train: bool) -> list[Any]:
+        """None: an update is a program of its own here."""
+        return []
+
     @property
     def traces(self) -> int:
         """Traces of all segments' programs."""

@@ -91,6 +91,11 @@ class Program(Explaining):
             *self.observe_backward, *steps,
         )  # fmt: skip
 
+    def steps(self, train: bool) -> list[Counted]:
+        """The steps with an update of a mode, in the order in which they were first asked for."""
+        found = [(what, f) for what, f in self.variants.items() if isinstance(f, Counted)]
+        return [f for what, f in found if what[0] == train]
+
     @property
     def traces(self) -> int:
         """How many traces (compilations) this program has cost so far."""
