@@ -170,7 +170,7 @@ class Executor(NamedArrays, Inspection):
         program = self._program
         if program.pins:
             self._pin(program.pins)
-        self._run = run = Run(self, truth(is_train))
+        self._run = run = Run(self, bool(is_train))
         if self._callback is not None:
             from ._monitor import observe_forward
 
