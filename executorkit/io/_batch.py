@@ -26,6 +26,10 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     The layout names the axes: 'NCHW', or 'TNC' for sequences whose first axis is time. Its 'N'
     is the axis along which a batch is cut for several devices. Two descriptions are equal if all
     four agree (MXNet compares name and shape alone); a plain tuple is compared by name and shape.
+
+    >>> description = DataDesc("data", (32, 3, 224, 224))
+    >>> description == ("data", (32, 3, 224, 224)), DataDesc.get_batch_axis("TNC")
+    (True, 1)
     """
 
     dtype: Any

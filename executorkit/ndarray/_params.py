@@ -42,7 +42,14 @@ _MAX_NDIM = 32
 def save(fname: str | os.PathLike[str], data: Any) -> None:
     """Writes an NDArray, a list of NDArrays, or a dictionary of them by name, as MXNet does.
 
-    The file appears whole or not at all. ValueError, TypeError for other data.
+    The file ``fname`` appears whole or not at all. ValueError, TypeError for other data.
+
+    >>> import tempfile
+    >>> import executorkit as mx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(f"{folder}/x.params", {"arg:w": mx.nd.array([1, 2])})
+    ...     load(f"{folder}/x.params")["arg:w"].asnumpy().tolist()
+    [1.0, 2.0]
     """
     names: list[str] = []
     if isinstance(data, NDArray):
@@ -68,7 +75,7 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
 
 
 def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
-    """The arrays of a file, as a list, or as a dictionary if they have names, on the CPU.
+    """The arrays of the file ``fname``, on the CPU: a list, or a dictionary if they have names.
 
     Arrays that were saved from a GPU go to the same one if it is there. FileFormatError for a
     file that is truncated, malformed, or holds sparse arrays.
@@ -83,7 +90,7 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
 
 
 def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict[str, NDArray]:
-    """:func:`load` of the contents of a file."""
+    """:func:`load` of ``buf``, the contents of a file."""
     if isinstance(buf, str) or not isinstance(buf, bytes | bytearray | memoryview):
         raise FileFormatError(
             explain("load_frombuffer", f"{type(buf).__name__} given, expected bytes")

@@ -23,6 +23,12 @@ class Adam(Optimizer):
     var = beta2 var + (1 - beta2) h^2; weight - lr sqrt(1 - beta2^t) / (1 - beta1^t) mean /
     (sqrt(var) + epsilon)``. ``lazy_update`` is for sparse gradients, which are not served.
     Source: Kingma and Ba, 2015.
+
+    >>> import executorkit as mx
+    >>> weight, adam = mx.nd.zeros((2,)), mx.optimizer.create("adam", learning_rate=0.5)
+    >>> adam.update(0, weight, mx.nd.array([10, -0.1]), adam.create_state(0, weight))
+    >>> weight.asnumpy().round(3).tolist()
+    [-0.5, 0.5]
     """
 
     def __init__(

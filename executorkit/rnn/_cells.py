@@ -113,6 +113,13 @@ class LSTMCell(_DenseCell):
 
     Variables as RNNCell's, with the rows of the gates i, f, c, o in blocks of H: i2h_weight is
     (4 H, features). Hochreiter and Schmidhuber 1997.
+
+    >>> import executorkit as mx
+    >>> cell = LSTMCell(5, prefix="lstm_")
+    >>> outputs, states = cell.unroll(3, mx.sym.Variable("data"), merge_outputs=True)
+    >>> arguments, (output,), _ = outputs.infer_shape(data=(2, 3, 4))
+    >>> dict(zip(outputs.list_arguments(), arguments))["lstm_i2h_weight"], output
+    ((20, 4), (2, 3, 5))
     """
 
     def __init__(

@@ -64,6 +64,17 @@ class Step(Viewed):
 
     Raises TypeError for a target that cannot run as one program, ValueError if there is nothing to
     train or an option does not fit.
+
+    >>> import optax
+    >>> import executorkit as mx
+    >>> product = mx.sym.Variable("x") * mx.sym.Variable("w")
+    >>> net = mx.sym.LinearRegressionOutput(product, name="out")
+    >>> executor = net.simple_bind(mx.cpu(), x=(1,), w=(1,), out_label=(1,))
+    >>> step = Step(executor, optax.sgd(0.25), inputs=["x", "out_label"])
+    >>> for _ in range(2):
+    ...     (output,) = step(x=mx.nd.array([2]), out_label=mx.nd.array([4]))
+    >>> executor.arg_dict["w"].asnumpy().tolist()
+    [2.0]
     """
 
     def __init__(
