@@ -17,6 +17,7 @@ import os
 import platform
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -38,6 +39,8 @@ from ._workers import Worker, mark, timed
 
 #: Modules of the workers, by library.
 WORKERS = {"mxnet": "_oracle", "torch": "_torch", "onnx": "_onnx"}
+#: Seconds after which idle threads of other libraries sleep.
+PAUSE = 0.25
 Row = dict[str, Any]
 
 
@@ -85,8 +88,8 @@ class Comparison:
         self.mark = mark(self.ours.read())
         self.sizes = tuple(map(str, work.sizes(quick)))
 
-    def rows(self) -> Iterator[Row]:
-        """The results: inference, reading, training."""
+    def rows(self) -> Iterator[list[Row]]:
+        """The results so far, for inference, reading and training, more and more complete."""
         infer, step = functions(self.work.name)
         modes: dict[str, tuple[Callable[[], Any], Callable[..., Any] | None]] = {}
         if self.work.name != "ssd_train":
@@ -96,13 +99,15 @@ class Comparison:
         if self.net.trained:
             modes["step"] = (self.ours.step, step)
         rows = {mode: self._beside_jax(mode, *both) for mode, both in modes.items()}
+        yield list(rows.values())
         with tempfile.TemporaryDirectory() as folder:
             for library, python in self.pythons.items():
                 self._beside(library, python, Path(folder), modes, rows)
+                yield list(rows.values())
         if "step" in rows:
-            self._starts(rows["step"])
             self._memory(rows["step"], step)
-        yield from rows.values()
+            self._starts(rows["step"])
+        yield list(rows.values())
 
     def _beside_jax(self, mode: str, ours: Callable[[], Any], theirs: Any) -> Row:
         arrays = self.ours.arrays
@@ -133,24 +138,37 @@ class Comparison:
         return row
 
     def _pairs(
-        self, what: str, ours: Callable[[], Any], theirs: Callable[[int], float]
+        self,
+        what: str,
+        ours: Callable[[], Any],
+        theirs: Callable[[int], float],
+        pause: float = 0.0,
     ) -> dict[str, float]:
-        """Milliseconds of both, and the median ratio of as many pairs as there is time for."""
+        """Milliseconds of both, and the median ratio of as many pairs as there is time for.
+
+        ``pause`` are seconds to wait after their turn: threads of other libraries go on looking
+        for work for a while (OpenMP's), on processors that the next turn needs.
+        """
 
         def run() -> Any:
             return jax.block_until_ready(ours())
 
+        def other(calls: int) -> float:
+            result = theirs(calls)
+            time.sleep(pause)
+            return result
+
         timed(run)
-        theirs(1)
-        each = timed(run), theirs(1)
+        other(1)
+        each = timed(run), other(1)
         calls = max(1, min(1000, int(0.01 / max(each))))
-        pairs = max(3, min(40, int(self.budget / (calls * sum(each)))))
+        pairs = max(3, min(40, int(self.budget / (calls * sum(each) + pause))))
         times = []
         for i in range(pairs):
             if i % 2:
-                second, first = theirs(calls), timed(run, calls)
+                second, first = other(calls), timed(run, calls)
             else:
-                first, second = timed(run, calls), theirs(calls)
+                first, second = timed(run, calls), other(calls)
             times.append((first, second))
         return {
             "ours": median(a for a, _ in times) * 1e3,
@@ -174,7 +192,7 @@ class Comparison:
                 raise RuntimeError(f"{self.work.title}: {library} computes {there}, not {here}")
         for mode, (ours, _) in modes.items():
             if mode in worker.first:
-                found = self._pairs(library, ours, partial(worker.seconds, mode))
+                found = self._pairs(library, ours, partial(worker.seconds, mode), PAUSE)
                 rows[mode] |= {**found, "ours": rows[mode]["ours"]}
         if library == "mxnet" and "step" in worker.first:
             rows["step"]["mxnet_memory"] = worker.ask("memory")
@@ -243,14 +261,14 @@ def main() -> None:
         if wanted and not {work.name, f"{work.name}{work.size}"} & set(wanted):
             continue
         print(work.title, file=sys.stderr, flush=True)
-        new = list(Comparison(work, options.quick, pythons, budget).rows())
-        for row in new:
-            print(f"  {row}", file=sys.stderr, flush=True)
         titles = [w.title for w in WORKS]
         kept = [r for r in results["rows"] if r["network"] != work.title]
-        results["rows"] = sorted([*kept, *new], key=lambda r: titles.index(r["network"]))
-        if options.save:
-            options.save.write_text(json.dumps(results, indent=1))
+        for new in Comparison(work, options.quick, pythons, budget).rows():
+            results["rows"] = sorted([*kept, *new], key=lambda r: titles.index(r["network"]))
+            if options.save:
+                options.save.write_text(json.dumps(results, indent=1))
+        for row in new:
+            print(f"  {row}", file=sys.stderr, flush=True)
         jax.clear_caches()
     text, drawing = report(results)
     print(text)
