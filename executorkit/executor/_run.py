@@ -166,6 +166,10 @@ class Run:
                     "your own keeps gradients",
                 )
             )
+        arrays = executor.aux_arrays
+        aux, together = self.aux, anew and self.done and self.residuals is None
+        if together:  # nothing but the new states depends on the old ones
+            aux = tuple([a._value for a in arrays])
         if self.ending is not None:
             outputs, side, step, grads = self.ending.run(self, heads)
         elif self.residuals is not None:
@@ -173,7 +177,7 @@ class Run:
             grads = program.backward(self.residuals, heads, self.old)
         else:
             outputs, side, step, grads = program.forward_backward[self.train](
-                self.args, self.aux, self.key, heads, self.old
+                self.args, aux, self.key, heads, self.old
             )
         self.heads, self.used_heads = None, heads
         self.updated, self.ending = self.updated or self.ending is not None, None
@@ -188,8 +192,7 @@ class Run:
                 target._assign(grad)
             elif grad is not None:
                 target._fulfil(self.resolve_gradients, grad)
-        arrays = executor.aux_arrays
-        if anew:
+        if anew and not together:
             step = program.forward[1](self.args, tuple(a._value for a in arrays), self.key)[2]
         for n, value in zip(self._step_aux_numbers, step, strict=True):
             if anew:

@@ -11,7 +11,7 @@ from ._graph import Graph, graph_of
 from ._infer import infer, open_shapes
 from ._passes import switched_off
 from ._reroll_plan import plan_of
-from ._reroll_run import run_plan
+from ._reroll_run import Around, run_plan
 from ._step import Observe, run_step
 from ._values import Values, channels_last_pays
 
@@ -25,18 +25,23 @@ def lower(
     no operator draws random numbers in this mode; every node gets its own key. Auxiliary states
     that no operator updates come back as they went in. ``reroll`` says whether repetitions become
     loops; by default they do unless that pass is switched off now. Convolutions run channels last
-    where that pays, with the same exception.
+    where that pays, with the same exception. ``around`` makes what is called for one turn of a loop
+    of the function that computes it (``jax.checkpoint``).
     """
     last = channels_last_allowed()
     rolled = "reroll" not in switched_off() if reroll is None else reroll
 
     def run(
-        args: Sequence[Any], aux: Sequence[Any], key: Any = None, train: bool = False
+        args: Sequence[Any],
+        aux: Sequence[Any],
+        key: Any = None,
+        train: bool = False,
+        around: Around | None = None,
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         plan = plan_of(graph) if rolled else None
         if plan is not None:
             filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
-            return run_plan(graph, plan, args, aux, key, train, filled, last)
+            return run_plan(graph, plan, args, aux, key, train, filled, last, around)
         values, new_aux = evaluate(graph, args, aux, key, train, channels_last=last)
         return tuple(values[i] for i in graph.heads), new_aux
 

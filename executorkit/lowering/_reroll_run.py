@@ -17,6 +17,9 @@ from ._reroll import Batch, Link, Loop, Plan
 from ._reroll_values import Stack, Store
 from ._step import call, required, run_step, scope
 
+#: What is called for one turn of a loop, made of the function that computes it.
+Around = Callable[[Callable[..., Any]], Callable[..., Any]]
+
 
 def run_plan(
     graph: Graph,
@@ -27,9 +30,10 @@ def run_plan(
     train: bool,
     filled: Mapping[int, Params],
     channels_last: bool,
+    around: Around | None = None,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Outputs and new auxiliary states of a graph, as ``lower`` gives them."""
-    run = _Run(graph, plan, key, train, filled, channels_last)
+    run = _Run(graph, plan, key, train, filled, channels_last, around)
     store = run.store
     for places, arrays in ((graph.arg_values, args), (graph.aux_values, aux)):
         for i, array in zip(places, arrays, strict=True):
@@ -58,6 +62,7 @@ class _Run:
         train: bool,
         filled: Mapping[int, Params],
         channels_last: bool,
+        around: Around | None,
     ) -> None:
         self.graph = graph
         self.plan = plan
@@ -65,6 +70,7 @@ class _Run:
         self.train = train
         self.filled = filled
         self.channels_last = channels_last
+        self.around = around
         self.store = Store(graph.n_values + len(graph.aux))
 
     # -- one step ------------------------------------------------------------------------------
@@ -173,7 +179,12 @@ class _Run:
         if not _fits(turn, start, (varying, keys)):
             self._unrolled(loop.columns)
             return
+<<<<<<< HEAD
         end, shown = lax.scan(turn, start, (varying, keys), loop.turns, reverse=reverse)
+=======
+        one = self.around(turn) if self.around else turn
+        end, shown = lax.scan(one, start, (varying, keys), reverse=reverse)
+>>>>>>> 3b1b5bb (wip)
         for (c, result), array in zip(body.shown, shown, strict=True):
             self._put(forwards(loop.columns[c]), result, array)
         for c, k in loop.last:

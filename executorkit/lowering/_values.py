@@ -39,6 +39,15 @@ class Values:
     def __setitem__(self, number: int, array: Any) -> None:
         self._arrays[number] = array
 
+    def handed(self, number: int) -> dict[bool, Any]:
+        """The value in the form that it is held in, channels last or not, for :meth:`take`."""
+        return {True: self._last[number]} if number in self._last else {False: self[number]}
+
+    def take(self, number: int, handed: dict[bool, Any]) -> None:
+        """The value is what another one of these has handed over."""
+        ((last, array),) = handed.items()
+        (self._last if last else self._arrays)[number] = array
+
     def hold_last(self, number: int, array: Any) -> None:
         """The value is what ``array`` is with its last axis as axis 1."""
         self._last[number] = array

@@ -18,16 +18,23 @@ _CONVOLUTIONS_ON_CPU = {
         "LIBRARY_FUSION_TYPE_INDIVIDUAL_DOT,LIBRARY_FUSION_TYPE_REDUCE"
     )
 }
+#: The CPU backend drops early the barriers that keep apart what ``jax.checkpoint`` computes twice,
+#: then finds that it is the same, and keeps it.
+_BARRIERS_ON_CPU = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 _CONVOLUTIONS = frozenset({"Convolution", "Convolution_v1", "Deconvolution"})
 
 
-def compiler_options(graph: Graph) -> dict[str, Any]:
-    """The options that a graph's programs are compiled with."""
+def compiler_options(graph: Graph, recomputes: bool = False) -> dict[str, Any]:
+    """The options that a graph's programs are compiled with; ``recomputes`` says whether backward
+    is to compute again what it could keep."""
     if jax.default_backend() != "cpu":
         return {}
-    if not any(step.op.name in _CONVOLUTIONS for step in graph.steps):
-        return {}
-    return _CONVOLUTIONS_ON_CPU if known_to_compiler(tuple(_CONVOLUTIONS_ON_CPU.items())) else {}
+    convolves = any(step.op.name in _CONVOLUTIONS for step in graph.steps)
+    found: dict[str, Any] = {}
+    for options, wanted in ((_CONVOLUTIONS_ON_CPU, convolves), (_BARRIERS_ON_CPU, recomputes)):
+        if wanted and known_to_compiler(tuple(options.items())):
+            found |= options
+    return found
 
 
 @lru_cache(maxsize=16)

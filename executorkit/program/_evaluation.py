@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-from ..lowering import Graph, channels_last_allowed, evaluate, infer, lower
+from ..lowering import Graph, channels_last_allowed, evaluate, infer, lower, switched_off
 from ..lowering._graph import Step
+from ..lowering._reroll_plan import plan_of
+from ..lowering._segments import evaluate_segments
 from ._heads import results_that_depend
 from ._options import Options, keep_all_but, mirrored, policy_of, scale_losses
 
@@ -30,6 +33,11 @@ class Evaluation:
         self._mirrored = mirrored(graph)
         self._run = lower(graph)
         self._channels_last = channels_last_allowed()
+        #: Whether backward computes anything again.
+        self.recomputes = options.remat is not None or bool(self._mirrored)
+        #: Whether it does so for segments or turns of loops one by one.
+        self._apart = options.remat == "full"
+        self._rolled = "reroll" not in switched_off() and plan_of(graph) is not None
         self._casts: dict[Any, tuple[str | None, ...]] = {}
 
     def __call__(self, args: Arrays, aux: Arrays, key: Any, train: bool) -> Any:
@@ -42,7 +50,10 @@ class Evaluation:
             observers.append(keep_all_but(self._mirrored, self._graph))
         if scale is not None:
             observers.append(scale_losses(scale))
-        if not observers:
+        if not observers and self._rolled:
+            around = partial(jax.checkpoint, prevent_cse=False) if self._apart else None
+            return self._cast(args, aux, key, lambda cast: self._run(cast, aux, key, train, around))
+        if not observers and not self._apart:
             return self(args, aux, key, train)
 
         def observe(step: Step, inputs: list[Any]) -> list[Any]:
@@ -51,19 +62,19 @@ class Evaluation:
             return inputs
 
         def run(cast: Arrays) -> Any:
-            values, new_aux = evaluate(
-                self._graph, cast, aux, key, train, observe, self._channels_last
-            )
+            given = self._graph, cast, aux, key, train
+            if self._apart:  # what goes into a segment is kept
+                return evaluate_segments(*given, jax.checkpoint, observe, self._channels_last)
+            values, new_aux = evaluate(*given, observe, self._channels_last)
             return tuple(values[i] for i in self._graph.heads), new_aux
 
         return self._cast(args, aux, key, run)
 
     def rematerialised(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """``function`` so that its derivative keeps what the options say."""
-        remat = self._options.remat
-        if remat is None and not self._mirrored:
+        if self._apart or not self.recomputes:
             return function
-        return jax.checkpoint(function, policy=policy_of(remat))
+        return jax.checkpoint(function, policy=policy_of(self._options.remat))
 
     def cast(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
         """The arguments in the types that they are computed in."""

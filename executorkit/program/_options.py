@@ -41,8 +41,9 @@ class Options:
         what backward computes again instead of keeping it: None (nothing, but for nodes with the
         attribute ``force_mirroring``), 'mirror' (everything but convolutions and products of
         matrices; what MXNET_BACKWARD_DO_MIRROR=1 asks for), 'full' (everything but what crosses
-        between segments, of which there are about as many as each has operators), or a policy for
-        ``jax.checkpoint``. On several CPU devices XLA keeps it all nevertheless.
+        between segments, of which there are about as many as each has operators, or between the
+        turns of a recurrence), or a policy for ``jax.checkpoint``. On several CPU devices XLA keeps
+        it all nevertheless.
     """
 
     compute_dtype: str | None = None
@@ -121,16 +122,6 @@ def mirrored(graph: Graph) -> frozenset[int]:
         if text in ("true", "1"):
             found.add(step.index)
     return frozenset(found)
-
-
-def keeping_barriers() -> dict[str, Any] | None:
-    """What XLA must be told so that it computes again what ``jax.checkpoint`` does not keep.
-
-    On CPUs it drops the barriers early, and then finds that what they hold apart is the same.
-    """
-    if jax.default_backend() != "cpu":
-        return None
-    return {"xla_disable_hlo_passes": "cse_barrier_expander"}
 
 
 def policy_of(remat: str | Callable[..., Any] | None) -> Callable[..., Any]:

@@ -64,7 +64,7 @@ class Program(Explaining):
         self._needs_head: dict[Any, tuple[bool, ...]] = {}
         self.pins = pins(graph, self._live)
         self._evaluation = Evaluation(graph, self.options, wanted)
-        self.compiler_options = compiler_options(graph)
+        self.compiler_options = compiler_options(graph, self._evaluation.recomputes)
         #: Other forms of this program (mapped over devices), by what they were made for.
         self.variants: dict[Any, Any] = {}
         self.infer = self._both(self._infer, "infer")

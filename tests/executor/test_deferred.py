@@ -59,6 +59,24 @@ def test_statistics_start_from_their_value_at_backward():
     assert _values(executor.aux_dict["bn_moving_mean"]) == [[6.5]]
 
 
+@pytest.mark.parametrize("look", [False, True])
+def test_statistics_move_with_every_backward_and_nothing_more_is_compiled(look):
+    mx.program.clear_cache()
+    net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn", momentum=0.5)
+    executor = net.simple_bind(mx.cpu(), x=(4, 1))
+    executor.arg_dict["x"][:] = [[0], [2], [4], [6]]
+    executor.forward(is_train=True)
+    means = []
+    for _ in range(3):
+        if look:
+            executor.outputs[0].wait_to_read()
+        executor.backward(mx.nd.ones((4, 1)))
+        means.append(executor.aux_dict["bn_moving_mean"].asnumpy().item())
+    assert means == [1.5, 2.25, 2.625]
+    ran = {f.name: f.traces for f in executor.program.functions if f.traces}
+    assert ran == ({"forward_train": 1, "backward": 1} if look else {"forward_backward_train": 1})
+
+
 # -- promises --------------------------------------------------------------------------------------
 
 

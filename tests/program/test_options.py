@@ -1,0 +1,127 @@
+"""Options of what is bound: precision, and what backward computes again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+import optax
+import pytest
+
+import executorkit as mx
+
+ROWS, WIDTH, DEPTH = 512, 32, 16
+
+
+def _chain() -> Any:
+    x = mx.sym.Variable("data")
+    for i in range(DEPTH):
+        x = mx.sym.FullyConnected(x, num_hidden=WIDTH, no_bias=True, name=f"fc{i}")
+        x = mx.sym.Activation(x, act_type="tanh", name=f"tanh{i}")
+    return mx.sym.SoftmaxOutput(x, name="softmax")
+
+
+def _executor(**options: Any) -> Any:
+    executor = _chain().simple_bind(mx.cpu(), data=(ROWS, WIDTH), **options)
+    rng = np.random.default_rng(0)
+    for array in executor.arg_arrays:
+        array[:] = rng.standard_normal(array.shape) * 0.2
+    return executor
+
+
+def _step(executor: Any) -> list[np.ndarray]:
+    executor.forward(is_train=True)
+    executor.backward()
+    return [g.asnumpy() for g in executor.grad_arrays]
+
+
+def test_what_is_computed_again_takes_no_memory_in_between():
+    plain, again = _executor(), _executor(remat="full")
+    for ours, expected in zip(_step(again), _step(plain), strict=True):
+        np.testing.assert_allclose(ours, expected, 1e-4, 1e-6)
+    kept, less = (e.program.memory()["temporaries"] for e in (plain, again))
+    assert kept >= DEPTH * ROWS * WIDTH * 4  # every activation
+    assert less < 0.75 * kept
+
+
+def test_turns_of_a_recurrence_are_computed_again_one_by_one():
+    cell = mx.rnn.LSTMCell(WIDTH, prefix="lstm_")
+    outputs, _ = cell.unroll(24, mx.sym.Variable("data"), merge_outputs=True)
+    net = mx.sym.MakeLoss(mx.sym.mean(outputs))
+    found = []
+    for remat in (None, "full"):
+        executor = net.simple_bind(mx.cpu(), data=(ROWS, 24, WIDTH), remat=remat)
+        rng = np.random.default_rng(0)
+        for array in executor.arg_arrays:
+            array[:] = rng.standard_normal(array.shape) * 0.2
+        found.append((_step(executor), executor.program.memory()["temporaries"]))
+    (expected, kept), (ours, less) = found
+    for a, b in zip(ours, expected, strict=True):
+        np.testing.assert_allclose(a, b, 1e-4, 1e-6)
+    assert less < 0.75 * kept
+
+
+def test_a_step_takes_less_memory_too():
+    batch = np.zeros((ROWS, WIDTH), np.float32)
+    peaks = []
+    for remat in (None, "full"):
+        step = mx.training.Step(_executor(), optax.sgd(0.1), remat=remat)
+        step(data=batch)
+        peaks.append(step.analyse().memory["peak"])
+    assert peaks[1] < 0.75 * peaks[0]
+
+
+def test_executors_keep_the_options_that_they_were_bound_with():
+    policy = jax.checkpoint_policies.dots_saveable
+    executor = _executor(compute_dtype="bfloat16", remat=policy)
+    wanted = mx.program.Options("bfloat16", policy)
+    assert executor.program.options == wanted
+    assert executor.reshape(data=(4, WIDTH), partial_shaping=True).program.options == wanted
+    args = executor.arg_arrays
+    bound = executor.symbol.bind(mx.cpu(), args, compute_dtype="float16", remat="mirror")
+    assert bound.program.options == mx.program.Options("float16", "mirror")
+    assert bound.arg_arrays[0].dtype == np.float32
+    with mx.program.options(remat="full"):
+        inside = executor.symbol.bind(mx.cpu(), args, compute_dtype="float16")
+    assert inside.program.options == mx.program.Options("float16", "full")
+    assert executor.symbol.bind(mx.cpu(), args).program.options == mx.program.Options()
+
+
+@pytest.mark.parametrize("devices", [1, 2])
+def test_modules_and_their_steps_keep_theirs(devices):
+    contexts = [mx.cpu(i) for i in range(devices)]
+    module = mx.mod.Module(_chain(), context=contexts, compute_dtype="bfloat16", remat="mirror")
+    module.bind([("data", (8, WIDTH))], [("softmax_label", (8,))])
+    wanted = mx.program.Options("bfloat16", "mirror")
+
+    def bound() -> Any:
+        group = module._exec_group._group
+        return (group._mapped._program.program if devices > 1 else group.execs[0].program).options
+
+    assert bound() == wanted
+    module.reshape([("data", (4, WIDTH))], [("softmax_label", (4,))])
+    assert bound() == wanted
+    target = mx.training.Step(module, optax.sgd(0.1))._target
+    program = target._program if devices == 1 else target._mapped._program.program
+    assert program.options == wanted
+    own = mx.training.Step(module, optax.sgd(0.1), compute_dtype="float16")._target
+    program = own._program if devices == 1 else own._mapped._program.program
+    assert program.options == mx.program.Options("float16", "mirror")
+
+
+def test_buckets_share_theirs():
+    def bucket(width: int) -> Any:
+        return _chain(), ["data"], ["softmax_label"]
+
+    module = mx.mod.BucketingModule(bucket, WIDTH, remat="full")
+    module.bind([("data", (8, WIDTH))], [("softmax_label", (8,))])
+    assert module._curr_module._exec_group.execs[0].program.options.remat == "full"
+
+
+def test_values_that_an_option_does_not_take_are_refused_before_anything_is_made():
+    net = _chain()
+    with pytest.raises(ValueError, match="compute_dtype: 'int8', expected 'bfloat16'"):
+        net.simple_bind(mx.cpu(), data=(2, WIDTH), compute_dtype="int8")
+    with pytest.raises(ValueError, match="remat: 'some', expected 'mirror'"):
+        net.simple_bind(mx.cpu(), data=(2, WIDTH), remat="some")
