@@ -179,12 +179,8 @@ class _Run:
         if not _fits(turn, start, (varying, keys)):
             self._unrolled(loop.columns)
             return
-<<<<<<< HEAD
-        end, shown = lax.scan(turn, start, (varying, keys), loop.turns, reverse=reverse)
-=======
         one = self.around(turn) if self.around else turn
-        end, shown = lax.scan(one, start, (varying, keys), reverse=reverse)
->>>>>>> 3b1b5bb (wip)
+        end, shown = lax.scan(one, start, (varying, keys), loop.turns, reverse=reverse)
         for (c, result), array in zip(body.shown, shown, strict=True):
             self._put(forwards(loop.columns[c]), result, array)
         for c, k in loop.last:
