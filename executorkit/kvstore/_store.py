@@ -39,16 +39,8 @@ class KVStore(KVStoreBase):
     """Arrays by key; what is pushed replaces them, or updates them if there is an optimizer.
 
     Keys are ints or strs, one of the two in a store. Wherever one is expected, a list may stand,
-    with as many arrays (or lists of arrays, which ``push`` sums); everything is checked first. All
-    methods return at once, and ``priority`` changes nothing: JAX orders what depends on each other.
-
-    >>> import executorkit as mx
-    >>> store, out = create("local"), mx.nd.zeros((2,))
-    >>> store.init("w", mx.nd.ones((2,)))
-    >>> store.push("w", [mx.nd.array([1, 2]), mx.nd.array([10, 20])])
-    >>> store.pull("w", out=out)
-    >>> out.asnumpy().tolist()
-    [11.0, 22.0]
+    with as many arrays (or lists of arrays); everything is checked first. All methods return at
+    once, and ``priority`` changes nothing: JAX orders what depends on each other.
     """
 
     def __init__(self, name: str = "local") -> None:
@@ -184,12 +176,12 @@ class KVStore(KVStoreBase):
         self._table.threshold = threshold
 
     def save_optimizer_states(self, fname: Any, dump_optimizer: bool = False) -> None:
-        """Writes the optimizer's states to ``fname``, and with ``dump_optimizer`` the optimizer."""
+        """Writes the optimizer's states, and with ``dump_optimizer`` the optimizer, to a file."""
         updater = self._with_states("save_optimizer_states")
         write_whole(str(fname), [updater.get_states(dump_optimizer)])
 
     def load_optimizer_states(self, fname: Any) -> None:
-        """Reads what :meth:`save_optimizer_states` wrote to ``fname``."""
+        """Reads what :meth:`save_optimizer_states` wrote."""
         updater = self._with_states("load_optimizer_states")
         with open(fname, "rb") as file:
             updater.set_states(file.read())
@@ -207,3 +199,49 @@ class KVStore(KVStoreBase):
                 explain(where, "there is no optimizer", hint="set_optimizer(optimizer) first")
             )
         return self._updater
+
+
+@KVStoreBase.register
+class TestStore(KVStoreBase):
+    """The smallest store: it sums over the devices and keeps nothing. ``create("teststore")``."""
+
+    __test__ = False  # not a class of tests
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """Writes ``value`` to all arrays in ``out``."""
+        for array in _listed(out):
+            array[:] = value
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """Writes the sum of the arrays in ``value`` to those in ``out``, or to them themselves."""
+        values = _listed(value)
+        total = values[0].copy()
+        for other in values[1:]:
+            total += other.as_in_context(total.context)
+        for array in values if out is None else _listed(out):
+            array[:] = total
+
+    def is_capable(self, capability: str) -> bool:
+        """False for 'optimizer'; ValueError for anything else."""
+        if capability.lower() != self.OPTIMIZER:
+            raise KVStoreError(explain("is_capable", f"{capability!r} is no known capability"))
+        return False
+
+    @property
+    def type(self) -> str:
+        """'teststore'."""
+        return "teststore"
+
+    @property
+    def rank(self) -> int:
+        """0."""
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        """1."""
+        return 1
+
+
+def _listed(arrays: Any) -> list[Any]:
+    return list(arrays) if isinstance(arrays, list | tuple) else [arrays]

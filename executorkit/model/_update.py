@@ -82,7 +82,7 @@ def _initialize_kvstore(
     """
     for name, arrays in zip(param_names, param_arrays, strict=False):
         if update_on_kvstore:
-            kvstore.broadcast(name, arg_params[name], out=arrays)
+            kvstore.broadcast(name, arg_params[name], out=_given(kvstore, arrays))
         else:
             kvstore.init(name, arg_params[name])
 
@@ -99,7 +99,8 @@ def _update_params_on_kvstore(
     """
     for index, (params, grads) in enumerate(zip(param_arrays, grad_arrays, strict=False)):
         if grads is not None and not _absent(grads):
-            kvstore.pushpull(param_names[index], grads, out=params, priority=-index)
+            given = _given(kvstore, grads), _given(kvstore, params)
+            kvstore.pushpull(param_names[index], given[0], out=given[1], priority=-index)
 
 
 #: MXNet pushes several keys at once to its NCCL store.
@@ -131,12 +132,17 @@ def _update_params(
             continue
         if kvstore:
             assert param_names is not None
-            kvstore.pushpull(param_names[index], grads, priority=-index)
+            kvstore.pushpull(param_names[index], _given(kvstore, grads), priority=-index)
         for k, (param, grad) in enumerate(zip(params, grads, strict=True)):
             updates[k].append((index * num_device + k, grad, param))
     for update in updates:
         if update:
             updater(*zip(*update, strict=True))
+
+
+def _given(store: Any, arrays: PerDevice) -> PerDevice:
+    """What a store's methods get: lists, unless the store knows stacked arrays."""
+    return arrays if isinstance(store, kvs.KVStore) else list(arrays)
 
 
 def _absent(grads: PerDevice) -> bool:

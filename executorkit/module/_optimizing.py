@@ -178,7 +178,11 @@ class Optimizing(Parameters):
             return
         with open(fname, "rb") as file:
             content = file.read()
-        restored(self._updater, content, self._indices)
+        devices = [c.device_id for c in self._context]
+        summed = self._kvstore is not None and (
+            self._update_on_kvstore or not _is_asked(self._kvstore)
+        )
+        restored(self._updater, content, self._indices, devices[:1] if summed else devices)
 
 
 def _is_asked(store: Any) -> bool:

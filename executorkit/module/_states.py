@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .. import random
@@ -36,35 +36,80 @@ def dumped(updater: Any) -> bytes:
     return updater.get_states() + text + _END.pack(len(text), _MAGIC)
 
 
-def restored(updater: Any, content: bytes, indices: Mapping[str, Any]) -> None:
+def restored(
+    updater: Any, content: bytes, indices: Mapping[str, Any], devices: Sequence[int]
+) -> None:
     """Takes over what :func:`dumped` gave, or a file of MXNet's.
 
     indices
-        the optimizer's index of each parameter. Files of a module with a store have names where
-        others have numbers; either is taken. MXNet's states of several devices without a store are
-        those of numbers too.
+        the optimizer's index of each parameter.
+    devices
+        the number of the device on which updates are made, or those of all devices, each of which
+        has states of its own: there the index is ``index * len(devices) + k``.
+
+    Files of a module with a store have names where others have numbers, and those of several
+    devices without a store have states for each; any is taken, by any module. What a device needs
+    and the file has for fewer comes from the last one that it has. (In MXNet such a module has
+    errors, or begins with new states.)
 
     Raises FileFormatError for anything else; updater and random state are as they were then.
     """
     states, text = _divided(content)
     more = None if text is None else _parsed(text)
     updater.set_states(states)
-    names = list(indices)
-    renamed = {i: indices[n] for i, n in enumerate(names)}
-    if all(isinstance(i, str) for i in updater.states):
-        renamed = dict(indices)
-    updater.states = {renamed.get(i, i): state for i, state in updater.states.items()}
+    places = _places(updater.states, indices, len(devices))
+    found = {old: updater.states.pop(old) for old in places if old in updater.states}
+    if len(devices) > 1 or any(len(new) == 0 for new in places.values()):
+        updater.states = {}
+    for old, state in found.items():
+        for n, new in enumerate(places[old]):
+            updater.states[new] = _copied(state) if n else state
     updater.states_synced = dict.fromkeys(updater.states, False)
     if more is None:
         return
-    counts, optimizer = more["counts"], updater.optimizer
-    optimizer._all_index_update_counts = {
-        device: {renamed.get(i, i): n for i, n in own} for device, own in counts
-    }
-    optimizer._set_current_context(counts[0][0] if counts else 0)
+    optimizer = updater.optimizer
+    counts = {i: n for _, own in more["counts"] for i, n in own}
+    optimizer._all_index_update_counts = {device: {} for device in devices}
+    for old, n in counts.items():
+        for new in places.get(old, [old] if len(devices) == 1 else []):
+            device = devices[new % len(devices)] if len(devices) > 1 else devices[0]
+            optimizer._all_index_update_counts[device][new] = n
+    optimizer._set_current_context(devices[0])
     optimizer.num_update = more["num_update"]
     optimizer._memory = _tuples(more["memory"])
     random.set_state(_tuples(more["random"]))
+
+
+def _places(states: Mapping[Any, Any], indices: Mapping[str, Any], count: int) -> dict[Any, Any]:
+    """Which indices have the state that a file has at an index: lists, by the latter."""
+    names = list(indices)
+    if all(isinstance(i, str) for i in states):
+        there = {name: [name] for name in names}
+    else:
+        saved = _devices(states, len(names), count)
+        there = {n: [i * saved + k for k in range(saved)] for i, n in enumerate(names)}
+    places: dict[Any, list[Any]] = {i: [] for old in there.values() for i in old}
+    for name, old in there.items():
+        for k in range(count):
+            new = indices[name] if count == 1 else indices[name] * count + k
+            places[old[min(k, len(old) - 1)]].append(new)
+    return places
+
+
+def _devices(states: Mapping[Any, Any], names: int, count: int) -> int:
+    """Of how many devices a file has states that are numbered."""
+    last = max(states, default=0)
+    if last < names:
+        return 1
+    if count > 1:
+        return count
+    return len(states) // names if len(states) == last + 1 and len(states) % names == 0 else 1
+
+
+def _copied(state: Any) -> Any:
+    if isinstance(state, tuple | list):
+        return type(state)(_copied(s) for s in state)
+    return None if state is None else state.copy()
 
 
 def _divided(content: bytes) -> tuple[bytes, bytes | None]:

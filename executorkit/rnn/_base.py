@@ -20,6 +20,9 @@ Activation: TypeAlias = (
     Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"] | Callable[..., Symbol]
 )
 
+_GROUPS = ("i2h", "h2h")
+_KINDS = ("weight", "bias")
+
 
 class MissingParameterError(MXNetError, KeyError):
     """Parameters to be packed or unpacked lack one of the cell's."""
@@ -148,13 +151,19 @@ class BaseRNNCell:
         and ``_o_`` (hidden, features). Other entries are kept. Raises KeyError if one is missing.
         """
         found = dict(args)
-        for group, kind in _groups(self._gate_names):
-            packed = take(found, f"{self._prefix}{group}_{kind}", "unpack_weights")
-            host, h = packed.asnumpy(), self._num_hidden
+        h = self._num_hidden
+        for group in _GROUPS if self._gate_names else ():
+            packed = {
+                kind: take(found, f"{self._prefix}{group}_{kind}", "unpack_weights")
+                for kind in _KINDS
+            }
+            hosts = {kind: values.asnumpy() for kind, values in packed.items()}
+            # In MXNet's order, which is that of checkpoints: a gate's weight, then its bias.
             for j, gate in enumerate(self._gate_names):
-                found[f"{self._prefix}{group}{gate}_{kind}"] = array(
-                    host[j * h : (j + 1) * h], ctx=packed.context, dtype=packed.dtype
-                )
+                for kind, values in packed.items():
+                    found[f"{self._prefix}{group}{gate}_{kind}"] = array(
+                        hosts[kind][j * h : (j + 1) * h], ctx=values.context, dtype=values.dtype
+                    )
         return found
 
     def pack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
@@ -205,7 +214,7 @@ class BaseRNNCell:
 
 def _groups(gates: Sequence[str]) -> Iterable[tuple[str, str]]:
     """The packed parameters of a cell: from input and from state, weight and bias."""
-    return [(g, k) for g in ("i2h", "h2h") for k in ("weight", "bias")] if gates else ()
+    return [(g, k) for g in _GROUPS for k in _KINDS] if gates else ()
 
 
 def take(args: Arrays, name: str, method: str) -> NDArray:

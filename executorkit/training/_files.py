@@ -50,7 +50,8 @@ def read_state(step: Step, prefix: Any, epoch: int) -> None:
         content = file.read()
     if step._updater:
         step._fed.set_params(args, aux)
-        restored(step._updater, content, {n: i for i, n in enumerate(step.names)})
+        first = step._target.first(step._wanted[0]).context.device_id
+        restored(step._updater, content, {n: i for i, n in enumerate(step.names)}, [first])
         return
     header, arrays = _unpacked(content, path)
     expected = _layout(step)

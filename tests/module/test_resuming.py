@@ -110,3 +110,55 @@ def test_dropout_draws_other_numbers_without_the_states(tmp_path):
     mx.random.seed(99)
     resumed = mx.mod.Module.load(prefix, SAVED)
     assert _fit(resumed, "sgld", "factor", begin_epoch=SAVED) != losses[len(losses) // 2 :]
+
+
+def _trained_once(count: int, store: Any, optimizer: str = "adam") -> Any:
+    module = mx.mod.Module(_net(False), context=[mx.cpu(i) for i in range(count)])
+    data = _data()
+    module.bind(data.provide_data, data.provide_label)
+    module.init_params(mx.init.One())
+    module.init_optimizer(kvstore=store, optimizer=optimizer)
+    module.forward_backward(next(data))
+    module.update()
+    return module
+
+
+def _states(module: Any, count: int, k: int) -> dict[str, Any]:
+    """The states and the count of each parameter on device k."""
+    optimizer, found = module._optimizer, {}
+    for name, i in module._indices.items():
+        index = i if count == 1 else i * count + k
+        counts = optimizer._all_index_update_counts[k if count > 1 else 0]
+        states = [a.asnumpy() for a in jax.tree.leaves(module._updater.states[index])]
+        found[name] = [*states, counts[index]]
+    return found
+
+
+#: Of how many devices with states of their own a file is, and what loads it.
+APART = [(1, "local", 2, None), (2, "local", 2, None), (2, None, 1, "local"), (2, None, 2, "local")]
+
+
+@pytest.mark.parametrize(("saved", "store", "loading", "other"), [*APART, (2, None, 2, None)])
+def test_states_are_found_by_devices_with_and_without_a_store(
+    tmp_path, saved, store, loading, other
+):
+    """MXNet numbers a parameter's states i with one device, i * devices + k with several that have
+    no store, and names them with one; there a module of another kind does not find them."""
+    path = str(tmp_path / "net.states")
+    first = _trained_once(saved, store)
+    first.save_optimizer_states(path)
+    second = _trained_once(loading, other)
+    second.load_optimizer_states(path)
+    theirs = [_states(first, saved if store is None else 1, k) for k in range(saved)]
+    for k in range(loading if other is None else 1):
+        found = _states(second, loading if other is None else 1, k)
+        expected = theirs[k if store is None else 0]
+        assert list(found) == list(expected)
+        for name, values in found.items():
+            for ours, value in zip(values, expected[name], strict=True):
+                np.testing.assert_array_equal(ours, value)
+    data = _data()
+    second.forward_backward(next(data))
+    second.update()
+    names = second._updater.states
+    assert len({id(a) for i in names for a in jax.tree.leaves(names[i])}) == 2 * len(names)

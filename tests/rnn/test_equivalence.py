@@ -52,6 +52,22 @@ def test_fused_layers_compute_what_their_cells_do(mode, bidirectional, layout):
         )
 
 
+def test_unpacked_weights_are_in_the_order_of_checkpoints():
+    cell = mx.rnn.RNNCell(2, prefix="a_")
+    sizes = {"i2h": 3, "h2h": 2}
+    packed = {f"a_{g}_weight": mx.nd.ones((2, n)) for g, n in sizes.items()}
+    packed |= {f"a_{g}_bias": mx.nd.ones((2,)) for g in sizes}
+    assert list(cell.unpack_weights(packed)) == [
+        "a_i2h_weight", "a_i2h_bias", "a_h2h_weight", "a_h2h_bias"
+    ]  # fmt: skip
+    gru = mx.rnn.GRUCell(2, prefix="g_")
+    packed = {f"g_{g}_weight": mx.nd.ones((6, n)) for g, n in sizes.items()}
+    packed |= {f"g_{g}_bias": mx.nd.ones((6,)) for g in sizes}
+    assert list(gru.unpack_weights(packed))[:3] == [
+        "g_i2h_r_weight", "g_i2h_r_bias", "g_i2h_z_weight"
+    ]  # fmt: skip
+
+
 def test_packing_undoes_unpacking_in_any_type():
     for dtype in ("float16", "float32", "float64"):
         cell = fused_cell("lstm", True)

@@ -1,6 +1,17 @@
 """Scripts on modules, run on both sides: MXNet's answers are stored."""
 
-from . import buckets, chains, digits, files, fitting, interface, looking, predicting, training
+from . import (
+    buckets,
+    chains,
+    digits,
+    files,
+    fitting,
+    interface,
+    looking,
+    predicting,
+    stores,
+    training,
+)
 from ._facts import SCRIPTS, run
 
 __all__ = [
@@ -14,5 +25,6 @@ __all__ = [
     "looking",
     "predicting",
     "run",
+    "stores",
     "training",
 ]
