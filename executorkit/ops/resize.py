@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Literal
 
 import jax
@@ -137,6 +138,12 @@ def _along(x: jax.Array, axis: int, matrix: jax.Array) -> jax.Array:
     return jnp.einsum(letters, x, matrix, precision="highest")
 
 
+def _axes_to(data: jax.Array, new: Sequence[int]) -> tuple[int, int]:
+    """The axes of height and width, in the order in which to change them: rows are one large
+    product, so they come first where they shrink, and last where they grow."""
+    return (3, 2) if new[1] < data.shape[3] else (2, 3)
+
+
 def _resize_inputs(p: Params) -> tuple[str, ...]:
     return ("data", "like") if p.mode == "like" else ("data",)
 
@@ -176,7 +183,7 @@ def bilinear_resize_2d(
             old, (height, width), (scale_height, scale_width), target, strict=True
         )
     ]
-    for axis in (2, 3):
+    for axis in _axes_to(data, new):
         if new[axis - 2] != old[axis - 2]:
             matrix = _weights(old[axis - 2], new[axis - 2], align_corners, data.dtype)
             data = _along(data, axis, matrix)
@@ -206,7 +213,7 @@ def adaptive_avg_pooling_2d(data: jax.Array, *, output_size: Shape = ()):
     of length m covers floor(i m / n) to ceil((i + 1) m / n). Returns (N, C, *output_size).
     """
     out = {0: (1, 1), 1: output_size * 2, 2: output_size}[len(output_size)]
-    for axis in (2, 3):
+    for axis in _axes_to(data, out):
         size, cells = data.shape[axis], out[axis - 2]
         if cells == 1:
             data = jnp.mean(data, axis, keepdims=True)

@@ -38,6 +38,11 @@ DATA = (1, 8, 12, 12)
          {"pooled_size": (7, 7), "spatial_scale": 1}),
         ("_contrib_RROIAlign", lambda n: [DATA, (n, 6)],
          {"pooled_size": (7, 7), "spatial_scale": 1, "sampling_ratio": 2}),
+        ("ROIPooling", lambda n: [DATA, (n, 5)], {"pooled_size": (7, 7), "spatial_scale": 1}),
+        ("Correlation", lambda n: [(1, 2, n // 10, 9)] * 2, {"pad_size": 4, "max_displacement": 4}),
+        ("im2col", lambda n: [(1, 2, n // 10, 9)], {"kernel": (3, 3), "stride": (2, 2)}),
+        ("LRN", lambda n: [(1, n, 3, 3)], {"nsize": 5}),
+        ("sort", lambda n: [(3, n)], {"axis": 1}),
         ("_contrib_PSROIPooling", lambda n: [DATA, (n, 5)],
          {"pooled_size": 2, "spatial_scale": 1, "output_dim": 2}),
         ("_contrib_DeformablePSROIPooling", lambda n: [DATA, (n, 5), (n, 2, 2, 2)],
@@ -50,7 +55,7 @@ DATA = (1, 8, 12, 12)
          {"rpn_pre_nms_top_n": 100}),
     ],
 )  # fmt: skip
-def test_program_does_not_grow_with_the_regions(name, shapes, attrs, gradient):
+def test_program_does_not_grow_with_the_data(name, shapes, attrs, gradient):
     small, large = (lines(name, shapes(n), gradient, **attrs) for n in (50, 2000))
     assert large == small
 
@@ -107,3 +112,31 @@ def test_regions_of_no_image_are_zeros():
     out = run("_contrib_ROIAlign", [data, np.array([[-1, 1, 2, 6, 8]], "f4")],
               pooled_size=(3, 2), spatial_scale=1)  # fmt: skip
     np.testing.assert_array_equal(out, np.zeros((1, 3, 3, 2)))
+
+
+def test_only_what_a_bin_covers_enters_it():
+    data = np.full((1, 4, 6, 6), np.nan, "f4")
+    data[:, :, 1:5, 1:5] = np.arange(16).reshape(4, 4)
+    head = np.ones((1, 1, 2, 2), "f4")
+    roi = np.array([[0, 1, 1, 4, 4]], "f4")
+    attrs = {"pooled_size": 2, "output_dim": 1, "spatial_scale": 1}
+    with jax.enable_x64(True):
+        out, back = jax.vjp(lambda x: run("_contrib_PSROIPooling", [x, roi], **attrs), data)
+        (grad,) = back(head)
+    np.testing.assert_array_equal(out, [[[[2.5, 4.5], [10.5, 12.5]]]])
+    assert grad.sum() == 4
+    assert grad[0, 3, 3:5, 3:5].sum() == 1
+
+
+@pytest.mark.parametrize("kernel", [(3, 3), (6, 7)], ids=["written out", "gathered"])
+def test_images_and_patches_are_each_others_gradients(kernel):
+    rng = np.random.default_rng(3)
+    attrs = {"kernel": kernel, "stride": (2, 3), "dilate": (2, 1), "pad": (6, 2)}
+    with jax.enable_x64(True):
+        image = jnp.asarray(rng.normal(size=(2, 3, 9, 8)))
+        patches, back = jax.vjp(lambda x: run("im2col", [x], **attrs), image)
+        head = rng.normal(size=patches.shape)
+        (grad,) = back(head)
+        np.testing.assert_allclose((grad * image).sum(), (head * patches).sum(), rtol=1e-12)
+        added = run("col2im", [head], output_size=(9, 8), **attrs)
+        np.testing.assert_array_equal(grad, added)
