@@ -93,7 +93,7 @@ class Ours:
     """
 
     def __init__(self, net: Network) -> None:
-        self.executor = executor = net.bind(mx, net.build(mx))
+        self.executor = executor = net.filled(mx, net.build(mx))
         self.inputs = {n: mx.nd.array(v) for n, v in net.inputs().items()}
         self.data = {n: v for n, v in self.inputs.items() if not n.endswith("label")}
         parameters = {n: a.jax for n, a in executor.arg_dict.items() if n not in self.inputs}

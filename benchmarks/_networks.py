@@ -40,12 +40,19 @@ class Network:
     trained: bool = True
 
     def bind(self, mx: Any, symbol: Any) -> Any:
-        """An executor with gradients of the parameters, filled in alike on either side."""
+        """An executor with gradients of the parameters."""
         requests = {n: "null" if n in self.shapes else "write" for n in symbol.list_arguments()}
-        executor = symbol.simple_bind(mx.cpu(), grad_req=requests, **self.shapes)
-        for arrays in (executor.arg_dict, executor.aux_dict):
-            for name, array in arrays.items():
-                array[:] = self.value(name, array.shape)
+        return symbol.simple_bind(mx.cpu(), grad_req=requests, **self.shapes)
+
+    def values(self, executor: Any) -> list[tuple[Any, np.ndarray]]:
+        """What its arguments and states are filled with: (NDArray, contents)."""
+        named = [*executor.arg_dict.items(), *executor.aux_dict.items()]
+        return [(array, self.value(name, array.shape)) for name, array in named]
+
+    def filled(self, mx: Any, symbol: Any) -> Any:
+        """:meth:`bind`, with contents."""
+        executor = self.bind(mx, symbol)
+        fill(self.values(executor))
         return executor
 
     def value(self, name: str, shape: Shape) -> np.ndarray:
@@ -60,6 +67,12 @@ class Network:
     def inputs(self) -> dict[str, np.ndarray]:
         """What is fed in every step."""
         return {name: self.value(name, shape) for name, shape in self.shapes.items()}
+
+
+def fill(values: list[tuple[Any, np.ndarray]]) -> None:
+    """Writes contents into NDArrays."""
+    for array, value in values:
+        array[:] = value
 
 
 def _boxes(images: int, objects: int) -> np.ndarray:
