@@ -39,8 +39,16 @@ class KVStore(KVStoreBase):
     """Arrays by key; what is pushed replaces them, or updates them if there is an optimizer.
 
     Keys are ints or strs, one of the two in a store. Wherever one is expected, a list may stand,
-    with as many arrays (or lists of arrays); everything is checked first. All methods return at
-    once, and ``priority`` changes nothing: JAX orders what depends on each other.
+    with as many arrays (or lists of arrays, which ``push`` sums); everything is checked first. All
+    methods return at once, and ``priority`` changes nothing: JAX orders what depends on each other.
+
+    >>> import executorkit as mx
+    >>> store, out = create("local"), mx.nd.zeros((2,))
+    >>> store.init("w", mx.nd.ones((2,)))
+    >>> store.push("w", [mx.nd.array([1, 2]), mx.nd.array([10, 20])])
+    >>> store.pull("w", out=out)
+    >>> out.asnumpy().tolist()
+    [11.0, 22.0]
     """
 
     def __init__(self, name: str = "local") -> None:
@@ -176,12 +184,12 @@ class KVStore(KVStoreBase):
         self._table.threshold = threshold
 
     def save_optimizer_states(self, fname: Any, dump_optimizer: bool = False) -> None:
-        """Writes the optimizer's states, and with ``dump_optimizer`` the optimizer, to a file."""
+        """Writes the optimizer's states to ``fname``, and with ``dump_optimizer`` the optimizer."""
         updater = self._with_states("save_optimizer_states")
         write_whole(str(fname), [updater.get_states(dump_optimizer)])
 
     def load_optimizer_states(self, fname: Any) -> None:
-        """Reads what :meth:`save_optimizer_states` wrote."""
+        """Reads what :meth:`save_optimizer_states` wrote to ``fname``."""
         updater = self._with_states("load_optimizer_states")
         with open(fname, "rb") as file:
             updater.set_states(file.read())
