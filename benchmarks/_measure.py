@@ -7,6 +7,7 @@ counts is the median of the ratios of the pairs.
 from __future__ import annotations
 
 import argparse
+import itertools
 import os
 import time
 from collections.abc import Callable
@@ -19,6 +20,7 @@ import numpy as np
 import executorkit as mx
 from executorkit._cli._timing import Pairs, in_pairs, seconds
 from executorkit.display._table import text_table
+from executorkit.executor._ahead import Request, as_bound
 from executorkit.executor._run import Run
 
 from ._handwritten import functions
@@ -113,6 +115,28 @@ class Ours:
         self.executor.forward(is_train=True, **self.inputs)
         self.executor.backward()
         return [g._value for g in self.executor._grad_targets], self.executor.outputs[0]._value
+
+
+#: What :func:`processor_stages` tells.
+STAGES = ("bind", "trace", "lower", "compile")
+
+
+def processor_stages(net: Network) -> list[float]:
+    """Processor seconds of binding a new graph, tracing, lowering and compiling its training."""
+    symbol = net.build(mx)
+    times = [time.process_time()]
+
+    def done(result: Any) -> Any:
+        times.append(time.process_time())
+        return result
+
+    executor = done(net.bind(mx, symbol))
+    ((function, avals),) = Request(True).calls(executor, *as_bound(executor))
+    with jax.enable_x64(True):
+        traced = done(function._jitted.trace(*avals))
+        lowered = done(traced.lower())
+        done(lowered.compile())
+    return [b - a for a, b in itertools.pairwise(times)]
 
 
 def executor_stages(executor: mx.Executor, mode: str) -> tuple[float, float, float]:

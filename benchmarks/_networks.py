@@ -98,15 +98,27 @@ def _sentences(batch: int, steps: int, layers: int = 2, hidden: int = 200) -> Ne
     return Network(build, shapes, {"data": words, "softmax_label": words})
 
 
+def _blocks(mx: Any, depth: int, width: int = 256) -> Any:
+    """Residual blocks of one fully connected layer each, with weights of their own."""
+    x = mx.sym.Variable("data")
+    for i in range(depth):
+        y = mx.sym.FullyConnected(x, num_hidden=width, name=f"fc{i}")
+        x = x + mx.sym.Activation(y, act_type="tanh", name=f"tanh{i}")
+    return mx.sym.MakeLoss(mx.sym.mean(x), name="loss")
+
+
 def network(name: str, batch: int, size: int) -> Network:
     """A network by name: ``mlp``, ``lenet``, ``resnet50``, ``inception_v3``, ``vgg16``,
     ``mobilenet``, ``ssd_train`` and ``ssd_detect`` for images of ``size`` pixels a side, ``lstm``
-    for sentences of so many words, ``add``: 2 * a + b on so many elements."""
+    for sentences of so many words, ``blocks`` with so many layers, ``add``: 2 * a + b on so many
+    elements."""
     if name == "lstm":
         return _sentences(batch, size)
     if name == "add":
         build: Build = lambda mx: 2 * mx.sym.Variable("a") + mx.sym.Variable("b")  # noqa: E731
         return Network(build, {"a": (size,), "b": (size,)}, {}, False)
+    if name == "blocks":
+        return Network(partial(_blocks, depth=size), {"data": (batch, 256)}, {})
     if name == "ssd_train":
         return Network(ssd_train, {"data": (batch, 3, size, size), "label": (batch, 8, 5)}, {})
     if name == "ssd_detect":

@@ -10,24 +10,16 @@ processors, so that what else the machine does does not count; steps are compare
 from __future__ import annotations
 
 import argparse
-import itertools
 import os
-import time
 from collections.abc import Callable
 from typing import Any
 
-import jax
-
-import executorkit as mx
 from executorkit._cli._timing import in_pairs
 from executorkit.display._table import text_table
-from executorkit.executor._ahead import Request, as_bound
 
 from ._handwritten import FORWARD, jitted
-from ._measure import ORACLE, Oracle, Ours, check
+from ._measure import ORACLE, STAGES, Oracle, Ours, check, processor_stages
 from ._networks import network
-
-STAGES = ("bind", "trace", "lower", "compile", "all")
 
 
 def main() -> None:
@@ -38,33 +30,15 @@ def main() -> None:
     parser.add_argument("--unrolled-by-hand", action="store_true")
     options = parser.parse_args()
     lengths = [int(n) for n in options.steps.split(",")]
-    _stages_of(5, options.batch)  # what only the first program of a process costs
-    rows = [[str(n), *(f"{s:.2f} s" for s in _stages_of(n, options.batch))] for n in lengths]
-    print(text_table(["steps", *STAGES], rows, right=set(range(1, len(STAGES) + 1))))
+    processor_stages(network("lstm", options.batch, 5))  # what only a process's first one costs
+    rows = []
+    for n in lengths:
+        stages = processor_stages(network("lstm", options.batch, n))
+        rows.append([str(n), *(f"{s:.2f} s" for s in (*stages, sum(stages)))])
+    print(text_table(["steps", *STAGES, "all"], rows, right={1, 2, 3, 4, 5}))
     names = ["lstm_scan", *(["lstm"] if options.unrolled_by_hand else [])]
     rows = [row for n in lengths for row in _steps_of(n, options.batch, options.pairs, names)]
     print(text_table(["steps", "beside", "ours", "its", "its / ours"], rows, right={2, 3, 4}))
-
-
-def _stages_of(steps: int, batch: int) -> list[float]:
-    """Seconds of binding a new graph, tracing, lowering and compiling its training step."""
-    net = network("lstm", batch, steps)
-    symbol = net.build(mx)
-    requests = {n: "null" if n in net.shapes else "write" for n in symbol.list_arguments()}
-    times = [time.process_time()]
-
-    def done(result: Any) -> Any:
-        times.append(time.process_time())
-        return result
-
-    executor = done(symbol.simple_bind(mx.cpu(), grad_req=requests, **net.shapes))
-    ((function, avals),) = Request(True).calls(executor, *as_bound(executor))
-    with jax.enable_x64(True):
-        traced = done(function._jitted.trace(*avals))
-        lowered = done(traced.lower())
-        done(lowered.compile())
-    spans = [b - a for a, b in itertools.pairwise(times)]
-    return [*spans, sum(spans)]
 
 
 def _steps_of(steps: int, batch: int, pairs: int, names: list[str]) -> list[list[str]]:
