@@ -10,6 +10,7 @@ Names, arguments and import paths are MXNet 1.9.1's.
 """
 
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING
 
 from . import (
     attribute,
@@ -64,7 +65,7 @@ from .context import (
     num_gpus,
     tpu,
 )
-from .errors import MXNetError
+from .errors import MXNetError, like
 from .executor import Executor
 from .ndarray import NDArray
 from .symbol import Symbol
@@ -126,3 +127,20 @@ __all__ = [
     "visualization",
     "viz",
 ]
+
+#: What of MXNet is not here, and what to use instead.
+_ELSEWHERE = {
+    "autograd": "executor.backward(), or jax.grad of a function around symbol.to_jax()",
+    "gluon": "export the block where MXNet runs: mx.model.load_checkpoint reads what it writes",
+    "image": "any library that makes NumPy arrays of images, and mx.io.NDArrayIter",
+    "np": "numpy, jax.numpy or mx.nd",
+    "npx": "jax.nn or mx.nd",
+    "recordio": "any library that makes NumPy arrays of records, and mx.io.NDArrayIter",
+}
+
+if not TYPE_CHECKING:
+
+    def __getattr__(name):
+        problem = f"module {__name__!r} has no attribute {name!r}"
+        hint = _ELSEWHERE.get(name) or ("" if name.startswith("_") else like(name, __all__))
+        raise AttributeError(f"{problem}\n  try: {hint}" if hint else problem)

@@ -5,6 +5,9 @@ A message is made by :func:`explain`: where, what was expected and received, why
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Collection
+
 
 class MXNetError(RuntimeError):
     """Base class of every error that executorkit raises about a graph, an array or a file."""
@@ -49,6 +52,22 @@ class NotImplementedForSymbol(MXNetError, NotImplementedError):  # noqa: N818 - 
         name = getattr(function, "__name__", str(function))
         hint = f"; use {alias} instead" if alias else ""
         super().__init__(f"{name} is not available for Symbol, only for NDArray{hint}")
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """What to try for a name that is not among those known: the names like it, else all.
+
+    >>> nearest("num_filters", ["kernel", "num_filter"])
+    "'num_filter'"
+    >>> nearest("zz", ["kernel", "num_filter"])
+    'one of: kernel, num_filter'
+    """
+    return like(name, known) or "one of: " + ", ".join(known)
+
+
+def like(name: str, known: Collection[str]) -> str:
+    """The names like one that is not among them: ``'num_filter' or 'num_group'``."""
+    return " or ".join(map(repr, difflib.get_close_matches(name, known, 3, 0.7)))
 
 
 def explain(

@@ -235,6 +235,16 @@ def _count(things: Sequence[Any], noun: str) -> str:
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
+def truth(is_train: Any) -> bool:
+    """The flag of ``forward``; TypeError for an array that stands in its place."""
+    try:
+        return bool(is_train)
+    except ValueError:
+        problem = f"{kind_of(is_train)}, expected True or False"
+        hint = "give arrays by name: forward(is_train=False, data=...)"
+        raise TypeError(explain("forward: is_train", problem, hint=hint)) from None
+
+
 def kind_of(value: Any) -> str:
     """What something is, with its article: ``an int``, ``a numpy.ndarray``."""
     if value is None:

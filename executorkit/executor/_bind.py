@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..context import Context
-from ..errors import BindError, DTypeError, MXNetError, ShapeError, explain
+from ..errors import BindError, DTypeError, MXNetError, ShapeError, explain, nearest
 from ..lowering import Graph, graph_of, infer, placements, shown_outputs
 from ..ndarray import NDArray
 from ..ops._attrs import dtype_name
@@ -113,12 +113,17 @@ def simple_bind(
         if not known(shape)
     ]
     if unknown:
+        names = (*graph.arg_names, *graph.aux_names)
+        stranger = next((n for n in shapes if n not in names), None)
         raise MXNetError(
             explain(
                 "simple_bind",
                 f"these shapes cannot be inferred: {', '.join(unknown)}",
+                because=f"{stranger!r} is not an argument of the symbol" if stranger else None,
                 given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes",
-                hint="give their shapes as keyword arguments",
+                hint=nearest(stranger, names)
+                if stranger
+                else "give their shapes as keyword arguments",
             )
         )
     reqs = grad_reqs(grad_req, graph.arg_names)

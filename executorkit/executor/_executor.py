@@ -24,7 +24,7 @@ from ..program._counted import Counted
 from ..program._options import using
 from ..program._stepping import Plan, step_function
 from ..symbol import Symbol
-from ._arguments import head_gradients, kind_of, require_heads
+from ._arguments import head_gradients, kind_of, require_heads, truth
 from ._fitting import fitting
 from ._fresh import blank, full, zeros
 from ._inspection import Inspection
@@ -170,7 +170,7 @@ class Executor(NamedArrays, Inspection):
         program = self._program
         if program.pins:
             self._pin(program.pins)
-        self._run = run = Run(self, bool(is_train))
+        self._run = run = Run(self, truth(is_train))
         if self._callback is not None:
             from ._monitor import observe_forward
 

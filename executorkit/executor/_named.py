@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from ..errors import BindError, explain
+from ..errors import BindError, ShapeError, explain, like, nearest
 from ..lowering import Graph
 from ..ndarray import NDArray
 from ._arguments import UnknownArgumentError, fed, incoming, kind_of
@@ -106,12 +107,14 @@ class NamedArrays:
                     where = f"copy_params_from: {what} {name!r}"
                     writes.append((target, incoming(value, target, where)))
                 elif not allow_extra_params:
+                    some = ", ".join(map(repr, itertools.islice(params, 8)))
+                    close = f"{like(name, arrays)}, or ".removeprefix(", or ")
                     raise BindError(
                         explain(
                             "copy_params_from",
                             f"{name!r} is not an {what} of this symbol",
-                            given_by="a dict with " + ", ".join(map(repr, params)),
-                            hint="allow_extra_params=True to skip such names",
+                            given_by=f"a dict with {some}" + (", ..." if len(params) > 8 else ""),
+                            hint=f"{close}allow_extra_params=True to skip such names",
                         )
                     )
         for target, fitted in writes:
@@ -124,9 +127,7 @@ class NamedArrays:
             target = arrays.get(name)
             if target is None:
                 raise UnknownArgumentError(
-                    explain(
-                        "forward", f"unknown argument {name!r}", hint="one of: " + ", ".join(arrays)
-                    )
+                    explain("forward", f"unknown argument {name!r}", hint=nearest(name, arrays))
                 )
             if not isinstance(value, NDArray | np.ndarray | jax.Array):
                 raise BindError(
@@ -135,7 +136,14 @@ class NamedArrays:
                         f"{kind_of(value)}, expected an NDArray, a NumPy or a JAX array",
                     )
                 )
-            writes.append((target, fed(value, target, f"forward: {name!r}")))
+            try:
+                writes.append((target, fed(value, target, f"forward: {name!r}")))
+            except ShapeError as error:
+                if value.shape[1:] != target.shape[1:]:
+                    raise
+                grows = "allow_up_sizing=True, " if len(value) > len(target) else ""
+                hint = f"executor.reshape({grows}{name}={tuple(value.shape)}, ...)"
+                raise ShapeError(f"{error}\n  try: {hint}") from None
         for target, fitted in writes:
             target._assign(*fitted)
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MXNetError, ShapeError, explain
+from ..errors import MXNetError, ShapeError, explain, nearest
 from ..lowering import infer
 from ..lowering._infer import Inferred
 from ..ndarray import NDArray
@@ -56,7 +56,7 @@ def inferred(executor: Executor, given: Mapping[str, Sequence[int]], where: str)
     for name in given:
         if name not in names:
             raise MXNetError(
-                explain(where, f"unknown argument {name!r}", hint="one of: " + ", ".join(names))
+                explain(where, f"unknown argument {name!r}", hint=nearest(name, names))
             )
     given = {n: shape_of(s, f"{where}: {n!r}") for n, s in given.items()}
     arrays = [*executor.arg_arrays, *executor.aux_arrays]

@@ -345,6 +345,8 @@ def _fail(
             if child.name in given:
                 given_by = f"argument {child.name!r}"
             hint = f"give {child.name!r} as {expected}, or leave it out to have it inferred"
+            if "?" in expected:
+                hint = f"another shape of {child.name!r}"
     raise type(error)(
         explain(
             f"node {step.node.name!r} ({step.op.name})",

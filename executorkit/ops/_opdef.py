@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import AttributeValueError, explain
+from ..errors import AttributeValueError, explain, nearest
 from ._attrs import Attr, to_text
 from ._facts import Params
 from ._layouts import Last
@@ -71,7 +71,7 @@ class OpDef:
                         explain(
                             f"operator {self.name}",
                             f"unknown attribute {name!r} (value {to_text(value)!r})",
-                            hint=f"one of: {', '.join(self.attrs)}",
+                            hint=nearest(name, self.attrs),
                         )
                     )
                 values[name] = to_text(value)

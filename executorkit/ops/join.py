@@ -8,7 +8,7 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
 from ._axes import normal_axis
-from ._facts import Params, ShapeFacts, merge_shapes
+from ._facts import Params, ShapeFacts, merge_shapes, shape_text
 from ._layouts import along, parted
 from ._registry import register
 
@@ -30,7 +30,9 @@ def _fill_concat(s: ShapeFacts, p: Params) -> None:
                 common = merge_shapes(common, box)
             except ValueError:
                 raise ShapeError(
-                    f"{name!r} is {s[name]}, expected {common}", f"only axis {at} may differ", name
+                    f"{name!r} is {s[name]}, expected {shape_text(common)}",
+                    f"only axis {at} may differ",
+                    name,
                 ) from None
     for name in names:
         s.set(name, common)

@@ -25,8 +25,13 @@ def find(name: str) -> OpDef:
 def entry_of(value: Any, name: str) -> Entry:
     """The one output of a symbol that is to be the input ``name``."""
     if not isinstance(value, Operators):
-        problem = f"{name!r} is {value!r}, expected a Symbol"
-        raise InputTypeError(explain("symbol input", problem, hint="wrap it in mx.sym.Variable"))
+        shape = getattr(value, "shape", None)
+        found = repr(value) if shape is None else f"an array of shape {shape}"
+        hint = "wrap it in mx.sym.Variable"
+        if shape is not None:
+            hint = f"mx.sym.Variable({name!r}), and the array where you bind or call forward"
+        problem = f"{name!r} is {found}, expected a Symbol"
+        raise InputTypeError(explain("symbol input", problem, hint=hint))
     if len(value.heads) != 1:
         problem = f"{name!r} is {value!r}, which has {len(value.heads)} outputs, expected one"
         raise MXNetError(explain("symbol input", problem, hint="choose one, as in symbol[0]"))

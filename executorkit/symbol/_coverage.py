@@ -163,10 +163,16 @@ class Coverage:
 
     def error(self) -> MXNetError:
         """The exception that names everything that is not served."""
-        absent = any(row.status == "absent" for row in self.missing)
+        absent = [row.operator for row in self.missing if row.status == "absent"]
         lines = "\n  ".join(str(row) for row in self.missing)
-        error = UnknownOperatorError if absent else AttributeValueError
-        return error(f"this graph needs what is not served:\n  {lines}")
+        text = f"this graph needs what is not served:\n  {lines}"
+        if not absent:
+            return AttributeValueError(text)
+        kind, _, name = absent[0].rpartition(" ")
+        register = "operator" if kind else "ops"
+        what = "CustomOpProp" if kind else "function of jax.Arrays"
+        hint = f"before loading, @mx.{register}.register({name!r}) on a {what}"
+        return UnknownOperatorError(f"{text}\n  try: {hint}")
 
 
 def report(checked: Iterable[tuple[RawNode, tuple[Problem, ...]]]) -> Coverage:

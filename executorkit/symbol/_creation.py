@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from numbers import Number
 from typing import IO, Any
 
-from ..errors import AttributeValueError, explain
+from ..errors import AttributeValueError, MXNetError, explain
 from ..ops._attrs import DTYPE_NUMBERS, dtype_name, to_text
 from ..ops._namespace import dtype_argument
 from ._call import find
@@ -84,8 +84,8 @@ def Group(symbols: Iterable[Symbol], create_fn: Any = Symbol) -> Symbol:  # noqa
     ``create_fn`` makes it from pairs of a node and a number. TypeError for anything but symbols.
 
     >>> a, b = var("a"), var("b")
-    >>> Group([a + b, a * b]).list_outputs()
-    ['_plus0_output', '_mul0_output']
+    >>> Group([a, b]).list_outputs()
+    ['a', 'b']
     """
     parts = list(symbols)
     if not parts or not all(isinstance(symbol, Symbol) for symbol in parts):
@@ -100,7 +100,13 @@ def load(fname: str | os.PathLike[str] | IO[Any]) -> Symbol:
     """
     if not isinstance(fname, str | os.PathLike) and not hasattr(fname, "read"):
         raise TypeError(f"load({fname!r}), expected a path or an open file")
-    return Symbol(read_json(load_text(fname)))
+    text = load_text(fname)
+    try:
+        return Symbol(read_json(text))
+    except MXNetError as error:
+        if not hasattr(fname, "read"):
+            error.add_note(f"in the file {os.fspath(fname)}")  # type: ignore[arg-type]
+        raise
 
 
 def load_json(json_str: str | bytes) -> Symbol:

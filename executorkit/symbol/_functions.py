@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..errors import like
 from ..ops import OpDef, lookup
+from ..ops._absent import why_absent
 from ..ops._namespace import PREFIXES, call_doc, call_signature, placement, placements
 from ._symbol import Symbol, call_operator
 
@@ -29,6 +31,16 @@ def make_function(op: OpDef, module: str, name: str) -> Callable[..., Symbol]:
     return function
 
 
+def _unknown(module: str, name: str, full: str, known: list[str]) -> str:
+    """Why a module has no such attribute, as far as names tell."""
+    problem = f"module {module!r} has no attribute {name!r}"
+    reason = None if name.startswith("_") else why_absent(full)
+    if reason:
+        return f"{problem}\n  because it is not served: {reason}"
+    close = "" if name.startswith("_") else like(name, known)
+    return f"{problem}\n  try: {close}" if close else problem
+
+
 def operators_of(
     namespace: dict[str, Any], module: str
 ) -> tuple[Callable[[str], Callable[..., Symbol]], Callable[[], list[str]]]:
@@ -41,7 +53,7 @@ def operators_of(
         full = _PREFIX_OF.get(module, "") + name
         op = lookup(full)
         if op is None or (module, name) not in placement(full):
-            raise AttributeError(f"module {namespace['__name__']!r} has no attribute {name!r}")
+            raise AttributeError(_unknown(namespace["__name__"], name, full, names()))
         function = namespace[name] = make_function(op, namespace["__name__"], name)
         return function
 

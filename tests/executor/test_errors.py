@@ -262,6 +262,16 @@ out_output: unknown
   given by: no shapes
   try: give their shapes as keyword arguments""",
     ),
+    "simple_bind with another name": (
+        lambda: _simple(dat=(4, 5)),
+        (RuntimeError,),
+        """\
+simple_bind: these shapes cannot be inferred: data: unknown, fc_weight: (3, ?), label: unknown, \
+out_output: unknown
+  because 'dat' is not an argument of the symbol
+  given by: dat=(4, 5)
+  try: 'data'""",
+    ),
     "simple_bind of a part": (
         lambda: _simple(data=(0, 5)),
         (RuntimeError,),
@@ -347,12 +357,26 @@ RUN = {
         (TypeError,),
         """\
 forward: unknown argument 'dat'
-  try: one of: data, fc_weight, fc_bias, label""",
+  try: 'data'""",
     ),
     "argument's shape": (
         lambda e: e.forward(fc_bias=mx.nd.zeros(3), data=mx.nd.ones((4, 6))),
         (ValueError,),
         "forward: 'data': shape (4, 6), expected (4, 5)",
+    ),
+    "an array for a flag": (
+        lambda e: e.forward(np.ones((4, 5))),
+        (TypeError,),
+        """\
+forward: is_train: a numpy.ndarray, expected True or False
+  try: give arrays by name: forward(is_train=False, data=...)""",
+    ),
+    "another batch size": (
+        lambda e: e.forward(data=mx.nd.ones((7, 5))),
+        (ValueError,),
+        """\
+forward: 'data': shape (7, 5), expected (4, 5)
+  try: executor.reshape(allow_up_sizing=True, data=(7, 5), ...)""",
     ),
     "argument as a list": (
         lambda e: e.forward(fc_bias=mx.nd.zeros(3), data=[1, 2]),
@@ -385,6 +409,14 @@ backward: there was no forward to go back through
 copy_params_from: 'zz' is not an argument of this symbol
   given by: a dict with 'fc_bias', 'zz'
   try: allow_extra_params=True to skip such names""",
+    ),
+    "parameter with a misspelt name": (
+        lambda e: e.copy_params_from({"fc_wieght": mx.nd.ones((3, 5))}),
+        (ValueError,),
+        """\
+copy_params_from: 'fc_wieght' is not an argument of this symbol
+  given by: a dict with 'fc_wieght'
+  try: 'fc_weight', or allow_extra_params=True to skip such names""",
     ),
     "unknown state": (
         lambda e: e.copy_params_from({"fc_bias": mx.nd.zeros(3)}, {"zz": mx.nd.ones(2)}),

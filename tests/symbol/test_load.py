@@ -127,7 +127,8 @@ def test_everything_that_is_not_served_is_named_at_once():
         "  Nope: absent: a, b\n"
         "  FullyConnected: attribute not served (num_hidden='three': expected an integer): c\n"
         "  FullyConnected: attribute not served (zz='1': unknown attribute): c\n"
-        "  FullyConnected: attribute not served (num_hidden: missing, expected an integer): d"
+        "  FullyConnected: attribute not served (num_hidden: missing, expected an integer): d\n"
+        "  try: before loading, @mx.ops.register('Nope') on a function of jax.Arrays"
     )
     assert isinstance(caught.value, NotImplementedError)
     assert isinstance(caught.value, mx.base.MXNetError)

@@ -36,6 +36,11 @@ def _fc(**kwargs):
          "node 'fc' (FullyConnected): there is no input 'foo'\n  try: one of: data, weight, bias"),
         (lambda: mx.sym.FullyConnected(2, num_hidden=3), InputTypeError,
          "symbol input: 'data' is 2, expected a Symbol\n  try: wrap it in mx.sym.Variable"),
+        (lambda: mx.sym.FullyConnected(np.ones((2, 3)), num_hidden=3), InputTypeError,
+         "symbol input: 'data' is an array of shape (2, 3), expected a Symbol\n"
+         "  try: mx.sym.Variable('data'), and the array where you bind or call forward"),
+        (lambda: mx.sym.FullyConected(_x(), num_hidden=3), AttributeError,
+         "module 'executorkit.symbol' has no attribute 'FullyConected'\n  try: 'FullyConnected'"),
         (lambda: mx.sym.relu(mx.sym.Group([_x(), mx.sym.var("y")])), MXNetError,
          "symbol input: 'data' is <Symbol group [x, y]>, which has 2 outputs, expected one\n"
          "  try: choose one, as in symbol[0]"),

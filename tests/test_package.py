@@ -1,0 +1,29 @@
+"""What the package says when it is asked for something that it does not have."""
+
+from __future__ import annotations
+
+import pytest
+
+import executorkit as mx
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("metrics", "'metric'"),
+        (
+            "gluon",
+            mx._ELSEWHERE["gluon"],
+        ),
+    ],
+)
+def test_a_missing_module_is_told_with_a_way_out(name, hint):
+    with pytest.raises(AttributeError) as caught:
+        getattr(mx, name)
+    assert str(caught.value).endswith(f"has no attribute {name!r}\n  try: {hint}")
+
+
+def test_nothing_is_offered_for_what_python_asks():
+    assert not hasattr(mx, "__wrapped__")
+    with pytest.raises(AttributeError, match=r"has no attribute 'zzzzzz'$"):
+        mx.zzzzzz  # noqa: B018
