@@ -1,13 +1,13 @@
 """Compiled programs: shared between executors of equal graphs, counted, bounded.
 
-To keep compiled programs between processes, switch on JAX's persistent compilation cache::
+To keep compiled programs between processes::
 
-    jax.config.update("jax_compilation_cache_dir", "/path/to/cache")
+    mx.program.keep_compiled("directory")
 """
 
 from ._analysis import Analysis
 from ._background import Warming
-from ._cache import CacheInfo, cache_info, clear_cache, program_for, set_cache_limit
+from ._cache import CacheInfo, cache_info, clear_cache, keep_compiled, program_for, set_cache_limit
 from ._cost import Cost, NodeCost
 from ._history import History, Trace
 from ._options import OptionError, Options, current_options, options
@@ -29,6 +29,7 @@ __all__ = [
     "cache_info",
     "clear_cache",
     "current_options",
+    "keep_compiled",
     "options",
     "program_for",
     "set_cache_limit",
