@@ -13,12 +13,34 @@ from ..errors import ShapeError, explain
 from ..symbol._nesting import flatten, nest_like
 from ._call import module_access
 from ._checks import NotAnArrayError
+from ._contrib_updates import (
+    adamw_update,
+    mp_adamw_update,
+    multi_adamw_update,
+    multi_lamb_update,
+    multi_mp_adamw_update,
+    multi_mp_lamb_update,
+)
 from ._creation import zeros
 from ._eager import call
 from ._ndarray import NDArray
 from .random import uniform
 
-__all__ = ["cond", "foreach", "isfinite", "isinf", "isnan", "rand_zipfian", "while_loop"]
+__all__ = [
+    "adamw_update",
+    "cond",
+    "foreach",
+    "isfinite",
+    "isinf",
+    "isnan",
+    "mp_adamw_update",
+    "multi_adamw_update",
+    "multi_lamb_update",
+    "multi_mp_adamw_update",
+    "multi_mp_lamb_update",
+    "rand_zipfian",
+    "while_loop",
+]
 
 __getattr__, __dir__ = module_access("contrib", NDArray, __name__, __all__)
 

@@ -3,7 +3,7 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.ndarray._ndarray import NDArray
-__all__ = ['cond', 'foreach', 'isfinite', 'isinf', 'isnan', 'rand_zipfian', 'while_loop']
+__all__ = ['adamw_update', 'cond', 'foreach', 'isfinite', 'isinf', 'isnan', 'mp_adamw_update', 'multi_adamw_update', 'multi_lamb_update', 'multi_mp_adamw_update', 'multi_mp_lamb_update', 'rand_zipfian', 'while_loop']
 from collections.abc import Callable, Sequence
 from typing import Any
 from ..context import Context, current_context
@@ -11,6 +11,7 @@ from ..errors import ShapeError, explain
 from ..symbol._nesting import flatten, nest_like
 from ._call import module_access
 from ._checks import NotAnArrayError
+from ._contrib_updates import adamw_update as adamw_update, mp_adamw_update as mp_adamw_update, multi_adamw_update as multi_adamw_update, multi_lamb_update as multi_lamb_update, multi_mp_adamw_update as multi_mp_adamw_update, multi_mp_lamb_update as multi_mp_lamb_update
 from ._creation import zeros
 from ._eager import call
 from ._ndarray import NDArray

@@ -307,7 +307,7 @@ def multi_sgd_update(*data: NDArray, lrs: _Floats = ..., wds: _Floats = ..., res
 def multi_sum_sq(*data: NDArray, num_arrays: int = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""The sum of squares of each of ``num_arrays`` arrays: float32 of shape (num_arrays,)."""
 def nag_mom_update(weight: NDArray | None = None, grad: NDArray | None = None, mom: NDArray | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s."""
+    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s. With the weight as ``out``, the momentum that is kept has the decay of the new weight in it."""
 def nanprod(data: NDArray | None = None, axis: _Shape | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Product of all that is not NaN over ``axis``."""
 def nansum(data: NDArray | None = None, axis: _Shape | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:

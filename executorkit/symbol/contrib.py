@@ -2,7 +2,8 @@
 
 from ._control_flow import cond, foreach, while_loop
 from ._functions import operators_of
+from ._zipfian import rand_zipfian
 
-__all__ = ["cond", "foreach", "while_loop"]
+__all__ = ["cond", "foreach", "rand_zipfian", "while_loop"]
 
 __getattr__, __dir__ = operators_of(globals(), "contrib")

@@ -3,9 +3,10 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.symbol._symbol import Symbol
-__all__ = ['cond', 'foreach', 'while_loop']
+__all__ = ['cond', 'foreach', 'rand_zipfian', 'while_loop']
 from ._control_flow import cond as cond, foreach as foreach, while_loop as while_loop
 from ._functions import operators_of
+from ._zipfian import rand_zipfian as rand_zipfian
 
 _Shape = int | _Sequence[int]
 _OptShape = int | None | _Sequence[int | None]

@@ -306,7 +306,7 @@ def multi_sgd_update(*data: Symbol, lrs: _Floats = ..., wds: _Floats = ..., resc
 def multi_sum_sq(*data: Symbol, num_arrays: int = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""The sum of squares of each of ``num_arrays`` arrays: float32 of shape (num_arrays,)."""
 def nag_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s."""
+    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s. With the weight as ``out``, the momentum that is kept has the decay of the new weight in it."""
 def nanprod(data: Symbol | None = None, axis: _Shape | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Product of all that is not NaN over ``axis``."""
 def nansum(data: Symbol | None = None, axis: _Shape | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:

@@ -1,0 +1,113 @@
+"""AdamW and LAMB updates as ``mx.nd.contrib`` has them: arrays list by list, scales as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..ops import lookup
+from ._creation import full
+from ._eager import invoke
+from ._ndarray import NDArray
+
+Arrays = Sequence[NDArray]
+
+
+def _run(name: str, arrays: Arrays, attrs: dict[str, Any], out: Any) -> Any:
+    op = lookup(name)
+    assert op is not None, name
+    return invoke(op, NDArray, arrays, attrs, out)
+
+
+def _scale(rescale_grad: Any, like: NDArray) -> NDArray:
+    """The scale of gradients as the array (1,) that the operators take; 0 or not finite: skip."""
+    if isinstance(rescale_grad, NDArray):
+        return rescale_grad.as_in_context(like.context)
+    return full((1,), rescale_grad, ctx=like.context)
+
+
+def adamw_update(
+    weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, rescale_grad: Any,
+    lr: float, eta: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+    wd: float = 0, clip_gradient: float = -1, out: Any = None, name: str | None = None,
+) -> Any:  # fmt: skip
+    """``_adamw_update`` with ``rescale_grad`` a number or an array (1,); see its docstring.
+
+    weight, grad, mean and var are of one shape and dtype; mean and var change in place. Returns the
+    new weight, into ``out`` if it is given. ``name`` has no effect.
+    """
+    arrays = [weight, grad, mean, var, _scale(rescale_grad, weight)]
+    attrs = {
+        "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
+        "clip_gradient": clip_gradient,
+    }  # fmt: skip
+    return _run("_adamw_update", arrays, attrs, out)
+
+
+def mp_adamw_update(
+    weight: NDArray, grad: NDArray, mean: NDArray, var: NDArray, weight32: NDArray,
+    rescale_grad: Any, lr: float, eta: float, beta1: float = 0.9, beta2: float = 0.999,
+    epsilon: float = 1e-8, wd: float = 0, clip_gradient: float = -1, out: Any = None,
+    name: str | None = None,
+) -> Any:  # fmt: skip
+    """:func:`adamw_update` of a float16 weight with its float32 copy ``weight32``."""
+    arrays = [weight, grad, mean, var, weight32, _scale(rescale_grad, weight)]
+    attrs = {
+        "lr": lr, "eta": eta, "beta1": beta1, "beta2": beta2, "epsilon": epsilon, "wd": wd,
+        "clip_gradient": clip_gradient,
+    }  # fmt: skip
+    return _run("_mp_adamw_update", arrays, attrs, out)
+
+
+def _interleaved(*lists: Arrays) -> list[NDArray]:
+    """The arrays weight by weight: weight, gradient, ... of the first, then of the second."""
+    return [x for one in zip(*lists, strict=True) for x in one]
+
+
+def multi_adamw_update(
+    weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, rescale_grad: Any,
+    lrs: Sequence[float], wds: Sequence[float], etas: Sequence[float], out: Any = None,
+    name: str | None = None, size: int = 0, **attrs: Any,
+) -> Any:  # fmt: skip
+    """:func:`adamw_update` of several weights at once, with a number of each list for each."""
+    arrays = [*_interleaved(weights, grads, mean, var), _scale(rescale_grad, weights[0])]
+    attrs |= {"num_weights": size or len(weights), "lrs": lrs, "wds": wds, "etas": etas}
+    return _run("_multi_adamw_update", arrays, attrs, out)
+
+
+def multi_mp_adamw_update(
+    weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, weights32: Arrays,
+    rescale_grad: Any, lrs: Sequence[float], wds: Sequence[float], etas: Sequence[float],
+    out: Any = None, name: str | None = None, size: int = 0, **attrs: Any,
+) -> Any:  # fmt: skip
+    """:func:`multi_adamw_update` of float16 weights with their float32 copies."""
+    scale = _scale(rescale_grad, weights[0])
+    arrays = [*_interleaved(weights, grads, mean, var, weights32), scale]
+    attrs |= {"num_weights": size or len(weights), "lrs": lrs, "wds": wds, "etas": etas}
+    return _run("_multi_mp_adamw_update", arrays, attrs, out)
+
+
+def multi_lamb_update(
+    weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, step_count: Sequence[int],
+    lrs: Sequence[float], wds: Sequence[float], out: Any = None, num_tensors: int = 0,
+    **attrs: Any,
+) -> Any:  # fmt: skip
+    """LAMB (You et al., 2020) of several weights at once: ``_multi_lamb_update``.
+
+    ``step_count``, ``lrs`` and ``wds`` have a number for each weight; mean and var change in place.
+    """
+    attrs |= {"num_tensors": num_tensors or len(weights), "step_count": step_count}
+    attrs |= {"learning_rates": lrs, "wds": wds}
+    return _run("_multi_lamb_update", _interleaved(weights, grads, mean, var), attrs, out)
+
+
+def multi_mp_lamb_update(
+    weights: Arrays, grads: Arrays, mean: Arrays, var: Arrays, weights32: Arrays,
+    step_count: Sequence[int], lrs: Sequence[float], wds: Sequence[float], out: Any = None,
+    num_tensors: int = 0, **attrs: Any,
+) -> Any:  # fmt: skip
+    """:func:`multi_lamb_update` of float16 weights with their float32 copies."""
+    attrs |= {"num_tensors": num_tensors or len(weights), "step_count": step_count}
+    attrs |= {"learning_rates": lrs, "wds": wds}
+    arrays = _interleaved(weights, grads, mean, var, weights32)
+    return _run("_multi_mp_lamb_update", arrays, attrs, out)
