@@ -196,3 +196,30 @@ def test_work_that_is_given_up_is_not_done():
     task.finish()
     assert task.done
     assert not did
+
+
+def test_executors_of_one_program_run_in_several_threads():
+    executors = [_bound() for _ in range(6)]
+    for executor in executors:
+        executor.arg_dict["fc_weight"][:] = 0.1
+    start = threading.Barrier(len(executors))
+    results: dict[int, np.ndarray] = {}
+
+    def run(number: int) -> None:
+        start.wait(30)
+        own = _at(executors[number], 2 + number % 2)
+        own.forward(is_train=True, data=np.full(own.arg_dict["data"].shape, number, "float32"))
+        own.backward()
+        results[number] = own.grad_dict["fc_weight"].asnumpy()
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in range(len(executors))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for number, found in results.items():
+        rows = 2 + number % 2
+        expected = rows * number * (1 / 3 - np.array([1.0, 0, 0]))
+        np.testing.assert_allclose(found, np.repeat(expected[:, None], 5, 1), 1e-5, 1e-6)
+    assert len(results) == len(executors)
+    assert executors[0].program.traces == 2
