@@ -1,4 +1,4 @@
-"""What does a call of an executor cost above the bare call of the same program: 2 * a + b?
+"""What does a call of an executor cost above the bare call of the same program, 2 * a + b?
 
 python -m benchmarks.bench_dispatch
 """
@@ -11,6 +11,7 @@ from statistics import median
 from typing import Any
 
 import jax
+import numpy as np
 
 import executorkit as mx
 
@@ -27,6 +28,9 @@ def main() -> None:
     def forward() -> Any:
         return executor.forward()[0].jax
 
+    def forward_read() -> Any:
+        return executor.forward()[0].asnumpy()
+
     def step() -> Any:
         executor.forward(is_train=True)
         executor.backward(head)
@@ -41,10 +45,20 @@ def main() -> None:
 
     for what, ours, theirs in (
         ("forward", forward, lambda: bare(x, y)),
+        ("forward, result read", forward_read, lambda: np.asarray(bare(x, y))),
         ("forward+backward", step, lambda: gradients(x, y, ones)),
     ):
         own, its, above = _microseconds(ours, theirs)
-        print(f"{what:16}  executor {own:6.1f} us  jax.jit {its:6.1f} us  above {above:6.1f} us")
+        print(f"{what:24}  executor {own:6.1f} us  jax.jit {its:6.1f} us  above {above:6.1f} us")
+    fed, given = {"a": mx.nd.ones((2,))}, {"a": np.ones((2,), np.float32)}
+    symbol = executor.symbol
+    for what, call in (
+        ("forward(a=NDArray)", lambda: executor.forward(**fed)[0].jax),
+        ("forward(a=NumPy array)", lambda: executor.forward(**given)[0].jax),
+        ("reshape to a known shape", lambda: executor.reshape(a=(1,), b=(1,)).outputs[0].shape),
+        ("simple_bind, known graph", lambda: symbol.simple_bind(mx.cpu(), a=(2,), b=(2,)).outputs),
+    ):
+        print(f"{what:24}  executor {median(_loop(call) for _ in range(PAIRS)):6.1f} us")
 
 
 def _microseconds(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[float, float, float]:
@@ -61,7 +75,7 @@ def _loop(function: Callable[[], Any]) -> float:
     start = time.perf_counter()
     for _ in range(CALLS):
         result = function()
-    jax.block_until_ready(result)
+    jax.block_until_ready(result)  # whatever of it is an array of JAX
     return (time.perf_counter() - start) / CALLS * 1e6
 
 
