@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -38,21 +39,48 @@ class Bins(NamedTuple):
         return tall[..., :, None] * wide[..., None, :]
 
     def walk(self, width: int, visit: Callable[..., Any], start: Any) -> Any:
-        """Runs ``state = visit(state, at, inside)`` for every place in the bins of one region.
+        """Runs ``state = visit(state, at, inside)`` for every place in the bins.
 
-        Each turn takes the next pixel of every bin, row by row: ``at`` (P, Q) is where it is in
-        the H x ``width`` pixels of the image; a bin that has no more is not ``inside`` (P, Q). The
-        work is that of the pixels in the bins (all as large as the largest), not of the image.
+        Each turn takes the next pixel of every bin, row by row: ``at`` (..., P, Q) is where it is
+        in the H x ``width`` pixels of the image; a bin that has no more is not ``inside``
+        (..., P, Q). The work is that of the pixels in the bins (all as large as the largest), not
+        of the image.
         """
         tall, wide = (jnp.max(b - a, initial=0) for a, b in (self[:2], self[2:]))
 
         def turn(number: jax.Array, state: Any) -> Any:
             row, column = self.top + number // wide, self.left + number % wide
-            inside = (row < self.bottom)[:, None] & (column < self.right)
-            at = jnp.where(inside, row[:, None] * width + column, 0)
+            inside = (row < self.bottom)[..., None] & (column < self.right)[..., None, :]
+            at = jnp.where(inside, row[..., None] * width + column[..., None, :], 0)
             return visit(state, at, inside)
 
         return lax.fori_loop(jnp.int32(0), tall * wide, turn, start)
+
+
+#: So many numbers a turn computes at least: then the cost of the turn itself is small.
+_WORK = 8192
+
+
+def in_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
+    """Arrays of R regions as blocks of them, (blocks, B, ...) each, filled up with zeros; and R.
+
+    B is such that regions of that many ``numbers`` are worth a turn of a loop over blocks.
+    """
+    count = len(jax.tree.leaves(regions)[0])
+    block = max(1, min(count, _WORK // max(numbers, 1)))
+    spare = -count % block
+
+    def divided(array: jax.Array) -> jax.Array:
+        filled = jnp.pad(array, [(0, spare), *((0, 0),) * (array.ndim - 1)])
+        return filled.reshape((count + spare) // block, block, *array.shape[1:])
+
+    return jax.tree.map(divided, regions), count
+
+
+def joined(blocks: jax.Array, count: int) -> jax.Array:
+    """The first ``count`` of what was divided by :func:`in_blocks`."""
+    size = blocks.shape[0] * blocks.shape[1]
+    return blocks.reshape(size, *blocks.shape[2:])[:count]
 
 
 def support(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
@@ -85,10 +113,10 @@ def pooled_planes(
     def weighted(
         value: jax.Array, at: jax.Array, inside: jax.Array, factors: Sequence[jax.Array]
     ) -> jax.Array:
-        """``value`` (P, Q, D) at the pixels that are inside, times their factors."""
+        """``value`` (B, P, Q, D) at the pixels that are inside, times their factors."""
         if factors:
-            y = jnp.take_along_axis(factors[0], at // width, axis=1)
-            x = jnp.take_along_axis(factors[1].T, at % width, axis=0)
+            y = jnp.take_along_axis(factors[0], at // width, axis=2)
+            x = jnp.take_along_axis(jnp.swapaxes(factors[1], 1, 2), at % width, axis=1)
             # Computed once, not for each of the D channels.
             value = value * lax.optimization_barrier(y * x)[..., None]
         return jnp.where(inside[..., None], value, 0)
@@ -104,7 +132,8 @@ def pooled_planes(
 
             return bins.walk(width, visit, jnp.zeros((*start.shape, depth), rows.dtype))
 
-        return lax.map(pool, regions)
+        blocks, number = in_blocks(regions, math.prod(start.shape[1:]) * depth)
+        return joined(lax.map(pool, blocks), number)
 
     def back(regions: tuple[Any, ...], heads: jax.Array) -> tuple[jax.Array | None, ...]:
         def spread(total: jax.Array, region: tuple[Any, ...]) -> tuple[jax.Array, None]:
@@ -116,7 +145,8 @@ def pooled_planes(
             return bins.walk(width, visit, total), None
 
         empty = jnp.zeros((count * groups**2 * size, depth), heads.dtype)
-        total = lax.scan(spread, empty, (*regions, heads))[0]
+        blocks, _ = in_blocks((*regions, heads), math.prod(heads.shape[1:]))
+        total = lax.scan(spread, empty, blocks)[0]
         return total, *(None for _ in regions)
 
     pooling.defvjp(lambda rows, *regions: (pooling(rows, *regions), regions), back)

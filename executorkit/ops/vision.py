@@ -13,7 +13,7 @@ import numpy as np
 from jax import lax
 
 from ._attrs import Shape, Tuning
-from ._bins import Bins, round_away, rounding
+from ._bins import Bins, in_blocks, joined, round_away, rounding
 from ._facts import Params, ShapeFacts
 from ._registry import register
 from ._sampling import bilinear, weighted_rows
@@ -59,18 +59,19 @@ def roi_pooling(data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial
     lowest = np.asarray(np.finfo(np.float32).min).astype(data.dtype)
 
     def pool(images: jax.Array, image: jax.Array, bins: Bins, find: bool):
-        """One region's values and, if asked, where in its image they are, (rows, columns, C)."""
+        """Values of some regions and, if asked, where in their images they are, (B, P, Q, C)."""
+        start = image[:, None, None] * pixels
 
         def visit(state, at, inside):
             best, where = state
-            value = images[image * pixels + at]
+            value = images[start + at]
             better = inside[..., None] & (value > best)
             if find:
                 where = jnp.where(better, at[..., None], where)
             return jnp.where(better, value, best), where
 
-        shape = rows, columns, channels
-        nowhere = jnp.full(shape if find else (), pixels, jnp.int32)
+        shape = len(image), rows, columns, channels
+        nowhere = jnp.full(shape if find else image.shape, pixels, jnp.int32)
         best, where = bins.walk(width, visit, (jnp.full(shape, lowest), nowhere))
         return jnp.where(bins.area()[..., None] > 0, best, 0), where
 
@@ -81,9 +82,12 @@ def roi_pooling(data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial
         left, right = _bounds(x1, x2, columns, width, data.dtype)
         bottom = jnp.where(image[:, None] < 0, top, bottom)
         images = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
-        regions = jnp.clip(image, 0, count - 1), Bins(top, bottom, left, right)
-        values, where = lax.map(lambda at: pool(images, at[0], at[1], find), regions)
-        return jnp.moveaxis(values, 3, 1), (regions[0], where)
+        image = jnp.clip(image, 0, count - 1)
+        regions = image, Bins(top, bottom, left, right)
+        blocks, number = in_blocks(regions, rows * columns * channels)
+        found = lax.map(lambda at: pool(images, at[0], at[1], find), blocks)
+        values, where = (joined(a, number) for a in found)
+        return jnp.moveaxis(values, 3, 1), (image, where)
 
     @jax.custom_vjp
     def pooling(data, rois):
