@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from . import _depthwise
+from . import _depthwise, _weight_rows
 from ._attrs import Shape
 
 #: Up to so many groups, one convolution per group is worth its compilation.
@@ -95,7 +95,7 @@ def _on_cpu(data: Shape, weight: Shape, windows: Windows) -> tuple[Any, Any, Any
     """What a CPU runs instead of XLA's forms of this convolution (None: nothing)."""
     channels = windows.letters.index("C")
     if windows.groups == 1:
-        return None, None, None
+        return None, None, _weight_rows.form(data, weight, windows)
     if weight[0] == data[channels] and weight[channels] == 1:
         return _depthwise.forms(data, weight, windows)
     if channels != 1:
@@ -141,7 +141,7 @@ def _to_weight(data: jax.Array, g: jax.Array, shape: Shape, windows: Windows) ->
 
 
 def convolve(data: jax.Array, weight: jax.Array, windows: Windows) -> jax.Array:
-    """The convolution; without groups jax's own, with jax's derivatives."""
+    """The convolution, with the forms of it and its derivatives that the platform runs best."""
     if _on_cpu(data.shape, weight.shape, windows) == (None, None, None):
         return _xla(data, weight, windows)
     return _grouped(data, weight, windows)

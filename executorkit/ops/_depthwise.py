@@ -52,7 +52,8 @@ def _scalars(weight: jax.Array, kernel: Shape, windows: Any) -> Iterator[jax.Arr
         yield flat[:, k].reshape(-1, *ones)
 
 
-def _out_sizes(sizes: Shape, kernel: Shape, windows: Any) -> Shape:
+def out_sizes(sizes: Shape, kernel: Shape, windows: Any) -> Shape:
+    """The spatial sizes of a convolution's result."""
     parts = zip(sizes, kernel, windows.steps, windows.pads, windows.dilation, strict=True)
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in parts)
 
@@ -98,7 +99,7 @@ def _sums_by_row(data: jax.Array, g: jax.Array, kernel: Shape, windows: Any) -> 
 def forms(data: Shape, weight: Shape, windows: Any) -> tuple[Any, Any, Any]:
     """Forward, gradient of the data, gradient of the weight; None where XLA's form is kept."""
     kernel = _inside(weight, windows)
-    out = _out_sizes(_inside(data, windows), kernel, windows)
+    out = out_sizes(_inside(data, windows), kernel, windows)
     channels = windows.letters.index("C")
     dense = max(windows.dilation) == 1
     # Elements of the kernel that a position of the data meets, along each axis.

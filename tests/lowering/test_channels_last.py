@@ -75,6 +75,13 @@ def test_convolutions_with_and_without_a_filter_per_channel(kernel, stride, pad,
     _same(mx.sym.Group(both), data=(2, 4, 11, 8))
 
 
+@pytest.mark.parametrize(("stride", "dilate"), [((1, 1), (1, 1)), ((2, 1), (1, 3))])
+def test_weights_of_large_images(stride, dilate):
+    """Their gradient is a loop over rows, the last of which may go beyond the image."""
+    data = mx.sym.BlockGrad(DATA)
+    _same(_conv(data, 2, stride=stride, dilate=dilate), data=(2, 16, 131, 67))
+
+
 def test_convolutions_before_a_recurrence():
     """Re-rolled graphs have regions too."""
     x = mx.sym.Activation(_conv(_conv(DATA)), act_type="tanh")
