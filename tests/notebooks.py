@@ -6,12 +6,14 @@
 
 An error in a cell fails, and so does text on the error stream, a path of this machine, or text
 that differs from the committed one by more than a rounding error. Times are not compared, nor are
-pictures, nor cells with the tag ``varies``: those only have to run.
+pictures, nor cells with the tag ``varies`` (where trained numbers show, or what XLA makes of a
+program): those only have to run.
 """
 
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import os
 import re
@@ -97,7 +99,8 @@ def differences(committed: dict[str, Any], fresh: dict[str, Any]) -> Iterator[st
             continue
         a, b = plain(old), plain(new)
         if not alike(a, b):
-            yield f"cell {number}: committed\n{_indented(a)}\nand now\n{_indented(b)}"
+            lines = difflib.unified_diff(a.splitlines(), b.splitlines(), "committed", "now", n=0)
+            yield f"cell {number}:\n" + "\n".join(f"    {line.rstrip()}" for line in lines)
 
 
 def alike(a: str, b: str) -> bool:
@@ -146,10 +149,6 @@ def _joined(text: str | list[str]) -> str:
 
 def _code(notebook: dict[str, Any]) -> list[Cell]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-
-
-def _indented(text: str) -> str:
-    return "\n".join(f"    {line}" for line in text.splitlines())
 
 
 def check(path: Path, keep: bool) -> list[str]:
