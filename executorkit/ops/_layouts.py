@@ -77,6 +77,14 @@ def along(attribute: str) -> Last:
     return rule
 
 
+def padded(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+    """Data, and a ``pad_width`` with two entries per axis."""
+    widths, rank = p.pad_width, len(shapes[0])
+    if rank < 3 or len(widths) != 2 * rank:
+        return None
+    return Moved(Params({**p, "pad_width": (*widths[:2], *widths[4:], *widths[2:4])}), (0,))
+
+
 def parted(p: Params, shapes: Sequence[Shape]) -> Moved | None:
     """As :func:`along` ``axis``, with ``num_outputs`` parts of the data."""
     moved = None if p.squeeze_axis else along("axis")(p, shapes)

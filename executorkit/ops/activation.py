@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Literal
 
 import jax
@@ -9,10 +10,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import ShapeError, explain
-from ._attrs import Key, Train
+from ._attrs import Key, Shape, Train
 from ._derivative import differentiated
 from ._facts import Params, ShapeFacts
-from ._layouts import elementwise
+from ._layouts import Moved, elementwise
 from ._registry import register
 from ._rules import same_shapes
 
@@ -61,8 +62,17 @@ def _leaky_fill(s: ShapeFacts, p: Params) -> None:
     s.set("gamma", data[1:2], because=f"data is {data}, with one slope per channel")
 
 
-def _prelu(x: jax.Array, gamma: jax.Array) -> jax.Array:
-    channels = x.shape[1] if x.ndim > 1 else 1
+def _leaky_last(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+    if p.act_type == "rrelu":  # draws a number per element, in the order of the elements
+        return None
+    moved = elementwise(p, shapes[:1])
+    if moved and p.act_type == "prelu":
+        moved = moved._replace(function=lambda data, gamma, **_: _prelu(data, gamma, -1))
+    return moved
+
+
+def _prelu(x: jax.Array, gamma: jax.Array, axis: int = 1) -> jax.Array:
+    channels = x.shape[axis] if x.ndim > 1 else 1
     if gamma.ndim != 1 or gamma.shape[0] not in (1, channels):
         raise ShapeError(
             explain(
@@ -71,7 +81,10 @@ def _prelu(x: jax.Array, gamma: jax.Array) -> jax.Array:
                 because=f"data is {x.shape}",
             )
         )
-    slopes = gamma.reshape(-1, *(1,) * (x.ndim - 2)) if gamma.shape[0] > 1 else gamma[0]
+    if gamma.shape[0] == 1:
+        slopes = gamma[0]
+    else:
+        slopes = gamma if axis == -1 else gamma.reshape(-1, *(1,) * (x.ndim - 2))
     return jnp.where(x > 0, x, slopes * x)
 
 
@@ -99,6 +112,7 @@ def _gelu(x: jax.Array) -> jax.Array:
     outputs=_leaky_outputs,
     fill=_leaky_fill,
     draws=lambda p, train: train and p.act_type == "rrelu",
+    last=_leaky_last,
 )
 def leaky_relu(
     data: jax.Array,

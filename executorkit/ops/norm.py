@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Sequence
+from functools import partial
 from typing import Literal
 
 import jax
@@ -10,8 +12,10 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import ShapeError
+from ._attrs import Shape
 from ._derivative import differentiated
 from ._facts import Params, ShapeFacts
+from ._layouts import Moved, elementwise
 from ._registry import register
 from ._statistics import standardize, wide
 from ._windows import reduce_windows
@@ -61,17 +65,34 @@ def _instance_fill(s: ShapeFacts, p: Params) -> None:
             s.set(name, s["data"][1:2], because=f"data is {s['data']}")
 
 
-@register("InstanceNorm", outputs=("output", "mean", "var"), visible=1, fill=_instance_fill)
+def _instance_last(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+    moved = elementwise(p, shapes[:1])
+    return moved and moved._replace(outputs=3, function=partial(_instance_norm, axis=-1))
+
+
+def _instance_norm(
+    data: jax.Array, gamma: jax.Array, beta: jax.Array, *, eps: float, axis: int
+) -> tuple[jax.Array, ...]:
+    axis %= data.ndim
+    shape = [1] * data.ndim
+    shape[axis] = data.shape[axis]
+    axes = tuple(i for i in range(1, data.ndim) if i != axis)
+    x, mean, var = standardize(wide(data), axes, eps)
+    out = x * wide(gamma).reshape(shape) + wide(beta).reshape(shape)
+    return tuple(a.astype(data.dtype) for a in (out, mean, var))
+
+
+@register(
+    "InstanceNorm", outputs=("output", "mean", "var"), visible=1, fill=_instance_fill,
+    last=_instance_last,
+)  # fmt: skip
 def instance_norm(data: jax.Array, gamma: jax.Array, beta: jax.Array, *, eps: float = 1e-3):
     """gamma (data - mean) / sqrt(var + eps) + beta, mean and variance of each channel.
 
     data (N, C, spatial...), gamma and beta (C,). Returns data's shape and dtype; MXNet has it for
     float32 only. (Ulyanov et al., arXiv:1607.08022)
     """
-    shape = (1, data.shape[1], *(1,) * (data.ndim - 2))
-    x, mean, var = standardize(wide(data), tuple(range(2, data.ndim)), eps)
-    out = x * wide(gamma).reshape(shape) + wide(beta).reshape(shape)
-    return tuple(a.astype(data.dtype) for a in (out, mean, var))
+    return _instance_norm(data, gamma, beta, eps=eps, axis=1)
 
 
 def _group_fill(s: ShapeFacts, p: Params) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -14,6 +14,7 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape, Tuning
 from ._facts import Params, ShapeFacts
+from ._layouts import Moved
 from ._registry import register
 from .deconv import deconvolution
 
@@ -55,13 +56,27 @@ def _up_fill(s: ShapeFacts, p: Params) -> None:
             s.set(f"arg{i}", (0, shapes[0][1], 0, 0), because="multi_input_mode='sum'")
 
 
-def _repeat(x: jax.Array, height: int, width: int) -> jax.Array:
-    n, c, h, w = x.shape
-    spread = jnp.broadcast_to(x[:, :, :, None, :, None], (n, c, h, height // h, w, width // w))
-    return spread.reshape(n, c, height, width)
+def _repeat(x: jax.Array, height: int, width: int, first: int = 2) -> jax.Array:
+    """x with so many pixels on its axes ``first`` and ``first + 1``."""
+    *before, h, w = x.shape[: first + 2]
+    after = x.shape[first + 2 :]
+    apart = lax.expand_dims(x, (first + 1, first + 3))
+    spread = jnp.broadcast_to(apart, (*before, h, height // h, w, width // w, *after))
+    return spread.reshape(*before, height, width, *after)
 
 
-@register("UpSampling", inputs=_up_inputs, fill=_up_fill)
+def _up_last(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+    """One image, enlarged by repetition."""
+    if p.sample_type == "bilinear" or len(shapes) > 1:
+        return None
+
+    def channels_last(data: jax.Array, **_: Any) -> jax.Array:
+        return _repeat(data, data.shape[1] * p.scale, data.shape[2] * p.scale, 1)
+
+    return Moved(p, (0,), function=channels_last)
+
+
+@register("UpSampling", inputs=_up_inputs, fill=_up_fill, last=_up_last)
 def up_sampling(
     *data: jax.Array,
     scale: int,

@@ -12,6 +12,7 @@ from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
 from ._axes import normal_axes, normal_axis
 from ._facts import Params, ShapeFacts
+from ._layouts import padded
 from ._registry import register
 from ._rules import same_shapes
 
@@ -53,7 +54,7 @@ def _fill_pad(s: ShapeFacts, p: Params) -> None:
         s.set("data", (d and d - a for d, a in zip(out, added, strict=True)))
 
 
-@register("Pad", "pad", fill=_fill_pad)
+@register("Pad", "pad", fill=_fill_pad, last=padded)
 def pad(
     data: jax.Array,
     *,

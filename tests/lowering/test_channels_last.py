@@ -53,7 +53,9 @@ def _region():
     a, b = mx.sym.SliceChannel(x, num_outputs=2)
     gate = mx.sym.Pooling(b, global_pool=True, kernel=(1, 1), pool_type="avg")
     x = mx.sym.broadcast_mul(a, mx.sym.sigmoid(gate))
-    x = mx.sym.LeakyReLU(x, act_type="prelu")
+    x = mx.sym.LeakyReLU(mx.sym.LeakyReLU(x, act_type="prelu"), act_type="elu")
+    x = mx.sym.Pad(x, mode="edge", pad_width=(0, 0, 0, 0, 2, 1, 0, 3))
+    x = mx.sym.UpSampling(mx.sym.InstanceNorm(x), scale=2, sample_type="nearest", num_args=1)
     x = mx.sym.elemwise_add(x, mx.sym.SwapAxis(mx.sym.SwapAxis(x, dim1=2, dim2=3), dim1=2, dim2=3))
     return _conv(x, 6, kernel=(1, 1), stride=(2, 2), pad=(), no_bias=False)
 
