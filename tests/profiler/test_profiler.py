@@ -101,6 +101,40 @@ def test_nodes_are_named_forwards_and_backwards(tmp_path):
     assert {e["cat"] for e in events if "cat" in e} == {"operator"}
 
 
+def test_programs_of_the_persistent_cache_name_their_nodes_too(tmp_path):
+    _configure(tmp_path)
+    option = "jax_persistent_cache_min_compile_time_secs"
+    before = getattr(jax.config, option)
+    jax.config.update(option, 0.0)
+    try:
+        executor = _net()
+        _step(executor)
+        executor.program.clear()  # so that the next step finds it on the disk
+        mx.profiler.set_state("run")
+        _step(executor)
+        mx.profiler.set_state("stop")
+    finally:
+        jax.config.update(option, before)
+    assert {"hidden_layer", "hidden_layer_backward", "stage1/top"} <= _operators().keys()
+
+
+def test_kernels_whose_names_xla_lost_have_those_of_their_users(tmp_path):
+    _configure(tmp_path)
+    net = mx.sym.Variable("data")
+    for i in range(2):
+        net = mx.sym.Convolution(net, kernel=(3, 3), num_filter=4, name=f"conv{i}")
+        net = mx.sym.Activation(net, act_type="tanh", name=f"act{i}")
+    executor = mx.sym.MakeLoss(net, name="loss").simple_bind(mx.cpu(), data=(2, 3, 9, 9))
+    _step(executor)
+    mx.profiler.set_state("run")
+    _step(executor)
+    mx.profiler.set_state("stop")
+    found = _operators()
+    assert {"conv0", "conv1", "conv0_backward", "conv1_backward"} <= found.keys()
+    unnamed = sum(s["Count"] for name, s in found.items() if name.startswith("forward"))
+    assert unnamed <= 0.2 * sum(s["Count"] for s in found.values())
+
+
 def test_what_a_program_marks(tmp_path):
     path = _configure(tmp_path)
     domain = mx.profiler.Domain("a, strange=#domain")

@@ -1,0 +1,163 @@
+"""Compiled programs as the profiler keeps them, and the node that each instruction comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Parts of an operation's name that come from how it was traced, not from a node.
+_WRAPPERS = {
+    "body", "checkpoint", "closed_call", "cond", "custom_jvp_call", "custom_vjp_call",
+    "rematted_computation", "remat", "scan", "shard_map", "while",
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Instruction:
+    """Of a compiled program: its HLO opcode, the node it was compiled from (None: no node's),
+    whether XLA has lost that, and numbers of the instructions that it reads, and of its users."""
+
+    opcode: str
+    node: str | None
+    is_lost: bool
+    reads: tuple[int, ...] = ()
+    users: list[int] = field(default_factory=list)
+
+
+def instructions(module: memoryview) -> Iterator[tuple[str, Instruction]]:
+    """The instructions of an HloModuleProto, by name. Computations come after those they call.
+
+    XLA loses the names of what it makes itself: of convolutions whose axes it has put in another
+    order, of copies and of fusions. Such a one has the node of what it fuses, else of whoever reads
+    it, else of what it reads.
+    """
+    fused: dict[int, str | None] = {}
+    for computation in messages(module, 3):
+        found: dict[int, Instruction] = {}
+        names = []
+        for message in messages(computation, 2):
+            metadata = next(messages(message, 7), None)
+            operation = "" if metadata is None else text(metadata, 2)
+            node, opcode = node_of(operation), text(message, 2)
+            lost = not operation and opcode not in ("parameter", "constant")
+            reads, calls = (tuple(_numbers(message, k)) for k in (36, 38))
+            if lost and opcode == "fusion":
+                node = next((fused[c] for c in calls if fused.get(c)), None)
+            number = next(_numbers(message, 35), -1)
+            found[number] = Instruction(opcode, node, lost, reads)
+            names.append(text(message, 1))
+            for source in reads:
+                if source in found:
+                    found[source].users.append(number)
+        _inherit(found)
+        named = [one.node for one in found.values() if one.node]
+        fused[next(_numbers(computation, 5), -1)] = named[-1] if named else None
+        yield from zip(names, found.values(), strict=True)
+
+
+def _inherit(found: Mapping[int, Instruction]) -> None:
+    """Gives instructions whose node is lost that of their users, then that of what they read.
+
+    Instructions come in the order in which they can run.
+    """
+    order = [one for one in found.values() if one.is_lost and one.node is None]
+    for one in reversed(order):
+        one.node = next((found[u].node for u in one.users if found[u].node), None)
+    for one in order:
+        if one.node is None:
+            sources = (found[r] for r in one.reads if r in found)
+            one.node = next((s.node for s in sources if s.node), None)
+
+
+def node_of(operation: str) -> str | None:
+    """The node in JAX's name of an operation, with ``_backward`` if it belongs to a gradient.
+
+    >>> node_of("jit(forward)/fc1/dot_general")
+    'fc1'
+    >>> node_of("jit(forward_backward)/transpose(jvp(fc1))/jit(_where)/select_n")
+    'fc1_backward'
+    >>> node_of("jit(add)/add") is None
+    True
+    """
+    parts, backward = [], False
+    for part in _split(operation)[:-1]:
+        bare = part
+        while match := re.fullmatch(r"(jvp|transpose|vmap|pmap|remat|checkpoint)\((.*)\)", bare):
+            backward |= match[1] == "transpose"
+            bare = match[2]
+        if bare in _WRAPPERS or re.match(r"p?jit\(|pmap\(|branch_\d+", bare) or not bare:
+            if parts:
+                break
+            continue
+        parts.append(bare)
+    return "/".join(parts) + "_backward" * backward if parts else None
+
+
+def _split(operation: str) -> list[str]:
+    """The parts between slashes that are in no parentheses."""
+    parts, depth = [""], 0
+    for character in operation:
+        depth += (character == "(") - (character == ")")
+        if character == "/" and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += character
+    return parts
+
+
+# The wire format of protocol buffers: https://protobuf.dev/programming-guides/encoding
+
+
+def _fields(buffer: memoryview) -> Iterator[tuple[int, Any]]:
+    """Number and value of each field: an integer, or the bytes of a length-delimited one."""
+    i = 0
+    while i < len(buffer):
+        tag, i = _varint(buffer, i)
+        kind = tag & 7
+        if kind == 0:
+            value, i = _varint(buffer, i)
+            yield tag >> 3, value
+            continue
+        size = {1: 8, 5: 4}.get(kind)
+        if size is None:
+            size, i = _varint(buffer, i)
+            yield tag >> 3, buffer[i : i + size]
+        i += size
+
+
+def messages(buffer: memoryview, number: int) -> Iterator[memoryview]:
+    """The contents of all length-delimited fields with this number."""
+    for found, value in _fields(buffer):
+        if found == number and not isinstance(value, int):
+            yield value
+
+
+def _numbers(buffer: memoryview, number: int) -> Iterator[int]:
+    """The values of all integer fields with this number, packed or not."""
+    for found, value in _fields(buffer):
+        if found != number:
+            continue
+        if isinstance(value, int):
+            yield value
+            continue
+        i = 0
+        while i < len(value):
+            one, i = _varint(value, i)
+            yield one
+
+
+def text(buffer: memoryview, number: int) -> str:
+    return str(next(messages(buffer, number), b""), "utf-8", "replace")
+
+
+def _varint(buffer: memoryview, i: int) -> tuple[int, int]:
+    value = shift = 0
+    while True:
+        byte = buffer[i]
+        i += 1
+        value |= (byte & 127) << shift
+        if byte < 128:
+            return value, i
+        shift += 7
