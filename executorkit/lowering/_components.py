@@ -44,6 +44,18 @@ def strongly_connected(successors: Mapping[V, Collection[V]]) -> list[list[V]]:
     return found
 
 
+def reachable(successors: Mapping[V, Collection[V]], start: Collection[V]) -> set[V]:
+    """The vertices behind some others."""
+    found: set[V] = set()
+    waiting = list(start)
+    while waiting:
+        for after in successors[waiting.pop()]:
+            if after not in found:
+                found.add(after)
+                waiting.append(after)
+    return found
+
+
 def topological(successors: Mapping[V, Collection[V]], rank: Mapping[V, Any]) -> list[V]:
     """All vertices of a graph without cycles, each before its successors; of those that may come
     next, the one of the lowest rank."""

@@ -10,6 +10,7 @@ from ..ops import Params
 from ._graph import Graph, graph_of
 from ._infer import infer, open_shapes
 from ._passes import switched_off
+from ._reroll_join import joining_pays
 from ._reroll_plan import plan_of
 from ._reroll_run import Around, run_plan
 from ._step import Observe, run_step
@@ -38,7 +39,7 @@ def lower(
         train: bool = False,
         around: Around | None = None,
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        plan = plan_of(graph) if rolled else None
+        plan = plan_of(graph, joining_pays(train)) if rolled else None
         if plan is not None:
             filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
             return run_plan(graph, plan, args, aux, key, train, filled, last, around)

@@ -2,10 +2,11 @@
 
 A network that was unrolled into 60 equal steps costs XLA 60 times the compilation of one step. So
 the repetitions are found again in the graph (``_reroll_search``), folded into one
-(``_reroll_plan``), and lowered as ``lax.scan`` (``_reroll_run``); what does not depend on the
-repetition before is computed for all of them at once. Results, random numbers, auxiliary states
-and gradients are those of the unrolled graph, but for rounding, which differs with the order of
-sums. Programs that show every value (monitors) run the graph as it stands.
+(``_reroll_plan``, in inference layers together, ``_reroll_join``), and lowered as ``lax.scan``
+(``_reroll_run``); what does not depend on the repetition before is computed for all of them at
+once. Results, random numbers, auxiliary states and gradients are those of the unrolled graph, but
+for rounding, which differs with the order of sums. Programs that show every value (monitors) run
+the graph as it stands.
 
 This module says what the outcome consists of: a :class:`Plan`.
 """

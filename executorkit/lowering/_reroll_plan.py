@@ -15,6 +15,7 @@ from functools import lru_cache
 from ._components import strongly_connected, topological
 from ._graph import Graph, Step
 from ._reroll import Batch, Link, Loop, Plan, Values
+from ._reroll_join import join
 from ._reroll_search import MIN_REPEATS, PRODUCTS, Column, Wiring, chains, grow
 
 #: How many chains are tried in a graph.
@@ -22,15 +23,16 @@ _TRIALS = 32
 
 
 @lru_cache(maxsize=512)
-def plan_of(graph: Graph) -> Plan | None:
-    """The plan of a graph, or None if nothing in it is rolled; found once per graph.
+def plan_of(graph: Graph, joined: bool = False) -> Plan | None:
+    """The plan of a graph, or None if nothing in it is rolled; found once per graph. ``joined``
+    makes one loop of those that feed each other.
 
     A chain that is no recurrence as a whole may be one without its first or last repetition, which
     often lacks an input or a consumer.
     """
     if graph.has_effects or len(graph.steps) < 2 * MIN_REPEATS:
         return None
-    folding = _Folding(graph)
+    folding = Folding(graph)
     left = _TRIALS
     for chain in chains(folding.wiring, folding.taken):
         for first, dropped in ((0, 0), (1, 0), (0, 1), (1, 1)):
@@ -38,10 +40,12 @@ def plan_of(graph: Graph) -> Plan | None:
             left -= 1
             if len(part) >= MIN_REPEATS and left >= 0 and folding.fold(part):
                 break
+    if joined:
+        join(folding)
     return folding.plan() if folding.loops else None
 
 
-class _Folding:
+class Folding:
     """A graph whose columns are folded into one vertex each, as they are accepted."""
 
     def __init__(self, graph: Graph) -> None:
@@ -63,11 +67,11 @@ class _Folding:
         columns = grow(self.wiring, seed, self.taken)
         while True:
             self._add(columns)
-            successors = self._successors()
+            successors = self.successors()
             cycles = [
                 c for c in strongly_connected(successors) if len(c) > 1 or c[0] in successors[c[0]]
             ]
-            loops = [(cycle, self._loop(cycle)) for cycle in cycles]
+            loops = [(cycle, self.loop(cycle)) for cycle in cycles]
             bad = {v for cycle, loop in loops if loop is None for v in cycle}
             inside = {v for cycle in cycles for v in cycle}
             bad.update(
@@ -98,7 +102,7 @@ class _Folding:
         """The column that a step is part of, or a number of its own behind all columns."""
         return self.place[step][0] if step in self.place else len(self.columns) + step
 
-    def _successors(self) -> dict[int, set[int]]:
+    def successors(self) -> dict[int, set[int]]:
         """Which vertices read what a vertex makes."""
         vertices = [self._vertex(s) for s in range(len(self.wiring.steps))]
         found: dict[int, set[int]] = {v: set() for v in vertices}
@@ -111,7 +115,7 @@ class _Folding:
             found[vertices[before]].add(vertices[after])
         return found
 
-    def _loop(self, cycle: list[int]) -> Loop | None:
+    def loop(self, cycle: list[int]) -> Loop | None:
         """A cycle as a loop, or None if it cannot be run turn by turn, or should not."""
         if max(cycle) >= len(self.columns):
             return None
@@ -214,7 +218,7 @@ class _Folding:
             if vertex not in items:
                 items[vertex] = step if s not in self.place else self._batch(self.columns[vertex])
         successors: dict[int, set[int]] = defaultdict(set)
-        for vertex, readers in self._successors().items():
+        for vertex, readers in self.successors().items():
             here = loop_of.get(vertex, vertex)
             successors[here].update({loop_of.get(r, r) for r in readers} - {here})
         planned = tuple(items[vertex] for vertex in topological(successors, rank))

@@ -88,6 +88,34 @@ def test_the_program_does_not_grow_with_the_steps(name):
         assert _equations(_unrolled(CELLS[name](), 40), data=(3, 40, 5)) > 2.5 * many
 
 
+@pytest.mark.parametrize("name", ["layers", "residual", "both ways", "dropout"])
+def test_inference_gives_what_it_gives_unrolled(name):
+    symbol = _unrolled(CELLS[name](), 7)
+    executor = symbol.simple_bind(mx.cpu(), data=(3, 7, 5))
+    rng = np.random.default_rng(0)
+    for array in executor.arg_arrays:
+        array[:] = rng.standard_normal(array.shape)
+    rolled = [a.asnumpy() for a in executor.forward()]
+    with mx.lowering.disabled("reroll"):
+        plain = symbol.bind(mx.cpu(), executor.arg_dict)
+    for ours, expected in zip(rolled, plain.forward(), strict=True):
+        np.testing.assert_allclose(ours, expected.asnumpy(), 1e-4, 1e-5)
+
+
+def test_layers_are_one_loop_in_inference_only():
+    symbol = _unrolled(CELLS["layers"](), 7)
+    shapes, *_ = symbol.infer_shape(data=(3, 7, 5))
+    args = dict(zip(symbol.list_arguments(), map(np.zeros, shapes), strict=True))
+    function = symbol.to_jax()
+    loops = [
+        str(jax.make_jaxpr(lambda args, train=train: function(args, train=train))(args)).count(
+            " scan["
+        )
+        for train in (False, True)
+    ]
+    assert loops == [1, 2]
+
+
 def test_a_step_that_is_read_outside_is_shown():
     cell = mx.rnn.LSTMCell(4, prefix="c_")
     outputs = _unrolled(cell, 8, merge=False)
