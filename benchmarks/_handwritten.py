@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import optax
 from jax import lax
 
 from . import _handwritten_images
@@ -24,18 +26,38 @@ def jitted(forward: Forward) -> tuple[Callable[..., Any], Callable[..., Any]]:
     def infer(p: Arrays, states: Arrays, inputs: Arrays) -> jax.Array:
         return jax.nn.softmax(forward(p, states, inputs, False)[0])
 
+    return infer, jax.jit(_gradients(forward))
+
+
+def trained(forward: Forward, tx: optax.GradientTransformation) -> Callable[..., Any]:
+    """A donated training step: ``step(p, state of tx, s, inputs) -> (p, state of tx, s,
+    probabilities)``; the loss is a mean over the rows of the batch."""
+    gradients_of = _gradients(forward)
+
+    @partial(jax.jit, donate_argnums=(0, 1, 2))
+    def step(p: Arrays, state: Any, states: Arrays, inputs: Arrays) -> Any:
+        probabilities, gradients, new = gradients_of(p, states, inputs)
+        rows = len(inputs["data"])
+        updates, state = tx.update({n: g / rows for n, g in gradients.items()}, state, p)
+        return optax.apply_updates(p, updates), state, new, probabilities
+
+    return step
+
+
+def _gradients(forward: Forward) -> Callable[[Arrays, Arrays, Arrays], Any]:
+    """``(p, s, inputs) -> (probabilities, gradients of the summed loss, new states)``."""
+
     def loss(p: Arrays, states: Arrays, inputs: Arrays) -> tuple[jax.Array, Any]:
         logits, states = forward(p, states, inputs, True)
         labels = inputs["softmax_label"].T.reshape(-1).astype(jnp.int32)
         picked = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1)
         return -picked.sum(), (jax.nn.softmax(logits), states)
 
-    @jax.jit
     def step(p: Arrays, states: Arrays, inputs: Arrays) -> Any:
         gradients, (probabilities, new) = jax.grad(loss, has_aux=True)(p, states, inputs)
         return probabilities, gradients, new
 
-    return infer, step
+    return step
 
 
 def _dense(p: Arrays, x: jax.Array, name: str) -> jax.Array:

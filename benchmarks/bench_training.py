@@ -1,0 +1,212 @@
+"""What does a training step cost beside the hand-written, donated one, and beside MXNet's?
+
+python -m benchmarks.bench_training [--only lstm] [--pairs 60]
+python -m benchmarks.bench_training --remat
+
+Steps are that of ``Module.fit`` (forward_backward, update, update_metric), ``training.Step`` and a
+``jax.jit`` function with the same optax transformation, which donates what it replaces. Memory is
+what XLA reports of the one program of a step: arguments, outputs and temporaries, what is donated
+counted once. ``--remat`` tells what memory a step takes that computes activations again.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator
+from statistics import median
+from typing import Any
+
+import jax
+import numpy as np
+import optax
+
+import executorkit as mx
+from executorkit._cli._timing import in_pairs
+from executorkit.display._table import text_table
+from executorkit.module._update import gradients_used_up
+from executorkit.program import Analysis
+from executorkit.program._counted import Counted
+
+from ._fitting import MOMENTUM, RATE, module_step
+from ._handwritten import FORWARD, trained
+from ._measure import ORACLE, Oracle
+from ._networks import Network, network
+from ._workers import timed
+from .run import PAUSE
+
+NETWORKS = (("mlp", 64), ("mlp", 1024), ("lenet", 32), ("lstm", 32))
+#: Networks, batches and pixels whose memory is told with and without remat.
+REMAT = (("lenet", 128, 28), ("lstm", 32, 28), ("resnet50", 8, 64))
+#: Steps after which all parameters have to agree.
+STEPS = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="a part of the names to measure")
+    parser.add_argument("--pairs", type=int, default=60, help="how many steady steps of each")
+    parser.add_argument("--remat", action="store_true", help="memory with and without remat")
+    options = parser.parse_args()
+    print(f"JAX {jax.__version__}, {os.cpu_count()} cores\n")
+    rows: list[list[str]] = []
+    if options.remat:
+        for name, batch, size in REMAT:
+            if options.only in name:
+                rows += _remat(name, batch, size)
+        print(text_table(["network", "remat", "temporaries", "peak"], rows, right={2, 3}))
+        return
+    for name, batch in NETWORKS:
+        if options.only in name:
+            rows += _rows(name, batch, options.pairs)
+    header = ["network", "step", "time", "÷ by hand", "÷ MXNet", "memory", "÷ by hand", "programs"]
+    print(text_table(header, rows, right={2, 3, 4, 5, 6, 7}))
+
+
+def _rows(name: str, batch: int, pairs: int) -> list[list[str]]:
+    """Of one network: the step of fit, of Step, and of the hand-written function."""
+    net = network(name, batch, 28)
+    hand = _ByHand(name, net)
+    mx.program.clear_cache()  # so that each has programs of its own
+    module, metric, run = module_step(mx, net)
+
+    def fit() -> Any:
+        run()
+        return [arrays[0]._value for arrays in module._exec_group.param_arrays], metric._running
+
+    mx.program.clear_cache()
+    executor, step = _step(net)
+    inputs = {n: mx.nd.array(v) for n, v in net.inputs().items()}
+
+    def fused() -> Any:
+        step(**inputs)
+        return [executor.arg_dict[n]._value for n in step.names]
+
+    label = f"{name}, {batch} rows"
+    rows = []
+    with gradients_used_up([]):
+        for _ in range(STEPS):
+            for run_once in (hand, fit, fused):
+                run_once()
+        _agree(hand.parameters, module.get_params()[0], "Module")
+        _agree(hand.parameters, step.params, "Step")
+        by_hand = hand.analysis()
+        of_fit = _steps_of(module)
+        for what, ours, analysis in (("Module.fit", fit, of_fit), ("Step", fused, step.analyse())):
+            times = in_pairs(ours, hand, pairs)
+            ratio = ""
+            if what == "Module.fit" and ORACLE in os.environ:
+                oracle = Oracle("benchmarks._fitting", name, str(batch))
+                ratio = f"{_beside(ours, oracle, max(10, pairs // 2)):.2f}"
+                oracle.end()
+            rows.append(
+                [label, what, _ms(times.ours), f"{times.ratio:.2f}", ratio, _mb(_peak(analysis)),
+                 f"{_peak(analysis) / _peak(by_hand):.2f}", _programs(ours)]
+            )  # fmt: skip
+    rows.append([label, "by hand", _ms(times.theirs), "", "", _mb(_peak(by_hand)), "", "1"])
+    return rows
+
+
+def _beside(ours: Callable[[], Any], oracle: Oracle, pairs: int) -> float:
+    """The median ratio of turns of ours to turns of MXNet's, each of some steps; its idle threads
+    are given the time to fall asleep."""
+
+    def waited() -> None:
+        jax.block_until_ready(ours())
+
+    calls = max(1, min(50, int(0.02 / timed(waited))))
+    ratios = []
+    for _ in range(pairs):
+        time.sleep(PAUSE)
+        own = timed(waited, calls)
+        ratios.append(own / oracle.seconds("step", calls))
+    return median(ratios)
+
+
+class _ByHand:
+    """The hand-written step on parameters of its own."""
+
+    def __init__(self, name: str, net: Network) -> None:
+        executor = net.filled(mx, net.build(mx))
+        tx = optax.sgd(RATE, MOMENTUM)
+        self.parameters = {n: a + 0 for n, a in executor.params().items()}
+        self.state = tx.init(self.parameters)
+        self.states = {n: a.jax + 0 for n, a in executor.aux_dict.items()}
+        self.inputs = {n: mx.nd.array(v).jax for n, v in net.inputs().items()}
+        self.function = trained(FORWARD[name], tx)
+
+    @property
+    def _arguments(self) -> tuple[Any, ...]:
+        return self.parameters, self.state, self.states, self.inputs
+
+    def __call__(self) -> Any:
+        self.parameters, self.state, self.states, outputs = self.function(*self._arguments)
+        return self.parameters, outputs
+
+    def analysis(self) -> Analysis:
+        return Analysis.of("step", self.function.lower(*self._arguments).compile())
+
+
+def _step(net: Network, **options: Any) -> tuple[Any, mx.training.Step]:
+    executor = net.filled(mx, net.build(mx))
+    rows = next(iter(net.shapes.values()))[0]
+    step = mx.training.Step(executor, optax.sgd(RATE, MOMENTUM), rescale_grad=1 / rows, **options)
+    return executor, step
+
+
+def _remat(name: str, batch: int, size: int) -> Iterator[list[str]]:
+    """Memory of a step with and without what is kept for backward."""
+    net = network(name, batch, size)
+    for remat in (None, "mirror", "full"):
+        _, step = _step(net, remat=remat)
+        step(**{n: mx.nd.array(v) for n, v in net.inputs().items()})
+        memory = step.analyse().memory or {}
+        yield [f"{name}, {batch} rows", str(remat), _mb(memory["temporaries"]), _mb(memory["peak"])]
+
+
+def _steps_of(module: Any) -> Analysis:
+    """What XLA says of the one program that a module's steps ran."""
+    program = module._exec_group.execs[0].program
+    (function,) = (f for f in program.functions if f.traces)
+    return Analysis.of(function.name, function.compile(*function.avals))
+
+
+def _programs(step: Callable[[], Any]) -> str:
+    """The compiled programs that a step runs, by their names."""
+    names: list[str] = []
+    call = Counted.__call__
+
+    def counted(self: Counted, *args: Any) -> Any:
+        names.append(self.name)
+        return call(self, *args)
+
+    Counted.__call__ = counted
+    try:
+        step()
+    finally:
+        Counted.__call__ = call
+    return " + ".join(names)
+
+
+def _agree(expected: dict[str, Any], found: dict[str, Any], what: str) -> None:
+    for n, value in expected.items():
+        ours = np.asarray(found[n].asnumpy() if isinstance(found[n], mx.nd.NDArray) else found[n])
+        np.testing.assert_allclose(ours, value, 1e-3, 1e-4, err_msg=f"{what}: {n}")
+
+
+def _peak(analysis: Analysis) -> int:
+    assert analysis.memory is not None
+    return analysis.memory["peak"]
+
+
+def _ms(value: float) -> str:
+    return f"{value * 1e3:,.2f} ms"
+
+
+def _mb(value: float) -> str:
+    return f"{value / 2**20:,.2f} MiB"
+
+
+if __name__ == "__main__":
+    main()
