@@ -253,6 +253,10 @@ def _sg_mkldnn_conv(*data: NDArray, with_bn: bool = False, with_act: bool = Fals
     r"""A convolution with normalisation, a sum and activations, as the node's subgraph has them."""
 def _sg_mkldnn_fully_connected(*data: NDArray, with_eltwise: bool = False, with_relu: bool = False, quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, channel_wise_quantize: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
     r"""An affine map with what follows each of its elements, as the node's subgraph has them."""
+def _sg_mkldnn_selfatt_qk(queries_keys_values: NDArray | None = None, min_qkv: NDArray | None = None, max_qkv: NDArray | None = None, heads: int = ..., quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
+    r"""Attention scores of every position with every other: q k^T / sqrt(size), head by head."""
+def _sg_mkldnn_selfatt_valatt(queries_keys_values: NDArray | None = None, attention: NDArray | None = None, min_qkv: NDArray | None = None, max_qkv: NDArray | None = None, min_attention: NDArray | None = None, max_attention: NDArray | None = None, heads: int = ..., quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
+    r"""Sums of the values weighted by attention, head by head."""
 def _shuffle(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""data (N, ...) with its N rows in a random order."""
 def _slice_assign(lhs: NDArray | None = None, rhs: NDArray | None = None, begin: _OptShape = ..., end: _OptShape = ..., step: _OptShape = (), out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:

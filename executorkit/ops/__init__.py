@@ -30,6 +30,7 @@ from . import (
     dropout,
     elemwise,
     fused,
+    fused_attention,
     gather,
     hawkes,
     image,

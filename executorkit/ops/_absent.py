@@ -27,7 +27,6 @@ _REASONS: tuple[tuple[str, str], ...] = (
         "internal to MXNet's engine, never in a file",
     ),
     (r"_contrib_quantize_asym$|_contrib_quantized_rnn$", "quantised recurrent networks"),
-    (r"_sg_mkldnn_selfatt_", "attention fused for oneDNN; the operators it is made of are served"),
     (r"Caffe|Torch", "plugin that runs another framework"),
 )
 

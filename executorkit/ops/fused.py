@@ -6,6 +6,8 @@ quantised, the two ends of the range of each of them that is of bytes.
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 
@@ -13,8 +15,9 @@ from ..errors import MXNetError, explain
 from ._attrs import Bodies
 from ._body import fill_from_body
 from ._facts import Params, ShapeFacts, TypeFacts
-from ._fusing import Bytes, call, real_of, unsigned
-from ._quantized import INT32, one, rounded, scale_of
+from ._fusing import Bytes, Product, call, real_of, unsigned
+from ._opdef import OpDef
+from ._quantized import one, rounded, scale_of
 from ._registry import register
 
 
@@ -42,7 +45,15 @@ def _fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
         raise MXNetError(
             explain("a quantised layer", f"its data is {arrays[0].dtype}, expected int8 or uint8")
         )
-    (last,) = body.interpret(inputs, call)
+    fine = p.enable_float_output or _calibrated(p)
+    products: list[Product] = []
+
+    def called(op: OpDef, own: Params, given: list[Any]) -> tuple[Any, ...]:
+        results = call(op, own, given, per_tensor=not fine)
+        products.extend(x for x in results if isinstance(x, Product))
+        return results
+
+    (last,) = body.interpret(inputs, called)
     real = real_of(last)
     if p.enable_float_output:
         return (real, *states)
@@ -50,9 +61,7 @@ def _fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
         low, high = one(p.min_calib_range), one(p.max_calib_range)
         dtype = "uint8" if unsigned(p) else "int8"
         return rounded(real * scale_of(dtype, low, high), dtype), low, high, *states
-    most = jnp.max(jnp.abs(real))
-    steps = jnp.round(real.astype(jnp.float64) * (INT32 / most)).astype(jnp.int32)
-    return steps, one(-most), one(most), *states
+    return *products[-1].steps(real), *states
 
 
 def _split(names: tuple[str, ...], p: Params) -> tuple[list[str], list[str]]:

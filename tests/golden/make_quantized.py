@@ -16,7 +16,7 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent))
 import _store
 
-LAYERS = ("quantized", "data_quantize", "sg_mkldnn")
+LAYERS = ("quantized", "requantize", "data_quantize", "sg_mkldnn")
 
 
 def residual(mx):
@@ -57,7 +57,27 @@ def mobile(mx):
     return sym.Convolution(x, kernel=(2, 2), num_filter=4, name="head")
 
 
-NETWORKS = {"residual": (residual, 0.0), "mobile": (mobile, -1.0)}
+def attention(mx):
+    """Self-attention of two heads between two affine maps of every position."""
+    sym = mx.sym
+    x = sym.FullyConnected(sym.Variable("data"), num_hidden=24, flatten=False, name="project")
+    scores = sym.softmax(sym.contrib.interleaved_matmul_selfatt_qk(x, heads=2, name="scores"))
+    x = sym.contrib.interleaved_matmul_selfatt_valatt(x, scores, heads=2, name="weighted")
+    return sym.FullyConnected(x, num_hidden=4, flatten=False, name="out")
+
+
+IMAGES = (2, 3, 10, 10)
+#: How the network is made, the smallest entry of its data, their shape, ways of calibration.
+NETWORKS = {
+    "residual": (residual, 0.0, IMAGES, {"quantised": "naive"}),
+    "mobile": (
+        mobile,
+        -1.0,
+        IMAGES,
+        {"quantised": "naive", "uncalibrated": "none"},
+    ),
+    "attention": (attention, -1.0, (3, 2, 8), {"quantised": "naive"}),
+}
 
 
 def parameters(mx, symbol, rng, shape):
@@ -93,23 +113,22 @@ def main():
 
     logging.disable(logging.INFO)
     arrays, facts = {}, {}
-    for name, (build, low) in NETWORKS.items():
+    for name, (build, low, shape, modes) in NETWORKS.items():
         rng = np.random.RandomState(7)
-        shape = (2, 3, 10, 10)
         plain = build(mx)
         args, aux = parameters(mx, plain, rng, shape)
         data = mx.nd.array(rng.uniform(low, 1, shape))
         fused = plain.get_backend_symbol("MKLDNN_QUANTIZE")
-        quantised, new_args, new_aux = quantize_model(
-            fused, args, aux, data_names=["data"], label_names=None, ctx=mx.cpu(),
-            calib_mode="naive", calib_data=mx.io.NDArrayIter(data, None, shape[0]),
-            num_calib_examples=shape[0], quantized_dtype="auto",
-        )  # fmt: skip
-        quantised = quantised.get_backend_symbol("MKLDNN_QUANTIZE")
-        for kind, symbol, a, x in (
-            ("fused", plain.get_backend_symbol("MKLDNN"), args, aux),
-            ("quantised", quantised, new_args, new_aux),
-        ):
+        made = [("fused", plain.get_backend_symbol("MKLDNN"), args, aux)]
+        for kind, mode in modes.items():
+            quantised, new_args, new_aux = quantize_model(
+                fused, args, aux, data_names=["data"], label_names=None, ctx=mx.cpu(),
+                calib_mode=mode, calib_data=mx.io.NDArrayIter(data, None, shape[0]),
+                num_calib_examples=shape[0], quantized_dtype="auto",
+            )  # fmt: skip
+            quantised = quantised.get_backend_symbol("MKLDNN_QUANTIZE")
+            made.append((kind, quantised, new_args, new_aux))
+        for kind, symbol, a, x in made:
             key = f"{name}_{kind}"
             found = layers(mx, symbol, a, x, data)
             facts[key] = {

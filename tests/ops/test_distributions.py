@@ -9,6 +9,7 @@ a right sampler misses a bound for fewer than one key in a million.
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -23,13 +24,13 @@ from tests.ops.test_random import run
 MANY = 20_000
 
 #: name: (attributes of _random_X, the frozen distribution)
-REAL = {
+REAL: dict[str, tuple[dict[str, Any], Any]] = {
     "uniform": ({"low": -1.0, "high": 3.0}, stats.uniform(-1, 4)),
     "normal": ({"loc": 2.0, "scale": 0.5}, stats.norm(2, 0.5)),
     "gamma": ({"alpha": 0.4, "beta": 3.0}, stats.gamma(0.4, scale=3)),
     "exponential": ({"lam": 4.0}, stats.expon(scale=1 / 4)),
 }
-WHOLE = {
+WHOLE: dict[str, tuple[dict[str, Any], Any]] = {
     "poisson": ({"lam": 3.5}, stats.poisson(3.5)),
     "negative_binomial": ({"k": 3, "p": 0.4}, stats.nbinom(3, 0.4)),
     "generalized_negative_binomial": ({"mu": 2.0, "alpha": 0.5}, stats.nbinom(2, 0.5)),
@@ -81,13 +82,14 @@ def test_randint_is_even():
 
 
 def test_multinomial_follows_its_probabilities():
-    p = np.float32([0.05, 0.25, 0.3, 0.4])
+    p = np.array([0.05, 0.25, 0.3, 0.4], "float32")
     (drawn,) = run("_sample_multinomial", p, shape=(MANY,))
     assert_counts(np.bincount(drawn, minlength=4), p * MANY)
 
 
 def test_every_order_is_as_likely():
     op = lookup("_shuffle")
+    assert op is not None
     draw = jax.jit(jax.vmap(lambda key: op.apply(op.parse({}), [jnp.arange(4)], key=key)[0]))
     orders = np.asarray(draw(jax.random.split(jax.random.key(0), 2400)))
     _, counts = np.unique(orders, axis=0, return_counts=True)
