@@ -1,9 +1,10 @@
-"""Asks the real MXNet 1.9.1 for the names of all operators that it registers.
+"""Asks the real MXNet 1.9.1 for the names of all operators that it registers and their arguments.
 
     python tests/golden/make_registry.py
 
 Runs under MXNet's environment, as ``make.py``. Writes ``data/registry.json``: the operators in
-alphabetical order of their canonical names, each with its aliases.
+alphabetical order of their canonical names, each with its aliases; and ``data/arguments.json``:
+for each, the types of its arguments, in their order, as MXNet describes them ("int, required").
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from pathlib import Path
 import mxnet as mx
 
 PATH = Path(__file__).parent / "data" / "registry.json"
+ARGUMENTS = PATH.with_name("arguments.json")
 
 
 def registry() -> dict[str, list[str]]:
@@ -40,10 +42,31 @@ def registry() -> dict[str, list[str]]:
     return aliases
 
 
+def arguments(name: str) -> dict[str, str]:
+    """Types of the arguments of one operator, arrays and attributes, by name."""
+    base, handle = mx.base, ctypes.c_void_p()
+    base.check_call(base._LIB.NNGetOpHandle(base.c_str(name), ctypes.byref(handle)))
+    texts, strings = ctypes.POINTER(ctypes.c_char_p), ctypes.c_char_p
+    own, text, key, kind = strings(), strings(), strings(), strings()
+    names, types, docs, count = texts(), texts(), texts(), base.mx_uint()
+    base.check_call(
+        base._LIB.MXSymbolGetAtomicSymbolInfo(
+            handle, *map(ctypes.byref, (own, text, count, names, types, docs, key, kind))
+        )
+    )
+    return {base.py_str(names[i]): base.py_str(types[i]) for i in range(count.value)}
+
+
+def write(path: Path, found: dict) -> None:
+    lines = (f"{json.dumps(name)}: {json.dumps(facts)}" for name, facts in found.items())
+    path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
 def main() -> None:
     found = registry()
-    lines = (f"{json.dumps(name)}: {json.dumps(others)}" for name, others in found.items())
-    PATH.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+    write(PATH, found)
+    of_symbols = (n for n in found if not n.startswith(("_np", "_backward")))
+    write(ARGUMENTS, {n: arguments(n) for n in of_symbols})
     print(f"{len(found)} operators, {sum(map(len, found.values()))} aliases")
 
 
