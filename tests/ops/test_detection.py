@@ -27,8 +27,6 @@ def program(name: str, *shapes: tuple[int, ...], **attrs: Any) -> str:
          {"negative_mining_ratio": 3}),
         ("_contrib_MultiBoxDetection", lambda n: [(2, 3, n), (2, 4 * n), (1, n, 4)], {}),
         ("_contrib_box_nms", lambda n: [(2, n, 6)], {}),
-        ("ROIPooling", lambda n: [(1, 2, 8, 8), (n, 5)],
-         {"pooled_size": (7, 7), "spatial_scale": 1}),
     ],
 )  # fmt: skip
 def test_program_does_not_grow_with_the_boxes(name, shapes, attrs):
