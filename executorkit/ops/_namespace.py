@@ -20,6 +20,7 @@ from ..errors import AttributeValueError, DTypeError
 from ._attrs import dtype_name
 from ._opdef import OpDef
 from ._registry import all_names
+from ._rules import same_types
 
 Face = Literal["symbol", "ndarray"]
 
@@ -95,6 +96,8 @@ def call_signature(op: OpDef, face: Face) -> inspect.Signature:
 
 #: Words of docstrings that say themselves what the gradients are.
 _GRADIENTS = re.compile("gradient|derivative|backward", re.IGNORECASE)
+#: Words with which a docstring says what dtypes go in and come out.
+_DTYPES = re.compile(r"dtype|type|float|int(eger|\d)|bytes|bool")
 _OPTION_DOCS: dict[Face, str] = {
     "symbol": """\
 Of the symbol:
@@ -109,9 +112,17 @@ Of the call:
 }
 
 
+def _dtype_doc(op: OpDef) -> list[str]:
+    if _DTYPES.search(op.doc) or not (op.array_names or op.variadic):
+        return []
+    if op.types is same_types:
+        return ["All arrays, results too, are of one dtype.", ""]
+    return [f"Results are of the dtype of {op.array_names[0]}.", ""] if op.array_names else []
+
+
 def call_doc(op: OpDef, face: Face) -> str:
-    """The docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's, what its gradients are, a line
-    per attribute, and what the call takes besides.
+    """The docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's, what its dtypes and gradients
+    are where it does not say, a line per attribute, and what the call takes besides.
 
     >>> from executorkit.ops import lookup
     >>> "  axis: an integer, required" in call_doc(lookup("expand_dims"), "symbol").splitlines()
@@ -126,7 +137,7 @@ def call_doc(op: OpDef, face: Face) -> str:
     takes_arrays = bool(op.array_names or op.variadic)
     plain = takes_arrays and not op.imperative and not _GRADIENTS.search(op.doc)
     gradients = ["Gradients are those of this function, as JAX derives them.", ""] if plain else []
-    return "\n".join([op.doc, "", *gradients, *attributes, _OPTION_DOCS[face]])
+    return "\n".join([op.doc, "", *_dtype_doc(op), *gradients, *attributes, _OPTION_DOCS[face]])
 
 
 @dataclass(frozen=True, slots=True)

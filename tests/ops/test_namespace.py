@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import numpy as np
 import pytest
 
 from executorkit.errors import DTypeError
-from executorkit.ops import OpDef, lookup
-from executorkit.ops._namespace import MODULES, bind_call, call_signature, placement, placements
+from executorkit.ops import OpDef, all_ops, lookup
+from executorkit.ops._namespace import (
+    MODULES,
+    bind_call,
+    call_doc,
+    call_signature,
+    placement,
+    placements,
+)
 
 
 @pytest.fixture(name="fc")
@@ -70,6 +78,25 @@ def test_positional_arguments_are_counted_as_python_does(fc):
 )
 def test_dtype_arguments_are_read_by_numpy(fc, value, text):
     assert bind_call(fc, "symbol", "cast", (), {"dtype": value}).attrs == {"dtype": text}
+
+
+@pytest.mark.parametrize(
+    ("name", "sentence"),
+    [
+        ("Concat", "All arrays, results too, are of one dtype."),
+        ("take", "Results are of the dtype of a."),
+    ],
+)
+def test_help_says_what_dtypes_are_where_the_operator_does_not(name, sentence):
+    op = lookup(name)
+    assert op is not None
+    assert sentence in call_doc(op, "symbol").splitlines()
+
+
+def test_help_of_every_operator_says_what_dtypes_it_takes():
+    words = re.compile("dtype|type|float|int|bytes|bool")
+    ops = [op for op in all_ops() if op.array_names or op.variadic]
+    assert [op.name for op in ops if not words.search(call_doc(op, "symbol"))] == []
 
 
 def test_unknown_dtype(fc):
