@@ -161,8 +161,16 @@ class _Reader:
 
     def _apart(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
         devices = range(len(self._group.contexts))
-        flat = statistics_of([[each[k] for each in arrays] for arrays in lists for k in devices])
+        flat = statistics_of(self._at_home([[x[k] for x in xs] for xs in lists for k in devices]))
         starts = range(0, len(flat), len(devices))
         return [
             [list(each) for each in zip(*flat[s : s + len(devices)], strict=True)] for s in starts
         ]
+
+    def _at_home(self, lists: list[list[jax.Array]]) -> list[list[jax.Array]]:
+        """The same arrays; those of CPUs, which have one memory, on the first of them, so that
+        lists of the same shapes are compiled once."""
+        home = self._group.contexts[0].device
+        if any(c.device.platform != "cpu" for c in self._group.contexts):
+            return lists
+        return jax.device_put(lists, home)
