@@ -12,9 +12,10 @@ from .errors import FileAccessError, explain
 def write_whole(path: str, parts: Iterable[bytes]) -> None:
     """Writes ``parts`` to a temporary file beside ``path``, which is then renamed.
 
-    A reader, and whoever looks after a crash, finds the old contents or the new ones. A link is
-    followed; what is no ordinary file (``/dev/stdout``) is written directly. Raises
-    :class:`FileAccessError` if that cannot be done; the old file is as it was then.
+    A reader, and whoever looks after a crash, finds the old contents or the new ones. All that a
+    process that is killed leaves behind is ``<path>.<process>.<thread>.tmp``, which nothing reads:
+    it may be deleted. A link is followed; what is no ordinary file (``/dev/stdout``) is written
+    directly. Raises :class:`FileAccessError` if that cannot be done; the old file stays as it was.
     """
     target = os.path.realpath(path)
     ordinary = not os.path.exists(target) or os.path.isfile(target)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 
 import numpy as np
@@ -310,3 +311,63 @@ class TestSymbolChecks:
 
 def test_every_name_is_documented():
     assert [n for n in tu.__all__ if not getattr(tu, n).__doc__] == []
+
+
+class TestData:
+    """MNIST as MXNet gives it, from files of five images."""
+
+    @pytest.fixture
+    def mnist(self, tmp_path, monkeypatch):
+        monkeypatch.chdir(tmp_path)
+        os.mkdir("data")
+        images = np.arange(5 * 28 * 28).astype(np.uint8).reshape(5, 28, 28)
+        labels = np.array([3, 1, 4, 1, 5], np.int8)
+        for name in ("train", "t10k"):
+            head = np.array([2051, 5, 28, 28], ">i4").tobytes()
+            with gzip.open(f"data/{name}-images-idx3-ubyte.gz", "wb") as file:
+                file.write(head + images.tobytes())
+            with open(f"data/{name}-labels-idx1-ubyte", "wb") as file:
+                file.write(np.array([2049, 5], ">i4").tobytes() + labels.tobytes())
+        return images, labels
+
+    def test_arrays(self, mnist):
+        found = tu.get_mnist()
+        assert list(found) == ["train_data", "train_label", "test_data", "test_label"]
+        np.testing.assert_array_equal(found["test_label"], mnist[1])
+        assert found["test_label"].dtype == np.int8
+        np.testing.assert_array_equal(found["train_data"][:, 0], np.float32(mnist[0]) / 255)
+
+    def test_iterators(self, mnist):
+        train, test = tu.get_mnist_iterator(2, (784,))
+        assert next(train).data[0].shape == (2, 784)
+        assert sum(1 for _ in test) == 2
+        images, _ = tu.get_mnist_iterator(5, (1, 28, 28))
+        assert sorted(next(images).label[0].asnumpy()) == [1, 1, 3, 4, 5]
+
+    def test_what_is_missing_or_damaged_is_named(self, mnist):
+        os.truncate("data/t10k-labels-idx1-ubyte", 11)
+        with pytest.raises(ValueError, match="t10k-labels-idx1-ubyte: no idx file"):
+            tu.get_mnist()
+        os.remove("data/t10k-labels-idx1-ubyte")
+        with pytest.raises(OSError, match="t10k-labels-idx1-ubyte is missing"):
+            tu.get_mnist()
+
+    def test_one_batch_for_ever(self):
+        real = mx.io.NDArrayIter(np.arange(6.0), batch_size=2)
+        dummy = tu.DummyIter(real)
+        assert (dummy.batch_size, dummy.provide_data) == (2, real.provide_data)
+        assert next(dummy) is next(iter(dummy))
+
+    def test_download(self, tmp_path):
+        source = tmp_path / "a.bin"
+        source.write_bytes(b"one")
+        url, there = source.as_uri(), tmp_path / "new" / "a.bin"
+        assert tu.download(url, dirname=str(tmp_path / "new")) == str(there)
+        source.write_bytes(b"two")
+        assert tu.download(url, fname=str(there)) == str(there)
+        assert there.read_bytes() == b"one"
+        tu.download(url, fname=str(there), overwrite=True)
+        assert there.read_bytes() == b"two"
+        with pytest.raises(OSError, match="none"):
+            tu.download((tmp_path / "none").as_uri(), fname=str(tmp_path / "none.bin"))
+        assert not (tmp_path / "none.bin.tmp").exists()

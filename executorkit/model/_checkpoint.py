@@ -33,8 +33,10 @@ def save_checkpoint(
     remove_amp_cast
         leaves the casts of automatic mixed precision out of the written symbol.
 
-    Each file is complete or is not there: it is written beside its place and then moved. Raises
-    TypeError if a value is no NDArray; nothing is written then.
+    Each file is complete or is not there: it is written beside its place and then moved. A process
+    that is killed meanwhile leaves the checkpoint before whole, and at most a file ending in
+    ``.tmp``, which may be deleted. Raises TypeError if a value is no NDArray; nothing is written
+    then.
     """
     stored: Params = {}
     for kind, params in (("arg", arg_params), ("aux", aux_params)):

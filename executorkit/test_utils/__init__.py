@@ -31,6 +31,7 @@ from ._compare import (
     same_array,
 )
 from ._consistency import check_consistency, check_speed
+from ._data import DummyIter, download, get_mnist, get_mnist_iterator, get_mnist_ubyte
 from ._random import (
     assign_each,
     assign_each2,
@@ -72,6 +73,7 @@ from ._statistics import (
 )
 
 __all__ = [
+    "DummyIter",
     "almost_equal",
     "assert_allclose",
     "assert_almost_equal",
@@ -96,6 +98,7 @@ __all__ = [
     "default_numeric_eps",
     "default_rtols",
     "discard_stderr",
+    "download",
     "effective_dtype",
     "environment",
     "gen_buckets_probs_with_ppf",
@@ -103,6 +106,9 @@ __all__ = [
     "get_etol",
     "get_identity_mat",
     "get_identity_mat_batch",
+    "get_mnist",
+    "get_mnist_iterator",
+    "get_mnist_ubyte",
     "get_rtol",
     "get_tolerance",
     "get_tols",

@@ -1,0 +1,149 @@
+"""Data sets that training scripts ask for, and an iterator that takes no time."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import shutil
+import struct
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .. import io
+from ..errors import FileAccessError, FileFormatError, explain
+
+_FILES = {
+    "train_data": "train-images-idx3-ubyte",
+    "train_label": "train-labels-idx1-ubyte",
+    "test_data": "t10k-images-idx3-ubyte",
+    "test_label": "t10k-labels-idx1-ubyte",
+}
+
+
+def download(
+    url: str,
+    fname: str | None = None,
+    dirname: str | None = None,
+    overwrite: bool = False,
+    retries: int = 5,
+) -> str:
+    """Fetches a file, unless it is there; returns its name.
+
+    fname
+        what to call it; by default as at the end of ``url``.
+    dirname
+        a directory to put it into, made if it is missing.
+    overwrite, retries
+        fetches a file that is there too; how often to try.
+
+    Raises OSError if it cannot be fetched. What fails leaves no part of a file.
+    """
+    name = fname or url.rsplit("/", 1)[-1]
+    if dirname is not None:
+        name = os.path.join(dirname, name)
+        os.makedirs(dirname, exist_ok=True)
+    if os.path.exists(name) and not overwrite:
+        return name
+    part = f"{name}.tmp"
+    for left in reversed(range(max(retries, 1))):
+        try:
+            with urllib.request.urlopen(url) as source, open(part, "wb") as target:
+                shutil.copyfileobj(source, target)
+            break
+        except OSError:
+            Path(part).unlink(missing_ok=True)
+            if not left:
+                raise
+    os.replace(part, name)
+    return name
+
+
+def get_mnist_ubyte(path: str = "data") -> None:
+    """Sees to the four MNIST files, uncompressed, in ``path``.
+
+    Files that end in ``.gz`` are uncompressed. Nothing is fetched: the place from which MXNet
+    fetches them is gone. FileAccessError (an OSError) names what is missing.
+    """
+    for name in _FILES.values():
+        whole = Path(path) / name
+        if whole.exists():
+            continue
+        packed = whole.with_name(f"{name}.gz")
+        if not packed.exists():
+            raise FileAccessError(
+                explain(
+                    "MNIST",
+                    f"{whole} is missing",
+                    because="MXNet's copy is no longer served",
+                    hint=f"put the four files {', '.join(_FILES.values())} into {path}/, as they "
+                    "are or with .gz",
+                )
+            )
+        whole.write_bytes(gzip.decompress(packed.read_bytes()))
+
+
+def get_mnist(path: str = "data") -> dict[str, np.ndarray]:
+    """MNIST as arrays: 'train_data' and 'test_data' (n, 1, 28, 28) float32 from 0 to 1,
+    'train_label' and 'test_label' (n,) int8. Reads the files of :func:`get_mnist_ubyte`."""
+    get_mnist_ubyte(path)
+    found = {key: _idx(Path(path) / name) for key, name in _FILES.items()}
+    return {
+        key: values[:, None].astype(np.float32) / 255 if key.endswith("data") else values
+        for key, values in found.items()
+    }
+
+
+def get_mnist_iterator(
+    batch_size: int, input_shape: tuple[int, ...], num_parts: int = 1, part_index: int = 0
+) -> tuple[Any, Any]:
+    """Two :class:`executorkit.io.MNISTIter` on ``data/``, to train and to test with.
+
+    input_shape
+        three numbers for images (1, 28, 28), one, (784,), for rows.
+    """
+    get_mnist_ubyte()
+    options: dict[str, Any] = {
+        "batch_size": batch_size,
+        "flat": len(input_shape) != 3,
+        "num_parts": num_parts,
+        "part_index": part_index,
+    }
+    train, test = (
+        io.MNISTIter(
+            image=f"data/{_FILES[f'{kind}_data']}", label=f"data/{_FILES[f'{kind}_label']}",
+            shuffle=True, **options,
+        )
+        for kind in ("train", "test")
+    )  # fmt: skip
+    return train, test
+
+
+class DummyIter(io.DataIter):
+    """Gives the first batch of another iterator, without end: to measure all but the data."""
+
+    def __init__(self, real_iter: Any) -> None:
+        super().__init__()
+        self.real_iter = real_iter
+        self.provide_data = real_iter.provide_data
+        self.provide_label = real_iter.provide_label
+        self.batch_size = real_iter.batch_size
+        self.the_batch = next(real_iter)
+
+    def next(self) -> Any:
+        """The batch."""
+        return self.the_batch
+
+
+def _idx(path: Path) -> np.ndarray:
+    """An idx file of bytes: images (n, height, width) unsigned, labels (n,) signed."""
+    content = path.read_bytes()
+    kind, count = struct.unpack_from(">II", content) if len(content) >= 8 else (0, 0)
+    shape = {2049: (count,), 2051: (count, *struct.unpack_from(">II", content[8:16] + bytes(8)))}
+    start = {2049: 8, 2051: 16}.get(kind, 0)
+    if kind not in shape or len(content) != start + int(np.prod(shape[kind])):
+        raise FileFormatError(explain(str(path), "no idx file of bytes, or not a whole one"))
+    values = np.frombuffer(content, np.int8 if kind == 2049 else np.uint8, offset=start)
+    return values.reshape(shape[kind])
