@@ -252,7 +252,7 @@ class Executor(NamedArrays, Inspection):
         Returns at once. ``wait()`` of the result waits for all of them and raises the first error,
         ``done`` and ``errors`` tell how it stands. An executor of one of these shapes compiles
         nothing more; one that is run before its turn has come waits for its own compilation only.
-        Several compile at a time.
+        Several compile at a time. Of one function 128 shapes stay compiled; one more empties that.
 
         Raises as ``reshape`` does for what is no argument, no shape, or does not fit the symbol,
         and MXNetError for symbols with Python operators, whose executors share no programs.
