@@ -1,0 +1,50 @@
+"""Arrays without elements: a size of 0 is an unknown one, in graphs here as in MXNet."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.errors import MXNetError, ShapeError
+
+X = mx.sym.var("x")
+GRAPHS = {
+    "relu": mx.sym.relu(X),
+    "Concat": mx.sym.Concat(X, X, dim=0, num_args=2),
+    "FullyConnected": mx.sym.FullyConnected(X, num_hidden=2, name="fc"),
+    "transpose": mx.sym.transpose(X),
+    "slice_axis": mx.sym.slice_axis(X, axis=1, begin=0, end=1),
+}
+
+
+@pytest.fixture(name="empty")
+def _empty():
+    return mx.nd.array(np.zeros((0, 3)))
+
+
+def test_they_can_be_made_and_read(empty):
+    assert empty.shape == (0, 3)
+    assert empty.asnumpy().shape == (0, 3)
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_graphs_refuse_them(name, empty):
+    symbol = GRAPHS[name]
+    args = dict.fromkeys(symbol.list_arguments(), mx.nd.ones((2, 3))) | {"x": empty}
+    with pytest.raises(ShapeError):
+        symbol.bind(mx.cpu(), args, grad_req="null").forward()
+    with pytest.raises(MXNetError, match="cannot be inferred"):
+        symbol.simple_bind(mx.cpu(), x=(0, 3))
+
+
+def test_a_result_whose_shape_is_known_is_given(empty):
+    """MXNet refuses this too; with its NumPy shapes it gives 0."""
+    (total,) = mx.sym.sum(X).bind(mx.cpu(), {"x": empty}, grad_req="null").forward()
+    assert total.asnumpy().tolist() == [0]
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_inference_fills_them_in_or_leaves_them_unknown(name):
+    _, (out,), _ = GRAPHS[name].infer_shape_partial(x=(0, 3))
+    assert out == () or 0 in out
