@@ -13,8 +13,7 @@ An event of category ``operator`` is one kernel of a compiled program. It carrie
 node that it was compiled from, ``fc1``, or ``fc1_backward`` for its gradient. XLA fuses nodes: a
 kernel that computes several has the name of the last of them, and the others do not show. Where XLA
 has lost the name (of a convolution whose axes it has put in another order, of copies), it is that
-of whoever reads the result. What belongs to no node (a metric, say) has the name of its program; so has everything of a program that
-came from JAX's persistent compilation cache, which keeps no names.
+of whoever reads the result. What belongs to no node (a metric, say) has the name of its program.
 """
 
 from ._objects import Counter, Domain, Event, Frame, Marker, Task, scope
