@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Any
 
 from .. import metric
@@ -10,11 +11,28 @@ from .. import ndarray as nd
 from ..context import cpu
 from ..errors import FileFormatError, explain
 from ..initializer import Uniform
+from ..io import DataDesc
 from ._evaluation import Evaluation, listed, measure, notify
 from ._update import gradients_used_up
-from ._usage import EmptyIteratorError, ModuleUsageError
+from ._usage import EmptyIteratorError, ModuleUsageError, check_input_names, described
 
 __all__ = ["BaseModule"]
+
+#: Modules that users write import this, and the two functions below, from MXNet's file.
+_check_input_names = check_input_names
+
+
+def _as_list(obj: Any) -> Any:
+    """One thing as a list; a list or a tuple as it is."""
+    return obj if isinstance(obj, list | tuple) else [obj]
+
+
+def _parse_data_desc(
+    data_names: Sequence[str], label_names: Sequence[str], data_shapes: Any, label_shapes: Any
+) -> tuple[list[DataDesc], list[DataDesc] | None]:
+    """Shapes as DataDescs. ValueError for other names than those of the data; for others than
+    those of the labels a warning."""
+    return described(data_names, label_names, data_shapes, label_shapes, "bind")
 
 
 class BaseModule(Evaluation):

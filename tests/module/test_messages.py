@@ -121,6 +121,18 @@ def test_messages(name):
     assert str(caught.value) == message
 
 
+def test_what_modules_of_users_import():
+    from executorkit.module.base_module import _as_list, _check_input_names, _parse_data_desc
+
+    assert (_as_list(1), _as_list((1, 2)), _as_list(None)) == ([1], (1, 2), [None])
+    _check_input_names(_net(), ["data"], "data", True)
+    with pytest.raises(ValueError, match="'zz' is not an argument"):
+        _check_input_names(_net(), ["zz"], "data", True)
+    data, labels = _parse_data_desc(["data"], ["y"], [("data", (2, 5))], [("y", (2,))])
+    assert [type(d) for d in (*data, *(labels or ()))] == [mx.io.DataDesc] * 2
+    assert _parse_data_desc(["data"], [], [("data", (2, 5))], None)[1] is None
+
+
 def _stateful() -> Any:
     state = mx.sym.Variable("h")
     out = mx.sym.elemwise_add(mx.sym.Variable("data"), state, name="out")
