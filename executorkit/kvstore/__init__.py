@@ -19,8 +19,9 @@ What the names mean here:
     update. The asynchronous ones are synchronous here. Without ``jax.distributed.initialize``
     there is one worker (MXNet refuses to start without its launcher).
 
-Other names are those of classes registered with :meth:`KVStoreBase.register`, or an error (MXNet
-takes any name for ``local``). Sparse storage is not served.
+Other names are those of classes registered with :meth:`KVStoreBase.register`, ``teststore`` being
+one, which only sums; or an error (MXNet takes any name for ``local``). Modules give such stores
+lists of NDArrays. Sparse storage is not served.
 """
 
 from ._base import KVStoreArgumentError, KVStoreBase, KVStoreError

@@ -171,7 +171,11 @@ class Optimizing(Parameters):
 
     def load_optimizer_states(self, fname: str) -> None:
         """Takes the optimizer's states, and what else a file of :meth:`save_optimizer_states` has.
-        A file of MXNet's has no counts: they begin anew, as there."""
+
+        A file of MXNet's has no counts: they begin anew, as there. The file may be that of a module
+        with another number of devices, with or without a store (in MXNet it is then ignored, or an
+        error): a device that has states of its own takes those of its number, or of the last one.
+        """
         require(self, "load_optimizer_states", "optimizer_initialized")
         if _is_asked(self._kvstore) and self._update_on_kvstore:
             self._kvstore.load_optimizer_states(fname)
