@@ -109,8 +109,9 @@ def sg_mkldnn_selfatt_qk(
 ):
     """Attention scores of every position with every other: q k^T / sqrt(size), head by head.
 
-    Shapes are those of ``_contrib_interleaved_matmul_selfatt_qk``. With ``quantized`` the array is
-    int8, over the range whose two ends follow, (1,) each. Then the result is float32 with
+    queries_keys_values (length, batch, heads * 3 * size): for each head, query, key and value side
+    by side. Returns (batch * heads, length, length). With ``quantized`` the array is int8, over the
+    range whose two ends follow, (1,) each. Then the result is float32 with
     ``enable_float_output``; int8 over the calibrated range, if there is one; otherwise int32. The
     ends of its range are the second and third output (MXNet gives 0 for those of int32).
     """
@@ -146,8 +147,9 @@ def sg_mkldnn_selfatt_valatt(
 ):
     """Sums of the values weighted by attention, head by head.
 
-    Shapes are those of ``_contrib_interleaved_matmul_selfatt_valatt``; what ``quantized`` means,
-    those of ``_sg_mkldnn_selfatt_qk`` say. attention is uint8 or int8 then.
+    queries_keys_values (length, batch, heads * 3 * size), of which the values are used; attention
+    (batch * heads, length, length). Returns (length, batch, heads * size). ``quantized`` is as for
+    ``_sg_mkldnn_selfatt_qk``; attention is uint8 or int8 then.
     """
     p = Params(
         heads=heads, quantized=quantized, enable_float_output=enable_float_output,
