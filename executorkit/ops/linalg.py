@@ -26,6 +26,18 @@ def _triangle(A: jax.Array, lower: bool) -> jax.Array:
     return jnp.tril(A) if lower else jnp.triu(A)
 
 
+def _solve(A: jax.Array, B: jax.Array, **how: bool) -> jax.Array:
+    """``triangular_solve``, one matrix after the other.
+
+    On CPUs a stack is divided among XLA's threads by one of them, which waits for the others; two
+    independent solves on two cores then wait for each other for ever.
+    """
+    if A.ndim == 2:
+        return lax.linalg.triangular_solve(A, B, **how)
+    stacks = tuple(x.reshape(-1, *x.shape[-2:]) for x in (A, B))
+    return lax.map(lambda x: lax.linalg.triangular_solve(*x, **how), stacks).reshape(B.shape)
+
+
 @jax.custom_vjp
 def _cholesky(A: jax.Array) -> jax.Array:
     return lax.linalg.cholesky(A, symmetrize_input=False)
@@ -40,8 +52,8 @@ def _cholesky_backward(out: jax.Array, head: jax.Array) -> tuple[jax.Array]:
     """L^-T copyltu(L^T head) L^-1 / 2, symmetric though only the lower triangle of A is read."""
     inner = jnp.tril(_swap(out) @ head)
     inner = inner + _swap(jnp.tril(inner, -1))
-    left = lax.linalg.triangular_solve(out, inner, left_side=True, lower=True, transpose_a=True)
-    return (0.5 * lax.linalg.triangular_solve(out, left, left_side=False, lower=True),)
+    left = _solve(out, inner, left_side=True, lower=True, transpose_a=True)
+    return (0.5 * _solve(out, left, left_side=False, lower=True),)
 
 
 _cholesky.defvjp(_cholesky_forward, _cholesky_backward)
@@ -65,7 +77,7 @@ def potri(A: jax.Array, *, lower: bool = True):
     """
     factor = jnp.tril(square(A) if lower else _swap(square(A)))
     eye = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=A.dtype), A.shape)
-    inverse = lax.linalg.triangular_solve(factor, eye, left_side=True, lower=True)
+    inverse = _solve(factor, eye, left_side=True, lower=True)
     return _swap(inverse) @ inverse
 
 
@@ -112,7 +124,7 @@ def trsm(
     A (..., n, n), of which the lower triangle is read, or without ``lower`` the upper one; with
     ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
     """
-    return lax.linalg.triangular_solve(
+    return _solve(
         _triangle(square(A), lower),
         alpha * B,
         left_side=not rightside,
