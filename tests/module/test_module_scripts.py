@@ -14,11 +14,21 @@ from tests.golden import module_scripts
 ANSWERS = json.loads((GOLDEN / "data" / "modules.json").read_text())
 
 
+def _known_to_mxnet(ours, theirs):
+    """Signatures without what modules have here besides: methods, and arguments at the end."""
+    return {
+        name: ours[name] if arguments is None else ours[name][: len(arguments)]
+        for name, arguments in theirs.items()
+    }
+
+
 # Doing things a second time is warned of, there and here.
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", ANSWERS)
 def test_script_sees_what_it_sees_under_mxnet(name):
     ours = module_scripts.run(name, mx)
+    if name == "signatures":
+        ours = _known_to_mxnet(ours, ANSWERS[name])
     assert list(differences(ours, ANSWERS[name], name)) == []
 
 
