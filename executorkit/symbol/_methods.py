@@ -218,7 +218,7 @@ class GraphMethods:
         shared_arg_names: Any = None,
         shared_exec: Any = None,
         shared_buffer: Any = None,
-        compute_dtype: str | None = None,
+        compute_dtype: Any = None,
         remat: Any = None,
         **kwargs: Any,
     ) -> Executor:
