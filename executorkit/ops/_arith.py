@@ -31,6 +31,7 @@ def convert(x: jax.Array, dtype: str) -> jax.Array:
     if is_floating(x) and jnp.issubdtype(target, jnp.integer):
         wide = jnp.int64 if target.itemsize == 8 else jnp.int32
         low = float(jnp.iinfo(wide).min)
+        x = x.astype("float32") if x.dtype == jnp.float16 else x  # which does not hold the bounds
         x = jnp.where((x >= low) & (x < -low), x, low).astype(wide)
     return x.astype(target)
 

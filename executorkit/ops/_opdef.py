@@ -29,6 +29,7 @@ class OpDef:
     count: str | None
     attrs: Mapping[str, Attr]
     open_attrs: bool
+    lenient: bool
     aux: tuple[str, ...]
     key_name: str | None
     train_name: str | None
@@ -58,13 +59,13 @@ class OpDef:
         """The parsed attributes of a node; values may be texts or Python values.
 
         Raises :class:`AttributeValueError` for an unknown, missing or malformed attribute. As in
-        MXNet, operators without attributes take any, and ignore them.
+        MXNet, operators without attributes, and lenient ones, take any, and ignore them.
         """
         values: dict[str, Any] = {}
         for name, value in texts.items():
             attr = self.attrs.get(name)
             if attr is None:
-                if not self.attrs and not self.open_attrs:
+                if self.lenient:
                     continue
                 if not self.open_attrs:
                     raise AttributeValueError(

@@ -53,6 +53,7 @@ def register(
     imperative: bool = False,
     dynamic: bool = False,
     inner_states: bool = False,
+    lenient: bool = False,
     aux: Callable[[Params], tuple[str, ...]] | None = None,
     draws: Callable[[Params, bool], bool] | None = None,
     in_place: Callable[..., Any] | None = None,
@@ -88,6 +89,8 @@ def register(
         answers that they are unknown (binding knows them all the same).
     inner_states
         auxiliary states of the node's subgraphs are those of the node.
+    lenient
+        attributes that the operator does not have are ignored, as always where it has none.
     aux
         names of the auxiliary inputs, where attributes decide (Custom); else markers say so.
     draws
@@ -122,6 +125,7 @@ def register(
             imperative=imperative,
             dynamic=dynamic,
             inner_states=inner_states,
+            lenient=lenient or not (facts["attrs"] or facts["open_attrs"]),
             last=last,
             count=count if facts["variadic"] is not None and count in facts["attrs"] else None,
             _inputs=inputs,

@@ -82,8 +82,12 @@ def amp_cast(
 ) -> jax.Array:
     """data, of any shape, converted to ``dtype`` if it is floating, otherwise unchanged.
 
-    Automatic mixed precision puts it in front of operators. The head gradient is converted back.
+    Automatic mixed precision puts it in front of operators. float32 is rounded to integers, halves
+    to even, and saturates them (300 gives 127 for int8; NaN is left open); float16 becomes integers
+    as in ``Cast``. The head gradient is converted back.
     """
+    if data.dtype == jnp.float32 and jnp.issubdtype(dtype, jnp.integer):
+        return jnp.round(data).astype(dtype)  # XLA's conversion saturates
     return convert(data, dtype) if is_floating(data) else data
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ..errors import AttributeValueError
@@ -48,6 +49,24 @@ def _histogram_types(t: TypeFacts, p: Params) -> None:
     t.same(*(n for n in t if n != "out0"))
 
 
+def _even_bins(
+    data: jax.Array, count: int, low: float, high: float
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The bin of each element, whether it is in any, and the edges.
+
+    The bin follows from the element's distance to ``low``; where the edges, which are rounded to
+    data's dtype, disagree, the one beside it is taken.
+    """
+    place = np.arange(count + 1)
+    edges = convert(jnp.asarray((high * place + low * place[::-1]) / count), data.dtype.name)
+    exact = data.astype("float64")
+    found = jnp.floor((exact - low) * count / (high - low)).astype("int32")
+    found = jnp.clip(found, 0, count - 1)
+    above = (data >= edges[found + 1]) & (found < count - 1)
+    found = jnp.where(data < edges[found], found - 1, jnp.where(above, found + 1, found))
+    return jnp.maximum(found, 0), (exact >= low) & (exact <= high), edges
+
+
 @register(
     "_histogram",
     inputs=_histogram_inputs,
@@ -74,14 +93,12 @@ def histogram(
             raise AttributeValueError(
                 f"bin_cnt={bin_cnt} and range={range}, expected a count and (low, high)"
             )
-        low, high = range
-        place = jnp.arange(bin_cnt + 1, dtype="float64")
-        edges = (low + place * ((high - low) / bin_cnt)).astype(data.dtype)
+        found, inside, edges = _even_bins(data, bin_cnt, *range)
     else:
         edges = lax.stop_gradient(bins)
+        found = jnp.searchsorted(edges, data, side="right").astype("int32") - 1
+        found = jnp.where(data == edges[-1], edges.shape[0] - 2, found)
+        inside = (data >= edges[0]) & (data <= edges[-1])
     count = edges.shape[0] - 1
-    found = jnp.searchsorted(edges, data, side="right").astype("int32") - 1
-    found = jnp.where(data == edges[-1], count - 1, found)
-    inside = (data >= edges[0]) & (data <= edges[-1])
     counts = jnp.zeros(count, "int64").at[found].add(inside.astype("int64"), mode="drop")
     return counts, edges

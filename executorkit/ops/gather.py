@@ -30,7 +30,9 @@ def gather_nd(data: jax.Array, indices: jax.Array):
 
     data (d0, d1, ...); indices (M, j0, j1, ...) holds in its first axis the M first coordinates of
     each entry. Returns (j0, j1, ..., dM, ...). Coordinates are taken modulo the axis' size. The
-    gradient goes to the entries gathered; that of indices is zero.
+    gradient goes to the entries gathered, which it is added up for; that of indices is zero.
+    (MXNet forgets the modulo there: it adds the gradient of coordinates outside to other entries,
+    or to memory beyond the array.)
     """
     where = _tuple(indices, data.ndim)
     wrapped = tuple(jnp.remainder(i, d) for i, d in zip(where, data.shape, strict=False))

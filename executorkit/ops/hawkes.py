@@ -6,6 +6,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..errors import DTypeError
+from ._arith import is_floating
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
 
@@ -47,8 +49,12 @@ def hawkesll(
     (N, K): what is left of the excitement before time 0; lags (N, T): times since the point before;
     marks (N, T): int32 in [0, K); valid_length (N,): how many points count; max_time (N,): when the
     observation ends. Returns the log-likelihood (N,) and the state at max_time (N, K). Only lda,
-    alpha and beta get gradients, and only through the log-likelihood. Source: Hawkes, 1971.
+    alpha and beta get gradients, and only through the log-likelihood. lda and what is of its dtype
+    are floating; MXNet takes integers too, and drops the fraction of every step. Source: Hawkes,
+    1971.
     """
+    if not is_floating(lda):
+        raise DTypeError(f"'lda' is {lda.dtype.name}, expected a floating type")
     batch, kinds = lda.shape
     state, lags, valid_length, max_time = lax.stop_gradient((state, lags, valid_length, max_time))
     each = jnp.arange(kinds, dtype=marks.dtype)

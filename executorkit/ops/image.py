@@ -42,10 +42,13 @@ def to_tensor(data: jax.Array):
     """Images from 0 to 255 as float32 from 0 to 1, with channels first.
 
     data (height, width, channels) or (N, height, width, channels), of any dtype, gives
-    (channels, height, width) or (N, channels, height, width).
+    (channels, height, width) or (N, channels, height, width). float16 is divided in float16.
     """
     check_image(data, (3, 4))
-    return jnp.moveaxis(data, -1, -3).astype("float32") / 255
+    image = jnp.moveaxis(data, -1, -3)
+    if data.dtype == jnp.float16:
+        return (image / jnp.float16(255)).astype("float32")
+    return image.astype("float32") / 255
 
 
 @register("_image_normalize", fill=same_shapes)

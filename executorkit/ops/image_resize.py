@@ -125,16 +125,17 @@ def resize(data: jax.Array, *, size: Shape = (), keep_ratio: bool = False, inter
     With ``keep_ratio`` one number is the length of the shorter side, and the longer one is scaled
     alike, rounded down. ``interp``: 0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas (where
     both sides shrink), 4 Lanczos over eight pixels; other methods of OpenCV are not served. data
-    (height, width, channels) or (N, height, width, channels), of uint8, float32 or float64; the
-    result has data's dtype. MXNet has no gradient for it.
+    (height, width, channels) or (N, height, width, channels), of uint8, float32 or float64, and of
+    int8 or int32 for the nearest; the result has data's dtype. MXNet has no gradient for it.
     """
     check_image(data, (3, 4))
     if len(size) not in (1, 2) or min(size) < 1:
         raise AttributeValueError(f"size={size}, expected one or two positive numbers")
     if interp not in range(5):
         raise AttributeValueError(f"interp={interp}, expected 0 to 4")
-    if data.dtype.name not in ("uint8", "float32", "float64"):
-        raise DTypeError(f"'data' is {data.dtype.name}, expected uint8, float32 or float64")
+    served = ("uint8", "float32", "float64", *(("int8", "int32") if interp == 0 else ()))
+    if data.dtype.name not in served:
+        raise DTypeError(f"'data' is {data.dtype.name}, expected one of {', '.join(served)}")
     rows, columns = data.shape[-3:-1]
     width, height = size * 2 if len(size) == 1 else size
     if keep_ratio and len(size) == 1:

@@ -154,8 +154,11 @@ def arange_like(
     """start, start + step, ..., each ``repeat`` times, as many as data needs, in data's dtype.
 
     With axis None the result has the shape of data, in row-major order; otherwise it is (size of
-    that axis,). data gets zero gradient. ``ctx`` has no effect.
+    that axis,). data gets zero gradient. ``ctx`` has no effect. For float16 start and step lose
+    their fractions, as MXNet has it.
     """
+    if data.dtype == jnp.float16:
+        start, step = math.trunc(start), math.trunc(step)
     shape = data.shape if axis is None else (data.shape[normal_axis(axis, data.ndim)],)
     index = lax.iota(jnp.int32, math.prod(shape)) // repeat
     kind = data.dtype

@@ -61,7 +61,7 @@ def _regression(forward, difference, data, label, grad_scale):
     return loss_head(forward, gradient, data, label)
 
 
-@register("LinearRegressionOutput", fill=_regression_fill, loss=True)
+@register("LinearRegressionOutput", fill=_regression_fill, loss=True, lenient=True)
 def linear_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
     """data itself, with the gradient of half the squared error: ``out - label``, scaled.
 
@@ -72,7 +72,7 @@ def linear_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: f
     return _regression(identity, jnp.subtract, data, label, grad_scale)
 
 
-@register("LogisticRegressionOutput", fill=_regression_fill, loss=True)
+@register("LogisticRegressionOutput", fill=_regression_fill, loss=True, lenient=True)
 def logistic_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
     """``sigmoid(data)``, with the gradient of the binary cross entropy: ``out - label``, scaled.
 
@@ -83,7 +83,7 @@ def logistic_regression_output(data: jax.Array, label: jax.Array, *, grad_scale:
     return _regression(jax.nn.sigmoid, jnp.subtract, data, label, grad_scale)
 
 
-@register("MAERegressionOutput", fill=_regression_fill, loss=True)
+@register("MAERegressionOutput", fill=_regression_fill, loss=True, lenient=True)
 def mae_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
     """data itself, with the gradient of the absolute error: ``sign(out - label)``, scaled.
 

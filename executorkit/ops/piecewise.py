@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from ._arith import scalar_constant, through_float
+from ._arith import convert, is_floating, through_float
 from ._attrs import Tuning
 from ._derivative import differentiated
 from ._layouts import elementwise
@@ -33,14 +34,32 @@ def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> j
 def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
     """min(max(x, a_min), a_max), for every element x of data.
 
-    data has any shape; the result has its shape and dtype, to which the bounds are converted
-    first (1.7 is 1 for integers). The gradient passes at both bounds and for NaN.
+    data has any shape; the result has its shape and dtype. Elements are compared with the bounds as
+    float32, so that integers may have bounds that their type does not hold; a bound that wins is
+    converted (1.7 is 1 for integers). Where a_min > a_max, what exceeds a_max gives that, all else
+    a_min. The gradient passes at both bounds and for NaN.
     """
-    low, high = (scalar_constant(bound, data.dtype) for bound in (a_min, a_max))
-    return differentiated(
-        lambda x: jnp.clip(x, low, high),
-        lambda t, out, x: jnp.where((x < low) | (x > high), 0, t),
-    )(data)
+    with np.errstate(over="ignore"):  # a bound that the type does not hold is infinite
+        bounds = np.float32(a_min), np.float32(a_max)
+        if is_floating(data):
+            low, high = (jnp.asarray(bound.astype(data.dtype)) for bound in bounds)
+        else:
+            low, high = (convert(jnp.asarray(bound), data.dtype.name) for bound in bounds)
+
+    def outside(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        if is_floating(x):
+            return x < low, x > high
+        return x.astype("float32") < bounds[0], x.astype("float32") > bounds[1]
+
+    def clipped(x: jax.Array) -> jax.Array:
+        if is_floating(x) and a_min <= a_max:
+            return jnp.clip(x, low, high)
+        below, above = outside(x)
+        return jnp.where(above, high, jnp.where(below, low, x))
+
+    return differentiated(clipped, lambda t, out, x: jnp.where(jnp.logical_or(*outside(x)), 0, t))(
+        data
+    )
 
 
 @register("smooth_l1", fill=same_shapes)

@@ -67,15 +67,7 @@ def quantize(
 
 def _v2_types(t: TypeFacts, p: Params) -> None:
     ranges_are_real(t)
-    data = t["data"]
-    t.set(
-        "out0",
-        data
-        if data in STEPS
-        else "uint8"
-        if is_unsigned(p.out_type, p.min_calib_range)
-        else "int8",
-    )
+    t.set("out0", "uint8" if is_unsigned(p.out_type, p.min_calib_range) else "int8")
 
 
 @register("_contrib_quantize_v2", outputs=OUTPUTS, fill=_fill, types=_v2_types)
@@ -92,17 +84,20 @@ def quantize_v2(
     smallest and largest entry; ``auto`` is uint8 where a calibrated range has nothing below 0.
     Returns ``data * S / m`` rounded, m being the larger magnitude of the two and S 127.5 (int8) or
     255.5 (uint8), and the range that it covers, (1,) each: -m and m for int8, the range itself for
-    uint8. Data that is quantised already is returned as it is, over the range of its steps.
+    uint8. Data that is quantised already keeps its bits, over the calibrated range or that of its
+    steps; as in MXNet they are only read as the type that ``out_type`` says.
     """
-    if data.dtype.name in STEPS:
-        steps = STEPS[data.dtype.name]
-        return data, one(-steps if data.dtype == jnp.int8 else 0.0), one(steps)
-    if min_calib_range is None or max_calib_range is None:
-        low, high = one(jnp.min(data)), one(jnp.max(data))
-    else:
-        low, high = one(min_calib_range), one(max_calib_range)
     unsigned = is_unsigned(out_type, min_calib_range)
     dtype = "uint8" if unsigned else "int8"
+    steps = STEPS.get(data.dtype.name)
+    if min_calib_range is not None and max_calib_range is not None:
+        low, high = one(min_calib_range), one(max_calib_range)
+    elif steps is not None:
+        low, high = one(-steps if data.dtype == jnp.int8 else 0.0), one(steps)
+    else:
+        low, high = one(jnp.min(data)), one(jnp.max(data))
+    if steps is not None:
+        return data.astype(dtype), low, high
     out = rounded(data * scale_of(dtype, low, high), dtype)
     if unsigned:
         return out, low, high

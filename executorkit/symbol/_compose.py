@@ -23,15 +23,11 @@ _INPUT_INIT = {
 }
 
 
-#: Operators with attributes that nevertheless take unknown ones, as annotations.
-_LENIENT = ("LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput")
-
-
 def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
     """Those of ``attrs`` that the operator has to understand; the others are annotations."""
     if op.open_attrs:
         return {key: text for key, text in attrs.items() if not is_annotation(key)}
-    if not op.attrs or op.name in _LENIENT:
+    if op.lenient:
         return {key: text for key, text in attrs.items() if key in op.attrs}
     return {key: text for key, text in attrs.items() if key in op.attrs or not is_annotation(key)}
 
@@ -39,7 +35,7 @@ def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
 def parse_attrs(op: OpDef, name: str, attrs: Mapping[str, str]) -> Params:
     """The parsed operator attributes among ``attrs``; errors name the node.
 
-    Operators without attributes, and a few others, take any, as annotations, as in MXNet.
+    Lenient operators take any, as annotations, as in MXNet.
     """
     try:
         return op.parse(operator_attrs(op, attrs))

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from executorkit import cpu, nd, sym
-from executorkit.errors import AttributeValueError, MXNetError
+from executorkit.errors import AttributeValueError, DTypeError, MXNetError
 from executorkit.ops import lookup
 
 RNG = np.random.default_rng(0)
@@ -30,6 +30,17 @@ def gradient(name, head, *arrays, **attrs):
     with jax.enable_x64(True):
         _, vjp = jax.vjp(lambda x: op.apply(p, (x, *arrays[1:]))[0], jnp.asarray(arrays[0]))
         return np.asarray(vjp(jnp.asarray(head))[0])
+
+
+def test_hawkes_processes_are_floating():
+    whole = [np.ones(shape, "int32") for shape in ((1, 2), 2, 2, (1, 2), (1, 3), (1, 3), 1, 1)]
+    with pytest.raises(DTypeError, match="'lda' is int32, expected a floating type"):
+        run("_contrib_hawkesll", *whole)
+
+
+def test_bounds_beyond_float16_are_infinite():
+    out = run("clip", np.float16([1, 2, 65000]), a_min=1.5, a_max=1e6)
+    np.testing.assert_array_equal(out, np.float16([1.5, 2, 65000]))
 
 
 class TestFourier:

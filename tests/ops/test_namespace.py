@@ -8,6 +8,7 @@ import re
 import numpy as np
 import pytest
 
+from executorkit import nd
 from executorkit.errors import DTypeError
 from executorkit.ops import OpDef, all_ops, lookup
 from executorkit.ops._namespace import (
@@ -107,3 +108,9 @@ def test_unknown_dtype(fc):
 def test_signature_is_made_once(fc):
     assert call_signature(fc, "symbol") is call_signature(fc, "symbol")
     assert isinstance(call_signature(fc, "symbol"), inspect.Signature)
+
+
+def test_regression_outputs_ignore_attributes_that_they_do_not_have():
+    data, label = nd.ones((2, 3)), nd.zeros((2, 3))
+    out = nd.LinearRegressionOutput(data, label, normalization="batch")
+    assert (out.asnumpy() == 1).all()

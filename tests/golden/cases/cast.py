@@ -7,6 +7,7 @@ from ._case import Case, normal, values
 NUMBERS = values([-300.5, -1.7, -0.5, 0.0, 0.5, 1.7, 300.0])
 WHOLE = values([-129, -1, 0, 1, 127, 255, 300])
 BEYOND = values([float("nan"), float("inf"), -1e30, 3e9, -3.5, 2.5e18])
+TIES = values([-300.7, -2.5, -1.5, -0.5, 0.5, 1.7, 2.5, 127.6, 200.0, 1000.0])
 DTYPES = ("bool", "uint8", "int8", "int32", "int64", "float16", "float32", "float64")
 
 CASES = [
@@ -37,6 +38,9 @@ CASES = [
     Case("amp_multicast", "amp_multicast", {"data_0": normal(2), "data_1": normal(1, 3)},
          {"num_outputs": 2}),
     *(Case(f"amp_cast-to_{d}", "amp_cast", {"data": values([0, 1, 127])}, {"dtype": d},
+           no_grad="whole numbers")
+      for d in ("int32", "int8", "uint8")),
+    *(Case(f"amp_cast-rounds_to_{d}", "amp_cast", {"data": TIES}, {"dtype": d}, also=("float16",),
            no_grad="whole numbers")
       for d in ("int32", "int8", "uint8")),
     Case("Cast-beyond_int32", "Cast", {"data": BEYOND}, {"dtype": "int32"}, no_grad="edges"),

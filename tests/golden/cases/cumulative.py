@@ -25,6 +25,11 @@ CASES = [
          also=("float64",), no_grad=NONE),
     Case("histogram_thirds", "_histogram", {"data": normal(3, 4)},
          {"bin_cnt": 3, "range": (-1.0, 1.0)}, no_grad=NONE),
+    Case("histogram_bytes", "_histogram", {"data": integers(30, high=128)},
+         {"bin_cnt": 4, "range": (0.0, 255.0)}, dtype="int8", also=("uint8",), no_grad=NONE),
+    Case("histogram_bytes_below", "_histogram", {"data": integers(30)},
+         {"bin_cnt": 4, "range": (-3.0, 7.5)}, dtype="uint8", also=("int8", "int64", "float64"),
+         no_grad=NONE),
     *(Case(f"cumsum-to_{d}", "_np_cumsum", {"a": integers(2, 3)}, {"axis": 1, "dtype": d},
            no_grad="whole numbers", dtype="float32" if "int" in d else "int32")
       for d in ("float16", "float32", "int32", "int64", "int8")),

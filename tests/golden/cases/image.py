@@ -17,7 +17,7 @@ CASES = [
          also=ALSO),
     Case("crop_batch", "_image_crop", {"data": normal(2, 4, 5, 1)},
          {"x": 0, "y": 0, "width": 5, "height": 1}),
-    Case("to_tensor", "_image_to_tensor", {"data": PHOTO}, also=("uint8", "float64"),
+    Case("to_tensor", "_image_to_tensor", {"data": PHOTO}, also=("uint8", "float64", "float16"),
          no_grad=COPIED),
     Case("to_tensor_batch", "_image_to_tensor", {"data": normal(2, 4, 5, 1)}, no_grad=COPIED),
     Case("normalize", "_image_normalize", {"data": normal(3, 4, 5)},

@@ -27,5 +27,12 @@ CASES = [
     case("batch", {"size": (4, 3)}, data=integers(2, 5, 6, 3, high=256)),
     case("half", {"size": (3, 4), "interp": 3}, "uint8", data=integers(8, 6, 3, high=256)),
     case("third", {"size": (2, 3), "interp": 3}, "uint8", data=integers(9, 6, 3, high=256)),
+    case(
+        "whole_nearest",
+        {"size": (5, 3), "interp": 0},
+        "int8",
+        "int32",
+        data=integers(7, 9, 3, low=-100, high=100),
+    ),
     case("same", {"size": (9, 7)}, "uint8"),
 ]

@@ -44,6 +44,8 @@ CASES = [
          {"start": 1.5, "step": -0.5, "repeat": 2}),
     Case("arange_like-axis", "_contrib_arange_like", {"data": normal(2, 6)},
          {"axis": -1, "repeat": 3}),
+    Case("arange_like-half", "_contrib_arange_like", {"data": normal(8)},
+         {"start": 2045.9, "step": 1.7}, dtype="float16"),
     *(Case(f"_eye-{d}", "_eye", {}, {"N": 2, "dtype": d}) for d in ("float16", "float64", "int32",
       "int64", "uint8")),
     *(Case(f"_full-{d}", "_full", {}, {"shape": 2, "value": 1.5, "dtype": d})
