@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ._facts import Params, ShapeFacts, TypeFacts
+from ..errors import ShapeError
+from ._facts import Params, ShapeFacts, TypeFacts, shape_text
 
 Fill = Callable[[ShapeFacts, Params], None]
 Types = Callable[[TypeFacts, Params], None]
@@ -35,6 +36,24 @@ def typed(output: str, *inputs: str) -> Types:
 def same_shapes(s: ShapeFacts, p: Params) -> None:
     """The rule of element-wise operators: every input and output has one shape."""
     s.same()
+
+
+def channel_shapes(s: ShapeFacts, axis: int, *names: str) -> None:
+    """The arrays named have one entry for each channel, channels being ``axis`` of data.
+
+    Raises :class:`ShapeError` for an axis that data does not have.
+    """
+    data = s["data"]
+    if data is None:
+        return
+    if not -len(data) <= axis < len(data):
+        raise ShapeError(f"axis {axis} is out of range", f"data is {shape_text(data)}")
+    axis %= len(data)
+    for name in names:
+        s.set(name, (data[axis],), because=f"data is {shape_text(data)} and axis={axis}")
+        if s[name] is not None:
+            s.set("data", (*data[:axis], *s[name], *data[axis + 1 :]))
+        data = s["data"]
 
 
 def first_decides(t: TypeFacts, p: Params) -> None:

@@ -6,26 +6,19 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..errors import ShapeError
 from ._attrs import Aux, Train, Tuning
 from ._devices import mapped_axis
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._layouts import per_channel
 from ._registry import register
+from ._rules import channel_shapes
 from ._statistics import batch_normalize, moving_normalize, wide
 
 _PER_CHANNEL = ("gamma", "beta", "moving_mean", "moving_var")
 
 
 def _fill(s: ShapeFacts, p: Params) -> None:
-    data = s["data"]
-    if data is None:
-        return
-    axis = p.get("axis", 1)
-    if not -len(data) <= axis < len(data):
-        raise ShapeError(f"axis {axis} is out of range", f"data is {data}")
-    for name in _PER_CHANNEL:
-        s.set(name, (data[axis],), because=f"data is {data} and axis={axis}")
+    channel_shapes(s, p.get("axis", 1), *_PER_CHANNEL)
 
 
 def _types(t: TypeFacts, p: Params) -> None:

@@ -28,6 +28,10 @@ def dense_fill(s: ShapeFacts, p: Params) -> None:
         because=f"num_hidden={p.num_hidden} and data is {data}"
         + (f", flattened to {features}" if p.flatten else ""),
     )
+    weight = s["weight"]
+    if data is not None and weight is not None and (not p.flatten or len(data) == 2):
+        s.set("data", (*data[:-1], weight[1]))
+        data = s["data"]
     out = s["out0"]
     if data is not None and out is not None:
         s.set("data", (out[0], *data[1:]) if p.flatten else (*out[:-1], data[-1]))

@@ -17,18 +17,13 @@ from ._derivative import differentiated
 from ._facts import Params, ShapeFacts
 from ._layouts import Moved, elementwise
 from ._registry import register
+from ._rules import channel_shapes
 from ._statistics import standardize, wide
 from ._windows import reduce_windows
 
 
 def _layer_fill(s: ShapeFacts, p: Params) -> None:
-    data = s["data"]
-    if data is None:
-        return
-    if not -len(data) <= p.axis < len(data):
-        raise ShapeError(f"axis {p.axis} is out of range", f"data is {data}")
-    for name in ("gamma", "beta"):
-        s.set(name, (data[p.axis],), because=f"data is {data} and axis={p.axis}")
+    channel_shapes(s, p.axis, "gamma", "beta")
 
 
 def _moments_shown(p: Params) -> int:
@@ -60,9 +55,7 @@ def layer_norm(
 
 
 def _instance_fill(s: ShapeFacts, p: Params) -> None:
-    if s["data"] is not None:
-        for name in ("gamma", "beta"):
-            s.set(name, s["data"][1:2], because=f"data is {s['data']}")
+    channel_shapes(s, 1, "gamma", "beta")
 
 
 def _instance_last(p: Params, shapes: Sequence[Shape]) -> Moved | None:

@@ -155,6 +155,26 @@ def test_unknown_dimensions_pass_through(build, known, outputs):
     assert build(mx.sym.Variable("x")).infer_shape_partial(x=known)[1] == [outputs]
 
 
+@pytest.mark.parametrize(
+    ("build", "data", "weight", "output"),
+    [
+        (lambda x, w: mx.sym.FullyConnected(x, w, num_hidden=5), (3, 0), (5, 4), (3, 5)),
+        (
+            lambda x, w: mx.sym.FullyConnected(x, w, num_hidden=5, flatten=False),
+            (0, 2, 0),
+            (5, 4),
+            (0, 2, 5),
+        ),
+        (lambda x, w: mx.sym.InstanceNorm(x, w), (2, 0, 3), (4,), (2, 4, 3)),
+        (lambda x, w: mx.sym.BatchNorm(x, w), (0, 0, 3), (4,), (0, 4, 3)),
+        (lambda x, w: mx.sym.LayerNorm(x, w), (2, 0, 0), (4,), (2, 0, 4)),
+    ],
+)
+def test_weights_tell_the_sizes_of_data(build, data, weight, output):
+    net = build(mx.sym.Variable("x"), mx.sym.Variable("w"))
+    assert net.infer_shape_partial(x=data, w=weight)[1][0] == output
+
+
 def test_states_of_unknown_batch_size_are_filled_from_their_consumers():
     cell = mx.sym.FullyConnected(mx.sym.zeros(shape=(0, 4), name="begin"), num_hidden=4, name="h")
     net = mx.sym.FullyConnected(mx.sym.Variable("x"), num_hidden=4, name="i") + cell
