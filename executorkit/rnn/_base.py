@@ -151,8 +151,8 @@ class BaseRNNCell:
         and ``_o_`` (hidden, features). Other entries are kept. Raises KeyError if one is missing.
         """
         found = dict(args)
-        h = self._num_hidden
         for group in _GROUPS if self._gate_names else ():
+            h = self._num_hidden
             packed = {
                 kind: take(found, f"{self._prefix}{group}_{kind}", "unpack_weights")
                 for kind in _KINDS
