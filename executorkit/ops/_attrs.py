@@ -46,6 +46,10 @@ Shape = tuple[int, ...]
 OptShape = tuple[int | None, ...]
 #: A tuple of numbers.
 Floats = tuple[float, ...]
+#: A size, or a number of things: a positive integer.
+Count = Annotated[int, "count"]
+#: A number from 0 to 1.
+Share = Annotated[float, "share"]
 #: The name of an element type, one of :data:`DTYPES`.
 DType = Annotated[str, "dtype"]
 
@@ -131,6 +135,20 @@ def _parse_float(text: str) -> float:
         return float(value)
 
 
+def _parse_count(text: str) -> int:
+    value = _parse_int(text)
+    if value < 1:
+        raise ValueError
+    return value
+
+
+def _parse_share(text: str) -> float:
+    value = _parse_float(text)
+    if not 0 <= value <= 1:
+        raise ValueError
+    return value
+
+
 def _parse_bool(text: str) -> bool:
     known = {"true": True, "false": False, "1": True, "0": False}
     try:
@@ -175,6 +193,10 @@ def _parser(annotation: Any) -> tuple[Callable[[str], Any], str]:
     if origin is Annotated:
         if "dtype" in args[1:]:
             return _parse_dtype, f"a dtype ({', '.join(DTYPE_NUMBERS)})"
+        if "count" in args[1:]:
+            return _parse_count, "a positive integer"
+        if "share" in args[1:]:
+            return _parse_share, "a number from 0 to 1"
         return _parser(args[0])
     if origin is Literal:
         return _choice(args), "one of " + ", ".join(repr(a) for a in args)

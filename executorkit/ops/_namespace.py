@@ -17,7 +17,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..errors import AttributeValueError, DTypeError
-from ._attrs import dtype_name
+from ._attrs import Count, Share, dtype_name
 from ._opdef import OpDef
 from ._registry import all_names
 from ._rules import same_types
@@ -85,7 +85,8 @@ def call_signature(op: OpDef, face: Face) -> inspect.Signature:
     else:
         parameters += [kind(name, style, default=None) for name in op.array_names]
     for attr in op.attrs.values():
-        annotation = get_args(attr.annotation)[0] if attr.tuning else attr.annotation
+        marked = attr.tuning or attr.annotation in (Count, Share)
+        annotation = get_args(attr.annotation)[0] if marked else attr.annotation
         default = REQUIRED if attr.required else attr.default
         parameters.append(kind(attr.name, style, default=default, annotation=annotation))
     taken = {p.name for p in parameters}

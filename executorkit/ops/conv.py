@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import AttributeValueError, ShapeError, explain
-from ._attrs import Shape, Tuning
+from ._attrs import Count, Shape, Tuning
 from ._convolve import Windows, convolve
 from ._facts import Params, ShapeFacts
 from ._layouts import Moved, windowed
@@ -209,7 +209,7 @@ def convolution(
     stride: Shape = (),
     dilate: Shape = (),
     pad: Shape = (),
-    num_filter: int,
+    num_filter: Count,
     num_group: int = 1,
     workspace: Tuning[int] = 1024,
     no_bias: bool = False,

@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import ShapeError
-from ._attrs import Shape, Tuning
+from ._attrs import Count, Shape, Tuning
 from ._convolve import Windows, transposed
 from ._facts import Params, ShapeFacts
 from ._registry import register
@@ -93,7 +93,7 @@ def deconvolution(
     pad: Shape = (),
     adj: Shape = (),
     target_shape: Shape = (),
-    num_filter: int,
+    num_filter: Count,
     num_group: int = 1,
     workspace: Tuning[int] = 512,
     no_bias: bool = True,

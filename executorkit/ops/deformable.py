@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import ShapeError
-from ._attrs import Shape, Tuning
+from ._attrs import Count, Shape, Tuning
 from ._facts import Params, ShapeFacts, known
 from ._registry import register
 from ._sampling import bilinear, weighted_rows
@@ -101,7 +101,7 @@ def deformable_convolution(
     stride: Shape = (),
     dilate: Shape = (),
     pad: Shape = (),
-    num_filter: int,
+    num_filter: Count,
     num_group: int = 1,
     num_deformable_group: int = 1,
     workspace: Tuning[int] = 1024,
@@ -140,7 +140,7 @@ def modulated_deformable_convolution(
     stride: Shape = (),
     dilate: Shape = (),
     pad: Shape = (),
-    num_filter: int,
+    num_filter: Count,
     num_group: int = 1,
     num_deformable_group: int = 1,
     workspace: Tuning[int] = 1024,

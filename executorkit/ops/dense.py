@@ -7,6 +7,7 @@ import math
 import jax
 from jax import lax
 
+from ._attrs import Count
 from ._facts import Params, ShapeFacts, known
 from ._registry import register
 
@@ -43,7 +44,7 @@ def fully_connected(
     weight: jax.Array,
     bias: jax.Array | None = None,
     *,
-    num_hidden: int,
+    num_hidden: Count,
     no_bias: bool = False,
     flatten: bool = True,
 ):

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
-from ._attrs import Tuning
+from ._attrs import Count, Tuning
 from ._axes import normal_axis
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
@@ -193,8 +193,8 @@ def embedding(
     data: jax.Array,
     weight: jax.Array,
     *,
-    input_dim: int,
-    output_dim: int,
+    input_dim: Count,
+    output_dim: Count,
     dtype: IndexedType = "float32",
     sparse_grad: Tuning[bool] = False,
     deterministic: Tuning[bool] = False,

@@ -6,7 +6,7 @@ import jax
 from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
-from ._attrs import Shape
+from ._attrs import Count, Shape
 from ._axes import normal_axis
 from ._facts import Params, ShapeFacts, merge_shapes, shape_text
 from ._layouts import along, parted
@@ -99,7 +99,7 @@ def _fill_split(s: ShapeFacts, p: Params) -> None:
     "SliceChannel", "split", outputs=lambda p: _numbered(p.num_outputs), fill=_fill_split,
     last=parted,
 )  # fmt: skip
-def split(data: jax.Array, *, num_outputs: int, axis: int = 1, squeeze_axis: bool = False):
+def split(data: jax.Array, *, num_outputs: Count, axis: int = 1, squeeze_axis: bool = False):
     """data, of any shape, cut into ``num_outputs`` equal parts along ``axis``.
 
     The size of the axis must be a multiple of ``num_outputs``. With ``squeeze_axis`` it must be

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import ShapeError
-from ._attrs import Shape
+from ._attrs import Count, Shape
 from ._derivative import differentiated
 from ._facts import Params, ShapeFacts
 from ._layouts import Moved, elementwise
@@ -181,7 +181,7 @@ def lrn(
     alpha: float = 1e-4,
     beta: float = 0.75,
     knorm: float = 2.0,
-    nsize: int,
+    nsize: Count,
 ):
     """Local response normalisation: data (knorm + alpha / nsize sum data^2) ^ -beta.
 

@@ -131,6 +131,11 @@ def pooling(
     if global_pool:
         kernel, stride, pad, pooling_convention = sizes, (), (), "valid"
     stride, pad = spatial("stride", stride, rank, 1), spatial("pad", pad, rank, 0)
+    if not all(0 <= x < k for x, k in zip(pad, kernel, strict=True)):
+        raise AttributeValueError(
+            f"pad={pad}, expected at least 0 and less than kernel={kernel}: windows of nothing but "
+            "padding have no maximum and no average"
+        )
     outs = _out_sizes(sizes, kernel, stride, pad, pooling_convention)
     pads = _pads(sizes, outs, kernel, stride, pad)
     if pool_type == "max":

@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ._attrs import Share
 from ._bins import Bins, pooled_planes, round_away, rounding
 from ._facts import Params, ShapeFacts, known
 from ._registry import register
@@ -46,7 +47,7 @@ def psroi_pooling(
     data: jax.Array,
     rois: jax.Array,
     *,
-    spatial_scale: float,
+    spatial_scale: Share,
     output_dim: int,
     pooled_size: int,
     group_size: int = 0,
@@ -94,7 +95,7 @@ def deformable_psroi_pooling(
     rois: jax.Array,
     trans: jax.Array | None = None,
     *,
-    spatial_scale: float,
+    spatial_scale: Share,
     output_dim: int,
     group_size: int,
     pooled_size: int,

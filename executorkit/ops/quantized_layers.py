@@ -12,7 +12,7 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import AttributeValueError
-from ._attrs import Aux, Shape, Tuning
+from ._attrs import Aux, Count, Shape, Tuning
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._quantized import (
     OUTPUTS,
@@ -77,7 +77,7 @@ def quantized_conv(
     stride: Shape = (),
     dilate: Shape = (),
     pad: Shape = (),
-    num_filter: int,
+    num_filter: Count,
     num_group: int = 1,
     workspace: Tuning[int] = 1024,
     no_bias: bool = False,
@@ -125,7 +125,7 @@ def quantized_fully_connected(
     min_bias: Any = None,
     max_bias: Any = None,
     *,
-    num_hidden: int,
+    num_hidden: Count,
     no_bias: bool = False,
     flatten: bool = True,
 ):
@@ -167,8 +167,8 @@ def quantized_embedding(
     min_weight: jax.Array,
     max_weight: jax.Array,
     *,
-    input_dim: int,
-    output_dim: int,
+    input_dim: Count,
+    output_dim: Count,
     dtype: IndexedType = "float32",
     sparse_grad: Tuning[bool] = False,
 ):

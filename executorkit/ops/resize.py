@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
-from ._attrs import Shape, Tuning
+from ._attrs import Count, Shape, Tuning
 from ._facts import Params, ShapeFacts
 from ._layouts import Moved
 from ._registry import register
@@ -79,7 +79,7 @@ def _up_last(p: Params, shapes: Sequence[Shape]) -> Moved | None:
 @register("UpSampling", inputs=_up_inputs, fill=_up_fill, last=_up_last)
 def up_sampling(
     *data: jax.Array,
-    scale: int,
+    scale: Count,
     num_filter: int = 0,
     sample_type: Literal["bilinear", "nearest"],
     multi_input_mode: Literal["concat", "sum"] = "concat",
@@ -172,8 +172,8 @@ def bilinear_resize_2d(
     data: jax.Array,
     like: jax.Array | None = None,
     *,
-    height: int = 1,
-    width: int = 1,
+    height: Count = 1,
+    width: Count = 1,
     scale_height: float | None = None,
     scale_width: float | None = None,
     mode: Literal[

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import ShapeError
-from ._attrs import Shape
+from ._attrs import Shape, Share
 from ._bins import Bins, pooled_planes, support
 from ._facts import Params, ShapeFacts
 from ._registry import register
@@ -59,7 +59,7 @@ def roi_align(
     rois: jax.Array,
     *,
     pooled_size: Shape,
-    spatial_scale: float,
+    spatial_scale: Share,
     sample_ratio: int = -1,
     position_sensitive: bool = False,
     aligned: bool = False,
@@ -103,7 +103,7 @@ def rroi_align(
     rois: jax.Array,
     *,
     pooled_size: Shape,
-    spatial_scale: float,
+    spatial_scale: Share,
     sampling_ratio: int = -1,
 ):
     """Mean of bilinear samples in each of a grid of bins, for each rotated region of interest.

@@ -12,7 +12,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ._attrs import Shape, Tuning
+from ..errors import AttributeValueError
+from ._attrs import Shape, Share, Tuning
 from ._bins import Bins, in_blocks, joined, round_away, rounding
 from ._facts import Params, ShapeFacts
 from ._registry import register
@@ -43,7 +44,7 @@ def _bounds(
 
 
 @register("ROIPooling", fill=_roi_fill)
-def roi_pooling(data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial_scale: float):
+def roi_pooling(data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial_scale: Share):
     """Largest value in each of a grid of bins, for each region of interest.
 
     data (N, C, H, W), floating; rois (R, 5), each (index into N, x1, y1, x2, y2) in pixels of an
@@ -114,6 +115,8 @@ def _base(size: int, dtype: jnp.dtype) -> jax.Array:
 def _affine_grid(theta: jax.Array, target: Shape) -> jax.Array:
     """(N, 2, H, W) source coordinates x, y of an affine map (N, 6)."""
     height, width = target
+    if min(target) < 1:
+        raise AttributeValueError(f"target_shape={target}, expected the sides of the result")
     x, y = jnp.meshgrid(_base(width, theta.dtype), _base(height, theta.dtype))
     points = jnp.stack([x, y, jnp.ones_like(x)])
     return jnp.einsum("nij,jhw->nihw", theta.reshape(-1, 2, 3), points)

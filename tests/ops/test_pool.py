@@ -7,7 +7,9 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from executorkit.errors import AttributeValueError
 from executorkit.ops.pool import pooling
+from executorkit.ops.vision import grid_generator
 
 
 @pytest.mark.parametrize(("stride", "expected"), [(1, [2, 5, 5, 4, 4]), (2, [2, 5, 4])])
@@ -15,6 +17,17 @@ def test_same_gives_one_window_per_stride(stride, expected):
     data = jnp.array([[[1.0, 2, 5, 3, 4]]])
     out = pooling(data, kernel=(2,), stride=(stride,), pooling_convention="same")
     np.testing.assert_array_equal(out[0, 0], expected)
+
+
+@pytest.mark.parametrize("pad", [(2, 0), (-1, 0)])
+def test_padding_is_smaller_than_the_kernel(pad):
+    with pytest.raises(AttributeValueError, match="less than kernel"):
+        pooling(jnp.ones((1, 1, 4, 4)), kernel=(2, 2), pad=pad)
+
+
+def test_affine_grid_needs_a_target_shape():
+    with pytest.raises(AttributeValueError, match="target_shape=\\(0, 0\\)"):
+        grid_generator(jnp.ones((1, 6)), transform_type="affine")
 
 
 def test_integer_maximum():

@@ -125,9 +125,11 @@ def test_everything_that_is_not_served_is_named_at_once():
     assert str(caught.value) == (
         "this graph needs what is not served:\n"
         "  Nope: absent: a, b\n"
-        "  FullyConnected: attribute not served (num_hidden='three': expected an integer): c\n"
+        "  FullyConnected: attribute not served "
+        "(num_hidden='three': expected a positive integer): c\n"
         "  FullyConnected: attribute not served (zz='1': unknown attribute): c\n"
-        "  FullyConnected: attribute not served (num_hidden: missing, expected an integer): d\n"
+        "  FullyConnected: attribute not served "
+        "(num_hidden: missing, expected a positive integer): d\n"
         "  try: before loading, @mx.ops.register('Nope') on a function of jax.Arrays"
     )
     assert isinstance(caught.value, NotImplementedError)
@@ -139,7 +141,8 @@ def test_attributes_alone_are_another_error():
         mx.sym.load_json(_file(X, _bad()[4]))
     assert str(caught.value) == (
         "this graph needs what is not served:\n"
-        "  FullyConnected: attribute not served (num_hidden: missing, expected an integer): d"
+        "  FullyConnected: attribute not served "
+        "(num_hidden: missing, expected a positive integer): d"
     )
 
 

@@ -28,10 +28,10 @@ def _fc(**kwargs):
          "node 'fc': operator FullyConnected: unknown attribute 'zz' (value '1')\n"
          "  try: one of: num_hidden, no_bias, flatten"),
         (lambda: _fc(num_hidden="a"), AttributeValueError,
-         "node 'fc': operator FullyConnected: num_hidden='a', expected an integer"),
+         "node 'fc': operator FullyConnected: num_hidden='a', expected a positive integer"),
         (lambda: _fc(), AttributeValueError,
          "node 'fc': operator FullyConnected: required attribute 'num_hidden' is not given, "
-         "expected an integer"),
+         "expected a positive integer"),
         (lambda: _fc(num_hidden=3, foo=_x()), MXNetError,
          "node 'fc' (FullyConnected): there is no input 'foo'\n  try: one of: data, weight, bias"),
         (lambda: mx.sym.FullyConnected(2, num_hidden=3), InputTypeError,
