@@ -3,7 +3,8 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.symbol._symbol import Symbol
-__all__ = ['cond', 'foreach', 'rand_zipfian', 'while_loop']
+__all__ = ['adamw_update', 'cond', 'foreach', 'mp_adamw_update', 'rand_zipfian', 'while_loop']
+from ._contrib_updates import adamw_update as adamw_update, mp_adamw_update as mp_adamw_update
 from ._control_flow import cond as cond, foreach as foreach, while_loop as while_loop
 from ._functions import operators_of
 from ._zipfian import rand_zipfian as rand_zipfian

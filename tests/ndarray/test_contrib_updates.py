@@ -81,3 +81,10 @@ def test_expected_counts_of_zipfian_classes():
     assert (classes.shape, classes.dtype) == ((4,), np.int64)
     assert set(classes.tolist()) <= set(range(5))
     np.testing.assert_allclose(counts, 4 * np.log((classes + 2) / (classes + 1)) / np.log(6))
+
+
+@pytest.mark.parametrize("name", ["adamw_update", "mp_adamw_update"])
+def test_graphs_cannot_hold_updates(name):
+    arrays = [mx.sym.Variable(n) for n in ("weight", "grad", "mean", "var", "weight32")]
+    with pytest.raises(mx.base.MXNetError, match="changes arrays in place"):
+        getattr(mx.sym.contrib, name)(*arrays[: 5 if name[0] == "m" else 4], 1.0, lr=0.1, eta=1)
