@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import warnings
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
@@ -77,7 +78,7 @@ def plot_network(
         ``_beta``, moving averages).
 
     Returns a ``graphviz.Digraph`` with MXNet's nodes, edges and attributes if the Python package
-    ``graphviz`` is installed (its pictures also need Graphviz's program ``dot``), and otherwise a
+    ``graphviz`` and Graphviz's program ``dot`` are installed, and otherwise a
     :class:`NetworkPicture` with the same ``source``, drawn as SVG without either. Nodes of the same
     name become one; a RuntimeWarning names them.
 
@@ -100,9 +101,8 @@ def plot_network(
         for child, _ in node.inputs
         if not (hide_weights and child.name in hidden)
     ]
-    try:
-        import graphviz  # pyright: ignore[reportMissingImports]
-    except ImportError:
+    graphviz = _graphviz()
+    if graphviz is None:
         return NetworkPicture(
             title, save_format, nodes, arrows, _drawing(order, shapes, hide_weights)
         )
@@ -112,6 +112,17 @@ def plot_network(
     for arrow in arrows:
         graph.edge(arrow.tail, arrow.head, **arrow.attributes)
     return graph
+
+
+def _graphviz() -> Any:
+    """The package, if it is there and can draw: its pictures are made by a program of Graphviz."""
+    if shutil.which("dot") is None:
+        return None
+    try:
+        import graphviz  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return None
+    return graphviz
 
 
 def _drawing(

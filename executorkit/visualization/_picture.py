@@ -37,7 +37,7 @@ class Arrow:
 
 
 class NetworkPicture(Viewed):
-    """What ``plot_network`` returns where the package ``graphviz`` is not installed.
+    """What ``plot_network`` returns where Graphviz or its package is not installed.
 
     It has those properties and methods of ``graphviz.Digraph`` that pictures are looked at with:
     ``source`` is the same text in Graphviz's language DOT, for its programs. The drawing itself is

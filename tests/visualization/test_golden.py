@@ -33,11 +33,18 @@ def test_sources_of_our_own_pictures(name):
 
 
 @pytest.mark.parametrize("name", cases.PICTURES)
-def test_graphs_of_graphviz(name):
+def test_graphs_of_graphviz(name, monkeypatch):
     graphviz = pytest.importorskip("graphviz")
+    monkeypatch.setattr("shutil.which", lambda program: f"/bin/{program}")
     graph, warned = cases.picture(mx, *cases.PICTURES[name])
     assert isinstance(graph, graphviz.Digraph)
     assert [graph.source, graph.format, warned] == ANSWERS["pictures"][name]
+
+
+def test_pictures_are_our_own_where_graphviz_cannot_draw(monkeypatch):
+    pytest.importorskip("graphviz")
+    monkeypatch.setattr("shutil.which", lambda program: None)
+    assert isinstance(mx.viz.plot_network(mx.sym.Variable("x") + 1), mx.viz.NetworkPicture)
 
 
 @pytest.mark.parametrize("name", cases.ERRORS)
