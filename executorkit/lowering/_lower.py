@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+import jax
+
 from ..errors import MXNetError, explain
 from ..ops import Params
 from ._graph import Graph, graph_of
@@ -14,7 +16,7 @@ from ._reroll_join import joining_pays
 from ._reroll_plan import plan_of
 from ._reroll_run import Around, run_plan
 from ._step import Observe, run_step
-from ._values import Values, channels_last_pays
+from ._values import Values
 
 
 def lower(
@@ -50,8 +52,9 @@ def lower(
 
 
 def channels_last_allowed() -> bool:
-    """Whether what is lowered now may run channels last: it pays, and is not switched off."""
-    return channels_last_pays() and "channels_last" not in switched_off()
+    """Whether what is lowered now may run channels last: on CPUs, unless that pass is switched off.
+    Compilers for accelerators choose layouts themselves."""
+    return jax.default_backend() == "cpu" and "channels_last" not in switched_off()
 
 
 def evaluate(

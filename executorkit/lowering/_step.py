@@ -90,7 +90,8 @@ def call(
             for name, x in zip(step.names, inputs, strict=True)
         )
         attrs = ", ".join(f"{k}={v!r}" for k, v in params.items())
-        error.add_note(f"in {where(step)}: {shapes}; {attrs}")
+        form = ", run channels last" if moved else ""
+        error.add_note(f"in {where(step)}{form}: {shapes}; {attrs}")
         raise
 
 

@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 
 from ..ops import Params
 from ..ops._attrs import Shape
 from ..ops._layouts import Moved
 from ._graph import Step
-
-
-def channels_last_pays() -> bool:
-    """Whether data of convolutions should be channels last: on CPUs. Compilers for accelerators
-    choose layouts themselves."""
-    return jax.default_backend() == "cpu"
 
 
 class Values:

@@ -47,10 +47,6 @@ def moved_axis(axis: int, rank: int) -> int:
     return rank - 1 if axis == 1 else axis - (axis > 1)
 
 
-def moved_shape(shape: Shape) -> Shape:
-    return (shape[0], *shape[2:], shape[1])
-
-
 def _one_rank(shapes: Sequence[Shape]) -> int:
     """The rank that all inputs have, 0 if they differ or have no spatial axes."""
     ranks = {len(s) for s in shapes}

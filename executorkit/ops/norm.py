@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
-from functools import partial
+from functools import partial, reduce
 from typing import Literal
 
 import jax
@@ -163,7 +162,7 @@ def _around(x: jax.Array, half: int) -> jax.Array:
         return reduce_windows(x, False, (1,), (count,), (1,), reach[1:2])
     size, x = x.shape[1], jnp.pad(x, reach)
     neighbours = (lax.slice_in_dim(x, i, i + size, axis=1) for i in range(count))
-    return functools.reduce(jnp.add, neighbours)
+    return reduce(jnp.add, neighbours)
 
 
 def _root(norm: jax.Array, beta: float) -> jax.Array:
