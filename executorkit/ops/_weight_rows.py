@@ -1,17 +1,21 @@
-"""The gradient of a convolution's weight where images are large: products of matrices, row by row.
+"""The gradient of a convolution's weight, of few images: products of matrices, row by row.
 
-XLA's own form transposes data and gradient so that the batch takes the place of the channels, which
-costs more than the products do where few images have many pixels. Here a loop goes over the rows of
-the gradient, and multiplies what every element of the kernel meets there with it; what is copied
-for that stays in the cache. Measured on two cores, one image, as many filters as channels, kernel
-3 x 3:
+XLA's own form transposes data and gradient so that the batch takes the place of the channels: a
+vector of a CPU is then as full as the batch is large, and what is transposed is written once more.
+Here a loop goes over the rows of the gradient, and multiplies what every element of the kernel
+meets there with it; what is copied for that stays in the cache. Where the filters are so many that
+adding up costs more than the copies do, there is one turn. Measured on one core, kernel 3 x 3:
 
-| channels | pixels    | XLA    | rows  |
-| -------- | --------- | ------ | ----- |
-| 64       | 300 x 300 | 137 ms | 77 ms |
-| 128      | 150 x 150 | 89 ms  | 50 ms |
-| 256      | 75 x 75   | 64 ms  | 51 ms |
-| 64       | 56 x 56   | no difference  ||
+| images | channels | filters | pixels    | every | XLA    | rows   |
+| ------ | -------- | ------- | --------- | ----- | ------ | ------ |
+| 1      | 64       | 64      | 300 x 300 |       | 304 ms | 113 ms |
+| 1      | 64       | 64      | 28 x 28   |       | 2.8 ms | 0.8 ms |
+| 2      | 1024     | 126     | 19 x 19   |       | 41 ms  | 23 ms  |
+| 4      | 64       | 64      | 56 x 56   |       | 18 ms  | 13 ms  |
+| 4      | 128      | 128     | 28 x 28   |       | 14 ms  | 10 ms  |
+| 4      | 128      | 128     | 56 x 56   | 2nd   | 19 ms  | 10 ms  |
+| 4      | 512      | 512     | 7 x 7     |       | 12 ms  | 10 ms  |
+| 8      | 64       | 64      | 56 x 56   |       | no difference  ||
 
 Data is (N, H, W, C), weight (F, kernel..., C), the gradient of the result (N, H', W', F).
 """
@@ -19,6 +23,7 @@ Data is (N, H, W, C), weight (F, kernel..., C), the gradient of the result (N, H
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -28,22 +33,32 @@ import jax.numpy as jnp
 from jax import lax
 
 from ._attrs import Shape
-from ._depthwise import out_sizes
 
-#: From so many places in an image of the result on.
-_LARGE = 4096
-#: So many channels are needed: with fewer, products of rows are too small.
-_CHANNELS = 16
-#: About so many places are multiplied at once.
-_PLACES = 512
+#: From so many images on, XLA's form is as good.
+_IMAGES = 8
+#: So many channels are needed: with fewer, the copies are in pieces that are too short.
+CHANNELS = 16
+#: So many elements a kernel may have: each is compiled.
+_ELEMENTS = 32
+#: About so many places are multiplied at once, with so many numbers copied for them.
+_PLACES, _NUMBERS = 512, 2**20
+#: In one turn, up to so many places per filter, with so many numbers copied for them.
+_PER_FILTER, _AT_MOST = 4, 2**22
 
 
 def form(data: Shape, weight: Shape, windows: Any) -> Callable[..., jax.Array] | None:
     """The gradient of the weight as ``f(data, g, shape)``, or None where XLA's is as good."""
-    if windows.letters != "NHWC" or data[-1] < _CHANNELS:
+    if windows.letters != "NHWC" or data[0] >= _IMAGES or data[-1] < CHANNELS:
         return None
-    rows, columns = out_sizes(data[1:-1], weight[1:-1], windows)
-    return partial(_by_rows, windows=windows) if rows * columns >= _LARGE else None
+    return partial(_by_rows, windows=windows) if math.prod(weight[1:-1]) <= _ELEMENTS else None
+
+
+def _rows_at_once(rows: int, places: int, filters: int, numbers: int) -> int:
+    """Of so many rows with so many places each; ``numbers`` are copied for every place."""
+    if rows * places <= min(_PER_FILTER * filters, _AT_MOST // numbers):
+        return rows
+    most = max(1, min(_PLACES, _NUMBERS // numbers) // places)
+    return math.ceil(rows / math.ceil(rows / most))
 
 
 def _by_rows(data: jax.Array, g: jax.Array, shape: Shape, windows: Any) -> jax.Array:
@@ -51,7 +66,7 @@ def _by_rows(data: jax.Array, g: jax.Array, shape: Shape, windows: Any) -> jax.A
     n, rows, columns, _ = g.shape
     step, step_along = windows.steps
     dilation, dilation_along = windows.dilation
-    at_once = max(1, min(rows, _PLACES // (n * columns)))
+    at_once = _rows_at_once(rows, n * columns, filters, height * width * channels)
     turns = -(-rows // at_once)
     above, left = windows.pads
     needed = (turns * at_once - 1) * step + (height - 1) * dilation + 1

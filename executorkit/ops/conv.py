@@ -14,6 +14,7 @@ from ._attrs import Count, Shape, Tuning
 from ._convolve import Windows, convolve
 from ._facts import Params, ShapeFacts
 from ._layouts import Moved, windowed
+from ._pointwise import product
 from ._registry import register
 
 CudnnTune = Literal["fastest", "limited_workspace", "off"]
@@ -135,7 +136,8 @@ def _pointwise(data: jax.Array, weight: jax.Array, layout: str) -> jax.Array:
     """
     weight = weight.reshape(weight.shape[0], -1)
     if layout[-1] == "C":
-        return lax.dot_general(data, weight, (((data.ndim - 1,), (1,)), ((), ())))
+        out = product(data.reshape(-1, data.shape[-1]), weight)
+        return out.reshape(*data.shape[:-1], weight.shape[0])
     n, c = data.shape[:2]
     columns = data.reshape(n, c, -1)
     if weight.size <= 4 * columns.shape[2]:

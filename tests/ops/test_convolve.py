@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import math
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from executorkit.ops import _weight_rows, _weight_strips
 from executorkit.ops._convolve import Windows, _on_cpu, _xla, convolve, transposed
 from executorkit.ops.conv import convolution
 from executorkit.ops.deconv import deconvolution
@@ -69,6 +73,80 @@ def test_second_derivatives(case):
         return jax.grad(lambda x: jnp.sum(gradient(x) ** 2))(x)
 
     np.testing.assert_allclose(penalty(convolve), penalty(_xla), rtol=1e-3, atol=1e-3)
+
+
+#: data, weight, stride, pad, dilation: channels last, with the form of their weight's gradient
+LAST = {
+    "rows_at_once": ((2, 9, 7, 16), (24, 3, 3, 16), (1, 1), (1, 1), (1, 1), _weight_rows),
+    "rows_in_turns": ((1, 60, 41, 16), (4, 3, 2, 16), (1, 1), (1, 0), (1, 1), _weight_rows),
+    "rows_strided_dilated": ((3, 90, 41, 16), (2, 3, 3, 16), (2, 3), (2, 1), (2, 3), _weight_rows),
+    "strips": ((3, 32, 9, 3), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), _weight_strips),
+    "strips_strided": ((1, 97, 12, 2), (5, 5, 4, 2), (2, 3), (2, 0), (1, 1), _weight_strips),
+    "strips_dilated": ((2, 64, 9, 2), (3, 2, 3, 2), (1, 1), (0, 2), (4, 2), _weight_strips),
+    "low": ((2, 8, 8, 3), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), None),
+    "many_images": ((8, 8, 8, 16), (4, 3, 3, 16), (1, 1), (1, 1), (1, 1), None),
+    "large_kernel": ((1, 12, 12, 16), (4, 7, 7, 16), (1, 1), (3, 3), (1, 1), None),
+}
+
+
+@pytest.mark.parametrize("case", LAST)
+def test_gradients_of_weights_channels_last(case):
+    data, weight, *rest, module = LAST[case]
+    windows = Windows(*rest, 1, "NHWC")
+    rng = np.random.RandomState(3)
+    x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
+    form = _on_cpu(data, weight, windows)[2]
+    assert form is None if module is None else form.func.__module__ == module.__name__
+    expected, back = jax.vjp(lambda w: _xla(x, w, windows), w)
+    g = jnp.asarray(rng.standard_normal(expected.shape), jnp.float32)
+    out, own_back = jax.vjp(lambda w: convolve(x, w, windows), w)
+    np.testing.assert_array_equal(out, expected)
+    np.testing.assert_allclose(own_back(g)[0], back(g)[0], rtol=1e-4, atol=2e-3)
+
+
+#: places, channels, filters
+PRODUCTS = [((3, 4, 5), 2, 7), ((30,), 8, 3)]
+
+
+@pytest.mark.parametrize(("places", "channels", "filters"), PRODUCTS)
+def test_kernels_of_one_element_channels_last(places, channels, filters):
+    rng = np.random.RandomState(0)
+    rank = len(places)
+    x, g = (jnp.asarray(rng.standard_normal((2, *places, n))) for n in (channels, filters))
+    w = jnp.asarray(rng.standard_normal((filters, *(1,) * rank, channels)))
+    layout = {1: "NWC", 2: "NHWC", 3: "NDHWC"}[rank]
+
+    def function(x, w):
+        return convolution(x, w, kernel=(1,) * rank, num_filter=filters, layout=layout)
+
+    out, back = jax.vjp(function, x, w)
+    plain, plain_back = jax.vjp(lambda x, w: x @ w.reshape(filters, -1).T, x, w)
+    for a, b in zip((out, *back(g)), (plain, *plain_back(g)), strict=True):
+        np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-5)
+
+    def penalty(function):
+        return jax.grad(lambda x: jnp.sum(jax.grad(lambda w: jnp.sum(function(x, w) ** 2))(w) ** 2))
+
+    np.testing.assert_allclose(
+        penalty(function)(x), penalty(lambda x, w: x @ w.reshape(filters, -1).T)(x), rtol=1e-3
+    )
+
+
+def test_the_gradient_of_a_kernel_of_one_element_copies_no_data():
+    """Not transposed, whichever side has more channels: only the weight's gradient is."""
+
+    def gradients(x, w, g):
+        out, back = jax.vjp(
+            lambda x, w: convolution(x, w, kernel=(1, 1), num_filter=len(w), layout="NHWC"), x, w
+        )
+        return out, back(g * 2)
+
+    for channels, filters in ((16, 64), (64, 16)):
+        x, g = (jnp.ones((2, 8, 9, n), jnp.float32) for n in (channels, filters))
+        w = jnp.ones((filters, 1, 1, channels), jnp.float32)
+        text = jax.jit(gradients).lower(x, w, g).compile().as_text()
+        moved = re.findall(r"f32\[([\d,]+)\]\S* (?:transpose|copy)\(", text)
+        assert max((math.prod(map(int, s.split(","))) for s in moved), default=0) <= w.size
 
 
 def test_which_convolutions_have_forms_of_their_own():
