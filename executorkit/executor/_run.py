@@ -9,7 +9,6 @@ import jax
 
 from ..errors import MXNetError, explain
 from ..ndarray import NDArray
-from ..ndarray._pending import register
 from ..program._stepping import Part, Update
 from ._update import Ending
 
@@ -53,8 +52,14 @@ class Run:
         self.old: tuple[Any, ...] = ()
         self.ending: Ending | None = None
         for output in executor.outputs:
-            output._promise(self.resolve)
-        register(self)
+            output._promise(self)
+
+    def __call__(self) -> None:
+        """The promise of outputs, gradients, and states: computes those that are read."""
+        if self.heads is None and not self.done:
+            self.resolve()
+        else:
+            self.resolve_gradients()
 
     def force(self) -> None:
         """Computes whatever is promised and not computed yet."""
@@ -80,7 +85,7 @@ class Run:
         self.done = True
         executor = self.executor
         for array, value in zip(executor.outputs, outputs, strict=True):
-            array._fulfil(self.resolve, value)
+            array._fulfil(self, value)
         if side_aux:
             for n, value in zip(executor._program.side_aux_numbers, side_aux, strict=True):
                 executor.aux_arrays[n]._assign(value)
@@ -99,11 +104,10 @@ class Run:
         anew = any(array._value is not value for array, value in states)
         self.heads = heads
         for target in targets:
-            target._promise(self.resolve_gradients)
+            target._promise(self)
         if not anew:
             for array, _ in states:
-                array._promise(self.resolve_gradients)
-        register(self)
+                array._promise(self)
         if anew or executor._again or executor._eager:
             self.resolve_gradients(anew)
 
@@ -191,14 +195,14 @@ class Run:
             elif i in executor._again:
                 target._assign(grad)
             elif grad is not None:
-                target._fulfil(self.resolve_gradients, grad)
+                target._fulfil(self, grad)
         if anew and not together:
             step = program.forward[1](self.args, tuple(a._value for a in arrays), self.key)[2]
         for n, value in zip(self._step_aux_numbers, step, strict=True):
             if anew:
                 arrays[n]._assign(value)
             else:
-                arrays[n]._fulfil(self.resolve_gradients, value)
+                arrays[n]._fulfil(self, value)
         self.old = ()
 
     def _old_gradients(self, targets: Sequence[NDArray], add: Sequence[bool]) -> tuple[Any, ...]:

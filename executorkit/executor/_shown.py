@@ -65,8 +65,7 @@ def waiting(promise: Resolve | None) -> str | None:
     """Why contents that are promised are not there; None without a promise."""
     if promise is None:
         return None
-    run = getattr(promise, "__self__", None)
-    gone = isinstance(run, Run) and run.heads is None and promise == run.resolve_gradients
+    gone = isinstance(promise, Run) and promise.heads is None and promise.done
     return USED_UP if gone else NOT_YET
 
 

@@ -52,7 +52,7 @@ class Ending:
         self.numbers += numbers
         self.keys.append(key)
         for cell in (*weights, *cells):
-            cell._promise(run.resolve_gradients)
+            cell._promise(run)
 
     def run(self, run: Run, heads: Sequence[Any]) -> tuple[Any, ...]:
         """Runs forward, backward and the updates; returns what ``forward_backward`` does.
@@ -87,7 +87,7 @@ class Ending:
             self.parts, self.cells, new_weights, new_states, strict=True
         ):
             for cell, value in zip(cells, (*own, *jax.tree.leaves(state)), strict=True):
-                cell._fulfil(run.resolve_gradients, value)
+                cell._fulfil(run, value)
             for k, value in zip(part.targets, own, strict=True):
                 args[wanted[k]] = value
         for n, value in zip(run._step_aux_numbers, new_aux, strict=True):

@@ -75,11 +75,10 @@ class Handle:
     @property
     def _value(self) -> jax.Array:
         """The contents, for use within the package: reading does not forbid donation."""
-        if self._whole:
-            value = self._storage.value
-            if value is not None:
-                return value
-        return self._read()
+        if not self._whole:
+            return self._read()
+        value = self._storage.value
+        return self._storage.whole() if value is None else value
 
     @property
     def jax(self) -> jax.Array:
@@ -96,8 +95,6 @@ class Handle:
         if self._seen is not None and self._seen_version == storage.version:
             return self._seen
         value = storage.read(self._offset, self._shape)
-        if self._whole:
-            return value
         self._seen, self._seen_version = value, storage.version
         return value
 
@@ -128,6 +125,8 @@ class Handle:
 
     def _fulfil(self, resolve: Resolve, value: jax.Array) -> bool:
         """Assigns ``value`` if ``resolve`` is still what this array waits for."""
+        if self._whole:
+            return self._storage.fulfil(resolve, value)
         if self._storage.promised(self._offset, self._shape) != resolve:
             return False
         self._assign(value)

@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import partial
 
 import jax
 import numpy as np
-from jax import lax
 
-Shape = tuple[int, ...]
+from ._parts import Shape, part_of, reshaped, with_part, with_part_in_place
+
 Resolve = Callable[[], object]
 
 #: So many parts may be written before they are merged, lest reads search long lists.
@@ -112,10 +111,22 @@ class Storage:
 
     def promise_all(self, resolve: Resolve) -> None:
         """The whole contents will come from ``resolve()``."""
-        self.value = self._base = None
-        self._overlays.clear()
+        self.value = None
         self.promise = resolve
         self.version += 1
+        if self._overlays:
+            self._overlays.clear()
+            self._base = None
+
+    def fulfil(self, resolve: Resolve, value: jax.Array) -> bool:
+        """Assigns ``value`` if ``resolve`` is still what the whole contents come from."""
+        if self.promise != resolve:
+            return False
+        self.value = value
+        self.promise = None
+        self.shared = False
+        self.version += 1
+        return True
 
     def write(
         self, start: int, shape: Shape, value: jax.Array | None, promise: Resolve | None = None
@@ -140,6 +151,14 @@ class Storage:
         self.version += 1
         if len(self._overlays) > MAX_OVERLAYS:
             self._merge()
+
+    def whole(self) -> jax.Array:
+        """All elements, in the storage's own shape."""
+        resolve = self.promise
+        if resolve is not None:
+            self._keep(resolve)
+        value = self.value
+        return self.read(0, self.shape) if value is None else value
 
     def read(self, start: int, shape: Shape) -> jax.Array:
         """The elements from ``start`` on, in the given shape."""
@@ -166,7 +185,7 @@ class Storage:
                 return jax.device_put(
                     flat[offset : offset + size].reshape(shape).copy(), source.sharding
                 )
-            return _slice(source, np.int64(offset), shape)
+            return part_of(source, np.int64(offset), shape)
 
     def promised(self, start: int, shape: Shape) -> Resolve | None:
         """The promise that exactly these elements come from, if it is not kept or cancelled."""
@@ -191,58 +210,31 @@ class Storage:
     def _keep_promises(self, start: int, stop: int) -> None:
         """Resolves whatever is promised between ``start`` and ``stop``."""
         if self.promise is not None:
-            resolve = self.promise
-            resolve()
-            if self.promise is resolve:
-                raise RuntimeError("a promised NDArray was not assigned by its promise")
+            self._keep(self.promise)
         for o in tuple(self._overlays):
             if o.promise is not None and o.start < stop and start < o.stop:
                 o.promise()
                 if o in self._overlays:
                     raise RuntimeError("a promised NDArray was not assigned by its promise")
 
+    def _keep(self, resolve: Resolve) -> None:
+        """Resolves the promise of the whole contents."""
+        resolve()
+        if self.promise is resolve:
+            raise RuntimeError("a promised NDArray was not assigned by its promise")
+
     def _merge(self) -> None:
         """Writes the overlays that have values into one new value; promises stay over it."""
         written = [o for o in self._overlays if o.value is not None]
         if not written:
             return
-        merged, update = self._base, _updated
+        merged, update = self._base, with_part
         with jax.enable_x64(True):
             for o in written:
-                merged, update = update(merged, o.value, np.int64(o.start)), _update_in_place
+                merged, update = update(merged, o.value, np.int64(o.start)), with_part_in_place
         self.shared = False
         self._overlays = [o for o in self._overlays if o.value is None]
         if self._overlays:
             self._base = merged
         else:
             self.value, self._base = merged, None
-
-
-def reshaped(value: jax.Array, shape: Shape) -> jax.Array:
-    """``value`` in another shape of the same size, without work when it has it already."""
-    if value.shape == shape:
-        return value
-    with jax.enable_x64(True):
-        return _reshape(value, shape)
-
-
-@partial(jax.jit, static_argnums=1)
-def _reshape(value: jax.Array, shape: Shape) -> jax.Array:
-    return lax.reshape(value, shape)
-
-
-@partial(jax.jit, static_argnums=2)
-def _slice(value: jax.Array, start: jax.Array, shape: Shape) -> jax.Array:
-    flat = lax.reshape(value, (value.size,))
-    return lax.reshape(lax.dynamic_slice(flat, (start,), (math.prod(shape),)), shape)
-
-
-def _update(base: jax.Array, part: jax.Array, start: jax.Array) -> jax.Array:
-    flat = lax.reshape(base, (base.size,))
-    flat = lax.dynamic_update_slice(flat, lax.reshape(part, (part.size,)), (start,))
-    return lax.reshape(flat, base.shape)
-
-
-#: One part at a time: a program for all parts at once would be compiled for each number of them.
-_updated = jax.jit(_update)
-_update_in_place = jax.jit(_update, donate_argnums=0)

@@ -79,8 +79,8 @@ def apply_rules(
     context = weights[0].context
     update, flat = step = plan(rules, numbers)
     words = step.words(context)
-    run: Promising | None = getattr(grads[0]._storage.promise, "__self__", None)
-    if run is not None and hasattr(run, "targets"):
+    run: Any = grads[0]._storage.promise
+    if hasattr(run, "targets"):  # it is Promising
         targets = run.targets(weights, grads)
         if targets is not None:
             run.update(targets, update, tuple(states), flat, words)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -16,6 +17,7 @@ from ..executor._arguments import require_heads
 from ..executor._run import Run
 from ..lowering import Graph
 from ..ndarray import NDArray
+from ..ndarray._pending import keep_promises, register
 from ..ndarray._random_state import key_of
 from ..ops._facts import known
 from ..program import Program
@@ -69,6 +71,7 @@ class Mapped:
         self._pinned: dict[int, jax.Array] = {}
         self._run: Run | None = None
         self._apart = False
+        register(self)
 
     @cached_property
     def execs(self) -> list[Executor]:
@@ -85,6 +88,11 @@ class Mapped:
 
     def _replicas_made(self) -> list[Replica]:
         return self.__dict__.get("execs", [])
+
+    def _force(self) -> None:
+        """Computes whatever is promised to one of these arrays and not computed yet."""
+        promised = (self._grad_targets, self.outputs, self.aux_arrays, self.arg_arrays)
+        keep_promises(itertools.chain(*promised))
 
     def _next_key(self) -> jax.Array:
         """One key per device, each from its context's stream."""

@@ -34,6 +34,7 @@ class Unkept:
     """In the place of a gradient that nobody asks for."""
 
     __slots__ = ()
+    _awaited = None
 
     def _promise(self, resolve: Callable[[], Any]) -> None:
         """Nothing waits."""

@@ -106,13 +106,16 @@ class _Promise:
         self.arrays = arrays
         self.calls = 0
         for a in arrays:
-            a._promise(self.force)
+            a._promise(self.keep)
         _pending.register(self)
 
-    def force(self) -> None:
+    def _force(self) -> None:
+        _pending.keep_promises(self.arrays)
+
+    def keep(self) -> None:
         self.calls += 1
         for a in self.arrays:
-            a._fulfil(self.force, nd.full(a.shape, 42).jax)
+            a._fulfil(self.keep, nd.full(a.shape, 42).jax)
 
 
 def test_a_promise_is_kept_once_when_anyone_looks():
