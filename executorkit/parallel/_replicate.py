@@ -221,7 +221,7 @@ class Mapped(Counted):
 
     def clear(self) -> None:
         """Forgets what was compiled; the counts stay."""
-        self._jitted = self._transformed(self._counting())
+        self._jitted = self._run = self._transformed(self._counting())
         self._since_clear = 0
 
 

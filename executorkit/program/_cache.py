@@ -11,10 +11,13 @@ import jax
 from jax.experimental.compilation_cache import compilation_cache
 
 from ..lowering import LOWERINGS, Graph, switched_off
+from ._background import submit
 from ._counted import counters
+from ._keeping import keep_in
 from ._options import Options, current_options, mirrored
 from ._program import Program
 from ._signature import Signature, signature_of
+from ._surroundings import fixed
 
 _Key = tuple[Signature, tuple[int, ...], tuple[bool, ...], Options, frozenset[int], frozenset[str]]
 
@@ -26,7 +29,8 @@ _limit = 256
 
 
 class CacheInfo(NamedTuple):
-    """hits, misses, programs held, limit; traces and seconds of all programs of the process."""
+    """hits, misses, programs held, limit; traces, seconds and loads of all programs of the
+    process."""
 
     hits: int
     misses: int
@@ -34,6 +38,7 @@ class CacheInfo(NamedTuple):
     limit: int
     traces: int
     seconds: float
+    loads: int
 
 
 def program_for(graph: Graph, wanted: tuple[int, ...] = (), add: tuple[bool, ...] = ()) -> Program:
@@ -65,7 +70,10 @@ def cached_programs() -> list[Program]:
 def cache_info() -> CacheInfo:
     """How the program cache has been used so far in this process."""
     with _lock:
-        return CacheInfo(_hits, _misses, len(_programs), _limit, counters.traces, counters.seconds)
+        return CacheInfo(
+            _hits, _misses, len(_programs), _limit,
+            counters.traces, counters.seconds, counters.loads,
+        )  # fmt: skip
 
 
 def clear_cache() -> None:
@@ -77,16 +85,28 @@ def clear_cache() -> None:
 def keep_compiled(directory: str | os.PathLike[str] | None) -> None:
     """Keeps compiled programs in a directory, where later processes find them; None ends that.
 
-    A switch of the whole process, JAX's persistent compilation cache: it keeps whatever JAX
-    compiles from now on, however small. What a program needs besides is traced and lowered anew
-    (of ResNet-50's training step, a tenth of the time). Files are of one version of JAX and one
-    kind of processor, others are ignored; nothing removes old ones.
+    A switch of the whole process, for what is compiled from now on, however small: JAX's persistent
+    compilation cache, and beside it, in a folder ``executorkit``, programs of inference and of
+    training steps, so that a later process neither traces nor lowers them. These are found by all
+    that they depend on: graph, shapes, gradients, update, options, configuration, processor, and
+    the versions of JAX and of this package. What depends on Python of the user's (operators,
+    optax transformations with schedules) is traced each time.
+
+    A file that is damaged, or that this process cannot use, is as if it were not there. Where JAX's
+    ``jax_compilation_cache_max_size`` is set, either folder stays below so many bytes; without it
+    nothing removes old files.
+
+    Whoever can write to the directory can have his code run by those who read it: it needs to be
+    trusted as much as a directory that modules are imported from.
     """
     place = None if directory is None else os.fspath(directory)
     jax.config.update("jax_compilation_cache_dir", place)
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0 if place else 1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1 if place else 0)
     compilation_cache.reset_cache()
+    keep_in(place)
+    if place is not None:
+        submit(fixed)
 
 
 def set_cache_limit(programs: int) -> None:

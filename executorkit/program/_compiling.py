@@ -19,7 +19,8 @@ _CONVOLUTIONS_ON_CPU = {
     )
 }
 #: The CPU backend drops early the barriers that keep apart what ``jax.checkpoint`` computes twice,
-#: then finds that it is the same, and keeps it.
+#: then finds that it is the same, and keeps it; and those that keep gradients of convolutions from
+#: being prepared in forward.
 _BARRIERS_ON_CPU = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 _CONVOLUTIONS = frozenset({"Convolution", "Convolution_v1", "Deconvolution"})
 
@@ -31,7 +32,10 @@ def compiler_options(graph: Graph, recomputes: bool = False) -> dict[str, Any]:
         return {}
     convolves = any(step.op.name in _CONVOLUTIONS for step in graph.steps)
     found: dict[str, Any] = {}
-    for options, wanted in ((_CONVOLUTIONS_ON_CPU, convolves), (_BARRIERS_ON_CPU, recomputes)):
+    for options, wanted in (
+        (_CONVOLUTIONS_ON_CPU, convolves),
+        (_BARRIERS_ON_CPU, convolves or recomputes),
+    ):
         if wanted and known_to_compiler(tuple(options.items())):
             found |= options
     return found

@@ -12,16 +12,19 @@ import jax
 
 from ._background import Task, submit
 from ._history import MAX_TRACES, Noted
+from ._keeping import Kept, devices_of, keeping
 
 #: So many shapes of one function stay compiled; one more empties that function's cache.
 MAX_SHAPES = 128
 
 
 class Counters:
-    """Process-wide counts of traces (each is one compilation) and the seconds they took."""
+    """Process-wide counts of traces (each is one compilation), of programs that were loaded
+    instead, and the seconds that both took."""
 
     def __init__(self) -> None:
         self.traces = 0
+        self.loads = 0
         self.seconds = 0.0
 
 
@@ -38,8 +41,10 @@ class Counted:
     traces
         how often the function was traced, that is, compiled (unless the persistent compilation
         cache already had it).
+    loads
+        how often a program that an earlier process had kept was loaded instead.
     seconds
-        what those first calls took: tracing, lowering and compiling.
+        what those first calls took: tracing, lowering and compiling, or loading.
     avals
         shapes, dtypes and devices of the arguments that it was last traced for.
     noted
@@ -50,11 +55,15 @@ class Counted:
         numbers of the arguments whose buffers the results may use.
     compiler_options
         options of XLA's compiler.
+    identity
+        makes a text that tells this function from all others, in every process, so that what is
+        compiled can be kept (``_keeping``); None for a function that has no such text.
     """
 
     __slots__ = (
-        "_ahead", "_jitted", "_since_clear", "_tracing", "avals", "compiler_options", "donate",
-        "function", "name", "noted", "seconds", "traces",
+        "_ahead", "_compiled", "_jitted", "_run", "_since_clear", "_tracing", "avals",
+        "compiler_options", "donate", "function", "identity", "loads", "name", "noted", "seconds",
+        "traces",
     )  # fmt: skip
 
     def __init__(
@@ -63,21 +72,28 @@ class Counted:
         name: str,
         donate: tuple[int, ...] = (),
         compiler_options: Mapping[str, Any] | None = None,
+        identity: Callable[[], str] | None = None,
     ) -> None:
         self.function = function
+        self.identity = identity
         self.name = name
         self.donate = donate
         self.compiler_options = dict(compiler_options or {})
         self.traces = 0
+        self.loads = 0
         self.seconds = 0.0
         self.avals: tuple[Any, ...] | None = None
         self.noted: deque[Noted] = deque(maxlen=MAX_TRACES)
         self._since_clear = 0
         #: Compilations in the background that have not ended, by what they are for.
         self._ahead: dict[Hashable, Task] = {}
-        #: The threads whose present call has traced.
-        self._tracing: set[int] = set()
+        #: The threads whose present call has traced (True: or else loaded).
+        self._tracing: dict[int, bool] = {}
         self._jitted: Any = self._transformed(self._counting())
+        #: While programs are kept: what has been compiled or loaded, by what it is for.
+        self._compiled: dict[Hashable, Any] = {}
+        #: What is called: where programs are kept and there is one so far, that.
+        self._run: Any = self._jitted if identity is None else self._chosen
 
     def _counting(self) -> Callable[..., Any]:
         def traced(*args: Any) -> Any:
@@ -85,7 +101,7 @@ class Counted:
                 self.traces += 1
                 self._since_clear += 1
                 counters.traces += 1
-                self._tracing.add(threading.get_ident())
+                self._tracing[threading.get_ident()] = False
             return self.function(*args)
 
         traced.__name__ = traced.__qualname__ = self.name
@@ -102,19 +118,64 @@ class Counted:
         before = self.traces
         start = time.perf_counter()
         with jax.enable_x64(True):
-            results = self._jitted(*args)
+            try:
+                results = self._run(*args)
+            except (TypeError, ValueError):
+                # A compiled program refuses arguments that it is not for before it does anything.
+                if not isinstance(self._run, jax.stages.Compiled):
+                    raise
+                self._run = self._chosen
+                results = self._chosen(*args)
         if self.traces != before:
             self._note(args, time.perf_counter() - start)
         return results
 
+    def _chosen(self, *args: Any) -> Any:
+        """Calls what is for such arguments, and settles on it if it is all there is."""
+        if not keeping() and not self._compiled:
+            self._run = self._jitted
+            return self._jitted(*args)
+        start = time.perf_counter()
+        run = self._found(args)
+        self._run = run if len(self._compiled) == 1 else self._chosen
+        results = run(*args)
+        self._note(args, time.perf_counter() - start)
+        return results
+
+    def _found(self, args: tuple[Any, ...]) -> Any:
+        """The compiled program for such arguments: the one at hand, a kept one, or a new one,
+        which is kept then. The jitted function where none can be kept."""
+        key = _key(args), devices_of(jax.tree.leaves(args))
+        found = self._compiled.get(key)
+        if found is not None:
+            return found
+        assert self.identity is not None
+        what = self.name, self.donate, sorted(self.compiler_options.items())
+        kept = Kept.of(self.identity, what, args)
+        found = self._jitted if kept is None else kept.load()
+        if found is None:
+            found = kept.compile(self._jitted.lower(*args))  # type: ignore[union-attr]
+        elif kept is not None:
+            with _lock:
+                self.loads += 1
+                self._since_clear += 1
+                counters.loads += 1
+                self._tracing[threading.get_ident()] = True
+        self._compiled[key] = found
+        return found
+
     def lowered(self, *args: Any, compiled: bool = False) -> Any:
         """The ``jax.stages.Lowered`` for such arguments; free where they were traced before."""
-        before = self.traces
+        before = self.traces + self.loads
         start = time.perf_counter()
         with jax.enable_x64(True):
-            lowered = self._jitted.lower(*args)
-            found = lowered.compile() if compiled else lowered
-        if self.traces != before:
+            found = None
+            if compiled and self.identity is not None and keeping():
+                found = self._found(args)
+            if found is None or found is self._jitted:
+                lowered = self._jitted.lower(*args)
+                found = lowered.compile() if compiled else lowered
+        if self.traces + self.loads != before:
             self._note(args, time.perf_counter() - start)
         return found
 
@@ -150,22 +211,24 @@ class Counted:
             return jax.make_jaxpr(self.function)(*args).jaxpr
 
     def _note(self, args: tuple[Any, ...], seconds: float) -> None:
-        """Notes what a call took that traced, if the trace was this thread's."""
+        """Notes what a call took that traced or loaded, if it was this thread that did."""
         thread = threading.get_ident()
         with _lock:
             if thread not in self._tracing:
                 return
-            self._tracing.discard(thread)
+            loaded = self._tracing.pop(thread)
             self.seconds += seconds
             counters.seconds += seconds
         avals = self.avals = jax.tree.map(_aval, args)
-        self.noted.append(Noted(avals, seconds))
+        self.noted.append(Noted(avals, seconds, loaded))
         if self._since_clear > MAX_SHAPES:
             self.clear()
 
     def clear(self) -> None:
         """Forgets what was compiled; the counts stay."""
         self._jitted.clear_cache()
+        self._compiled.clear()
+        self._run = self._jitted if self.identity is None else self._chosen
         self._since_clear = 0
 
 

@@ -20,27 +20,33 @@ Namer = Callable[[Sequence[Any]], str]
 
 @dataclass(frozen=True, slots=True)
 class Noted:
-    """One trace: shapes, dtypes and devices of the arguments, and the seconds that it took."""
+    """One trace: shapes, dtypes and devices of the arguments, the seconds that it took, and
+    whether the program was loaded instead."""
 
     avals: tuple[Any, ...]
     seconds: float
+    loaded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """One compilation: of which function, what it took, and why it was needed.
+    """One compilation: of which function, what it took, and why it was needed. Or the loading of
+    what an earlier process has compiled and kept.
 
     changes
         the fields of the signature that differ from the nearest earlier one, such as
         ``args['data']: shape (32, 10) -> (64, 10)``; empty for a function's first trace.
     why
         the same in words.
+    loaded
+        whether the program was loaded.
     """
 
     function: str
     seconds: float
     changes: tuple[str, ...]
     why: str
+    loaded: bool = False
 
 
 class History(Viewed, Sequence[Trace]):
@@ -76,7 +82,8 @@ def traces_of(name: str, noted: Sequence[Noted], namer: Namer) -> list[Trace]:
     for i, one in enumerate(noted):
         earlier = [differences(old, fields[i]) for old in fields[:i]]
         if not earlier:
-            found.append(Trace(name, one.seconds, (), "it was called, or compiled, first"))
+            why = "it was called, or compiled, first"
+            found.append(_trace(name, one, (), why))
             continue
         changes = tuple(min(reversed(earlier), key=len))
         why = "; ".join(changes[:_MAX_CHANGES])
@@ -84,8 +91,13 @@ def traces_of(name: str, noted: Sequence[Noted], namer: Namer) -> list[Trace]:
             why += f"; ... {len(changes) - _MAX_CHANGES} more"
         if not changes:
             why = "the same arguments again: what was compiled had been dropped"
-        found.append(Trace(name, one.seconds, changes, why))
+        found.append(_trace(name, one, changes, why))
     return found
+
+
+def _trace(name: str, one: Noted, changes: tuple[str, ...], why: str) -> Trace:
+    why += " (loaded: an earlier process had kept it)" if one.loaded else ""
+    return Trace(name, one.seconds, changes, why, one.loaded)
 
 
 Field = tuple[tuple[int, ...], str, str] | None

@@ -8,16 +8,18 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..lowering import Graph, evaluate
+from ..lowering import LOWERINGS, Graph, evaluate, switched_off
 from ..lowering._graph import Step
+from ._canonical import NoTextError, structure_text, text_of
 from ._compiling import compiler_options
 from ._counted import Counted
 from ._evaluation import Evaluation
 from ._explaining import Explaining
 from ._heads import inputs_used
-from ._options import Options
+from ._options import Options, mirrored
 from ._reach import differentiable, is_live, may_need_head, pins, reached
 from ._residuals import Like, Residuals, cotangents
+from ._signature import signature_of
 
 Arrays = Sequence[Any]
 
@@ -63,24 +65,40 @@ class Program(Explaining):
         self.may_need_head = may_need_head(graph, self.reached)
         self._needs_head: dict[Any, tuple[bool, ...]] = {}
         self.pins = pins(graph, self._live)
+        self._off = switched_off().intersection(LOWERINGS)
         self._evaluation = Evaluation(graph, self.options, wanted)
         self.compiler_options = compiler_options(graph, self._evaluation.recomputes)
+        self._text: str | None = None
         #: Other forms of this program (mapped over devices), by what they were made for.
         self.variants: dict[Any, Any] = {}
-        self.infer = self._both(self._infer, "infer")
+        self.infer = self._both(self._infer, "infer", kept=True)
+        # What goes from forward to backward has a structure that only tracing makes.
         self.forward = self._both(self._forward, "forward")
-        self.forward_backward = self._both(self._forward_backward, "forward_backward")
+        self.forward_backward = self._both(self._forward_backward, "forward_backward", kept=True)
         self.observe = self._both(self._observe, "observe")
         self.observe_backward = self._both(self._observe_backward, "observe_backward")
         self.backward = Counted(self._backward, "backward", compiler_options=self.compiler_options)
 
-    def _both(self, method: Any, name: str) -> tuple[Counted, Counted]:
+    def _both(self, method: Any, name: str, kept: bool = False) -> tuple[Counted, Counted]:
         def counted(train: bool, name: str) -> Counted:
             return Counted(
-                lambda *args: method(train, *args), name, compiler_options=self.compiler_options
+                lambda *args: method(train, *args),
+                name,
+                compiler_options=self.compiler_options,
+                identity=self.identity if kept else None,
             )
 
         return counted(False, name), counted(True, f"{name}_train")
+
+    def identity(self, *more: Any) -> str:
+        """A text that tells this program, and ``more``, from all others in every process; raises
+        NoTextError where there is none."""
+        if self.graph.has_effects:
+            raise NoTextError("Python operators")
+        if self._text is None:
+            facts = self.wanted, self.add, self.options, mirrored(self.graph), self._off
+            self._text = text_of(facts) + structure_text(signature_of(self.graph).content)
+        return self._text + text_of(more)
 
     @property
     def functions(self) -> tuple[Counted, ...]:

@@ -104,6 +104,12 @@ def step_function(program: Program, train: bool, plan: Plan) -> Counted:
     """The compiled step of a program and a plan; equal plans get the same one."""
     found = program.variants.get((train, plan))
     if found is None:
-        found = Counted(stepped(program, train, plan), "step", (DONATED,), program.compiler_options)
+        found = Counted(
+            stepped(program, train, plan),
+            "step",
+            (DONATED,),
+            program.compiler_options,
+            lambda: program.identity(train, plan),
+        )
         program.variants[train, plan] = found
     return found

@@ -252,28 +252,6 @@ def test_many_shapes_leave_caches_bounded(monkeypatch):
     assert len(executor._graph.memo) <= 64
 
 
-def test_programs_are_kept_for_later_processes(tmp_path):
-    script = textwrap.dedent(
-        """
-        import sys
-        import executorkit as mx
-        from jax import monitoring
-
-        found = []
-        monitoring.register_event_listener(lambda event, **_: found.append(event))
-        mx.program.keep_compiled(sys.argv[1])
-        (mx.sym.Variable("x") * 2).simple_bind(mx.cpu(), x=(3,)).forward()[0].asnumpy()
-        print(found.count("/jax/compilation_cache/cache_hits"))
-        """
-    )
-    run = [sys.executable, "-c", script, str(tmp_path)]
-    first, second = (
-        subprocess.run(run, capture_output=True, text=True, check=True).stdout for _ in range(2)
-    )
-    assert first == "0\n"
-    assert second == "1\n"
-
-
 def test_memory_and_flops_of_a_matrix_product():
     net = mx.sym.dot(mx.sym.Variable("a"), mx.sym.Variable("b"))
     executor = net.simple_bind(mx.cpu(), "null", a=(8, 16), b=(16, 4))

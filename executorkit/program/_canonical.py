@@ -1,0 +1,148 @@
+"""What a computation depends on, as a text that is the same in every process.
+
+Equal texts mean equal computations: whatever cannot be told apart for certain by a text (objects of
+classes that are not ours, functions of users) has none.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache, partial
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ..lowering._bodies import LoweredBody
+from ..ops import OpDef, Params
+from ..ops._registry import all_ops
+
+#: Packages whose code does not change while their version, or the sum of their files, stays.
+_PACKAGES = ("executorkit", "jax", "optax")
+_PLAIN = (type(None), bool, int, str, bytes)
+_MAX_BYTES = 4096
+#: The operators that are there before a user can register any.
+_OURS = frozenset(all_ops())
+
+
+class NoTextError(Exception):
+    """There is no text that tells a value from all others."""
+
+
+def text_of(value: Any) -> str:
+    """The text of a value: of numbers, texts, containers, operators, and of dataclasses and
+    functions of the packages that are known, with what they are made of. NoTextError for others."""
+    if type(value) in _PLAIN:
+        return repr(value)
+    if isinstance(value, float | complex):
+        return f"{type(value).__name__} {value!r}"
+    if isinstance(value, Params):
+        return text_of(value.key)
+    for kinds, write in _WRITERS:
+        if isinstance(value, kinds):
+            return write(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = [getattr(value, f.name) for f in dataclasses.fields(value)]
+        return f"{_named(type(value))}{_items(fields)}"
+    raise NoTextError(f"{type(value).__name__} {value!r}")
+
+
+def _items(values: Any) -> str:
+    return f"({','.join(map(text_of, values))})"
+
+
+def _sequence(value: Any) -> str:
+    kind = "" if type(value) is tuple else "list" if type(value) is list else _named(type(value))
+    return kind + _items(value)
+
+
+def _set(value: Any) -> str:
+    return f"set({','.join(sorted(map(text_of, value)))})"
+
+
+def _mapping(value: Mapping[Any, Any]) -> str:
+    return f"{{{','.join(sorted(f'{text_of(k)}:{text_of(v)}' for k, v in value.items()))}}}"
+
+
+def _array(value: Any) -> str:
+    array = np.asarray(value)
+    if array.dtype.hasobject or array.nbytes > _MAX_BYTES:
+        raise NoTextError(f"an array of {array.nbytes} bytes")
+    return f"array {array.dtype.name}{array.shape}{array.tobytes().hex()}"
+
+
+def _operator(op: OpDef) -> str:
+    if op not in _OURS:
+        raise NoTextError(f"operator {op.name}")
+    return f"operator {op.name}"
+
+
+def _function(function: Callable[..., Any]) -> str:
+    """A function's place in its module, and what it has from around it."""
+    code = function.__code__
+    around = [cell.cell_contents for cell in function.__closure__ or ()]
+    made_of = [around, function.__defaults__, function.__kwdefaults__]
+    return f"function {_named(function)} {code.co_firstlineno} {_items(made_of)}"
+
+
+def _partial(value: partial[Any]) -> str:
+    return f"partial{_items((value.func, value.args, dict(value.keywords)))}"
+
+
+def _method(value: types.MethodType) -> str:
+    return f"method{_items((value.__func__, value.__self__))}"
+
+
+def _class(value: type) -> str:
+    return f"class {_named(value)}"
+
+
+def _named(thing: Any) -> str:
+    """Where a class or function stands, with the version of its package."""
+    # A function that wraps another one has taken over the name of its module, too.
+    module = thing.__module__ if isinstance(thing, type) else thing.__globals__["__name__"]
+    name = thing.__qualname__
+    package = module.partition(".")[0]
+    if package == "numpy" and isinstance(thing, type):
+        return f"{module}.{name}"
+    if package not in _PACKAGES or (isinstance(thing, type) and "<locals>" in name):
+        raise NoTextError(f"{module}.{name}")
+    return f"{module}.{name} {_version(package)}"
+
+
+@lru_cache(maxsize=8)
+def _version(package: str) -> str:
+    return version(package)
+
+
+@lru_cache(maxsize=4096)
+def _step(op: OpDef, key: tuple[Any, ...]) -> str:
+    return f"{text_of(op)}{text_of(key)}"
+
+
+def structure_text(structure: tuple[Any, ...]) -> str:
+    """The text of a graph's structure (``Graph.structure``)."""
+
+    def parts() -> Iterator[str]:
+        for op, key, *places in structure[0]:
+            yield f"{_step(op, key)}{places!r}"
+        yield repr(structure[1:])
+
+    return "\n".join(parts())
+
+
+_WRITERS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
+    (tuple | list, _sequence),
+    (frozenset | set, _set),
+    (Mapping, _mapping),
+    (np.ndarray | np.generic, _array),
+    (np.dtype, lambda d: f"dtype {d.name}"),
+    (OpDef, _operator),
+    (LoweredBody, lambda body: f"body[{structure_text(body.structure)}]"),
+    (types.FunctionType, _function),
+    (types.MethodType, _method),
+    (partial, _partial),
+    (type, _class),
+)

@@ -1,0 +1,82 @@
+"""What a compiled program depends on besides what it computes: versions, machine, configuration."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import platform
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+from jaxlib.version import __version__ as jaxlib_version
+
+#: Settings of JAX that change no program: where it keeps files, what it logs and checks.
+_IRRELEVANT = (
+    "jax_array_garbage", "jax_check_tracer", "jax_compilation_cache", "jax_dump", "jax_explain",
+    "jax_log", "jax_debug_log", "jax_persistent_cache", "jax_pprint", "jax_raise", "jax_thread",
+    "jax_traceback", "jax_tracer", "jax_transfer",
+)  # fmt: skip
+_ENVIRONMENT = ("XLA_", "TF_XLA_", "LIBTPU_")
+#: What the processor's description says that is of this kind of processor.
+_PROCESSOR = ("model name", "flags", "Features", "CPU implementer", "CPU part")
+
+
+def surroundings(device: Any) -> str:
+    """The text of everything around a program for this device that may change what is compiled."""
+    client = device.client
+    here = (client.platform, client.platform_version, device.device_kind, len(client.devices()),
+            device.id, jax.default_backend())  # fmt: skip
+    return repr((fixed(), here, _settings()))
+
+
+def _settings() -> list[tuple[str, str]]:
+    """JAX's configuration as it is in this thread."""
+    config = jax.config
+    return [
+        (name, str(getattr(config, name, value)))
+        for name, value in sorted(config.values.items())
+        if not name.startswith(_IRRELEVANT)
+    ]
+
+
+@lru_cache(maxsize=1)
+def fixed() -> tuple[Any, ...]:
+    """What does not change while the process runs. Reading our own files takes 8 ms."""
+    environment = sorted((k, v) for k, v in os.environ.items() if k.startswith(_ENVIRONMENT))
+    versions = jax.__version__, jaxlib_version, np.__version__, platform.python_version()
+    return _own_code(), versions, _processor(), _cores(), environment
+
+
+def _own_code() -> str:
+    """The sum of this package's modules."""
+    root = Path(__file__).parents[1]
+    found = hashlib.blake2b(digest_size=16)
+    for path in sorted(root.rglob("*.py")):
+        code = path.read_bytes()
+        found.update(f"{path.relative_to(root)} {len(code)}\n".encode())
+        found.update(code)
+    return found.hexdigest()
+
+
+def _processor() -> tuple[str, ...]:
+    """The kind of the processor, and what instructions it has."""
+    found = [platform.machine()]
+    try:
+        with open("/proc/cpuinfo") as file:
+            for line in file:
+                if line.startswith(_PROCESSOR):
+                    found.append(line)
+                if not line.strip():
+                    break
+    except OSError:
+        found.append(platform.processor())
+    return tuple(found)
+
+
+def _cores() -> int:
+    """How many cores this process may use, by which loops are cut."""
+    allowed = getattr(os, "sched_getaffinity", None)
+    return len(allowed(0)) if allowed else os.cpu_count() or 1

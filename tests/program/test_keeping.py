@@ -1,0 +1,204 @@
+"""Programs that are kept in a directory: found by what they compute, never instead of another."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import subprocess
+import sys
+import textwrap
+
+import jax
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.program import _keeping, cache_info, clear_cache
+from executorkit.program._canonical import NoTextError, text_of
+from executorkit.program._surroundings import surroundings
+
+x = mx.sym.Variable("x")
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """``kept(make)`` makes a result as a process would that begins with these files, and gives it
+    with the number of traces and of loaded programs."""
+    monkeypatch.setattr(_keeping, "_place", _keeping.Place(str(tmp_path)))
+
+    def run(make):
+        clear_cache()
+        before = cache_info()
+        result = make()
+        after = cache_info()
+        return result, after.traces - before.traces, after.loads - before.loads
+
+    yield run
+    clear_cache()
+
+
+def value(symbol, train=False, ctx=None, **arrays):
+    shapes = {n: np.shape(a) for n, a in arrays.items()}
+    executor = symbol.simple_bind(ctx or mx.cpu(), "null", **shapes)
+    feeds = {n: mx.nd.array(a, ctx or mx.cpu()) for n, a in arrays.items()}
+    return executor.forward(is_train=train, **feeds)[0].asnumpy().tolist()
+
+
+def test_a_later_process_neither_traces_nor_lowers(tmp_path):
+    script = textwrap.dedent(
+        """
+        import json, sys
+        import executorkit as mx
+
+        mx.program.keep_compiled(sys.argv[1])
+        net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+        module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.Dropout(net, p=0.5), name="softmax"))
+        module.bind([("data", (4, 5))], [("softmax_label", (4,))])
+        mx.random.seed(0)
+        module.init_params(mx.init.One())
+        module.init_optimizer(optimizer_params={"momentum": 0.9})
+        batch = mx.io.DataBatch([mx.nd.ones((4, 5))], [mx.nd.array([0, 1, 2, 0])])
+        for _ in range(2):
+            module.forward_backward(batch)
+            module.update()
+        weight = module.get_params()[0]["fc_weight"].asnumpy().tolist()
+        info = mx.program.cache_info()
+        (trace,) = module._exec_group.execs[0].program.explain()
+        print(json.dumps([info.traces, info.loads, trace.loaded, weight]))
+        """
+    )
+    run = [sys.executable, "-c", script, str(tmp_path)]
+    first, second = (
+        json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
+        for _ in range(2)
+    )
+    assert first[:3] == [1, 0, False]
+    assert second[:3] == [0, 1, True]
+    assert first[3] == second[3]
+
+
+def test_gradients_are_those_of_the_program_that_was_kept(kept):
+    def gradient():
+        net = mx.sym.sum(mx.sym.Activation(x * 3, act_type="tanh"))
+        executor = mx.sym.MakeLoss(net).simple_bind(mx.cpu(), grad_req="add", x=(4,))
+        executor.arg_dict["x"][:] = [0.1, 0.2, 0.3, 0.4]
+        for _ in range(2):
+            executor.forward(is_train=True)
+            executor.backward()
+        (trace,) = executor.program.explain()
+        return executor.grad_dict["x"].asnumpy().tolist(), executor.program.memory(), trace.why
+
+    (first, memory, why), *counts = kept(gradient)
+    assert counts == [1, 0]
+    (second, same_memory, loaded), *counts = kept(gradient)
+    assert counts == [0, 1]
+    assert first == second
+    assert memory == same_memory
+    assert loaded == f"{why} (loaded: an earlier process had kept it)"
+
+
+def test_every_shape_has_its_program_and_returns_to_it(kept):
+    def values():
+        executor = (x * 2).simple_bind(mx.cpu(), "null", x=(4,))
+        sizes = 3, 2, 3
+        return [
+            executor.reshape(x=(n,)).forward(x=mx.nd.ones(n))[0].asnumpy().tolist() for n in sizes
+        ]
+
+    first, *counts = kept(values)
+    assert counts == [2, 0]
+    second, *counts = kept(values)
+    assert counts == [0, 2]
+    assert first == second == [[2.0] * n for n in (3, 2, 3)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        lambda: value(x * 3, x=[1.0, 2.0]),
+        lambda: value(x * 2, train=True, x=[1.0, 2.0]),
+        lambda: value(x * 2, ctx=mx.cpu(1), x=[1.0, 2.0]),
+        lambda: value(mx.sym.cast(x, "float64") * 2, x=[1.0, 2.0]),
+    ],
+    ids=["attribute", "mode", "device", "operator"],
+)
+def test_what_differs_is_another_program(kept, other):
+    kept(lambda: value(x * 2, x=[1.0, 2.0]))
+    expected, *counts = kept(other)
+    assert counts == [1, 0]
+    assert kept(other) == (expected, 0, 1)
+
+
+def test_devices_and_settings_are_told_apart():
+    device = jax.devices()[0]
+    assert surroundings(device) == surroundings(device)
+    texts = {surroundings(device), surroundings(jax.devices()[1])}
+    with jax.default_matmul_precision("highest"):
+        texts.add(surroundings(device))
+    with jax.enable_x64(True):
+        texts.add(surroundings(device))
+    assert len(texts) == 4
+
+
+@pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b"?" + b, lambda b: b""])
+def test_a_damaged_file_is_written_anew(kept, tmp_path, damage):
+    def result():
+        return value(x * 2, x=[1.0])
+
+    kept(result)
+    (file,) = tmp_path.iterdir()
+    whole = file.read_bytes()
+    file.write_bytes(damage(whole))
+    assert kept(result) == ([2.0], 1, 0)
+    assert file.read_bytes()[:20] == whole[:20]
+    assert kept(result) == ([2.0], 0, 1)
+
+
+def test_calls_that_lowering_prepares_are_not_kept(kept, tmp_path):
+    def factor():
+        return value(mx.sym.linalg.potrf(mx.sym.Variable("a")), a=[[[4.0]]])
+
+    assert kept(factor) == ([[[2.0]]], 1, 0)
+    assert kept(factor) == ([[[2.0]]], 1, 0)
+    assert not list(tmp_path.iterdir())
+
+
+def test_files_that_were_read_longest_ago_go_first(tmp_path):
+    place = _keeping.Place(str(tmp_path))
+    for name, read in {"a": 3, "b": 1, "c": 2}.items():
+        place.write(name, b"x" * 10)
+        os.utime(tmp_path / f"{name}.program", (read, read))
+    before = jax.config.jax_compilation_cache_max_size
+    jax.config.update("jax_compilation_cache_max_size", 35)
+    try:
+        place.write("d", b"x" * 10)
+    finally:
+        jax.config.update("jax_compilation_cache_max_size", before)
+    assert sorted(path.stem for path in tmp_path.iterdir()) == ["a", "c", "d"]
+
+
+def test_a_directory_that_cannot_be_written_is_told_once(tmp_path):
+    (tmp_path / "file").write_bytes(b"")
+    place = _keeping.Place(str(tmp_path / "file" / "folder"))
+    with pytest.warns(UserWarning, match="compiled programs are not kept"):
+        place.write("a", b"x")
+    place.write("a", b"x")
+    assert place.read("a") is None
+
+
+def test_texts_tell_values_apart():
+    values = [
+        1, 1.0, True, "1", b"1", None, (1,), [1], ((1,),), {1}, {1: 1}, np.float32(1),
+        np.dtype("f4"), np.arange(2), np.arange(2.0), jax.numpy.float32, mx.program.Options(),
+        mx.program.Options(remat="full"), functools.partial(text_of, 1),
+        functools.partial(text_of, 2),
+    ]  # fmt: skip
+    assert len(set(map(text_of, values))) == len(values)
+    assert text_of({"a": 1, "b": 2}) == text_of({"b": 2, "a": 1})
+
+
+@pytest.mark.parametrize("thing", [object(), lambda: 0, functools.partial(print), np.zeros(10_000)])
+def test_what_has_no_text_is_refused(thing):
+    with pytest.raises(NoTextError):
+        text_of((thing,))
