@@ -24,6 +24,7 @@ from jax import lax
 
 from . import _depthwise, _weight_rows, _weight_strips
 from ._attrs import Shape
+from ._kept import when_needed
 
 #: Up to so many groups, one convolution per group is worth its compilation.
 _SPLIT = 8
@@ -145,7 +146,8 @@ def _to_weight(data: jax.Array, g: jax.Array, shape: Shape, windows: Windows) ->
 
 def convolve(data: jax.Array, weight: jax.Array, windows: Windows) -> jax.Array:
     """The convolution, with the forms of it and its derivatives that the platform runs best."""
-    if _on_cpu(data.shape, weight.shape, windows) == (None, None, None):
+    channels_first = windows.letters[1] == "C"
+    if channels_first and _on_cpu(data.shape, weight.shape, windows) == (None, None, None):
         return _xla(data, weight, windows)
     return _grouped(data, weight, windows)
 
@@ -155,7 +157,7 @@ def _grouped_forward(data: jax.Array, weight: jax.Array, windows: Windows) -> ja
 
 
 def _grouped_back(windows: Windows, kept: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
-    data, weight = kept
+    (data, weight), g = when_needed(kept, g)
     to_data = _to_data(g, weight, data.shape, windows)
     return to_data, _to_weight(data, g, weight.shape, windows)
 
@@ -173,7 +175,7 @@ def _transposed(data: jax.Array, weight: jax.Array, shape: Shape, windows: Windo
 def _transposed_back(
     shape: Shape, windows: Windows, kept: Any, g: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    data, weight = kept
+    (data, weight), g = when_needed(kept, g)
     return _forward(g, weight, windows), _to_weight(g, data, weight.shape, windows)
 
 

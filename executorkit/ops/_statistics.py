@@ -13,6 +13,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ._devices import mean_over
+from ._kept import when_needed
 
 Axes = tuple[int, ...]
 
@@ -45,8 +46,7 @@ def _standardize_fwd(x: jax.Array, axes: Axes, eps: float) -> tuple[Any, Any]:
 
 
 def _standardize_bwd(axes: Axes, eps: float, residuals: Any, heads: Any) -> tuple[jax.Array]:
-    x, mean, scale = residuals
-    g = heads[0]
+    (x, mean, scale), g = when_needed(residuals, heads[0])
     y = (x - mean) * scale
     pull = jnp.mean(g, axes, keepdims=True) + y * jnp.mean(g * y, axes, keepdims=True)
     return ((g - pull) * scale,)
@@ -69,7 +69,7 @@ def _pull(
 
     Each device has its part of the gradients of gamma and beta, as it has of all parameters.
     """
-    x, gamma, mean, var = residuals
+    (x, gamma, mean, var), g = when_needed(residuals, g)
     scale = lax.rsqrt(var + eps)
     y = (x - mean) * scale
     d_beta = jnp.sum(g, axes, keepdims=True)

@@ -25,9 +25,9 @@ _BARRIERS_ON_CPU = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 _CONVOLUTIONS = frozenset({"Convolution", "Convolution_v1", "Deconvolution"})
 
 
-def compiler_options(graph: Graph, recomputes: bool = False) -> dict[str, Any]:
-    """The options that a graph's programs are compiled with; ``recomputes`` says whether backward
-    is to compute again what it could keep."""
+def compiler_options(graph: Graph, has_barriers: bool = False) -> dict[str, Any]:
+    """The options that a graph's programs are compiled with; ``has_barriers`` says whether some of
+    what they compute is to be kept apart from the rest."""
     if jax.default_backend() != "cpu":
         return {}
     convolves = any(step.op.name in _CONVOLUTIONS for step in graph.steps)
