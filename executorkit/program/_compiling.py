@@ -34,7 +34,7 @@ def compiler_options(graph: Graph, has_barriers: bool = False) -> dict[str, Any]
     found: dict[str, Any] = {}
     for options, wanted in (
         (_CONVOLUTIONS_ON_CPU, convolves),
-        (_BARRIERS_ON_CPU, convolves or recomputes),
+        (_BARRIERS_ON_CPU, convolves or has_barriers),
     ):
         if wanted and known_to_compiler(tuple(options.items())):
             found |= options
