@@ -123,15 +123,20 @@ def check_contexts(
             )
 
 
+def same_kind(value: NDArray, target: NDArray) -> bool:
+    """Whether an array has the shape, dtype and place of another."""
+    here, there = value._context, target._context
+    return (
+        value._shape == target._shape
+        and value._storage.dtype == target._storage.dtype
+        and (here is there or here == there)
+    )
+
+
 def incoming(value: Any, target: NDArray, where: str) -> Fitted:
     """An array as ``target`` can be assigned it: its shape (checked), its dtype, its device."""
-    if isinstance(value, NDArray) and (
-        value._context is target._context or value._context == target._context
-    ):
-        contents = value._value
-        if contents.shape == target._shape and contents.dtype == target._storage.dtype:
-            value._storage.shared = True
-            return Fitted(contents, True)
+    if isinstance(value, NDArray) and same_kind(value, target):
+        return Fitted(value.jax, True)
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
         raise TypeError(
             explain(

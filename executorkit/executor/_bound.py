@@ -22,6 +22,7 @@ from ._fitting import fitting
 from ._fresh import blank, full, zeros
 from ._named import NamedArrays
 from ._run import Run
+from ._slots import Places
 
 
 class Bound(NamedArrays):
@@ -75,6 +76,7 @@ class Bound(NamedArrays):
             made = zip(found.out_shapes, found.out_dtypes, self._output_contexts(), strict=True)
             outputs = [blank(shape or (), dtype, place) for shape, dtype, place in made]
         self.outputs = list(outputs)
+        self._places = Places.of(self.arg_arrays, self.aux_arrays, self._grad_targets, self.outputs)
         register(self)
 
     def _make_program(self) -> Program | PartitionedProgram:

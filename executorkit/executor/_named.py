@@ -12,7 +12,8 @@ import numpy as np
 from ..errors import BindError, ShapeError, explain, like, nearest
 from ..lowering import Graph
 from ..ndarray import NDArray
-from ._arguments import UnknownArgumentError, fed, incoming, kind_of
+from ..ndarray._values import Fitted
+from ._arguments import UnknownArgumentError, fed, incoming, kind_of, same_kind
 
 
 def is_input(name: str) -> bool:
@@ -121,7 +122,8 @@ class NamedArrays:
             target._assign(*fitted)
 
     def _feed(self, given: Mapping[str, Any]) -> None:
-        arrays = self.arg_dict
+        """Writes new contents of arguments, all of them or, where one does not fit, none."""
+        arrays = self._arg_dict or self.arg_dict
         writes = []
         for name, value in given.items():
             target = arrays.get(name)
@@ -129,23 +131,31 @@ class NamedArrays:
                 raise UnknownArgumentError(
                     explain("forward", f"unknown argument {name!r}", hint=nearest(name, arrays))
                 )
-            if not isinstance(value, NDArray | np.ndarray | jax.Array):
-                raise BindError(
-                    explain(
-                        f"forward: {name!r}",
-                        f"{kind_of(value)}, expected an NDArray, a NumPy or a JAX array",
-                    )
-                )
-            try:
-                writes.append((target, fed(value, target, f"forward: {name!r}")))
-            except ShapeError as error:
-                if value.shape[1:] != target.shape[1:]:
-                    raise
-                grows = "allow_up_sizing=True, " if len(value) > len(target) else ""
-                hint = f"executor.reshape({grows}{name}={tuple(value.shape)}, ...)"
-                raise ShapeError(f"{error}\n  try: {hint}") from None
-        for target, fitted in writes:
-            target._assign(*fitted)
+            if value.__class__ is NDArray and same_kind(value, target):
+                writes.append((target, value.jax, True))
+            else:
+                writes.append((target, *_converted(value, target, name)))
+        for target, contents, shared in writes:
+            target._assign(contents, shared)
+
+
+def _converted(value: Any, target: NDArray, name: str) -> Fitted:
+    """What ``forward`` was given for an argument, as that can be assigned it."""
+    if not isinstance(value, NDArray | np.ndarray | jax.Array):
+        raise BindError(
+            explain(
+                f"forward: {name!r}",
+                f"{kind_of(value)}, expected an NDArray, a NumPy or a JAX array",
+            )
+        )
+    try:
+        return fed(value, target, f"forward: {name!r}")
+    except ShapeError as error:
+        if value.shape[1:] != target.shape[1:]:
+            raise
+        grows = "allow_up_sizing=True, " if len(value) > len(target) else ""
+        hint = f"executor.reshape({grows}{name}={tuple(value.shape)}, ...)"
+        raise ShapeError(f"{error}\n  try: {hint}") from None
 
 
 def _by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:

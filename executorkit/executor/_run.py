@@ -10,6 +10,7 @@ import jax
 from ..errors import MXNetError, explain
 from ..ndarray import NDArray
 from ..program._stepping import Part, Update
+from ._slots import contents
 from ._update import Ending
 
 if TYPE_CHECKING:
@@ -37,8 +38,9 @@ class Run:
     def __init__(self, executor: Executor, train: bool, key: Any = None) -> None:
         self.executor = executor
         self.train = train
-        self.args = tuple([a._value for a in executor.arg_arrays])
-        self.aux = tuple([a._value for a in executor.aux_arrays])
+        places = executor._places
+        self.args = contents(places.args)
+        self.aux = contents(places.aux)
         self.key = executor._next_key() if key is None and executor._draws[train] else key
         self.done = False
         self.residuals: Any = None
@@ -51,8 +53,8 @@ class Run:
         self.updated = False
         self.old: tuple[Any, ...] = ()
         self.ending: Ending | None = None
-        for output in executor.outputs:
-            output._promise(self)
+        for output in places.outputs:
+            output.promise_all(self)
 
     def __call__(self) -> None:
         """The promise of outputs, gradients, and states: computes those that are read."""
@@ -84,8 +86,8 @@ class Run:
         """Hands the outputs to the arrays that still wait for them."""
         self.done = True
         executor = self.executor
-        for array, value in zip(executor.outputs, outputs, strict=True):
-            array._fulfil(self, value)
+        for slot, value in zip(executor._places.outputs, outputs, strict=True):
+            slot.fulfil(self, value)
         if side_aux:
             for n, value in zip(executor._program.side_aux_numbers, side_aux, strict=True):
                 executor.aux_arrays[n]._assign(value)
@@ -98,13 +100,13 @@ class Run:
             return
         if self.heads is not None:
             self.resolve_gradients()
-        targets: list[NDArray] = executor._grad_targets
-        self.old = self._old_gradients(targets, program.add)
+        if True in program.add:
+            self.old = self._old_gradients(executor._grad_targets, program.add)
         states = [(executor.aux_arrays[n], self.aux[n]) for n in self._step_aux_numbers]
         anew = any(array._value is not value for array, value in states)
         self.heads = heads
-        for target in targets:
-            target._promise(self)
+        for slot in executor._places.grads:
+            slot.promise_all(self)
         if not anew:
             for array, _ in states:
                 array._promise(self)
@@ -173,7 +175,7 @@ class Run:
         arrays = executor.aux_arrays
         aux, together = self.aux, anew and self.done and self.residuals is None
         if together:  # nothing but the new states depends on the old ones
-            aux = tuple([a._value for a in arrays])
+            aux = contents(executor._places.aux)
         if self.ending is not None:
             outputs, side, step, grads = self.ending.run(self, heads)
         elif self.residuals is not None:
@@ -187,17 +189,15 @@ class Run:
         self.updated, self.ending = self.updated or self.ending is not None, None
         if outputs is not None and not self.done:
             self.keep(outputs, side)
-        for i, (target, grad) in enumerate(zip(executor._grad_targets, grads, strict=True)):
-            if program.add[i] and i in executor._again:
-                with jax.enable_x64(True):
-                    grad = target._value + grad
-                target._assign(grad)
-            elif i in executor._again:
-                target._assign(grad)
-            elif grad is not None:
-                target._fulfil(self, grad)
+        for slot, grad in zip(executor._places.grads, grads, strict=True):
+            if grad is not None:
+                slot.fulfil(self, grad)
+        for i in sorted(executor._again):
+            target, grad = executor._grad_targets[i], grads[i]
+            with jax.enable_x64(True):
+                target._assign(target._value + grad if program.add[i] else grad)
         if anew and not together:
-            step = program.forward[1](self.args, tuple(a._value for a in arrays), self.key)[2]
+            step = program.forward[1](self.args, contents(executor._places.aux), self.key)[2]
         for n, value in zip(self._step_aux_numbers, step, strict=True):
             if anew:
                 arrays[n]._assign(value)

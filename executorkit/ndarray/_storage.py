@@ -154,9 +154,8 @@ class Storage:
 
     def whole(self) -> jax.Array:
         """All elements, in the storage's own shape."""
-        resolve = self.promise
-        if resolve is not None:
-            self._keep(resolve)
+        if self.promise is not None:
+            self._keep(self.promise)
         value = self.value
         return self.read(0, self.shape) if value is None else value
 

@@ -15,6 +15,7 @@ from ..executor import Executor
 from ..executor._ahead import Call, Request
 from ..executor._arguments import require_heads
 from ..executor._run import Run
+from ..executor._slots import Places
 from ..lowering import Graph
 from ..ndarray import NDArray
 from ..ndarray._pending import keep_promises, register
@@ -71,6 +72,7 @@ class Mapped:
         self._pinned: dict[int, jax.Array] = {}
         self._run: Run | None = None
         self._apart = False
+        self._places = Places.of(arg_arrays, aux_arrays, self._grad_targets, outputs)
         register(self)
 
     @cached_property

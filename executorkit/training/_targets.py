@@ -11,6 +11,7 @@ from ..errors import MXNetError, explain
 from ..executor import Executor
 from ..executor._arguments import head_gradients
 from ..executor._run import Run
+from ..executor._slots import Places
 from ..lowering import Graph, graph_of, optimized
 from ..ndarray import NDArray
 from ..ndarray._storage import Storage
@@ -56,6 +57,7 @@ class Single:
         self.aux_arrays = executor.aux_arrays
         self.outputs = executor.outputs
         self._grad_targets = [UNKEPT] * len(wanted)
+        self._places = Places.of(self.arg_arrays, self.aux_arrays, self._grad_targets, self.outputs)
         self._draws = executor._draws
         self._next_key = executor._next_key
 
