@@ -14,9 +14,15 @@ from ..ops import Params
 from ..ops._axes import normal_axis
 from ._graph import Graph, Step
 from ._reroll import Batch, Link, Loop, Plan
+from ._reroll_back import Constants, Product, Turn, recur
 from ._reroll_values import Stack, Store
 from ._step import call, required, run_step, scope
 
+#: Products whose gradients by what all turns share are taken over all turns at once.
+_TAPPED = frozenset({"FullyConnected", "dot"})
+#: How many turns are one in a loop without derivative: the layers of one turn are computed beside
+#: those of the next.
+_UNROLL = 2
 #: What is called for one turn of a loop, made of the function that computes it.
 Around = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -175,12 +181,16 @@ class _Run:
         varying = {values: self.store.stacked(forwards(values)) for values in stacked}
         keys = [self._keys(forwards(column)) for column in loop.columns]
         constant = {x.values[0]: self.store[x.values[0]] for x in links if x.constant}
-        turn = partial(body, constant)
-        if not _fits(turn, start, (varying, keys)):
+        turn = body.turn
+        if not _fits(partial(turn.plain, constant), start, (varying, keys)):
             self._unrolled(loop.columns)
             return
-        one = self.around(turn) if self.around else turn
-        end, shown = lax.scan(one, start, (varying, keys), loop.turns, reverse=reverse)
+        if self.around:
+            one = self.around(partial(turn.plain, constant))
+            end, shown = lax.scan(one, start, (varying, keys), loop.turns, reverse=reverse)
+        else:
+            unroll = 1 if self.train else _UNROLL
+            end, shown = recur(turn, constant, start, (varying, keys), loop.turns, reverse, unroll)
         for (c, result), array in zip(body.shown, shown, strict=True):
             self._put(forwards(loop.columns[c]), result, array)
         for c, k in loop.last:
@@ -189,7 +199,7 @@ class _Run:
 
 
 class _Body:
-    """One turn of a loop: ``body(constant, carry, (varying, keys)) -> carry, shown``.
+    """One turn of a loop: what is carried, what is shown, and the :class:`Turn` itself.
 
     carried
         (what is carried, for how many turns, the values of its reader) of every carry: a list of
@@ -206,16 +216,45 @@ class _Body:
         self.shown = list(loop.shown)
         for c, column in enumerate(loop.columns):
             self.shown += [(c, result) for _, result, _ in column[0].aux_writes]
+        self._tapped: dict[int, int] = {}
+        products: list[Product] = []
+        for c, (column, row) in enumerate(zip(loop.columns, loop.links, strict=True)):
+            if column[0].op.name in _TAPPED and any(link.constant for link in row):
+                self._tapped[c] = len(products)
+                products.append(self._product(column[0], row))
+        loose = {
+            link.values[0]
+            for c, row in enumerate(loop.links)
+            for link in row
+            if link.constant and c not in self._tapped
+        }
+        self.turn = Turn(self._call, products, sorted(loose))
 
-    def __call__(
-        self, constant: Mapping[int, Any], carry: list[list[Any]], now: Any
+    def _product(self, step: Step, row: Sequence[Link]) -> Product:
+        """An operator that is applied with what all turns share."""
+        shared = {i: link.values[0] for i, link in enumerate(row) if link.constant}
+
+        def apply(constants: Constants, fed: Mapping[int, Any]) -> Any:
+            arrays = {**{i: constants[n] for i, n in shared.items()}, **fed}
+            (result,) = call(step, [arrays[i] for i in range(len(row))], None, self.train)
+            return result
+
+        return Product(apply, tuple(dict.fromkeys(shared.values())))
+
+    def _call(
+        self,
+        constant: Constants,
+        carry: list[list[Any]],
+        now: Any,
+        tap: Callable[[int, Any], Any],
     ) -> tuple[list[list[Any]], list[Any]]:
         varying, keys = now
         made: list[tuple[Any, ...]] = []
         before: dict[Any, Any] = {
             carried: values[0] for carried, values in zip(self.carried, carry, strict=True)
         }
-        for column, row, own_key in zip(self.loop.columns, self.loop.links, keys, strict=True):
+        rows = zip(self.loop.columns, self.loop.links, keys, strict=True)
+        for number, (column, row, own_key) in enumerate(rows):
             inputs = []
             for link in row:
                 if link.back:
@@ -227,7 +266,11 @@ class _Body:
                     inputs.append(constant[link.values[0]])
                 else:
                     inputs.append(varying[link.values])
-            made.append(call(column[0], inputs, own_key, self.train))
+            if number in self._tapped:
+                fed = {i: x for i, x in enumerate(inputs) if not row[i].constant}
+                made.append((tap(self._tapped[number], fed),))
+            else:
+                made.append(call(column[0], inputs, own_key, self.train))
         after = [
             [*values[1:], made[c][k]]
             for ((c, k), *_), values in zip(self.carried, carry, strict=True)

@@ -20,7 +20,7 @@ _CONVOLUTIONS_ON_CPU = {
 }
 #: The CPU backend drops early the barriers that keep apart what ``jax.checkpoint`` computes twice,
 #: then finds that it is the same, and keeps it; and those that keep gradients of convolutions from
-#: being prepared in forward.
+#: being prepared in forward, and rows that the turns of a loop read from the gates they are cut into.
 _BARRIERS_ON_CPU = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 _CONVOLUTIONS = frozenset({"Convolution", "Convolution_v1", "Deconvolution"})
 

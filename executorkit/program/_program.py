@@ -67,7 +67,7 @@ class Program(Explaining):
         self.pins = pins(graph, self._live)
         self._off = switched_off().intersection(LOWERINGS)
         self._evaluation = Evaluation(graph, self.options, wanted)
-        self.compiler_options = compiler_options(graph, self._evaluation.recomputes)
+        self.compiler_options = compiler_options(graph, self._evaluation.has_barriers)
         self._text: str | None = None
         #: Other forms of this program (mapped over devices), by what they were made for.
         self.variants: dict[Any, Any] = {}
