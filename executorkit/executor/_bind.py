@@ -184,7 +184,7 @@ class _Maker:
         if self.buffer is None:
             return blank(shape, dtype, ctx)
         there = self.buffer.get(name)
-        if there is not None and there._storage.dtype.name == dtype and there.context == ctx:
+        if there is not None and there._dtype_name == dtype and there.context == ctx:
             shared = resized(there, shape)
             if shared is not None:
                 return shared
@@ -194,7 +194,7 @@ class _Maker:
     def auxiliary(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
         if self.exec is not None:
             there = self.exec.aux_dict.get(name)
-            if there is not None and there.shape == shape and there._storage.dtype.name == dtype:
+            if there is not None and there.shape == shape and there._dtype_name == dtype:
                 return there
         return blank(shape, dtype, ctx)
 
@@ -211,7 +211,7 @@ class _Maker:
         wanted = f"{dtype} {shape}"
         found = "no such argument"
         if there is not None:
-            found = f"{there._storage.dtype.name} {there.shape}"
+            found = f"{there._dtype_name} {there.shape}"
         if there is None or found != wanted:
             raise ShapeError(
                 explain(

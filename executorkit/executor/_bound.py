@@ -131,7 +131,7 @@ class Bound(NamedArrays):
     def zero_grad(self) -> None:
         """Sets every gradient array to zero (for ``grad_req='add'``)."""
         for target in self._grad_targets:
-            target._assign(zeros(target.shape, target._storage.dtype.name, target.context))
+            target._assign(zeros(target.shape, target._dtype_name, target.context))
 
     @property
     def program(self) -> Program | PartitionedProgram:

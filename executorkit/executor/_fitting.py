@@ -28,7 +28,7 @@ def fitting(
     found = infer(
         graph,
         {name: array.shape for name, array in arrays},
-        {name: array._storage.dtype.name for name, array in arrays},
+        {name: array._dtype_name for name, array in arrays},
         bound=True,
     )
     shapes = (*found.arg_shapes, *found.aux_shapes)
@@ -54,7 +54,7 @@ def fitting(
             because = f"that is the shape of argument {name!r}"
             raise ShapeError(explain(where, problem, because=because))
         if grad.dtype != array.dtype:
-            problem = f"{grad._storage.dtype.name}, expected {array._storage.dtype.name}"
+            problem = f"{grad._dtype_name}, expected {array._dtype_name}"
             because = f"that is the type of argument {name!r}"
             raise DTypeError(explain(where, problem, because=because))
     return found

@@ -34,7 +34,7 @@ def reshape(
         shared = resized(array, shape)
         if shared is not None:
             return shared
-        return blank(shape, array._storage.dtype.name, array.context)
+        return blank(shape, array._dtype_name, array.context)
 
     grads = executor.grad_arrays or [None] * len(executor.arg_arrays)
     return Executor(
@@ -63,7 +63,7 @@ def inferred(executor: Executor, given: Mapping[str, Sequence[int]], where: str)
     found = infer(
         graph,
         given,
-        {n: a._storage.dtype.name for n, a in zip(names, arrays, strict=True)},
+        {n: a._dtype_name for n, a in zip(names, arrays, strict=True)},
     )
     for name, shape in zip(names, (*found.arg_shapes, *found.aux_shapes), strict=True):
         if not known(shape):

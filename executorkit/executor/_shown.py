@@ -71,7 +71,7 @@ def waiting(promise: Resolve | None) -> str | None:
 
 def array_words(array: NDArray) -> list[str]:
     """Shape, dtype and place of an array."""
-    return [shape(array.shape), array._storage.dtype.name, str(array.context)]
+    return [shape(array.shape), array._dtype_name, str(array.context)]
 
 
 def parts_of(sections: Sequence[Section], read: Reader = statistics_of) -> list[Part]:

@@ -79,7 +79,7 @@ def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
             raise DTypeError(
                 explain(
                     f"operator {op.name}",
-                    f"out is {target._storage.dtype.name}, expected {value.dtype.name}",
+                    f"out is {target._dtype_name}, expected {value.dtype.name}",
                 )
             )
     for target, value in zip(targets, results, strict=True):

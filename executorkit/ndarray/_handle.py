@@ -6,6 +6,7 @@ What the executor builds on, free of operators: reading, whole assignment, promi
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any, Self
 
 import jax
@@ -13,6 +14,12 @@ import numpy as np
 
 from ..context import Context, current_context
 from ._storage import Resolve, Shape, Storage
+
+
+@lru_cache(maxsize=64)
+def _name_of(dtype: np.dtype) -> str:
+    """Its name, which NumPy puts together anew at every look."""
+    return dtype.name
 
 
 class Handle:
@@ -62,7 +69,7 @@ class Handle:
         ``shared=False`` states that nobody else holds the buffer, so that it may be donated.
         """
         return cls._make(
-            Storage(array, shared),
+            Storage(array.shape, array.dtype, array, shared),
             0,
             array.shape,
             current_context() if context is None else context,
@@ -167,6 +174,10 @@ class Handle:
     def dtype(self) -> Any:
         """The element type, as NumPy's scalar class (``numpy.float32``)."""
         return self._storage.dtype.type
+
+    @property
+    def _dtype_name(self) -> str:
+        return _name_of(self._storage.dtype)
 
     @property
     def context(self) -> Context:

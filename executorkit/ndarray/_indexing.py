@@ -48,8 +48,11 @@ class Indexing(Handle):
         return self._from_jax(value, self._context, shared=False)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        part = parse(key, self._shape)
         device, dtype = self._context.device, self._storage.dtype
+        if isinstance(key, slice) and key.start is key.stop is key.step is None and self._shape:
+            self._assign(*fit(value, self._shape, dtype, device, "assignment to NDArray"))
+            return
+        part = parse(key, self._shape)
         new, shared = fit(value, part.shape, dtype, device, "assignment to NDArray")
         if isinstance(part, Advanced):
             arrays, layout = _split(part.key)

@@ -11,12 +11,13 @@ from __future__ import annotations
 import itertools
 import operator
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 
 import jax
 import numpy as np
 
-from ..context import Context, current_context
+from ..context import Context, Device, current_context
 from ..errors import explain
 
 _MASK = 2**64 - 1
@@ -100,7 +101,7 @@ def set_state(state: State) -> None:
 def next_key(ctx: Context | None = None) -> jax.Array:
     """A new PRNG key for one operator call, on the device of ``ctx`` (default: the current one)."""
     context = current_context() if ctx is None else ctx
-    return _wrap(jax.device_put(next_words(context), context.device))
+    return _wrapping(context.device)(next_words(context))
 
 
 def next_words(context: Context) -> np.ndarray:
@@ -117,4 +118,6 @@ def key_of(words: jax.Array) -> jax.Array:
     return jax.random.wrap_key_data(words, impl="threefry2x32")
 
 
-_wrap = jax.jit(key_of)
+@lru_cache(maxsize=64)
+def _wrapping(device: Device) -> Callable[[np.ndarray], jax.Array]:
+    return jax.jit(key_of, out_shardings=jax.sharding.SingleDeviceSharding(device))

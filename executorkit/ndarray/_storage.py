@@ -81,12 +81,15 @@ class Storage:
         "version",
     )
 
-    def __init__(self, value: jax.Array, shared: bool) -> None:
-        self.value: jax.Array | None = value
-        self.shape: Shape = value.shape
-        self.size: int = value.size
-        self.dtype: np.dtype = value.dtype
-        self.promise: Resolve | None = None
+    def __init__(
+        self, shape: Shape, dtype: np.dtype, value: jax.Array | None = None, shared: bool = False,
+        promise: Resolve | None = None,
+    ) -> None:  # fmt: skip
+        self.value = value
+        self.shape = shape
+        self.size = math.prod(shape)
+        self.dtype = dtype
+        self.promise = promise
         self.shared = shared
         self.version = 0
         self._base: jax.Array | None = None
@@ -95,8 +98,8 @@ class Storage:
     @classmethod
     def later(cls, shape: Shape, dtype: np.dtype, make: Callable[[], jax.Array]) -> Storage:
         """A storage whose first contents are made when someone reads them."""
-        self = cls(jax.ShapeDtypeStruct(shape, dtype), False)  # type: ignore[arg-type]
-        self.value, self.promise = None, Later(self, make)
+        self = cls(shape, dtype)
+        self.promise = Later(self, make)
         return self
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:

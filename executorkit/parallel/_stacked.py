@@ -124,11 +124,9 @@ class Stacked(Sequence[NDArray]):
 
     def _make_members(self) -> None:
         members, made = [], []
-        nothing = jax.ShapeDtypeStruct(self.shape, self.dtype)
         for k, context in enumerate(self.contexts):
-            storage = Storage(nothing, False)  # type: ignore[arg-type]
             split = _Split(self, k)
-            storage.promise_all(split)
+            storage = Storage(self.shape, self.dtype, promise=split)
             members.append(NDArray._make(storage, 0, self.shape, context))
             made.append(split)
         self._made = made

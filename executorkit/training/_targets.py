@@ -166,7 +166,7 @@ class Several:
             shape = list(output.shape)
             shape[axis] *= len(contexts)
             now = Stacked(contexts, output.shape, output.dtype, output._value)
-            storage = Storage(jax.ShapeDtypeStruct(tuple(shape), output.dtype), False)  # type: ignore[arg-type]
+            storage = Storage(tuple(shape), output.dtype)
             storage.promise_all(_Merging(storage, now, axis))
             found.append(NDArray._make(storage, 0, tuple(shape), contexts[0]))
         return found
