@@ -183,7 +183,12 @@ def _without_leading_axis(x: jax.Array) -> jax.Array:
 
 
 class Mapped(Counted):
-    """A function mapped over the leading axis of its arguments, one entry per device."""
+    """A function mapped over the leading axis of its arguments, one entry per device.
+
+    It takes no options of the compiler: what they gain on CPUs is the use of all cores for one
+    convolution, and mapped devices have one core each (measured: nothing gained with ResNet-50,
+    VGG-16, MobileNet and LeNet on two devices).
+    """
 
     __slots__ = ("axes", "devices")
 

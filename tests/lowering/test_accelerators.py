@@ -1,0 +1,70 @@
+"""What a GPU and a TPU are given, on machines that have none: exported, not run."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import pytest
+from jax import export
+
+import executorkit as mx
+from executorkit.lowering import graph_of, lower
+
+PLATFORMS = [("gpu", "cuda"), ("tpu", "tpu")]
+
+
+def training(symbol: mx.sym.Symbol, platform: str, **data: tuple[int, ...]) -> str:
+    """The program of a training step for a platform, as StableHLO."""
+    graph = graph_of(symbol.heads)
+    run = lower(graph)
+    shapes, _, states = symbol.infer_shape(**data)
+    avals = [[jax.ShapeDtypeStruct(s, "float32") for s in part or ()] for part in (shapes, states)]
+
+    def step(args: Sequence[Any], aux: Sequence[Any]) -> Any:
+        outputs, vjp, changed = jax.vjp(
+            lambda args: run(args, aux, jax.random.key(0), True)[:2], args, has_aux=True
+        )
+        return outputs, changed, vjp(tuple(jnp.ones_like(x) for x in outputs))
+
+    with jax.enable_x64(True):
+        return export.export(jax.jit(step), platforms=[platform])(*avals).mlir_module()
+
+
+def layers() -> mx.sym.Symbol:
+    """Convolutions of every form that a CPU computes in its own way, with normalisation."""
+    x = mx.sym.var("data")
+    kinds = [((7, 7), (2, 2), (3, 3), 1, 32), ((1, 1), (1, 1), (0, 0), 1, 64),
+             ((3, 3), (1, 1), (1, 1), 64, 64), ((1, 1), (2, 2), (0, 0), 1, 32),
+             ((3, 3), (2, 2), (1, 1), 4, 32)]  # fmt: skip
+    for n, (kernel, stride, pad, groups, filters) in enumerate(kinds):
+        x = mx.sym.Convolution(x, kernel=kernel, stride=stride, pad=pad, num_group=groups,
+                               num_filter=filters, no_bias=True, name=f"conv{n}")  # fmt: skip
+        x = mx.sym.Activation(mx.sym.BatchNorm(x, name=f"bn{n}"), act_type="relu")
+    return mx.sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="max")
+
+
+@pytest.mark.parametrize(("backend", "platform"), PLATFORMS)
+def test_convolutions_are_plain(monkeypatch, backend: str, platform: str) -> None:
+    """Each is one convolution, and so are its two gradients; nothing is transposed for them, but
+    the weights of groups in JAX's own rule."""
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    text = training(layers(), platform, data=(2, 3, 64, 64))
+    assert text.count("stablehlo.convolution") == 3 * 5
+    assert text.count("stablehlo.dot_general") == 0
+    turned = re.findall(r"stablehlo.transpose.*-> tensor<([0-9x]*)", text)
+    assert turned == ["8x4x8x3x3x", "1x64x1x3x3x"]
+    assert text.count("stablehlo.while") == 0
+
+
+@pytest.mark.parametrize(("backend", "platform"), PLATFORMS)
+def test_recurrent_networks_are_rolled(monkeypatch, backend: str, platform: str) -> None:
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    cell = mx.rnn.LSTMCell(8, prefix="l_")
+    outputs, _ = cell.unroll(12, mx.sym.var("data"), layout="NTC", merge_outputs=True)
+    text = training(outputs, platform, data=(2, 12, 4))
+    assert text.count("stablehlo.while") == 2
+    assert text.count("stablehlo.dot_general") < 12
