@@ -9,10 +9,12 @@ import jax
 
 from ..errors import MXNetError, explain
 from ..ops import Params
+from ..ops._attrs import Shape
 from ._graph import Graph, graph_of
 from ._infer import infer, open_shapes
 from ._passes import switched_off
-from ._reroll_join import joining_pays
+from ._reroll import Plan
+from ._reroll_join import joining_may_pay, joining_pays
 from ._reroll_plan import plan_of
 from ._reroll_run import Around, run_plan
 from ._step import Observe, run_step
@@ -41,7 +43,7 @@ def lower(
         train: bool = False,
         around: Around | None = None,
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        plan = plan_of(graph, joining_pays(train)) if rolled else None
+        plan = _plan(graph, args, aux) if rolled else None
         if plan is not None:
             filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
             return run_plan(graph, plan, args, aux, key, train, filled, last, around)
@@ -49,6 +51,24 @@ def lower(
         return tuple(values[i] for i in graph.heads), new_aux
 
     return run
+
+
+def _plan(graph: Graph, args: Sequence[Any], aux: Sequence[Any]) -> Plan | None:
+    """The plan of a graph's loops for arguments and states of these shapes."""
+    plan = plan_of(graph)
+    joined = plan_of(graph, True) if plan is not None and joining_may_pay() else None
+    if joined is None:
+        return plan
+    shapes = {
+        number: tuple(array.shape)
+        for numbers, arrays in ((graph.arg_values, args), (graph.aux_values, aux))
+        for number, array in zip(numbers, arrays, strict=True)
+    }
+
+    def shape(number: int) -> Shape:
+        return shapes[number] if number in shapes else _inferred(graph, args, aux).values[number]
+
+    return joined if joining_pays(joined, shape) else plan
 
 
 def channels_last_allowed() -> bool:
@@ -91,10 +111,13 @@ def evaluate(
 
 
 def _filled(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[int, Params]:
+    return open_shapes(graph, _inferred(graph, args, aux).values)
+
+
+def _inferred(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Any:
     arrays = dict(zip(graph.arg_names, args, strict=True))
     arrays.update(zip(graph.aux_names, aux, strict=True))
-    found = infer(graph, {name: array.shape for name, array in arrays.items()})
-    return open_shapes(graph, found.values)
+    return infer(graph, {name: array.shape for name, array in arrays.items()})
 
 
 def to_jax(symbol: Any) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:

@@ -29,6 +29,9 @@ _CHEAP = frozenset(
     }
 )  # fmt: skip
 
+#: Rows of so many bytes are kept apart from what reads them.
+_LARGE = 2**13
+
 Constants = Mapping[int, Any]
 
 
@@ -38,7 +41,8 @@ class Product(NamedTuple):
     apply
         ``apply(constants, fed) -> result``: ``fed`` is the rest of its inputs.
     numbers
-        which constants it reads.
+        which constants it reads. Constant ``~n``, if it is there, is the transposed constant n,
+        a weight that is better read that way.
     """
 
     apply: Callable[[Constants, Any], Any]
@@ -73,7 +77,7 @@ def recur(
 ) -> tuple[Any, Any]:
     """``lax.scan`` of a turn over the rows of ``now``: the last carry, and stacks of what is shown.
 
-    ``unroll`` turns are one in the loop where no derivative is taken.
+    ``unroll`` turns on the way there are one in the loop.
     """
 
     @jax.custom_vjp
@@ -85,8 +89,9 @@ def recur(
 
     def keep(constants: Constants, start: Any, now: Any) -> Any:
         there = _There(turn, constants, start, now)
-        results, rows = there.scan(constants, start, now, turns, reverse)
-        return results, _Kept((constants, jax.tree.leaves(now), rows), there)
+        results, rows = there.scan(constants, start, now, turns, reverse, unroll)
+        read = {n: x for n, x in constants.items() if n in there.read}
+        return results, _Kept((read, jax.tree.leaves(now), rows), there)
 
     def back(kept: _Kept, gradients: Any) -> Any:
         return kept.there.back(*kept.arrays, gradients, turns, reverse)
@@ -98,10 +103,13 @@ def recur(
 def apart(tree: Any) -> Any:
     """Arrays that are computed as they stand. XLA's CPU backend would read a row of a stack where
     it is needed; if that is a slice of the row (a gate), it does so element by element, which makes
-    the activations of a cell take seven times as long."""
+    the activations of a cell take seven times as long. It cannot compile barriers in loops that it
+    takes for small (those that touch less than 1 KiB)."""
     if jax.default_backend() != "cpu":
         return tree
-    return jax.tree.map(lax.optimization_barrier, tree)
+    return jax.tree.map(
+        lambda x: lax.optimization_barrier(x) if x.size * x.dtype.itemsize >= _LARGE else x, tree
+    )
 
 
 @jax.tree_util.register_pytree_node_class
@@ -150,13 +158,16 @@ class _There:
         for place in own:
             key = keys[place]
             if isinstance(key, int) and key < first:
-                self._sources.append(("constant", key))
+                self._sources.append(("constant", self.numbers[key]))
             elif isinstance(key, int) and key >= first + self._n_carry:
                 self._sources.append(("now", key - first - self._n_carry))
             else:
                 self._sources.append(("row", len(self._rows)))
                 self._rows.append(self._n_results + place)
         self._places = places
+        #: The constants that are read on the way back.
+        self.read = {n for kind, n in self._sources if kind == "constant"}
+        self.read.update(turn.loose, *(product.numbers for product in turn.products))
 
     # -- there ---------------------------------------------------------------------------------
 
@@ -210,7 +221,13 @@ class _There:
         return {n: constants[n] for n in self.turn.loose if _is_floating(constants[n])}
 
     def scan(
-        self, constants: Constants, start: Any, now: Any, turns: int, reverse: bool
+        self,
+        constants: Constants,
+        start: Any,
+        now: Any,
+        turns: int,
+        reverse: bool,
+        unroll: int,
     ) -> tuple[Any, list[Any]]:
         """The loop's results, and the rows that it keeps."""
         run = jaxpr_as_fun(self._jaxpr)
@@ -224,7 +241,7 @@ class _There:
             )
 
         start, now = jax.tree.leaves(start), jax.tree.leaves(now)
-        end, (shown, rows) = lax.scan(one, start, now, turns, reverse=reverse)
+        end, (shown, rows) = lax.scan(one, start, now, turns, reverse=reverse, unroll=unroll)
         return (
             jax.tree.unflatten(self._carry_tree, end),
             jax.tree.unflatten(self._shown_tree, shown),
@@ -244,13 +261,12 @@ class _There:
         """Gradients of constants, start and rows, given those of the last carry and of what was
         shown."""
         end, shown = map(jax.tree.leaves, gradients)
-        kinds = {"constant": list(constants.values()), "now": now, "row": rows}
         n_fed = len(jax.tree.leaves(self._fed))
         in_carry = self._floating[: self._n_carry]
         n_carried = sum(in_carry)
 
         def kept(now: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
-            found = {**kinds, "now": now, "row": rows}
+            found: dict[str, Any] = {"constant": constants, "now": now, "row": rows}
             sources = [found[kind][place] for kind, place in self._sources]
             return [sources[i] for i in self._places]
 
@@ -287,7 +303,8 @@ def _tapped(apply: Callable[..., Any], constants: Constants, fed: Any, tap: Any)
 
 
 def _tapped_there(apply: Any, constants: Constants, fed: Any, tap: Any) -> Any:
-    return jax.vjp(partial(apply, constants), fed)
+    as_given = {n: x for n, x in constants.items() if n >= 0}
+    return apply(constants, fed), jax.vjp(partial(apply, as_given), fed)[1]
 
 
 def _tapped_back(apply: Any, pull: Any, gradient: Any) -> Any:

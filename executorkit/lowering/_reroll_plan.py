@@ -25,7 +25,7 @@ _TRIALS = 32
 @lru_cache(maxsize=512)
 def plan_of(graph: Graph, joined: bool = False) -> Plan | None:
     """The plan of a graph, or None if nothing in it is rolled; found once per graph. ``joined``
-    makes one loop of those that feed each other.
+    makes one loop of those that feed each other; None, then, if none do.
 
     A chain that is no recurrence as a whole may be one without its first or last repetition, which
     often lacks an input or a consumer.
@@ -40,8 +40,8 @@ def plan_of(graph: Graph, joined: bool = False) -> Plan | None:
             left -= 1
             if len(part) >= MIN_REPEATS and left >= 0 and folding.fold(part):
                 break
-    if joined:
-        join(folding)
+    if joined and not join(folding):
+        return None
     return folding.plan() if folding.loops else None
 
 
