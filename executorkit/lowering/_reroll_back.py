@@ -142,9 +142,9 @@ class _There:
         self._n_carry = len(carried)
         given = [*map(like, constants.values()), *carried, *passing]
         self._floating = [_is_floating(x) for x in (*carried, *passing)]
-        self._jaxpr, (_, shown, self._fed, leaves) = jax.make_jaxpr(
-            self._traced, return_shape=True
-        )(*given)
+        self._jaxpr, (_, shown, self._fed, _) = jax.make_jaxpr(self._traced, return_shape=True)(
+            *given
+        )
         self._shown_tree = jax.tree.structure(shown)
         self._shown_floating = [_is_floating(x) for x in jax.tree.leaves(shown)]
         self._n_results = self._n_carry + len(self._shown_floating)

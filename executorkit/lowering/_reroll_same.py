@@ -45,7 +45,7 @@ def scan_once(
     """``lax.scan`` of a function whose results per turn are a list: what is the same array in every
     turn is stacked once."""
     leaves, structure = jax.tree.flatten((start, jax.tree.map(row, now)))
-    closed, (end, results) = jax.make_jaxpr(
+    closed, (end, _) = jax.make_jaxpr(
         lambda *flat: turn(*jax.tree.unflatten(structure, flat)), return_shape=True
     )(*map(like, leaves))
     carried = len(jax.tree.leaves(end))
