@@ -42,6 +42,16 @@ def apply_cache_info() -> ApplyInfo:
     return ApplyInfo(info.hits, info.misses, info.currsize, info.maxsize or 0, _traces)
 
 
+def alike(weight: Any, grad: Any) -> bool:
+    """Whether these are NDArrays of one shape and dtype."""
+    return (
+        isinstance(weight, NDArray)
+        and isinstance(grad, NDArray)
+        and weight.shape == grad.shape
+        and weight._storage.dtype == grad._storage.dtype
+    )
+
+
 def check_arrays(where: str, weight: Any, grad: Any) -> None:
     """OptimizerTypeError, ShapeError or DTypeError for a gradient that does not fit its weight."""
     for name, x in (("weight", weight), ("grad", grad)):

@@ -286,8 +286,17 @@ class Optimizer:
 
         None if a subclass overrides that, or ``update``: then only calling it is right.
         """
+        return self._own_rule(index, weight) if self._pure else None
+
+    def _rules(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> list[Rule] | None:
+        """:meth:`_rule` of several parameters; None if it is None for one of them."""
         if not self._pure:
             return None
+        found = [self._own_rule(i, w) for i, w in zip(indices, weights, strict=True)]
+        rules = [rule for rule in found if rule is not None]
+        return rules if len(rules) == len(found) else None
+
+    def _own_rule(self, index: Any, weight: NDArray) -> Rule | None:
         if self.multi_precision and is_half(weight.dtype):
             return self._mixed_rule(index, weight)
         return self._wide_rule(index, weight)

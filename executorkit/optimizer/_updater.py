@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context
 from ..ndarray import NDArray
-from ._apply import Plan, apply_rules, check_arrays, plan
+from ._apply import Plan, alike, apply_rules, check_arrays, plan
 from ._optimizer import Optimizer
 from ._rule import State
 from ._states import dump_states, load_states
@@ -36,10 +36,15 @@ class Updater:
         optimizer = self.optimizer
         optimizer._set_current_context(weights[0].context.device_id)
         indices = [i.decode() if isinstance(i, bytes) else i for i in indices]
-        for i, w in zip(indices, weights, strict=True):
-            self._prepare(i, w)
+        self._prepare_all(indices, weights)
         for some in self._together(indices, grads, weights):
             self._update(*some)
+
+    def _prepare_all(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
+        ready = self.states_synced.get
+        for i, w in zip(indices, weights, strict=True):
+            if ready(i) is not True:
+                self._prepare(i, w)
 
     def _prepare(self, index: Any, weight: NDArray) -> None:
         """Makes the state of a parameter, or moves a loaded one to where its weight is."""
@@ -56,37 +61,40 @@ class Updater:
         if not self.aggregate_updates:
             return [(indices, list(grads), list(weights))]
         groups: dict[Any, tuple[list[Any], list[Any], list[Any]]] = {}
-        for i, g, w in zip(indices, grads, weights, strict=True):
-            for kept, x in zip(groups.setdefault(w.dtype, ([], [], [])), (i, g, w), strict=True):
+        dtypes = [w.dtype for w in weights]
+        if dtypes.count(dtypes[0]) == len(dtypes):
+            return [(indices, list(grads), list(weights))]
+        for dtype, *one in zip(dtypes, indices, grads, weights, strict=True):
+            for kept, x in zip(groups.setdefault(dtype, ([], [], [])), one, strict=True):
                 kept.append(x)
         return list(groups.values())
 
     def _update(self, indices: list[Any], grads: list[Any], weights: list[Any]) -> None:
         optimizer = self.optimizer
         states = [self.states[i] for i in indices]
-        rules = [optimizer._rule(i, w) for i, w in zip(indices, weights, strict=True)]
-        if None in rules:
+        rules = optimizer._rules(indices, weights)
+        if rules is None:
             for i, w, g, s in zip(indices, weights, grads, states, strict=True):
                 optimizer.update_multi_precision(i, w, g, s)
             return
-        name = type(optimizer).__name__
         for i, w, g in zip(indices, weights, grads, strict=True):
-            check_arrays(f"{name}: parameter {optimizer.idx2name.get(i, i)!r}", w, g)
+            if not alike(w, g):
+                name = f"{type(optimizer).__name__}: parameter {optimizer.idx2name.get(i, i)!r}"
+                check_arrays(name, w, g)
         numbers = optimizer._advance(indices, optimizer.aggregate_num or 1)
-        apply_rules(rules, weights, grads, states, numbers)  # type: ignore[arg-type]
+        apply_rules(rules, weights, grads, states, numbers)
 
     def planned(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> Plan | None:
         """One step for parameters, counted, for a program that computes it together with the
         gradients. None, and nothing has changed, where the optimizer's class overrides ``update``.
         """
         optimizer = self.optimizer
-        rules = [optimizer._rule(i, w) for i, w in zip(indices, weights, strict=True)]
-        if None in rules:
+        rules = optimizer._rules(indices, weights)
+        if rules is None:
             return None
         optimizer._set_current_context(weights[0].context.device_id)
-        for i, w in zip(indices, weights, strict=True):
-            self._prepare(i, w)
-        return plan(rules, optimizer._advance(indices, optimizer.aggregate_num or 1))  # type: ignore[arg-type]
+        self._prepare_all(indices, weights)
+        return plan(rules, optimizer._advance(indices, optimizer.aggregate_num or 1))
 
     def sync_state_context(self, state: State, context: Context) -> State:
         """A state with its arrays in ``context``."""
