@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from . import _depthwise, _weight_rows, _weight_strips
+from . import _data_turns, _depthwise, _weight_rows, _weight_strips
 from ._attrs import Shape
 from ._kept import when_needed
 
@@ -96,10 +96,11 @@ def _on_cpu(data: Shape, weight: Shape, windows: Windows) -> tuple[Any, Any, Any
     """What a CPU runs instead of XLA's forms of this convolution (None: nothing)."""
     channels = windows.letters.index("C")
     if windows.groups == 1:
+        to_data = _data_turns.form(data, weight, windows)
         by_rows = _weight_rows.form(data, weight, windows)
         if by_rows or data[channels] >= _weight_rows.CHANNELS:
-            return None, None, by_rows
-        return None, None, _weight_strips.form(data, weight, windows, _xla_to_weight)
+            return None, to_data, by_rows
+        return None, to_data, _weight_strips.form(data, weight, windows, _xla_to_weight)
     if weight[0] == data[channels] and weight[channels] == 1:
         return _depthwise.forms(data, weight, windows)
     if channels != 1:

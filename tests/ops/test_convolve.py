@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from executorkit.ops import _weight_rows, _weight_strips
+from executorkit.ops import _data_turns, _weight_rows, _weight_strips
 from executorkit.ops._convolve import Windows, _on_cpu, _xla, convolve, transposed
 from executorkit.ops.conv import convolution
 from executorkit.ops.deconv import deconvolution
@@ -85,7 +85,7 @@ LAST = {
     "strips_dilated": ((2, 64, 9, 2), (3, 2, 3, 2), (1, 1), (0, 2), (4, 2), _weight_strips),
     "low": ((2, 8, 8, 3), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), None),
     "many_images": ((8, 8, 8, 16), (4, 3, 3, 16), (1, 1), (1, 1), (1, 1), None),
-    "large_kernel": ((1, 12, 12, 16), (4, 7, 7, 16), (1, 1), (3, 3), (1, 1), None),
+    "large_kernel": ((1, 12, 12, 16), (4, 7, 7, 16), (1, 1), (3, 3), (1, 1), _weight_rows),
 }
 
 
@@ -102,6 +102,36 @@ def test_gradients_of_weights_channels_last(case):
     out, own_back = jax.vjp(lambda w: convolve(x, w, windows), w)
     np.testing.assert_array_equal(out, expected)
     np.testing.assert_allclose(own_back(g)[0], back(g)[0], rtol=1e-4, atol=2e-3)
+
+
+#: data, weight, stride, pad, dilation: channels last, and whether their data's gradient is in turns
+TO_DATA = {
+    "inside": ((2, 6, 5, 3), (4, 3, 2, 3), (1, 1), (0, 0), (1, 1), True),
+    "dilated": ((2, 9, 9, 3), (4, 3, 3, 3), (1, 1), (1, 0), (2, 3), True),
+    "as_many_windows_as_places": ((2, 6, 5, 3), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), False),
+    "strided": ((2, 6, 5, 3), (4, 3, 2, 3), (2, 1), (0, 0), (1, 1), False),
+}
+
+
+@pytest.mark.parametrize("case", TO_DATA)
+def test_gradients_of_data_channels_last(case):
+    data, weight, *rest, in_turns = TO_DATA[case]
+    windows = Windows(*rest, 1, "NHWC")
+    rng = np.random.RandomState(3)
+    x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
+    assert (_data_turns.form(data, weight, windows) is not None) == in_turns
+
+    def found(function, x):
+        out, back = jax.vjp(lambda x: function(x, w, windows), x)
+        return back(jnp.tanh(out))[0]
+
+    plain = found(_xla, x)
+    np.testing.assert_allclose(found(convolve, x), plain, rtol=1e-4, atol=1e-4)
+    if in_turns:
+        second, expected = (
+            jax.grad(lambda x, f=f: jnp.sum(found(f, x) ** 2))(x) for f in (convolve, _xla)
+        )
+        np.testing.assert_allclose(second, expected, rtol=1e-3, atol=1e-3)
 
 
 #: places, channels, filters
