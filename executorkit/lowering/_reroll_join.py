@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 import jax
 
 from ..ops._attrs import Shape
+from ..ops._recur import FEW_ROWS, rows_of
 from ._components import reachable
 from ._reroll import Loop, Plan
 from ._reroll_search import PRODUCTS
@@ -25,8 +26,6 @@ from ._reroll_search import PRODUCTS
 if TYPE_CHECKING:
     from ._reroll_plan import Folding
 
-#: From so many rows on, products are worth more than the reading of their weights.
-FEW_ROWS = 4
 #: So many numbers in the weights of a loop stay in the caches of a processor's cores.
 _MANY_NUMBERS = 2**20
 
@@ -55,11 +54,6 @@ def joining_pays(joined: Plan, shape: Callable[[int], Shape]) -> bool:
         if sum(prod(shape(n)) for n in weights) > _MANY_NUMBERS:
             return False
     return True
-
-
-def rows_of(shape: Shape) -> int:
-    """How many rows the matrix has that an array is."""
-    return prod(shape[:-1])
 
 
 def join(folding: Folding) -> bool:

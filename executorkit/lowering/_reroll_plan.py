@@ -14,9 +14,10 @@ from functools import lru_cache
 
 from ._components import strongly_connected, topological
 from ._graph import Graph, Step
-from ._reroll import Batch, Link, Loop, Plan, Values
+from ._reroll import Batch, Link, Loop, Plan
 from ._reroll_join import join
-from ._reroll_search import MIN_REPEATS, PRODUCTS, Column, Wiring, chains, grow
+from ._reroll_loop import loop_of, may_batch
+from ._reroll_search import MIN_REPEATS, Column, Wiring, chains, grow
 
 #: How many chains are tried in a graph.
 _TRIALS = 32
@@ -77,7 +78,7 @@ class Folding:
             bad.update(
                 c
                 for c in range(start, len(self.columns))
-                if c not in inside and not self._may_batch(self.columns[c])
+                if c not in inside and not may_batch(self.wiring, self.columns[c])
             )
             if start in inside and not any(start <= v < len(self.columns) for v in bad):
                 self.loops = [(cycle, loop) for cycle, loop in loops if loop is not None]
@@ -119,92 +120,7 @@ class Folding:
         """A cycle as a loop, or None if it cannot be run turn by turn, or should not."""
         if max(cycle) >= len(self.columns):
             return None
-        members = sorted(cycle, key=lambda c: self.columns[c][0])
-        at = {c: i for i, c in enumerate(members)}
-        columns = [[self.wiring.steps[s] for s in self.columns[c]] for c in members]
-        links = []
-        for column in columns:
-            inputs = zip(*(step.inputs for step in column), strict=True)
-            row = [self._link(values, at) for values in inputs]
-            if None in row:
-                return None
-            links.append([link for link in row if link is not None])
-        backs = {link.back for row in links for link in row}
-        if min(backs) < 0 < max(backs):
-            return None
-        if min(backs) < 0:
-            columns = [column[::-1] for column in columns]
-            links = [[Link(x.values[::-1], x.made, -x.back) for x in row] for row in links]
-        if not _pays(columns, links, self.wiring):
-            return None
-        return self._shown(columns, links)
-
-    def _link(self, values: Values, at: dict[int, int]) -> Link | None:
-        """One input of all repetitions, seen from inside a loop of columns; None if it is made
-        in the loop, but not by one column in one order."""
-        made: set[tuple[int, int]] = set()
-        backs: set[int] = set()
-        inside = []
-        for k, value in enumerate(values):
-            maker = self.wiring.producer[value]
-            if maker is None or maker not in self.place or self.place[maker][0] not in at:
-                continue
-            column, turn = self.place[maker]
-            made.add((at[column], value - self.wiring.steps[maker].first_output))
-            backs.add(k - turn)
-            inside.append(k)
-        if not inside:
-            return Link(values)
-        if len(made) > 1 or len(backs) > 1:
-            return None
-        (back,), (maker,) = backs, made
-        turns = range(max(back, 0), len(values) + min(back, 0))
-        return Link(values, maker, back) if inside == list(turns) else None
-
-    def _shown(self, columns: list[list[Step]], links: list[list[Link]]) -> Loop:
-        """A loop, with what is read outside of it."""
-        own = {step.index for column in columns for step in column}
-        carried = {link.made for row in links for link in row if link.back == 1}
-        shown, last = [], []
-        for c, column in enumerate(columns):
-            for k in range(column[0].n_outputs):
-                values = [step.first_output + k for step in column]
-                read = [
-                    value in self.wiring.heads
-                    or any(
-                        self.wiring.steps[s].index not in own
-                        for s, _ in self.wiring.consumers[value]
-                    )
-                    for value in values
-                ]
-                if (c, k) in carried and not any(read[:-1]):
-                    last += [(c, k)] * read[-1]
-                elif any(read):
-                    shown.append((c, k))
-        return Loop(
-            columns=tuple(map(tuple, columns)),
-            links=tuple(map(tuple, links)),
-            shown=tuple(shown),
-            last=tuple(last),
-        )
-
-    def _may_batch(self, column: Column) -> bool:
-        """Whether an operator may be run for all repetitions at once.
-
-        Products with a weight of their own in every repetition are not: batched products of small
-        matrices are slow, batched convolutions slower.
-        """
-        steps = [self.wiring.steps[s] for s in column]
-        op = steps[0].op
-        varying = [
-            values
-            for values in zip(*(s.inputs for s in steps), strict=True)
-            if len(set(values)) > 1
-        ]
-        if not varying:
-            return op.key_name is not None
-        own = any(self.wiring.producer[v] is None for values in varying for v in values)
-        return not (op.name in PRODUCTS and len(varying) > 1 and own)
+        return loop_of(self.wiring, {c: self.columns[c] for c in cycle}, self.place)
 
     def plan(self) -> Plan:
         """The plan: what is earliest in the graph comes first where there is a choice."""
@@ -246,20 +162,3 @@ def _orders_of_writers(graph: Graph) -> list[tuple[int, int]]:
                 found.append((last[number], s))
             last[number] = s
     return found
-
-
-def _pays(columns: list[list[Step]], links: list[list[Link]], wiring: Wiring) -> bool:
-    """Whether a loop is worth its turns: it multiplies matrices, by weights that all share.
-
-    Blocks with weights of their own, stacked for the loop, run slower than one by one, and compile
-    no faster (measured on two x86-64 cores, training and inference, rolled / unrolled: 50 dense
-    layers of 256, 1.4 and 1.2; 12 transformer layers of 256, 1.2 and 1.3; the five equal blocks of
-    a stage of ResNet-50, 3.2 and 3.6 for the whole network).
-    """
-    products = [i for i, column in enumerate(columns) if column[0].op.name in PRODUCTS]
-    own = any(
-        link.stacked and any(wiring.producer[v] is None for v in link.values)
-        for i in products
-        for link in links[i]
-    )
-    return bool(products) and not own

@@ -12,21 +12,13 @@ from jax import lax
 
 from ..ops import Params
 from ..ops._axes import normal_axis
+from ..ops._recur import recur
 from ._graph import Graph, Step
 from ._reroll import Batch, Link, Loop, Plan
-from ._reroll_back import Constants, Product, Turn, recur
-from ._reroll_join import FEW_ROWS, rows_of
+from ._reroll_body import Body
 from ._reroll_values import Stack, Store
 from ._step import call, required, run_step, scope
 
-#: Products whose gradients by what all turns share are taken over all turns at once.
-_TAPPED = frozenset({"FullyConnected", "dot"})
-#: How many turns are one in a loop on CPUs: the last layers of one turn are computed beside the
-#: first ones of the next.
-_UNROLL = 2
-#: From so many turns on, weights are transposed before the loop: the product then takes 5/6 of the
-#: time on a CPU (of four rows half, of one row more), and transposing takes that of two products.
-_TURNS_TO_TRANSPOSE = 16
 #: What is called for one turn of a loop, made of the function that computes it.
 Around = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -175,7 +167,7 @@ class _Run:
         if not all(self.store.alike(values) for values in stacked):
             self._unrolled(loop.columns)
             return
-        body = _Body(loop, links, self.train)
+        body = Body(loop, links, self.train)
         start = [[self.store[v] for v in values[:back]] for (_, back, values) in body.carried]
         reverse = sum(self.store.descends(values) for values in stacked) > 0
 
@@ -193,108 +185,13 @@ class _Run:
             one = self.around(partial(turn.plain, constant))
             end, shown = lax.scan(one, start, (varying, keys), loop.turns, reverse=reverse)
         else:
-            on_cpu = jax.default_backend() == "cpu"
-            rows = rows_of(jax.tree.leaves(start)[0].shape)
-            if on_cpu and loop.turns >= _TURNS_TO_TRANSPOSE and rows >= FEW_ROWS:
-                for n in body.weights:
-                    if constant[n].ndim == 2:
-                        constant[~n] = lax.stop_gradient(constant[n]).T
-            unroll = _UNROLL if on_cpu else 1
-            end, shown = recur(turn, constant, start, (varying, keys), loop.turns, reverse, unroll)
+            everything = (varying, keys), loop.turns, reverse
+            end, shown = recur(turn, constant, start, *everything, body.weights)
         for (c, result), array in zip(body.shown, shown, strict=True):
             self._put(forwards(loop.columns[c]), result, array)
         for c, k in loop.last:
             at = next(i for i, (made, *_) in enumerate(body.carried) if made == (c, k))
             self.store[loop.columns[c][-1].first_output + k] = end[at][-1]
-
-
-class _Body:
-    """One turn of a loop: what is carried, what is shown, and the :class:`Turn` itself.
-
-    carried
-        (what is carried, for how many turns, the values of its reader) of every carry: a list of
-        the last so many values, oldest first.
-    shown
-        (column, place among the results) of what every turn hands out.
-    """
-
-    def __init__(self, loop: Loop, links: Sequence[Link], train: bool) -> None:
-        self.loop = loop
-        self.train = train
-        carried = {(x.made, x.back, x.values[: x.back]): None for x in links if x.made and x.back}
-        self.carried: list[tuple[Any, int, Any]] = list(carried)
-        self.shown = list(loop.shown)
-        for c, column in enumerate(loop.columns):
-            self.shown += [(c, result) for _, result, _ in column[0].aux_writes]
-        self._tapped: dict[int, int] = {}
-        products: list[Product] = []
-        for c, (column, row) in enumerate(zip(loop.columns, loop.links, strict=True)):
-            if column[0].op.name in _TAPPED and any(link.constant for link in row):
-                self._tapped[c] = len(products)
-                products.append(self._product(column[0], row))
-        loose = {
-            link.values[0]
-            for c, row in enumerate(loop.links)
-            for link in row
-            if link.constant and c not in self._tapped
-        }
-        #: The weights of fully connected layers that all turns share, by number.
-        self.weights = {
-            row[1].values[0]
-            for column, row in zip(loop.columns, loop.links, strict=True)
-            if column[0].op.name == "FullyConnected" and row[1].constant
-        }
-        self.turn = Turn(self._call, products, sorted(loose))
-
-    def _product(self, step: Step, row: Sequence[Link]) -> Product:
-        """An operator that is applied with what all turns share."""
-        shared = {i: link.values[0] for i, link in enumerate(row) if link.constant}
-
-        def apply(constants: Constants, fed: Mapping[int, Any]) -> Any:
-            arrays = {
-                i: constants[~n].T if ~n in constants else constants[n] for i, n in shared.items()
-            }
-            arrays.update(fed)
-            (result,) = call(step, [arrays[i] for i in range(len(row))], None, self.train)
-            return result
-
-        return Product(apply, tuple(dict.fromkeys(shared.values())))
-
-    def _call(
-        self,
-        constant: Constants,
-        carry: list[list[Any]],
-        now: Any,
-        tap: Callable[[int, Any], Any],
-    ) -> tuple[list[list[Any]], list[Any]]:
-        varying, keys = now
-        made: list[tuple[Any, ...]] = []
-        before: dict[Any, Any] = {
-            carried: values[0] for carried, values in zip(self.carried, carry, strict=True)
-        }
-        rows = zip(self.loop.columns, self.loop.links, keys, strict=True)
-        for number, (column, row, own_key) in enumerate(rows):
-            inputs = []
-            for link in row:
-                if link.back:
-                    inputs.append(before[link.made, link.back, link.values[: link.back]])
-                elif link.made is not None:
-                    c, k = link.made
-                    inputs.append(made[c][k])
-                elif link.constant:
-                    inputs.append(constant[link.values[0]])
-                else:
-                    inputs.append(varying[link.values])
-            if number in self._tapped:
-                fed = {i: x for i, x in enumerate(inputs) if not row[i].constant}
-                made.append((tap(self._tapped[number], fed),))
-            else:
-                made.append(call(column[0], inputs, own_key, self.train))
-        after = [
-            [*values[1:], made[c][k]]
-            for ((c, k), *_), values in zip(self.carried, carry, strict=True)
-        ]
-        return after, [made[c][k] for c, k in self.shown]
 
 
 def _fits(turn: Callable[..., Any], start: Any, stacks: Any) -> bool:

@@ -1,24 +1,23 @@
-"""Recurrences and their derivatives: ``lax.scan``, with as little in its turns as possible.
+"""The way back through a recurrence: what is kept for it, and what is computed in its turns.
 
-Left to itself, ``lax.scan`` keeps every factor of every product for the way back, and sums up the
-gradients of shared weights turn by turn, in buffers of their size. Here products with what all
-turns share are *tapped*: going back, they hand out the gradient of their result, so that the
-weight's gradient is one product over all turns. And what is cheap to compute again from what is
-kept (sums and products of elements) is not kept.
+Products with what all turns share are *tapped*: going back, they hand out the gradient of their
+result, so that the gradient of a weight is one product over all turns. What is cheap to compute
+again from what is kept (sums and products of elements) is not kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 from jax.extend.core import jaxpr_as_fun
 
-from ._reroll_same import distinct, identities, like, row, scan_once
+from ._same import distinct, identities, like, row, scan_once
+from ._turn import Constants, Product, Turn, apart
 
 #: Primitives whose results are computed again rather than kept.
 _CHEAP = frozenset(
@@ -29,97 +28,15 @@ _CHEAP = frozenset(
     }
 )  # fmt: skip
 
-#: Rows of so many bytes are kept apart from what reads them.
-_LARGE = 2**13
-
-Constants = Mapping[int, Any]
-
-
-class Product(NamedTuple):
-    """An operator of a turn that is applied with what all turns share.
-
-    apply
-        ``apply(constants, fed) -> result``: ``fed`` is the rest of its inputs.
-    numbers
-        which constants it reads. Constant ``~n``, if it is there, is the transposed constant n,
-        a weight that is better read that way.
-    """
-
-    apply: Callable[[Constants, Any], Any]
-    numbers: tuple[int, ...]
-
-
-class Turn(NamedTuple):
-    """One turn of a loop.
-
-    call
-        ``call(constants, carry, now, tap) -> (carry, shown)``; it computes its products by
-        ``tap(number, fed)``.
-    products
-        these products.
-    loose
-        the constants that it reads otherwise.
-    """
-
-    call: Callable[[Constants, Any, Any, Callable[[int, Any], Any]], tuple[Any, Any]]
-    products: Sequence[Product]
-    loose: Sequence[int]
-
-    def plain(self, constants: Constants, carry: Any, now: Any) -> tuple[Any, Any]:
-        """The turn, its products as they are."""
-        return self.call(
-            constants, carry, now, lambda i, fed: self.products[i].apply(constants, fed)
-        )
-
-
-def recur(
-    turn: Turn, constants: Constants, start: Any, now: Any, turns: int, reverse: bool, unroll: int
-) -> tuple[Any, Any]:
-    """``lax.scan`` of a turn over the rows of ``now``: the last carry, and stacks of what is shown.
-
-    ``unroll`` turns on the way there are one in the loop.
-    """
-
-    @jax.custom_vjp
-    def run(constants: Constants, start: Any, now: Any) -> Any:
-        def one(carry: Any, now: Any) -> Any:
-            return turn.plain(constants, carry, apart(now))
-
-        return lax.scan(one, start, now, turns, reverse=reverse, unroll=unroll)
-
-    def keep(constants: Constants, start: Any, now: Any) -> Any:
-        there = _There(turn, constants, start, now)
-        results, rows = there.scan(constants, start, now, turns, reverse, unroll)
-        read = {n: x for n, x in constants.items() if n in there.read}
-        return results, _Kept((read, jax.tree.leaves(now), rows), there)
-
-    def back(kept: _Kept, gradients: Any) -> Any:
-        return kept.there.back(*kept.arrays, gradients, turns, reverse)
-
-    run.defvjp(keep, back)
-    return run(constants, start, now)
-
-
-def apart(tree: Any) -> Any:
-    """Arrays that are computed as they stand. XLA's CPU backend would read a row of a stack where
-    it is needed; if that is a slice of the row (a gate), it does so element by element, which makes
-    the activations of a cell take seven times as long. It cannot compile barriers in loops that it
-    takes for small (those that touch less than 1 KiB)."""
-    if jax.default_backend() != "cpu":
-        return tree
-    return jax.tree.map(
-        lambda x: lax.optimization_barrier(x) if x.size * x.dtype.itemsize >= _LARGE else x, tree
-    )
-
 
 @jax.tree_util.register_pytree_node_class
-class _Kept:
+class Kept:
     """What a loop keeps for the way back: constants, inputs of the turns and rows of what they
     hand out; and, static, how they were traced."""
 
     __slots__ = ("arrays", "there")
 
-    def __init__(self, arrays: tuple[Constants, list[Any], list[Any]], there: _There) -> None:
+    def __init__(self, arrays: tuple[Constants, list[Any], list[Any]], there: There) -> None:
         self.arrays = arrays
         self.there = there
 
@@ -127,11 +44,11 @@ class _Kept:
         return (self.arrays,), self.there
 
     @classmethod
-    def tree_unflatten(cls, there: Any, children: Any) -> _Kept:
-        return cls(*children, there)
+    def tree_unflatten(cls, there: Any, children: Any) -> Kept:
+        return cls(children[0], there)
 
 
-class _There:
+class There:
     """A turn as it is traced for the way there, with what it must keep for the way back."""
 
     def __init__(self, turn: Turn, constants: Constants, start: Any, now: Any) -> None:
@@ -258,8 +175,8 @@ class _There:
         turns: int,
         reverse: bool,
     ) -> Any:
-        """Gradients of constants, start and rows, given those of the last carry and of what was
-        shown."""
+        """Gradients of constants (those that have one), start and rows, given those of the last
+        carry and of what was shown."""
         end, shown = map(jax.tree.leaves, gradients)
         n_fed = len(jax.tree.leaves(self._fed))
         in_carry = self._floating[: self._n_carry]
@@ -293,7 +210,7 @@ class _There:
             for n, more in _of_all_turns(product, constants, given, d).items():
                 d_constants[n] = d_constants[n] + more if n in d_constants else more
         d_carry, d_rows = self._inputs(self._merged([None] * len(self._floating), d_start + d_now))
-        return {n: d_constants.get(n) for n in self.numbers}, d_carry, d_rows
+        return d_constants, d_carry, d_rows
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
