@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 
 from ..errors import MXNetError, explain
-from ..program import Warming
+from ..program import Program, Warming
 from ..program._background import Task, submit
 from ..program._counted import Counted
 from ._fresh import aval
@@ -89,6 +89,16 @@ def warm(
         name = tuple((n, tuple(s)) for n, s in given.items())
         calls[name] = list(request.calls(executor, *avals, steps=True))  # type: ignore[arg-type]
     return Warming({n: [ahead(*call) for call in some] for n, some in calls.items()})
+
+
+def load_ahead(executor: Any) -> None:
+    """Loads in the background what an executor will run, if an earlier process has kept it: what
+    follows ``forward(is_train=True)`` where gradients are bound, else inference."""
+    program = executor._program
+    if not isinstance(program, Program) or (program.wanted and any(program.may_need_head)):
+        return  # which head gradients there will be is not known yet
+    for function, avals in Request(bool(program.wanted)).calls(executor, *as_bound(executor)):
+        function.load_ahead(*avals)
 
 
 def ahead(function: Any, avals: tuple[Any, ...]) -> Task:

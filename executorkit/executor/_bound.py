@@ -15,9 +15,11 @@ from ..ndarray._pending import keep_promises, register
 from ..ndarray._random_state import next_key
 from ..program import Options, PartitionedProgram, Program, current_options, program_for
 from ..program._counted import Counted
+from ..program._keeping import keeping
 from ..program._options import using
 from ..program._stepping import Plan, step_function
 from ..symbol import Symbol
+from ._ahead import load_ahead
 from ._fitting import fitting
 from ._fresh import blank, full, zeros
 from ._named import NamedArrays
@@ -78,6 +80,8 @@ class Bound(NamedArrays):
         self.outputs = list(outputs)
         self._places = Places.of(self.arg_arrays, self.aux_arrays, self._grad_targets, self.outputs)
         register(self)
+        if keeping():
+            load_ahead(self)
 
     def _make_program(self) -> Program | PartitionedProgram:
         lowered = graph_of(optimized(self._graph.head_entries))

@@ -27,6 +27,22 @@ _OUTPUTS_LIMIT = 16384
 _SHAPE_TEXT = make_attr("__shape__", Shape, ())
 
 
+class Keeper(Protocol):
+    """Keeps results between processes, by the graph and what was given."""
+
+    def find(self, graph: Graph, given: Any) -> Inferred | None:
+        """What was kept, or None."""
+        ...
+
+    def keep(self, graph: Graph, given: Any, found: Inferred) -> None:
+        """Keeps what was found."""
+        ...
+
+
+#: Who keeps results now: one or none. ``program.keep_compiled`` says so.
+KEEPERS: list[Keeper] = []
+
+
 @dataclass(frozen=True, slots=True)
 class Inferred:
     """What is known of every argument, output and auxiliary state: a shape (or None) and a dtype
@@ -61,17 +77,11 @@ def infer(
     remembered = graph.memo.get(key)
     if remembered is not None:
         return remembered
-    types = _infer_types(graph, dtypes or {}, bound)
-    values = _infer_shapes(graph, given, types, bound)
-    found = Inferred(
-        arg_shapes=tuple(values[i] for i in graph.arg_values),
-        out_shapes=tuple(values[i] for i in graph.heads),
-        aux_shapes=tuple(values[i] for i in graph.aux_values),
-        arg_dtypes=tuple(types[i] for i in graph.arg_values),
-        out_dtypes=tuple(types[i] for i in graph.heads),
-        aux_dtypes=tuple(types[i] for i in graph.aux_values),
-        values=tuple(values),
-    )
+    kept = [found for keeper in KEEPERS if (found := keeper.find(graph, key)) is not None]
+    found = kept[0] if kept else _inferred(graph, given, dtypes or {}, bound)
+    if not kept:
+        for keeper in KEEPERS:
+            keeper.keep(graph, key, found)
     names = (*graph.arg_names, *graph.aux_names)
     all_dtypes = (*found.arg_dtypes, *found.aux_dtypes, *found.out_dtypes)
     if found.complete and None not in all_dtypes and len(set(names)) == len(names):
@@ -80,6 +90,22 @@ def infer(
         typed = zip(names, (*found.arg_dtypes, *found.aux_dtypes), strict=True)
         remember(graph.memo, (tuple(sorted(shaped)), tuple(sorted(typed))), found)
     return remember(graph.memo, key, found)
+
+
+def _inferred(
+    graph: Graph, given: Mapping[str, Shape], dtypes: Mapping[str, str], bound: bool
+) -> Inferred:
+    types = _infer_types(graph, dtypes, bound)
+    values = _infer_shapes(graph, given, types, bound)
+    return Inferred(
+        arg_shapes=tuple(values[i] for i in graph.arg_values),
+        out_shapes=tuple(values[i] for i in graph.heads),
+        aux_shapes=tuple(values[i] for i in graph.aux_values),
+        arg_dtypes=tuple(types[i] for i in graph.arg_values),
+        out_dtypes=tuple(types[i] for i in graph.heads),
+        aux_dtypes=tuple(types[i] for i in graph.aux_values),
+        values=tuple(values),
+    )
 
 
 Groups = tuple[list[Any], list[Any], list[Any]]

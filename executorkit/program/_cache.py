@@ -11,9 +11,12 @@ import jax
 from jax.experimental.compilation_cache import compilation_cache
 
 from ..lowering import LOWERINGS, Graph, switched_off
+from ..lowering._infer import KEEPERS
 from ._background import submit
 from ._counted import counters
 from ._keeping import keep_in
+from ._kept_files import Place
+from ._kept_shapes import KeptShapes
 from ._options import Options, current_options, mirrored
 from ._program import Program
 from ._signature import Signature, signature_of
@@ -87,10 +90,12 @@ def keep_compiled(directory: str | os.PathLike[str] | None) -> None:
 
     A switch of the whole process, for what is compiled from now on, however small: JAX's persistent
     compilation cache, and beside it, in a folder ``executorkit``, programs of inference and of
-    training steps, so that a later process neither traces nor lowers them. These are found by all
-    that they depend on: graph, shapes, gradients, update, options, configuration, processor, and
-    the versions of JAX and of this package. What depends on Python of the user's (operators,
-    optax transformations with schedules) is traced each time.
+    training steps, and what was inferred of shapes. A later process neither traces nor lowers
+    these: they are found by all that they depend on (graph, shapes, gradients, update, options,
+    configuration, processor, versions of JAX and of this package), and loaded in the background
+    from bind on. What depends on Python of the user's (operators, optax transformations with
+    schedules) is traced each time, as are the two halves that run where outputs are read between
+    forward and backward.
 
     A file that is damaged, or that this process cannot use, is as if it were not there. Where JAX's
     ``jax_compilation_cache_max_size`` is set, either folder stays below so many bytes; without it
@@ -104,7 +109,9 @@ def keep_compiled(directory: str | os.PathLike[str] | None) -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0 if place else 1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1 if place else 0)
     compilation_cache.reset_cache()
-    keep_in(place)
+    folder = None if place is None else Place(os.path.join(place, "executorkit"))
+    keep_in(folder)
+    KEEPERS[:] = [] if folder is None else [KeptShapes(folder)]
     if place is not None:
         submit(fixed)
 

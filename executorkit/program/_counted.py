@@ -13,6 +13,7 @@ import jax
 from ._background import Task, submit
 from ._history import MAX_TRACES, Noted
 from ._keeping import Kept, devices_of, keeping
+from ._surroundings import changeable
 
 #: So many shapes of one function stay compiled; one more empties that function's cache.
 MAX_SHAPES = 128
@@ -122,7 +123,7 @@ class Counted:
                 results = self._run(*args)
             except (TypeError, ValueError):
                 # A compiled program refuses arguments that it is not for before it does anything.
-                if not isinstance(self._run, jax.stages.Compiled):
+                if self._run in (self._jitted, self._chosen):
                     raise
                 self._run = self._chosen
                 results = self._chosen(*args)
@@ -137,15 +138,25 @@ class Counted:
             return self._jitted(*args)
         start = time.perf_counter()
         run = self._found(args)
-        self._run = run if len(self._compiled) == 1 else self._chosen
+        if run is not self._jitted:
+            self._run = self._settled(run) if len(self._compiled) == 1 else self._chosen
         results = run(*args)
         self._note(args, time.perf_counter() - start)
         return results
 
-    def _found(self, args: tuple[Any, ...]) -> Any:
+    def _settled(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
+        """Calls a compiled program as long as the settings are those that it was compiled under."""
+        settings = changeable()
+
+        def run(*args: Any) -> Any:
+            return compiled(*args) if changeable() == settings else self._chosen(*args)
+
+        return run
+
+    def _found(self, args: tuple[Any, ...], new: bool = True) -> Any:
         """The compiled program for such arguments: the one at hand, a kept one, or a new one,
-        which is kept then. The jitted function where none can be kept."""
-        key = _key(args), devices_of(jax.tree.leaves(args))
+        which is kept then (None without ``new``). The jitted function where none can be kept."""
+        key = _key(args), devices_of(jax.tree.leaves(args)), changeable()
         found = self._compiled.get(key)
         if found is not None:
             return found
@@ -153,6 +164,8 @@ class Counted:
         what = self.name, self.donate, sorted(self.compiler_options.items())
         kept = Kept.of(self.identity, what, args)
         found = self._jitted if kept is None else kept.load()
+        if found is None and not new:
+            return None
         if found is None:
             found = kept.compile(self._jitted.lower(*args))  # type: ignore[union-attr]
         elif kept is not None:
@@ -163,6 +176,22 @@ class Counted:
                 self._tracing[threading.get_ident()] = True
         self._compiled[key] = found
         return found
+
+    def load_ahead(self, *args: Any) -> None:
+        """Loads in the background what an earlier process has kept for such arguments, if one has.
+
+        A call with such arguments waits for it, or loads it itself if that has not been begun.
+        """
+        if self.identity is None or not keeping():
+            return
+
+        def work() -> None:
+            start = time.perf_counter()
+            with jax.enable_x64(True):
+                self._found(args, new=False)
+            self._note(args, time.perf_counter() - start)
+
+        self._do_ahead(_key(args), work)
 
     def lowered(self, *args: Any, compiled: bool = False) -> Any:
         """The ``jax.stages.Lowered`` for such arguments; free where they were traced before."""
@@ -191,18 +220,19 @@ class Counted:
 
         A call with such arguments waits for it, or compiles itself if it has not been begun.
         """
-        key = _key(args)
+        return self._do_ahead(_key(args), lambda: self.compile(*args))
 
-        def work() -> None:
+    def _do_ahead(self, key: Hashable, work: Callable[[], Any]) -> Task:
+        def done() -> None:
             try:
-                self.compile(*args)
+                work()
             finally:
                 with _asking:
                     del self._ahead[key]
 
         with _asking:
             if key not in self._ahead:
-                self._ahead[key] = submit(work)
+                self._ahead[key] = submit(done)
             return self._ahead[key]
 
     def jaxpr(self, *args: Any) -> Any:

@@ -12,88 +12,31 @@ of libraries that lowering prepares (LAPACK's).
 from __future__ import annotations
 
 import contextlib
-import hashlib
-import json
 import os
 import threading
-import warnings
-import zlib
 from collections.abc import Callable
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import jax
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
-from .._files import write_whole
-from ..errors import MXNetError
 from ._canonical import NoTextError
+from ._kept_files import Place, name_of
 from ._surroundings import surroundings
 
-_SUFFIX = ".program"
-#: Changes with the layout of the files.
-_FORMAT = 1
 #: An option of the compiler that is a part of JAX's key, and that the CPU backend does not read.
 _UNREAD = "xla_gpu_kernel_cache_file"
-
-
-class Place:
-    """A directory of compiled programs, one file each, named by the hash of its key.
-
-    A file is a line of JSON and the executable as JAX serialises it, compressed. Where JAX's
-    setting ``jax_compilation_cache_max_size`` bounds its own cache, it bounds this one too: the
-    files that were read longest ago go first.
-    """
-
-    def __init__(self, directory: str) -> None:
-        self.path = Path(directory)
-        self._told = False
-        _listen()
-
-    def read(self, name: str) -> bytes | None:
-        """The contents of a file, or None."""
-        path = self.path / (name + _SUFFIX)
-        try:
-            found = path.read_bytes()
-            os.utime(path)
-        except OSError:
-            return None
-        return found
-
-    def write(self, name: str, *parts: bytes) -> None:
-        """Writes a file, whole or not at all; says so once if that cannot be done."""
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-            write_whole(os.fspath(self.path / (name + _SUFFIX)), parts)
-            self._bound()
-        except (OSError, MXNetError) as error:
-            if not self._told:
-                warnings.warn(f"compiled programs are not kept: {error}", stacklevel=2)
-            self._told = True
-
-    def _bound(self) -> None:
-        limit = getattr(jax.config, "jax_compilation_cache_max_size", -1)
-        if limit < 0:
-            return
-        files = sorted(
-            ((s.st_mtime, s.st_size, p) for p in self.path.glob(f"*{_SUFFIX}") for s in [p.stat()]),
-            reverse=True,
-        )
-        total = 0
-        for _, size, path in files:
-            total += size
-            if total > limit:
-                path.unlink(missing_ok=True)
 
 
 _place: Place | None = None
 
 
-def keep_in(directory: str | None) -> None:
+def keep_in(place: Place | None) -> None:
     """Where programs are kept from now on; None for nowhere."""
     global _place
-    _place = None if directory is None else Place(os.path.join(directory, "executorkit"))
+    _place = place
+    _listen()
 
 
 def keeping() -> bool:
@@ -113,7 +56,7 @@ class Kept:
         self._place = place
         self._name = name
         self._device = device
-        self._args = args
+        self._given = jax.tree.structure((args, {}))
 
     @staticmethod
     def of(identity: Callable[[], str], what: Any, args: tuple[Any, ...]) -> Kept | None:
@@ -130,29 +73,23 @@ class Kept:
             return None
         shapes = [(x.shape, str(x.dtype), getattr(x, "weak_type", False)) for x in leaves]
         key = repr((what, str(structure), shapes, surroundings(device))) + text
-        name = hashlib.blake2b(key.encode(), digest_size=24).hexdigest()
-        return Kept(_place, name, device, args)
+        return Kept(_place, f"{name_of(key)}.program", device, args)
 
     def load(self) -> jax.stages.Compiled | None:
         """The compiled function from its file; None if there is none, or it cannot be used."""
-        data = self._place.read(self._name)
-        if data is None:
+        found = self._place.read(self._name)
+        if found is None:
             return None
-        head, _, packed = data.partition(b"\n")
+        facts, executable = found
         try:
-            facts = json.loads(head)
-            if facts["format"] != _FORMAT or facts["sum"] != _sum(packed):
-                return None
             return deserialize_and_load(
-                zlib.decompress(packed),
-                jax.tree.structure((self._args, {})),
+                executable,
+                self._given,
                 jax.tree.structure(_unpacked(facts["results"])),
                 self._device.client,
                 [self._device],
             )
-        except (
-            Exception
-        ):  # of another version or machine after all: it is compiled, and written anew
+        except Exception:  # whatever is wrong with a file, it is as if it were not there
             return None
 
     def compile(self, lowered: jax.stages.Lowered) -> jax.stages.Compiled:
@@ -165,19 +102,18 @@ class Kept:
             return compiled
         try:
             results = jax.tree.unflatten(compiled.out_tree, range(compiled.out_tree.num_leaves))
-            facts = {"format": _FORMAT, "results": _packed(results)}
-            packed = zlib.compress(serialize(compiled)[0], 1)
+            facts = {"results": _packed(results)}
+            executable, _, _ = serialize(compiled)
         except (NoTextError, ValueError, NotImplementedError, jax.errors.JaxRuntimeError):
             return compiled
-        head = json.dumps(facts | {"sum": _sum(packed)}).encode()
-        self._place.write(self._name, head, b"\n", packed)
+        self._place.write(self._name, facts, executable)
         return compiled
 
     def _compile_anew(self, lowered: jax.stages.Lowered) -> jax.stages.Compiled:
         """Compiles so that JAX's own cache does not have it: what comes from there lacks its code
         once it is serialised again (XLA's CPU backend, JAX 0.10)."""
         if self._device.platform == "cpu":
-            again = self._place.read(self._name) is not None
+            again = self._place.has(self._name)
             text = self._name + (os.urandom(8).hex() if again else "")
             with contextlib.suppress(jax.errors.JaxRuntimeError):
                 return lowered.compile({_UNREAD: text})
@@ -211,10 +147,6 @@ def devices_of(leaves: list[Any]) -> frozenset[Any]:
         if sharding is not None:
             found |= sharding.device_set
     return frozenset(found)
-
-
-def _sum(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def _packed(tree: Any) -> Any:

@@ -29,10 +29,10 @@ def surroundings(device: Any) -> str:
     client = device.client
     here = (client.platform, client.platform_version, device.device_kind, len(client.devices()),
             device.id, jax.default_backend())  # fmt: skip
-    return repr((fixed(), here, _settings()))
+    return repr((fixed(), here, settings()))
 
 
-def _settings() -> list[tuple[str, str]]:
+def settings() -> list[tuple[str, str]]:
     """JAX's configuration as it is in this thread."""
     config = jax.config
     return [
@@ -40,6 +40,16 @@ def _settings() -> list[tuple[str, str]]:
         for name, value in sorted(config.values.items())
         if not name.startswith(_IRRELEVANT)
     ]
+
+
+def changeable() -> tuple[Any, ...]:
+    """The settings that may differ from one call to the next (by ``jax.default_matmul_precision``,
+    say), so that another program is meant. Takes a microsecond."""
+    c: Any = jax.config
+    return (
+        c.jax_default_matmul_precision, c.jax_threefry_partitionable, c.jax_softmax_custom_jvp,
+        c.jax_default_prng_impl, c.jax_debug_nans, c.jax_debug_infs, c.jax_disable_jit,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=1)
