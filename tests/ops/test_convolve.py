@@ -214,3 +214,19 @@ def test_transposed_axes_of_length_one(sizes, groups):
     expected = transposed(x, w, shape, Windows((2, 2), (0, 0), (1, 1), groups, "NCHW"))
     assert out.shape == shape
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
+
+
+def test_weights_of_depth_wise_convolutions_lie_as_they_are_read():
+    """No loop over channels fetches entries of the weight that lie a kernel apart."""
+
+    def gradients(x, w, g):
+        out, back = jax.vjp(
+            lambda x, w: convolve(x, w, Windows((1, 1), (1, 1), (1, 1), 16, "NHWC")), x, w
+        )
+        return out, back(g)[0]
+
+    x, w = jnp.ones((1, 5, 5, 16), jnp.float32), jnp.ones((16, 3, 3, 1), jnp.float32)
+    text = jax.jit(gradients).lower(x, w, x).compile().as_text()
+    loops = [c for c in re.split(r"\n(?=%\S+ \()", text) if "multiply(" in c]
+    assert len(loops) == 2
+    assert not any(re.search(r"f32\[16,3,3,1\]\S* parameter", loop) for loop in loops)
