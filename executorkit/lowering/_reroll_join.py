@@ -18,16 +18,13 @@ from typing import TYPE_CHECKING
 import jax
 
 from ..ops._attrs import Shape
-from ..ops._recur import FEW_ROWS, rows_of
+from ..ops._recur import one_loop_pays, rows_of
 from ._components import reachable
 from ._reroll import Loop, Plan
 from ._reroll_search import PRODUCTS
 
 if TYPE_CHECKING:
     from ._reroll_plan import Folding
-
-#: So many numbers in the weights of a loop stay in the caches of a processor's cores.
-_MANY_NUMBERS = 2**20
 
 
 def joining_may_pay() -> bool:
@@ -42,8 +39,6 @@ def joining_pays(joined: Plan, shape: Callable[[int], Shape]) -> bool:
             continue
         links = [link for row in loop.links for link in row]
         starts = [link.values[0] for link in links if link.back]
-        if rows_of(shape(starts[0])) < FEW_ROWS:
-            return False
         weights = {
             link.values[0]
             for column, row in zip(loop.columns, loop.links, strict=True)
@@ -51,7 +46,7 @@ def joining_pays(joined: Plan, shape: Callable[[int], Shape]) -> bool:
             for link in row
             if link.constant
         }
-        if sum(prod(shape(n)) for n in weights) > _MANY_NUMBERS:
+        if not one_loop_pays(rows_of(shape(starts[0])), sum(prod(shape(n)) for n in weights)):
             return False
     return True
 

@@ -30,7 +30,9 @@ _UNROLL = 2
 #: time on a CPU (of four rows half, of one row more), and transposing takes that of two products.
 _MANY_TURNS = 16
 #: From so many rows on, products are worth more than the reading of their weights.
-FEW_ROWS = 4
+_SOME_ROWS = 4
+#: So many numbers in the weights of a loop stay in the caches of a processor's cores.
+_MANY_NUMBERS = 2**20
 
 
 def recur(
@@ -50,7 +52,7 @@ def recur(
     on_cpu = jax.default_backend() == "cpu"
     longer = _UNROLL if on_cpu else 1
     rows = rows_of(jax.tree.leaves(start)[0].shape)
-    if on_cpu and turns >= _MANY_TURNS and rows >= FEW_ROWS:
+    if on_cpu and turns >= _MANY_TURNS and rows >= _SOME_ROWS:
         matrices = (n for n in weights if constants[n].ndim == 2)
         constants = {**constants, **{~n: lax.stop_gradient(constants[n]).T for n in matrices}}
 
@@ -79,3 +81,11 @@ def recur(
 def rows_of(shape: Sequence[int]) -> int:
     """How many rows the matrix has that an array is."""
     return prod(shape[:-1])
+
+
+def one_loop_pays(rows: int, numbers: int) -> bool:
+    """Whether recurrences that feed each other are better as one loop, with products of so many
+    rows and with weights of so many numbers in all, than one after the other with the products
+    between them taken for all turns at once."""
+    on_cpu = jax.default_backend() == "cpu"
+    return on_cpu and rows >= _SOME_ROWS and numbers <= _MANY_NUMBERS

@@ -18,7 +18,8 @@ class Product(NamedTuple):
     """An operator of a turn that is applied with what all turns share.
 
     apply
-        ``apply(constants, fed) -> result``: ``fed`` is the rest of its inputs.
+        ``apply(constants, fed) -> result``, linear in the constants; ``fed`` is the rest of its
+        inputs.
     numbers
         which constants it reads. Constant ``~n``, if it is there, is the transposed constant n,
         a weight that is better read that way.

@@ -1,24 +1,25 @@
 """Fused recurrent layers: RNN, with LSTM, GRU and plain cells, over MXNet's packed parameters.
 
-Time runs in ``lax.scan``, so the program does not grow with the sequence. Whatever does not depend
-on the previous step stands outside the scan, as one large product: ``x W^T`` of all steps, and in
-the backward pass the gradient of the recurrent weight (left to scan's own derivative, it would be
-summed up step by step in a buffer of the weight's size).
+Time runs in a loop (``_recur``), so the program does not grow with the sequence. What does not
+depend on the previous step stands outside, as one large product: ``x W^T`` of all steps, and the
+gradients of weights. On CPUs layers above each other run in one loop where that pays.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
-from jax import lax
 
 from ._attrs import Key, Train
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._packed import Sizes
+from ._recur import one_loop_pays, recur
 from ._registry import register
+from ._turn import Constants, Product, Turn
 
 
 def _inputs(p: Params) -> tuple[str, ...]:
@@ -56,29 +57,34 @@ def _types(t: TypeFacts, p: Params) -> None:
 
 
 Carry = tuple[jax.Array, ...]
-#: ``step(carry, from_input, recurrent, projection) -> carry``; for all but gru, ``recurrent`` holds
-#: the input's product already.
-Step = Callable[[Carry, Any, jax.Array, Any], Carry]
+#: ``step(carry, from input, from state, project) -> carry``: the parts of the gates that the input
+#: and the state before make.
+Step = Callable[[Carry, jax.Array, jax.Array, Callable[[jax.Array], jax.Array]], Carry]
+#: The weight and bias of every product of a cell.
+_PRODUCTS = {
+    "recurrent": ("recurrent", "recurrent_bias"),
+    "input": ("input", "input_bias"),
+    "projection": ("projection",),
+}
 
 
 def _plain(activation: Callable[[jax.Array], jax.Array]) -> Step:
-    return lambda carry, _, recurrent, projection: (activation(recurrent),)
+    return lambda carry, x, h, project: (activation(x + h),)
 
 
 def _lstm(clip: Callable[[jax.Array], jax.Array]) -> Step:
-    def step(carry: Carry, _: Any, recurrent: jax.Array, projection: Any) -> Carry:
-        i, f, g, o = jnp.split(recurrent, 4, axis=-1)
+    def step(carry: Carry, x: jax.Array, h: jax.Array, project: Any) -> Carry:
+        i, f, g, o = jnp.split(x + h, 4, axis=-1)
         cell = jax.nn.sigmoid(f) * carry[1] + jax.nn.sigmoid(i) * jnp.tanh(g)
         cell = clip(cell)
-        h = jax.nn.sigmoid(o) * jnp.tanh(cell)
-        return (h if projection is None else h @ projection.T), cell
+        return project(jax.nn.sigmoid(o) * jnp.tanh(cell)), cell
 
     return step
 
 
-def _gru(carry: Carry, from_input: Any, recurrent: jax.Array, projection: Any) -> Carry:
-    rx, zx, nx = jnp.split(from_input, 3, axis=-1)
-    rh, zh, nh = jnp.split(recurrent, 3, axis=-1)
+def _gru(carry: Carry, x: jax.Array, h: jax.Array, project: Any) -> Carry:
+    rx, zx, nx = jnp.split(x, 3, axis=-1)
+    rh, zh, nh = jnp.split(h, 3, axis=-1)
     z = jax.nn.sigmoid(zx + zh)
     n = jnp.tanh(nx + jax.nn.sigmoid(rx + rh) * nh)
     return ((1 - z) * n + z * carry[0],)
@@ -95,53 +101,65 @@ def _clip(low: float | None, high: float | None, nan: bool) -> Callable[[jax.Arr
     return clip
 
 
+def _affine(weight: int, bias: int | None = None) -> Product:
+    """``x W^T + b``, of constants by number."""
+
+    def apply(constants: Constants, x: jax.Array) -> jax.Array:
+        turned = constants[~weight] if ~weight in constants else constants[weight].T
+        return x @ turned if bias is None else x @ turned + constants[bias]
+
+    return Product(apply, (weight,) if bias is None else (weight, bias))
+
+
 def _run(
     step: Step,
     reverse: bool,
-    steps: tuple[Any, jax.Array],
-    weight: jax.Array,
-    start: Carry,
-    projection: jax.Array | None,
-    mask: jax.Array | None,
-) -> tuple[jax.Array, Carry]:
-    """One direction of one layer: the output (T, N, H) and the last carry.
+    cells: Sequence[dict[str, jax.Array]],
+    from_input: jax.Array,
+    start: list[Carry],
+    masks: tuple[jax.Array | None, list[jax.Array | None]],
+    drop: Callable[[jax.Array, jax.Array | None], jax.Array],
+) -> tuple[jax.Array, list[Carry]]:
+    """Layers in one direction, one above the other: the output (T, N, H) of the last one, and the
+    last carry of each.
 
-    ``steps`` are the terms of every step that do not depend on the step before: from the input
-    (gru), and what is added to ``h weight^T``. ``mask`` (T, N, 1) tells which steps count; at the
-    others the state stands still and the output is zero.
+    ``from_input`` is what the input adds to the gates of the first layer in all steps. The first of
+    the masks (T, N, 1) tells which steps count: at the others the state stands still and the output
+    is zero. The others (T, N, H) tell what ``drop`` passes on to the second layer and so on.
     """
+    arrays: list[jax.Array] = []
+    products: list[Product] = []
+    place: dict[tuple[int, str], int] = {}
+    weights = []
+    for layer, cell in enumerate(cells):
+        for name, parts in _PRODUCTS.items():
+            if parts[0] in cell and (layer or name != "input"):
+                place[layer, name] = len(products)
+                weights.append(len(arrays))
+                products.append(_affine(*range(len(arrays), len(arrays) + len(parts))))
+                arrays += [cell[part] for part in parts]
 
-    def scan(steps, weight, start, projection):
-        def body(carry: Carry, now):
-            (from_input, added), valid = now
-            new = step(carry, from_input, carry[0] @ weight.T + added, projection)
-            if valid is None:
-                return new, (new[0], carry[0])
-            kept = tuple(jnp.where(valid, a, b) for a, b in zip(new, carry, strict=True))
-            return kept, (jnp.where(valid, new[0], 0), carry[0])
+    def call(_: Constants, carry: Sequence[Carry], now: Any, tap: Any) -> Any:
+        x, valid, kept = now
+        after = []
+        for layer, before in enumerate(carry):
+            if layer:
+                x = tap(place[layer, "input"], drop(x, kept[layer - 1]))
+            project = lambda h: h  # noqa: E731
+            if (layer, "projection") in place:
+                project = partial(tap, place[layer, "projection"])
+            new = step(before, x, tap(place[layer, "recurrent"], before[0]), project)
+            x = new[0]
+            if valid is not None:
+                x = jnp.where(valid, x, 0)
+                new = tuple(jnp.where(valid, a, b) for a, b in zip(new, before, strict=True))
+            after.append(new)
+        return after, x
 
-        last, (out, before) = lax.scan(body, start, (steps, mask), reverse=reverse)
-        return (out, last), before
-
-    @jax.custom_vjp
-    def run(steps, weight, start, projection):
-        return scan(steps, weight, start, projection)[0]
-
-    def keep(steps, weight, start, projection):
-        def with_fixed_weight(steps, start, projection):
-            return scan(steps, weight, start, projection)
-
-        result, vjp, before = jax.vjp(with_fixed_weight, steps, start, projection, has_aux=True)
-        return result, (vjp, before)
-
-    def back(kept, heads):
-        vjp, before = kept
-        d_steps, d_start, d_projection = vjp(heads)
-        d_weight = jnp.einsum("tng,tnh->gh", d_steps[1], before)
-        return d_steps, d_weight, d_start, d_projection
-
-    run.defvjp(keep, back)
-    return run(steps, weight, start, projection)
+    turn = Turn(call, products)
+    constants, now = dict(enumerate(arrays)), (from_input, *masks)
+    last, out = recur(turn, constants, start, now, len(from_input), reverse, weights)
+    return out, last
 
 
 @register(
@@ -209,31 +227,40 @@ def rnn(
         "rnn_relu": _plain(jax.nn.relu), "rnn_tanh": _plain(jnp.tanh), "lstm": _lstm(clip),
         "gru": _gru,
     }[mode]  # fmt: skip
-    length = data.shape[0]
+    length, rows, features = data.shape
     mask = None
     if sequence_length is not None:
         times = jnp.arange(length, dtype=jnp.int32)[:, None, None]
         mask = times < sequence_length.astype(jnp.int32)[:, None]
+    cells = sizes.unpack(parameters, features)
+    kept: list[jax.Array | None] = [None] * num_layers
+    for layer in range(1, num_layers if p and train else 0):
+        key, now = jax.random.split(key)
+        shape = length, rows, sizes.directions * sizes.hidden
+        kept[layer] = jax.random.bernoulli(now, 1 - p, shape)
+
+    def drop(x: jax.Array, kept: jax.Array | None) -> jax.Array:
+        return x if kept is None else jnp.where(kept, x / (1 - p), 0)
+
+    groups = [[layer] for layer in range(num_layers)]
+    inner = sum(cell["recurrent"].size for cell in cells) + sum(c["input"].size for c in cells[1:])
+    if sizes.directions == 1 and one_loop_pays(rows, inner):
+        groups = [list(range(num_layers))]
     x, last = data, []
-    for index, cell in enumerate(sizes.unpack(parameters, data.shape[2])):
-        layer, direction = divmod(index, sizes.directions)
-        if direction == 0:
-            if layer and p and train:
-                key, now = jax.random.split(key)
-                x = jnp.where(jax.random.bernoulli(now, 1 - p, x.shape), x / (1 - p), 0)
-            outs = []
-        from_input = jnp.einsum("tni,gi->tng", x, cell["input"]) + cell["input_bias"]
-        if mode == "gru":
-            added = jnp.broadcast_to(cell["recurrent_bias"], from_input.shape)
-        else:
-            from_input, added = None, from_input + cell["recurrent_bias"]
-        start = (state[index],) if state_cell is None else (state[index], state_cell[index])
-        out, end = _run(step, direction == 1, (from_input, added), cell["recurrent"], start,
-                        cell.get("projection"), mask)  # fmt: skip
-        outs.append(out)
-        last.append(end)
-        if direction + 1 == sizes.directions:
-            x = outs[0] if len(outs) == 1 else jnp.concatenate(outs, axis=-1)
+    for group in groups:
+        x = drop(x, kept[group[0]])
+        outs = []
+        for direction in range(sizes.directions):
+            places = [layer * sizes.directions + direction for layer in group]
+            own = [cells[i] for i in places]
+            from_input = jnp.einsum("tni,gi->tng", x, own[0]["input"]) + own[0]["input_bias"]
+            states = (state,) if state_cell is None else (state, state_cell)
+            start = [tuple(s[i] for s in states) for i in places]
+            passing = mask, [kept[layer] for layer in group[1:]]
+            out, end = _run(step, direction == 1, own, from_input, start, passing, drop)
+            outs.append(out)
+            last += end
+        x = outs[0] if len(outs) == 1 else jnp.concatenate(outs, axis=-1)
     if not state_outputs:
         return x
     return x, *(jnp.stack(states) for states in zip(*last, strict=True))

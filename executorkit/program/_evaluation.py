@@ -39,7 +39,9 @@ class Evaluation:
         self._apart = options.remat == "full"
         self._rolled = "reroll" not in switched_off() and plan_of(graph) is not None
         #: Whether barriers keep apart what must not be computed as one.
-        self.has_barriers = self.recomputes or self._rolled
+        self.has_barriers = (
+            self.recomputes or self._rolled or any(step.op.name == "RNN" for step in graph.steps)
+        )
         self._casts: dict[Any, tuple[str | None, ...]] = {}
 
     def __call__(self, args: Arrays, aux: Arrays, key: Any, train: bool) -> Any:

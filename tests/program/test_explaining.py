@@ -161,7 +161,9 @@ def test_cost_of_a_repetition_counts_with_its_first_round():
             executor.compile(is_train=True)
             costs.append(executor.program.cost())
     rolled, unrolled = costs
-    assert rolled.flops == pytest.approx(unrolled.flops, rel=0.05)
+    # Rolled, the gradient of a weight is one product, with no sums of those of the rounds.
+    assert rolled.flops < unrolled.flops
+    assert rolled.flops == pytest.approx(unrolled.flops, rel=0.1)
     assert rolled["t0_l0_i2h"].flops == pytest.approx(8 * unrolled["t3_l0_i2h"].flops, rel=0.2)
     assert rolled["t3_l0_i2h"].flops == 0
     words = checked(rolled._repr_html_())
