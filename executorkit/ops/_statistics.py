@@ -6,6 +6,7 @@ take half the time of jax's derivative of the plain formulas; a one-pass varianc
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -62,6 +63,7 @@ def _scaled(
     return (x - mean) * (gamma * lax.rsqrt(var + eps)) + beta
 
 
+@partial(jax.jit, static_argnums=(0, 1, 2), inline=True)
 def _pull(
     axes: Axes, eps: float, over: str | None, residuals: Any, g: jax.Array
 ) -> tuple[jax.Array, ...]:
@@ -79,6 +81,8 @@ def _pull(
     return (g - pull / n) * (gamma * scale), d_gamma, d_beta
 
 
+# Layers of equal shapes are traced once.
+@partial(jax.jit, static_argnums=(3, 4, 5), inline=True)
 def _batch_normalize(
     x: jax.Array, gamma: jax.Array, beta: jax.Array, axes: Axes, eps: float, over: str | None = None
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
