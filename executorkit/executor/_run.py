@@ -24,10 +24,11 @@ class GradientUsedError(MXNetError, RuntimeError):
 class Run:
     """What one call of ``Executor.forward``, and the ``backward`` after it, promised.
 
-    The snapshot is free, since arrays are immutable. ``resolve`` computes the outputs when one is
-    looked at, ``resolve_gradients`` the gradients and the auxiliary states that backward changes;
-    where backward was called before anyone looked, either runs forward and backward as one program.
-    An update that follows before anyone looks (``ending``) becomes a part of that program.
+    The snapshot is free, since arrays are immutable. A run is itself what its arrays wait for:
+    called when one is looked at, it computes the outputs, or, once backward was called, the
+    gradients and the auxiliary states that backward changes; where nobody had looked before,
+    forward and backward run as one program. An update that follows before anyone looks (``ending``)
+    becomes a part of that program.
     """
 
     __slots__ = (
@@ -57,21 +58,11 @@ class Run:
             output.promise_all(self)
 
     def __call__(self) -> None:
-        """The promise of outputs, gradients, and states: computes those that are read."""
-        if self.heads is None and not self.done:
-            self.resolve()
-        else:
-            self.resolve_gradients()
+        """The promise of outputs, gradients and states: computes them, with what else is promised.
 
-    def force(self) -> None:
-        """Computes whatever is promised and not computed yet."""
-        if self.heads is not None:
-            self.resolve_gradients()
-        if not self.done:
-            self.resolve()
-
-    def resolve(self) -> None:
-        if self.heads is not None:
+        Until backward is called it is outputs that wait; afterwards gradients wait too.
+        """
+        if self.done or self.heads is not None:
             self.resolve_gradients()
             return
         program = self.executor._program
@@ -81,6 +72,13 @@ class Run:
         else:
             outputs, side = program.infer[self.train](self.args, self.aux, self.key)
         self.keep(outputs, side)
+
+    def force(self) -> None:
+        """Computes whatever is promised and not computed yet."""
+        if self.heads is not None:
+            self.resolve_gradients()
+        if not self.done:
+            self()
 
     def keep(self, outputs: Sequence[Any], side_aux: Sequence[Any]) -> None:
         """Hands the outputs to the arrays that still wait for them."""
