@@ -12,7 +12,8 @@ import jax.numpy as jnp
 from ..context import Context
 from ..ndarray import NDArray
 from ..ndarray._values import fit
-from ..parallel._replicate import Replicas, reduced
+from ..parallel._programs import reduced
+from ..parallel._replicate import Replicas
 from ..parallel._stacked import PerDevice, Stacked
 
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from ..errors import ShapeError, explain
 from ..ndarray import NDArray
-from ..parallel._replicate import reduced
+from ..parallel._programs import reduced
 from ..parallel._stacked import PerDevice, Stacked
 from ._base import KVStoreError
 from ._keys import Key

@@ -24,8 +24,9 @@ from ..ops._facts import known
 from ..program import Program
 from ..program._stepping import Plan
 from ..symbol import Symbol
-from ._replicate import Mapped as MappedFunction
-from ._replicate import MappedProgram, Replicas
+from ._programs import Mapped as MappedFunction
+from ._programs import MappedProgram
+from ._replicate import Replicas
 from ._stacked import PerDevice, Stacked
 
 

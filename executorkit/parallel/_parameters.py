@@ -13,7 +13,7 @@ from ..ndarray import NDArray
 from ..ndarray._values import fit
 from ._batch import mean
 from ._group import Group
-from ._replicate import reduced
+from ._programs import reduced
 from ._stacked import PerDevice, Stacked
 
 

@@ -13,7 +13,8 @@ from ..ndarray._statistics import Statistics, fetched, pooled, read, statistics_
 from ..symbol._node import topological_order
 from ..symbol._views import graph_parts
 from ._group import Group
-from ._replicate import Replicas, described_stacks
+from ._programs import described_stacks
+from ._replicate import Replicas
 from ._slicing import part_of
 from ._stacked import PerDevice, Stacked
 

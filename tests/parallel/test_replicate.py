@@ -9,7 +9,8 @@ import numpy as np
 import executorkit as mx
 from executorkit.lowering import graph_of
 from executorkit.parallel import all_reduce
-from executorkit.parallel._replicate import Mapped, MappedProgram, Replicas
+from executorkit.parallel._programs import Mapped, MappedProgram
+from executorkit.parallel._replicate import Replicas
 from executorkit.parallel._stacked import Stacked
 from executorkit.program import program_for
 
@@ -23,7 +24,7 @@ def test_one_module_knows_how_programs_are_mapped():
         for p in package.rglob("*.py")
         if "jax.pmap" in p.read_text() or "shard_map(" in p.read_text()
     ]
-    assert called == ["parallel/_replicate.py"]
+    assert called == ["parallel/_programs.py"]
 
 
 def test_the_same_devices_are_the_same_replicas_and_programs():

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.parallel._replicate import _describing
+from executorkit.parallel._programs import _describing
 from executorkit.program import clear_cache
 
 from ..display._html import checked
