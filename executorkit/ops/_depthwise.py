@@ -83,13 +83,20 @@ def _sums_by_row(data: jax.Array, g: jax.Array, kernel: Shape, windows: Any) -> 
     """(C, elements of the kernel): sums over places of ``g`` and of what each element meets, for
     channels-last data.
 
-    A loop over the rows of ``g`` that adds up products row by row takes 2.5 ms for 32 channels of
-    four images of 112 x 112 pixels; one sum for each of nine elements takes 35 ms.
+    A loop over the rows of ``g`` that adds up products row by row takes 2.7 ms for 32 channels of
+    four images of 112 x 112 pixels; one sum for each of nine elements takes 35 ms. Places and
+    channels of a row are one axis where that can be: with loops over 32 channels it takes 7.9 ms.
     """
     row_step, *steps = windows.steps
     row_dilation, *dilation = windows.dilation
     data = jnp.pad(data, [(0, 0), *((x, x) for x in windows.pads), (0, 0)])
     n, rows, *out, channels = g.shape
+    ends = (channels,)
+    if steps and steps[-1] == 1:
+        data, g = (x.reshape(*x.shape[:-2], -1) for x in (data, g))
+        dilation[-1] *= channels
+        out[-1] *= channels
+        ends = ()
 
     def add_row(at: Any, sums: list[jax.Array]) -> list[jax.Array]:
         here = lax.dynamic_index_in_dim(g, at, 1, keepdims=False)
@@ -101,13 +108,14 @@ def _sums_by_row(data: jax.Array, g: jax.Array, kernel: Shape, windows: Any) -> 
             for along in itertools.product(*map(range, kernel[1:])):
                 first = [a * d for a, d in zip(along, dilation, strict=True)]
                 last = [f + (o - 1) * s + 1 for f, o, s in zip(first, out, steps, strict=True)]
-                part = lax.slice(met, (0, *first, 0), (n, *last, channels), (1, *steps, 1))
+                start, stop = (0, *first, *(0 for _ in ends)), (n, *last, *ends)
+                part = lax.slice(met, start, stop, (1, *steps, *(1 for _ in ends)))
                 total.append(next(added) + part * here)
         return total
 
-    zero = jnp.zeros((n, *out, channels), g.dtype)
+    zero = jnp.zeros((n, *out, *ends), g.dtype)
     sums = lax.fori_loop(0, rows, add_row, [zero] * math.prod(kernel))
-    return jnp.stack([jnp.sum(x, range(x.ndim - 1)) for x in sums], axis=-1)
+    return jnp.stack([jnp.sum(x.reshape(-1, channels), 0) for x in sums], axis=-1)
 
 
 def forms(data: Shape, weight: Shape, windows: Any) -> tuple[Any, Any, Any]:

@@ -75,6 +75,18 @@ def test_second_derivatives(case):
     np.testing.assert_allclose(penalty(convolve), penalty(_xla), rtol=1e-3, atol=1e-3)
 
 
+@pytest.mark.parametrize("case", [case for case in CASES if case.startswith("depthwise")])
+def test_depth_wise_convolutions_channels_last(case):
+    x, w, g, windows = arrays(case)
+    letters = windows.letters
+    expected, back = jax.vjp(lambda x, w: _xla(x, w, windows), x, w)
+    x, w, g = (jnp.moveaxis(a, 1, -1) for a in (x, w, g))
+    windows = windows._replace(letters=letters.replace("C", "") + "C")
+    out, own_back = jax.vjp(lambda x, w: convolve(x, w, windows), x, w)
+    for a, b in zip((out, *own_back(g)), (expected, *back(jnp.moveaxis(g, -1, 1))), strict=True):
+        np.testing.assert_allclose(jnp.moveaxis(a, -1, 1), b, rtol=1e-4, atol=1e-4)
+
+
 #: data, weight, stride, pad, dilation: channels last, with the form of their weight's gradient
 LAST = {
     "rows_at_once": ((2, 9, 7, 16), (24, 3, 3, 16), (1, 1), (1, 1), (1, 1), _weight_rows),
