@@ -14,8 +14,8 @@ from ._graph import Graph, graph_of
 from ._infer import infer, open_shapes
 from ._passes import switched_off
 from ._reroll import Plan
-from ._reroll_join import joining_may_pay, joining_pays
-from ._reroll_plan import plan_of
+from ._reroll_join import joining_pays
+from ._reroll_plan import joined_plan_of, plan_of
 from ._reroll_run import Around, run_plan
 from ._step import Observe, run_step
 from ._values import Values
@@ -56,7 +56,7 @@ def lower(
 def _plan(graph: Graph, args: Sequence[Any], aux: Sequence[Any]) -> Plan | None:
     """The plan of a graph's loops for arguments and states of these shapes."""
     plan = plan_of(graph)
-    joined = plan_of(graph, True) if plan is not None and joining_may_pay() else None
+    joined = joined_plan_of(graph)
     if joined is None:
         return plan
     shapes = {

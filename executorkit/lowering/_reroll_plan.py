@@ -15,7 +15,7 @@ from functools import lru_cache
 from ._components import strongly_connected, topological
 from ._graph import Graph, Step
 from ._reroll import Batch, Link, Loop, Plan
-from ._reroll_join import join
+from ._reroll_join import join, joining_may_pay
 from ._reroll_loop import loop_of, may_batch
 from ._reroll_search import MIN_REPEATS, Column, Wiring, chains, grow
 
@@ -23,16 +23,22 @@ from ._reroll_search import MIN_REPEATS, Column, Wiring, chains, grow
 _TRIALS = 32
 
 
-@lru_cache(maxsize=512)
-def plan_of(graph: Graph, joined: bool = False) -> Plan | None:
-    """The plan of a graph, or None if nothing in it is rolled; found once per graph. ``joined``
-    makes one loop of those that feed each other; None, then, if none do.
+def plan_of(graph: Graph) -> Plan | None:
+    """The plan of a graph, or None if nothing in it is rolled; found once per graph."""
+    return _plans_of(graph)[0]
 
-    A chain that is no recurrence as a whole may be one without its first or last repetition, which
-    often lacks an input or a consumer.
-    """
+
+def joined_plan_of(graph: Graph) -> Plan | None:
+    """The plan in which loops that feed each other are one; None if there are none."""
+    return _plans_of(graph)[1]
+
+
+@lru_cache(maxsize=512)
+def _plans_of(graph: Graph) -> tuple[Plan | None, Plan | None]:
+    """A chain that is no recurrence as a whole may be one without its first or last repetition,
+    which often lacks an input or a consumer."""
     if graph.has_effects or len(graph.steps) < 2 * MIN_REPEATS:
-        return None
+        return None, None
     folding = Folding(graph)
     left = _TRIALS
     for chain in chains(folding.wiring, folding.taken):
@@ -41,9 +47,10 @@ def plan_of(graph: Graph, joined: bool = False) -> Plan | None:
             left -= 1
             if len(part) >= MIN_REPEATS and left >= 0 and folding.fold(part):
                 break
-    if joined and not join(folding):
-        return None
-    return folding.plan() if folding.loops else None
+    if not folding.loops:
+        return None, None
+    plan = folding.plan()
+    return plan, folding.plan() if joining_may_pay() and join(folding) else None
 
 
 class Folding:

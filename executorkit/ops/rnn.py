@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from ._attrs import Key, Train
 from ._facts import Params, ShapeFacts, TypeFacts
@@ -105,8 +106,11 @@ def _affine(weight: int, bias: int | None = None) -> Product:
     """``x W^T + b``, of constants by number."""
 
     def apply(constants: Constants, x: jax.Array) -> jax.Array:
-        turned = constants[~weight] if ~weight in constants else constants[weight].T
-        return x @ turned if bias is None else x @ turned + constants[bias]
+        if ~weight in constants:
+            out = x @ constants[~weight]
+        else:
+            out = lax.dot_general(x, constants[weight], (((1,), (1,)), ((), ())))
+        return out if bias is None else out + constants[bias]
 
     return Product(apply, (weight,) if bias is None else (weight, bias))
 
