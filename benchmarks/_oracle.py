@@ -3,11 +3,14 @@
 python -m benchmarks._oracle PACKAGE NETWORK BATCH SIZE [MODE]
 
 With a mode only that one is called: what it tells first is bind and first call of a fresh process.
+executorkit keeps compiled programs in the directory that the environment variable KEPT_PROGRAMS
+names.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 import time
 from typing import Any
@@ -15,9 +18,13 @@ from typing import Any
 from ._networks import fill, network
 from ._workers import serve
 
+KEPT = "KEPT_PROGRAMS"
+
 
 def main(package: str, name: str, batch: str, size: str, *only: str) -> None:
     mx: Any = importlib.import_module(package)
+    if package == "executorkit" and KEPT in os.environ:
+        mx.program.keep_compiled(os.environ[KEPT])
     net = network(name, int(batch), int(size))
     symbol = net.build(mx)
     mx.nd.ones(1).asnumpy()  # which starts the library

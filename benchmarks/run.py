@@ -34,6 +34,7 @@ from ._exported import export
 from ._handwritten import FORWARD, functions, jitted
 from ._measure import Ours, check
 from ._networks import Network, network
+from ._oracle import KEPT
 from ._report import report
 from ._workers import Worker, mark, timed
 
@@ -199,8 +200,8 @@ class Comparison:
         worker.end()
 
     def _starts(self, row: Row) -> None:
-        """Bind and first training call of fresh processes: ours without and with a persistent
-        cache, and MXNet's."""
+        """Bind and first training call of fresh processes: ours without and with programs that an
+        earlier process has kept, and MXNet's."""
 
         def start(python: str, package: str, **env: str) -> float:
             arguments = (package, self.work.name, *self.sizes, "step")
@@ -209,12 +210,10 @@ class Comparison:
             worker.end()
             return worker.first["bind"] + worker.first["step"]
 
-        with tempfile.TemporaryDirectory() as cache:
-            env = {"JAX_COMPILATION_CACHE_DIR": cache,
-                   "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
-                   "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}  # fmt: skip
-            row["cold"] = start(sys.executable, "executorkit", **env)
-            row["warm"] = start(sys.executable, "executorkit", **env)
+        row["cold"] = start(sys.executable, "executorkit")
+        with tempfile.TemporaryDirectory() as directory:
+            start(sys.executable, "executorkit", **{KEPT: directory})
+            row["warm"] = start(sys.executable, "executorkit", **{KEPT: directory})
         if "mxnet" in self.pythons:
             row["mxnet_cold"] = start(self.pythons["mxnet"], "mxnet")
 

@@ -12,7 +12,6 @@ from jax.experimental.compilation_cache import compilation_cache
 
 from ..lowering import LOWERINGS, Graph, switched_off
 from ..lowering._infer import KEEPERS
-from ._background import submit
 from ._counted import counters
 from ._keeping import keep_in
 from ._kept_files import Place
@@ -113,7 +112,7 @@ def keep_compiled(directory: str | os.PathLike[str] | None) -> None:
     keep_in(folder)
     KEEPERS[:] = [] if folder is None else [KeptShapes(folder)]
     if place is not None:
-        submit(fixed)
+        fixed()
 
 
 def set_cache_limit(programs: int) -> None:

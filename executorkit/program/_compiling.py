@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 from ..lowering import Graph
+from ._keeping import remembered
 
 #: XLA's CPU backend hands products of matrices, sums and convolutions to the library YNNPACK. That
 #: is good for the first two (sums over all but the channels take a tenth of the time), but its
@@ -20,7 +21,8 @@ _CONVOLUTIONS_ON_CPU = {
 }
 #: The CPU backend drops early the barriers that keep apart what ``jax.checkpoint`` computes twice,
 #: then finds that it is the same, and keeps it; and those that keep gradients of convolutions from
-#: being prepared in forward, and rows that the turns of a loop read from the gates they are cut into.
+#: being prepared in forward, and rows that the turns of a loop read from the gates they are cut
+#: into.
 _BARRIERS_ON_CPU = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 _CONVOLUTIONS = frozenset({"Convolution", "Convolution_v1", "Deconvolution"})
 
@@ -44,6 +46,10 @@ def compiler_options(graph: Graph, has_barriers: bool = False) -> dict[str, Any]
 @lru_cache(maxsize=16)
 def known_to_compiler(options: tuple[tuple[str, str], ...]) -> bool:
     """Whether the compiler of this process takes these options: they change between versions."""
+    return remembered((options, jax.default_backend()), lambda: _takes(options))
+
+
+def _takes(options: tuple[tuple[str, str], ...]) -> bool:
     try:
         jax.jit(lambda: 0, compiler_options=dict(options)).lower().compile()
     except jax.errors.JaxRuntimeError:

@@ -14,7 +14,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +23,7 @@ from jax.experimental.serialize_executable import deserialize_and_load, serializ
 
 from ._canonical import NoTextError
 from ._kept_files import Place, name_of
-from ._surroundings import surroundings
+from ._surroundings import fixed, surroundings
 
 #: An option of the compiler that is a part of JAX's key, and that the CPU backend does not read.
 _UNREAD = "xla_gpu_kernel_cache_file"
@@ -47,6 +47,19 @@ def keeping() -> bool:
         and not getattr(jax.config, "jax_disable_jit", False)
         and jax.sharding.get_abstract_mesh().empty
     )
+
+
+def remembered(question: Hashable, find: Callable[[], bool]) -> bool:
+    """The answer to a question about this installation, kept between processes if programs are."""
+    if _place is None:
+        return find()
+    name = f"{name_of(repr((question, fixed())))}.answer"
+    there = _place.read(name)
+    if there is not None:
+        return there[0]["answer"]
+    answer = find()
+    _place.write(name, {"answer": answer}, b"")
+    return answer
 
 
 class Kept:
