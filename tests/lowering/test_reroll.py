@@ -115,6 +115,34 @@ def test_layers_are_one_loop_unless_there_is_one_row(train):
     assert loops == [2, 1]
 
 
+def _loops(jaxpr: Any) -> list[Any]:
+    """The loops of a jaxpr and of those inside it."""
+    found = []
+    for equation in jaxpr.eqns:
+        if equation.primitive.name == "scan":
+            found.append(equation)
+        else:
+            inner = (p for p in equation.params.values() if hasattr(p, "jaxpr"))
+            found += [loop for p in inner for loop in _loops(p.jaxpr)]
+    return found
+
+
+@pytest.mark.parametrize(("name", "products", "kept"), [("lstm", 1, 8), ("gru", 1, 7)])
+def test_turns_hold_no_gradient_of_weights(name, products, kept):
+    symbol = _unrolled(CELLS[name](), 20)
+    arg_shapes, *_ = symbol.infer_shape(data=(3, 20, 5))
+    args = dict(zip(symbol.list_arguments(), map(np.ones, arg_shapes), strict=True))
+    function = symbol.to_jax()
+    jaxpr = jax.make_jaxpr(jax.grad(lambda args: function(args, train=True)[0][0].sum()))(args)
+    there, back = _loops(jaxpr.jaxpr)
+    for loop in (there, back):
+        assert str(loop.params["jaxpr"]).count(" dot_general[") <= 2 * products
+    # What is kept are the activations and what they act on, not every factor of every product.
+    assert sum(v.aval.shape[:2] == (20, 3) for v in there.outvars) <= kept
+    weights = [v.aval.shape for v in back.outvars if v.aval.shape[-1:] == (4,)]
+    assert not any(shape[-2:] in {(16, 4), (12, 4)} for shape in weights)
+
+
 def test_a_step_that_is_read_outside_is_shown():
     cell = mx.rnn.LSTMCell(4, prefix="c_")
     outputs = _unrolled(cell, 8, merge=False)
