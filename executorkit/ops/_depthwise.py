@@ -91,20 +91,23 @@ def _sums_by_row(data: jax.Array, g: jax.Array, kernel: Shape, windows: Any) -> 
     row_dilation, *dilation = windows.dilation
     data = jnp.pad(data, [(0, 0), *((x, x) for x in windows.pads), (0, 0)])
     n, rows, *out, channels = g.shape
-    ends = (channels,)
-    if steps and steps[-1] == 1:
-        data, g = (x.reshape(*x.shape[:-2], -1) for x in (data, g))
+    joined = bool(steps) and steps[-1] == 1
+    ends = () if joined else (channels,)
+    if joined:
         dilation[-1] *= channels
         out[-1] *= channels
-        ends = ()
+
+    def lines(x: jax.Array) -> jax.Array:
+        # Only here: outside of the loop it would be part of the computation of x, and slow it down.
+        return x.reshape(*x.shape[:-2], -1) if joined else x
 
     def add_row(at: Any, sums: list[jax.Array]) -> list[jax.Array]:
-        here = lax.dynamic_index_in_dim(g, at, 1, keepdims=False)
+        here = lax.dynamic_index_in_dim(lines(g), at, 1, keepdims=False)
         added = iter(sums)
         total = []
         for down in range(kernel[0]):
             row = at * row_step + down * row_dilation
-            met = lax.dynamic_index_in_dim(data, row, 1, keepdims=False)
+            met = lax.dynamic_index_in_dim(lines(data), row, 1, keepdims=False)
             for along in itertools.product(*map(range, kernel[1:])):
                 first = [a * d for a, d in zip(along, dilation, strict=True)]
                 last = [f + (o - 1) * s + 1 for f, o, s in zip(first, out, steps, strict=True)]
