@@ -55,7 +55,7 @@ def arrays_in_order(
             raise BindError(
                 explain(
                     f"bind: {what}",
-                    f"{_count(given, 'array')}, expected {len(names)}: {', '.join(names)}",
+                    f"{counted(given, 'array')}, expected {len(names)}: {', '.join(names)}",
                 )
             )
         arrays = list(given)
@@ -88,7 +88,7 @@ def grad_reqs(grad_req: Any, names: Sequence[str]) -> list[str]:
             raise BindError(
                 explain(
                     "bind: grad_req",
-                    f"{len(reqs)} for {_count(names, 'argument')}: {', '.join(names)}",
+                    f"{len(reqs)} for {counted(names, 'argument')}: {', '.join(names)}",
                 )
             )
     else:
@@ -171,72 +171,8 @@ def _come(device: Device, shape: tuple[int, ...], dtype: Any) -> Iterator[int]:
     return itertools.count()
 
 
-def head_gradients(
-    out_grads: Any, outputs: Sequence[NDArray], names: Sequence[str]
-) -> tuple[jax.Array | None, ...]:
-    """Head gradients in the order of the outputs; None for an output that is given none.
-
-    In a dict that names every output, other names are ignored, as in MXNet.
-    """
-    if out_grads is None:
-        given: list[Any] = [None] * len(outputs)
-    elif isinstance(out_grads, NDArray):
-        given = [out_grads]
-    elif isinstance(out_grads, Mapping):
-        unknown = [n for n in out_grads if n not in names]
-        if unknown and not all(n in out_grads for n in names):
-            raise MissingHeadError(
-                explain(
-                    "backward: out_grads",
-                    f"{', '.join(map(repr, unknown))} is not an output",
-                    hint="one of: " + ", ".join(names),
-                )
-            )
-        given = [out_grads.get(n) for n in names]
-    elif isinstance(out_grads, Sequence) and not isinstance(out_grads, str):
-        given = list(out_grads)
-    else:
-        raise TypeError(
-            explain(
-                "backward: out_grads",
-                f"{kind_of(out_grads)}, expected an NDArray, or a list or dict of them",
-                hint="mx.nd.array(value)",
-            )
-        )
-    if len(given) > len(outputs):
-        raise MXNetError(
-            explain(
-                "backward: out_grads",
-                f"{len(given)} for {_count(outputs, 'output')}: {', '.join(names)}",
-            )
-        )
-    given += [None] * (len(outputs) - len(given))
-    heads: list[jax.Array | None] = []
-    for head, output, name in zip(given, outputs, names, strict=True):
-        where = f"backward: head gradient of {name!r}"
-        if head is not None and not isinstance(head, NDArray):
-            raise TypeError(
-                explain(where, f"{kind_of(head)}, expected an NDArray", hint="mx.nd.array(value)")
-            )
-        heads.append(None if head is None else incoming(head, output, where).value)
-    return tuple(heads)
-
-
-def require_heads(heads: Sequence[Any], names: Sequence[str], needed: Sequence[bool]) -> None:
-    """Refuses to go back from an output whose head gradient is needed and missing."""
-    for head, name, need in zip(heads, names, needed, strict=True):
-        if head is None and need:
-            raise MissingHeadError(
-                explain(
-                    f"backward: output {name!r}",
-                    "it needs a head gradient, and none is given",
-                    because="it is not the output of a loss operator",
-                    hint="backward(out_grads=...), or wrap the output in mx.sym.MakeLoss",
-                )
-            )
-
-
-def _count(things: Sequence[Any], noun: str) -> str:
+def counted(things: Sequence[Any], noun: str) -> str:
+    """``1 array``, ``2 arrays``."""
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
@@ -257,10 +193,3 @@ def kind_of(value: Any) -> str:
     kind = type(value)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
-
-class MissingHeadError(MXNetError, KeyError):
-    """A head gradient is missing, or named for an output that does not exist."""
-
-    def __str__(self) -> str:
-        return RuntimeError.__str__(self)

@@ -8,8 +8,9 @@ from typing import Any
 from ..errors import MXNetError, explain
 from ..ndarray import NDArray
 from ..program import Warming
-from ._arguments import head_gradients, kind_of, require_heads, truth
+from ._arguments import kind_of, truth
 from ._bound import Bound
+from ._heads import head_gradients, require_heads
 from ._inspection import Inspection
 from ._run import Run
 

@@ -14,7 +14,7 @@ from ..lowering import Graph, placements
 from ..lowering._graph import Step
 from ..ndarray._statistics import statistics_of
 from ..program import PartitionedProgram, Program
-from ._arguments import head_gradients
+from ._heads import head_gradients
 from ._nodewise import Nodewise
 from ._ranges import Ranges, Snapshot
 from ._report import Finding, FiniteReport

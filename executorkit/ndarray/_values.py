@@ -55,9 +55,11 @@ def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, what: str) -
 
 def from_python(source: Any, dtype: np.dtype, what: str) -> np.ndarray:
     """A new NumPy array of ``source``; TypeError if it cannot be read as one."""
+    if isinstance(source, np.ndarray) and source.dtype == dtype:
+        return np.array(source)
     try:
         with np.errstate(invalid="ignore"):
-            if isinstance(source, np.ndarray) and source.dtype != dtype:
+            if isinstance(source, np.ndarray):
                 return source.astype(dtype)
             return np.array(source, dtype)
     except (TypeError, ValueError):

@@ -13,7 +13,7 @@ from ..context import Context
 from ..errors import MXNetError, explain
 from ..executor import Executor
 from ..executor._ahead import Call, Request
-from ..executor._arguments import require_heads
+from ..executor._heads import require_heads
 from ..executor._run import Run
 from ..executor._slots import Places
 from ..lowering import Graph

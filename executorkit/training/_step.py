@@ -11,7 +11,7 @@ import jax.numpy as jnp
 from .. import optimizer as opt
 from ..display import View, Viewed
 from ..errors import explain
-from ..executor._arguments import require_heads
+from ..executor._heads import require_heads
 from ..ndarray import NDArray
 from ..program import Analysis
 from ..program._counted import Counted

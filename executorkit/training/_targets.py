@@ -9,7 +9,7 @@ import jax
 
 from ..errors import MXNetError, explain
 from ..executor import Executor
-from ..executor._arguments import head_gradients
+from ..executor._heads import head_gradients
 from ..executor._run import Run
 from ..executor._slots import Places
 from ..lowering import Graph, graph_of, optimized
