@@ -30,8 +30,8 @@ def report(results: Mapping[str, Any]) -> tuple[str, str]:
             ],
         ),
         _table(
-            ["bind and first training call", "cold", "persistent cache", "MXNet / cold",
-             "MXNet / cached"],
+            ["bind and first training call", "cold", "kept programs", "MXNet / cold",
+             "MXNet / kept"],
             [
                 [r["network"], _s(r["cold"]), _s(r["warm"]), _over(r, "mxnet_cold", "cold"),
                  _over(r, "mxnet_cold", "warm")]
