@@ -47,9 +47,9 @@ def _plain_conv(
 
 def _conv(
     name: str, images: int, channels: int, filters: int, size: int, kernel: int, stride: int = 1,
-    groups: int = 1,
+    groups: int = 1, inside: bool = False,
 ) -> Choice:  # fmt: skip
-    pad = kernel // 2
+    pad = 0 if inside else kernel // 2
     symbol = mx.sym.Convolution(
         mx.sym.Variable("data"), mx.sym.Variable("weight"), kernel=(kernel, kernel),
         num_group=groups, stride=(stride, stride), pad=(pad, pad), num_filter=filters,
@@ -60,6 +60,8 @@ def _conv(
     )
     if stride > 1:
         what += f", every {stride}nd place"
+    if inside:
+        what += ", no padding"
     shapes = {
         "data": (images, channels, size, size),
         "weight": (filters, channels // groups, kernel, kernel),
@@ -127,6 +129,7 @@ CHOICES = (
     _conv("XLA's own convolution", 4, 512, 512, 7, 3),
     _conv("weight's gradient by rows", 1, 64, 64, 300, 3),
     _conv("weight's gradient by rows", 1, 128, 128, 150, 3),
+    _conv("data's gradient in turns", 32, 20, 50, 12, 5, inside=True),
     _conv("shifted products", 4, 128, 128, 56, 3, groups=128),
     _conv("shifted products", 4, 64, 64, 112, 3, 2, groups=64),
     _conv("a convolution per group", 4, 128, 128, 28, 3, groups=4),
