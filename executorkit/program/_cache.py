@@ -92,9 +92,8 @@ def keep_compiled(directory: str | os.PathLike[str] | None) -> None:
     training steps, and what was inferred of shapes. A later process neither traces nor lowers
     these: they are found by all that they depend on (graph, shapes, gradients, update, options,
     configuration, processor, versions of JAX and of this package), and loaded in the background
-    from bind on. What depends on Python of the user's (operators, optax transformations with
-    schedules) is traced each time, as are the two halves that run where outputs are read between
-    forward and backward.
+    from bind on. What depends on Python of the user's (operators, optimizers, schedules) is traced
+    each time, as are the two halves that run where outputs are read between forward and backward.
 
     A file that is damaged, or that this process cannot use, is as if it were not there. Where JAX's
     ``jax_compilation_cache_max_size`` is set, either folder stays below so many bytes; without it

@@ -36,7 +36,6 @@ def keep_in(place: Place | None) -> None:
     """Where programs are kept from now on; None for nowhere."""
     global _place
     _place = place
-    _listen()
 
 
 def keeping() -> bool:
@@ -82,7 +81,7 @@ class Kept:
         (device,) = devices
         try:
             text = identity()
-        except NoTextError:
+        except (NoTextError, ValueError, RecursionError):  # such as cells that are empty
             return None
         shapes = [(x.shape, str(x.dtype), getattr(x, "weak_type", False)) for x in leaves]
         key = repr((what, str(structure), shapes, surroundings(device))) + text
@@ -98,7 +97,7 @@ class Kept:
             return deserialize_and_load(
                 executable,
                 self._given,
-                jax.tree.structure(_unpacked(facts["results"])),
+                jax.tree.structure(_unpacked(facts["results"], _subtrees(self._given))),
                 self._device.client,
                 [self._device],
             )
@@ -109,13 +108,16 @@ class Kept:
         """Compiles, and writes the file if what is compiled may be loaded elsewhere."""
         if "custom_call" in lowered.as_text():
             return lowered.compile()
+        _listen()
         hits = _cached.hits
         compiled = self._compile_anew(lowered)
         if _cached.hits != hits:
+            # JAX's cache has it, though the file was gone: with an empty one it is not asked again.
+            self._place.write(self._name, {}, b"")
             return compiled
         try:
             results = jax.tree.unflatten(compiled.out_tree, range(compiled.out_tree.num_leaves))
-            facts = {"results": _packed(results)}
+            facts = {"results": _packed(results, _subtrees(self._given))}
             executable, _, _ = serialize(compiled)
         except (NoTextError, ValueError, NotImplementedError, jax.errors.JaxRuntimeError):
             return compiled
@@ -162,21 +164,33 @@ def devices_of(leaves: list[Any]) -> frozenset[Any]:
     return frozenset(found)
 
 
-def _packed(tree: Any) -> Any:
-    """A tree of tuples, lists and dicts as JSON has it."""
+def _subtrees(structure: Any) -> list[Any]:
+    """A structure and all that it consists of."""
+    return [structure, *(sub for child in structure.children() for sub in _subtrees(child))]
+
+
+def _packed(tree: Any, given: list[Any]) -> Any:
+    """A tree of tuples, lists and dicts as JSON has it. Others have to have the structure of
+    something in the arguments, whose number stands for it."""
     if tree is None or type(tree) is int:
         return tree
     if type(tree) in (tuple, list):
-        return [type(tree).__name__, *map(_packed, tree)]
+        return [type(tree).__name__, *(_packed(x, given) for x in tree)]
     if type(tree) is dict and all(type(k) is str for k in tree):
-        return {k: _packed(v) for k, v in tree.items()}
-    raise NoTextError(f"results in a {type(tree).__name__}")
+        return ["dict", *([k, _packed(v, given)] for k, v in tree.items())]
+    structure = jax.tree.structure(tree)
+    if structure not in given:
+        raise NoTextError(f"results in a {type(tree).__name__}")
+    return ["like", given.index(structure)]
 
 
-def _unpacked(packed: Any) -> Any:
-    if isinstance(packed, dict):
-        return {k: _unpacked(v) for k, v in packed.items()}
+def _unpacked(packed: Any, given: list[Any]) -> Any:
     if not isinstance(packed, list):
         return packed
     kind, *items = packed
-    return {"tuple": tuple, "list": list}[kind](map(_unpacked, items))
+    if kind == "like":
+        structure = given[items[0]]
+        return jax.tree.unflatten(structure, range(structure.num_leaves))
+    if kind == "dict":
+        return {k: _unpacked(v, given) for k, v in items}
+    return {"tuple": tuple, "list": list}[kind](_unpacked(x, given) for x in items)

@@ -22,7 +22,7 @@ _FORMAT = 1
 class Place:
     """A directory of files that are named by the hash of a key.
 
-    A file is a line of JSON (facts, and the sum of the rest) and compressed bytes. One that is
+    A file is a line of JSON (facts, and the sum of all) and compressed bytes. One that is
     damaged or of another layout is as if it were not there. Where JAX's setting
     ``jax_compilation_cache_max_size`` bounds its own cache, it bounds this one too: the files that
     were read longest ago go first.
@@ -37,11 +37,11 @@ class Place:
         path = self.path / name
         try:
             head, _, packed = path.read_bytes().partition(b"\n")
-            facts = json.loads(head)
-            if facts["format"] != _FORMAT or facts["sum"] != _sum(packed):
+            there = json.loads(head)
+            if there["format"] != _FORMAT or there["sum"] != _sum(there["facts"], packed):
                 return None
             os.utime(path)
-            return facts, zlib.decompress(packed)
+            return there["facts"], zlib.decompress(packed)
         except (OSError, ValueError, LookupError, TypeError, zlib.error):
             return None
 
@@ -52,10 +52,10 @@ class Place:
     def write(self, name: str, facts: dict[str, Any], contents: bytes) -> None:
         """Writes a file, whole or not at all; says so once if that cannot be done."""
         packed = zlib.compress(contents, 1)
-        head = json.dumps({**facts, "format": _FORMAT, "sum": _sum(packed)}).encode()
+        head = {"format": _FORMAT, "sum": _sum(facts, packed), "facts": facts}
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            write_whole(os.fspath(self.path / name), (head, b"\n", packed))
+            write_whole(os.fspath(self.path / name), (json.dumps(head).encode(), b"\n", packed))
             self._bound()
         except (OSError, MXNetError) as error:
             if not self._told:
@@ -79,5 +79,5 @@ def name_of(key: str) -> str:
     return hashlib.blake2b(key.encode(), digest_size=24).hexdigest()
 
 
-def _sum(data: bytes) -> str:
-    return hashlib.blake2b(data, digest_size=16).hexdigest()
+def _sum(facts: dict[str, Any], packed: bytes) -> str:
+    return hashlib.blake2b(json.dumps(facts).encode() + packed, digest_size=16).hexdigest()

@@ -11,7 +11,9 @@ import textwrap
 
 import jax
 import numpy as np
+import optax
 import pytest
+from jax.experimental.compilation_cache import compilation_cache
 
 import executorkit as mx
 from executorkit.lowering import graph_of, infer
@@ -28,7 +30,17 @@ x = mx.sym.Variable("x")
 def kept(tmp_path, monkeypatch):
     """``kept(make)`` makes a result as a process would that begins with these files, and gives it
     with the number of traces and of loaded programs."""
-    monkeypatch.setattr(_keeping, "_place", Place(str(tmp_path)))
+    monkeypatch.setattr(_keeping, "_place", Place(str(tmp_path / "own")))
+    settings = {
+        "jax_compilation_cache_dir": str(tmp_path / "jax"),
+        "jax_persistent_cache_min_compile_time_secs": 0,
+    }
+    before = {name: getattr(jax.config, name) for name in settings}
+
+    def use(settings):
+        for name, setting in settings.items():
+            jax.config.update(name, setting)
+        compilation_cache.reset_cache()
 
     def run(make):
         clear_cache()
@@ -37,7 +49,9 @@ def kept(tmp_path, monkeypatch):
         after = cache_info()
         return result, after.traces - before.traces, after.loads - before.loads
 
+    use(settings)
     yield run
+    use(before)
     clear_cache()
 
 
@@ -116,6 +130,24 @@ def test_every_shape_has_its_program_and_returns_to_it(kept):
     assert first == second == [[2.0] * n for n in (3, 2, 3)]
 
 
+def test_steps_of_optax_are_kept_if_no_function_of_the_user_is_in_them(kept):
+    def trained(transformation):
+        executor = mx.sym.MakeLoss(mx.sym.sum(mx.sym.square(x - 1))).simple_bind(mx.cpu(), x=(3,))
+        step = mx.training.Step(executor, transformation, inputs=())
+        step()
+        step()
+        return executor.arg_dict["x"].asnumpy().tolist()
+
+    slow, *counts = kept(lambda: trained(optax.adam(0.1)))
+    assert counts == [1, 0]
+    fast, traces, _ = kept(lambda: trained(optax.adam(0.2)))
+    assert traces == 1
+    assert fast != slow
+    assert kept(lambda: trained(optax.adam(0.1)))[:2] == (slow, 0)
+    own = optax.adam(lambda count: 0.1)
+    assert kept(lambda: trained(own))[1] == kept(lambda: trained(own))[1] == 1
+
+
 @pytest.mark.parametrize(
     "other",
     [
@@ -144,13 +176,25 @@ def test_devices_and_settings_are_told_apart():
     assert len(texts) == 4
 
 
+def test_a_file_that_is_gone_is_written_anew_though_jax_has_the_program(kept, tmp_path):
+    def result():
+        return value(x * 5, x=[1.0])
+
+    kept(result)
+    (file,) = (tmp_path / "own").iterdir()
+    file.unlink()
+    found = [kept(result) for _ in range(3)]
+    assert [values for values, *_ in found] == [[5.0]] * 3
+    assert found[2][1:] == (0, 1)
+
+
 @pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b"?" + b, lambda b: b""])
 def test_a_damaged_file_is_written_anew(kept, tmp_path, damage):
     def result():
         return value(x * 2, x=[1.0])
 
     kept(result)
-    (file,) = tmp_path.iterdir()
+    (file,) = (tmp_path / "own").iterdir()
     whole = file.read_bytes()
     file.write_bytes(damage(whole))
     assert kept(result) == ([2.0], 1, 0)
@@ -164,7 +208,7 @@ def test_calls_that_lowering_prepares_are_not_kept(kept, tmp_path):
 
     assert kept(factor) == ([[[2.0]]], 1, 0)
     assert kept(factor) == ([[[2.0]]], 1, 0)
-    assert not list(tmp_path.iterdir())
+    assert not (tmp_path / "own").exists()
 
 
 def test_files_that_were_read_longest_ago_go_first(tmp_path):
