@@ -138,13 +138,7 @@ class There:
         return {n: constants[n] for n in self.turn.loose if _is_floating(constants[n])}
 
     def scan(
-        self,
-        constants: Constants,
-        start: Any,
-        now: Any,
-        turns: int,
-        reverse: bool,
-        unroll: int,
+        self, constants: Constants, start: Any, now: Any, turns: int, reverse: bool
     ) -> tuple[Any, list[Any]]:
         """The loop's results, and the rows that it keeps."""
         run = jaxpr_as_fun(self._jaxpr)
@@ -158,7 +152,7 @@ class There:
             )
 
         start, now = jax.tree.leaves(start), jax.tree.leaves(now)
-        end, (shown, rows) = lax.scan(one, start, now, turns, reverse=reverse, unroll=unroll)
+        end, (shown, rows) = lax.scan(one, start, now, turns, reverse=reverse)
         return (
             jax.tree.unflatten(self._carry_tree, end),
             jax.tree.unflatten(self._shown_tree, shown),
