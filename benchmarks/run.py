@@ -148,28 +148,32 @@ class Comparison:
         """Milliseconds of both, and the median ratio of as many pairs as there is time for.
 
         ``pause`` are seconds to wait after their turn: threads of other libraries go on looking
-        for work for a while (OpenMP's), on processors that the next turn needs.
+        for work for a while (OpenMP's), on processors that the next turn needs. A turn begins with
+        a call that does not count: the one after a pause finds caches empty and threads asleep.
         """
 
         def run() -> Any:
             return jax.block_until_ready(ours())
 
+        def own(calls: int) -> float:
+            timed(run)
+            return timed(run, calls)
+
         def other(calls: int) -> float:
+            theirs(1)
             result = theirs(calls)
             time.sleep(pause)
             return result
 
-        timed(run)
-        other(1)
-        each = timed(run), other(1)
+        each = own(1), other(1)
         calls = max(1, min(1000, int(0.01 / max(each))))
-        pairs = max(3, min(40, int(self.budget / (calls * sum(each) + pause))))
+        pairs = max(3, min(40, int(self.budget / ((calls + 1) * sum(each) + pause))))
         times = []
         for i in range(pairs):
             if i % 2:
-                second, first = other(calls), timed(run, calls)
+                second, first = other(calls), own(calls)
             else:
-                first, second = timed(run, calls), other(calls)
+                first, second = own(calls), other(calls)
             times.append((first, second))
         return {
             "ours": median(a for a, _ in times) * 1e3,
