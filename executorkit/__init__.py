@@ -13,7 +13,6 @@ from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
 from . import (
-    _memory,
     attribute,
     base,
     callback,
@@ -138,8 +137,6 @@ _ELSEWHERE = {
     "npx": "jax.nn or mx.nd",
     "recordio": "any library that makes NumPy arrays of records, and mx.io.NDArrayIter",
 }
-
-_memory.keep_memory()
 
 if not TYPE_CHECKING:
 

@@ -14,6 +14,7 @@ from ..ndarray import NDArray
 from ..ndarray._pending import keep_promises, register
 from ..ndarray._random_state import next_key
 from ..program import Options, PartitionedProgram, Program, current_options, program_for
+from ..program._compiling import fits_in_pieces
 from ..program._counted import Counted
 from ..program._keeping import keeping
 from ..program._options import using
@@ -69,6 +70,7 @@ class Bound(NamedArrays):
         self._again = _repeated(self._grad_targets)
         self._target_numbers = {id(g): k for k, g in enumerate(self._grad_targets)}
         self._keep_gradients = True
+        self._in_pieces = fits_in_pieces(self._graph, found)
         self._program = self._make_program()
         self._eager = self._graph.has_effects
         self._draws = (self._graph.draws(False), self._graph.draws(True))
@@ -90,10 +92,10 @@ class Bound(NamedArrays):
             if self._group2ctx:
                 return PartitionedProgram(lowered, wanted, add, self._ctx, self._group2ctx)
             if not lowered.has_effects:
-                return program_for(lowered, wanted, add)
+                return program_for(lowered, wanted, add, self._in_pieces)
         # A Python operator may keep something between forward and backward: its object belongs to
         # a program, so executors must not share one.
-        return Program(lowered, wanted, add, self._options)
+        return Program(lowered, wanted, add, self._options, self._in_pieces)
 
     def _output_contexts(self) -> list[Context]:
         if not self._group2ctx:

@@ -21,7 +21,9 @@ from ._program import Program
 from ._signature import Signature, signature_of
 from ._surroundings import fixed
 
-_Key = tuple[Signature, tuple[int, ...], tuple[bool, ...], Options, frozenset[int], frozenset[str]]
+_Key = tuple[
+    Signature, tuple[int, ...], tuple[bool, ...], Options, frozenset[int], frozenset[str], bool
+]
 
 _programs: OrderedDict[_Key, Program] = OrderedDict()
 _lock = threading.Lock()
@@ -43,13 +45,18 @@ class CacheInfo(NamedTuple):
     loads: int
 
 
-def program_for(graph: Graph, wanted: tuple[int, ...] = (), add: tuple[bool, ...] = ()) -> Program:
+def program_for(
+    graph: Graph,
+    wanted: tuple[int, ...] = (),
+    add: tuple[bool, ...] = (),
+    in_pieces: bool = False,
+) -> Program:
     """The program of a graph and a choice of gradients, with the options of now; equal graphs get
-    the same one."""
+    the same one. ``in_pieces``: whether its working memory is (``_compiling.fits_in_pieces``)."""
     global _hits, _misses
     chosen = current_options()
     off = switched_off().intersection(LOWERINGS)
-    key = (signature_of(graph), wanted, add, chosen, mirrored(graph), off)
+    key = (signature_of(graph), wanted, add, chosen, mirrored(graph), off, in_pieces)
     with _lock:
         program = _programs.get(key)
         if program is not None:
@@ -57,7 +64,7 @@ def program_for(graph: Graph, wanted: tuple[int, ...] = (), add: tuple[bool, ...
             _programs.move_to_end(key)
             return program
         _misses += 1
-        program = _programs[key] = Program(graph, wanted, add, chosen)
+        program = _programs[key] = Program(graph, wanted, add, chosen, in_pieces)
         while len(_programs) > _limit:
             _programs.popitem(last=False)
         return program
@@ -98,6 +105,11 @@ def keep_compiled(directory: str | os.PathLike[str] | None) -> None:
     A file that is damaged, or that this process cannot use, is as if it were not there. Where JAX's
     ``jax_compilation_cache_max_size`` is set, either folder stays below so many bytes; without it
     nothing removes old files.
+
+    On CPUs such programs take their working memory in one block, which the system clears at every
+    call where it is above 32 MiB (others take it in pieces, which XLA cannot write to files): an
+    eighth of a training step of ResNet-50, a quarter of MobileNet's. With
+    ``GLIBC_TUNABLES=glibc.malloc.hugetlb=1`` in the environment from the start that costs little.
 
     Whoever can write to the directory can have his code run by those who read it: it needs to be
     trusted as much as a directory that modules are imported from.

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from functools import lru_cache
 from typing import Any
 
 import jax
 
 from ..lowering import Graph
+from ..lowering._infer import Inferred
+from ..ops._facts import known
 from ._keeping import remembered
 
 #: XLA's CPU backend hands products of matrices, sums and convolutions to the library YNNPACK. That
@@ -24,23 +28,63 @@ _CONVOLUTIONS_ON_CPU = {
 #: being prepared in forward, and rows that the turns of a loop read from the gates they are cut
 #: into.
 _BARRIERS_ON_CPU = {"xla_disable_hlo_passes": "cse_barrier_expander"}
+#: A program takes its working memory from ``malloc`` at every call. Blocks above 32 MiB the GNU C
+#: library fetches from the system, which clears every page, and gives them back at once: that was a
+#: quarter of a training step of MobileNet (four images of 224 x 224), an eighth of ResNet-50's. So
+#: it is taken in pieces below that, if no value is larger: XLA's compiler warns of those that are.
+_PIECE = 30 * 2**20
+_PIECES_ON_CPU = {"xla_multiheap_size_constraint_per_heap": str(_PIECE)}
 _CONVOLUTIONS = frozenset({"Convolution", "Convolution_v1", "Deconvolution"})
+#: Operators that stack values of all turns of a loop of theirs.
+_LOOPS = frozenset({"RNN", "_foreach", "_while_loop"})
 
 
-def compiler_options(graph: Graph, has_barriers: bool = False) -> dict[str, Any]:
+def compiler_options(
+    graph: Graph, has_barriers: bool = False, in_pieces: bool = False
+) -> dict[str, Any]:
     """The options that a graph's programs are compiled with; ``has_barriers`` says whether some of
-    what they compute is to be kept apart from the rest."""
+    what they compute is to be kept apart from the rest, ``in_pieces`` whether their working memory
+    may be."""
     if jax.default_backend() != "cpu":
         return {}
-    convolves = any(step.op.name in _CONVOLUTIONS for step in graph.steps)
+    convolves = _convolves(graph)
     found: dict[str, Any] = {}
     for options, wanted in (
         (_CONVOLUTIONS_ON_CPU, convolves),
         (_BARRIERS_ON_CPU, convolves or has_barriers),
+        (_PIECES_ON_CPU, in_pieces),
     ):
         if wanted and known_to_compiler(tuple(options.items())):
             found |= options
     return found
+
+
+def fits_in_pieces(graph: Graph, found: Inferred) -> bool:
+    """Whether the working memory of a graph with these shapes can be taken in pieces.
+
+    Not where compiled programs are kept, by JAX or by us: XLA cannot write such a one to a file.
+    """
+    if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
+        return False
+    if any(step.op.name in _LOOPS for step in graph.steps):
+        return False
+    wide = any(dtype in ("float64", "int64") for dtype in (*found.arg_dtypes, *found.out_dtypes))
+    most = _PIECE // (8 if wide else 4)
+    if not all(math.prod(shape) <= most for shape in found.values if shape and known(shape)):
+        return False
+    if _convolves(graph):
+        return True
+    # Where a recurrence is rolled up, what an operator gives in all turns is one value.
+    turns = Counter((s.op.name, s.n_outputs, found.values[s.first_output]) for s in graph.steps)
+    return all(
+        math.prod(shape) * outputs * times <= most
+        for (_, outputs, shape), times in turns.items()
+        if shape and known(shape)
+    )
+
+
+def _convolves(graph: Graph) -> bool:
+    return any(step.op.name in _CONVOLUTIONS for step in graph.steps)
 
 
 @lru_cache(maxsize=16)

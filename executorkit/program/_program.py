@@ -50,6 +50,7 @@ class Program(Explaining):
         wanted: tuple[int, ...],
         add: tuple[bool, ...],
         options: Options | None = None,
+        in_pieces: bool = False,
     ) -> None:
         self.graph = graph
         self.options = options or Options()
@@ -67,7 +68,7 @@ class Program(Explaining):
         self.pins = pins(graph, self._live)
         self._off = switched_off().intersection(LOWERINGS)
         self._evaluation = Evaluation(graph, self.options, wanted)
-        self.compiler_options = compiler_options(graph, self._evaluation.has_barriers)
+        self.compiler_options = compiler_options(graph, self._evaluation.has_barriers, in_pieces)
         self._text: str | None = None
         #: Other forms of this program (mapped over devices), by what they were made for.
         self.variants: dict[Any, Any] = {}

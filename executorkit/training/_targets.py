@@ -52,7 +52,7 @@ class Single:
                 )
             )
         self.executor = executor
-        self._program = program_of(executor._graph, wanted)
+        self._program = program_of(executor._graph, wanted, executor._in_pieces)
         self.arg_arrays = executor.arg_arrays
         self.aux_arrays = executor.aux_arrays
         self.outputs = executor.outputs
@@ -198,6 +198,7 @@ class _Merging:
         return self._stack._awaited
 
 
-def program_of(graph: Graph, wanted: tuple[int, ...]) -> Program:
+def program_of(graph: Graph, wanted: tuple[int, ...], in_pieces: bool = False) -> Program:
     """The program of a bound graph with these gradients, and the options of now."""
-    return program_for(graph_of(optimized(graph.head_entries)), wanted, (False,) * len(wanted))
+    lowered = graph_of(optimized(graph.head_entries))
+    return program_for(lowered, wanted, (False,) * len(wanted), in_pieces)
