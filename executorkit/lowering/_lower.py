@@ -127,6 +127,11 @@ def to_jax(symbol: Any) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
     names to arrays; ``outputs`` is a tuple in the order of ``list_outputs``, ``new_aux`` maps
     every auxiliary state to its new value. 64-bit dtypes are kept only if your own tracing runs
     with 64-bit types enabled.
+
+    Derivatives are taken backwards, again and again if need be (``grad``, ``vjp``, ``jacrev``).
+    Forwards (``jvp``, ``jacfwd``, ``hessian``) works only without the operators that have a rule
+    of their own for backward, such as Convolution, BatchNorm, SoftmaxOutput and rolled up
+    recurrences: JAX raises TypeError.
     """
     graph = graph_of(symbol.heads)
     run = lower(graph)
