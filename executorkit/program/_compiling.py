@@ -10,6 +10,7 @@ from typing import Any
 import jax
 
 from ..lowering import Graph
+from ..lowering._graph import remember
 from ..lowering._infer import Inferred
 from ..ops._facts import known
 from ._keeping import remembered
@@ -64,8 +65,19 @@ def fits_in_pieces(graph: Graph, found: Inferred) -> bool:
 
     Not where compiled programs are kept, by JAX or by us: XLA cannot write such a one to a file.
     """
+    if jax.default_backend() != "cpu":
+        return False
     if jax.config.jax_compilation_cache_dir is not None:  # type: ignore[attr-defined]
         return False
+    key = "fits in pieces", found.arg_shapes, found.arg_dtypes
+    known_answer = graph.memo.get(key)
+    if known_answer is not None:
+        return known_answer
+    return remember(graph.memo, key, _all_fit(graph, found))
+
+
+def _all_fit(graph: Graph, found: Inferred) -> bool:
+    """Whether no value is larger than a piece, those of all turns of a loop taken together."""
     if any(step.op.name in _LOOPS for step in graph.steps):
         return False
     wide = any(dtype in ("float64", "int64") for dtype in (*found.arg_dtypes, *found.out_dtypes))

@@ -13,6 +13,7 @@ import jax
 import pytest
 
 import executorkit as mx
+from executorkit.program import _compiling
 
 PIECES = "xla_multiheap_size_constraint_per_heap"
 
@@ -62,6 +63,22 @@ class TestPieces:
         assert small.reshape(data=(2, 3, 8, 8), allow_up_sizing=True).program is small.program
         large = small.reshape(data=(4, 3, 512, 512), allow_up_sizing=True)
         assert large.program is not small.program
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_a_known_graph_is_not_gone_through_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    symbol = convolved()
+    assert in_pieces(symbol, data=(1, 3, 8, 8))
+    monkeypatch.setattr(_compiling, "_all_fit", None)
+    assert in_pieces(symbol, data=(1, 3, 8, 8))
+
+
+@pytest.mark.usefixtures("nothing_kept")
+def test_other_backends_have_one_program_for_all_sizes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    small = convolved().simple_bind(mx.cpu(), data=(1, 3, 8, 8))
+    large = small.reshape(data=(4, 3, 512, 512), allow_up_sizing=True)
+    assert large.program is small.program
 
 
 def test_not_where_programs_are_kept() -> None:
