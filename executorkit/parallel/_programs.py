@@ -20,6 +20,7 @@ from ..program import Program
 from ..program._counted import Counted
 from ..program._program import Arrays
 from ..program._stepping import DONATED, SHARED, Plan, stepped
+from ..program._totals import Totals
 from ._replicate import Replicas
 
 
@@ -75,7 +76,7 @@ def _part_of(stack: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(stack.shape[1:], stack.dtype)
 
 
-class MappedProgram:
+class MappedProgram(Totals):
     """A Program that takes stacked arrays and runs on all devices at once.
 
     Called like the :class:`Program` that it maps; in place of a PRNG key it takes the stacked words
@@ -135,16 +136,6 @@ class MappedProgram:
             *self.infer, *self.forward, *self.forward_backward, self.backward,
             *self._steps.values(),
         )  # fmt: skip
-
-    @property
-    def traces(self) -> int:
-        """How many traces (compilations) this program has cost so far."""
-        return sum(f.traces for f in self.functions)
-
-    @property
-    def compile_seconds(self) -> float:
-        """Seconds spent in calls that traced and compiled."""
-        return sum(f.seconds for f in self.functions)
 
     def needs_head(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
         """As :meth:`Program.needs_head`."""

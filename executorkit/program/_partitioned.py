@@ -15,11 +15,13 @@ from ..lowering._partition import segments
 from ._analysis import Analysis
 from ._cache import program_for
 from ._cost import Cost
+from ._counted import Counted
 from ._history import History
 from ._program import Arrays, Program
+from ._totals import Totals
 
 
-class PartitionedProgram(Viewed):
+class PartitionedProgram(Totals, Viewed):
     """Runs a graph segment by segment, each on its context's device.
 
     Called like a :class:`Program`. Values that cross segments are copied between devices; the
@@ -67,14 +69,10 @@ class PartitionedProgram(Viewed):
         return []
 
     @property
-    def traces(self) -> int:
-        """Traces of all segments' programs."""
-        return self.whole.traces + sum(part.traces for _, part in self._parts)
-
-    @property
-    def compile_seconds(self) -> float:
-        """Seconds spent in calls that traced and compiled."""
-        return self.whole.compile_seconds + sum(p.compile_seconds for _, p in self._parts)
+    def functions(self) -> list[Counted]:
+        """Every jitted function of the segments' programs."""
+        programs = self.whole, *(part for _, part in self._parts)
+        return [f for program in programs for f in program.functions]
 
     def analyse(self) -> Analysis:
         """The sum of the segments' analyses."""

@@ -20,11 +20,12 @@ from ._options import Options, mirrored
 from ._reach import differentiable, is_live, may_need_head, pins, reached
 from ._residuals import Like, Residuals, cotangents
 from ._signature import signature_of
+from ._totals import Totals
 
 Arrays = Sequence[Any]
 
 
-class Program(Explaining):
+class Program(Totals, Explaining):
     """The jitted functions of one graph, shared by every executor of an equal graph.
 
     Arrays come and go as flat tuples in the graph's order (the cheapest call that JAX offers).
@@ -114,16 +115,6 @@ class Program(Explaining):
         """The steps with an update of a mode, in the order in which they were first asked for."""
         found = [(what, f) for what, f in self.variants.items() if isinstance(f, Counted)]
         return [f for what, f in found if what[0] == train]
-
-    @property
-    def traces(self) -> int:
-        """How many traces (compilations) this program has cost so far."""
-        return sum(f.traces for f in self.functions)
-
-    @property
-    def compile_seconds(self) -> float:
-        """Seconds spent in calls that traced and compiled."""
-        return sum(f.seconds for f in self.functions)
 
     def needs_head(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
         """For every output, whether ``backward`` needs a head gradient for it: whether one can
