@@ -30,7 +30,7 @@ import numpy as np
 from jax import lax
 
 from ._attrs import Shape
-from ._depthwise import out_sizes
+from ._depthwise import element_at, out_sizes, unsigned
 
 #: From so many places of the data for each window on.
 _PLACES = 4 / 3
@@ -53,15 +53,12 @@ def _in_turns(g: jax.Array, weight: jax.Array, shape: Shape, windows: Any) -> ja
     span = (n, rows, columns, channels)
 
     def turn(number: Any, total: jax.Array) -> jax.Array:
-        number = lax.convert_element_type(number, np.uint32)
-        element = lax.dynamic_slice(elements, (_0, number, _0), (filters, 1, channels)).reshape(
-            filters, channels
-        )
+        element = lax.dynamic_slice(elements, (_0, unsigned(number), _0), (filters, 1, channels))
+        element = element.reshape(filters, channels)
         added = lax.dot_general(
             columns_of_g, element, (((1,), (0,)), ((), ())), preferred_element_type=dtype
         ).reshape(span)
-        places = (lax.div(number, np.uint32(width)), lax.rem(number, np.uint32(width)))
-        at = (_0, *(p * np.uint32(d) for p, d in zip(places, windows.dilation, strict=True)), _0)
+        at = (_0, *element_at(number, width, windows.dilation), _0)
         return lax.dynamic_update_slice(total, lax.dynamic_slice(total, at, span) + added, at)
 
     padded = [size + 2 * pad for size, pad in zip(shape[1:-1], windows.pads, strict=True)]

@@ -66,6 +66,18 @@ def _scalars(weight: jax.Array, windows: Any) -> Iterator[jax.Array]:
             yield flat[:, k].reshape(-1, *(1,) * (weight.ndim - 2))
 
 
+def unsigned(index: Any) -> jax.Array:
+    """Of an index that is never below 0: XLA need not look whether it counts from the end."""
+    return lax.convert_element_type(index, np.uint32)
+
+
+def element_at(number: Any, width: int, dilation: Sequence[int]) -> tuple[jax.Array, jax.Array]:
+    """How far down and along an element of a kernel of two axes lies, by its number in a loop."""
+    number = unsigned(number)
+    down, along = lax.div(number, np.uint32(width)), lax.rem(number, np.uint32(width))
+    return down * np.uint32(dilation[0]), along * np.uint32(dilation[1])
+
+
 def out_sizes(sizes: Shape, kernel: Shape, windows: Any) -> Shape:
     """The spatial sizes of a convolution's result."""
     parts = zip(sizes, kernel, windows.steps, windows.pads, windows.dilation, strict=True)

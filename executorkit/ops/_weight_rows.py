@@ -34,6 +34,7 @@ import numpy as np
 from jax import lax
 
 from ._attrs import Shape
+from ._depthwise import element_at, unsigned
 
 #: From so many images on, XLA's form is as good.
 _IMAGES = 8
@@ -66,27 +67,26 @@ def _by_rows(data: jax.Array, g: jax.Array, shape: Shape, windows: Any) -> jax.A
     filters, height, width, channels = shape
     n, rows, columns, _ = g.shape
     step, step_along = windows.steps
-    dilation, dilation_along = windows.dilation
     numbers = height * width * channels
     at_once = _rows_at_once(rows, n * columns, filters, numbers)
     turns = -(-rows // at_once)
     above, left = windows.pads
-    needed = (turns * at_once - 1) * step + (height - 1) * dilation + 1
+    needed = (turns * at_once - 1) * step + (height - 1) * windows.dilation[0] + 1
     below = max(0, needed - above - data.shape[1])
     data = jnp.pad(data, [(0, 0), (above, below), (left, left), (0, 0)])
     g = jnp.pad(g, [(0, 0), (0, turns * at_once - rows), (0, 0), (0, 0)])
     span = (n, (at_once - 1) * step + 1, (columns - 1) * step_along + 1, channels)
 
     def turn(number: Any, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        first = _unsigned(number) * np.uint32(at_once)
+        first = unsigned(number) * np.uint32(at_once)
 
         def element(k: Any, met: jax.Array) -> jax.Array:
-            k = _unsigned(k)
-            down, along = lax.div(k, np.uint32(width)), lax.rem(k, np.uint32(width))
-            top = first * np.uint32(step) + down * np.uint32(dilation)
-            part = lax.dynamic_slice(data, (_0, top, along * np.uint32(dilation_along), _0), span)
+            down, along = element_at(k, width, windows.dilation)
+            at = (_0, first * np.uint32(step) + down, along, _0)
+            part = lax.dynamic_slice(data, at, span)
             part = lax.slice(part, (0, 0, 0, 0), span, (1, step, step_along, 1))
-            return lax.dynamic_update_slice(met, part, (_0, _0, _0, k * np.uint32(channels)))
+            column = unsigned(k) * np.uint32(channels)
+            return lax.dynamic_update_slice(met, part, (_0, _0, _0, column))
 
         total, met = carry
         here = lax.dynamic_slice(g, (_0, first, _0, _0), (n, at_once, columns, filters))
@@ -101,8 +101,3 @@ def _by_rows(data: jax.Array, g: jax.Array, shape: Shape, windows: Any) -> jax.A
     met = jnp.broadcast_to(g[:1, :1, :1, :1], (n, at_once, columns, numbers))
     total = jnp.zeros((filters, numbers), g.dtype)
     return lax.fori_loop(0, turns, turn, (total, met))[0].reshape(shape)
-
-
-def _unsigned(index: Any) -> jax.Array:
-    """Of an index that is never below 0: XLA need not look whether it counts from the end."""
-    return lax.convert_element_type(index, np.uint32)
