@@ -5,6 +5,8 @@ All work on stacks of matrices (..., n, n), in float32 and float64.
 
 from __future__ import annotations
 
+import math
+
 import jax
 import jax.numpy as jnp
 from jax import lax
@@ -34,7 +36,8 @@ def _solve(A: jax.Array, B: jax.Array, **how: bool) -> jax.Array:
     """
     if A.ndim == 2:
         return lax.linalg.triangular_solve(A, B, **how)
-    stacks = tuple(x.reshape(-1, *x.shape[-2:]) for x in (A, B))
+    count = math.prod(A.shape[:-2])
+    stacks = tuple(x.reshape(count, *x.shape[-2:]) for x in (A, B))
     return lax.map(lambda x: lax.linalg.triangular_solve(*x, **how), stacks).reshape(B.shape)
 
 

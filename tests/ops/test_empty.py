@@ -48,3 +48,11 @@ def test_a_result_whose_shape_is_known_is_given(empty):
 def test_inference_fills_them_in_or_leaves_them_unknown(name):
     _, (out,), _ = GRAPHS[name].infer_shape_partial(x=(0, 3))
     assert out == () or 0 in out
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 3), (2, 0, 0)])
+def test_stacks_of_matrices_may_have_none_or_empty_ones(shape):
+    """MXNet cannot make such arrays; one whose shape is known has a result here."""
+    empty = mx.nd.array(np.zeros(shape))
+    assert mx.nd.linalg.trsm(empty, empty).shape == shape
+    assert mx.nd.linalg.potri(empty).shape == shape
