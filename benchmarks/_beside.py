@@ -45,6 +45,6 @@ def _row(question: Question, oracle: Oracle | None, pairs: int) -> list[str]:
     ours, its = size(run().asnumpy()), oracle.first[question.name]
     if not abs(ours - its) <= question.limit * its:
         raise RuntimeError(f"{question.name}: magnitudes of {ours}, MXNet's of {its}")
-    times = oracle.in_pairs(question.name, run, pairs)
+    times = oracle.time_in_pairs(question.name, run, pairs)
     return [*row, f"{times.ours * 1e3:,.1f} ms", f"{times.theirs * 1e3:,.1f} ms",
             f"{1 / times.ratio:.2f}"]  # fmt: skip

@@ -18,10 +18,10 @@ import jax
 import numpy as np
 
 import executorkit as mx
-from executorkit._cli._timing import Pairs, in_pairs, seconds
+from executorkit._cli._timing import PairedTimes, seconds, time_in_pairs
 from executorkit.display._table import text_table
-from executorkit.executor._ahead import Request, as_bound
-from executorkit.executor._run import Run
+from executorkit.executor._ahead import PrecompileSpec, bound_avals
+from executorkit.executor._run import PendingStep
 
 from ._handwritten import functions
 from ._networks import Network, network
@@ -70,7 +70,7 @@ def measure(name: str, net: Network, oracle: Oracle | None, pairs: int) -> list[
             gradients = theirs()[1]
             for n, expected in gradients.items():
                 check(executor.grad_dict[n].asnumpy(), expected, n)
-        times = in_pairs(ours, theirs, pairs)
+        times = time_in_pairs(ours, theirs, pairs)
         what = "forward" if mode == "forward" else "forward+backward"
         rows += [
             ["executorkit", _ms(bind), what, *map(_ms, (*stages, first, times.ours)), ""],
@@ -78,7 +78,7 @@ def measure(name: str, net: Network, oracle: Oracle | None, pairs: int) -> list[
              f"{times.ratio:.3f}"],
         ]  # fmt: skip
         if oracle is not None:
-            _, its, ratio = oracle.in_pairs(mode, ours, max(3, pairs // 3))
+            _, its, ratio = oracle.time_in_pairs(mode, ours, max(3, pairs // 3))
             first = oracle.first[mode]
             rows.append(
                 ["MXNet", _ms(oracle.first["bind"]), what, "", "", "", _ms(first), _ms(its),
@@ -114,7 +114,7 @@ class Ours:
         """A training step up to the gradients."""
         self.executor.forward(is_train=True, **self.inputs)
         self.executor.backward()
-        return [g._value for g in self.executor._grad_targets], self.executor.outputs[0]._value
+        return [g.value for g in self.executor._grad_targets], self.executor.outputs[0].value
 
 
 #: What :func:`processor_stages` tells.
@@ -131,7 +131,7 @@ def processor_stages(net: Network) -> list[float]:
         return result
 
     executor = done(net.bind(mx, symbol))
-    ((function, avals),) = Request(True).calls(executor, *as_bound(executor))
+    ((function, avals),) = PrecompileSpec(True).calls(executor, *bound_avals(executor))
     with jax.enable_x64(True):
         traced = done(function._jitted.trace(*avals))
         lowered = done(traced.lower())
@@ -142,7 +142,7 @@ def processor_stages(net: Network) -> list[float]:
 def executor_stages(executor: mx.Executor, mode: str) -> tuple[float, float, float]:
     """Seconds of tracing, lowering and compiling what the executor runs in a mode."""
     train = mode == "step"
-    run = Run(executor, train)
+    run = PendingStep(executor, train)
     program = executor.program
     if train:
         function = program.forward_backward[True]
@@ -183,10 +183,10 @@ class Oracle(Worker):
     def __init__(self, module: str, *arguments: str) -> None:
         super().__init__(os.environ[ORACLE], module, *arguments)
 
-    def in_pairs(self, mode: str, ours: Callable[[], Any], pairs: int) -> Pairs:
+    def time_in_pairs(self, mode: str, ours: Callable[[], Any], pairs: int) -> PairedTimes:
         """Calls of ours and of its in turn."""
         times = [(seconds(ours), self.ask(mode)) for _ in range(pairs)]
-        return Pairs(
+        return PairedTimes(
             median(own for own, _ in times),
             median(its for _, its in times),
             median(own / its for own, its in times),

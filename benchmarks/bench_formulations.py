@@ -19,7 +19,7 @@ import numpy as np
 from jax import lax
 
 import executorkit as mx
-from executorkit._cli._timing import Pairs, in_pairs
+from executorkit._cli._timing import PairedTimes, time_in_pairs
 from executorkit.display._table import text_table
 
 Shapes = dict[str, tuple[int, ...]]
@@ -140,7 +140,7 @@ CHOICES = (
 )
 
 
-def measure(choice: Choice, pairs: int) -> Pairs:
+def measure(choice: Choice, pairs: int) -> PairedTimes:
     """A training step of the layer's executor beside that of the plain form under ``jax.jit``."""
     random = np.random.default_rng(0)
     arrays = [random.normal(size=s).astype(np.float32) for s in choice.shapes.values()]
@@ -165,7 +165,7 @@ def measure(choice: Choice, pairs: int) -> Pairs:
         error = jnp.linalg.norm((found - expected).ravel())
         if not error <= 1e-2 * jnp.linalg.norm(expected.ravel()):
             raise RuntimeError(f"{choice.name}: the gradients of {name} differ by {error}")
-    return in_pairs(ours, lambda: plain(head.jax, *inputs), pairs)
+    return time_in_pairs(ours, lambda: plain(head.jax, *inputs), pairs)
 
 
 def main() -> None:

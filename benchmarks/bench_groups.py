@@ -18,7 +18,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import executorkit as mx
-from executorkit._cli._timing import Pairs, in_pairs
+from executorkit._cli._timing import PairedTimes, time_in_pairs
 from executorkit.display._table import text_table
 from executorkit.module.executor_group import DataParallelExecutorGroup
 from executorkit.parallel import traffic
@@ -50,7 +50,7 @@ def main() -> None:
     _looks(pairs)
 
 
-def _told(times: Pairs) -> list[str]:
+def _told(times: PairedTimes) -> list[str]:
     return [f"{times.ours * 1e3:.2f} ms", f"{times.theirs * 1e3:.2f} ms", f"{times.ratio:.2f}"]
 
 
@@ -75,7 +75,7 @@ def _group_step(group: Any, batch: Any) -> Step:
     def step() -> Any:
         group.forward(batch)
         group.backward()
-        return [a._value for a in arrays]
+        return [a.value for a in arrays]
 
     kept = [a for a in (*group._group.outputs, *group._group.grad_arrays) if a is not None]
     mapped = group._group.is_mapped
@@ -104,7 +104,7 @@ def _by_hand(function: Callable[..., Any], state: list[Arrays], inputs: Any, dev
     return step
 
 
-def _networks(net: Network, name: str, devices: int, pairs: int) -> Pairs:
+def _networks(net: Network, name: str, devices: int, pairs: int) -> PairedTimes:
     inputs = net.inputs()
     group = _group(net.build(mx), dict(net.shapes), devices)
     params = {
@@ -122,11 +122,11 @@ def _networks(net: Network, name: str, devices: int, pairs: int) -> Pairs:
     ours()
     gradients = theirs()[1]
     for n, arrays in zip(group.param_names, group.grad_arrays, strict=True):
-        np.testing.assert_allclose(arrays._value, gradients[n], rtol=1e-2, atol=1e-3)
-    return in_pairs(ours, theirs, pairs)
+        np.testing.assert_allclose(arrays.value, gradients[n], rtol=1e-2, atol=1e-3)
+    return time_in_pairs(ours, theirs, pairs)
 
 
-def _chain(parameters: int, devices: int, pairs: int) -> Pairs:
+def _chain(parameters: int, devices: int, pairs: int) -> PairedTimes:
     symbol, values = _chain_of(parameters)
     group = _group(symbol, {"data": (16 * devices, 8)}, devices)
     group.set_params({n: mx.nd.array(v) for n, v in values.items()}, {})
@@ -150,7 +150,7 @@ def _chain(parameters: int, devices: int, pairs: int) -> Pairs:
         found = np.stack([a.asnumpy() for a in found]).reshape(shape)
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-5)
         break
-    return in_pairs(ours, theirs, pairs)
+    return time_in_pairs(ours, theirs, pairs)
 
 
 def _chain_of(parameters: int) -> tuple[Any, Arrays]:
@@ -188,7 +188,7 @@ def _looks(pairs: int) -> None:
         before = traffic.snapshot()
         step()
         moved = {k: n - before[k] for k, n in traffic.snapshot().items() if n != before[k]}
-        times = in_pairs(step, bare, pairs)
+        times = time_in_pairs(step, bare, pairs)
         counts = ", ".join(f"{n} {k}" for k, n in moved.items())
         rows.append([what, f"{times.ours * 1e3:.2f} ms", f"{times.ratio:.2f}", counts])
     print(text_table(["step", "time", "÷ bare", "moved"], rows, right={1, 2}))

@@ -23,11 +23,11 @@ import numpy as np
 import optax
 
 import executorkit as mx
-from executorkit._cli._timing import in_pairs
+from executorkit._cli._timing import time_in_pairs
 from executorkit.display._table import text_table
-from executorkit.module._update import gradients_used_up
+from executorkit.module._update import discard_gradients
 from executorkit.program import Analysis
-from executorkit.program._counted import Counted
+from executorkit.program._counted import InstrumentedJit
 
 from ._fitting import MOMENTUM, RATE, module_step
 from ._handwritten import FORWARD, trained
@@ -73,7 +73,7 @@ def _rows(name: str, batch: int, pairs: int) -> list[list[str]]:
 
     def fit() -> Any:
         run()
-        return [arrays[0]._value for arrays in module._exec_group.param_arrays], metric._running
+        return [arrays[0].value for arrays in module._exec_group.param_arrays], metric._running
 
     mx.program.clear_cache()
     executor, step = _step(net)
@@ -81,11 +81,11 @@ def _rows(name: str, batch: int, pairs: int) -> list[list[str]]:
 
     def fused() -> Any:
         step(**inputs)
-        return [executor.arg_dict[n]._value for n in step.names]
+        return [executor.arg_dict[n].value for n in step.names]
 
     label = f"{name}, {batch} rows"
     rows = []
-    with gradients_used_up([]):
+    with discard_gradients([]):
         for _ in range(STEPS):
             for run_once in (hand, fit, fused):
                 run_once()
@@ -94,7 +94,7 @@ def _rows(name: str, batch: int, pairs: int) -> list[list[str]]:
         by_hand = hand.analysis()
         of_fit = _steps_of(module)
         for what, ours, analysis in (("Module.fit", fit, of_fit), ("Step", fused, step.analyse())):
-            times = in_pairs(ours, hand, pairs)
+            times = time_in_pairs(ours, hand, pairs)
             ratio = ""
             if what == "Module.fit" and ORACLE in os.environ:
                 oracle = Oracle("benchmarks._fitting", name, str(batch))
@@ -175,17 +175,17 @@ def _steps_of(module: Any) -> Analysis:
 def _programs(step: Callable[[], Any]) -> str:
     """The compiled programs that a step runs, by their names."""
     names: list[str] = []
-    call = Counted.__call__
+    call = InstrumentedJit.__call__
 
-    def counted(self: Counted, *args: Any) -> Any:
+    def counted(self: InstrumentedJit, *args: Any) -> Any:
         names.append(self.name)
         return call(self, *args)
 
-    Counted.__call__ = counted
+    InstrumentedJit.__call__ = counted
     try:
         step()
     finally:
-        Counted.__call__ = call
+        InstrumentedJit.__call__ = call
     return " + ".join(names)
 
 

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from executorkit._cli._timing import in_pairs
+from executorkit._cli._timing import time_in_pairs
 from executorkit.display._table import text_table
 
 from ._handwritten import FORWARD, jitted
@@ -51,12 +51,12 @@ def _steps_of(steps: int, batch: int, pairs: int, names: list[str]) -> list[list
         theirs: Callable[[], Any] = lambda step=step: step(*ours.arrays)  # noqa: E731
         for n, expected in theirs()[1].items():
             check(ours.executor.grad_dict[n].asnumpy(), expected, n)
-        times = in_pairs(ours.step, theirs, pairs)
+        times = time_in_pairs(ours.step, theirs, pairs)
         what = "lax.scan by hand" if name == "lstm_scan" else "jax.jit by hand, unrolled"
         rows.append(_row(steps, what, times))
     if ORACLE in os.environ:
         oracle = Oracle("benchmarks._oracle", "mxnet", "lstm", str(batch), str(steps))
-        rows.append(_row(steps, "MXNet", oracle.in_pairs("step", ours.step, pairs)))
+        rows.append(_row(steps, "MXNet", oracle.time_in_pairs("step", ours.step, pairs)))
         oracle.end()
     return rows
 

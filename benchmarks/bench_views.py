@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 import executorkit as mx
-from executorkit._cli._timing import in_pairs
-from executorkit.ndarray._reductions import _described
-from executorkit.ndarray._statistics import statistics_of
+from executorkit._cli._timing import time_in_pairs
+from executorkit.ndarray._reductions import _statistics_rows
+from executorkit.ndarray._statistics import statistics_of_lists
 from tests.models.resnet import resnet50
 
 
@@ -27,16 +27,16 @@ def main() -> None:
     count, size = sum(map(len, lists)), sum(x.size for xs in lists for x in xs)
 
     def ours() -> Any:
-        return statistics_of(lists)
+        return statistics_of_lists(lists)
 
     def on_the_host() -> Any:
         return [_host(np.asarray(x)) for xs in lists for x in xs]
 
     first = _milliseconds(ours)
-    times = in_pairs(ours, on_the_host, 5)
+    times = time_in_pairs(ours, on_the_host, 5)
     then = f"then {times.ours * 1e3:.0f} ms, NumPy {times.theirs * 1e3:.0f} ms"
     print(f"statistics of {count} arrays, {size / 1e6:.1f} M elements: first {first}, {then}")
-    programs = _described._cache_size()
+    programs = _statistics_rows._cache_size()
     print(f"ours / it {times.ratio:.2f}; {programs} programs, 1 transfer")
 
     view, check = executor._repr_html_, executor.check_finite

@@ -65,7 +65,7 @@ from .context import (
     num_gpus,
     tpu,
 )
-from .errors import MXNetError, like
+from .errors import MXNetError, similar_names
 from .executor import Executor
 from .ndarray import NDArray
 from .symbol import Symbol
@@ -142,5 +142,7 @@ if not TYPE_CHECKING:
 
     def __getattr__(name):
         problem = f"module {__name__!r} has no attribute {name!r}"
-        hint = _ELSEWHERE.get(name) or ("" if name.startswith("_") else like(name, __all__))
+        hint = _ELSEWHERE.get(name) or (
+            "" if name.startswith("_") else similar_names(name, __all__)
+        )
         raise AttributeError(f"{problem}\n  try: {hint}" if hint else problem)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from .errors import FileAccessError, explain
 
 
-def write_whole(path: str, parts: Iterable[bytes]) -> None:
+def write_atomically(path: str, parts: Iterable[bytes]) -> None:
     """Writes ``parts`` to a temporary file beside ``path``, which is then renamed.
 
     A reader, and whoever looks after a crash, finds the old contents or the new ones. All that a

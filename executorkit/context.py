@@ -18,17 +18,10 @@ from typing import Any, ClassVar, TypeAlias
 
 import jax
 
-from .errors import MXNetError, explain
+from .errors import MXNetError, UnknownNameError, explain
 
 #: A ``jax.Device``, which to type checkers is a variable, not a type.
 Device: TypeAlias = Any
-
-
-class UnknownDeviceError(MXNetError, KeyError):
-    """A context is named with a device type that does not exist."""
-
-    def __str__(self) -> str:
-        return RuntimeError.__str__(self)
 
 
 class Context:
@@ -55,7 +48,7 @@ class Context:
         try:
             self.device_typeid = self.devstr2type[device_type]
         except (KeyError, TypeError):
-            raise UnknownDeviceError(
+            raise UnknownNameError(
                 explain(
                     "Context",
                     f"unknown device type {device_type!r}",

@@ -1,6 +1,9 @@
-"""Exception classes: MXNet's names, which also derive from Python's matching built-ins.
+"""Every exception class of the package, and the functions that word their messages.
 
-A message is made by :func:`explain`: where, what was expected and received, why, what to try.
+The classes have MXNet's names where MXNet has one. Each also derives from the built-in classes
+that MXNet raises at the same place, AssertionError among them, so that ``except`` clauses written
+for MXNet still work. :func:`explain` words a message: where, what was expected and what came, why,
+what to try.
 """
 
 from __future__ import annotations
@@ -13,8 +16,12 @@ class MXNetError(RuntimeError):
     """Base class of every error that executorkit raises about a graph, an array or a file."""
 
 
+# Graphs and operators
+
+
 class ShapeError(MXNetError, ValueError):
-    """Shapes of a graph, an array or an assignment contradict each other."""
+    """Shapes of a graph, an array or an assignment contradict each other, or do not suffice to
+    infer all others."""
 
 
 class DTypeError(MXNetError, TypeError):
@@ -25,24 +32,51 @@ class AttributeValueError(MXNetError, ValueError):
     """An operator's attribute is missing, unknown, or has a value that it cannot take."""
 
 
-class InputTypeError(MXNetError, AssertionError, TypeError):
-    """An operator of symbols was given something that is not a symbol as input."""
-
-
 class UnknownOperatorError(MXNetError, NotImplementedError):
-    """A graph names operators that are not served; the message lists all of them."""
+    """A graph names operators that are not supported; the message lists all of them."""
 
 
-class FileFormatError(MXNetError, ValueError):
-    """A symbol or parameter file is truncated, malformed, or of an unsupported kind."""
+class DynamicShapeError(MXNetError, TypeError):
+    """The shape of a result depends on values that are unknown while a program is compiled."""
 
 
-class FileAccessError(MXNetError, OSError):
-    """A symbol or parameter file cannot be opened, read or written."""
+class NotFiniteError(MXNetError, FloatingPointError):
+    """A node computed a NaN or an infinity; the message is the text of the report."""
 
 
-class BindError(MXNetError, ValueError):
-    """The arrays given to ``bind`` do not fit the symbol."""
+# Arguments of functions
+
+
+class InputTypeError(MXNetError, AssertionError, TypeError):
+    """An argument is of a type that the function does not take, such as a number for a symbol."""
+
+
+class UnusedInputError(InputTypeError, ValueError):
+    """The body of a loop does not use all of its inputs."""
+
+
+class ArgumentValueError(MXNetError, ValueError, AssertionError):
+    """An argument has a value that the function does not take, or contradicts another argument."""
+
+
+class UnknownArgumentError(MXNetError, TypeError):
+    """A keyword names no argument of the symbol."""
+
+
+class UnknownNameError(MXNetError, KeyError, AssertionError):
+    """A name or key is not among the known ones, or a required one is missing."""
+
+    def __str__(self) -> str:
+        return RuntimeError.__str__(self)  # KeyError's would quote the message
+
+
+class MissingParameterError(UnknownNameError, ValueError):
+    """Parameters are given by name, and one of those that the model has is missing."""
+
+
+class NotSupportedError(MXNetError, NotImplementedError):
+    """A capability of MXNet that executorkit does not have, or a method that a class does not
+    define."""
 
 
 class NotImplementedForSymbol(MXNetError, NotImplementedError):  # noqa: N818 - MXNet's name
@@ -54,19 +88,130 @@ class NotImplementedForSymbol(MXNetError, NotImplementedError):  # noqa: N818 - 
         super().__init__(f"{name} is not available for Symbol, only for NDArray{hint}")
 
 
-def nearest(name: str, known: Collection[str]) -> str:
-    """What to try for a name that is not among those known: the names like it, else all.
+class RefusedCallError(MXNetError, UserWarning, DeprecationWarning):
+    """A call that MXNet refuses by raising a warning class as an error: a learning rate set beside
+    a scheduler, a removed method."""
 
-    >>> nearest("num_filters", ["kernel", "num_filter"])
+
+class MissingDependencyError(MXNetError, ImportError):
+    """An optional package is needed and not installed."""
+
+
+class RegistryError(MXNetError, ValueError, AssertionError):
+    """A name is not registered, or the class to register or the text to parse is of the wrong
+    kind."""
+
+
+# Files
+
+
+class FileFormatError(MXNetError, ValueError):
+    """A file of symbols, parameters, states or data is truncated, malformed or of an unsupported
+    kind."""
+
+
+class FileAccessError(MXNetError, OSError):
+    """A file cannot be opened, read or written."""
+
+
+# Executors, devices and programs
+
+
+class BindError(MXNetError, ValueError):
+    """The arrays or names given to ``bind``, or to a module, do not fit the symbol."""
+
+
+class GradientConsumedError(MXNetError, RuntimeError):
+    """A gradient is read that was never stored: an update consumed it inside one fused program."""
+
+
+class SliceError(MXNetError, ValueError, AssertionError):
+    """A batch cannot be divided over the devices with the given workloads."""
+
+
+class NotFingerprintableError(Exception):
+    """A value has no fingerprint that distinguishes it from all others."""
+
+
+# Data
+
+
+class DataArgumentError(MXNetError, TypeError, ValueError, AssertionError):
+    """Data, labels or an option of an iterator have a type or value that is not accepted."""
+
+
+class BatchError(MXNetError, ValueError, AssertionError):
+    """The arrays of a batch do not fit each other or the bound shapes, or some are missing."""
+
+
+class BatchTypeError(MXNetError, TypeError, AttributeError):
+    """No batch is loaded, or an entry of a batch is not an array."""
+
+
+class EmptyIteratorError(MXNetError, StopIteration):
+    """An iterator to train with has no batch."""
+
+
+# Modules and training
+
+
+class ModuleUsageError(MXNetError, AssertionError):
+    """A module or an executor group is not bound, initialised or made for the call."""
+
+
+class FeedForwardError(MXNetError, ValueError, AssertionError, TypeError, AttributeError):
+    """A FeedForward model has no parameters yet, or cannot work with its arguments."""
+
+
+class StepError(MXNetError, ValueError, TypeError):
+    """A training step cannot be made for this target, or its arguments contradict each other."""
+
+
+class InitializerError(MXNetError, ValueError, AssertionError, IndexError):
+    """A parameter cannot be initialised: its name, shape or dtype does not fit the initialiser."""
+
+
+class ParameterShapeError(ShapeError, AssertionError):
+    """A parameter does not have the shape that its optimizer or its recurrent layer requires."""
+
+
+class MetricShapeError(ShapeError, AssertionError, IndexError):
+    """Labels and predictions given to a metric do not fit each other, or the metric."""
+
+
+class MetricValueError(MXNetError, ValueError, IndexError):
+    """Labels hold values that the metric cannot take.
+
+    Raised when the metric is read, because the labels stay on the device until then (MXNet raises
+    at ``update``).
+    """
+
+
+class KVStoreError(MXNetError, ValueError):
+    """A key of a key-value store is missing, present already or of another type than the others;
+    or the store does not have a capability."""
+
+
+class ProfilerError(UnknownNameError, ValueError):
+    """An option, state or scope of the profiler does not exist, or it cannot do this now."""
+
+
+# Messages
+
+
+def did_you_mean(name: str, known: Collection[str]) -> str:
+    """The hint for an unknown name: the known names similar to it, or all if there are none.
+
+    >>> did_you_mean("num_filters", ["kernel", "num_filter"])
     "'num_filter'"
-    >>> nearest("zz", ["kernel", "num_filter"])
+    >>> did_you_mean("zz", ["kernel", "num_filter"])
     'one of: kernel, num_filter'
     """
-    return like(name, known) or "one of: " + ", ".join(known)
+    return similar_names(name, known) or "one of: " + ", ".join(known)
 
 
-def like(name: str, known: Collection[str]) -> str:
-    """The names like one that is not among them: ``'num_filter' or 'num_group'``."""
+def similar_names(name: str, known: Collection[str]) -> str:
+    """The known names similar to an unknown one: ``'num_filter' or 'num_group'``; may be empty."""
     return " or ".join(map(repr, difflib.get_close_matches(name, known, 3, 0.7)))
 
 
@@ -78,7 +223,7 @@ def explain(
     given_by: str | None = None,
     hint: str | None = None,
 ) -> str:
-    """The text of an error: ``where: problem`` and one indented line per known circumstance.
+    """The text of an error: ``where: problem``, and one indented line per known circumstance.
 
     >>> print(explain("node 'fc1'", "'weight' is (10, 5), expected (10, 784)", hint="reshape it"))
     node 'fc1': 'weight' is (10, 5), expected (10, 784)

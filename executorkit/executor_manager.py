@@ -35,31 +35,18 @@ from typing import Any
 
 from .context import Context
 from .display import Line, View, Viewed
-from .errors import MXNetError, explain
+from .errors import BatchError, BatchTypeError, NotSupportedError, SliceError, explain
 from .executor._report import FiniteReport
 from .ndarray import NDArray
-from .parallel._batch import LoadError
 from .parallel._parameters import mean_parameters, set_parameters
 from .parallel._sliced_group import DataParallelExecutorGroup
 from .parallel._sliced_group import check_arguments as _check_arguments  # noqa: F401
 from .parallel._slicing import split_input_slice as _split_input_slice
 from .parallel._stacked import PerDevice
-from .parallel._views import group_parts, label
+from .parallel._views import group_label, group_parts
 from .symbol import Symbol
 
 __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]
-
-
-class WorkLoadError(MXNetError, ValueError, AssertionError):
-    """The workloads are no list with one number for each context."""
-
-
-class NothingLoadedError(MXNetError, AttributeError):
-    """The manager is to run before a batch was loaded."""
-
-
-class BucketMonitorError(MXNetError, NotImplementedError):
-    """A monitor is to be installed on a manager with buckets."""
 
 
 def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
@@ -70,7 +57,7 @@ def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
             continue
         rows = target[-1][0].stop
         if source.shape[0] != rows:
-            raise LoadError(explain("batch", f"{source.shape[0]} rows, expected {rows}"))
+            raise BatchError(explain("batch", f"{source.shape[0]} rows, expected {rows}"))
         for part, array in target:
             source[part].copyto(array)
 
@@ -121,7 +108,7 @@ class DataParallelExecutorManager(Viewed):
         logger.info("Start training with %s", list(ctx))
         loads = [1] * len(ctx) if work_load_list is None else work_load_list
         if not isinstance(loads, list) or len(loads) != len(ctx):
-            raise WorkLoadError(
+            raise SliceError(
                 explain(
                     "manager: work_load_list",
                     f"{loads!r}, expected a list of {len(ctx)} numbers",
@@ -146,7 +133,7 @@ class DataParallelExecutorManager(Viewed):
     def install_monitor(self, monitor: Any) -> None:
         """Installs a monitor on the executors of all devices; NotImplementedError with buckets."""
         if self.sym_gen is not None:
-            raise BucketMonitorError(
+            raise NotSupportedError(
                 explain("install_monitor", "a manager with buckets takes no monitor")
             )
         for executor in self.execgrp.train_execs:
@@ -225,12 +212,12 @@ class DataParallelExecutorManager(Viewed):
         group = (self.curr_execgrp or self.execgrp)._group
         buckets = ", ".join(map(str, self.execgrp_bucket))
         line = [Line(f"bound buckets: {buckets}")] if buckets else []
-        title = f"DataParallelExecutorManager of {label(group)}"
+        title = f"DataParallelExecutorManager of {group_label(group)}"
         return View(title, [*line, *group_parts(group)])
 
     def _current(self, what: str) -> DataParallelExecutorGroup:
         if self.curr_execgrp is None:
-            raise NothingLoadedError(
+            raise BatchTypeError(
                 explain(what, "no batch is loaded", hint="call load_data_batch(batch) first")
             )
         return self.curr_execgrp

@@ -15,7 +15,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .errors import MXNetError, explain
+from .errors import ArgumentValueError, InputTypeError, NotSupportedError, explain
 
 __all__ = [
     "CosineScheduler",
@@ -29,18 +29,6 @@ _CHANGED = "Change learning rate to %0.5e"
 
 #: A pure function from a count, which may be traced, to a rate.
 Schedule = Callable[[Any], jax.Array]
-
-
-class SchedulerError(MXNetError, ValueError):
-    """A scheduler cannot work with the numbers that it is given."""
-
-
-class SchedulerTypeError(MXNetError, AssertionError, TypeError):
-    """A scheduler is given something of the wrong kind."""
-
-
-class NoScheduleError(MXNetError, NotImplementedError):
-    """A scheduler class does not say how it computes a rate, or how a program could."""
 
 
 class LRScheduler:
@@ -79,10 +67,10 @@ class LRScheduler:
         )
 
     def get_warmup_lr(self, num_update: int) -> float:
-        """The rate at update ``num_update`` while it is warmed up; SchedulerTypeError (an
+        """The rate at update ``num_update`` while it is warmed up; InputTypeError (an
         AssertionError) after that."""
         if not num_update < self.warmup_steps:
-            raise SchedulerTypeError(
+            raise InputTypeError(
                 explain(
                     type(self).__name__,
                     f"update {num_update} is not among the {self.warmup_steps} of the warm-up",
@@ -103,7 +91,7 @@ class LRScheduler:
 
     def __call__(self, num_update: int) -> float:
         """The rate after so many updates."""
-        raise NoScheduleError(
+        raise NotSupportedError(
             explain(type(self).__name__, "it does not define __call__(num_update)")
         )
 
@@ -112,7 +100,7 @@ class LRScheduler:
 
         ``schedule(count)`` is ``scheduler(begin + count)``. An optax transformation counts from 0,
         an optimizer here from 1: for the same rates in both give ``begin=1``. Later calls of the
-        scheduler do not change the schedule. NoScheduleError for a class that defines only
+        scheduler do not change the schedule. NotSupportedError for a class that defines only
         ``__call__``.
         """
         rate, warm = self._rate(), self.warmup_steps
@@ -127,7 +115,7 @@ class LRScheduler:
 
     def _rate(self) -> Callable[[Any], Any]:
         """The rate after warming up as a pure function of the number of updates."""
-        raise NoScheduleError(
+        raise NotSupportedError(
             explain(
                 type(self).__name__,
                 "its rates are computed by Python code, so that a program cannot",
@@ -214,7 +202,7 @@ class MultiFactorScheduler(LRScheduler):
     ) -> None:
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, list) or not step:
-            raise SchedulerTypeError(
+            raise InputTypeError(
                 explain(type(self).__name__, f"step is {step!r}, expected a list of numbers")
             )
         _check(
@@ -347,7 +335,7 @@ def _power(factor: float, times: jax.Array) -> jax.Array:
 
 def _check(scheduler: LRScheduler, fine: bool, problem: str) -> None:
     if not fine:
-        raise SchedulerError(explain(type(scheduler).__name__, problem))
+        raise ArgumentValueError(explain(type(scheduler).__name__, problem))
 
 
 def _check_factor(scheduler: LRScheduler, factor: float) -> None:
@@ -356,6 +344,6 @@ def _check_factor(scheduler: LRScheduler, factor: float) -> None:
 
 def _check_integer(scheduler: LRScheduler, name: str, number: Any) -> None:
     if not isinstance(number, int):
-        raise SchedulerTypeError(
+        raise InputTypeError(
             explain(type(scheduler).__name__, f"{name} is {number!r}, expected an integer")
         )

@@ -25,11 +25,11 @@ import numpy as np
 
 from .display import Cell, Emphasis, Fold, HeatMap, Line, Sparkline, Table, View, Viewed, clipped
 from .display import value as shown
-from .errors import MXNetError, explain
+from .errors import InputTypeError, explain
 from .executor import Executor
 from .ndarray import NDArray
 
-__all__ = ["Monitor", "StatisticError", "root_mean_square"]
+__all__ = ["Monitor", "InputTypeError", "root_mean_square"]
 
 Statistic = Callable[[NDArray], Any]
 
@@ -37,10 +37,6 @@ Statistic = Callable[[NDArray], Any]
 KEPT_BATCHES = 1000
 #: So many numbers of one statistic are kept, bars drawn in a cell, rows shown, and as text.
 _MAX_NUMBERS, _MAX_BARS, _MAX_ROWS, _MAX_LINES = 8, 24, 500, 60
-
-
-class StatisticError(MXNetError, TypeError, AssertionError):
-    """A monitor's statistic returned something else than NDArrays."""
 
 
 class Monitor(Viewed):
@@ -134,7 +130,7 @@ class Monitor(Viewed):
         if self.sort:
             queue.sort(key=lambda entry: entry[1])
         statistics = [_listed(name, found) for _, name, found in queue]
-        fetched = jax.device_get([[s._value for s in found] for found in statistics])
+        fetched = jax.device_get([[s.value for s in found] for found in statistics])
         self._keep([name for _, name, _ in queue], fetched)
         return [
             (step, name, "".join(f"{_shown(v)}\t" for v in values))
@@ -225,8 +221,8 @@ def _few(values: Sequence[float]) -> Sequence[float]:
 def root_mean_square(array: NDArray) -> NDArray:
     """sqrt(mean x^2), of shape (1,), in the array's dtype (float32 for integers)."""
     with jax.enable_x64(True):
-        value = _root_mean_square(array._value)
-    return NDArray._from_jax(value, array.context, shared=False)
+        value = _root_mean_square(array.value)
+    return NDArray.from_jax(value, array.context, shared=False)
 
 
 @jax.jit
@@ -239,7 +235,7 @@ def _root_mean_square(x: jax.Array) -> jax.Array:
 def _listed(name: str, found: Any) -> list[NDArray]:
     arrays = [found] if isinstance(found, NDArray) else found
     if not isinstance(arrays, list) or not all(isinstance(a, NDArray) for a in arrays):
-        raise StatisticError(
+        raise InputTypeError(
             explain(
                 f"monitor: statistic of {name!r}",
                 f"stat_func returned a {type(found).__name__}, "

@@ -30,7 +30,7 @@ from .context import Context, cpu
 from .errors import MXNetError, explain
 from .ndarray import NDArray, array, clear_eager_cache
 from .ops._attrs import DTYPE_NUMBERS, Shape, dtype_name
-from .ops.custom import Arrays, add_factory
+from .ops.custom import Arrays, register_factory
 from .program import clear_cache
 
 __all__ = ["CustomOp", "CustomOpProp", "register"]
@@ -144,7 +144,7 @@ class CustomOpProp:
         return CustomOp()
 
 
-class _Kernel:
+class _NumpyOperator:
     """A :class:`CustomOp` for the callbacks: NumPy in, NDArrays for the user, NumPy out."""
 
     def __init__(self, op: CustomOp) -> None:
@@ -173,7 +173,7 @@ def _store(arrays: Iterable[NDArray], into: Arrays) -> None:
         place[...] = result.asnumpy()
 
 
-class _Description:
+class _CheckedProp:
     """A :class:`CustomOpProp` as the graph asks it, with its answers checked."""
 
     def __init__(self, op_type: str, prop: CustomOpProp) -> None:
@@ -222,9 +222,9 @@ class _Description:
         )
         return ins, outs, states
 
-    def create(self, shapes: list[Shape], dtypes: list[str]) -> _Kernel:
+    def create(self, shapes: list[Shape], dtypes: list[str]) -> _NumpyOperator:
         numbers = [DTYPE_NUMBERS[name] for name in dtypes]
-        return _Kernel(self._prop.create_operator(cpu(), [list(s) for s in shapes], numbers))
+        return _NumpyOperator(self._prop.create_operator(cpu(), [list(s) for s in shapes], numbers))
 
 
 def _tuples(shapes: Iterable[Iterable[int]]) -> list[Shape]:
@@ -247,11 +247,11 @@ def register(reg_name: str) -> Callable[[P], P]:
                 f"register({reg_name!r}) takes a subclass of CustomOpProp, not {prop_cls!r}"
             )
 
-        def factory(attrs: Mapping[str, str]) -> _Description:
+        def factory(attrs: Mapping[str, str]) -> _CheckedProp:
             texts: dict[str, Any] = dict(attrs)
-            return _Description(reg_name, prop_cls(**texts))
+            return _CheckedProp(reg_name, prop_cls(**texts))
 
-        if add_factory(reg_name, factory):
+        if register_factory(reg_name, factory):
             clear_cache()
             clear_eager_cache()
         return prop_cls

@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .errors import MXNetError, explain
+from .errors import RegistryError, explain
 
 __all__ = [
     "RegistryError",
@@ -24,10 +24,6 @@ __all__ = [
 Class = TypeVar("Class", bound=type)
 
 _classes: dict[type, dict[str, type]] = {}
-
-
-class RegistryError(MXNetError, ValueError, AssertionError):
-    """A name is not registered, or what is to be registered or made is of the wrong kind."""
 
 
 def get_registry(base_class: type) -> dict[str, type]:

@@ -20,12 +20,18 @@ from typing import Any
 
 import executorkit
 from executorkit.ops import OpDef, Params
-from executorkit.ops._namespace import MODULES, REQUIRED, Face, call_signature, placements
+from executorkit.ops._namespace import (
+    MODULES,
+    REQUIRED,
+    Frontend,
+    call_signature,
+    namespace_entries,
+)
 from tests.ops.make_readme import served
 
 PACKAGE = Path(executorkit.__file__).parent
-ARRAY: dict[Face, str] = {"symbol": "Symbol", "ndarray": "NDArray"}
-FACES: tuple[Face, ...] = ("symbol", "ndarray")
+ARRAY: dict[Frontend, str] = {"symbol": "Symbol", "ndarray": "NDArray"}
+FACES: tuple[Frontend, ...] = ("symbol", "ndarray")
 
 _HEAD = """\
 # Written by `python -m tests.make_stubs`.
@@ -68,7 +74,7 @@ def _default(value: Any) -> str:
     return repr(value)
 
 
-def _parameters(op: OpDef, face: Face) -> Iterator[str]:
+def _parameters(op: OpDef, face: Frontend) -> Iterator[str]:
     array = ARRAY[face]
     options = {
         "name": "str | None",
@@ -89,7 +95,7 @@ def _parameters(op: OpDef, face: Face) -> Iterator[str]:
             yield f"{name}: {options.get(name, f'{array} | None')} = None"
 
 
-def _result(op: OpDef, face: Face) -> str:
+def _result(op: OpDef, face: Frontend) -> str:
     """An NDArray, a list of them, or anything where attributes decide between the two."""
     if face == "symbol":
         return "Symbol"
@@ -100,10 +106,10 @@ def _result(op: OpDef, face: Face) -> str:
     return "NDArray" if shown == 1 else "list[NDArray]"
 
 
-def _functions(face: Face, module: str, own: set[str]) -> Iterator[str]:
+def _functions(face: Frontend, module: str, own: set[str]) -> Iterator[str]:
     first: dict[OpDef, str] = {}
     names = [name for op in served() for name in op.names]
-    for place, name, op in placements(names):
+    for place, name, op in namespace_entries(names):
         if place != module or name in own:
             continue
         if op in first:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.kvstore import KVStoreArgumentError, KVStoreBase, KVStoreError
-from executorkit.kvstore._sum import _added
+from executorkit.kvstore import InputTypeError, KVStoreBase, KVStoreError
+from executorkit.kvstore._sum import _sum_parts
 from executorkit.parallel import traffic
-from executorkit.parallel._stacked import Stacked
+from executorkit.parallel._stacked import ReplicatedArray
 from tests._tools import compare, names
 
 
@@ -20,8 +20,8 @@ def test_script_sees_what_it_sees_under_mxnet(name):
     compare(name)
 
 
-def _stacked(number: float, devices: int = 4) -> Stacked:
-    array = Stacked([mx.cpu(i) for i in range(devices)], (2, 3), "float32")
+def _stacked(number: float, devices: int = 4) -> ReplicatedArray:
+    array = ReplicatedArray([mx.cpu(i) for i in range(devices)], (2, 3), "float32")
     for i, member in enumerate(array):
         member[:] = number + i
     return array
@@ -33,7 +33,7 @@ def test_group_arrays_stay_stacked(kind):
     store = mx.kv.create(kind)
     store.init(["v", "w"], [mx.nd.zeros((2, 3))] * 2)
     grads = [_stacked(1), _stacked(10)]
-    values = [g._value for g in grads]
+    values = [g.value for g in grads]
     before = traffic.snapshot()
     store.pushpull(["v", "w"], grads)
     moved = {k: n - before[k] for k, n in traffic.snapshot().items() if n != before[k]}
@@ -107,10 +107,10 @@ def test_sums_compile_once():
     store.init(0, mx.nd.ones((5, 7)))
     grads = [mx.nd.ones((5, 7), ctx=mx.cpu(i)) for i in range(3)]
     store.push(0, grads)
-    before = _added._cache_size()
+    before = _sum_parts._cache_size()
     for _ in range(3):
         store.push(0, grads)
-    assert _added._cache_size() == before
+    assert _sum_parts._cache_size() == before
 
 
 def test_signatures_are_mxnets():
@@ -192,12 +192,12 @@ def test_dist_stores_compress_what_a_process_sends():
         ),
         (
             lambda store: store.push(1, np.ones(2)),
-            KVStoreArgumentError,
+            InputTypeError,
             "push: key 1: a ndarray, expected an NDArray or a list of NDArrays",
         ),
         (
             lambda store: store.save_optimizer_states("f"),
-            KVStoreArgumentError,
+            InputTypeError,
             "save_optimizer_states: there is no optimizer\n  try: set_optimizer(optimizer) first",
         ),
     ],

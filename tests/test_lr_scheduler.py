@@ -73,13 +73,13 @@ def test_errors(name: str) -> None:
 
 
 def test_texts_of_errors() -> None:
-    with pytest.raises(lr_scheduler.SchedulerError) as caught:
+    with pytest.raises(lr_scheduler.ArgumentValueError) as caught:
         mx.lr_scheduler.MultiFactorScheduler([4, 3])
     assert str(caught.value) == (
         "MultiFactorScheduler: step is [4, 3], expected numbers of updates, from 1 on, "
         "each greater than the last"
     )
-    with pytest.raises(lr_scheduler.SchedulerTypeError) as caught:
+    with pytest.raises(lr_scheduler.InputTypeError) as caught:
         mx.lr_scheduler.PolyScheduler(10.0)  # type: ignore[arg-type]
     assert str(caught.value) == "PolyScheduler: max_update is 10.0, expected an integer"
 

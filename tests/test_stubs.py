@@ -8,7 +8,7 @@ import inspect
 
 import pytest
 
-from executorkit.ops._namespace import MODULES, placements
+from executorkit.ops._namespace import MODULES, namespace_entries
 from tests import make_stubs
 from tests.ops.make_readme import served
 
@@ -38,7 +38,7 @@ def test_the_stubs_are_current(path):
 def test_all_that_is_shown_is_declared(face, module):
     there = importlib.import_module(f"executorkit.{face}.{module}")
     names = {name for op in served() for name in op.names}
-    shown = {public for place, public, _ in placements(names) if place == module}
+    shown = {public for place, public, _ in namespace_entries(names) if place == module}
     by_hand = {name for name, value in vars(there).items() if inspect.isfunction(value)}
     by_hand = {n for n in by_hand if n[0] != "_" and vars(there)[n].__module__ == there.__name__}
     declared = _declared(STUBS[make_stubs.PACKAGE / face / f"{module}.pyi"])

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 
 from ..symbol._coverage import Coverage, coverage
-from ..symbol._load import load_text
+from ..symbol._load import read_source
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -23,7 +23,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Prints a report per file; 0 if everything in all of them is served."""
-    reports = [(path, coverage(load_text(path))) for path in options.files]
+    reports = [(path, coverage(read_source(path))) for path in options.files]
     for path, report in reports:
         print(f"{path}: {_verdict(report)}\n{report}\n")
     complete = sum(report.complete for _, report in reports)

@@ -21,8 +21,8 @@ from ..context import cpu
 from ..data import Digits, load_digits
 from ..executor import Executor
 from ..model import load_checkpoint, save_checkpoint
-from ._handwritten import OPTIMIZER, Handwritten
-from ._timing import Pairs, in_pairs
+from ._handwritten import OPTIMIZER, HandwrittenStep
+from ._timing import PairedTimes, time_in_pairs
 
 BATCH = 64
 EPOCHS = 10
@@ -59,7 +59,7 @@ def _positive(text: str) -> int:
 def run(options: argparse.Namespace) -> int:
     """Runs the demonstration."""
     digits = load_digits()
-    executor = bound(network())
+    executor = bind_network(network())
     train(executor, digits, options.epochs)
     probabilities = predict(executor, digits.test_images)
     accuracy = (probabilities.argmax(1) == digits.test_labels).mean()
@@ -92,7 +92,7 @@ def network() -> sym.Symbol:
     return sym.SoftmaxOutput(x, normalization="batch", name="softmax")
 
 
-def bound(symbol: sym.Symbol) -> Executor:
+def bind_network(symbol: sym.Symbol) -> Executor:
     """An executor with gradients for the parameters, which start as He et al. (2015) advise."""
     inputs = {"data": (BATCH, 1, 8, 8), "softmax_label": (BATCH,)}
     requests = {n: "null" if n in inputs else "write" for n in symbol.list_arguments()}
@@ -107,7 +107,7 @@ def bound(symbol: sym.Symbol) -> Executor:
 
 def train(executor: Executor, digits: Digits, epochs: int) -> None:
     """Adam on batches in random order, with a bar or a line per epoch."""
-    step = Step(executor)
+    step = ExecutorStep(executor)
     random = np.random.RandomState(1)
     for epoch in range(1, epochs + 1):
         right = seen = 0
@@ -121,7 +121,7 @@ def train(executor: Executor, digits: Digits, epochs: int) -> None:
         print(f"epoch {epoch}/{epochs}: {right / seen:.1%} of the training digits right")
 
 
-class Step:
+class ExecutorStep:
     """A training step of an executor: forward, backward, and an optax update of its parameters."""
 
     def __init__(self, executor: Executor) -> None:
@@ -168,17 +168,17 @@ def predict(executor: Executor, images: np.ndarray) -> np.ndarray:
     return probabilities.asnumpy()
 
 
-def compare(executor: Executor, digits: Digits) -> Pairs:
+def compare(executor: Executor, digits: Digits) -> PairedTimes:
     """The executor's training step against the hand-written one, from the same parameters."""
     images, labels = digits.train_images[:BATCH], digits.train_labels[:BATCH]
-    ours = Step(bound(network()))
+    ours = ExecutorStep(bind_network(network()))
     ours.executor.copy_params_from({name: executor.arg_dict[name] for name in ours.names})
-    theirs = Handwritten(ours.parameters())
+    theirs = HandwrittenStep(ours.parameters())
     for _ in range(3):
         a, b = ours(images, labels), theirs(images, labels)
     for name in a:
         np.testing.assert_allclose(a[name], b[name], rtol=1e-3, atol=1e-4)
-    return in_pairs(lambda: ours(images, labels), lambda: theirs(images, labels), PAIRS)
+    return time_in_pairs(lambda: ours(images, labels), lambda: theirs(images, labels), PAIRS)
 
 
 def save_and_load(executor: Executor, prefix: Path, epoch: int) -> Executor:

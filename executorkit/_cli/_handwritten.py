@@ -13,7 +13,7 @@ from jax import lax
 OPTIMIZER = optax.adam(1e-2)
 
 
-class Handwritten:
+class HandwrittenStep:
     """Parameters, and a step that improves them: one jitted function."""
 
     def __init__(self, parameters: dict[str, jax.Array]) -> None:

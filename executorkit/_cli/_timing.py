@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import jax
 
 
-class Pairs(NamedTuple):
+class PairedTimes(NamedTuple):
     """Median seconds of one thing and of another, and the median of their ratios, pair by pair."""
 
     ours: float
@@ -25,7 +25,7 @@ def seconds(function: Callable[[], Any]) -> float:
     return time.perf_counter() - start
 
 
-def in_pairs(ours: Callable[[], Any], theirs: Callable[[], Any], pairs: int) -> Pairs:
+def time_in_pairs(ours: Callable[[], Any], theirs: Callable[[], Any], pairs: int) -> PairedTimes:
     """Runs both alternately, which one goes first alternating too: what else the machine does
     then hits both alike."""
     times = []
@@ -35,7 +35,7 @@ def in_pairs(ours: Callable[[], Any], theirs: Callable[[], Any], pairs: int) -> 
         else:
             first, second = seconds(ours), seconds(theirs)
         times.append((first, second))
-    return Pairs(
+    return PairedTimes(
         median(first for first, _ in times),
         median(second for _, second in times),
         median(first / second for first, second in times),

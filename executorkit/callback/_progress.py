@@ -39,7 +39,7 @@ class ProgressBar:
         if self._bar is None or param.epoch != self._epoch:
             self._close()
             self._epoch = param.epoch
-            self._bar = self._made(f"Epoch[{param.epoch}]")
+            self._bar = self._make_bar(f"Epoch[{param.epoch}]")
         if self._bar is None:
             self._log(param.nbatch)
             return
@@ -47,7 +47,7 @@ class ProgressBar:
         if self._bar.n >= self.total:
             self._close()
 
-    def _made(self, title: str) -> Any:
+    def _make_bar(self, title: str) -> Any:
         """A bar for where this runs; None if there is nothing but the log."""
         if notebook_display() is not None:
             return _NotebookBar(self.total, title)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-_WIDTH, _HEIGHT, _CHARACTERS = 320, 10, 40
+_BAR_WIDTH, _BAR_HEIGHT, _BAR_CHARACTERS = 320, 10, 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,13 +18,13 @@ class Bar:
     done: float
 
     def html(self) -> str:
-        filled = round(_WIDTH * min(1.0, max(0.0, self.done)))
+        filled = round(_BAR_WIDTH * min(1.0, max(0.0, self.done)))
         return (
-            f'<svg width="{_WIDTH}" height="{_HEIGHT}">'
-            f'<path d="M0 0h{_WIDTH}v{_HEIGHT}h-{_WIDTH}z" fill="var(--rule)"></path>'
-            f'<path d="M0 0h{filled}v{_HEIGHT}h-{filled}z" fill="var(--mark)"></path></svg>'
+            f'<svg width="{_BAR_WIDTH}" height="{_BAR_HEIGHT}">'
+            f'<path d="M0 0h{_BAR_WIDTH}v{_BAR_HEIGHT}h-{_BAR_WIDTH}z" fill="var(--rule)"></path>'
+            f'<path d="M0 0h{filled}v{_BAR_HEIGHT}h-{filled}z" fill="var(--mark)"></path></svg>'
         )
 
     def text(self) -> str:
-        filled = round(_CHARACTERS * min(1.0, max(0.0, self.done)))
-        return "█" * filled + "░" * (_CHARACTERS - filled)
+        filled = round(_BAR_CHARACTERS * min(1.0, max(0.0, self.done)))
+        return "█" * filled + "░" * (_BAR_CHARACTERS - filled)

@@ -10,7 +10,7 @@ from itertools import pairwise
 from ._html import escape, tag
 from ._sparkline import Sparkline
 
-_WIDTH, _HEIGHT = 520, 220
+_CURVES_WIDTH, _CURVES_HEIGHT = 520, 220
 _LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 22, 30
 #: No more points of a curve are drawn.
 _POINTS = 400
@@ -58,7 +58,7 @@ class Curves:
             parts.append(_line([_placed(p, xs, ys) for p in points], colour))
             words = f"{name} {points[-1][1]:.6g}" if points else name
             parts.append(_entry(i / len(drawn), words, colour))
-        return f'<svg width="{_WIDTH}" height="{_HEIGHT}">{"".join(parts)}</svg>'
+        return f'<svg width="{_CURVES_WIDTH}" height="{_CURVES_HEIGHT}">{"".join(parts)}</svg>'
 
     def text(self) -> str:
         names = [curve.name for curve in self.curves]
@@ -79,7 +79,7 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 def _placed(point: Point, xs: Point, ys: Point) -> Point:
     x = (point[0] - xs[0]) / (xs[1] - xs[0])
     y = (point[1] - ys[0]) / (ys[1] - ys[0])
-    wide, high = _WIDTH - _LEFT - _RIGHT, _HEIGHT - _TOP - _BOTTOM
+    wide, high = _CURVES_WIDTH - _LEFT - _RIGHT, _CURVES_HEIGHT - _TOP - _BOTTOM
     return _LEFT + x * wide, _TOP + (1 - y) * high
 
 
@@ -96,13 +96,13 @@ def _line(points: Sequence[Point], colour: str) -> str:
 
 def _entry(place: float, words: str, colour: str) -> str:
     """A curve's name and last value, above the drawing; ``place`` from 0 at the left to 1."""
-    x = _LEFT + place * (_WIDTH - _LEFT)
+    x = _LEFT + place * (_CURVES_WIDTH - _LEFT)
     style = f"fill:{colour};text-anchor:start"
     return f'<text x="{x:.0f}" y="13" style="{style}">{escape(words)}</text>'
 
 
 def _frame(xs: Point, ys: Point, axis: str) -> str:
-    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BOTTOM
+    right, bottom = _CURVES_WIDTH - _RIGHT, _CURVES_HEIGHT - _BOTTOM
     lines = f'<path class="e" d="M{_LEFT} {_TOP}V{bottom}H{right}"></path>'
     words = [
         (_LEFT - 4, bottom, "end", f"{ys[0]:.4g}"),

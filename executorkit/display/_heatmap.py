@@ -11,10 +11,10 @@ from ._html import escape, tag
 from ._words import clipped
 
 _LEVELS = 8
-_BARS = "▁▂▃▄▅▆▇█"
+_MAP_BARS = "▁▂▃▄▅▆▇█"
 _BAD, _MISSING = "!", " "
 _CELL_HEIGHT, _CELL_WIDTHS = 14, (4, 24)
-_WIDTH, _NAMES, _NAME = 720, 260, 40
+_MAP_WIDTH, _NAMES, _NAME = 720, 260, 40
 #: No more rows are drawn, and written; so many columns are shown in either form.
 _MAX_ROWS, _MAX_LINES, _MAX_COLUMNS, _MAX_LETTERS = 300, 60, 240, 60
 
@@ -43,7 +43,7 @@ class HeatMap:
         cuts = _cuts(len(self.columns), _MAX_COLUMNS)
         low, high = self._ends()
         count = len(cuts) - 1
-        wide = max(_CELL_WIDTHS[0], min(_CELL_WIDTHS[1], (_WIDTH - _NAMES) // count))
+        wide = max(_CELL_WIDTHS[0], min(_CELL_WIDTHS[1], (_MAP_WIDTH - _NAMES) // count))
         cells: dict[int | None, list[str]] = {}
         labels = []
         for y, (name, row) in enumerate(zip(self.names, self.values, strict=True)):
@@ -86,7 +86,7 @@ class HeatMap:
 
     def _legend(self) -> str:
         low, high = self._ends()
-        scale = f"from {low:.4g} ({_BARS[0]}) to {high:.4g} ({_BARS[-1]})"
+        scale = f"from {low:.4g} ({_MAP_BARS[0]}) to {high:.4g} ({_MAP_BARS[-1]})"
         return f"{self.columns[0]} to {self.columns[-1]}, {scale}"
 
 
@@ -122,7 +122,7 @@ def _letter(value: float | None, low: float, high: float) -> str:
     if value is None:
         return _MISSING
     level = _level(value, low, high)
-    return _BAD if level is None else _BARS[level]
+    return _BAD if level is None else _MAP_BARS[level]
 
 
 def _filled(level: int | None, outlines: str) -> str:

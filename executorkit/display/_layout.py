@@ -16,7 +16,7 @@ _BEND_WIDTH = 14.0
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class GraphLayout:
     """Centres of the boxes, the points that each edge passes, and the size of the whole."""
 
     centres: list[Point]
@@ -27,7 +27,7 @@ class Layout:
 
 def layout(
     count: int, edges: Sequence[Edge], box: tuple[float, float], gap: tuple[float, float]
-) -> Layout:
+) -> GraphLayout:
     """Boxes 0 to ``count - 1`` of one size. Edges go from lower numbers to higher ones.
 
     An edge that passes layers by is led between their boxes.
@@ -65,7 +65,7 @@ def layout(
     width = max((x[i] + widths[i] / 2 for i in range(len(x))), default=0.0)
     places = list(zip(x, y, strict=True))
     paths = [_path([places[i] for i in chain], box[1] / 2) for chain in chains]
-    return Layout(places[:count], paths, width, max(0.0, len(rows) * step - gap[1]))
+    return GraphLayout(places[:count], paths, width, max(0.0, len(rows) * step - gap[1]))
 
 
 def _layers(count: int, edges: Sequence[Edge]) -> list[int]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-_BARS = " ▁▂▃▄▅▆▇█"
-_HEIGHT = 16
-_STEP = 4
+_SPARKLINE_BARS = " ▁▂▃▄▅▆▇█"
+_SPARKLINE_HEIGHT = 16
+_SPARKLINE_STEP = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +28,13 @@ class Sparkline:
 
     def html(self) -> str:
         bars = "".join(
-            f"M{i * _STEP} {_HEIGHT}v-{h}h{_STEP - 1}v{h}z"
-            for i, h in enumerate(self._heights(_HEIGHT))
+            f"M{i * _SPARKLINE_STEP} {_SPARKLINE_HEIGHT}v-{h}h{_SPARKLINE_STEP - 1}v{h}z"
+            for i, h in enumerate(self._heights(_SPARKLINE_HEIGHT))
             if h
         )
-        size = f'width="{len(self.counts) * _STEP}" height="{_HEIGHT}"'
+        size = f'width="{len(self.counts) * _SPARKLINE_STEP}" height="{_SPARKLINE_HEIGHT}"'
         # The text is not drawn; pages that strip SVG show it instead.
         return f'<svg class="s" {size}>{self.text()}<path d="{bars}"></path></svg>'
 
     def text(self) -> str:
-        return "".join(_BARS[h] for h in self._heights(len(_BARS) - 1))
+        return "".join(_SPARKLINE_BARS[h] for h in self._heights(len(_SPARKLINE_BARS) - 1))

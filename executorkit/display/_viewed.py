@@ -9,7 +9,7 @@ from ._html import escape, tag
 from ._parts import View
 
 
-def plain(obj: object) -> str:
+def safe_repr(obj: object) -> str:
     """``repr(obj)``, or what every object has where that fails."""
     try:
         return repr(obj)
@@ -33,7 +33,7 @@ class Viewed:
         try:
             return self._as_view().html()
         except Exception:
-            return tag("pre", escape(plain(self)))
+            return tag("pre", escape(safe_repr(self)))
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
@@ -50,9 +50,9 @@ class Viewed:
             if "text/html" in kinds and view is not None:
                 bundle["text/html"] = view.html()
             if "text/plain" in kinds:
-                bundle["text/plain"] = plain(self) if self._text_is_repr else _text(view)
+                bundle["text/plain"] = safe_repr(self) if self._text_is_repr else _text(view)
         except Exception:
-            return {"text/plain": plain(self)} if "text/plain" in kinds else {}
+            return {"text/plain": safe_repr(self)} if "text/plain" in kinds else {}
         return bundle
 
 

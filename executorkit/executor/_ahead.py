@@ -8,30 +8,35 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import jax
 
 from ..errors import MXNetError, explain
-from ..program import Program, Warming
-from ..program._background import Task, submit
-from ..program._counted import Counted
+from ..program import Precompilation, Program
+from ..program._background import CompileTask, submit
+from ..program._counted import InstrumentedJit
 from ._fresh import aval
-from ._reshape import inferred
+from ._reshape import infer_new_shapes
 
 if TYPE_CHECKING:
     from ._executor import Executor
 
 #: Shapes, dtypes and devices of arrays.
-Avals = tuple[jax.ShapeDtypeStruct, ...]
+AbstractArrays = tuple[jax.ShapeDtypeStruct, ...]
 #: A function of a program, and what it is called with.
-Call = tuple[Any, tuple[Any, ...]]
+ProgramCall = tuple[Any, tuple[Any, ...]]
 
 
-class Request(NamedTuple):
+class PrecompileSpec(NamedTuple):
     """Which functions are asked for; see ``Executor.compile``."""
 
     is_train: bool
     backward: bool | None = None
 
     def calls(
-        self, executor: Any, args: Avals, aux: Avals, outputs: Avals, steps: bool = False
-    ) -> Iterator[Call]:
+        self,
+        executor: Any,
+        args: AbstractArrays,
+        aux: AbstractArrays,
+        outputs: AbstractArrays,
+        steps: bool = False,
+    ) -> Iterator[ProgramCall]:
         """What ``forward`` (and ``backward``) of an executor (or all of a group's, mapped) with
         such arrays will run; with ``steps`` the last step with an update, if one has been compiled
         for other shapes."""
@@ -39,16 +44,22 @@ class Request(NamedTuple):
         key = executor._key_aval() if executor._draws[train] else None
         backward = self.backward
         if backward is None:
-            backward = train and bool(program.wanted)
+            backward = train and bool(program.argnums)
         if not backward:
             yield program.infer[train], (args, aux, key)
             return
         heads = tuple(
             output if need else None
-            for output, need in zip(outputs, program.needs_head(args, aux, key), strict=True)
+            for output, need in zip(
+                outputs, program.needs_head_gradient(args, aux, key), strict=True
+            )
         )
-        old = tuple(args[i] for i, add in zip(program.wanted, program.add, strict=True) if add)
-        step = _step(program.steps(train), args, aux) if steps else None
+        old = tuple(
+            args[i]
+            for i, accumulate in zip(program.argnums, program.accumulate, strict=True)
+            if accumulate
+        )
+        step = _last_train_step(program.steps(train), args, aux) if steps else None
         if step is None:
             yield program.forward_backward[train], (args, aux, key, heads, old)
             return
@@ -58,16 +69,16 @@ class Request(NamedTuple):
         yield function, (donated, kept, states, key, heads, old, *rest)
 
 
-def as_bound(executor: Executor) -> tuple[Avals, Avals, Avals]:
+def bound_avals(executor: Executor) -> tuple[AbstractArrays, AbstractArrays, AbstractArrays]:
     """The arguments, auxiliary states and outputs of an executor."""
     lists = (executor.arg_arrays, executor.aux_arrays, executor.outputs)
     args, aux, outputs = (tuple([aval(a) for a in arrays]) for arrays in lists)
     return args, aux, outputs
 
 
-def warm(
-    executor: Executor, shapes: Sequence[Mapping[str, Sequence[int]]], request: Request
-) -> Warming:
+def precompile(
+    executor: Executor, shapes: Sequence[Mapping[str, Sequence[int]]], request: PrecompileSpec
+) -> Precompilation:
     """See ``Executor.warm``. All shapes are checked before anything is compiled."""
     if executor._eager:
         raise MXNetError(
@@ -77,41 +88,49 @@ def warm(
                 because="their objects belong to one executor, so that programs are not shared",
             )
         )
-    bound = as_bound(executor)
-    calls: dict[Any, list[Call]] = {}
+    bound = bound_avals(executor)
+    calls: dict[Any, list[ProgramCall]] = {}
     for given in shapes:
-        found = inferred(executor, given, "warm")
+        found = infer_new_shapes(executor, given, "warm")
         groups = (found.arg_shapes, found.aux_shapes, found.out_shapes)
         avals = [
-            tuple([_in_shape(a, s) for a, s in zip(arrays, new, strict=True)])
+            tuple([_with_shape(a, s) for a, s in zip(arrays, new, strict=True)])
             for arrays, new in zip(bound, groups, strict=True)
         ]
         name = tuple((n, tuple(s)) for n, s in given.items())
         calls[name] = list(request.calls(executor, *avals, steps=True))  # type: ignore[arg-type]
-    return Warming({n: [ahead(*call) for call in some] for n, some in calls.items()})
+    return Precompilation(
+        {n: [submit_compilation(*call) for call in some] for n, some in calls.items()}
+    )
 
 
-def load_ahead(executor: Any) -> None:
+def prefetch(executor: Any) -> None:
     """Loads in the background what an executor will run, if an earlier process has kept it: what
     follows ``forward(is_train=True)`` where gradients are bound, else inference."""
     program = executor._program
-    if not isinstance(program, Program) or (program.wanted and any(program.may_need_head)):
+    if not isinstance(program, Program) or (
+        program.argnums and any(program.may_need_head_gradient)
+    ):
         return  # which head gradients there will be is not known yet
-    for function, avals in Request(bool(program.wanted)).calls(executor, *as_bound(executor)):
-        function.load_ahead(*avals)
+    for function, avals in PrecompileSpec(bool(program.argnums)).calls(
+        executor, *bound_avals(executor)
+    ):
+        function.prefetch(*avals)
 
 
-def ahead(function: Any, avals: tuple[Any, ...]) -> Task:
-    if isinstance(function, Counted):
-        return function.compile_ahead(*avals)
+def submit_compilation(function: Any, avals: tuple[Any, ...]) -> CompileTask:
+    if isinstance(function, InstrumentedJit):
+        return function.precompile(*avals)
     return submit(lambda: function.compile(*avals))
 
 
-def _in_shape(array: jax.ShapeDtypeStruct, shape: Any) -> jax.ShapeDtypeStruct:
+def _with_shape(array: jax.ShapeDtypeStruct, shape: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(shape, array.dtype, sharding=array.sharding)
 
 
-def _step(steps: Sequence[Counted], args: Avals, aux: Avals) -> Any:
+def _last_train_step(
+    steps: Sequence[InstrumentedJit], args: AbstractArrays, aux: AbstractArrays
+) -> Any:
     """The step that was compiled last, if its weights and states are as these:
     (function, donated, (args, aux), keys and numbers)."""
     for function in reversed(steps):

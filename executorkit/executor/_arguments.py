@@ -12,14 +12,14 @@ import jax
 import numpy as np
 
 from ..context import Context, Device
-from ..errors import BindError, MXNetError, ShapeError, explain
+from ..errors import BindError, ShapeError, explain
 from ..ndarray import NDArray
-from ..ndarray._values import Fitted, batch_to_device, fit, from_python
+from ..ndarray._values import FittedValue, batch_to_device, fit, host_array
 
 GRAD_REQS = ("null", "write", "add")
 
 
-def shape_of(value: Any, where: str) -> tuple[int, ...]:
+def parse_shape(value: Any, where: str) -> tuple[int, ...]:
     """A shape given by the user: any sequence of integers."""
     try:
         return tuple(operator.index(d) for d in value)
@@ -29,11 +29,7 @@ def shape_of(value: Any, where: str) -> tuple[int, ...]:
         ) from None
 
 
-class UnknownArgumentError(MXNetError, TypeError):
-    """``forward`` was given a name that is no argument of the symbol."""
-
-
-def arrays_in_order(
+def ordered_arrays(
     given: Any, names: Sequence[str], what: str, *, optional: bool = False
 ) -> list[NDArray | None]:
     """A list or dict of NDArrays in the order of ``names``; dict entries of other names are
@@ -55,27 +51,27 @@ def arrays_in_order(
             raise BindError(
                 explain(
                     f"bind: {what}",
-                    f"{counted(given, 'array')}, expected {len(names)}: {', '.join(names)}",
+                    f"{count_phrase(given, 'array')}, expected {len(names)}: {', '.join(names)}",
                 )
             )
         arrays = list(given)
     else:
         raise TypeError(
-            explain(f"bind: {what}", f"{kind_of(given)}, expected a list or a dict of NDArray")
+            explain(f"bind: {what}", f"{type_phrase(given)}, expected a list or a dict of NDArray")
         )
     for name, array in zip(names, arrays, strict=True):
         if not isinstance(array, NDArray) and not (array is None and optional):
             raise TypeError(
                 explain(
                     f"bind: {what}[{name!r}]",
-                    f"{kind_of(array)}, expected an NDArray",
+                    f"{type_phrase(array)}, expected an NDArray",
                     hint="mx.nd.array(value)",
                 )
             )
     return arrays
 
 
-def grad_reqs(grad_req: Any, names: Sequence[str]) -> list[str]:
+def parse_grad_req(grad_req: Any, names: Sequence[str]) -> list[str]:
     """'null', 'write' or 'add' for every argument, from a text, a list or a dict (in which
     arguments that are not named get 'null')."""
     if isinstance(grad_req, str):
@@ -88,7 +84,7 @@ def grad_reqs(grad_req: Any, names: Sequence[str]) -> list[str]:
             raise BindError(
                 explain(
                     "bind: grad_req",
-                    f"{len(reqs)} for {counted(names, 'argument')}: {', '.join(names)}",
+                    f"{len(reqs)} for {count_phrase(names, 'argument')}: {', '.join(names)}",
                 )
             )
     else:
@@ -123,70 +119,72 @@ def check_contexts(
             )
 
 
-def same_kind(value: NDArray, target: NDArray) -> bool:
+def is_assignable(value: NDArray, target: NDArray) -> bool:
     """Whether an array has the shape, dtype and place of another."""
     here, there = value._context, target._context
     return (
         value._shape == target._shape
-        and value._storage.dtype == target._storage.dtype
+        and value.storage.dtype == target.storage.dtype
         and (here is there or here == there)
     )
 
 
-def incoming(value: Any, target: NDArray, where: str) -> Fitted:
+def convert_for(value: Any, target: NDArray, where: str) -> FittedValue:
     """An array as ``target`` can be assigned it: its shape (checked), its dtype, its device."""
-    if isinstance(value, NDArray) and same_kind(value, target):
-        return Fitted(value.jax, True)
+    if isinstance(value, NDArray) and is_assignable(value, target):
+        return FittedValue(value.jax, True)
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
         raise TypeError(
             explain(
-                where, f"{kind_of(value)}, expected an NDArray, a NumPy or a JAX array",
+                where, f"{type_phrase(value)}, expected an NDArray, a NumPy or a JAX array",
                 hint="mx.nd.array(value)",
             )
         )  # fmt: skip
     if value.shape != target.shape:
         raise ShapeError(explain(where, f"shape {tuple(value.shape)}, expected {target.shape}"))
-    return fit(value, target.shape, target._storage.dtype, target.context.device, where)
+    return fit(value, target.shape, target.storage.dtype, target.context.device, where)
 
 
-def fed(value: Any, target: NDArray, where: str) -> Fitted:
-    """:func:`incoming`, for what comes with every step: the faster way there costs a compilation
+def transfer_batch(value: Any, target: NDArray, where: str) -> FittedValue:
+    """:func:`convert_for`, for what comes with every step: the faster way there costs a compilation
     for each shape, and is taken by NumPy arrays of a shape that keeps coming."""
     if not isinstance(value, np.ndarray) or value.shape != target.shape:
-        return incoming(value, target, where)
+        return convert_for(value, target, where)
     device = target.context.device
-    come = _come(device, value.shape, target._storage.dtype)
-    if next(come) < _OFTEN:
-        return incoming(value, target, where)
-    return Fitted(batch_to_device(from_python(value, target._storage.dtype, where), device), False)
+    come = _transfers_of(device, value.shape, target.storage.dtype)
+    if next(come) < _COMPILE_AFTER:
+        return convert_for(value, target, where)
+    return FittedValue(
+        batch_to_device(host_array(value, target.storage.dtype, where), device), False
+    )
 
 
 #: So many times an array of a new shape is fed the slower way.
-_OFTEN = 3
+_COMPILE_AFTER = 3
 
 
 @lru_cache(maxsize=256)
-def _come(device: Device, shape: tuple[int, ...], dtype: Any) -> Iterator[int]:
+def _transfers_of(device: Device, shape: tuple[int, ...], dtype: Any) -> Iterator[int]:
     """Counts how often arrays of one shape have been fed to a device."""
     return itertools.count()
 
 
-def counted(things: Sequence[Any], noun: str) -> str:
+def count_phrase(things: Sequence[Any], noun: str) -> str:
     """``1 array``, ``2 arrays``."""
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
-def truth(is_train: Any) -> bool:
+def parse_is_train(is_train: Any) -> bool:
     """The flag of ``forward``; TypeError for an array that stands in its place."""
     try:
         return bool(is_train)
     except ValueError:
-        problem = f"{kind_of(is_train)}, expected True or False"
+        problem = f"{type_phrase(is_train)}, expected True or False"
         hint = "give arrays by name: forward(is_train=False, data=...)"
         raise TypeError(explain("forward: is_train", problem, hint=hint)) from None
 
 
-def kind_of(value: Any) -> str:
+def type_phrase(value: Any) -> str:
     """What something is, with its article: ``an int``, ``a numpy.ndarray``."""
     if value is None:
         return "None"

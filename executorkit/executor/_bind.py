@@ -6,17 +6,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..context import Context
-from ..errors import BindError, DTypeError, MXNetError, ShapeError, explain, nearest
-from ..lowering import Graph, graph_of, infer, placements, shown_outputs
+from ..errors import BindError, DTypeError, MXNetError, ShapeError, did_you_mean, explain
+from ..lowering import Graph, graph_of, infer, placements, reported_output_shapes
 from ..ndarray import NDArray
 from ..ops._attrs import dtype_name
-from ..ops._facts import known, shape_text
-from ..program._options import options_given
+from ..ops._facts import is_fully_known, shape_text
+from ..program._options import options_from_arguments
 from ..symbol import Symbol
-from ._arguments import arrays_in_order, check_contexts, grad_reqs, shape_of
+from ._arguments import check_contexts, ordered_arrays, parse_grad_req, parse_shape
 from ._executor import Executor
-from ._fresh import blank
-from ._reshape import resized
+from ._fresh import lazy_zeros
+from ._reshape import shared_view
 
 
 def bind(
@@ -38,19 +38,19 @@ def bind(
     _check_context(ctx, group2ctx)
     graph = graph_of(symbol.heads)
     names, aux_names = graph.arg_names, graph.aux_names
-    arg_arrays = arrays_in_order(args, names, "args")
-    aux_arrays = arrays_in_order({} if aux_states is None else aux_states, aux_names, "aux_states")
-    reqs = grad_reqs(grad_req, names)
+    arg_arrays = ordered_arrays(args, names, "args")
+    aux_arrays = ordered_arrays({} if aux_states is None else aux_states, aux_names, "aux_states")
+    reqs = parse_grad_req(grad_req, names)
     grad_arrays = None
     if args_grad is not None:
-        grad_arrays = arrays_in_order(args_grad, names, "args_grad", optional=True)
+        grad_arrays = ordered_arrays(args_grad, names, "args_grad", optional=True)
     given = [a for a in (*arg_arrays, *aux_arrays) if a is not None]
-    places = _places(graph, ctx, group2ctx, given)
+    places = _expected_contexts(graph, ctx, group2ctx, given)
     check_contexts(arg_arrays, names, places[: len(names)], "args")
     check_contexts(aux_arrays, aux_names, places[len(names) :], "aux_states")
     if grad_arrays is not None:
         check_contexts(grad_arrays, names, places[: len(names)], "args_grad")
-    with options_given(compute_dtype, remat) as options:
+    with options_from_arguments(compute_dtype, remat) as options:
         return Executor(
             symbol,
             ctx,
@@ -63,7 +63,7 @@ def bind(
         )
 
 
-def _places(
+def _expected_contexts(
     graph: Graph, ctx: Context, group2ctx: Mapping[str, Context] | None, arrays: Sequence[NDArray]
 ) -> list[Context]:
     """Where the arrays of arguments and auxiliary states have to be. With group2ctx, one whose
@@ -100,17 +100,17 @@ def simple_bind(
     _check_context(ctx, group2ctx)
     _check_storage(stype_dict)
     graph = graph_of(symbol.heads)
-    shapes = {n: shape_of(s, f"simple_bind: {n!r}") for n, s in (kwargs or {}).items()}
-    dtypes = {n: _dtype(n, t) for n, t in (type_dict or {}).items() if t is not None}
+    shapes = {n: parse_shape(s, f"simple_bind: {n!r}") for n, s in (kwargs or {}).items()}
+    dtypes = {n: _parse_dtype(n, t) for n, t in (type_dict or {}).items() if t is not None}
     found = infer(graph, shapes, dtypes)
     unknown = [
         f"{name}: {shape_text(shape)}"
         for name, shape in (
             *zip(graph.arg_names, found.arg_shapes, strict=True),
             *zip(graph.aux_names, found.aux_shapes, strict=True),
-            *zip(graph.output_names, shown_outputs(graph, found), strict=True),
+            *zip(graph.output_names, reported_output_shapes(graph, found), strict=True),
         )
-        if not known(shape)
+        if not is_fully_known(shape)
     ]
     if unknown:
         names = (*graph.arg_names, *graph.aux_names)
@@ -121,14 +121,14 @@ def simple_bind(
                 f"these shapes cannot be inferred: {', '.join(unknown)}",
                 because=f"{stranger!r} is not an argument of the symbol" if stranger else None,
                 given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes",
-                hint=nearest(stranger, names)
+                hint=did_you_mean(stranger, names)
                 if stranger
                 else "give their shapes as keyword arguments",
             )
         )
-    reqs = grad_reqs(grad_req, graph.arg_names)
+    reqs = parse_grad_req(grad_req, graph.arg_names)
     contexts = placements(graph, ctx, group2ctx) if group2ctx else {}
-    make = _Maker(shared_arg_names, shared_exec, shared_buffer)
+    make = _ArrayFactory(shared_arg_names, shared_exec, shared_buffer)
     arg_arrays, grad_arrays = [], []
     for node, shape, dtype, req in zip(
         graph.args, found.arg_shapes, found.arg_dtypes, reqs, strict=True
@@ -144,13 +144,13 @@ def simple_bind(
         for node, shape, dtype in zip(graph.aux, found.aux_shapes, found.aux_dtypes, strict=True)
     ]
     make.publish()
-    with options_given(compute_dtype, remat) as options:
+    with options_from_arguments(compute_dtype, remat) as options:
         return Executor(
             symbol, ctx, arg_arrays, grad_arrays, reqs, aux_arrays, group2ctx, options=options
         )
 
 
-class _Maker:
+class _ArrayFactory:
     """Makes the arrays of a simple_bind, or finds them in what it may share."""
 
     def __init__(
@@ -182,21 +182,21 @@ class _Maker:
 
     def _buffered(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
         if self.buffer is None:
-            return blank(shape, dtype, ctx)
+            return lazy_zeros(shape, dtype, ctx)
         there = self.buffer.get(name)
-        if there is not None and there._dtype_name == dtype and there.context == ctx:
-            shared = resized(there, shape)
+        if there is not None and there.dtype_name == dtype and there.context == ctx:
+            shared = shared_view(there, shape)
             if shared is not None:
                 return shared
-        self.new[name] = blank(shape, dtype, ctx)
+        self.new[name] = lazy_zeros(shape, dtype, ctx)
         return self.new[name]
 
     def auxiliary(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
         if self.exec is not None:
             there = self.exec.aux_dict.get(name)
-            if there is not None and there.shape == shape and there._dtype_name == dtype:
+            if there is not None and there.shape == shape and there.dtype_name == dtype:
                 return there
-        return blank(shape, dtype, ctx)
+        return lazy_zeros(shape, dtype, ctx)
 
     def publish(self) -> None:
         """Puts the new arrays into the shared buffer, once all of them could be made."""
@@ -211,7 +211,7 @@ class _Maker:
         wanted = f"{dtype} {shape}"
         found = "no such argument"
         if there is not None:
-            found = f"{there._dtype_name} {there.shape}"
+            found = f"{there.dtype_name} {there.shape}"
         if there is None or found != wanted:
             raise ShapeError(
                 explain(
@@ -236,7 +236,7 @@ def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
         _ = context.device
 
 
-def _dtype(name: str, dtype: Any) -> str:
+def _parse_dtype(name: str, dtype: Any) -> str:
     try:
         return dtype_name(dtype)
     except DTypeError as error:

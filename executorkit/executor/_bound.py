@@ -11,21 +11,21 @@ import jax
 from ..context import Context
 from ..lowering import graph_of, optimized, placements
 from ..ndarray import NDArray
-from ..ndarray._pending import keep_promises, register
+from ..ndarray._pending import register_pending_owner, resolve_pending
 from ..ndarray._random_state import next_key
 from ..program import Options, PartitionedProgram, Program, current_options, program_for
-from ..program._compiling import fits_in_pieces
-from ..program._counted import Counted
-from ..program._keeping import keeping
-from ..program._options import using
-from ..program._stepping import Plan, step_function
+from ..program._compiling import can_split_temp_buffers
+from ..program._counted import InstrumentedJit
+from ..program._keeping import disk_cache_enabled
+from ..program._options import use_options
+from ..program._stepping import StepSpec, step_function
 from ..symbol import Symbol
-from ._ahead import load_ahead
-from ._fitting import fitting
-from ._fresh import blank, full, zeros
+from ._ahead import prefetch
+from ._fitting import check_arrays
+from ._fresh import full, lazy_zeros, zeros
 from ._named import NamedArrays
-from ._run import Run
-from ._slots import Places
+from ._run import PendingStep
+from ._slots import Buffers
 
 
 class Bound(NamedArrays):
@@ -61,34 +61,36 @@ class Bound(NamedArrays):
         self._arg_dict: dict[str, NDArray] | None = None
         self._aux_dict: dict[str, NDArray] | None = None
         self._pinned: dict[int, jax.Array] = {}
-        self._run: Run | None = None
+        self._run: PendingStep | None = None
         self._callback: Callable[..., Any] | None = None
         self._monitor_all = False
-        found = fitting(self._graph, self.arg_arrays, self.aux_arrays, self.grad_arrays)
+        found = check_arrays(self._graph, self.arg_arrays, self.aux_arrays, self.grad_arrays)
         self._wanted = wanted
         self._add = tuple(self._grad_req[i] == "add" for i in wanted)
-        self._again = _repeated(self._grad_targets)
+        self._again = _duplicate_positions(self._grad_targets)
         self._target_numbers = {id(g): k for k, g in enumerate(self._grad_targets)}
         self._keep_gradients = True
-        self._in_pieces = fits_in_pieces(self._graph, found)
+        self._in_pieces = can_split_temp_buffers(self._graph, found)
         self._program = self._make_program()
         self._eager = self._graph.has_effects
-        self._draws = (self._graph.draws(False), self._graph.draws(True))
+        self._draws = (self._graph.uses_rng(False), self._graph.uses_rng(True))
         self._output_names = self._graph.output_names
         self._no_heads = (None,) * len(self._output_names)
         if outputs is None:
             made = zip(found.out_shapes, found.out_dtypes, self._output_contexts(), strict=True)
-            outputs = [blank(shape or (), dtype, place) for shape, dtype, place in made]
+            outputs = [lazy_zeros(shape or (), dtype, place) for shape, dtype, place in made]
         self.outputs = list(outputs)
-        self._places = Places.of(self.arg_arrays, self.aux_arrays, self._grad_targets, self.outputs)
-        register(self)
-        if keeping():
-            load_ahead(self)
+        self._places = Buffers.of(
+            self.arg_arrays, self.aux_arrays, self._grad_targets, self.outputs
+        )
+        register_pending_owner(self)
+        if disk_cache_enabled():
+            prefetch(self)
 
     def _make_program(self) -> Program | PartitionedProgram:
         lowered = graph_of(optimized(self._graph.head_entries))
         wanted, add = self._wanted, self._add
-        with using(self._options):
+        with use_options(self._options):
             if self._group2ctx:
                 return PartitionedProgram(lowered, wanted, add, self._ctx, self._group2ctx)
             if not lowered.has_effects:
@@ -108,7 +110,7 @@ class Bound(NamedArrays):
         """Whether an update can be a part of this executor's program."""
         return isinstance(self._program, Program) and not (self._eager or self._again)
 
-    def _step_function(self, train: bool, plan: Plan) -> Counted:
+    def _step_function(self, train: bool, plan: StepSpec) -> InstrumentedJit:
         assert isinstance(self._program, Program)
         return step_function(self._program, train, plan)
 
@@ -119,25 +121,25 @@ class Bound(NamedArrays):
     def _key_aval(self) -> Any:
         return jax.eval_shape(lambda: jax.random.key(0))
 
-    def _force(self) -> None:
+    def force(self) -> None:
         """Computes whatever is promised to one of these arrays and not computed yet."""
         promised = (self._grad_targets, self.outputs, self.aux_arrays, self.arg_arrays)
-        keep_promises(itertools.chain(*promised))
+        resolve_pending(itertools.chain(*promised))
 
-    def _pin(self, pins: Sequence[tuple[int, float]]) -> None:
+    def _pin(self, constant_inputs: Sequence[tuple[int, float]]) -> None:
         """Overwrites what MXNet overwrites when it runs (gamma, with fix_gamma)."""
-        for number, constant in pins:
+        for number, constant in constant_inputs:
             target = self.arg_arrays[number]
             pinned = self._pinned.get(number)
-            if pinned is None or target._value is not pinned:
-                dtype = target._storage.dtype
+            if pinned is None or target.value is not pinned:
+                dtype = target.storage.dtype
                 self._pinned[number] = full(target.shape, dtype, target.context, constant)
-                target._assign(self._pinned[number], shared=True)
+                target.assign(self._pinned[number], shared=True)
 
     def zero_grad(self) -> None:
         """Sets every gradient array to zero (for ``grad_req='add'``)."""
         for target in self._grad_targets:
-            target._assign(zeros(target.shape, target._dtype_name, target.context))
+            target.assign(zeros(target.shape, target.dtype_name, target.context))
 
     @property
     def program(self) -> Program | PartitionedProgram:
@@ -150,7 +152,7 @@ class Bound(NamedArrays):
         return self._symbol
 
 
-def _repeated(arrays: Sequence[NDArray]) -> frozenset[int]:
+def _duplicate_positions(arrays: Sequence[NDArray]) -> frozenset[int]:
     """Positions of arrays that stand earlier in the list already."""
     seen: set[int] = set()
     return frozenset(i for i, a in enumerate(arrays) if id(a) in seen or seen.add(id(a)))

@@ -13,7 +13,7 @@ def debug_str(executor: Executor) -> str:
     most complete program that has been compiled."""
     arrays = [*executor.arg_arrays, *executor.aux_arrays, *executor._grad_targets]
     arrays += executor.outputs
-    bound = sum(a.size * a._storage.dtype.itemsize for a in arrays)
+    bound = sum(a.size * a.storage.dtype.itemsize for a in arrays)
     lines = [
         executor._symbol.debug_str().rstrip("\n"),
         f"Total {bound // 2**20} MB allocated",

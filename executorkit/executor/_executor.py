@@ -7,12 +7,12 @@ from typing import Any
 
 from ..errors import MXNetError, explain
 from ..ndarray import NDArray
-from ..program import Warming
-from ._arguments import kind_of, truth
+from ..program import Precompilation
+from ._arguments import parse_is_train, type_phrase
 from ._bound import Bound
-from ._heads import head_gradients, require_heads
+from ._heads import check_head_gradients, head_gradients
 from ._inspection import Inspection
-from ._run import Run
+from ._run import PendingStep
 
 
 class Executor(Bound, Inspection):
@@ -63,11 +63,13 @@ class Executor(Bound, Inspection):
         changed then.
         """
         if kwargs:
-            self._feed(kwargs)
-        pins = self._program.pins
-        if pins:
-            self._pin(pins)
-        self._run = run = Run(self, is_train if is_train.__class__ is bool else truth(is_train))
+            self.feed(kwargs)
+        constant_inputs = self._program.constant_inputs
+        if constant_inputs:
+            self._pin(constant_inputs)
+        self._run = run = PendingStep(
+            self, is_train if is_train.__class__ is bool else parse_is_train(is_train)
+        )
         if self._callback is not None:
             from ._monitor import observe_forward
 
@@ -102,9 +104,11 @@ class Executor(Bound, Inspection):
         heads = self._no_heads
         if out_grads is not None:
             heads = head_gradients(out_grads, self.outputs, names)
-        needed = program.may_need_head
+        needed = program.may_need_head_gradient
         if True in needed and any(n and h is None for n, h in zip(needed, heads, strict=True)):
-            require_heads(heads, names, program.needs_head(run.args, run.aux, run.key))
+            check_head_gradients(
+                heads, names, program.needs_head_gradient(run.args, run.aux, run.key)
+            )
         run.backward(heads)
         if self._callback is not None:
             from ._monitor import observe_backward
@@ -116,18 +120,18 @@ class Executor(Bound, Inspection):
 
         ``backward`` defaults to ``is_train`` with gradients bound. Nothing is executed.
         """
-        from ._ahead import Request, as_bound
+        from ._ahead import PrecompileSpec, bound_avals
 
-        for function, avals in Request(is_train, backward).calls(self, *as_bound(self)):
+        for function, avals in PrecompileSpec(is_train, backward).calls(self, *bound_avals(self)):
             function.compile(*avals)
         return self
 
-    def warm(
+    def precompile(
         self,
         shapes: Sequence[Mapping[str, Sequence[int]]],
         is_train: bool = False,
         backward: bool | None = None,
-    ) -> Warming:
+    ) -> Precompilation:
         """Compiles ahead, in the background, what :meth:`reshape` to other shapes will run.
 
             warming = executor.warm([{"data": (1, 3, s, s)} for s in (224, 256, 288)])
@@ -146,9 +150,9 @@ class Executor(Bound, Inspection):
         Raises as ``reshape`` does for what is no argument, no shape, or does not fit the symbol,
         and MXNetError for symbols with Python operators, whose executors share no programs.
         """
-        from ._ahead import Request, warm
+        from ._ahead import PrecompileSpec, precompile
 
-        return warm(self, shapes, Request(is_train, backward))
+        return precompile(self, shapes, PrecompileSpec(is_train, backward))
 
     # -- variants and views --------------------------------------------------------------------
 
@@ -180,7 +184,7 @@ class Executor(Bound, Inspection):
         callback gets an NDArray (in MXNet: a raw handle). None removes it.
         """
         if callback is not None and not callable(callback):
-            problem = f"{kind_of(callback)}, expected a function of a name and an NDArray"
+            problem = f"{type_phrase(callback)}, expected a function of a name and an NDArray"
             raise TypeError(explain("set_monitor_callback", problem))
         self._callback = callback
         self._monitor_all = monitor_all

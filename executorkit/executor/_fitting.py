@@ -6,17 +6,17 @@ from collections.abc import Sequence
 
 from ..errors import DTypeError, ShapeError, explain
 from ..lowering import Graph, infer
-from ..lowering._infer import Inferred
+from ..lowering._infer import InferenceResult
 from ..ndarray import NDArray
-from ..ops._facts import known
+from ..ops._facts import is_fully_known
 
 
-def fitting(
+def check_arrays(
     graph: Graph,
     arg_arrays: Sequence[NDArray],
     aux_arrays: Sequence[NDArray],
     grad_arrays: Sequence[NDArray | None] | None,
-) -> Inferred:
+) -> InferenceResult:
     """The whole graph inferred from the arrays, so that what does not fit surfaces here.
 
     Raises ShapeError or DTypeError, naming the array.
@@ -28,7 +28,7 @@ def fitting(
     found = infer(
         graph,
         {name: array.shape for name, array in arrays},
-        {name: array._dtype_name for name, array in arrays},
+        {name: array.dtype_name for name, array in arrays},
         bound=True,
     )
     shapes = (*found.arg_shapes, *found.aux_shapes)
@@ -38,7 +38,7 @@ def fitting(
                 explain(f"bind: argument {name!r}", f"shape {array.shape}, expected {shape}")
             )
     for name, shape in zip(graph.output_names, found.out_shapes, strict=True):
-        if not known(shape):
+        if not is_fully_known(shape):
             raise ShapeError(
                 explain(f"bind: output {name!r}", f"its shape {shape} cannot be inferred")
             )
@@ -54,7 +54,7 @@ def fitting(
             because = f"that is the shape of argument {name!r}"
             raise ShapeError(explain(where, problem, because=because))
         if grad.dtype != array.dtype:
-            problem = f"{grad._dtype_name}, expected {array._dtype_name}"
+            problem = f"{grad.dtype_name}, expected {array.dtype_name}"
             because = f"that is the type of argument {name!r}"
             raise DTypeError(explain(where, problem, because=because))
     return found

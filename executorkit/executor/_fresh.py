@@ -20,12 +20,12 @@ def zeros(shape: Sequence[int], dtype: str | None, ctx: Context) -> jax.Array:
     return full(shape, dtype or "float32", ctx, 0)
 
 
-def blank(shape: tuple[int, ...], dtype: str | None, ctx: Context) -> NDArray:
+def lazy_zeros(shape: tuple[int, ...], dtype: str | None, ctx: Context) -> NDArray:
     """An NDArray of zeros, which are made when someone reads them: most arrays that are bound are
     written as a whole first."""
     made = partial(zeros, shape, dtype, ctx)
     storage = Storage.later(shape, jnp.dtype(dtype or "float32"), made)
-    return NDArray._make(storage, 0, shape, ctx)
+    return NDArray.from_storage(storage, 0, shape, ctx)
 
 
 def full(shape: Sequence[int], dtype: Any, ctx: Context, value: float) -> jax.Array:
@@ -37,4 +37,4 @@ def full(shape: Sequence[int], dtype: Any, ctx: Context, value: float) -> jax.Ar
 def aval(array: NDArray) -> jax.ShapeDtypeStruct:
     """An array's shape, dtype and device; its contents are not looked at."""
     sharding = jax.sharding.SingleDeviceSharding(array.context.device)
-    return jax.ShapeDtypeStruct(array.shape, array._storage.dtype, sharding=sharding)
+    return jax.ShapeDtypeStruct(array.shape, array.storage.dtype, sharding=sharding)

@@ -7,16 +7,9 @@ from typing import Any
 
 import jax
 
-from ..errors import MXNetError, explain
+from ..errors import MXNetError, UnknownNameError, explain
 from ..ndarray import NDArray
-from ._arguments import counted, incoming, kind_of, same_kind
-
-
-class MissingHeadError(MXNetError, KeyError):
-    """A head gradient is missing, or named for an output that does not exist."""
-
-    def __str__(self) -> str:
-        return RuntimeError.__str__(self)
+from ._arguments import convert_for, count_phrase, is_assignable, type_phrase
 
 
 def head_gradients(
@@ -33,7 +26,7 @@ def head_gradients(
     elif isinstance(out_grads, Mapping):
         unknown = [n for n in out_grads if n not in names]
         if unknown and not all(n in out_grads for n in names):
-            raise MissingHeadError(
+            raise UnknownNameError(
                 explain(
                     "backward: out_grads",
                     f"{', '.join(map(repr, unknown))} is not an output",
@@ -47,7 +40,7 @@ def head_gradients(
         raise TypeError(
             explain(
                 "backward: out_grads",
-                f"{kind_of(out_grads)}, expected an NDArray, or a list or dict of them",
+                f"{type_phrase(out_grads)}, expected an NDArray, or a list or dict of them",
                 hint="mx.nd.array(value)",
             )
         )
@@ -55,7 +48,7 @@ def head_gradients(
         raise MXNetError(
             explain(
                 "backward: out_grads",
-                f"{len(given)} for {counted(outputs, 'output')}: {', '.join(names)}",
+                f"{len(given)} for {count_phrase(outputs, 'output')}: {', '.join(names)}",
             )
         )
     given += [None] * (len(outputs) - len(given))
@@ -64,23 +57,27 @@ def head_gradients(
         if head is None:
             heads.append(None)
             continue
-        if head.__class__ is NDArray and same_kind(head, output):
+        if head.__class__ is NDArray and is_assignable(head, output):
             heads.append(head.jax)
             continue
         where = f"backward: head gradient of {name!r}"
         if not isinstance(head, NDArray):
             raise TypeError(
-                explain(where, f"{kind_of(head)}, expected an NDArray", hint="mx.nd.array(value)")
+                explain(
+                    where, f"{type_phrase(head)}, expected an NDArray", hint="mx.nd.array(value)"
+                )
             )
-        heads.append(incoming(head, output, where).value)
+        heads.append(convert_for(head, output, where).value)
     return tuple(heads)
 
 
-def require_heads(heads: Sequence[Any], names: Sequence[str], needed: Sequence[bool]) -> None:
+def check_head_gradients(
+    heads: Sequence[Any], names: Sequence[str], needed: Sequence[bool]
+) -> None:
     """Refuses to go back from an output whose head gradient is needed and missing."""
     for head, name, need in zip(heads, names, needed, strict=True):
         if head is None and need:
-            raise MissingHeadError(
+            raise UnknownNameError(
                 explain(
                     f"backward: output {name!r}",
                     "it needs a head gradient, and none is given",

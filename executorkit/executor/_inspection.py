@@ -12,9 +12,9 @@ from ..errors import MXNetError, explain
 from ..lowering import Graph, optimized
 from ..ndarray import NDArray
 from ..program import Options, program_for
-from ..program._options import using
+from ..program._options import use_options
 from ..symbol import Symbol
-from ._run import Run
+from ._run import PendingStep
 
 if TYPE_CHECKING:
     from ._executor import Executor
@@ -27,7 +27,7 @@ class Inspection(Viewed):
     _graph: Graph
     _ctx: Context
     _options: Options
-    _run: Run | None
+    _run: PendingStep | None
 
     def internals(self, names: str | Sequence[str]) -> Any:
         """Values of internal outputs (``"relu1_output"``) for the last forward's inputs.
@@ -58,11 +58,11 @@ class Inspection(Viewed):
             heads=tuple(first[node] + k for node, k in heads),
             head_entries=heads,
         )
-        run = self._run or Run(cast("Executor", self), False)
-        with using(self._options):
+        run = self._run or PendingStep(cast("Executor", self), False)
+        with use_options(self._options):
             program = program_for(graph)
         values, _ = program.infer[run.train](run.args, run.aux, run.key)
-        arrays = [NDArray._from_jax(v, self._ctx) for v in values]
+        arrays = [NDArray.from_jax(v, self._ctx) for v in values]
         return arrays[0] if isinstance(names, str) else arrays
 
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:

@@ -9,14 +9,21 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..errors import BindError, ShapeError, explain, like, nearest
+from ..errors import (
+    BindError,
+    ShapeError,
+    UnknownArgumentError,
+    did_you_mean,
+    explain,
+    similar_names,
+)
 from ..lowering import Graph
 from ..ndarray import NDArray
-from ..ndarray._values import Fitted
-from ._arguments import UnknownArgumentError, fed, incoming, kind_of, same_kind
+from ..ndarray._values import FittedValue
+from ._arguments import convert_for, is_assignable, transfer_batch, type_phrase
 
 
-def is_input(name: str) -> bool:
+def is_input_name(name: str) -> bool:
     """Whether an argument of this name is data or a label: ``data``, ``left_data``, ``label``,
     ``softmax_label``. Such names are what MXNet's training interfaces look for."""
     return name.endswith(("data", "label"))
@@ -37,30 +44,32 @@ class NamedArrays:
     def arg_dict(self) -> dict[str, NDArray]:
         """Arguments by name. ValueError if names repeat."""
         if self._arg_dict is None:
-            self._arg_dict = _by_name(self._graph.arg_names, self.arg_arrays, "arguments")
+            self._arg_dict = _dict_by_name(self._graph.arg_names, self.arg_arrays, "arguments")
         return self._arg_dict
 
     @property
     def grad_dict(self) -> dict[str, NDArray | None]:
         """Gradient arrays by argument name, None where there is none."""
         arrays = self.grad_arrays or [None] * len(self.arg_arrays)
-        return _by_name(self._graph.arg_names, arrays, "arguments")
+        return _dict_by_name(self._graph.arg_names, arrays, "arguments")
 
     @property
     def aux_dict(self) -> dict[str, NDArray]:
         """Auxiliary states by name. ValueError if names repeat."""
         if self._aux_dict is None:
-            self._aux_dict = _by_name(self._graph.aux_names, self.aux_arrays, "auxiliary states")
+            self._aux_dict = _dict_by_name(
+                self._graph.aux_names, self.aux_arrays, "auxiliary states"
+            )
         return self._aux_dict
 
     @property
     def output_dict(self) -> dict[str, NDArray]:
         """Outputs by name. ValueError if names repeat."""
-        return _by_name(self._graph.output_names, self.outputs, "outputs")
+        return _dict_by_name(self._graph.output_names, self.outputs, "outputs")
 
     def params(self) -> dict[str, jax.Array]:
         """The parameters as a dict of ``jax.Array``, for optax: the arguments with a gradient, but
-        for data and labels (by name, see :func:`is_input`).
+        for data and labels (by name, see :func:`is_input_name`).
 
         The arrays do not change when the executor goes on.
         """
@@ -80,7 +89,7 @@ class NamedArrays:
 
     def _parameter_names(self) -> list[str]:
         grads = self.grad_dict
-        return [n for n in self._graph.arg_names if grads[n] is not None and not is_input(n)]
+        return [n for n in self._graph.arg_names if grads[n] is not None and not is_input_name(n)]
 
     def copy_params_from(
         self,
@@ -96,7 +105,7 @@ class NamedArrays:
         writes = []
         for given in (arg_params, {} if aux_params is None else aux_params):
             if not isinstance(given, Mapping):
-                problem = f"{kind_of(given)}, expected a dict of NDArray"
+                problem = f"{type_phrase(given)}, expected a dict of NDArray"
                 raise TypeError(explain("copy_params_from", problem))
         for params, arrays, what in (
             (arg_params, self.arg_dict, "argument"),
@@ -106,10 +115,10 @@ class NamedArrays:
                 target = arrays.get(name)
                 if target is not None:
                     where = f"copy_params_from: {what} {name!r}"
-                    writes.append((target, incoming(value, target, where)))
+                    writes.append((target, convert_for(value, target, where)))
                 elif not allow_extra_params:
                     some = ", ".join(map(repr, itertools.islice(params, 8)))
-                    close = f"{like(name, arrays)}, or ".removeprefix(", or ")
+                    close = f"{similar_names(name, arrays)}, or ".removeprefix(", or ")
                     raise BindError(
                         explain(
                             "copy_params_from",
@@ -119,9 +128,9 @@ class NamedArrays:
                         )
                     )
         for target, fitted in writes:
-            target._assign(*fitted)
+            target.assign(*fitted)
 
-    def _feed(self, given: Mapping[str, Any]) -> None:
+    def feed(self, given: Mapping[str, Any]) -> None:
         """Writes new contents of arguments, all of them or, where one does not fit, none."""
         arrays = self._arg_dict or self.arg_dict
         writes = []
@@ -129,27 +138,29 @@ class NamedArrays:
             target = arrays.get(name)
             if target is None:
                 raise UnknownArgumentError(
-                    explain("forward", f"unknown argument {name!r}", hint=nearest(name, arrays))
+                    explain(
+                        "forward", f"unknown argument {name!r}", hint=did_you_mean(name, arrays)
+                    )
                 )
-            if value.__class__ is NDArray and same_kind(value, target):
+            if value.__class__ is NDArray and is_assignable(value, target):
                 writes.append((target, value.jax, True))
             else:
-                writes.append((target, *_converted(value, target, name)))
+                writes.append((target, *_convert_input(value, target, name)))
         for target, contents, shared in writes:
-            target._assign(contents, shared)
+            target.assign(contents, shared)
 
 
-def _converted(value: Any, target: NDArray, name: str) -> Fitted:
+def _convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
     """What ``forward`` was given for an argument, as that can be assigned it."""
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
         raise BindError(
             explain(
                 f"forward: {name!r}",
-                f"{kind_of(value)}, expected an NDArray, a NumPy or a JAX array",
+                f"{type_phrase(value)}, expected an NDArray, a NumPy or a JAX array",
             )
         )
     try:
-        return fed(value, target, f"forward: {name!r}")
+        return transfer_batch(value, target, f"forward: {name!r}")
     except ShapeError as error:
         if value.shape[1:] != target.shape[1:]:
             raise
@@ -158,7 +169,7 @@ def _converted(value: Any, target: NDArray, name: str) -> Fitted:
         raise ShapeError(f"{error}\n  try: {hint}") from None
 
 
-def _by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
+def _dict_by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
     found = dict(zip(names, arrays, strict=True))
     if len(found) != len(names):
         repeated = sorted({n for n in names if list(names).count(n) > 1})

@@ -19,12 +19,12 @@ from jax import lax
 
 from ..context import Device
 from ..lowering import Graph
-from ..lowering._graph import Step
-from ..lowering._lower import _filled
+from ..lowering._graph import GraphStep
+from ..lowering._lower import resolved_params
 from ..lowering._step import node_key
 from ..ops import OpDef, Params
-from ..program._heads import results_that_depend
-from ..program._reach import reached
+from ..program._heads import dependent_results
+from ..program._reach import active_values
 
 #: Of an array: how many NaN, how many infinities, minimum and maximum of the finite elements.
 Range = Any
@@ -32,7 +32,7 @@ Key = tuple[tuple[str, Any], ...]
 
 
 @dataclass(slots=True)
-class Traced:
+class NodewiseValues:
     """Values of a graph, by number, and what is known of them; gradients likewise.
 
     avals, ranges
@@ -54,10 +54,10 @@ class Traced:
     sums: dict[int, Range] = field(default_factory=dict)
 
 
-class Nodewise:
+class NodewiseRun:
     """Runs a graph node by node, each on the device that ``place`` gives for it."""
 
-    def __init__(self, graph: Graph, place: Callable[[Step], Device]) -> None:
+    def __init__(self, graph: Graph, place: Callable[[GraphStep], Device]) -> None:
         self._graph = graph
         self._place = place
         self._params: dict[int, Params] = {}
@@ -65,16 +65,16 @@ class Nodewise:
 
     def forward(
         self, args: Sequence[Any], aux: Sequence[Any], key: Any, train: bool, keep: bool
-    ) -> Traced:
+    ) -> NodewiseValues:
         """All values; without ``keep`` those that no later node reads are dropped."""
         graph = self._graph
-        traced = Traced([None] * graph.n_values, [None] * graph.n_values)
+        traced = NodewiseValues([None] * graph.n_values, [None] * graph.n_values)
         values = traced.values
         for i, array in zip((*graph.arg_values, *graph.aux_values), (*args, *aux), strict=True):
-            values[i], traced.ranges[i] = array, given_range(array)
+            values[i], traced.ranges[i] = array, range_of_input(array)
             traced.avals[i] = jax.ShapeDtypeStruct(array.shape, array.dtype)
         states = list(aux)
-        filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
+        filled = resolved_params(graph, args, aux) if graph.has_open_shapes else {}
         last = {i: step.index for step in graph.steps for i in step.inputs}
         for step in graph.steps:
             inputs = [values[i] for i in step.inputs]
@@ -85,7 +85,7 @@ class Nodewise:
             inputs = jax.device_put(inputs, device)
             own_key = _key(step, key, train, device)
             with jax.enable_x64(True), jax.default_device(None if inputs else device):
-                results, ranges = _forward(step.op, params.key, train, step.n_outputs)(
+                results, ranges = _forward_function(step.op, params.key, train, step.n_outputs)(
                     own_key, *inputs
                 )
             for k, result in enumerate(results[: step.n_outputs]):
@@ -103,12 +103,17 @@ class Nodewise:
         return traced
 
     def backward(
-        self, traced: Traced, heads: Sequence[Any], wanted: Sequence[int], key: Any, train: bool
+        self,
+        traced: NodewiseValues,
+        heads: Sequence[Any],
+        wanted: Sequence[int],
+        key: Any,
+        train: bool,
     ) -> None:
         """Goes back through the nodes on the way to the wanted arguments. ``heads`` are gradients
         of the graph's outputs, None where none is given."""
         graph = self._graph
-        through = reached(graph, wanted)
+        through = active_values(graph, wanted)
         for i, head in zip(graph.heads, heads, strict=True):
             value = traced.values[i]
             if jnp.issubdtype(value.dtype, jnp.inexact):
@@ -131,7 +136,7 @@ class Nodewise:
             )
             device = self._place(step)
             with jax.enable_x64(True):
-                function = _backward(
+                function = _backward_function(
                     step.op, self._params[step.index].key, train, step.n_outputs, chosen
                 )
                 gradients, ranges, before = function(
@@ -148,7 +153,7 @@ class Nodewise:
             traced.input_gradients[step.index] = found, came
 
     @staticmethod
-    def _accumulate(traced: Traced, i: int, gradient: Any) -> None:
+    def _accumulate(traced: NodewiseValues, i: int, gradient: Any) -> None:
         (home,) = traced.values[i].devices()
         gradient = jax.device_put(gradient, home)
         earlier = traced.gradients.get(i)
@@ -156,10 +161,10 @@ class Nodewise:
             traced.gradients[i] = gradient
             return
         with jax.enable_x64(True):
-            traced.gradients[i], traced.sums[i] = _added(earlier, gradient)
+            traced.gradients[i], traced.sums[i] = _add_with_range(earlier, gradient)
 
 
-def range_of(x: jax.Array) -> jax.Array:
+def value_range(x: jax.Array) -> jax.Array:
     """The range of an array, as four numbers of float64.
 
     One reduction of four operands: four of their own take six times as long to compile, and there
@@ -178,33 +183,33 @@ def range_of(x: jax.Array) -> jax.Array:
     return jnp.stack(found)
 
 
-_range = jax.jit(range_of)
+_range = jax.jit(value_range)
 
 
-def given_range(x: jax.Array) -> jax.Array:
+def range_of_input(x: jax.Array) -> jax.Array:
     """The range of an array that no node has made."""
     with jax.enable_x64(True):
         return _range(x)
 
 
-def _key(step: Step, key: Any, train: bool, device: Device) -> Any:
+def _key(step: GraphStep, key: Any, train: bool, device: Device) -> Any:
     own = node_key(step, key, train)
     return None if own is None else jax.device_put(own, device)
 
 
 @lru_cache(maxsize=2048)
-def _forward(op: OpDef, key: Key, train: bool, n_outputs: int) -> Callable[..., Any]:
+def _forward_function(op: OpDef, key: Key, train: bool, n_outputs: int) -> Callable[..., Any]:
     params = Params(key)
 
     def forward(prng: Any, *inputs: Any) -> Any:
         results = op.apply(params, inputs, key=prng, train=train)
-        return results, [range_of(x) for x in results[:n_outputs]]
+        return results, [value_range(x) for x in results[:n_outputs]]
 
     return jax.jit(forward)
 
 
 @lru_cache(maxsize=2048)
-def _backward(
+def _backward_function(
     op: OpDef, key: Key, train: bool, n_outputs: int, chosen: tuple[int, ...]
 ) -> Callable[..., Any]:
     """Gradients of the chosen inputs (None for what depends on nothing, as the derivative of a
@@ -228,13 +233,13 @@ def _backward(
         arrays = jax.tree.map(
             lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (prng, inputs, incoming)
         )
-        depends = results_that_depend(gradients, *arrays)
+        depends = dependent_results(gradients, *arrays)
         found = [
             g if yes or loss else None
             for g, yes in zip(gradients(prng, inputs, incoming), depends, strict=True)
         ]
         ranges, before = (
-            [None if g is None else range_of(g) for g in part] for part in (found, incoming)
+            [None if g is None else value_range(g) for g in part] for part in (found, incoming)
         )
         return found, ranges, before
 
@@ -248,6 +253,6 @@ def _cotangent(gradient: Any, result: Any) -> Any:
 
 
 @jax.jit
-def _added(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _add_with_range(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
     total = a + b
-    return total, range_of(total)
+    return total, value_range(total)

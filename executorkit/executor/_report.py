@@ -9,14 +9,10 @@ from typing import NamedTuple
 import jax
 
 from ..display import Line, Part, Table, View, Viewed, count, shape
-from ..errors import MXNetError, explain
+from ..errors import NotFiniteError, explain
 
 
-class NotFiniteError(MXNetError, FloatingPointError):
-    """A node made a NaN or an infinity; the message is that of the report."""
-
-
-class Described(NamedTuple):
+class ArraySummary(NamedTuple):
     """An array that a check has seen: its range is that of its finite elements."""
 
     name: str
@@ -60,8 +56,8 @@ class Finding:
     stage: str
     node: str
     op: str
-    made: Described
-    inputs: tuple[Described, ...] = ()
+    made: ArraySummary
+    inputs: tuple[ArraySummary, ...] = ()
     device: str = ""
     position: int = 0
 
@@ -75,20 +71,20 @@ class Finding:
             what = "going back through it made" if self.stage == "backward" else "it made"
             problem = f"{what} {self.made.odd} in {self.made.name}"
         problem += f", {self.made.dtype} {shape(self.made.shape)}"
-        limit = _limit(self.made)
+        limit = _overflow_reason(self.made)
         return explain(
             f"{where} on {self.device}" if self.device else where,
             problem,
             because=limit,
-            given_by=_joined(self.inputs) or None,
+            given_by=_join_summaries(self.inputs) or None,
         )
 
 
-def _joined(arrays: Sequence[Described]) -> str:
+def _join_summaries(arrays: Sequence[ArraySummary]) -> str:
     return "; ".join(map(str, arrays))
 
 
-def _limit(made: Described) -> str | None:
+def _overflow_reason(made: ArraySummary) -> str | None:
     if made.infs and made.dtype in ("float16", "bfloat16"):
         return f"the largest {made.dtype} is {float(jax.numpy.finfo(made.dtype).max):.4g}"
     return None
@@ -148,9 +144,9 @@ class FiniteReport(Viewed):
             return "\n".join([f"all {count(self.checked)} arrays are finite", *self.notes])
         lines = [first.message]
         if self.outputs:
-            lines.append(f"  outputs that are not finite: {_few(self.outputs)}")
+            lines.append(f"  outputs that are not finite: {_name_list(self.outputs)}")
         if self.gradients:
-            lines.append(f"  gradients that are not finite: {_few(self.gradients)}")
+            lines.append(f"  gradients that are not finite: {_name_list(self.gradients)}")
         if len(self.findings) > 1:
             lines.append(f"  {len(self.findings) - 1} other places made NaN or Inf too")
         return "\n".join([*lines, *(f"  {note}" for note in self.notes)])
@@ -161,7 +157,7 @@ class FiniteReport(Viewed):
         lines = str(self).split("\n")
         parts: list[Part] = [Line(line.strip()) for line in lines[1:]]
         rows = [
-            [f.stage, f.node, f.op, f.made.name, f.made.odd, _joined(f.inputs), f.device]
+            [f.stage, f.node, f.op, f.made.name, f.made.odd, _join_summaries(f.inputs), f.device]
             for f in self.findings
         ]
         header = ["stage", "node", "operator", "array", "not finite", "inputs", "device"]
@@ -170,6 +166,6 @@ class FiniteReport(Viewed):
         return View(lines[0], parts)
 
 
-def _few(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str]) -> str:
     more = f", ... {len(names) - 6} more" if len(names) > 6 else ""
     return ", ".join(names[:6]) + more

@@ -6,13 +6,13 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from ..errors import MXNetError, ShapeError, explain, nearest
+from ..errors import MXNetError, ShapeError, did_you_mean, explain
 from ..lowering import infer
-from ..lowering._infer import Inferred
+from ..lowering._infer import InferenceResult
 from ..ndarray import NDArray
-from ..ops._facts import known
-from ._arguments import shape_of
-from ._fresh import blank
+from ..ops._facts import is_fully_known
+from ._arguments import parse_shape
+from ._fresh import lazy_zeros
 
 if TYPE_CHECKING:
     from ._executor import Executor
@@ -27,14 +27,14 @@ def reshape(
     """See ``Executor.reshape``. All checks come first; the old executor is never changed."""
     from ._executor import Executor
 
-    found = inferred(executor, given, "reshape")
-    _check(executor, found, given, partial_shaping, allow_up_sizing)
+    found = infer_new_shapes(executor, given, "reshape")
+    _check_reshape(executor, found, given, partial_shaping, allow_up_sizing)
 
     def fitted(array: Any, shape: Any) -> NDArray:
-        shared = resized(array, shape)
+        shared = shared_view(array, shape)
         if shared is not None:
             return shared
-        return blank(shape, array._dtype_name, array.context)
+        return lazy_zeros(shape, array.dtype_name, array.context)
 
     grads = executor.grad_arrays or [None] * len(executor.arg_arrays)
     return Executor(
@@ -49,24 +49,26 @@ def reshape(
     )
 
 
-def inferred(executor: Executor, given: Mapping[str, Sequence[int]], where: str) -> Inferred:
+def infer_new_shapes(
+    executor: Executor, given: Mapping[str, Sequence[int]], where: str
+) -> InferenceResult:
     """What follows for the executor's graph from new shapes by name, all of it known."""
     graph = executor._graph
     names = [*graph.arg_names, *graph.aux_names]
     for name in given:
         if name not in names:
             raise MXNetError(
-                explain(where, f"unknown argument {name!r}", hint=nearest(name, names))
+                explain(where, f"unknown argument {name!r}", hint=did_you_mean(name, names))
             )
-    given = {n: shape_of(s, f"{where}: {n!r}") for n, s in given.items()}
+    given = {n: parse_shape(s, f"{where}: {n!r}") for n, s in given.items()}
     arrays = [*executor.arg_arrays, *executor.aux_arrays]
     found = infer(
         graph,
         given,
-        {n: a._dtype_name for n, a in zip(names, arrays, strict=True)},
+        {n: a.dtype_name for n, a in zip(names, arrays, strict=True)},
     )
     for name, shape in zip(names, (*found.arg_shapes, *found.aux_shapes), strict=True):
-        if not known(shape):
+        if not is_fully_known(shape):
             raise ShapeError(
                 explain(
                     f"{where}: {name!r}",
@@ -78,16 +80,16 @@ def inferred(executor: Executor, given: Mapping[str, Sequence[int]], where: str)
     return found
 
 
-def resized(array: NDArray, shape: tuple[int, ...]) -> NDArray | None:
+def shared_view(array: NDArray, shape: tuple[int, ...]) -> NDArray | None:
     """The array, or a view of its first elements, in this shape; None if it has too few."""
     if array.shape == shape:
         return array
-    return array._view(shape) if math.prod(shape) <= array.size else None
+    return array.flat_view(shape) if math.prod(shape) <= array.size else None
 
 
-def _check(
+def _check_reshape(
     executor: Executor,
-    found: Inferred,
+    found: InferenceResult,
     given: Mapping[str, Any],
     partial_shaping: bool,
     allow_up_sizing: bool,
@@ -111,7 +113,7 @@ def _check(
                     hint=f"give {name}={shape}, or pass partial_shaping=True",
                 )
             )
-        if resized(array, shape) is None and not allow_up_sizing:
+        if shared_view(array, shape) is None and not allow_up_sizing:
             raise ShapeError(
                 explain(
                     f"reshape: {name!r}",

@@ -7,21 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import jax
 
-from ..errors import MXNetError, explain
+from ..errors import GradientConsumedError, explain
 from ..ndarray import NDArray
-from ..program._stepping import Part, Update
-from ._slots import contents
-from ._update import Ending
+from ..program._stepping import UpdateFunction, UpdateSpec
+from ._slots import read_buffers
+from ._update import PendingUpdate
 
 if TYPE_CHECKING:
     from ._executor import Executor
 
 
-class GradientUsedError(MXNetError, RuntimeError):
-    """A gradient is looked at that an update has used up, so that it was never stored."""
-
-
-class Run:
+class PendingStep:
     """What one call of ``Executor.forward``, and the ``backward`` after it, promised.
 
     The snapshot is free, since arrays are immutable. A run is itself what its arrays wait for:
@@ -33,19 +29,19 @@ class Run:
 
     __slots__ = (
         "__weakref__", "args", "aux", "done", "ending", "executor", "heads", "key", "old",
-        "residuals", "step_aux", "train", "updated", "used_heads",
+        "residuals", "backward_states", "train", "updated", "used_heads",
     )  # fmt: skip
 
     def __init__(self, executor: Executor, train: bool, key: Any = None) -> None:
         self.executor = executor
         self.train = train
         places = executor._places
-        self.args = contents(places.args)
-        self.aux = contents(places.aux)
+        self.args = read_buffers(places.args)
+        self.aux = read_buffers(places.aux)
         self.key = executor._next_key() if key is None and executor._draws[train] else key
         self.done = False
         self.residuals: Any = None
-        self.step_aux: Sequence[Any] = ()
+        self.backward_states: Sequence[Any] = ()
         #: Head gradients of a backward whose gradients are promised and not computed yet.
         self.heads: Sequence[Any] | None = None
         #: Those of the last backward whose gradients are computed.
@@ -53,9 +49,9 @@ class Run:
         #: Whether ``args`` holds the parameters after an update that was a part of the program.
         self.updated = False
         self.old: tuple[Any, ...] = ()
-        self.ending: Ending | None = None
+        self.ending: PendingUpdate | None = None
         for output in places.outputs:
-            output.promise_all(self)
+            output.defer(self)
 
     def __call__(self) -> None:
         """The promise of outputs, gradients and states: computes them, with what else is promised.
@@ -66,9 +62,9 @@ class Run:
             self.resolve_gradients()
             return
         program = self.executor._program
-        if self.train and program.wanted:
+        if self.train and program.argnums:
             outputs, side, step, residuals = program.forward[1](self.args, self.aux, self.key)
-            self.step_aux, self.residuals = step, residuals
+            self.backward_states, self.residuals = step, residuals
         else:
             outputs, side = program.infer[self.train](self.args, self.aux, self.key)
         self.keep(outputs, side)
@@ -80,34 +76,36 @@ class Run:
         if not self.done:
             self()
 
-    def keep(self, outputs: Sequence[Any], side_aux: Sequence[Any]) -> None:
+    def keep(self, outputs: Sequence[Any], forward_states: Sequence[Any]) -> None:
         """Hands the outputs to the arrays that still wait for them."""
         self.done = True
         executor = self.executor
         for slot, value in zip(executor._places.outputs, outputs, strict=True):
-            slot.fulfil(self, value)
-        if side_aux:
-            for n, value in zip(executor._program.side_aux_numbers, side_aux, strict=True):
-                executor.aux_arrays[n]._assign(value)
+            slot.set_result(self, value)
+        if forward_states:
+            for n, value in zip(
+                executor._program.forward_state_indices, forward_states, strict=True
+            ):
+                executor.aux_arrays[n].assign(value)
 
     def backward(self, heads: Sequence[Any]) -> None:
         """Promises the gradients for this run's inputs to ``grad_arrays``."""
         executor = self.executor
         program = executor._program
-        if not program.wanted:
+        if not program.argnums:
             return
         if self.heads is not None:
             self.resolve_gradients()
-        if True in program.add:
-            self.old = self._old_gradients(executor._grad_targets, program.add)
-        states = [(executor.aux_arrays[n], self.aux[n]) for n in self._step_aux_numbers]
-        anew = any(array._value is not value for array, value in states)
+        if True in program.accumulate:
+            self.old = self._old_gradients(executor._grad_targets, program.accumulate)
+        states = [(executor.aux_arrays[n], self.aux[n]) for n in self._backward_state_indices]
+        anew = any(array.value is not value for array, value in states)
         self.heads = heads
         for slot in executor._places.grads:
-            slot.promise_all(self)
+            slot.defer(self)
         if not anew:
             for array, _ in states:
-                array._promise(self)
+                array.defer(self)
         if anew or executor._again or executor._eager:
             self.resolve_gradients(anew)
 
@@ -121,20 +119,20 @@ class Run:
         executor = self.executor
         if self.heads is None or self.residuals is not None or not executor._fusable:
             return None
-        numbers, wanted = executor._target_numbers, executor._program.wanted
+        numbers, argnums = executor._target_numbers, executor._program.argnums
         found = tuple([numbers.get(id(g), -1) for g in grads])
         if -1 in found or len(set(found)) != len(found):
             return None
         for k, weight in zip(found, weights, strict=True):
-            if weight is not executor.arg_arrays[wanted[k]]:
+            if weight is not executor.arg_arrays[argnums[k]]:
                 return None
-            if weight._value is not self.args[wanted[k]]:
+            if weight.value is not self.args[argnums[k]]:
                 return None
         # Reading a weight may have resolved this very run.
         return None if self.heads is None else found
 
     def update(
-        self, targets: tuple[int, ...], update: Update, state: Any, numbers: Sequence[float],
+        self, targets: tuple[int, ...], update: UpdateFunction, state: Any, numbers: Sequence[float],
         key: Any,
     ) -> None:  # fmt: skip
         """Makes an update by gradients that ``targets`` has found a part of this run.
@@ -143,14 +141,14 @@ class Run:
         """
         executor = self.executor
         if self.ending is None:
-            self.ending = Ending(executor._keep_gradients)
-        self.ending.add(self, Part(targets, update, len(numbers)), state, numbers, key)
-        if self.ending.targets == len(executor._program.wanted):
+            self.ending = PendingUpdate(executor._keep_gradients)
+        self.ending.accumulate(self, UpdateSpec(targets, update, len(numbers)), state, numbers, key)
+        if self.ending.targets == len(executor._program.argnums):
             self.resolve_gradients()
 
     @property
-    def _step_aux_numbers(self) -> tuple[int, ...]:
-        return self.executor._program.step_aux_numbers if self.train else ()
+    def _backward_state_indices(self) -> tuple[int, ...]:
+        return self.executor._program.backward_state_indices if self.train else ()
 
     def resolve_gradients(self, anew: bool = False) -> None:
         """Computes the gradients, and what else is promised, by one program.
@@ -162,7 +160,7 @@ class Run:
         program = executor._program
         heads = self.heads
         if heads is None:
-            raise GradientUsedError(
+            raise GradientConsumedError(
                 explain(
                     "gradient",
                     "it was used up by the update that ran as one program with backward",
@@ -173,11 +171,11 @@ class Run:
         arrays = executor.aux_arrays
         aux, together = self.aux, anew and self.done and self.residuals is None
         if together:  # nothing but the new states depends on the old ones
-            aux = contents(executor._places.aux)
+            aux = read_buffers(executor._places.aux)
         if self.ending is not None:
             outputs, side, step, grads = self.ending.run(self, heads)
         elif self.residuals is not None:
-            outputs, side, step = None, (), self.step_aux
+            outputs, side, step = None, (), self.backward_states
             grads = program.backward(self.residuals, heads, self.old)
         else:
             outputs, side, step, grads = program.forward_backward[self.train](
@@ -189,29 +187,31 @@ class Run:
             self.keep(outputs, side)
         for slot, grad in zip(executor._places.grads, grads, strict=True):
             if grad is not None:
-                slot.fulfil(self, grad)
+                slot.set_result(self, grad)
         for i in sorted(executor._again):
             target, grad = executor._grad_targets[i], grads[i]
             with jax.enable_x64(True):
-                target._assign(target._value + grad if program.add[i] else grad)
+                target.assign(target.value + grad if program.accumulate[i] else grad)
         if anew and not together:
-            step = program.forward[1](self.args, contents(executor._places.aux), self.key)[2]
-        for n, value in zip(self._step_aux_numbers, step, strict=True):
+            step = program.forward[1](self.args, read_buffers(executor._places.aux), self.key)[2]
+        for n, value in zip(self._backward_state_indices, step, strict=True):
             if anew:
-                arrays[n]._assign(value)
+                arrays[n].assign(value)
             else:
-                arrays[n]._fulfil(self, value)
+                arrays[n].set_result(self, value)
         self.old = ()
 
-    def _old_gradients(self, targets: Sequence[NDArray], add: Sequence[bool]) -> tuple[Any, ...]:
+    def _old_gradients(
+        self, targets: Sequence[NDArray], accumulate: Sequence[bool]
+    ) -> tuple[Any, ...]:
         """What gradients are added to. An array that is the target of several arguments is read
         once; the others' gradients are added to it one after the other."""
         again = self.executor._again
         if not again:
-            return tuple([t._value for t, a in zip(targets, add, strict=True) if a])
+            return tuple([t.value for t, a in zip(targets, accumulate, strict=True) if a])
         with jax.enable_x64(True):
             return tuple(
-                jax.numpy.zeros_like(t._value) if i in again else t._value
-                for i, (t, a) in enumerate(zip(targets, add, strict=True))
+                jax.numpy.zeros_like(t.value) if i in again else t.value
+                for i, (t, a) in enumerate(zip(targets, accumulate, strict=True))
                 if a
             )

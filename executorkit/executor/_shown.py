@@ -12,23 +12,23 @@ import jax
 from ..display import Cell, Fold, Line, Part, Table, clipped, count, scaled, shape
 from ..lowering import Graph, infer
 from ..ndarray import NDArray
-from ..ndarray._statistics import Statistics, statistics_of
-from ..ndarray._storage import Resolve
-from ..ndarray._views import RIGHT, STATISTICS, statistics_cells
-from ._run import Run
+from ..ndarray._statistics import Statistics, statistics_of_lists
+from ..ndarray._storage import Producer
+from ..ndarray._views import RIGHT_ALIGNED, STATISTICS_COLUMNS, statistics_cells
+from ._run import PendingStep
 
 #: So many rows has a table, and so many of them are shown as text.
 _MAX_ROWS, _MAX_LINES = 500, 30
 #: Tables of so many rows stand open.
-_FEW = 12
+_MAX_OPEN_ROWS = 12
 #: So many arrays that are not finite are named above the tables.
-_MAX_NAMED = 4
+_MAX_LISTED_ARRAYS = 4
 
-NOT_YET = "not computed yet"
-USED_UP = "used up by the update"
+NOT_COMPUTED = "not computed yet"
+CONSUMED = "used up by the update"
 
 
-class Entry(NamedTuple):
+class SectionEntry(NamedTuple):
     """One array of a section: the cells before its statistics, and its contents (whatever the
     reader of the section takes), or the words that stand in their place."""
 
@@ -43,38 +43,40 @@ class Section:
 
     title: str
     header: Sequence[str]
-    entries: Sequence[Entry]
+    entries: Sequence[SectionEntry]
     open: bool | None = None
 
 
 #: From lists of contents to what is known of them.
-Reader = Callable[[Sequence[Sequence[Any]]], list[list[Statistics]]]
+StatisticsReader = Callable[[Sequence[Sequence[Any]]], list[list[Statistics]]]
 
 
-def seen(array: NDArray) -> jax.Array | str:
+def value_or_status(array: NDArray) -> jax.Array | str:
     """An array's contents, if they are there; else what there is to say of them.
 
     Nothing is computed for a view: a forward that nobody has looked at would be run apart from the
     backward and the update that follow it, and compiled for that.
     """
-    reason = waiting(array._awaited)
-    return array._value if reason is None else reason
+    reason = pending_status(array.pending)
+    return array.value if reason is None else reason
 
 
-def waiting(promise: Resolve | None) -> str | None:
+def pending_status(producer: Producer | None) -> str | None:
     """Why contents that are promised are not there; None without a promise."""
-    if promise is None:
+    if producer is None:
         return None
-    gone = isinstance(promise, Run) and promise.heads is None and promise.done
-    return USED_UP if gone else NOT_YET
+    gone = isinstance(producer, PendingStep) and producer.heads is None and producer.done
+    return CONSUMED if gone else NOT_COMPUTED
 
 
-def array_words(array: NDArray) -> list[str]:
+def array_columns(array: NDArray) -> list[str]:
     """Shape, dtype and place of an array."""
-    return [shape(array.shape), array._dtype_name, str(array.context)]
+    return [shape(array.shape), array.dtype_name, str(array.context)]
 
 
-def parts_of(sections: Sequence[Section], read: Reader = statistics_of) -> list[Part]:
+def section_views(
+    sections: Sequence[Section], read: StatisticsReader = statistics_of_lists
+) -> list[Part]:
     """A table for each section that has arrays; above them those that are not finite."""
     lists = [
         [e.contents for e in section.entries if not isinstance(e.contents, str)]
@@ -90,43 +92,45 @@ def parts_of(sections: Sequence[Section], read: Reader = statistics_of) -> list[
         for entry in section.entries:
             first = [clipped(entry.name, 80), *entry.words]
             if isinstance(entry.contents, str):
-                rows.append([*first, entry.contents, *[""] * (len(STATISTICS) - 1)])
+                rows.append([*first, entry.contents, *[""] * (len(STATISTICS_COLUMNS) - 1)])
                 continue
             one = next(known)
             rows.append([*first, *statistics_cells(one)])
             if one.nans or one.infs:
-                odd.append(f"{clipped(entry.name, 80)} ({section.title}): {not_finite(one)}")
+                odd.append(f"{clipped(entry.name, 80)} ({section.title}): {nonfinite_counts(one)}")
         parts.append(_table(section, rows))
     if odd:
-        more = f", ... {len(odd) - _MAX_NAMED} more" if len(odd) > _MAX_NAMED else ""
-        parts.insert(0, Line(f"not finite: {', '.join(odd[:_MAX_NAMED])}{more}", bad=True))
+        more = (
+            f", ... {len(odd) - _MAX_LISTED_ARRAYS} more" if len(odd) > _MAX_LISTED_ARRAYS else ""
+        )
+        parts.insert(0, Line(f"not finite: {', '.join(odd[:_MAX_LISTED_ARRAYS])}{more}", bad=True))
     return parts
 
 
-def not_finite(found: Statistics) -> str:
+def nonfinite_counts(found: Statistics) -> str:
     """``3 NaN, 1 Inf``: what there is of either."""
     pairs = ((found.nans, "NaN"), (found.infs, "Inf"))
     return ", ".join(f"{count(n)} {word}" for n, word in pairs if n)
 
 
 def _table(section: Section, rows: Sequence[Sequence[Cell]]) -> Part:
-    header = ["name", *section.header, *STATISTICS]
-    right = {len(section.header) + 1 + k for k in RIGHT}
+    header = ["name", *section.header, *STATISTICS_COLUMNS]
+    right = {len(section.header) + 1 + k for k in RIGHT_ALIGNED}
     inner: list[Part] = [Table(header, rows[:_MAX_ROWS], right, most_lines=_MAX_LINES)]
     if len(rows) > _MAX_ROWS:
         inner.append(Line(f"... {len(rows) - _MAX_ROWS} more"))
-    opened = len(rows) <= _FEW if section.open is None else section.open
+    opened = len(rows) <= _MAX_OPEN_ROWS if section.open is None else section.open
     return Fold(f"{section.title} ({len(rows)})", inner, opened)
 
 
-def size_of(arrays: Sequence[Any]) -> str:
+def memory_summary(arrays: Sequence[Any]) -> str:
     """``11 arrays, 25.6 M elements, 97.7 MiB`` of arrays or stacked arrays."""
     sizes = [prod(a.shape) for a in arrays]
     held = sum(n * jax.numpy.dtype(a.dtype).itemsize for n, a in zip(sizes, arrays, strict=True))
     return f"{len(arrays)} arrays, {scaled(sum(sizes))} elements, {scaled(held, 'B', 1024)}"
 
 
-def shapes_of(graph: Graph, arrays: Sequence[Any]) -> dict[Any, tuple[int, ...] | None]:
+def value_shapes(graph: Graph, arrays: Sequence[Any]) -> dict[Any, tuple[int, ...] | None]:
     """The shapes of all values of a graph that is bound to arrays (arguments, then states), by
     node and number of the output."""
     names = [*graph.arg_names, *graph.aux_names]

@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import jax
 
 from ..ndarray import NDArray
-from ..ndarray._storage import Resolve, Storage
+from ..ndarray._storage import Producer, Storage
 
 
-class Slot:
+class BufferRef:
     """In the place of a Storage for what is none of its own: a view of a part of one, the stacked
     array of a group."""
 
@@ -25,38 +25,42 @@ class Slot:
 
     def whole(self) -> jax.Array:
         """The contents."""
-        return self._array._value
+        return self._array.value
 
-    def promise_all(self, resolve: Resolve) -> None:
+    def defer(self, producer: Producer) -> None:
         """The contents will come from ``resolve()``."""
-        self._array._promise(resolve)
+        self._array.defer(producer)
 
-    def fulfil(self, resolve: Resolve, value: jax.Array) -> bool:
+    def set_result(self, producer: Producer, value: jax.Array) -> bool:
         """Assigns ``value`` if ``resolve`` is still what the array waits for."""
-        return self._array._fulfil(resolve, value)
+        return self._array.set_result(producer, value)
 
 
-Slots = tuple[Storage | Slot, ...]
+BufferRefs = tuple[Storage | BufferRef, ...]
 
 
-class Places(NamedTuple):
+class Buffers(NamedTuple):
     """The slots of an executor's arguments, auxiliary states, gradients and outputs."""
 
-    args: Slots
-    aux: Slots
-    grads: Slots
-    outputs: Slots
+    args: BufferRefs
+    aux: BufferRefs
+    grads: BufferRefs
+    outputs: BufferRefs
 
     @staticmethod
-    def of(args: Any, aux: Any, grads: Any, outputs: Any) -> Places:
+    def of(args: Any, aux: Any, grads: Any, outputs: Any) -> Buffers:
         """From lists of NDArrays, or of what can be read, promised and fulfilled like one."""
-        return Places(_slots(args), _slots(aux), _slots(grads), _slots(outputs))
+        return Buffers(
+            _buffer_refs(args), _buffer_refs(aux), _buffer_refs(grads), _buffer_refs(outputs)
+        )
 
 
-def _slots(arrays: Iterable[Any]) -> Slots:
-    return tuple([a._storage if isinstance(a, NDArray) and a._whole else Slot(a) for a in arrays])
+def _buffer_refs(arrays: Iterable[Any]) -> BufferRefs:
+    return tuple(
+        [a.storage if isinstance(a, NDArray) and a.covers_storage else BufferRef(a) for a in arrays]
+    )
 
 
-def contents(slots: Slots) -> tuple[jax.Array, ...]:
+def read_buffers(slots: BufferRefs) -> tuple[jax.Array, ...]:
     """The contents of slots, those that are promised computed first."""
     return tuple([s.whole() if (value := s.value) is None else value for s in slots])

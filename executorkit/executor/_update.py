@@ -10,16 +10,16 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..program._stepping import Part, Plan
+from ..program._stepping import StepSpec, UpdateSpec
 
 if TYPE_CHECKING:
-    from ._run import Run
+    from ._run import PendingStep
 
 
-class Ending:
+class PendingUpdate:
     """Updates that wait for a run's gradients.
 
-    An update is a :class:`Part` with its state: a pytree of cells (NDArrays, or the stacked arrays
+    An update is a :class:`UpdateSpec` with its state: a pytree of cells (NDArrays, or the stacked arrays
     of a group), which, like the weights, promise their new contents until the run is resolved.
     """
 
@@ -27,7 +27,7 @@ class Ending:
 
     def __init__(self, keep_gradients: bool) -> None:
         self.keep_gradients = keep_gradients
-        self.parts: list[Part] = []
+        self.parts: list[UpdateSpec] = []
         self.cells: list[list[Any]] = []
         self.states: list[Any] = []
         self.numbers: list[float] = []
@@ -38,44 +38,49 @@ class Ending:
         """How many gradients are used."""
         return sum(len(p.targets) for p in self.parts)
 
-    def add(
-        self, run: Run, part: Part, state: Any, numbers: Sequence[float], key: Any = None
+    def accumulate(
+        self,
+        run: PendingStep,
+        part: UpdateSpec,
+        state: Any,
+        numbers: Sequence[float],
+        key: Any = None,
     ) -> None:
         """Adds an update of weights whose contents are those of the run's snapshot."""
         executor = run.executor
         cells, tree = jax.tree.flatten(state, is_leaf=_is_cell)
-        values = [cell._value for cell in cells]
-        weights = [executor.arg_arrays[executor._program.wanted[k]] for k in part.targets]
+        values = [cell.value for cell in cells]
+        weights = [executor.arg_arrays[executor._program.argnums[k]] for k in part.targets]
         self.parts.append(part)
         self.cells.append([*weights, *cells])
         self.states.append(jax.tree.unflatten(tree, values))
         self.numbers += numbers
         self.keys.append(key)
         for cell in (*weights, *cells):
-            cell._promise(run)
+            cell.defer(run)
 
-    def run(self, run: Run, heads: Sequence[Any]) -> tuple[Any, ...]:
+    def run(self, run: PendingStep, heads: Sequence[Any]) -> tuple[Any, ...]:
         """Runs forward, backward and the updates; returns what ``forward_backward`` does.
 
         Weights, states and auxiliary states are donated. Whatever someone else still holds (the
         user's ``.jax``, another executor's snapshot) is copied first.
         """
-        executor, wanted = run.executor, run.executor._program.wanted
-        plan = Plan(tuple(self.parts), self.keep_gradients)
+        executor, argnums = run.executor, run.executor._program.argnums
+        plan = StepSpec(tuple(self.parts), self.keep_gradients)
         args: list[Any] = list(run.args)
         aux: list[Any] = list(run.aux)
         states, self.states = tuple(self.states), []
-        weights = tuple(tuple(args[wanted[k]] for k in p.targets) for p in self.parts)
-        step_aux = tuple(aux[n] for n in run._step_aux_numbers)
-        flat, tree = jax.tree.flatten((weights, states, step_aux))
+        weights = tuple(tuple(args[argnums[k]] for k in p.targets) for p in self.parts)
+        backward_states = tuple(aux[n] for n in run._backward_state_indices)
+        flat, tree = jax.tree.flatten((weights, states, backward_states))
         for part in self.parts:
             for k in part.targets:
-                args[wanted[k]] = None
-        for n in run._step_aux_numbers:
+                args[argnums[k]] = None
+        for n in run._backward_state_indices:
             aux[n] = None
-        del weights, step_aux
+        del weights, backward_states
         mine = (run.args, run.aux, states)
-        flat = _donatable(flat)
+        flat = _copy_shared(flat)
         numbers = np.array(self.numbers, np.float64)
         new, outputs, side, grads = executor._step_function(run.train, plan)(
             jax.tree.unflatten(tree, flat), tuple(args), tuple(aux), run.key, heads, run.old,
@@ -87,10 +92,10 @@ class Ending:
             self.parts, self.cells, new_weights, new_states, strict=True
         ):
             for cell, value in zip(cells, (*own, *jax.tree.leaves(state)), strict=True):
-                cell._fulfil(run, value)
+                cell.set_result(run, value)
             for k, value in zip(part.targets, own, strict=True):
-                args[wanted[k]] = value
-        for n, value in zip(run._step_aux_numbers, new_aux, strict=True):
+                args[argnums[k]] = value
+        for n, value in zip(run._backward_state_indices, new_aux, strict=True):
             aux[n] = value
         # What the snapshot held is gone: whoever asks for it again gets what came of it.
         run.args, run.aux = tuple(args), tuple(aux)
@@ -98,25 +103,25 @@ class Ending:
 
 
 def _is_cell(x: Any) -> bool:
-    return hasattr(x, "_fulfil")
+    return hasattr(x, "set_result")
 
 
-def _counts(flat: list[Any]) -> list[int]:
+def _reference_counts(flat: list[Any]) -> list[int]:
     return [sys.getrefcount(flat[i]) for i in range(len(flat))]
 
 
-def _alone() -> int:
+def _count_of_one_tuple() -> int:
     held = (object(),)
-    return _counts([*held])[0]
+    return _reference_counts([*held])[0]
 
 
-#: References to an object that one tuple holds, as ``_counts`` sees them.
-_ALONE = _alone()
+#: References to an object that one tuple holds, as ``_reference_counts`` sees them.
+_UNSHARED_COUNT = _count_of_one_tuple()
 
 
-def _donatable(flat: list[Any]) -> list[Any]:
+def _copy_shared(flat: list[Any]) -> list[Any]:
     """The arrays, with copies of those that someone else holds too. Each is in one tuple so far."""
-    taken = [i for i, count in enumerate(_counts(flat)) if count > _ALONE]
+    taken = [i for i, count in enumerate(_reference_counts(flat)) if count > _UNSHARED_COUNT]
     if taken:
         with jax.enable_x64(True):
             for i in taken:

@@ -9,12 +9,20 @@ from ..display import Fold, Line, Part, View, many
 from ..ndarray import NDArray
 from ..symbol._node import topological_order
 from ..symbol._views import graph_parts
-from ._shown import Entry, Section, array_words, parts_of, seen, shapes_of, size_of
+from ._shown import (
+    Section,
+    SectionEntry,
+    array_columns,
+    memory_summary,
+    section_views,
+    value_or_status,
+    value_shapes,
+)
 
 if TYPE_CHECKING:
     from ._executor import Executor
 
-_PLACE = ("shape", "dtype", "device")
+_COLUMNS = ("shape", "dtype", "device")
 
 
 def executor_view(executor: Executor) -> View:
@@ -28,12 +36,12 @@ def executor_parts(executor: Executor) -> list[Part]:
     arrays = [*executor.arg_arrays, *executor.aux_arrays]
     program = executor.program
     compiled = f"program: {many(program.traces, 'compilation')} in {program.compile_seconds:.2f} s"
-    shapes = shapes_of(executor._graph, arrays)
+    shapes = value_shapes(executor._graph, arrays)
     order = topological_order(executor.symbol.heads)
     return [
-        Line(f"{size_of(arrays)}; {_mode(executor)}"),
+        Line(f"{memory_summary(arrays)}; {_last_forward_text(executor)}"),
         Line(compiled),
-        *parts_of(sections(executor)),
+        *section_views(sections(executor)),
         Fold("graph", graph_parts(executor.symbol, order, shapes)),
     ]
 
@@ -42,15 +50,15 @@ def sections(executor: Executor) -> list[Section]:
     """Arguments, auxiliary states, gradients and outputs."""
     graph = executor._graph
     arguments = [
-        Entry(name, [*array_words(array), req], seen(array))
+        SectionEntry(name, [*array_columns(array), req], value_or_status(array))
         for name, array, req in zip(
-            graph.arg_names, executor.arg_arrays, _requests(executor), strict=True
+            graph.arg_names, executor.arg_arrays, _effective_grad_req(executor), strict=True
         )
     ]
     targets = executor.grad_arrays or [None] * len(graph.arg_names)
     gradients = [(n, g) for n, g in zip(graph.arg_names, targets, strict=True) if g is not None]
     return [
-        Section("arguments", [*_PLACE, "grad_req"], arguments),
+        Section("arguments", [*_COLUMNS, "grad_req"], arguments),
         _section("auxiliary states", zip(graph.aux_names, executor.aux_arrays, strict=True)),
         _section("gradients", gradients),
         _section("outputs", zip(graph.output_names, executor.outputs, strict=True)),
@@ -60,10 +68,12 @@ def sections(executor: Executor) -> list[Section]:
 def _section(
     title: str, arrays: Sequence[tuple[str, NDArray]] | zip[tuple[str, NDArray]]
 ) -> Section:
-    return Section(title, _PLACE, [Entry(n, array_words(a), seen(a)) for n, a in arrays])
+    return Section(
+        title, _COLUMNS, [SectionEntry(n, array_columns(a), value_or_status(a)) for n, a in arrays]
+    )
 
 
-def _requests(executor: Executor) -> list[str]:
+def _effective_grad_req(executor: Executor) -> list[str]:
     targets = executor.grad_arrays or [None] * len(executor.arg_arrays)
     return [
         "null" if target is None else req
@@ -71,7 +81,7 @@ def _requests(executor: Executor) -> list[str]:
     ]
 
 
-def _mode(executor: Executor) -> str:
+def _last_forward_text(executor: Executor) -> str:
     run = executor._run
     if run is None:
         return "not run yet"

@@ -9,7 +9,8 @@ them repeat. They are drawn by NumPy on the host: drawing by XLA would compile a
 shape, which takes far longer than drawing does.
 """
 
-from ._base import InitDesc, Initializer, InitializerError, alias, create, register
+from ..errors import InitializerError
+from ._base import InitDesc, Initializer, alias, create, register
 from ._compound import FusedRNN, Load, Mixed
 from ._fixed import Bilinear, Constant, LSTMBias, One, Zero
 from ._random import MSRAPrelu, Normal, Orthogonal, Uniform, Xavier

@@ -10,14 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import MXNetError, explain
+from ..errors import InitializerError, explain
 from ..ndarray import NDArray
 from ..registry import get_alias_func, get_create_func, get_register_func
 from ._numbers import bilinear, draw_bytes
-
-
-class InitializerError(MXNetError, ValueError, AssertionError):
-    """A parameter cannot be initialised: its name, shape or dtype does not fit the initialiser."""
 
 
 class InitDesc(str):

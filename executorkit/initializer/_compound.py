@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import explain
+from ..errors import InitializerError, explain
 from ..ndarray import NDArray, array, load
-from ..ops._gates import Gates
+from ..ops._gates import GateParameters
 from ..ops._packed import Mode
-from ._base import InitDesc, Initializer, InitializerError, create, register
+from ._base import InitDesc, Initializer, create, register
 
 AnyInitializer = Callable[[str, NDArray], None]
 
@@ -148,7 +148,7 @@ class FusedRNN(Initializer):
         self._init = inner
         self._mode = mode
         self._forget_bias = forget_bias
-        self._gates = Gates.of(mode, num_hidden, num_layers, bidirectional)
+        self._gates = GateParameters.of(mode, num_hidden, num_layers, bidirectional)
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         network = name.global_init if isinstance(name, InitDesc) else None

@@ -6,14 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import explain
+from ..errors import InitializerError, explain
 from ..ndarray import NDArray
-from ._base import Initializer, InitializerError, alias, register
+from ._base import Initializer, alias, register
 from ._numbers import bilinear
-
-
-class AxesError(InitializerError, IndexError):
-    """A parameter has fewer axes than its initialiser fills."""
 
 
 @register
@@ -71,7 +67,7 @@ class Bilinear(Initializer):
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
         if len(arr.shape) < 4:
-            raise AxesError(
+            raise InitializerError(
                 explain(
                     f"Bilinear: parameter {name!r}",
                     f"shape {arr.shape}, expected four axes: (out, in, rows, columns)",

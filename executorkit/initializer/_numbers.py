@@ -12,12 +12,12 @@ import numpy as np
 
 from ..errors import DTypeError, explain
 from ..ndarray import NDArray
-from ..ndarray._random_state import next_words
+from ..ndarray._random_state import next_key_data
 
 
-def generator(arr: NDArray) -> np.random.Generator:
+def host_generator(arr: NDArray) -> np.random.Generator:
     """A generator that no other array has, of the array's context."""
-    start = np.random.SeedSequence(next_words(arr.context).tolist())
+    start = np.random.SeedSequence(next_key_data(arr.context).tolist())
     return np.random.Generator(np.random.SFC64(start))
 
 
@@ -33,7 +33,7 @@ def _drawn_dtype(arr: NDArray) -> type[np.float32] | type[np.float64]:
 
 def draw_uniform(arr: NDArray, bound: float) -> None:
     """Overwrites the array by numbers drawn evenly from [-bound, bound)."""
-    host = generator(arr).random(arr.shape, _drawn_dtype(arr))
+    host = host_generator(arr).random(arr.shape, _drawn_dtype(arr))
     host *= 2 * bound
     host -= bound
     arr[:] = host
@@ -41,14 +41,14 @@ def draw_uniform(arr: NDArray, bound: float) -> None:
 
 def draw_normal(arr: NDArray, sigma: float) -> None:
     """Overwrites the array by normal numbers of mean 0 and standard deviation ``sigma``."""
-    host = generator(arr).standard_normal(arr.shape, _drawn_dtype(arr))
+    host = host_generator(arr).standard_normal(arr.shape, _drawn_dtype(arr))
     host *= sigma
     arr[:] = host
 
 
 def draw_bytes(arr: NDArray) -> None:
     """Overwrites the array by integers drawn evenly from -127 to 126."""
-    arr[:] = generator(arr).integers(-127, 127, arr.shape, np.int8)
+    arr[:] = host_generator(arr).integers(-127, 127, arr.shape, np.int8)
 
 
 def bilinear(shape: tuple[int, ...]) -> np.ndarray:

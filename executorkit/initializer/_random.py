@@ -11,10 +11,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import explain
+from ..errors import InitializerError, explain
 from ..ndarray import NDArray
-from ._base import Initializer, InitializerError, register
-from ._numbers import draw_normal, draw_uniform, generator
+from ._base import Initializer, register
+from ._numbers import draw_normal, draw_uniform, host_generator
 
 
 @register
@@ -65,7 +65,7 @@ class Orthogonal(Initializer):
         if len(arr.shape) < 2:
             raise _refused(self, name, f"shape {arr.shape}, expected at least two axes")
         matrix = (arr.shape[0], math.prod(arr.shape[1:]))
-        draw = generator(arr)
+        draw = host_generator(arr)
         if self.rand_type == "uniform":
             host = 2 * draw.random(matrix, np.float32) - 1
         elif self.rand_type == "normal":

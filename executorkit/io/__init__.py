@@ -3,6 +3,7 @@
 Reading records of images and libsvm files is not served; those iterators say so when called.
 """
 
+from ..errors import BatchError, DataArgumentError, NotSupportedError
 from ._absent import (
     ImageDetRecordIter,
     ImageRecordInt8Iter,
@@ -10,13 +11,12 @@ from ._absent import (
     ImageRecordIter_v1,
     ImageRecordUInt8Iter,
     ImageRecordUInt8Iter_v1,
-    IteratorNotServedError,
     LibSVMIter,
 )
 from ._arrays import NDArrayIter
-from ._batch import BatchError, DataBatch, DataDesc, DataIter, DataTypeError
+from ._batch import DataBatch, DataDesc, DataIter
 from ._csv import CSVIter
-from ._files import IteratorArgumentError, MXDataIter
+from ._files import MXDataIter
 from ._mnist import MNISTIter
 from ._wrappers import PrefetchingIter, ResizeIter
 
@@ -26,15 +26,15 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
-    "DataTypeError",
+    "DataArgumentError",
     "ImageDetRecordIter",
     "ImageRecordInt8Iter",
     "ImageRecordIter",
     "ImageRecordIter_v1",
     "ImageRecordUInt8Iter",
     "ImageRecordUInt8Iter_v1",
-    "IteratorArgumentError",
-    "IteratorNotServedError",
+    "DataArgumentError",
+    "NotSupportedError",
     "LibSVMIter",
     "MNISTIter",
     "MXDataIter",

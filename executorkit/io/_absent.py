@@ -5,16 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from ..errors import MXNetError, explain
-
-
-class IteratorNotServedError(MXNetError, NotImplementedError):
-    """An iterator over a file format that executorkit does not read."""
+from ..errors import NotSupportedError, explain
 
 
 def _absent(name: str, reads: str, instead: str) -> Callable[..., NoReturn]:
     def refuse(**kwargs: Any) -> NoReturn:
-        raise IteratorNotServedError(explain(name, f"reading {reads} is not served", hint=instead))
+        raise NotSupportedError(explain(name, f"reading {reads} is not served", hint=instead))
 
     refuse.__name__ = refuse.__qualname__ = name
     refuse.__doc__ = f"Not served: reads {reads}. Calling it raises NotImplementedError."

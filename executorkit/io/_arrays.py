@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError, explain
+from ..errors import BatchError, DataArgumentError, ShapeError, explain
 from ..ndarray import NDArray
-from ._batch import BatchError, DataBatch, DataDesc, DataIter, DataTypeError
-from ._sources import Source, sources
+from ._batch import DataBatch, DataDesc, DataIter
+from ._sources import Source, named_sources
 
 _LAST = ("pad", "discard", "roll_over")
 
@@ -57,8 +57,8 @@ class NDArrayIter(DataIter):
         self.shuffle = shuffle
         self.last_batch_handle = last_batch_handle
         self._axis = DataDesc.get_batch_axis(layout)
-        self._data = sources(data, data_name, "data")
-        self._label = sources(label, label_name, "label")
+        self._data = named_sources(data, data_name, "data")
+        self._label = named_sources(label, label_name, "label")
         self.num_data = self._check()
         self.idx = np.arange(self.num_data)
         self._order = np.arange(self.num_data)
@@ -76,7 +76,7 @@ class NDArrayIter(DataIter):
                 explain("NDArrayIter: batch_size", f"{self.batch_size}, expected at least 1")
             )
         if not self._data:
-            raise DataTypeError(explain("NDArrayIter: data", "there is none"))
+            raise DataArgumentError(explain("NDArrayIter: data", "there is none"))
         count = None
         for source in (*self._data, *self._label):
             where = f"NDArrayIter: {source.name!r}"

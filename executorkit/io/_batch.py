@@ -8,16 +8,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from ..errors import MXNetError, explain
+from ..errors import DataArgumentError, explain
 from ..ndarray import NDArray
-
-
-class BatchError(MXNetError, ValueError, AssertionError):
-    """The parts of a batch, or several iterators run together, do not fit."""
-
-
-class DataTypeError(MXNetError, TypeError, AssertionError):
-    """Data or labels are given as something that is no array and no collection of arrays."""
 
 
 class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
@@ -114,7 +106,7 @@ class DataBatch:
     ) -> None:
         for what, arrays in (("data", data), ("label", label)):
             if arrays is not None and not isinstance(arrays, list | tuple):
-                raise DataTypeError(
+                raise DataArgumentError(
                     explain(
                         f"DataBatch: {what}",
                         f"a {type(arrays).__name__}, expected a list of NDArrays",
@@ -177,7 +169,9 @@ class DataIter:
         """How many examples of the current batch are there only to fill it."""
 
 
-def renamed(descriptions: Iterable[Any], names: Mapping[str, str] | None) -> list[DataDesc]:
+def rename_descriptions(
+    descriptions: Iterable[Any], names: Mapping[str, str] | None
+) -> list[DataDesc]:
     """Descriptions under new names, all else kept."""
     if names is None:
         return list(descriptions)

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileAccessError, FileFormatError, explain
-from ._files import IteratorArgumentError, MXDataIter
+from ..errors import DataArgumentError, FileAccessError, FileFormatError, explain
+from ._files import MXDataIter
 
 _TYPES = ("float32", "int32", "int64")
 
@@ -54,10 +54,10 @@ class CSVIter(MXDataIter):
         label_name: str = "softmax_label",
     ) -> None:
         if data_csv is None:
-            raise IteratorArgumentError(explain("CSVIter: data_csv", "it is missing"))
+            raise DataArgumentError(explain("CSVIter: data_csv", "it is missing"))
         kind = "float32" if dtype is None else np.dtype(dtype).name
         if kind not in _TYPES:
-            raise IteratorArgumentError(
+            raise DataArgumentError(
                 explain("CSVIter: dtype", f"{kind}, expected one of {', '.join(_TYPES)}")
             )
         shape, labels = _dims(data_shape, "data_shape"), _dims(label_shape, "label_shape")
@@ -116,11 +116,9 @@ def _dims(shape: Any, name: str) -> tuple[int, ...]:
         dims = tuple(operator.index(d) for d in shape)
     except TypeError:
         problem = "it is missing" if shape is None else f"{shape!r}, expected a tuple of integers"
-        raise IteratorArgumentError(explain(f"CSVIter: {name}", problem)) from None
+        raise DataArgumentError(explain(f"CSVIter: {name}", problem)) from None
     if not dims or min(dims) < 1:
-        raise IteratorArgumentError(
-            explain(f"CSVIter: {name}", f"{dims}, expected sizes from 1 on")
-        )
+        raise DataArgumentError(explain(f"CSVIter: {name}", f"{dims}, expected sizes from 1 on"))
     return dims
 
 

@@ -8,14 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..context import Context, current_context
-from ..errors import MXNetError, explain
+from ..errors import DataArgumentError, MXNetError, explain
 from ..ndarray import NDArray
 from ..ndarray._creation import from_host
 from ._batch import DataBatch, DataDesc, DataIter
-
-
-class IteratorArgumentError(MXNetError, ValueError, TypeError):
-    """An iterator over a file is given an argument that is missing or out of range."""
 
 
 class MXDataIter(DataIter):
@@ -33,7 +29,7 @@ class MXDataIter(DataIter):
         data_name: str,
         label_name: str,
     ) -> None:
-        super().__init__(positive(type(self).__name__, "batch_size", batch_size))
+        super().__init__(positive_integer(type(self).__name__, "batch_size", batch_size))
         kind = np.dtype(dtype).type
         self.provide_data = [DataDesc(data_name, (self.batch_size, *data_shape), kind)]
         self.provide_label = [DataDesc(label_name, (self.batch_size, *label_shape), kind)]
@@ -79,7 +75,7 @@ class MXDataIter(DataIter):
         return self._batch
 
 
-def positive(where: str, name: str, value: Any) -> int:
+def positive_integer(where: str, name: str, value: Any) -> int:
     """A positive integer argument."""
     try:
         number = operator.index(value)
@@ -87,5 +83,5 @@ def positive(where: str, name: str, value: Any) -> int:
         number = 0
     if number < 1:
         problem = "it is missing" if value is None else f"{value!r}, expected an integer from 1 on"
-        raise IteratorArgumentError(explain(f"{where}: {name}", problem))
+        raise DataArgumentError(explain(f"{where}: {name}", problem))
     return number

@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileAccessError, FileFormatError, explain
-from ._files import IteratorArgumentError, MXDataIter, positive
+from ..errors import DataArgumentError, FileAccessError, FileFormatError, explain
+from ._files import MXDataIter, positive_integer
 
 _IMAGES, _LABELS = 2051, 2049
 
@@ -59,12 +59,12 @@ class MNISTIter(MXDataIter):
         label_name: str = "softmax_label",
     ) -> None:
         if dtype is not None and np.dtype(dtype) != np.float32:
-            raise IteratorArgumentError(
+            raise DataArgumentError(
                 explain("MNISTIter: dtype", f"{np.dtype(dtype).name}, expected float32")
             )
-        parts = positive("MNISTIter", "num_parts", num_parts)
+        parts = positive_integer("MNISTIter", "num_parts", num_parts)
         if not 0 <= part_index < parts:
-            raise IteratorArgumentError(
+            raise DataArgumentError(
                 explain("MNISTIter: part_index", f"{part_index}, expected 0 to {parts - 1}")
             )
         images, labels = _idx(image, _IMAGES, 3), _idx(label, _LABELS, 1)
@@ -77,9 +77,9 @@ class MNISTIter(MXDataIter):
         super().__init__(batch_size, shape, (), "float32", data_name, label_name)
         share = len(images) / parts
         rows = np.arange(int(share * part_index), int(share * (part_index + 1)))
-        self._rows = rows[shuffled(len(rows), seed)] if shuffle else rows
+        self._rows = rows[shuffled_indices(len(rows), seed)] if shuffle else rows
         if len(rows) < self.batch_size:
-            raise IteratorArgumentError(
+            raise DataArgumentError(
                 explain("MNISTIter: batch_size", f"{self.batch_size} of {len(rows)} examples")
             )
         self._images = images.reshape(-1, *shape)
@@ -105,7 +105,7 @@ class MNISTIter(MXDataIter):
         return images, self._labels[rows].astype(np.float32), 0, rows
 
 
-def shuffled(count: int, seed: int) -> np.ndarray:
+def shuffled_indices(count: int, seed: int) -> np.ndarray:
     """The numbers below ``count`` in the order that C++'s ``std::shuffle`` gives with a Mersenne
     twister seeded by ``seed``: element i is exchanged with one of those up to i, drawn by division
     of 32 bits, where the incomplete last interval is drawn again."""

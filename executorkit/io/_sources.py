@@ -11,10 +11,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..context import Context
-from ..errors import explain
+from ..errors import DataArgumentError, explain
 from ..ndarray import NDArray, array
 from ..ndarray._values import batch_to_device
-from ._batch import DataTypeError
 
 
 class Source(NamedTuple):
@@ -29,7 +28,7 @@ class Source(NamedTuple):
         if isinstance(self.value, jax.Array):
             with jax.enable_x64(True):
                 taken = _gather(self.value, rows, axis)
-            return NDArray._from_jax(taken, self.context, shared=False)
+            return NDArray.from_jax(taken, self.context, shared=False)
         consecutive = len(rows) > 0 and bool((np.diff(rows) == 1).all())
         if not consecutive:
             taken = np.take(self.value, rows, axis)
@@ -37,7 +36,7 @@ class Source(NamedTuple):
             window = slice(int(rows[0]), int(rows[-1]) + 1)
             taken = np.ascontiguousarray(self.value[(slice(None),) * axis + (window,)])
         # A contiguous part may be used without a copy, so it must not be donated.
-        return NDArray._from_jax(
+        return NDArray.from_jax(
             batch_to_device(taken, self.context.device), self.context, shared=consecutive
         )
 
@@ -47,7 +46,7 @@ def _gather(value: jax.Array, rows: jax.Array, axis: int) -> jax.Array:
     return jnp.take(value, rows, axis, mode="clip")
 
 
-def sources(given: Any, name: str, what: str) -> list[Source]:
+def named_sources(given: Any, name: str, what: str) -> list[Source]:
     """Named arrays of whatever NDArrayIter is given."""
     if given is None:
         return []
@@ -57,7 +56,7 @@ def sources(given: Any, name: str, what: str) -> list[Source]:
         names = [name] if len(given) == 1 else [f"_{i}_{name}" for i in range(len(given))]
         given = dict(zip(names, given, strict=True))
     if not isinstance(given, Mapping):
-        raise DataTypeError(
+        raise DataArgumentError(
             explain(
                 f"NDArrayIter: {what}",
                 f"a {type(given).__name__}, expected an array, a list of arrays or a dict",
@@ -70,7 +69,7 @@ def _source(name: str, given: Any) -> Source:
     try:
         made = given if isinstance(given, NDArray) else array(given)
     except (TypeError, ValueError) as error:
-        raise DataTypeError(explain(f"NDArrayIter: {name!r}", str(error))) from None
+        raise DataArgumentError(explain(f"NDArrayIter: {name!r}", str(error))) from None
     value: Any = made.jax
     if made.context.device.platform == "cpu":
         value = np.asarray(value)

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from ..errors import explain
-from ._batch import BatchError, DataBatch, DataDesc, DataIter, renamed
+from ..errors import BatchError, explain
+from ._batch import DataBatch, DataDesc, DataIter, rename_descriptions
 
 
 class _Current(DataIter):
@@ -97,36 +97,36 @@ class PrefetchingIter(_Current):
         self.rename_label = rename_label
         self._pool = ThreadPoolExecutor(self.n_iter, thread_name_prefix="prefetch")
         weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
-        self._ahead = self._fetch()
+        self._prefetched = self._fetch()
 
     @property
     def provide_data(self) -> list[DataDesc]:
         """Descriptions of the data of all iterators, under their new names."""
         names = self.rename_data or [None] * self.n_iter
         pairs = zip(names, self.iters, strict=True)
-        return [d for n, it in pairs for d in renamed(it.provide_data, n)]
+        return [d for n, it in pairs for d in rename_descriptions(it.provide_data, n)]
 
     @property
     def provide_label(self) -> list[DataDesc]:
         """Descriptions of the labels of all iterators, under their new names."""
         names = self.rename_label or [None] * self.n_iter
         pairs = zip(names, self.iters, strict=True)
-        return [d for n, it in pairs for d in renamed(it.provide_label, n)]
+        return [d for n, it in pairs for d in rename_descriptions(it.provide_label, n)]
 
     def _fetch(self) -> list[Future[DataBatch | None]]:
         return [self._pool.submit(_next_of, it) for it in self.iters]
 
     def reset(self) -> None:
         """Goes back to the start of every iterator."""
-        for future in self._ahead:
+        for future in self._prefetched:
             future.exception()
         for it in self.iters:
             it.reset()
-        self._ahead = self._fetch()
+        self._prefetched = self._fetch()
 
     def iter_next(self) -> bool:
         """Moves to the next batch; whether there is one."""
-        batches = [future.result() for future in self._ahead]
+        batches = [future.result() for future in self._prefetched]
         found = [b for b in batches if b is not None]
         if not found:
             return False
@@ -146,7 +146,7 @@ class PrefetchingIter(_Current):
             provide_data=self.provide_data,
             provide_label=self.provide_label,
         )
-        self._ahead = self._fetch()
+        self._prefetched = self._fetch()
         return True
 
     def next(self) -> DataBatch:

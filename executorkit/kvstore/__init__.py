@@ -24,7 +24,8 @@ one, which only sums; or an error (MXNet takes any name for ``local``). Modules 
 lists of NDArrays. Sparse storage is not served.
 """
 
-from ._base import KVStoreArgumentError, KVStoreBase, KVStoreError
+from ..errors import InputTypeError, KVStoreError
+from ._base import KVStoreBase
 from ._store import KVStore, create
 
-__all__ = ["KVStore", "KVStoreArgumentError", "KVStoreBase", "KVStoreError", "create"]
+__all__ = ["KVStore", "InputTypeError", "KVStoreBase", "KVStoreError", "create"]

@@ -5,18 +5,9 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar, TypeVar
 
-from ..errors import MXNetError, explain
+from ..errors import InputTypeError, explain
 
 Class = TypeVar("Class", bound=type)
-
-
-class KVStoreError(MXNetError, ValueError):
-    """A key is not there, is there already, or is of another kind than those before; a kind of
-    store or a capability is not served."""
-
-
-class KVStoreArgumentError(MXNetError, TypeError, AssertionError):
-    """Something else than keys, NDArrays, or as many of them as expected, was given."""
 
 
 class KVStoreBase:
@@ -36,7 +27,7 @@ class KVStoreBase:
     def register(klass: Class) -> Class:
         """Makes a class available to ``create`` under its lower-case name; a decorator."""
         if not isinstance(klass, type):
-            raise KVStoreArgumentError(explain("KVStoreBase.register", f"{klass!r} is no class"))
+            raise InputTypeError(explain("KVStoreBase.register", f"{klass!r} is no class"))
         name = klass.__name__.lower()
         old = KVStoreBase.kv_registry.get(name)
         if old is not None:

@@ -9,11 +9,11 @@ import jax
 from jax.experimental import multihost_utils
 
 from .. import optimizer as opt
-from .._files import write_whole
-from ..errors import explain
-from ._base import KVStoreArgumentError, KVStoreBase, KVStoreError
-from ._keys import by_key
-from ._table import Table
+from .._files import write_atomically
+from ..errors import InputTypeError, KVStoreError, explain
+from ._base import KVStoreBase
+from ._keys import arrays_by_key
+from ._table import KeyValueTable
 
 _LOCAL = ("local", "local_update_cpu", "local_allreduce_cpu")
 _DEVICE = ("device", "local_allreduce_device", "nccl")
@@ -28,7 +28,7 @@ def create(name: str = "local") -> Any:
     Raises TypeError if ``name`` is no str, MXNetError if there is no such store.
     """
     if not isinstance(name, str):
-        raise KVStoreArgumentError(
+        raise InputTypeError(
             explain("kvstore: create", f"a {type(name).__name__} as name, expected a str")
         )
     registered = KVStoreBase.kv_registry.get(name.lower())
@@ -62,7 +62,9 @@ class KVStore(KVStoreBase):
                 )
             )
         self._name = name
-        self._table = Table(moves="device" in name or name == "nccl", dist=name in _DIST)
+        self._table = KeyValueTable(
+            on_first_device="device" in name or name == "nccl", dist=name in _DIST
+        )
         self._updater: Callable[..., Any] | None = None
 
     @property
@@ -96,7 +98,7 @@ class KVStore(KVStoreBase):
 
         MXNetError for a key that is there already.
         """
-        self._table.add(by_key(key, value, "init"))
+        self._table.add(arrays_by_key(key, value, "init"))
 
     def push(self, key: Any, value: Any, priority: int = 0) -> None:
         """Sums the arrays of each key, over the processes too in a dist store, and stores the sum,
@@ -105,7 +107,7 @@ class KVStore(KVStoreBase):
         The sum has the dtype of the first array pushed. Raises MXNetError for a key that ``init``
         was not given, and for arrays of other shapes than the stored one (MXNet stores them).
         """
-        self._table.push(by_key(key, value, "push"), self._updater, "push")
+        self._table.push(arrays_by_key(key, value, "push"), self._updater, "push")
 
     def pull(
         self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True
@@ -115,13 +117,13 @@ class KVStore(KVStoreBase):
         ``ignore_sparse`` changes nothing, since nothing is sparse here.
         """
         if out is None:
-            raise KVStoreArgumentError(explain("pull", "out is None, expected NDArrays"))
-        self._table.pull(by_key(key, out, "pull"), "pull")
+            raise InputTypeError(explain("pull", "out is None, expected NDArrays"))
+        self._table.pull(arrays_by_key(key, out, "pull"), "pull")
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
         """``push``, then ``pull`` into ``out``, or into the arrays that were pushed."""
-        values = by_key(key, value, "pushpull")
-        outs = values if out is None else by_key(key, out, "pushpull")
+        values = arrays_by_key(key, value, "pushpull")
+        outs = values if out is None else arrays_by_key(key, out, "pushpull")
         if self._updater is None:
             values, outs = self._table.reduce_in_place(values, outs, "pushpull")
         self._table.push(values, self._updater, "pushpull")
@@ -129,8 +131,8 @@ class KVStore(KVStoreBase):
 
     def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
         """``init``, then ``pull`` into ``out``."""
-        outs = by_key(key, out, "broadcast")
-        self._table.add(by_key(key, value, "broadcast"))
+        outs = arrays_by_key(key, out, "broadcast")
+        self._table.add(arrays_by_key(key, value, "broadcast"))
         self._table.pull(outs, "broadcast")
 
     def row_sparse_pull(
@@ -138,7 +140,7 @@ class KVStore(KVStoreBase):
     ) -> None:
         """Not served: MXNetError, as in MXNet for arrays that are not row_sparse."""
         if out is None or row_ids is None:
-            raise KVStoreArgumentError(explain("row_sparse_pull", "out or row_ids is None"))
+            raise InputTypeError(explain("row_sparse_pull", "out or row_ids is None"))
         raise KVStoreError(
             explain("row_sparse_pull", "sparse storage is not served", hint="pull(key, out=...)")
         )
@@ -174,7 +176,7 @@ class KVStore(KVStoreBase):
         if "device" not in self._name and not self._table.dist:
             raise KVStoreError(explain(where, f"a {self._name!r} store does not compress"))
         if not isinstance(compression_params, Mapping):
-            raise KVStoreArgumentError(explain(where, f"{compression_params!r}, expected a dict"))
+            raise InputTypeError(explain(where, f"{compression_params!r}, expected a dict"))
         kind = compression_params.get("type")
         if kind != "2bit":
             raise KVStoreError(explain(where, f"type {kind!r}, expected '2bit'"))
@@ -186,7 +188,7 @@ class KVStore(KVStoreBase):
     def save_optimizer_states(self, fname: Any, dump_optimizer: bool = False) -> None:
         """Writes the optimizer's states to ``fname``, and with ``dump_optimizer`` the optimizer."""
         updater = self._with_states("save_optimizer_states")
-        write_whole(str(fname), [updater.get_states(dump_optimizer)])
+        write_atomically(str(fname), [updater.get_states(dump_optimizer)])
 
     def load_optimizer_states(self, fname: Any) -> None:
         """Reads what :meth:`save_optimizer_states` wrote to ``fname``."""
@@ -203,7 +205,7 @@ class KVStore(KVStoreBase):
 
     def _with_states(self, where: str) -> Any:
         if self._updater is None:
-            raise KVStoreArgumentError(
+            raise InputTypeError(
                 explain(where, "there is no optimizer", hint="set_optimizer(optimizer) first")
             )
         return self._updater

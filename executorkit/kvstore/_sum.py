@@ -12,61 +12,61 @@ import jax.numpy as jnp
 from ..context import Context
 from ..ndarray import NDArray
 from ..ndarray._values import fit
-from ..parallel._programs import reduced
+from ..parallel._programs import reduce_replicated
 from ..parallel._replicate import Replicas
-from ..parallel._stacked import PerDevice, Stacked
+from ..parallel._stacked import PerDevice, ReplicatedArray
 
 
-def device_sum(arrays: PerDevice, context: Context) -> jax.Array:
+def sum_over_devices(arrays: PerDevice, context: Context) -> jax.Array:
     """The sum of the arrays of several devices, as an array of its own on the context's device."""
-    if isinstance(arrays, Stacked):
-        parts = arrays.replicas.gather(arrays._value, context.device)
+    if isinstance(arrays, ReplicatedArray):
+        parts = arrays.replicas.gather(arrays.value, context.device)
         with jax.enable_x64(True):
-            return _added(tuple(parts), arrays.shape)
-    return added([a._value for a in arrays], context)
+            return _sum_parts(tuple(parts), arrays.shape)
+    return sum_on([a.value for a in arrays], context)
 
 
-def added(parts: Sequence[jax.Array], context: Context) -> jax.Array:
+def sum_on(parts: Sequence[jax.Array], context: Context) -> jax.Array:
     """The sum of arrays, as an array of its own on the context's device, in the first's dtype."""
     with jax.enable_x64(True):
-        return _added(tuple(jax.device_put(list(parts), context.device)), parts[0].shape)
+        return _sum_parts(tuple(jax.device_put(list(parts), context.device)), parts[0].shape)
 
 
 @partial(jax.jit, static_argnums=1)
-def _added(parts: tuple[jax.Array, ...], shape: tuple[int, ...]) -> jax.Array:
+def _sum_parts(parts: tuple[jax.Array, ...], shape: tuple[int, ...]) -> jax.Array:
     return reduce(operator.add, (p.reshape(shape).astype(parts[0].dtype) for p in parts))
 
 
-def spread(array: NDArray, targets: PerDevice) -> None:
+def write_to_devices(array: NDArray, targets: PerDevice) -> None:
     """Writes one array to those of several devices, converted to their dtypes."""
-    if not isinstance(targets, Stacked):
+    if not isinstance(targets, ReplicatedArray):
         for target in targets:
             if target is not array:
                 array.copyto(target)
         return
     replicas, dtype = targets.replicas, targets.dtype
     value = fit(array, targets.shape, dtype, replicas.devices[0], "pull").value
-    targets._assign(replicas.broadcast(value))
+    targets.assign(replicas.broadcast(value))
 
 
-def process_sums(values: Sequence[jax.Array], context: Context) -> list[jax.Array]:
+def sums_over_processes(values: Sequence[jax.Array], context: Context) -> list[jax.Array]:
     """The sums over all processes of arrays on one device of each; one program for all."""
     if jax.process_count() == 1:
         return list(values)
     replicas = Replicas.on([context.device])
-    sums = reduced(replicas, tuple(replicas.assemble([v]) for v in values))
+    sums = reduce_replicated(replicas, tuple(replicas.assemble([v]) for v in values))
     return [replicas.split(s, 0) for s in sums]
 
 
-def of_first_process(value: jax.Array, context: Context) -> jax.Array:
+def value_of_first_process(value: jax.Array, context: Context) -> jax.Array:
     """The first process's array, in all processes."""
     with jax.enable_x64(True):
         mine = value if jax.process_index() == 0 else jnp.zeros_like(value)
-    return process_sums([mine], context)[0]
+    return sums_over_processes([mine], context)[0]
 
 
 @jax.jit
-def two_bits(
+def quantize_two_bit(
     gradient: jax.Array, residual: jax.Array, threshold: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
     """A gradient rounded to -threshold, 0 or threshold, and what is left over for the next one.

@@ -9,29 +9,35 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..errors import ShapeError, explain
+from ..errors import KVStoreError, ShapeError, explain
 from ..ndarray import NDArray
-from ..parallel._programs import reduced
-from ..parallel._stacked import PerDevice, Stacked
-from ._base import KVStoreError
+from ..parallel._programs import reduce_replicated
+from ..parallel._stacked import PerDevice, ReplicatedArray
 from ._keys import Key
-from ._sum import added, device_sum, of_first_process, process_sums, spread, two_bits
+from ._sum import (
+    quantize_two_bit,
+    sum_on,
+    sum_over_devices,
+    sums_over_processes,
+    value_of_first_process,
+    write_to_devices,
+)
 
-Given = dict[Key, PerDevice]
+ArraysByKey = dict[Key, PerDevice]
 
 
 @dataclass
-class _Entry:
+class StoredArray:
     """A key's array, how many keys came before it, whether it is where sums are made, and what
     compression left over of each pushed array."""
 
     array: NDArray
     number: int
-    settled: bool
+    on_sum_device: bool
     residuals: dict[int, jax.Array] = field(default_factory=dict)
 
 
-class Table:
+class KeyValueTable:
     """Arrays by key.
 
     moves
@@ -42,13 +48,13 @@ class Table:
         not None: what is pushed is rounded to two bits.
     """
 
-    def __init__(self, moves: bool, dist: bool) -> None:
-        self.moves = moves
+    def __init__(self, on_first_device: bool, dist: bool) -> None:
+        self.on_first_device = on_first_device
         self.dist = dist
         self.threshold: float | None = None
-        self._entries: dict[Key, _Entry] = {}
+        self._entries: dict[Key, StoredArray] = {}
 
-    def add(self, given: Given) -> None:
+    def add(self, given: ArraysByKey) -> None:
         """New keys with copies of their arrays, in a dist store with those of process 0."""
         for key, arrays in given.items():
             self._check_type(key, "init")
@@ -57,34 +63,38 @@ class Table:
         for key, arrays in given.items():
             for array in arrays:
                 stored = array.copy()
-                if self._many:
-                    value = of_first_process(array._value, array.context)
-                    stored = NDArray._from_jax(value, array.context, shared=False)
-                self._entries[key] = _Entry(stored, len(self._entries), not self.moves)
+                if self._spans_processes:
+                    value = value_of_first_process(array.value, array.context)
+                    stored = NDArray.from_jax(value, array.context, shared=False)
+                self._entries[key] = StoredArray(
+                    stored, len(self._entries), not self.on_first_device
+                )
 
-    def push(self, given: Given, updater: Callable[..., Any] | None, where: str) -> None:
+    def push(self, given: ArraysByKey, updater: Callable[..., Any] | None, where: str) -> None:
         """Stores sums, or has the updater take them into account: by number, or as they came."""
         self._check(given, where)
         sums = {
             k: self._sum(self._entries[k], arrays) for k, arrays in given.items() if len(arrays)
         }
-        if self._many:
+        if self._spans_processes:
             sums = self._over_processes(sums)
         for key in sorted(sums, key=lambda k: k if isinstance(k, int) else self._entries[k].number):
             entry = self._entries[key]
-            total = NDArray._from_jax(sums[key], entry.array.context, shared=False)
+            total = NDArray.from_jax(sums[key], entry.array.context, shared=False)
             if updater is None:
                 entry.array = total
             else:
                 updater(key, total, entry.array)
 
-    def pull(self, outs: Given, where: str) -> None:
+    def pull(self, outs: ArraysByKey, where: str) -> None:
         """Writes what is stored to all arrays in ``outs``."""
         self._check(outs, where)
         for key, targets in outs.items():
-            spread(self._entries[key].array, targets)
+            write_to_devices(self._entries[key].array, targets)
 
-    def reduce_in_place(self, values: Given, outs: Given, where: str) -> tuple[Given, Given]:
+    def reduce_in_place(
+        self, values: ArraysByKey, outs: ArraysByKey, where: str
+    ) -> tuple[ArraysByKey, ArraysByKey]:
         """Pushes and pulls what a group keeps stacked on its devices, without leaving them.
 
         Returns what is left to be pushed and pulled.
@@ -93,54 +103,56 @@ class Table:
             return values, outs
         self._check(values, where)
         self._check(outs, where)
-        done: dict[Key, tuple[Stacked, Stacked]] = {}
+        done: dict[Key, tuple[ReplicatedArray, ReplicatedArray]] = {}
         for key, value in values.items():
             out = outs.get(key)
             if (
-                isinstance(value, Stacked)
-                and isinstance(out, Stacked)
+                isinstance(value, ReplicatedArray)
+                and isinstance(out, ReplicatedArray)
                 and (value.replicas, value.dtype) == (out.replicas, out.dtype)
             ):
                 done[key] = value, out
         for replicas in {value.replicas for value, _ in done.values()}:
             keys = [k for k, (value, _) in done.items() if value.replicas is replicas]
-            totals = reduced(replicas, tuple(done[k][0]._value for k in keys))
+            totals = reduce_replicated(replicas, tuple(done[k][0].value for k in keys))
             for key, total in zip(keys, totals, strict=True):
                 value, out = done[key]
-                self._settle(self._entries[key], value)
+                self._move_to_sum_device(self._entries[key], value)
                 context = self._entries[key].array.context
                 first = jax.device_put(replicas.split(total, 0), context.device)
-                self._entries[key].array = NDArray._from_jax(first, context, shared=False)
-                out._assign(total)
+                self._entries[key].array = NDArray.from_jax(first, context, shared=False)
+                out.assign(total)
         return (
             {k: v for k, v in values.items() if k not in done},
             {k: v for k, v in outs.items() if k not in done},
         )
 
     @property
-    def _many(self) -> bool:
+    def _spans_processes(self) -> bool:
         return self.dist and jax.process_count() > 1
 
-    def _settle(self, entry: _Entry, arrays: PerDevice) -> None:
-        if not entry.settled:
-            first = arrays.contexts[0] if isinstance(arrays, Stacked) else arrays[0].context
+    def _move_to_sum_device(self, entry: StoredArray, arrays: PerDevice) -> None:
+        if not entry.on_sum_device:
+            first = arrays.contexts[0] if isinstance(arrays, ReplicatedArray) else arrays[0].context
             entry.array = entry.array.as_in_context(first)
-            entry.settled = True
+            entry.on_sum_device = True
 
-    def _sum(self, entry: _Entry, arrays: PerDevice) -> jax.Array:
-        self._settle(entry, arrays)
+    def _sum(self, entry: StoredArray, arrays: PerDevice) -> jax.Array:
+        self._move_to_sum_device(entry, arrays)
         context = entry.array.context
         if self.threshold is None:
-            return device_sum(arrays, context)
+            return sum_over_devices(arrays, context)
         if self.dist:
-            return self._compressed(entry, 0, device_sum(arrays, context))
-        return added([self._compressed(entry, i, a._value) for i, a in enumerate(arrays)], context)
+            return self._compressed(entry, 0, sum_over_devices(arrays, context))
+        return sum_on([self._compressed(entry, i, a.value) for i, a in enumerate(arrays)], context)
 
-    def _compressed(self, entry: _Entry, place: int, value: jax.Array) -> jax.Array:
+    def _compressed(self, entry: StoredArray, place: int, value: jax.Array) -> jax.Array:
         with jax.enable_x64(True):
             residual = entry.residuals.get(place)
             residual = jnp.zeros_like(value) if residual is None else residual
-            sent, entry.residuals[place] = two_bits(value, residual, jnp.float32(self.threshold))
+            sent, entry.residuals[place] = quantize_two_bit(
+                value, residual, jnp.float32(self.threshold)
+            )
         return sent
 
     def _over_processes(self, sums: dict[Key, jax.Array]) -> dict[Key, jax.Array]:
@@ -148,11 +160,11 @@ class Table:
         totals = dict(sums)
         for context in dict.fromkeys(contexts.values()):
             keys = [k for k in sums if contexts[k] == context]
-            found = process_sums([sums[k] for k in keys], context)
+            found = sums_over_processes([sums[k] for k in keys], context)
             totals.update(zip(keys, found, strict=True))
         return totals
 
-    def _check(self, given: Given, where: str) -> None:
+    def _check(self, given: ArraysByKey, where: str) -> None:
         for key, arrays in given.items():
             self._check_type(key, where)
             if key not in self._entries:
@@ -160,7 +172,7 @@ class Table:
                     explain(where, f"the key {key!r} is not there", hint=f"init({key!r}, value)")
                 )
             shape = self._entries[key].array.shape
-            for array in [arrays] if isinstance(arrays, Stacked) else arrays:
+            for array in [arrays] if isinstance(arrays, ReplicatedArray) else arrays:
                 if array.shape != shape:
                     raise ShapeError(
                         explain(f"{where}: key {key!r}", f"shape {array.shape}, expected {shape}")

@@ -1,15 +1,15 @@
 """From a symbol to a pure JAX function: inference of shapes and types, and the lowering itself."""
 
 from ._graph import Graph, graph_of
-from ._infer import infer, infer_shapes, infer_types, shown_outputs
+from ._infer import infer, infer_shapes, infer_types, reported_output_shapes
 from ._layers import Layer
 from ._lower import channels_last_allowed, evaluate, lower, to_jax
 from ._partition import placements
-from ._passes import LOWERINGS, PASSES, disabled, optimized, switched_off
+from ._passes import LOWERING_PASSES, PASSES, disabled, disabled_passes, optimized
 from ._summary import Summary
 
 __all__ = [
-    "LOWERINGS",
+    "LOWERING_PASSES",
     "PASSES",
     "Graph",
     "Layer",
@@ -24,7 +24,7 @@ __all__ = [
     "lower",
     "optimized",
     "placements",
-    "shown_outputs",
-    "switched_off",
+    "reported_output_shapes",
+    "disabled_passes",
     "to_jax",
 ]

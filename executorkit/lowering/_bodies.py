@@ -77,9 +77,9 @@ class LoweredBody:
     def __repr__(self) -> str:
         return f"<body of {len(self.graph.steps)} operators>"
 
-    def draws(self, train: bool) -> bool:
+    def uses_rng(self, train: bool) -> bool:
         """Whether a run in this mode draws random numbers."""
-        return self.graph.draws(train)
+        return self.graph.uses_rng(train)
 
     def shapes(self, inputs: Sequence[Shape | None]) -> list[Shape | None]:
         """The shapes of the inputs, as far as they follow from those known."""

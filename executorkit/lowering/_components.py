@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 V = TypeVar("V", bound=Hashable)
 
 
-def strongly_connected(successors: Mapping[V, Collection[V]]) -> list[list[V]]:
+def strongly_connected_components(successors: Mapping[V, Collection[V]]) -> list[list[V]]:
     """The strongly connected components, by Tarjan's algorithm (Depth-First Search and Linear
     Graph Algorithms, 1972), without recursion."""
     number: dict[V, int] = {}

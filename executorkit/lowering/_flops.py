@@ -35,7 +35,7 @@ _UNCOUNTED = frozenset(
         "svd", "schur", "hessenberg", "tridiagonal", "ragged_dot_general",
     }
 )  # fmt: skip
-OPEN_LOOP = "a loop of unknown length counts as one round"
+UNKNOWN_TRIP_COUNT = "a loop of unknown length counts as one round"
 PYTHON_CODE = "Python code, whose work is not known"
 
 
@@ -58,7 +58,7 @@ class Count:
     @property
     def hidden(self) -> bool:
         """Whether there is work that does not show in the numbers at all."""
-        return bool(self.uncounted - {OPEN_LOOP})
+        return bool(self.uncounted - {UNKNOWN_TRIP_COUNT})
 
     def add(self, jaxpr: Any, times: float = 1.0) -> None:
         """Adds ``times`` the work of a jaxpr and of those inside it."""
@@ -69,7 +69,7 @@ class Count:
                 self.uncounted.add(words)
                 continue
             if name == "while":
-                self.uncounted.add(OPEN_LOOP)
+                self.uncounted.add(UNKNOWN_TRIP_COUNT)
             rounds, parts = inner_jaxprs(equation)
             for part in parts:
                 self.add(part, times * rounds)

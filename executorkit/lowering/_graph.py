@@ -14,7 +14,7 @@ from ..symbol._node import EDIT_HOOKS, Entry, Node, auxiliary_nodes, topological
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class GraphStep:
     """One operator call: which numbered values it reads, and which it writes.
 
     ``inputs`` and ``first_output`` index the flat list of all values of the graph. ``aux_writes``
@@ -45,7 +45,7 @@ class Graph:
     """
 
     nodes: tuple[Node, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[GraphStep, ...]
     args: tuple[Node, ...]
     aux: tuple[Node, ...]
     arg_values: tuple[int, ...]
@@ -55,7 +55,7 @@ class Graph:
     n_values: int
     has_effects: bool
     has_open_shapes: bool
-    #: Results of inference, by what was given; bounded by :func:`remember`.
+    #: Results of inference, by what was given; bounded by :func:`memoize`.
     memo: dict[Any, Any] = field(default_factory=dict)
 
     @property
@@ -64,16 +64,16 @@ class Graph:
         yield from zip(self.args, self.arg_values, strict=True)
         yield from zip(self.aux, self.aux_values, strict=True)
 
-    def draws(self, train: bool) -> bool:
+    def uses_rng(self, train: bool) -> bool:
         """Whether a run in this mode draws random numbers, so that it needs a PRNG key."""
-        return any(s.op.draws(s.params, train) for s in self.steps)
+        return any(s.op.uses_rng(s.params, train) for s in self.steps)
 
     @property
     def dynamic_values(self) -> set[int]:
         """The values whose shapes MXNet knows only when it runs."""
         found: set[int] = set()
         for step in self.steps:
-            if step.op.dynamic or not found.isdisjoint(step.inputs):
+            if step.op.dynamic_shape or not found.isdisjoint(step.inputs):
                 found.update(range(step.first_output, step.first_output + step.n_outputs))
         return found
 
@@ -102,7 +102,7 @@ class Graph:
         return [node.output_names[k] for node, k in self.head_entries]
 
 
-def remember(memo: dict[Any, Any], key: Any, value: Any, limit: int = 64) -> Any:
+def memoize(memo: dict[Any, Any], key: Any, value: Any, limit: int = 64) -> Any:
     """Stores a result in a bounded memo (the oldest goes first) and returns it."""
     with _remembering:
         while len(memo) >= limit:
@@ -161,7 +161,7 @@ def _number(heads: Sequence[Entry]) -> Graph:
             if name in states
         ]
         steps.append(
-            Step(
+            GraphStep(
                 node=node,
                 op=node.op,
                 params=_with_bodies(node, node.params),

@@ -17,8 +17,8 @@ import jax
 from ..errors import MXNetError, ShapeError, explain
 from ..ops import OpDef, Params
 from ..ops._attrs import Shape, dtype_name, make_attr
-from ..ops._facts import Facts, ShapeFacts, TypeFacts, known, merge_shapes, shape_text
-from ._graph import Graph, Step, graph_of, remember
+from ..ops._facts import Facts, ShapeFacts, TypeFacts, is_fully_known, merge_shapes, shape_text
+from ._graph import Graph, GraphStep, graph_of, memoize
 
 #: Sizes put in place of unknown dimensions: divisible by what networks divide by.
 _PROBES = (5040, 10080)
@@ -27,24 +27,24 @@ _OUTPUTS_LIMIT = 16384
 _SHAPE_TEXT = make_attr("__shape__", Shape, ())
 
 
-class Keeper(Protocol):
+class InferenceCache(Protocol):
     """Keeps results between processes, by the graph and what was given."""
 
-    def find(self, graph: Graph, given: Any) -> Inferred | None:
+    def find(self, graph: Graph, given: Any) -> InferenceResult | None:
         """What was kept, or None."""
         ...
 
-    def keep(self, graph: Graph, given: Any, found: Inferred) -> None:
+    def keep(self, graph: Graph, given: Any, found: InferenceResult) -> None:
         """Keeps what was found."""
         ...
 
 
 #: Who keeps results now: one or none. ``program.keep_compiled`` says so.
-KEEPERS: list[Keeper] = []
+INFERENCE_CACHES: list[InferenceCache] = []
 
 
 @dataclass(frozen=True, slots=True)
-class Inferred:
+class InferenceResult:
     """What is known of every argument, output and auxiliary state: a shape (or None) and a dtype
     name (or None) for each, in the graph's order; ``values`` are the shapes of all values."""
 
@@ -58,7 +58,9 @@ class Inferred:
 
     @property
     def complete(self) -> bool:
-        return all(known(s) for s in (*self.arg_shapes, *self.out_shapes, *self.aux_shapes))
+        return all(
+            is_fully_known(s) for s in (*self.arg_shapes, *self.out_shapes, *self.aux_shapes)
+        )
 
 
 def infer(
@@ -66,7 +68,7 @@ def infer(
     shapes: Mapping[str, Sequence[int]] | None = None,
     dtypes: Mapping[str, str] | None = None,
     bound: bool = False,
-) -> Inferred:
+) -> InferenceResult:
     """Shapes and dtypes that follow from those given by variable name (others are ignored).
 
     ``bound`` says that they are those of arrays, which the message of an error then names.
@@ -77,10 +79,10 @@ def infer(
     remembered = graph.memo.get(key)
     if remembered is not None:
         return remembered
-    kept = [found for keeper in KEEPERS if (found := keeper.find(graph, key)) is not None]
+    kept = [found for keeper in INFERENCE_CACHES if (found := keeper.find(graph, key)) is not None]
     found = kept[0] if kept else _inferred(graph, given, dtypes or {}, bound)
     if not kept:
-        for keeper in KEEPERS:
+        for keeper in INFERENCE_CACHES:
             keeper.keep(graph, key, found)
     names = (*graph.arg_names, *graph.aux_names)
     all_dtypes = (*found.arg_dtypes, *found.aux_dtypes, *found.out_dtypes)
@@ -88,16 +90,16 @@ def infer(
         # What is bound next are arrays of just these shapes and types.
         shaped = zip(names, (*found.arg_shapes, *found.aux_shapes), strict=True)
         typed = zip(names, (*found.arg_dtypes, *found.aux_dtypes), strict=True)
-        remember(graph.memo, (tuple(sorted(shaped)), tuple(sorted(typed))), found)
-    return remember(graph.memo, key, found)
+        memoize(graph.memo, (tuple(sorted(shaped)), tuple(sorted(typed))), found)
+    return memoize(graph.memo, key, found)
 
 
 def _inferred(
     graph: Graph, given: Mapping[str, Shape], dtypes: Mapping[str, str], bound: bool
-) -> Inferred:
+) -> InferenceResult:
     types = _infer_types(graph, dtypes, bound)
     values = _infer_shapes(graph, given, types, bound)
-    return Inferred(
+    return InferenceResult(
         arg_shapes=tuple(values[i] for i in graph.arg_values),
         out_shapes=tuple(values[i] for i in graph.heads),
         aux_shapes=tuple(values[i] for i in graph.aux_values),
@@ -116,10 +118,10 @@ def infer_shapes(symbol: Any, given: Mapping[str, Sequence[int]]) -> Groups:
     dimension); None where nothing is known. Raises :class:`ShapeError` for a contradiction."""
     graph = graph_of(symbol.heads)
     found = infer(graph, given)
-    return list(found.arg_shapes), shown_outputs(graph, found), list(found.aux_shapes)
+    return list(found.arg_shapes), reported_output_shapes(graph, found), list(found.aux_shapes)
 
 
-def shown_outputs(graph: Graph, found: Inferred) -> list[Shape | None]:
+def reported_output_shapes(graph: Graph, found: InferenceResult) -> list[Shape | None]:
     """The output shapes as inference tells them: None for those that MXNet knows only when it
     runs, though they are known here."""
     hidden = graph.dynamic_values
@@ -142,7 +144,7 @@ def graph_types(graph: Graph, given: Mapping[str, str]) -> Groups:
     return arguments, outputs, states
 
 
-def open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[int, Params]:
+def resolve_open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[int, Params]:
     """Attributes of the operators that make an array of a shape with unknown dimensions
     (``_zeros`` with shape (0, 200), an initial state), with the inferred shape filled in."""
     filled: dict[int, Params] = {}
@@ -150,7 +152,7 @@ def open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[int, Param
         op, p = step.op, step.params
         shape = values[step.first_output]
         name = op.open_shape(p)
-        if name is not None and known(shape):
+        if name is not None and is_fully_known(shape):
             filled[step.index] = Params({**p, name: shape})
     return filled
 
@@ -244,7 +246,7 @@ def _store(values: list[Any], i: int, fact: Any) -> bool:
     return True
 
 
-def _facts(kind: type[Facts], step: Step, values: list[Any]) -> Any:
+def _facts(kind: type[Facts], step: GraphStep, values: list[Any]) -> Any:
     facts = {name: values[i] for name, i in zip(step.names, step.inputs, strict=True)}
     for k in range(step.n_outputs):
         facts[f"out{k}"] = values[step.first_output + k]
@@ -255,9 +257,9 @@ class _Visitor(Protocol):
     """Deduces facts around one step from its operator, its attributes, what is known of its inputs
     and outputs, and what ``context`` says."""
 
-    def context(self, step: Step) -> Hashable: ...
+    def context(self, step: GraphStep) -> Hashable: ...
 
-    def __call__(self, step: Step, values: list[Any]) -> tuple[Facts, bool]:
+    def __call__(self, step: GraphStep, values: list[Any]) -> tuple[Facts, bool]:
         """The facts, and whether they are complete."""
         ...
 
@@ -267,10 +269,10 @@ class _TypeVisitor:
 
     __slots__ = ()
 
-    def context(self, step: Step) -> Hashable:
+    def context(self, step: GraphStep) -> Hashable:
         return None
 
-    def __call__(self, step: Step, values: list[Any]) -> tuple[Facts, bool]:
+    def __call__(self, step: GraphStep, values: list[Any]) -> tuple[Facts, bool]:
         facts = _facts(TypeFacts, step, values)
         step.op.types(facts, step.params)
         return facts, None not in facts.values()
@@ -284,19 +286,19 @@ class _ShapeVisitor:
     def __init__(self, types: Sequence[str | None]) -> None:
         self.types = types
 
-    def context(self, step: Step) -> Hashable:
+    def context(self, step: GraphStep) -> Hashable:
         return tuple([self.types[i] for i in step.inputs])
 
-    def __call__(self, step: Step, values: list[Any]) -> tuple[Facts, bool]:
+    def __call__(self, step: GraphStep, values: list[Any]) -> tuple[Facts, bool]:
         op, p = step.op, step.params
         facts = _facts(ShapeFacts, step, values)
-        if op.fill is not None:
-            op.fill(facts, p)
+        if op.infer_shape is not None:
+            op.infer_shape(facts, p)
         inputs = tuple(facts[name] for name in step.names)
         open_attr = op.open_shape(p)
         if open_attr is not None:
             facts.set("out0", p[open_attr] or None)
-            return facts, known(facts["out0"])
+            return facts, is_fully_known(facts["out0"])
         if None in inputs:
             return facts, False
         dtypes = tuple(self.types[i] or "float32" for i in step.inputs)
@@ -328,7 +330,7 @@ def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str,
         results = jax.eval_shape(
             lambda *xs: op.apply(p, xs[1:], key=xs[0], train=True), prng, *arrays
         )
-    return remember(_OUTPUTS, key, results, _OUTPUTS_LIMIT)
+    return memoize(_OUTPUTS, key, results, _OUTPUTS_LIMIT)
 
 
 def _partial_output_shapes(
@@ -348,13 +350,13 @@ def _partial_output_shapes(
     )
 
 
-def _describe(step: Step, shapes: Sequence[Any]) -> str:
+def _describe(step: GraphStep, shapes: Sequence[Any]) -> str:
     pairs = zip(step.names, shapes, strict=True)
     return ", ".join(f"{n} {shape_text(s) if isinstance(s, tuple) else s}" for n, s in pairs)
 
 
 def _fail(
-    graph: Graph, step: Step, error: Exception, given: Mapping[str, Any], bound: bool
+    graph: Graph, step: GraphStep, error: Exception, given: Mapping[str, Any], bound: bool
 ) -> NoReturn:
     """Raises the user's message of a contradiction at a step."""
     problem, because, name = (*error.args, None, None)[:3]

@@ -11,10 +11,10 @@ import jax
 
 from ..ops import OpDef, Params
 from ..ops._attrs import Shape
-from ..ops._facts import known
+from ..ops._facts import is_fully_known
 from ._flops import Count
-from ._graph import graph_of, remember
-from ._infer import _infer_types, infer, open_shapes
+from ._graph import graph_of, memoize
+from ._infer import _infer_types, infer, resolve_open_shapes
 
 _COUNTS: dict[Any, Count] = {}
 _COUNTS_LIMIT = 4096
@@ -69,7 +69,7 @@ def layers(
     graph = graph_of(symbol.heads)
     values = infer(graph, shapes, dtypes).values
     types = [t or "float32" for t in _infer_types(graph, dtypes or {})]
-    filled = open_shapes(graph, values)
+    filled = resolve_open_shapes(graph, values)
     left = set(parameters)
     result = []
     for step in graph.steps:
@@ -79,7 +79,7 @@ def layers(
             if child.is_variable and child.name in left:
                 left.discard(child.name)
                 shape = values[number]
-                read[child.name] = shape if known(shape) else None
+                read[child.name] = shape if is_fully_known(shape) else None
                 read_types[child.name] = types[number]
         outputs = slice(step.first_output, step.first_output + step.node.n_visible)
         count = _count(
@@ -106,20 +106,20 @@ def layers(
 
 def elements(shape: Shape | None) -> int | None:
     """The number of elements of a shape; None if it is not known."""
-    return prod(shape) if shape is not None and known(shape) else None
+    return prod(shape) if shape is not None and is_fully_known(shape) else None
 
 
 def _count(
     op: OpDef, params: Params, shapes: Sequence[Shape | None], dtypes: tuple[str, ...]
 ) -> Count | None:
     """The work of one operator; remembered. None where shapes are missing."""
-    if not all(known(shape) for shape in shapes):
+    if not all(is_fully_known(shape) for shape in shapes):
         return None
     if op.shape_attr and 0 in (params[op.shape_attr] or ()):
         return None
     key = (op, params.key, tuple(shapes), dtypes)
     if key not in _COUNTS:
-        remember(_COUNTS, key, _counted(op, params, key[2], dtypes), _COUNTS_LIMIT)
+        memoize(_COUNTS, key, _counted(op, params, key[2], dtypes), _COUNTS_LIMIT)
     return _COUNTS[key]
 
 

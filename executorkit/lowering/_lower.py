@@ -11,13 +11,13 @@ from ..errors import MXNetError, explain
 from ..ops import Params
 from ..ops._attrs import Shape
 from ._graph import Graph, graph_of
-from ._infer import infer, open_shapes
-from ._passes import switched_off
+from ._infer import infer, resolve_open_shapes
+from ._passes import disabled_passes
 from ._reroll import Plan
-from ._reroll_join import joining_pays
-from ._reroll_plan import joined_plan_of, plan_of
-from ._reroll_run import Around, run_plan
-from ._step import Observe, run_step
+from ._reroll_join import fusion_pays
+from ._reroll_plan import fused_plan_of, plan_of
+from ._reroll_run import BodyWrapper, execute_plan
+from ._step import Observer, run_step
 from ._values import Values
 
 
@@ -34,19 +34,19 @@ def lower(
     of the function that computes it (``jax.checkpoint``).
     """
     last = channels_last_allowed()
-    rolled = "reroll" not in switched_off() if reroll is None else reroll
+    rolled = "reroll" not in disabled_passes() if reroll is None else reroll
 
     def run(
         args: Sequence[Any],
         aux: Sequence[Any],
         key: Any = None,
         train: bool = False,
-        around: Around | None = None,
+        wrap_body: BodyWrapper | None = None,
     ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         plan = _plan(graph, args, aux) if rolled else None
         if plan is not None:
-            filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
-            return run_plan(graph, plan, args, aux, key, train, filled, last, around)
+            filled = resolved_params(graph, args, aux) if graph.has_open_shapes else {}
+            return execute_plan(graph, plan, args, aux, key, train, filled, last, wrap_body)
         values, new_aux = evaluate(graph, args, aux, key, train, channels_last=last)
         return tuple(values[i] for i in graph.heads), new_aux
 
@@ -56,7 +56,7 @@ def lower(
 def _plan(graph: Graph, args: Sequence[Any], aux: Sequence[Any]) -> Plan | None:
     """The plan of a graph's loops for arguments and states of these shapes."""
     plan = plan_of(graph)
-    joined = joined_plan_of(graph)
+    joined = fused_plan_of(graph)
     if joined is None:
         return plan
     shapes = {
@@ -68,13 +68,13 @@ def _plan(graph: Graph, args: Sequence[Any], aux: Sequence[Any]) -> Plan | None:
     def shape(number: int) -> Shape:
         return shapes[number] if number in shapes else _inferred(graph, args, aux).values[number]
 
-    return joined if joining_pays(joined, shape) else plan
+    return joined if fusion_pays(joined, shape) else plan
 
 
 def channels_last_allowed() -> bool:
     """Whether what is lowered now may run channels last: on CPUs, unless that pass is switched off.
     Compilers for accelerators choose layouts themselves."""
-    return jax.default_backend() == "cpu" and "channels_last" not in switched_off()
+    return jax.default_backend() == "cpu" and "channels_last" not in disabled_passes()
 
 
 def evaluate(
@@ -83,7 +83,7 @@ def evaluate(
     aux: Sequence[Any],
     key: Any,
     train: bool,
-    observe: Observe | None = None,
+    observe: Observer | None = None,
     channels_last: bool = False,
 ) -> tuple[Values, tuple[Any, ...]]:
     """All values of the graph, by number, and the new auxiliary states.
@@ -99,7 +99,7 @@ def evaluate(
     for i, array in zip(graph.aux_values, aux, strict=True):
         values[i] = array
     new_aux = list(aux)
-    filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
+    filled = resolved_params(graph, args, aux) if graph.has_open_shapes else {}
     for step in graph.steps:
         states = {position: new_aux[number] for position, _, number in step.aux_writes}
         results = run_step(
@@ -110,8 +110,8 @@ def evaluate(
     return values, tuple(new_aux)
 
 
-def _filled(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[int, Params]:
-    return open_shapes(graph, _inferred(graph, args, aux).values)
+def resolved_params(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[int, Params]:
+    return resolve_open_shapes(graph, _inferred(graph, args, aux).values)
 
 
 def _inferred(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Any:

@@ -42,7 +42,7 @@ def placements(graph: Graph, ctx: Context, group2ctx: Mapping[str, Context]) -> 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Segment:
+class DeviceSegment:
     """A run of operators in one context, as a graph of its own, whose operators draw the random
     numbers that they draw in the whole graph.
 
@@ -57,7 +57,7 @@ class Segment:
     outputs: tuple[int, ...]
 
 
-def segments(graph: Graph, placed: Mapping[Node, Context]) -> list[Segment]:
+def device_segments(graph: Graph, placed: Mapping[Node, Context]) -> list[DeviceSegment]:
     """The graph cut wherever the next operator in topological order runs in another context."""
     runs: list[tuple[Context, list[Node]]] = []
     for step in graph.steps:
@@ -82,7 +82,7 @@ def _cut(
     number: Mapping[Node, int],
     used_by: Mapping[Entry, set[Node]],
     shown: set[Entry],
-) -> Segment:
+) -> DeviceSegment:
     inside = set(nodes)
     copies: dict[Entry, Entry] = {}
     origin: dict[Node, int] = {}
@@ -106,13 +106,13 @@ def _cut(
         if (node, k) in shown or used_by.get((node, k), set()) - inside
     ]
     part = graph_of(tuple(copies[e] for e in leaving))
-    if part.draws(train=True):
+    if part.uses_rng(train=True):
         drawn = {copies[s.node, 0][0]: s.random_number for s in graph.steps if s.node in inside}
         part = replace(
             part, steps=tuple(replace(s, random_number=drawn[s.node]) for s in part.steps)
         )
     aux_number = {value: i for i, value in enumerate(graph.aux_values)}
-    return Segment(
+    return DeviceSegment(
         context=context,
         graph=part,
         inputs=tuple(origin[n] for n in part.args),

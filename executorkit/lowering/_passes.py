@@ -87,14 +87,14 @@ PASSES: dict[str, Pass] = {
     "common_subexpressions": merge_common_subexpressions,
 }
 #: The passes that choose how a graph is lowered.
-LOWERINGS = ("reroll", "channels_last")
+LOWERING_PASSES = ("reroll", "channels_last")
 
 
 @contextmanager
 def disabled(*names: str) -> Iterator[None]:
     """Symbols bound inside the ``with`` block are lowered without these passes (all, if none is
     named)."""
-    every = (*PASSES, *LOWERINGS)
+    every = (*PASSES, *LOWERING_PASSES)
     unknown = set(names) - set(every)
     if unknown:
         raise ValueError(f"no pass named {sorted(unknown)}; there are {', '.join(every)}")
@@ -105,7 +105,7 @@ def disabled(*names: str) -> Iterator[None]:
         _off.reset(token)
 
 
-def switched_off() -> frozenset[str]:
+def disabled_passes() -> frozenset[str]:
     """The names of the passes that are disabled here and now."""
     return _off.get()
 

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ._graph import Step
+from ._graph import GraphStep
 
 Values = tuple[int, ...]
 
@@ -51,7 +51,7 @@ class Link:
 class Batch:
     """An operator in all repetitions at once, and its inputs."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[GraphStep, ...]
     links: tuple[Link, ...]
 
 
@@ -63,7 +63,7 @@ class Loop:
     are read outside the loop, ``last`` those of which only that of the last turn is.
     """
 
-    columns: tuple[tuple[Step, ...], ...]
+    columns: tuple[tuple[GraphStep, ...], ...]
     links: tuple[tuple[Link, ...], ...]
     shown: tuple[tuple[int, int], ...]
     last: tuple[tuple[int, int], ...]
@@ -78,5 +78,5 @@ class Plan:
     """What stands for the steps of a graph, in an order in which everything is made before it is
     read. ``stacked`` are the values that a batch or a loop reads, one per repetition."""
 
-    items: tuple[Step | Batch | Loop, ...]
+    items: tuple[GraphStep | Batch | Loop, ...]
     stacked: frozenset[int]

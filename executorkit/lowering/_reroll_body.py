@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from ..ops._turn import Constants, Product, Turn
-from ._graph import Step
+from ..ops._turn import Constants, ScanBody, ScanProduct
+from ._graph import GraphStep
 from ._reroll import Link, Loop
 from ._step import call
 
@@ -15,7 +15,7 @@ _TAPPED = frozenset({"FullyConnected", "dot"})
 
 
 class Body:
-    """One turn of a loop: what is carried, what is shown, and the :class:`Turn` itself.
+    """One turn of a loop: what is carried, what is shown, and the :class:`ScanBody` itself.
 
     carried
         (what is carried, for how many turns, the values of its reader) of every carry: a list of
@@ -33,12 +33,12 @@ class Body:
         for c, column in enumerate(loop.columns):
             self.shown += [(c, result) for _, result, _ in column[0].aux_writes]
         self._tapped: dict[int, int] = {}
-        products: list[Product] = []
+        products: list[ScanProduct] = []
         for c, (column, row) in enumerate(zip(loop.columns, loop.links, strict=True)):
             if column[0].op.name in _TAPPED and any(link.constant for link in row):
                 self._tapped[c] = len(products)
                 products.append(self._product(column[0], row))
-        loose = {
+        non_product_constants = {
             link.values[0]
             for c, row in enumerate(loop.links)
             for link in row
@@ -50,9 +50,9 @@ class Body:
             for column, row in zip(loop.columns, loop.links, strict=True)
             if column[0].op.name == "FullyConnected" and row[1].constant
         }
-        self.turn = Turn(self._call, products, sorted(loose))
+        self.turn = ScanBody(self._call, products, sorted(non_product_constants))
 
-    def _product(self, step: Step, row: Sequence[Link]) -> Product:
+    def _product(self, step: GraphStep, row: Sequence[Link]) -> ScanProduct:
         """An operator that is applied with what all turns share."""
         shared = {i: link.values[0] for i, link in enumerate(row) if link.constant}
 
@@ -64,14 +64,14 @@ class Body:
             (result,) = call(step, [arrays[i] for i in range(len(row))], None, self.train)
             return result
 
-        return Product(apply, tuple(dict.fromkeys(shared.values())))
+        return ScanProduct(apply, tuple(dict.fromkeys(shared.values())))
 
     def _call(
         self,
         constant: Constants,
         carry: list[list[Any]],
         now: Any,
-        tap: Callable[[int, Any], Any],
+        perturb: Callable[[int, Any], Any],
     ) -> tuple[list[list[Any]], list[Any]]:
         varying, keys = now
         made: list[tuple[Any, ...]] = []
@@ -93,7 +93,7 @@ class Body:
                     inputs.append(varying[link.values])
             if number in self._tapped:
                 fed = {i: x for i, x in enumerate(inputs) if not row[i].constant}
-                made.append((tap(self._tapped[number], fed),))
+                made.append((perturb(self._tapped[number], fed),))
             else:
                 made.append(call(column[0], inputs, own_key, self.train))
         after = [

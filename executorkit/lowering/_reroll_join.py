@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING
 import jax
 
 from ..ops._attrs import Shape
-from ..ops._recur import one_loop_pays, rows_of
+from ..ops._recur import fused_scan_pays, matrix_rows
 from ._components import reachable
 from ._reroll import Loop, Plan
 from ._reroll_search import PRODUCTS
 
 if TYPE_CHECKING:
-    from ._reroll_plan import Folding
+    from ._reroll_plan import GraphFolding
 
 
-def joining_may_pay() -> bool:
+def fusion_may_pay() -> bool:
     """Whether loops that feed each other may be better as one here."""
     return jax.default_backend() == "cpu"
 
 
-def joining_pays(joined: Plan, shape: Callable[[int], Shape]) -> bool:
+def fusion_pays(joined: Plan, shape: Callable[[int], Shape]) -> bool:
     """Whether a plan with joined loops is better, given the shapes of values by number."""
     for loop in joined.items:
         if not isinstance(loop, Loop):
@@ -46,12 +46,12 @@ def joining_pays(joined: Plan, shape: Callable[[int], Shape]) -> bool:
             for link in row
             if link.constant
         }
-        if not one_loop_pays(rows_of(shape(starts[0])), sum(prod(shape(n)) for n in weights)):
+        if not fused_scan_pays(matrix_rows(shape(starts[0])), sum(prod(shape(n)) for n in weights)):
             return False
     return True
 
 
-def join(folding: Folding) -> bool:
+def join(folding: GraphFolding) -> bool:
     """Joins pairs of loops of as many turns, with the columns between them, where only columns are
     between them, until there is no such pair; whether there was any."""
     before = len(folding.loops)
@@ -68,7 +68,9 @@ def join(folding: Folding) -> bool:
     return len(folding.loops) < before
 
 
-def _joined(folding: Folding, one: list[int], other: list[int]) -> tuple[list[int], Loop] | None:
+def _joined(
+    folding: GraphFolding, one: list[int], other: list[int]
+) -> tuple[list[int], Loop] | None:
     """The loop of two loops' columns and those between, or None."""
     successors = folding.successors()
     predecessors: dict[int, set[int]] = {v: set() for v in successors}

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ._graph import Step
+from ._graph import GraphStep
 from ._reroll import Link, Loop, Values
-from ._reroll_search import PRODUCTS, Column, Wiring
+from ._reroll_search import PRODUCTS, Column, UseDef
 
 #: For every step that is part of a column: the column and the repetition.
 Places = Mapping[int, tuple[int, int]]
 
 
-def may_batch(wiring: Wiring, column: Column) -> bool:
+def is_vectorizable(wiring: UseDef, column: Column) -> bool:
     """Whether an operator may be run for all repetitions at once.
 
     Products with a weight of their own in every repetition are not: batched products of small
@@ -29,7 +29,7 @@ def may_batch(wiring: Wiring, column: Column) -> bool:
     return not (op.name in PRODUCTS and len(varying) > 1 and own)
 
 
-def loop_of(wiring: Wiring, cycle: Mapping[int, Column], place: Places) -> Loop | None:
+def loop_of(wiring: UseDef, cycle: Mapping[int, Column], place: Places) -> Loop | None:
     """Columns, by number, as a loop, or None if they cannot be run turn by turn, or should not."""
     members = sorted(cycle, key=lambda c: cycle[c][0])
     at = {c: i for i, c in enumerate(members)}
@@ -50,7 +50,7 @@ def loop_of(wiring: Wiring, cycle: Mapping[int, Column], place: Places) -> Loop 
     return _shown(wiring, columns, links) if _pays(columns, links, wiring) else None
 
 
-def _link(wiring: Wiring, values: Values, at: Mapping[int, int], place: Places) -> Link | None:
+def _link(wiring: UseDef, values: Values, at: Mapping[int, int], place: Places) -> Link | None:
     """One input of all repetitions, seen from inside a loop of columns; None if it is made in the
     loop, but not by one column in one order."""
     made: set[tuple[int, int]] = set()
@@ -73,7 +73,7 @@ def _link(wiring: Wiring, values: Values, at: Mapping[int, int], place: Places) 
     return Link(values, maker, back) if inside == list(turns) else None
 
 
-def _shown(wiring: Wiring, columns: list[list[Step]], links: list[list[Link]]) -> Loop:
+def _shown(wiring: UseDef, columns: list[list[GraphStep]], links: list[list[Link]]) -> Loop:
     """A loop, with what is read outside of it."""
     own = {step.index for column in columns for step in column}
     carried = {link.made for row in links for link in row if link.back == 1}
@@ -98,7 +98,7 @@ def _shown(wiring: Wiring, columns: list[list[Step]], links: list[list[Link]]) -
     )
 
 
-def _pays(columns: list[list[Step]], links: list[list[Link]], wiring: Wiring) -> bool:
+def _pays(columns: list[list[GraphStep]], links: list[list[Link]], wiring: UseDef) -> bool:
     """Whether a loop is worth its turns: it multiplies matrices, by weights that all share.
 
     Blocks with weights of their own, stacked for the loop, run slower than one by one, and compile

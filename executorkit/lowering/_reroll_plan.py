@@ -12,12 +12,12 @@ from collections import defaultdict
 from collections.abc import Iterable
 from functools import lru_cache
 
-from ._components import strongly_connected, topological
-from ._graph import Graph, Step
+from ._components import strongly_connected_components, topological
+from ._graph import Graph, GraphStep
 from ._reroll import Batch, Link, Loop, Plan
-from ._reroll_join import join, joining_may_pay
-from ._reroll_loop import loop_of, may_batch
-from ._reroll_search import MIN_REPEATS, Column, Wiring, chains, grow
+from ._reroll_join import fusion_may_pay, join
+from ._reroll_loop import is_vectorizable, loop_of
+from ._reroll_search import MIN_REPEATS, Column, UseDef, chains, grow
 
 #: How many chains are tried in a graph.
 _TRIALS = 32
@@ -28,7 +28,7 @@ def plan_of(graph: Graph) -> Plan | None:
     return _plans_of(graph)[0]
 
 
-def joined_plan_of(graph: Graph) -> Plan | None:
+def fused_plan_of(graph: Graph) -> Plan | None:
     """The plan in which loops that feed each other are one; None if there are none."""
     return _plans_of(graph)[1]
 
@@ -39,7 +39,7 @@ def _plans_of(graph: Graph) -> tuple[Plan | None, Plan | None]:
     which often lacks an input or a consumer."""
     if graph.has_effects or len(graph.steps) < 2 * MIN_REPEATS:
         return None, None
-    folding = Folding(graph)
+    folding = GraphFolding(graph)
     left = _TRIALS
     for chain in chains(folding.wiring, folding.taken):
         for first, dropped in ((0, 0), (1, 0), (0, 1), (1, 1)):
@@ -50,14 +50,14 @@ def _plans_of(graph: Graph) -> tuple[Plan | None, Plan | None]:
     if not folding.loops:
         return None, None
     plan = folding.plan()
-    return plan, folding.plan() if joining_may_pay() and join(folding) else None
+    return plan, folding.plan() if fusion_may_pay() and join(folding) else None
 
 
-class Folding:
+class GraphFolding:
     """A graph whose columns are folded into one vertex each, as they are accepted."""
 
     def __init__(self, graph: Graph) -> None:
-        self.wiring = Wiring(graph)
+        self.wiring = UseDef(graph)
         self.columns: list[Column] = []
         #: For every step that is part of a column: the column and the repetition.
         self.place: dict[int, tuple[int, int]] = {}
@@ -77,7 +77,9 @@ class Folding:
             self._add(columns)
             successors = self.successors()
             cycles = [
-                c for c in strongly_connected(successors) if len(c) > 1 or c[0] in successors[c[0]]
+                c
+                for c in strongly_connected_components(successors)
+                if len(c) > 1 or c[0] in successors[c[0]]
             ]
             loops = [(cycle, self.loop(cycle)) for cycle in cycles]
             bad = {v for cycle, loop in loops if loop is None for v in cycle}
@@ -85,7 +87,7 @@ class Folding:
             bad.update(
                 c
                 for c in range(start, len(self.columns))
-                if c not in inside and not may_batch(self.wiring, self.columns[c])
+                if c not in inside and not is_vectorizable(self.wiring, self.columns[c])
             )
             if start in inside and not any(start <= v < len(self.columns) for v in bad):
                 self.loops = [(cycle, loop) for cycle, loop in loops if loop is not None]
@@ -132,7 +134,7 @@ class Folding:
     def plan(self) -> Plan:
         """The plan: what is earliest in the graph comes first where there is a choice."""
         loop_of = {c: cycle[0] for cycle, _ in self.loops for c in cycle}
-        items: dict[int, Step | Batch | Loop] = {cycle[0]: loop for cycle, loop in self.loops}
+        items: dict[int, GraphStep | Batch | Loop] = {cycle[0]: loop for cycle, loop in self.loops}
         rank: dict[int, int] = {}
         for s, step in enumerate(self.wiring.steps):
             vertex = self._vertex(s)
@@ -148,7 +150,7 @@ class Folding:
         rows = [
             row
             for item in planned
-            if not isinstance(item, Step)
+            if not isinstance(item, GraphStep)
             for row in (item.links if isinstance(item, Loop) else (item.links,))
         ]
         stacked = {v for row in rows for link in row if link.stacked for v in link.values}

@@ -12,18 +12,18 @@ from jax import lax
 
 from ..ops import Params
 from ..ops._axes import normal_axis
-from ..ops._recur import recur
-from ._graph import Graph, Step
+from ..ops._recur import scan_with_vjp
+from ._graph import Graph, GraphStep
 from ._reroll import Batch, Link, Loop, Plan
 from ._reroll_body import Body
 from ._reroll_values import Stack, Store
 from ._step import call, required, run_step, scope
 
 #: What is called for one turn of a loop, made of the function that computes it.
-Around = Callable[[Callable[..., Any]], Callable[..., Any]]
+BodyWrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-def run_plan(
+def execute_plan(
     graph: Graph,
     plan: Plan,
     args: Sequence[Any],
@@ -32,10 +32,10 @@ def run_plan(
     train: bool,
     filled: Mapping[int, Params],
     channels_last: bool,
-    around: Around | None = None,
+    wrap_body: BodyWrapper | None = None,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """Outputs and new auxiliary states of a graph, as ``lower`` gives them."""
-    run = _Run(graph, plan, key, train, filled, channels_last, around)
+    run = _Run(graph, plan, key, train, filled, channels_last, wrap_body)
     store = run.store
     for places, arrays in ((graph.arg_values, args), (graph.aux_values, aux)):
         for i, array in zip(places, arrays, strict=True):
@@ -43,7 +43,7 @@ def run_plan(
     for number, array in enumerate(aux):
         store[graph.n_values + number] = array
     for item in plan.items:
-        if isinstance(item, Step):
+        if isinstance(item, GraphStep):
             run.step(item)
         elif isinstance(item, Batch):
             run.batch(item)
@@ -64,7 +64,7 @@ class _Run:
         train: bool,
         filled: Mapping[int, Params],
         channels_last: bool,
-        around: Around | None,
+        wrap_body: BodyWrapper | None,
     ) -> None:
         self.graph = graph
         self.plan = plan
@@ -72,12 +72,12 @@ class _Run:
         self.train = train
         self.filled = filled
         self.channels_last = channels_last
-        self.around = around
+        self.wrap_body = wrap_body
         self.store = Store(graph.n_values + len(graph.aux))
 
     # -- one step ------------------------------------------------------------------------------
 
-    def step(self, step: Step) -> None:
+    def step(self, step: GraphStep) -> None:
         """Runs one operator, unless its results are better left as they are: parts of an array
         that are wanted together, or an array of parts that lie together."""
         outputs = range(step.first_output, step.first_output + step.n_outputs)
@@ -100,7 +100,7 @@ class _Run:
                 return
         self._call(step)
 
-    def _call(self, step: Step) -> None:
+    def _call(self, step: GraphStep) -> None:
         states = {k: self.store[self.graph.n_values + n] for k, _, n in step.aux_writes}
         filled = self.filled.get(step.index)
         results = run_step(
@@ -109,24 +109,24 @@ class _Run:
         for _, result, number in step.aux_writes:
             self.store[self.graph.n_values + number] = results[result]
 
-    def _places(self, step: Step) -> list[tuple[int, int]]:
+    def _places(self, step: GraphStep) -> list[tuple[int, int]]:
         """(number, place among the results) of every value that a step makes or changes."""
         outputs = [(step.first_output + k, k) for k in range(step.n_outputs)]
         return outputs + [(self.graph.n_values + n, result) for _, result, n in step.aux_writes]
 
-    def _unrolled(self, columns: Iterable[Sequence[Step]]) -> None:
+    def _unrolled(self, columns: Iterable[Sequence[GraphStep]]) -> None:
         for step in sorted((s for column in columns for s in column), key=lambda s: s.index):
             self.step(step)
 
-    def _keys(self, steps: Sequence[Step]) -> Any:
+    def _keys(self, steps: Sequence[GraphStep]) -> Any:
         """The keys of all repetitions of a step, or None if it draws nothing in this mode."""
         first = steps[0]
-        if not first.op.draws(first.params, self.train):
+        if not first.op.uses_rng(first.params, self.train):
             return None
         numbers = np.array([s.random_number for s in steps], np.uint32)
         return jax.vmap(partial(jax.random.fold_in, required(first, self.key)))(numbers)
 
-    def _put(self, steps: Sequence[Step], result: int, array: Any) -> None:
+    def _put(self, steps: Sequence[GraphStep], result: int, array: Any) -> None:
         """The values that all repetitions make in one place, given as the rows of an array."""
         places = [place for s in steps for place, k in self._places(s) if k == result]
         self.store.put(places, Stack(array, len(steps)))
@@ -181,12 +181,12 @@ class _Run:
         if not _fits(partial(turn.plain, constant), start, (varying, keys)):
             self._unrolled(loop.columns)
             return
-        if self.around:
-            one = self.around(partial(turn.plain, constant))
+        if self.wrap_body:
+            one = self.wrap_body(partial(turn.plain, constant))
             end, shown = lax.scan(one, start, (varying, keys), loop.turns, reverse=reverse)
         else:
             everything = (varying, keys), loop.turns, reverse
-            end, shown = recur(turn, constant, start, *everything, body.weights)
+            end, shown = scan_with_vjp(turn, constant, start, *everything, body.weights)
         for (c, result), array in zip(body.shown, shown, strict=True):
             self._put(forwards(loop.columns[c]), result, array)
         for c, k in loop.last:

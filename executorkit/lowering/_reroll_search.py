@@ -15,7 +15,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from ._graph import Graph, Step
+from ._graph import Graph, GraphStep
 
 Column = tuple[int, ...]
 
@@ -38,7 +38,7 @@ PRODUCTS = frozenset(
 )  # fmt: skip
 
 
-class Wiring:
+class UseDef:
     """Who makes and who reads every value of a graph, and which steps may be alike.
 
     labels
@@ -83,14 +83,14 @@ class Wiring:
             labels.append(numbers.setdefault(key, len(numbers)))
         return labels
 
-    def _may_repeat(self, step: Step) -> bool:
+    def _may_repeat(self, step: GraphStep) -> bool:
         """Loops and branches, Python operators, operators whose shape others decide, and those
         that share an auxiliary state stay by themselves."""
         op = step.op
         return not (
             op.effects
-            or op.imperative
-            or op.dynamic
+            or op.mutates
+            or op.dynamic_shape
             or step.node.subgraphs
             or op.open_shape(step.params) is not None
             or any(len(self.consumers[step.inputs[p]]) > 1 for p, *_ in step.aux_writes)
@@ -105,7 +105,7 @@ class Wiring:
         return found
 
 
-def chains(wiring: Wiring, taken: Callable[[int], bool]) -> Iterator[Column]:
+def chains(wiring: UseDef, taken: Callable[[int], bool]) -> Iterator[Column]:
     """Columns of products each of which depends on the one before along the same path.
 
     Longer ones come before shorter ones that begin at the same step, rarer operators first. Steps
@@ -137,7 +137,7 @@ def chains(wiring: Wiring, taken: Callable[[int], bool]) -> Iterator[Column]:
 _Path = list[tuple[int, int | None]]
 
 
-def _paths_back(wiring: Wiring, start: int) -> tuple[list[_Path], int]:
+def _paths_back(wiring: UseDef, start: int) -> tuple[list[_Path], int]:
     """Ways from a step back to the nearest steps with its label, and how many were looked at."""
     label = wiring.labels[start]
     came: dict[int, tuple[int, int]] = {start: (-1, -1)}
@@ -161,7 +161,7 @@ def _paths_back(wiring: Wiring, start: int) -> tuple[list[_Path], int]:
     return paths, len(came)
 
 
-def _follow(wiring: Wiring, last: int, path: _Path, taken: Callable[[int], bool]) -> Column:
+def _follow(wiring: UseDef, last: int, path: _Path, taken: Callable[[int], bool]) -> Column:
     """The steps that are met on walking a path back from ``last`` again and again, first one
     first."""
     chain = [last]
@@ -177,7 +177,7 @@ def _follow(wiring: Wiring, last: int, path: _Path, taken: Callable[[int], bool]
         chain.append(at)
 
 
-def grow(wiring: Wiring, seed: Column, taken: Callable[[int], bool]) -> list[Column]:
+def grow(wiring: UseDef, seed: Column, taken: Callable[[int], bool]) -> list[Column]:
     """All columns that belong to a chain.
 
     Consumers come before inputs, and earlier steps before later ones: so a step is met in its own
@@ -210,7 +210,7 @@ def grow(wiring: Wiring, seed: Column, taken: Callable[[int], bool]) -> list[Col
     return columns
 
 
-def _consumers(wiring: Wiring, column: Column) -> Iterator[Column]:
+def _consumers(wiring: UseDef, column: Column) -> Iterator[Column]:
     """Columns of steps that read a column's results alike. Where several steps of a repetition do,
     the first stands beside the first, and so on."""
     first, *others = (wiring.steps[s].first_output for s in column)
@@ -225,7 +225,7 @@ def _consumers(wiring: Wiring, column: Column) -> Iterator[Column]:
                     yield (s, *(there[key][i] for there in rest))
 
 
-def _inputs(wiring: Wiring, column: Column) -> Iterator[Column]:
+def _inputs(wiring: UseDef, column: Column) -> Iterator[Column]:
     """Columns of steps that make a column's inputs alike."""
     for values in zip(*(wiring.steps[s].inputs for s in column), strict=True):
         makers = [wiring.producer[value] for value in values]

@@ -8,25 +8,25 @@ from itertools import pairwise
 from math import isqrt
 from typing import Any, NamedTuple
 
-from ._graph import Graph, Step
-from ._lower import _filled
-from ._reroll_run import Around
-from ._step import Observe, run_step
+from ._graph import Graph, GraphStep
+from ._lower import resolved_params
+from ._reroll_run import BodyWrapper
+from ._step import Observer, run_step
 from ._values import Values
 
 
-class Segment(NamedTuple):
+class CheckpointSegment(NamedTuple):
     """Consecutive steps, with the values that they take from before and hand on (numbers of the
     graph's values), and the auxiliary states that they change."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[GraphStep, ...]
     inputs: tuple[int, ...]
     outputs: tuple[int, ...]
     aux: tuple[int, ...]
 
 
 @lru_cache(maxsize=64)
-def segments(graph: Graph) -> tuple[Segment, ...]:
+def checkpoint_segments(graph: Graph) -> tuple[CheckpointSegment, ...]:
     """About as many segments as each has steps, cut where few values cross.
 
     Keeping only what crosses then takes memory for about twice the root of the number of steps,
@@ -62,11 +62,11 @@ def _crossing(graph: Graph, last_use: dict[int, int]) -> list[int]:
     return found
 
 
-def _segment(steps: Sequence[Step], stop: int, last_use: dict[int, int]) -> Segment:
+def _segment(steps: Sequence[GraphStep], stop: int, last_use: dict[int, int]) -> CheckpointSegment:
     made = [s.first_output + k for s in steps for k in range(s.n_outputs)]
     own = set(made)
     used = {i: None for s in steps for i in s.inputs if i not in own}
-    return Segment(
+    return CheckpointSegment(
         tuple(steps),
         tuple(used),
         tuple(i for i in made if last_use.get(i, -1) >= stop),
@@ -74,14 +74,14 @@ def _segment(steps: Sequence[Step], stop: int, last_use: dict[int, int]) -> Segm
     )
 
 
-def evaluate_segments(
+def evaluate_with_checkpoints(
     graph: Graph,
     args: Sequence[Any],
     aux: Sequence[Any],
     key: Any,
     train: bool,
-    around: Around,
-    observe: Observe | None = None,
+    wrap_body: BodyWrapper,
+    observe: Observer | None = None,
     channels_last: bool = False,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
     """The outputs and the new auxiliary states, every segment called as ``around`` makes it, but
@@ -90,12 +90,14 @@ def evaluate_segments(
     for i, array in zip((*graph.arg_values, *graph.aux_values), (*args, *aux), strict=True):
         values[i] = array
     new_aux = list(aux)
-    filled = _filled(graph, args, aux) if graph.has_open_shapes else {}
+    filled = resolved_params(graph, args, aux) if graph.has_open_shapes else {}
 
-    def run(segment: Segment, inputs: Sequence[Any], states: Sequence[Any], key: Any) -> Any:
+    def run(
+        segment: CheckpointSegment, inputs: Sequence[Any], states: Sequence[Any], key: Any
+    ) -> Any:
         own = Values(graph.n_values)
-        for i, handed in zip(segment.inputs, inputs, strict=True):
-            own.take(i, handed)
+        for i, export in zip(segment.inputs, inputs, strict=True):
+            own.take(i, export)
         changed = dict(zip(segment.aux, states, strict=True))
         for step in segment.steps:
             now = {position: changed[number] for position, _, number in step.aux_writes}
@@ -103,16 +105,16 @@ def evaluate_segments(
                 step, own, now, key, train, filled.get(step.index), channels_last, observe
             )
             changed.update((number, results[at]) for _, at, number in step.aux_writes)
-        return [own.handed(i) for i in segment.outputs], [changed[n] for n in segment.aux]
+        return [own.export(i) for i in segment.outputs], [changed[n] for n in segment.aux]
 
-    *before, last = segments(graph)
+    *before, last = checkpoint_segments(graph)
     for segment in (*before, last):
         part = partial(run, segment)
-        made, states = (part if segment is last else around(part))(
-            [values.handed(i) for i in segment.inputs], [new_aux[n] for n in segment.aux], key
+        made, states = (part if segment is last else wrap_body(part))(
+            [values.export(i) for i in segment.inputs], [new_aux[n] for n in segment.aux], key
         )
-        for i, handed in zip(segment.outputs, made, strict=True):
-            values.take(i, handed)
+        for i, export in zip(segment.outputs, made, strict=True):
+            values.take(i, export)
         for n, state in zip(segment.aux, states, strict=True):
             new_aux[n] = state
     return tuple(values[i] for i in graph.heads), tuple(new_aux)

@@ -9,23 +9,23 @@ import jax
 
 from ..errors import MXNetError, explain
 from ..ops import Params
-from ..ops._layouts import Moved
-from ._graph import Step
+from ..ops._layouts import LayoutRewrite
+from ._graph import GraphStep
 from ._values import Values
 
 #: ``observe(step, inputs)`` sees every step and may replace its inputs.
-Observe = Callable[[Step, list[Any]], list[Any]]
+Observer = Callable[[GraphStep, list[Any]], list[Any]]
 
 
 def run_step(
-    step: Step,
+    step: GraphStep,
     values: Values,
     states: Mapping[int, Any],
     key: Any,
     train: bool,
     filled: Params | None,
     channels_last: bool,
-    observe: Observe | None = None,
+    observe: Observer | None = None,
 ) -> tuple[Any, ...]:
     """Runs a step on the values that it reads, stores what it makes, and returns all results.
 
@@ -44,20 +44,20 @@ def run_step(
     results = call(step, inputs, node_key(step, key, train), train, filled, moved)
     for k in range(step.n_outputs):
         if moved and k < moved.outputs:
-            values.hold_last(step.first_output + k, results[k])
+            values.put_channels_last(step.first_output + k, results[k])
         else:
             values[step.first_output + k] = results[k]
     return results
 
 
-def node_key(step: Step, key: Any, train: bool) -> Any:
+def node_key(step: GraphStep, key: Any, train: bool) -> Any:
     """The step's own PRNG key, or None if it draws nothing in this mode."""
-    if not step.op.draws(step.params, train):
+    if not step.op.uses_rng(step.params, train):
         return None
     return jax.random.fold_in(required(step, key), step.random_number)
 
 
-def required(step: Step, key: Any) -> Any:
+def required(step: GraphStep, key: Any) -> Any:
     """The run's key, which must be there for a step that draws."""
     if key is None:
         raise MXNetError(
@@ -67,12 +67,12 @@ def required(step: Step, key: Any) -> Any:
 
 
 def call(
-    step: Step,
+    step: GraphStep,
     inputs: Sequence[Any],
     own_key: Any,
     train: bool,
     filled: Params | None = None,
-    moved: Moved | None = None,
+    moved: LayoutRewrite | None = None,
 ) -> tuple[Any, ...]:
     """The results of a step: its outputs, then its new auxiliary states.
 
@@ -95,10 +95,10 @@ def call(
         raise
 
 
-def scope(step: Step) -> str:
+def scope(step: GraphStep) -> str:
     """The name under which a step's computation shows in the compiled program."""
     return step.node.name or step.op.name
 
 
-def where(step: Step) -> str:
+def where(step: GraphStep) -> str:
     return f"node {step.node.name!r} ({step.op.name})"

@@ -9,8 +9,8 @@ import jax.numpy as jnp
 
 from ..ops import Params
 from ..ops._attrs import Shape
-from ..ops._layouts import Moved
-from ._graph import Step
+from ..ops._layouts import LayoutRewrite
+from ._graph import GraphStep
 
 
 class Values:
@@ -32,16 +32,16 @@ class Values:
     def __setitem__(self, number: int, array: Any) -> None:
         self._arrays[number] = array
 
-    def handed(self, number: int) -> dict[bool, Any]:
+    def export(self, number: int) -> dict[bool, Any]:
         """The value in the form that it is held in, channels last or not, for :meth:`take`."""
         return {True: self._last[number]} if number in self._last else {False: self[number]}
 
-    def take(self, number: int, handed: dict[bool, Any]) -> None:
+    def take(self, number: int, export: dict[bool, Any]) -> None:
         """The value is what another one of these has handed over."""
-        ((last, array),) = handed.items()
+        ((last, array),) = export.items()
         (self._last if last else self._arrays)[number] = array
 
-    def hold_last(self, number: int, array: Any) -> None:
+    def put_channels_last(self, number: int, array: Any) -> None:
         """The value is what ``array`` is with its last axis as axis 1."""
         self._last[number] = array
 
@@ -57,12 +57,12 @@ class Values:
             return (n, c, *spatial)
         return tuple(self[number].shape)
 
-    def moved(self, step: Step, params: Params) -> Moved | None:
+    def moved(self, step: GraphStep, params: Params) -> LayoutRewrite | None:
         """The form in which a step runs on channels-last data, if that is better here: if it is
         worth moving its data for, or some of it has been moved already."""
         if step.op.last is None:
             return None
         form = step.op.last(params, [self.shape(i) for i in step.inputs])
-        if form and (form.enters or any(step.inputs[k] in self._last for k in form.inputs)):
+        if form and (form.profitable or any(step.inputs[k] in self._last for k in form.inputs)):
             return form
         return None

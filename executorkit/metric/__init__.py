@@ -4,13 +4,13 @@ Metrics accumulate on the devices where the predictions are, by one small compil
 shape, and nothing comes to the host until a value is asked for. Sums are kept in float64.
 """
 
-from ._base import ClassAxisError, EvalMetric, MetricShapeError, alias, check_label_shapes, register
+from ..errors import MetricShapeError, MetricValueError
+from ._base import EvalMetric, alias, check_label_shapes, register
 from ._binary import F1, MCC
 from ._classes import Accuracy, TopKAccuracy
 from ._composite import CompositeEvalMetric, create
 from ._correlation import PCC, PearsonCorrelation
 from ._custom import CustomMetric, np
-from ._device import MetricValueError
 from ._likelihood import CrossEntropy, NegativeLogLikelihood, Perplexity
 from ._loss import Caffe, Loss, Torch
 from ._regression import MAE, MSE, RMSE
@@ -24,7 +24,7 @@ __all__ = [
     "RMSE",
     "Accuracy",
     "Caffe",
-    "ClassAxisError",
+    "MetricShapeError",
     "CompositeEvalMetric",
     "CrossEntropy",
     "CustomMetric",

@@ -7,17 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ShapeError, explain
+from ..errors import MetricShapeError, explain
 from ..ndarray import NDArray
 from ..registry import get_alias_func, get_create_func, get_register_func
-
-
-class MetricShapeError(ShapeError, AssertionError):
-    """Labels and predictions given to a metric do not fit each other, or the metric."""
-
-
-class ClassAxisError(MetricShapeError, IndexError):
-    """Predictions have no axis for the scores of the classes."""
 
 
 def check_label_shapes(
@@ -108,13 +100,13 @@ class EvalMetric:
 
     def get(self) -> tuple[Any, Any]:
         """The name and the value over the batches since the last reset; NaN without any."""
-        return self.name, quotient(self.sum_metric, self.num_inst)
+        return self.name, ratio_or_nan(self.sum_metric, self.num_inst)
 
     def get_global(self) -> tuple[Any, Any]:
         """The name and the value over all batches, also those before ``reset_local``."""
         if not self._has_global_stats:
             return self.get()
-        return self.name, quotient(self.global_sum_metric, self.global_num_inst)
+        return self.name, ratio_or_nan(self.global_sum_metric, self.global_num_inst)
 
     def get_name_value(self) -> list[tuple[str, Any]]:
         """``get`` as a list of (name, value)."""
@@ -125,7 +117,7 @@ class EvalMetric:
         return _pairs(*self.get_global()) if self._has_global_stats else self.get_name_value()
 
 
-def quotient(total: Any, count: Any) -> Any:
+def ratio_or_nan(total: Any, count: Any) -> Any:
     """total / count as a Python float, NaN for no count."""
     if count == 0:
         return float("nan")

@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..errors import explain
-from ._base import ClassAxisError, check_label_shapes, register
-from ._device import DeviceMetric, located, no_tally, on_device, stepper
+from ..errors import MetricShapeError, explain
+from ._base import check_label_shapes, register
+from ._device import DeviceMetric, move_to_device, tally_step, value_and_device, zero_tally
 
 #: Tallies of counts: true positives, false positives, false negatives, true negatives, refused.
 _COUNTS = 5
@@ -20,7 +20,7 @@ _COUNTS = 5
 class _Binary(DeviceMetric):
     """A score of the counts: per update and averaged ('macro'), or of all counts ('micro')."""
 
-    _labels_are = "labels are of two classes, 0 and 1"
+    _label_requirement = "labels are of two classes, 0 and 1"
     _score: Callable[..., Any]
 
     def __init__(
@@ -31,7 +31,7 @@ class _Binary(DeviceMetric):
         average: str = "macro",
     ) -> None:
         self.average = average
-        self._width = 3 if average == "macro" else _COUNTS
+        self._tally_size = 3 if average == "macro" else _COUNTS
         super().__init__(name, output_names, label_names)
 
     def get_config(self) -> dict[str, Any]:
@@ -41,7 +41,7 @@ class _Binary(DeviceMetric):
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim < 2:
-            raise ClassAxisError(
+            raise MetricShapeError(
                 explain(
                     f"metric {self.name!r}",
                     f"predictions {pred.shape}, expected scores of two classes, (N, 2)",
@@ -51,23 +51,23 @@ class _Binary(DeviceMetric):
 
     def update(self, labels: Any, preds: Any) -> None:
         """Takes a batch into account: the counts of all its pairs make one score, with 'macro'."""
-        step = stepper(_counts)
+        step = tally_step(_counts)
         if self.average != "macro":
             for label, pred in self._pairs(labels, preds):
                 self._run(step, label, pred, _COUNTS)
             return
         counts = []
         for label, pred in self._pairs(labels, preds):
-            value, device = located(pred)
-            counts.append(step(no_tally(device, _COUNTS), on_device(label, device), value))
+            value, device = value_and_device(pred)
+            counts.append(step(zero_tally(device, _COUNTS), move_to_device(label, device), value))
         if counts:
             first = next(iter(counts[0].devices()))
-            key = first, self._width
-            tally = self._running.get(key)
-            tally = no_tally(first, self._width) if tally is None else tally
+            key = first, self._tally_size
+            tally = self._device_tallies.get(key)
+            tally = zero_tally(first, self._tally_size) if tally is None else tally
             others = tuple(jax.device_put(c, first) for c in counts[1:])
-            score = stepper(_scored, options=(("score", type(self)._score),))
-            self._running[key] = score(tally, counts[0], others)
+            score = tally_step(_scored, options=(("score", type(self)._score),))
+            self._device_tallies[key] = score(tally, counts[0], others)
 
     def _sums(self, tally: np.ndarray) -> tuple[float, float]:
         if self.average == "macro":

@@ -8,13 +8,13 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..errors import explain
-from ..program._counted import Counted
-from ._base import MetricShapeError, alias, check_label_shapes, register
-from ._device import DeviceMetric, stepper
+from ..errors import MetricShapeError, explain
+from ..program._counted import InstrumentedJit
+from ._base import alias, check_label_shapes, register
+from ._device import DeviceMetric, tally_step
 
 
-def tally_of(total: jax.Array, count: Any, refused: Any = 0) -> jax.Array:
+def make_tally(total: jax.Array, count: Any, refused: Any = 0) -> jax.Array:
     """A plain tally: sum, count, number of refused labels."""
     return jnp.stack([jnp.asarray(x, jnp.float64) for x in (total, count, refused)])
 
@@ -45,8 +45,8 @@ class Accuracy(DeviceMetric):
         self.axis = axis
         super().__init__(name, output_names, label_names, axis=axis)
 
-    def _step(self) -> Counted:
-        return stepper(_accuracy, options=(("axis", self.axis),))
+    def _step(self) -> InstrumentedJit:
+        return tally_step(_accuracy, options=(("axis", self.axis),))
 
     def _check(self, label: Any, pred: Any) -> None:
         count = pred.size
@@ -73,7 +73,7 @@ def _accuracy(label: jax.Array, pred: jax.Array, *, axis: int) -> jax.Array:
     if pred.shape != label.shape:
         pred = jnp.argmax(pred, axis)
     right = pred.astype(jnp.int32).ravel() == label.astype(jnp.int32).ravel()
-    return tally_of(jnp.sum(right, dtype=jnp.float64), right.size)
+    return make_tally(jnp.sum(right, dtype=jnp.float64), right.size)
 
 
 @register
@@ -105,8 +105,8 @@ class TopKAccuracy(DeviceMetric):
         name = name if name.endswith(ending) else name + ending
         super().__init__(name, output_names, label_names, top_k=top_k)
 
-    def _step(self) -> Counted:
-        return stepper(_top_k, options=(("top_k", self.top_k),))
+    def _step(self) -> InstrumentedJit:
+        return tally_step(_top_k, options=(("top_k", self.top_k),))
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim != 2 or pred.shape[1] < self.top_k:
@@ -129,4 +129,4 @@ class TopKAccuracy(DeviceMetric):
 def _top_k(label: jax.Array, pred: jax.Array, *, top_k: int) -> jax.Array:
     _, best = lax.top_k(pred.astype(jnp.float32), top_k)
     right = best == label.astype(jnp.int32).reshape(-1, 1)
-    return tally_of(jnp.sum(right, dtype=jnp.float64), len(pred))
+    return make_tally(jnp.sum(right, dtype=jnp.float64), len(pred))

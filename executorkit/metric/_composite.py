@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import explain
-from ..registry import RegistryError
+from ..errors import RegistryError, explain
 from ._base import EvalMetric, alias, create_registered, register
 from ._custom import CustomMetric
 

@@ -8,11 +8,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..errors import explain
-from ..program._counted import Counted
-from ._base import MetricShapeError, alias, check_label_shapes, register
-from ._classes import tally_of
-from ._device import DeviceMetric, located, stepper
+from ..errors import MetricShapeError, explain
+from ..program._counted import InstrumentedJit
+from ._base import alias, check_label_shapes, register
+from ._classes import make_tally
+from ._device import DeviceMetric, tally_step, value_and_device
 
 
 @register
@@ -41,7 +41,7 @@ class PearsonCorrelation(DeviceMetric):
         average: str = "macro",
     ) -> None:
         self.average = average
-        self._width = 3 if average == "macro" else _MOMENTS
+        self._tally_size = 3 if average == "macro" else _MOMENTS
         super().__init__(name, output_names, label_names)
 
     def get_config(self) -> dict[str, Any]:
@@ -49,8 +49,8 @@ class PearsonCorrelation(DeviceMetric):
         kept = {} if self.average == "macro" else {"average": self.average}
         return {**kept, **super().get_config()}
 
-    def _step(self) -> Counted:
-        return stepper(_pearson) if self.average == "macro" else stepper(_moments, _joined)
+    def _step(self) -> InstrumentedJit:
+        return tally_step(_pearson) if self.average == "macro" else tally_step(_moments, _joined)
 
     def _check(self, label: Any, pred: Any) -> None:
         check_label_shapes(label, pred, shape=True)
@@ -94,7 +94,7 @@ def _joined(a: Any, b: Any) -> Any:
 
 def _pearson(label: jax.Array, pred: jax.Array) -> jax.Array:
     *_, labels, preds, together, _ = _moments(label, pred)
-    return tally_of(jnp.clip(together / (jnp.sqrt(labels) * jnp.sqrt(preds)), -1, 1), 1)
+    return make_tally(jnp.clip(together / (jnp.sqrt(labels) * jnp.sqrt(preds)), -1, 1), 1)
 
 
 @register
@@ -111,8 +111,8 @@ class PCC(DeviceMetric):
     are looked at: these come to the host at every update.
     """
 
-    _width = 1
-    _labels_are = "a label is a class from 0 to C - 1, C being the number of scores"
+    _tally_size = 1
+    _label_requirement = "a label is a class from 0 to C - 1, C being the number of scores"
 
     def __init__(
         self,
@@ -123,9 +123,9 @@ class PCC(DeviceMetric):
     ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def _forget(self) -> None:
-        super()._forget()
-        self._updates = self._whole_updates = 0
+    def _clear_tallies(self) -> None:
+        super()._clear_tallies()
+        self._updates = self._global_updates = 0
 
     def reset_local(self) -> None:
         """Forgets all batches, but for the global value."""
@@ -146,22 +146,22 @@ class PCC(DeviceMetric):
 
     def update(self, labels: Any, preds: Any) -> None:
         """Takes a batch into account: lists of labels and of predictions, pair by pair."""
-        step = stepper(_confusion)
+        step = tally_step(_confusion)
         for label, pred in self._pairs(labels, preds):
             if pred.shape == label.shape:
                 self._count(label, pred)
             else:
                 self._run(step, label, pred, max(pred.shape[1], 2) ** 2 + 1)
         self._updates += 1
-        self._whole_updates += 1
+        self._global_updates += 1
 
     def _count(self, label: Any, pred: Any) -> None:
-        y, p = (np.asarray(located(x)[0]).astype(np.int32).ravel() for x in (label, pred))
+        y, p = (np.asarray(value_and_device(x)[0]).astype(np.int32).ravel() for x in (label, pred))
         classes = int(max(y.max(initial=1), p.max(initial=1))) + 1
         tally = np.zeros(classes**2 + 1)
         np.add.at(tally, p * classes + y, 1)
-        self._local = self._merge(self._local, tally)
-        self._whole = self._merge(self._whole, tally)
+        self._local_tally = self._merge(self._local_tally, tally)
+        self._global_tally = self._merge(self._global_tally, tally)
 
     def _merge(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
         small, large = sorted((a, b), key=len)
@@ -172,7 +172,7 @@ class PCC(DeviceMetric):
 
     def _read(self, whole: bool) -> tuple[float, float]:
         value, _ = super()._read(whole)
-        updates = float(self._whole_updates if whole else self._updates)
+        updates = float(self._global_updates if whole else self._updates)
         return value * updates, updates
 
     def _sums(self, tally: np.ndarray) -> tuple[float, float]:

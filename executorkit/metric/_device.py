@@ -15,18 +15,11 @@ import jax
 import numpy as np
 
 from ..context import Device, current_context
-from ..errors import MXNetError, explain
+from ..errors import MetricValueError, explain
 from ..ndarray import NDArray
 from ..ndarray._values import to_device
-from ..program._counted import Counted
-from ._base import EvalMetric, check_label_shapes, quotient
-
-
-class MetricValueError(MXNetError, ValueError, IndexError):
-    """Labels held values that the metric cannot take.
-
-    Raised when the metric is read, since nobody looks at the labels before (MXNet: at update).
-    """
+from ..program._counted import InstrumentedJit
+from ._base import EvalMetric, check_label_shapes, ratio_or_nan
 
 
 class DeviceMetric(EvalMetric):
@@ -37,31 +30,31 @@ class DeviceMetric(EvalMetric):
     """
 
     #: How long the tally is.
-    _width = 3
+    _tally_size = 3
     #: What the metric requires of labels, for the error about those that were refused.
-    _labels_are = ""
+    _label_requirement = ""
 
     def __init__(self, name: str, output_names: Any, label_names: Any, **kwargs: Any) -> None:
-        self._forget()
+        self._clear_tallies()
         super().__init__(name, output_names, label_names, has_global_stats=True, **kwargs)
 
-    def _forget(self) -> None:
-        self._running: dict[tuple[Device, int], jax.Array] = {}
-        self._local = np.zeros(self._width)
-        self._whole = np.zeros(self._width)
+    def _clear_tallies(self) -> None:
+        self._device_tallies: dict[tuple[Device, int], jax.Array] = {}
+        self._local_tally = np.zeros(self._tally_size)
+        self._global_tally = np.zeros(self._tally_size)
 
     def reset(self) -> None:
         """Forgets all batches."""
-        self._forget()
+        self._clear_tallies()
 
     def reset_local(self) -> None:
         """Forgets all batches, but for the global value."""
-        self._collect()
-        self._local = np.zeros(self._width)
+        self._fetch_tallies()
+        self._local_tally = np.zeros(self._tally_size)
 
     # -- what subclasses give ------------------------------------------------------------------
 
-    def _step(self) -> Counted:
+    def _step(self) -> InstrumentedJit:
         """The program (tally, label, pred) -> tally."""
         raise NotImplementedError
 
@@ -85,7 +78,7 @@ class DeviceMetric(EvalMetric):
         """
         step = self._step()
         for label, pred in self._pairs(labels, preds):
-            self._run(step, label, pred, self._width)
+            self._run(step, label, pred, self._tally_size)
 
     def _pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
         """All pairs, once all of them are found to fit."""
@@ -95,34 +88,34 @@ class DeviceMetric(EvalMetric):
             self._check(label, pred)
         return pairs
 
-    def _run(self, step: Counted, label: Any, pred: Any, width: int) -> None:
-        value, device = located(pred)
+    def _run(self, step: InstrumentedJit, label: Any, pred: Any, width: int) -> None:
+        value, device = value_and_device(pred)
         key = device, width
-        tally = self._running.get(key)
+        tally = self._device_tallies.get(key)
         if tally is None:
-            tally = no_tally(device, width)
-        self._running[key] = step(tally, on_device(label, device), value)
+            tally = zero_tally(device, width)
+        self._device_tallies[key] = step(tally, move_to_device(label, device), value)
 
     # -- reading -------------------------------------------------------------------------------
 
-    def _collect(self) -> None:
+    def _fetch_tallies(self) -> None:
         """Fetches what the devices hold, if anything, into the tallies on the host."""
-        if self._running:
-            tallies = jax.device_get(list(self._running.values()))
-            self._running = {}
+        if self._device_tallies:
+            tallies = jax.device_get(list(self._device_tallies.values()))
+            self._device_tallies = {}
             for tally in tallies:
-                self._local = self._merge(self._local, tally)
-                self._whole = self._merge(self._whole, tally)
+                self._local_tally = self._merge(self._local_tally, tally)
+                self._global_tally = self._merge(self._global_tally, tally)
 
     def _read(self, whole: bool) -> tuple[float, float]:
-        self._collect()
-        tally = self._whole if whole else self._local
+        self._fetch_tallies()
+        tally = self._global_tally if whole else self._local_tally
         if tally[-1]:
             raise MetricValueError(
                 explain(
                     f"metric {self.name!r}",
                     f"{int(tally[-1])} labels are not what it takes",
-                    because=self._labels_are,
+                    because=self._label_requirement,
                     hint="reset() before going on",
                 )
             )
@@ -134,17 +127,17 @@ class DeviceMetric(EvalMetric):
 
     def get(self) -> tuple[str, float]:
         """The name and the value over the batches since the last reset; NaN without any."""
-        return self.name, self._final(float(quotient(*self._read(whole=False))))
+        return self.name, self._final(float(ratio_or_nan(*self._read(whole=False))))
 
     def get_global(self) -> tuple[str, float]:
         """The name and the value over all batches, also those before ``reset_local``."""
-        return self.name, self._final(float(quotient(*self._read(whole=True))))
+        return self.name, self._final(float(ratio_or_nan(*self._read(whole=True))))
 
     def _write(self, whole: bool, place: int, value: Any) -> None:
         if type(self)._sums is not DeviceMetric._sums:
             raise AttributeError(f"the sums of {type(self).__name__} follow from its counts")
-        self._collect()
-        (self._whole if whole else self._local)[place] = value
+        self._fetch_tallies()
+        (self._global_tally if whole else self._local_tally)[place] = value
 
     @property
     def sum_metric(self) -> float:  # type: ignore[override]
@@ -187,20 +180,20 @@ def _count(number: float) -> float:
     return int(number) if float(number).is_integer() else float(number)
 
 
-def located(array: Any) -> tuple[Any, Device]:
+def value_and_device(array: Any) -> tuple[Any, Device]:
     """The contents and the device of an NDArray, a JAX array, or a NumPy array."""
     if isinstance(array, NDArray):
-        return array._value, array._context.device
+        return array.value, array._context.device
     if isinstance(array, jax.Array):
         return array, next(iter(array.devices()))
     return np.asarray(array), current_context().device
 
 
-def on_device(array: Any, device: Device) -> Any:
+def move_to_device(array: Any, device: Device) -> Any:
     """The contents of an array, on ``device``; None stays None."""
     if array is None:
         return None
-    value, place = located(array)
+    value, place = value_and_device(array)
     return value if place == device or isinstance(value, np.ndarray) else _moved(value, device)
 
 
@@ -210,17 +203,17 @@ def _moved(value: jax.Array, device: Device) -> jax.Array:
 
 
 @lru_cache(maxsize=256)
-def no_tally(device: Device, width: int) -> jax.Array:
+def zero_tally(device: Device, width: int) -> jax.Array:
     """A tally of nothing."""
     return to_device(np.zeros(width), device)
 
 
 @lru_cache(maxsize=256)
-def stepper(
+def tally_step(
     measure: Callable[..., jax.Array],
     merge: Callable[[jax.Array, jax.Array], jax.Array] | None = None,
     options: Sequence[tuple[str, Any]] = (),
-) -> Counted:
+) -> InstrumentedJit:
     """The program that adds ``measure(label, pred, **options)`` to a tally, made once."""
     measured = partial(measure, **dict(options))
 
@@ -228,4 +221,4 @@ def stepper(
         found = measured(label, pred)
         return tally + found if merge is None else merge(tally, found)
 
-    return Counted(step, f"metric_{measure.__name__.strip('_')}")
+    return InstrumentedJit(step, f"metric_{measure.__name__.strip('_')}")

@@ -8,29 +8,29 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..errors import explain
+from ..errors import MetricShapeError, explain
 from ..ops.indexing import pick
-from ..program._counted import Counted
-from ._base import ClassAxisError, MetricShapeError, alias, register
-from ._classes import tally_of
-from ._device import DeviceMetric, stepper
+from ..program._counted import InstrumentedJit
+from ._base import alias, register
+from ._classes import make_tally
+from ._device import DeviceMetric, tally_step
 
 
 class _Likelihood(DeviceMetric):
     """The mean of -log(p + eps) over the examples, p being the probability of the label."""
 
-    _labels_are = "a label is a class from -C to C - 1, negative ones counted from the end"
+    _label_requirement = "a label is a class from -C to C - 1, negative ones counted from the end"
 
     def __init__(self, eps: float, name: str, output_names: Any, label_names: Any) -> None:
         self.eps = eps
         super().__init__(name, output_names, label_names, eps=eps)
 
-    def _step(self) -> Counted:
-        return stepper(_likelihood, options=(("eps", self.eps),))
+    def _step(self) -> InstrumentedJit:
+        return tally_step(_likelihood, options=(("eps", self.eps),))
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim < 2:
-            raise ClassAxisError(
+            raise MetricShapeError(
                 explain(
                     f"metric {self.name!r}",
                     f"predictions {pred.shape}, expected a probability for each class, (N, C)",
@@ -52,7 +52,7 @@ def _likelihood(label: jax.Array, pred: jax.Array, *, eps: float) -> jax.Array:
     refused = jnp.sum((chosen < -classes) | (chosen >= classes))
     chosen = jnp.clip(jnp.where(chosen < 0, chosen + classes, chosen), 0, classes - 1)
     loss = -jnp.log(pred[jnp.arange(len(pred)), chosen] + eps)
-    return tally_of(jnp.sum(loss, dtype=jnp.float64), len(pred), refused)
+    return make_tally(jnp.sum(loss, dtype=jnp.float64), len(pred), refused)
 
 
 @register
@@ -121,9 +121,9 @@ class Perplexity(DeviceMetric):
         kept = {} if self.axis == -1 else {"axis": self.axis}
         return {**kept, **super().get_config()}
 
-    def _step(self) -> Counted:
+    def _step(self) -> InstrumentedJit:
         options = (("ignore_label", self.ignore_label), ("axis", self.axis))
-        return stepper(_perplexity, options=options)
+        return tally_step(_perplexity, options=options)
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim != 2 or not -2 <= self.axis < 2 or label.size != pred.shape[1 - self.axis % 2]:
@@ -154,4 +154,4 @@ def _perplexity(
         chosen = jnp.where(ignored, 1, chosen)
         count = count - jnp.sum(ignored)
     loss = -jnp.log(jnp.maximum(chosen, 1e-10))
-    return tally_of(jnp.sum(loss, dtype=jnp.float64), count)
+    return make_tally(jnp.sum(loss, dtype=jnp.float64), count)

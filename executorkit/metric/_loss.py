@@ -8,10 +8,10 @@ import jax
 import jax.numpy as jnp
 
 from ..ndarray import NDArray
-from ..program._counted import Counted
+from ..program._counted import InstrumentedJit
 from ._base import register
-from ._classes import tally_of
-from ._device import DeviceMetric, stepper
+from ._classes import make_tally
+from ._device import DeviceMetric, tally_step
 
 
 @register
@@ -23,15 +23,15 @@ class Loss(DeviceMetric):
     ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def _step(self) -> Counted:
-        return stepper(_sum)
+    def _step(self) -> InstrumentedJit:
+        return tally_step(_sum)
 
     def _pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
         return [(None, p) for p in ([preds] if isinstance(preds, NDArray) else preds)]
 
 
 def _sum(label: None, pred: jax.Array) -> jax.Array:
-    return tally_of(jnp.sum(pred, dtype=jnp.float64), pred.size)
+    return make_tally(jnp.sum(pred, dtype=jnp.float64), pred.size)
 
 
 @register

@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ..errors import explain
-from ..program._counted import Counted
-from ._base import MetricShapeError, register
-from ._classes import tally_of
-from ._device import DeviceMetric, stepper
+from ..errors import MetricShapeError, explain
+from ..program._counted import InstrumentedJit
+from ._base import register
+from ._classes import make_tally
+from ._device import DeviceMetric, tally_step
 
 
 class _Distance(DeviceMetric):
@@ -21,8 +21,8 @@ class _Distance(DeviceMetric):
 
     _distance: Callable[[jax.Array], jax.Array]
 
-    def _step(self) -> Counted:
-        return stepper(_distance_of, options=(("distance", type(self)._distance),))
+    def _step(self) -> InstrumentedJit:
+        return tally_step(_distance_of, options=(("distance", type(self)._distance),))
 
     def _check(self, label: Any, pred: Any) -> None:
         try:
@@ -47,7 +47,7 @@ def _distance_of(
     # NumPy's promotion, not JAX's: integers and float32 are computed in float64.
     kind = np.promote_types(label.dtype, pred.dtype)
     label, pred = (x.reshape(_columns(x)).astype(kind) for x in (label, pred))
-    return tally_of(distance(label - pred), 1)
+    return make_tally(distance(label - pred), 1)
 
 
 def _mean(x: jax.Array) -> jax.Array:

@@ -3,12 +3,11 @@
 A checkpoint is a symbol in JSON beside its parameters in a ``.params`` file.
 """
 
+from ..errors import BatchError, DataArgumentError, InputTypeError
 from ._callbacks import BatchEndParam
 from ._checkpoint import load_checkpoint, load_params, save_checkpoint
 from ._feedforward import FeedForward, FeedForwardError
-from ._inputs import DataTypeError, DataValueError
 from ._update import (
-    KVStoreTypeError,
     _create_kvstore,
     _initialize_kvstore,
     _update_params,
@@ -18,11 +17,11 @@ from ._update import (
 
 __all__ = [
     "BatchEndParam",
-    "DataTypeError",
-    "DataValueError",
+    "DataArgumentError",
+    "BatchError",
     "FeedForward",
     "FeedForwardError",
-    "KVStoreTypeError",
+    "InputTypeError",
     "_create_kvstore",
     "_initialize_kvstore",
     "_update_params",

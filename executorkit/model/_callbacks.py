@@ -9,7 +9,7 @@ from typing import Any
 BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
 
 
-def call_all(callbacks: Any, *args: Any) -> None:
+def call_callbacks(callbacks: Any, *args: Any) -> None:
     """Calls a callback, each of a list of them, or none (None)."""
     for callback in callbacks if isinstance(callbacks, list) else [callbacks]:
         if callback:

@@ -8,14 +8,14 @@ from typing import Any
 from .. import metric as metrics
 from .. import optimizer as opt
 from ..callback._report import LogValidationMetricsCallback
-from ..errors import explain
+from ..errors import FeedForwardError, explain
 from ..executor_manager import DataParallelExecutorManager
 from ..initializer import Uniform
-from ._callbacks import BatchEndParam, call_all
+from ._callbacks import BatchEndParam, call_callbacks
 from ._checkpoint import load_checkpoint, save_checkpoint
-from ._inputs import Gathered, batches, evaluation_batches
-from ._network import FeedForwardError, Network, forward
-from ._train import Callbacks, Trainer
+from ._inputs import RowCollector, evaluation_iterator, training_or_test_iterator
+from ._network import Network, run_batch
+from ._train import LoopCallbacks, TrainingLoop
 from ._update import _create_kvstore
 
 
@@ -81,8 +81,8 @@ class FeedForward(Network):
         """
         if self.num_epoch is None:
             raise FeedForwardError(explain("fit", "num_epoch is None, expected a number"))
-        data: Any = batches(X, y, self.numpy_batch_size, train=True)
-        eval_data = evaluation_batches(eval_data, self.numpy_batch_size)
+        data: Any = training_or_test_iterator(X, y, self.numpy_batch_size, train=True)
+        eval_data = evaluation_iterator(eval_data, self.numpy_batch_size)
         if self.sym_gen is not None:
             self.symbol = self.sym_gen(data.default_bucket_key)
             self._pred_exec = None
@@ -96,15 +96,17 @@ class FeedForward(Network):
         assert self.arg_params is not None
         assert self.aux_params is not None
         store, on_store = _create_kvstore(kvstore, len(self.ctx), self.arg_params)
-        optimizer = self._made_optimizer(param_names, data.batch_size, store, on_store)
+        optimizer = self._make_optimizer(param_names, data.batch_size, store, on_store)
         manager = DataParallelExecutorManager(
             symbol, self.ctx, data, arg_names, param_names, aux_names,
             work_load_list, logger, self.sym_gen,
         )  # fmt: skip
-        trainer = Trainer(manager, self.arg_params, self.aux_params, optimizer, store, on_store)
+        trainer = TrainingLoop(
+            manager, self.arg_params, self.aux_params, optimizer, store, on_store
+        )
         trainer.run(
             range(self.begin_epoch, self.num_epoch), self.epoch_size, data, eval_data, eval_metric,
-            Callbacks(
+            LoopCallbacks(
                 epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback
             ),
             logger, monitor,
@@ -128,14 +130,14 @@ class FeedForward(Network):
         reset
             begins at the iterator's first batch.
         """
-        data: Any = batches(X, None, self.numpy_batch_size, train=False)
+        data: Any = training_or_test_iterator(X, None, self.numpy_batch_size, train=False)
         if reset:
             data.reset()
         executor = self._predictor(data)
-        outputs = Gathered(len(executor.outputs))
-        inputs, labels = Gathered(len(data.provide_data)), Gathered(len(data.provide_label))
+        outputs = RowCollector(len(executor.outputs))
+        inputs, labels = RowCollector(len(data.provide_data)), RowCollector(len(data.provide_label))
         for number, batch in enumerate(data, 1):
-            forward(executor, data, batch)
+            run_batch(executor, data, batch)
             rows = data.batch_size - batch.pad
             outputs.add(executor.outputs, rows)
             if return_data:
@@ -163,18 +165,18 @@ class FeedForward(Network):
         metric = eval_metric
         if not isinstance(metric, metrics.EvalMetric):
             metric = metrics.create(metric)
-        data: Any = batches(X, None, self.numpy_batch_size, train=False)
+        data: Any = training_or_test_iterator(X, None, self.numpy_batch_size, train=False)
         if reset:
             data.reset()
         executor = self._predictor(data)
         for number, batch in enumerate(data):
             if number == num_batch:
                 break
-            forward(executor, data, batch)
+            run_batch(executor, data, batch)
             metric.update(batch.label, executor.outputs)
             if batch_end_callback:
                 seen = {"self": self, "eval_metric": metric, "i": number, "batch": batch}
-                call_all(batch_end_callback, BatchEndParam(0, number, metric, seen))
+                call_callbacks(batch_end_callback, BatchEndParam(0, number, metric, seen))
         return metric.get()[1]
 
     def save(self, prefix: Any, epoch: int | None = None, remove_amp_cast: bool = True) -> None:
@@ -229,7 +231,7 @@ class FeedForward(Network):
         )  # fmt: skip
         return model
 
-    def _made_optimizer(self, names: list[str], rows: int, store: Any, on_store: bool) -> Any:
+    def _make_optimizer(self, names: list[str], rows: int, store: Any, on_store: bool) -> Any:
         """The optimizer that trains: indices are those that stores and updaters use."""
         count = 1 if on_store else len(self.ctx)
         index = {i * count + k: name for i, name in enumerate(names) for k in range(count)}

@@ -7,22 +7,14 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import MXNetError, explain
+from ..errors import BatchError, DataArgumentError, explain
 from ..io import DataIter, NDArrayIter
 from ..ndarray import NDArray
 
 _ARRAYS = (np.ndarray, NDArray)
 
 
-class DataValueError(MXNetError, ValueError):
-    """Data and labels do not belong together, or are not given."""
-
-
-class DataTypeError(MXNetError, TypeError):
-    """Data or labels are neither arrays nor an iterator."""
-
-
-def batches(data: Any, labels: Any, rows: int, train: bool) -> DataIter:
+def training_or_test_iterator(data: Any, labels: Any, rows: int, train: bool) -> DataIter:
     """An iterator over data and labels; an iterator is returned as it is.
 
     data
@@ -37,28 +29,28 @@ def batches(data: Any, labels: Any, rows: int, train: bool) -> DataIter:
         return data
     if not isinstance(data, _ARRAYS):
         problem = f"a {type(data).__name__}, expected a DataIter, an NDArray or a NumPy array"
-        raise DataTypeError(explain("X", problem))
+        raise DataArgumentError(explain("X", problem))
     count = data.shape[0]
     if labels is None:
         if train:
-            raise DataValueError(explain("y", "no labels are given, X is an array"))
+            raise BatchError(explain("y", "no labels are given, X is an array"))
         labels = np.zeros(count)
     if not isinstance(labels, _ARRAYS):
         problem = f"a {type(labels).__name__}, expected an array since X is one"
-        raise DataTypeError(explain("y", problem))
+        raise DataArgumentError(explain("y", problem))
     if labels.shape[0] != count:
-        raise DataValueError(explain("y", f"{labels.shape[0]} labels for {count} examples"))
+        raise BatchError(explain("y", f"{labels.shape[0]} labels for {count} examples"))
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels.reshape((-1,))
     if labels.ndim != 1:
-        raise DataValueError(explain("y", f"shape {labels.shape}, expected ({count},)"))
+        raise BatchError(explain("y", f"shape {labels.shape}, expected ({count},)"))
     rows = min(count, rows)
     if train:
         return NDArrayIter(data, labels, rows, shuffle=True, last_batch_handle="roll_over")
     return NDArrayIter(data, labels, rows)
 
 
-def evaluation_batches(given: Any, rows: int) -> DataIter | None:
+def evaluation_iterator(given: Any, rows: int) -> DataIter | None:
     """An iterator over evaluation data: an iterator, (data, labels), or (iterator, None).
 
     Data and labels may be lists. Like MXNet's, batches of arrays are shuffled.
@@ -67,17 +59,17 @@ def evaluation_batches(given: Any, rows: int) -> DataIter | None:
         return given
     if not isinstance(given, tuple | list) or len(given) != 2:
         problem = f"a {type(given).__name__}, expected a DataIter or a pair (data, labels)"
-        raise DataTypeError(explain("eval_data", problem))
+        raise DataArgumentError(explain("eval_data", problem))
     data, labels = given
     if data is None:
-        raise DataValueError(explain("eval_data", "the data in the pair is None"))
+        raise BatchError(explain("eval_data", "the data in the pair is None"))
     if labels is None and isinstance(data, DataIter):
         return data
     data, labels = (np.array(a) if isinstance(a, list) else a for a in (data, labels))
-    return batches(data, labels, rows, train=True)
+    return training_or_test_iterator(data, labels, rows, train=True)
 
 
-class Gathered:
+class RowCollector:
     """Rows of batches, collected in host memory."""
 
     def __init__(self, count: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from .. import ndarray as nd
 from .. import optimizer as opt
 from ..context import Context, cpu
-from ..errors import MXNetError, explain
+from ..errors import FeedForwardError, explain
 from ..executor import Executor
 from ..executor_manager import _check_arguments, _load_data
 from ..initializer import Uniform
@@ -18,10 +18,6 @@ from ..ndarray import NDArray
 from ..symbol import Symbol
 
 Params = Mapping[str, NDArray]
-
-
-class FeedForwardError(MXNetError, ValueError, AssertionError, TypeError, AttributeError):
-    """The model is given something that it cannot work with, or has no parameters yet."""
 
 
 class Network:
@@ -80,8 +76,8 @@ class Network:
         """Refuses names that stand twice, and leaves out parameters if extra ones are allowed."""
         _check_arguments(symbol)
         if self.allow_extra_params:
-            self.arg_params = _only(self.arg_params, symbol.list_arguments())
-            self.aux_params = _only(self.aux_params, symbol.list_auxiliary_states())
+            self.arg_params = _restricted_to(self.arg_params, symbol.list_arguments())
+            self.aux_params = _restricted_to(self.aux_params, symbol.list_auxiliary_states())
 
     def _init_params(
         self, inputs: Sequence[Any], overwrite: bool = False
@@ -147,12 +143,12 @@ class Network:
         return bound
 
 
-def forward(executor: Executor, data: Any, batch: Any) -> None:
+def run_batch(executor: Executor, data: Any, batch: Any) -> None:
     """Runs an executor on a batch of an iterator."""
     names = [d[0] for d in data.provide_data]
     _load_data(batch, [executor.arg_dict[n] for n in names])
     executor.forward(is_train=False)
 
 
-def _only(params: Params | None, names: Sequence[str]) -> Params | None:
+def _restricted_to(params: Params | None, names: Sequence[str]) -> Params | None:
     return params and {k: v for k, v in params.items() if k in names}

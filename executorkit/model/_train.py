@@ -12,12 +12,12 @@ from .. import optimizer as opt
 from ..executor_manager import DataParallelExecutorManager
 from ..metric import EvalMetric
 from ..ndarray import NDArray
-from ._callbacks import BatchEndParam, call_all
+from ._callbacks import BatchEndParam, call_callbacks
 from ._update import _initialize_kvstore, _update_params, _update_params_on_kvstore
 
 
 @dataclass
-class Callbacks:
+class LoopCallbacks:
     """What the loop calls; each a function, a list of functions, or None."""
 
     epoch_end: Any = None
@@ -26,7 +26,7 @@ class Callbacks:
     eval_batch_end: Any = None
 
 
-class Trainer:
+class TrainingLoop:
     """Trains a manager's network, through a key-value store or by an updater.
 
     manager
@@ -69,7 +69,7 @@ class Trainer:
         train_data: Any,
         eval_data: Any,
         eval_metric: EvalMetric,
-        callbacks: Callbacks,
+        callbacks: LoopCallbacks,
         logger: Any = None,
         monitor: Any = None,
     ) -> None:
@@ -93,7 +93,7 @@ class Trainer:
             logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - begin)
             if callbacks.epoch_end or epoch == epochs[-1]:
                 self.manager.copy_to(self.arg_params, self.aux_params)
-            call_all(
+            call_callbacks(
                 callbacks.epoch_end, epoch, self.manager.symbol, self.arg_params, self.aux_params
             )
             if eval_data is not None:
@@ -101,7 +101,7 @@ class Trainer:
 
     def _epoch(
         self, epoch: int, epoch_size: int | None, data: Any, metric: EvalMetric,
-        callbacks: Callbacks, logger: Any, monitor: Any,
+        callbacks: LoopCallbacks, logger: Any, monitor: Any,
     ) -> None:  # fmt: skip
         nbatch = 0
         while True:
@@ -135,7 +135,9 @@ class Trainer:
         if monitor is not None:
             monitor.toc_print()
 
-    def _evaluate(self, epoch: int, data: Any, metric: EvalMetric, callbacks: Callbacks) -> None:
+    def _evaluate(
+        self, epoch: int, data: Any, metric: EvalMetric, callbacks: LoopCallbacks
+    ) -> None:
         metric.reset()
         data.reset()
         count = 0
@@ -156,4 +158,4 @@ class Trainer:
                 "executor_manager": self.manager, "kvstore": self.kvstore, "updater": self.updater,
                 "symbol": self.manager.symbol,
             }  # fmt: skip
-            call_all(callback, BatchEndParam(epoch, nbatch, metric, seen))
+            call_callbacks(callback, BatchEndParam(epoch, nbatch, metric, seen))

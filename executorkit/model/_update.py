@@ -22,16 +22,12 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import kvstore as kvs
-from ..errors import MXNetError, explain
+from ..errors import InputTypeError, explain
 from ..ndarray import NDArray
-from ..parallel._stacked import PerDevice, Stacked
+from ..parallel._stacked import PerDevice, ReplicatedArray
 
 #: From this many elements in one parameter on, a 'local' store only sums.
-_LARGE = 16 * 1024 * 1024
-
-
-class KVStoreTypeError(MXNetError, TypeError):
-    """Neither a key-value store, nor the name of one, nor None."""
+_LARGE_PARAMETER = 16 * 1024 * 1024
 
 
 def _create_kvstore(
@@ -56,12 +52,12 @@ def _create_kvstore(
         if num_device == 1 and "dist" not in kvstore:
             return None, False
         store = kvs.create(kvstore)
-        if kvstore == "local" and max(a.size for a in arg_params.values()) > _LARGE:
+        if kvstore == "local" and max(a.size for a in arg_params.values()) > _LARGE_PARAMETER:
             on_store = False
     elif isinstance(kvstore, kvs.KVStoreBase):
         store = kvstore
     else:
-        raise KVStoreTypeError(
+        raise InputTypeError(
             explain("kvstore", f"a {type(kvstore).__name__}, expected a KVStore, a name or None")
         )
     return store, on_store and store.is_capable(kvs.KVStoreBase.OPTIMIZER)
@@ -82,7 +78,7 @@ def _initialize_kvstore(
     """
     for name, arrays in zip(param_names, param_arrays, strict=False):
         if update_on_kvstore:
-            kvstore.broadcast(name, arg_params[name], out=_given(kvstore, arrays))
+            kvstore.broadcast(name, arg_params[name], out=_arrays_for(kvstore, arrays))
         else:
             kvstore.init(name, arg_params[name])
 
@@ -98,8 +94,8 @@ def _update_params_on_kvstore(
     A parameter whose gradients are None is left out.
     """
     for index, (params, grads) in enumerate(zip(param_arrays, grad_arrays, strict=False)):
-        if grads is not None and not _absent(grads):
-            given = _given(kvstore, grads), _given(kvstore, params)
+        if grads is not None and not _without_gradients(grads):
+            given = _arrays_for(kvstore, grads), _arrays_for(kvstore, params)
             kvstore.pushpull(param_names[index], given[0], out=given[1], priority=-index)
 
 
@@ -128,11 +124,11 @@ def _update_params(
     """
     updates: list[list[tuple[int, NDArray, NDArray]]] = [[] for _ in range(num_device)]
     for index, (params, grads) in enumerate(zip(param_arrays, grad_arrays, strict=False)):
-        if grads is None or _absent(grads):
+        if grads is None or _without_gradients(grads):
             continue
         if kvstore:
             assert param_names is not None
-            kvstore.pushpull(param_names[index], _given(kvstore, grads), priority=-index)
+            kvstore.pushpull(param_names[index], _arrays_for(kvstore, grads), priority=-index)
         for k, (param, grad) in enumerate(zip(params, grads, strict=True)):
             updates[k].append((index * num_device + k, grad, param))
     for update in updates:
@@ -140,10 +136,10 @@ def _update_params(
             updater(*zip(*update, strict=True))
 
 
-def _given(store: Any, arrays: PerDevice) -> PerDevice:
+def _arrays_for(store: Any, arrays: PerDevice) -> PerDevice:
     """What a store's methods get: lists, unless the store knows stacked arrays."""
     return arrays if isinstance(store, kvs.KVStore) else list(arrays)
 
 
-def _absent(grads: PerDevice) -> bool:
-    return not isinstance(grads, Stacked) and grads[0] is None
+def _without_gradients(grads: PerDevice) -> bool:
+    return not isinstance(grads, ReplicatedArray) and grads[0] is None

@@ -8,12 +8,12 @@ from typing import Any
 from .. import ndarray as nd
 from ..context import Context, cpu
 from ..display import Fold, Part
-from ..errors import explain
+from ..errors import ModuleUsageError, explain
 from ..io import DataBatch, DataDesc
 from ..ndarray import NDArray
 from ..parallel._views import group_parts
-from ..program._options import options_given
-from ._usage import ModuleUsageError, described, require
+from ..program._options import options_from_arguments
+from ._usage import data_descs, require
 from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
 
@@ -74,14 +74,14 @@ class Bound(BaseModule):
             raise ModuleUsageError(
                 explain("bind", "inputs_need_grad is for training", hint="for_training=True")
             )
-        data, labels = described(
+        data, labels = data_descs(
             self._data_names, self._label_names, data_shapes, label_shapes, "bind"
         )
         if shared_module is not None:
             _check_shared(shared_module, len(self._context))
         if self.binded and self._params_dirty:
             self._sync_params_from_devices()
-        with options_given(self._compute_dtype, self._remat):
+        with options_from_arguments(self._compute_dtype, self._remat):
             group = DataParallelExecutorGroup(
                 self._symbol,
                 self._context,
@@ -126,7 +126,7 @@ class Bound(BaseModule):
         are not compiled again."""
         require(self, "reshape", "binded")
         self._reshape(
-            *described(self._data_names, self._label_names, data_shapes, label_shapes, "reshape")
+            *data_descs(self._data_names, self._label_names, data_shapes, label_shapes, "reshape")
         )
 
     def _reshape(self, data: list[DataDesc], labels: list[DataDesc] | None) -> None:
@@ -149,7 +149,7 @@ class Bound(BaseModule):
             self.reshape(data, described_labels)
         else:
             # Without labels it is for inference, which needs none: nothing to warn of.
-            self._reshape(described(self._data_names, [], data, None, "forward")[0], None)
+            self._reshape(data_descs(self._data_names, [], data, None, "forward")[0], None)
 
     def _reset_bind(self) -> None:
         """Forgets the group; parameters stay."""
@@ -160,14 +160,14 @@ class Bound(BaseModule):
     # Filled in by the themes below this one.
 
     def _sync_params_from_devices(self) -> None:
-        raise self._absent("_sync_params_from_devices")
+        raise self._not_provided("_sync_params_from_devices")
 
     def borrow_optimizer(self, shared_module: Any) -> None:
         """Uses another module's optimizer, with its states."""
-        raise self._absent("borrow_optimizer")
+        raise self._not_provided("borrow_optimizer")
 
 
-def whole(batches: Sequence[Any]) -> DataBatch:
+def concatenated_batches(batches: Sequence[Any]) -> DataBatch:
     """One batch of several, one for each device: AssertionError unless their shapes agree."""
     if not batches:
         raise ModuleUsageError(explain("forward", "the list of batches is empty"))

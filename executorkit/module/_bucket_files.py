@@ -8,12 +8,12 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import explain
+from ..errors import ModuleUsageError, explain
 from ..model import load_params
 from ..symbol import Symbol
 from ..symbol import load as load_symbol
 from ._buckets import Buckets, SymGen
-from ._usage import ModuleUsageError, require
+from ._usage import require
 from .module import Module
 
 
@@ -59,7 +59,7 @@ class BucketFiles(Buckets):
 
         AssertionError without ``sym_gen`` (for the names of the inputs) or ``default_bucket_key``.
         """
-        _given("load", sym_gen=sym_gen, default_bucket_key=default_bucket_key)
+        _require_arguments("load", sym_gen=sym_gen, default_bucket_key=default_bucket_key)
         stored: Any = nd.load(f"{prefix}.buckets")
         keys = [tuple(k) if isinstance(k, list) else k for k in stored[0].asnumpy().tolist()]
         symbols = {key: load_symbol(f"{prefix}-{key}-symbol.json") for key in keys}
@@ -80,7 +80,7 @@ class BucketFiles(Buckets):
 
         AssertionError if one of the first five arguments is missing.
         """
-        _given(
+        _require_arguments(
             "load_dict",
             sym_dict=sym_dict,
             sym_gen=sym_gen,
@@ -93,14 +93,16 @@ class BucketFiles(Buckets):
         for key, symbol in (sym_dict or {}).items():
             _, data_names, label_names = loaded._call_sym_gen(key)
             loaded._buckets[key] = Module(symbol, data_names, label_names, **loaded._options)
-        module = loaded._buckets.setdefault(default_bucket_key, loaded._made(default_bucket_key))
+        module = loaded._buckets.setdefault(
+            default_bucket_key, loaded._make_bucket(default_bucket_key)
+        )
         module._arg_params, module._aux_params = dict(arg_params), dict(aux_params)
         module.params_initialized = loaded.params_initialized = True
         loaded._curr_module = module
         return loaded
 
 
-def _given(doing: str, **values: Any) -> None:
+def _require_arguments(doing: str, **values: Any) -> None:
     """AssertionError for the first argument that is None."""
     for name, value in values.items():
         if value is None:

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..display import Fold, Part, Table
-from ..errors import explain
+from ..errors import ModuleUsageError, explain
 from ..name import NameManager
 from ..symbol import Symbol
-from ._usage import ModuleUsageError, require
+from ._usage import require
 from .base_module import BaseModule
 from .module import Module
 
@@ -52,7 +52,7 @@ class Buckets(BaseModule):
             "compute_dtype": compute_dtype,
             "remat": remat,
         }
-        self._made(default_bucket_key)  # which checks the names
+        self._make_bucket(default_bucket_key)  # which checks the names
         self._buckets: dict[Any, Module] = {}
         self._curr_module: Any = None
         self._curr_bucket_key: Any = None
@@ -65,7 +65,7 @@ class Buckets(BaseModule):
         with NameManager():
             return self._sym_gen(key)
 
-    def _made(self, key: Any) -> Module:
+    def _make_bucket(self, key: Any) -> Module:
         return Module(*self._call_sym_gen(key), **self._options)
 
     # Descriptions
@@ -144,7 +144,7 @@ class Buckets(BaseModule):
         key = self._default_bucket_key
         params = self.get_params() if self.params_initialized else None
         kept = {} if self.binded else self._buckets
-        module = kept.get(key) or self._made(key)
+        module = kept.get(key) or self._make_bucket(key)
         module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, grad_req=grad_req)
         if params is not None:
             module.init_params(None, *params, force_init=True)
@@ -166,7 +166,7 @@ class Buckets(BaseModule):
             if data_shapes is None:
                 problem = f"bucket {bucket_key!r} is new, and its batch has no provide_data"
                 raise ModuleUsageError(explain("switch_bucket", problem))
-            module = module or self._made(bucket_key)
+            module = module or self._make_bucket(bucket_key)
             module.bind(
                 data_shapes,
                 label_shapes,

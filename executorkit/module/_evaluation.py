@@ -9,12 +9,12 @@ import numpy as np
 
 from .. import metric
 from .. import ndarray as nd
-from ..errors import explain
+from ..errors import DataArgumentError, ModuleUsageError, explain
 from ..io import DataBatch, DataIter
 from ..model import BatchEndParam
 from ..ndarray import NDArray
 from ._interface import Interface
-from ._usage import ModuleUsageError, NotPredictableError, require
+from ._usage import require
 
 Outputs = list[NDArray]
 
@@ -54,13 +54,15 @@ class Evaluation(Interface):
         eval_metric.reset()
         seen = 0
         for nbatch, batch in self._predicted(eval_data, num_batch, reset, sparse_row_id_fn):
-            measure(self, eval_metric, batch)
-            notify(
+            update_metric_of(self, eval_metric, batch)
+            call_batch_callbacks(
                 batch_end_callback, self, epoch, nbatch, eval_metric,
                 eval_data=eval_data, eval_batch=batch,
             )  # fmt: skip
             seen += 1
-        notify(score_end_callback, self, epoch, seen, eval_metric, eval_data=eval_data)
+        call_batch_callbacks(
+            score_end_callback, self, epoch, seen, eval_metric, eval_data=eval_data
+        )
         return eval_metric.get_name_value()
 
     def iter_predict(
@@ -106,7 +108,7 @@ class Evaluation(Interface):
             return self.get_outputs()[0]
         if not isinstance(eval_data, DataIter):
             kind = type(eval_data).__name__
-            raise NotPredictableError(
+            raise DataArgumentError(
                 explain("predict", f"a {kind}, expected an NDArray or a DataIter")
             )
         batches = [
@@ -147,7 +149,7 @@ class Evaluation(Interface):
         return [o[0 : o.shape[0] - pad] for o in outputs] if pad else outputs
 
 
-def measure(module: Any, eval_metric: Any, batch: Any) -> None:
+def update_metric_of(module: Any, eval_metric: Any, batch: Any) -> None:
     """Updates a metric with a batch's labels, or with those of a list of batches."""
     if isinstance(batch, list):
         module.update_metric(eval_metric, [b.label for b in batch], pre_sliced=True)
@@ -155,7 +157,7 @@ def measure(module: Any, eval_metric: Any, batch: Any) -> None:
         module.update_metric(eval_metric, batch.label)
 
 
-def notify(
+def call_batch_callbacks(
     callbacks: Any, module: Any, epoch: int, nbatch: int, eval_metric: Any, **more: Any
 ) -> None:
     """Calls batch callbacks. Their ``locals`` are what is named here, not the caller's."""
@@ -163,11 +165,11 @@ def notify(
         return
     seen = {"self": module, "epoch": epoch, "nbatch": nbatch, "eval_metric": eval_metric, **more}
     param = BatchEndParam(epoch, nbatch, eval_metric, seen)
-    for callback in listed(callbacks):
+    for callback in as_sequence(callbacks):
         callback(param)
 
 
-def listed(callbacks: Any) -> Sequence[Callable[..., Any]]:
+def as_sequence(callbacks: Any) -> Sequence[Callable[..., Any]]:
     """Callbacks as a sequence: given as one, several, or None."""
     if callbacks is None:
         return ()

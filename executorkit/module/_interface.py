@@ -7,10 +7,10 @@ import warnings
 from typing import Any
 
 from ..display import Line, Part, View, Viewed
-from ..errors import explain
+from ..errors import ModuleUsageError, NotSupportedError, explain
 from ..executor._report import FiniteReport
 from ..initializer import Uniform
-from ._usage import AbsentMethodError, ModuleUsageError, require
+from ._usage import require
 
 
 class Interface(Viewed):
@@ -31,8 +31,8 @@ class Interface(Viewed):
         self.optimizer_initialized = False
         self._symbol: Any = None
 
-    def _absent(self, what: str) -> AbsentMethodError:
-        return AbsentMethodError(
+    def _not_provided(self, what: str) -> NotSupportedError:
+        return NotSupportedError(
             explain(what, f"{type(self).__name__} does not have it", hint="define it in a subclass")
         )
 
@@ -57,27 +57,27 @@ class Interface(Viewed):
     @property
     def data_names(self) -> Any:
         """Names of the inputs."""
-        raise self._absent("data_names")
+        raise self._not_provided("data_names")
 
     @property
     def output_names(self) -> Any:
         """Names of the outputs."""
-        raise self._absent("output_names")
+        raise self._not_provided("output_names")
 
     @property
     def data_shapes(self) -> Any:
         """(name, shape) of the inputs, once bound."""
-        raise self._absent("data_shapes")
+        raise self._not_provided("data_shapes")
 
     @property
     def label_shapes(self) -> Any:
         """(name, shape) of the labels, once bound; None without labels."""
-        raise self._absent("label_shapes")
+        raise self._not_provided("label_shapes")
 
     @property
     def output_shapes(self) -> Any:
         """(name, shape) of the outputs for the whole batch, once bound."""
-        raise self._absent("output_shapes")
+        raise self._not_provided("output_shapes")
 
     # Setting up
 
@@ -92,7 +92,7 @@ class Interface(Viewed):
         grad_req: Any = "write",
     ) -> None:
         """Allocates the arrays for batches of these shapes."""
-        raise self._absent("bind")
+        raise self._not_provided("bind")
 
     def init_params(
         self,
@@ -104,7 +104,7 @@ class Interface(Viewed):
         allow_extra: bool = False,
     ) -> None:
         """Gives the parameters their first values."""
-        raise self._absent("init_params")
+        raise self._not_provided("init_params")
 
     def init_optimizer(
         self,
@@ -114,11 +114,11 @@ class Interface(Viewed):
         force_init: bool = False,
     ) -> None:
         """Makes the optimizer that ``update`` uses."""
-        raise self._absent("init_optimizer")
+        raise self._not_provided("init_optimizer")
 
     def install_monitor(self, mon: Any) -> None:
         """Has a monitor look at all executors."""
-        raise self._absent("install_monitor")
+        raise self._not_provided("install_monitor")
 
     # Running
 
@@ -133,11 +133,11 @@ class Interface(Viewed):
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Computes the outputs; ``is_train`` None means as the module is bound."""
-        raise self._absent("forward")
+        raise self._not_provided("forward")
 
     def backward(self, out_grads: Any = None) -> None:
         """Computes the gradients; outputs of no loss need head gradients."""
-        raise self._absent("backward")
+        raise self._not_provided("backward")
 
     def forward_backward(self, data_batch: Any) -> None:
         """A training ``forward`` and a ``backward``. Nothing is looked at in between, so that they
@@ -147,7 +147,7 @@ class Interface(Viewed):
 
     def update(self) -> None:
         """Changes the parameters as the optimizer says, by the gradients of the last backward."""
-        raise self._absent("update")
+        raise self._not_provided("update")
 
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
         """Finds the first node that made a NaN or an infinity in the last batch.
@@ -159,25 +159,25 @@ class Interface(Viewed):
 
         See :meth:`Executor.check_finite`; with several devices findings say whose rows they are of.
         """
-        raise self._absent("check_finite")
+        raise self._not_provided("check_finite")
 
     def get_outputs(self, merge_multi_context: bool = True) -> list[Any]:
         """Outputs of the last forward: whole batches, or a list per output with all devices'."""
-        raise self._absent("get_outputs")
+        raise self._not_provided("get_outputs")
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
         """Gradients of the inputs, merged or not as in :meth:`get_outputs`."""
-        raise self._absent("get_input_grads")
+        raise self._not_provided("get_input_grads")
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
         """Has a metric take the last outputs into account."""
-        raise self._absent("update_metric")
+        raise self._not_provided("update_metric")
 
     # Contents
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """Parameters and auxiliary states by name, as they are now."""
-        raise self._absent("get_params")
+        raise self._not_provided("get_params")
 
     def set_params(
         self,

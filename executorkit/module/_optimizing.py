@@ -9,8 +9,8 @@ from typing import Any
 import jax
 
 from .. import optimizer as opt
-from .._files import write_whole
-from ..errors import explain
+from .._files import write_atomically
+from ..errors import ModuleUsageError, explain
 from ..kvstore import KVStore
 from ..model import (
     _create_kvstore,
@@ -19,9 +19,9 @@ from ..model import (
     _update_params_on_kvstore,
 )
 from ._parameters import Parameters
-from ._states import dumped, restored
-from ._update import apply_updates
-from ._usage import ModuleUsageError, require
+from ._states import dump_updater, restore_updater
+from ._update import update_group
+from ._usage import require
 
 
 class Optimizing(Parameters):
@@ -88,7 +88,7 @@ class Optimizing(Parameters):
             if apart
             else dict(enumerate(names))
         )
-        self._optimizer = self._made(optimizer, optimizer_params, 1.0 / rows, by_index)
+        self._optimizer = self._make_optimizer(optimizer, optimizer_params, 1.0 / rows, by_index)
         self._kvstore = store
         self._update_on_kvstore = on_store
         self._updater = opt.get_updater(self._optimizer)
@@ -106,7 +106,7 @@ class Optimizing(Parameters):
             self.load_optimizer_states(self._preload_opt_states)
             self._preload_opt_states = None
 
-    def _made(
+    def _make_optimizer(
         self, optimizer: Any, params: Any, rescale: float, by_index: Mapping[int, str]
     ) -> Any:
         if isinstance(optimizer, str):
@@ -148,7 +148,7 @@ class Optimizing(Parameters):
         group, store = self._exec_group, self._kvstore
         if not _is_asked(store):
             summed = store is not None or len(self._context) == 1
-            apply_updates(group, self._indices, self._updater, summed, _everywhere(store))
+            update_group(group, self._indices, self._updater, summed, _everywhere(store))
             return
         arrays = group.param_arrays, group.grad_arrays or ()
         if self._update_on_kvstore:
@@ -167,7 +167,7 @@ class Optimizing(Parameters):
         if _is_asked(self._kvstore) and self._update_on_kvstore:
             self._kvstore.save_optimizer_states(fname)
             return
-        write_whole(fname, [dumped(self._updater)])
+        write_atomically(fname, [dump_updater(self._updater)])
 
     def load_optimizer_states(self, fname: str) -> None:
         """Takes the optimizer's states, and what else a file of :meth:`save_optimizer_states` has.
@@ -186,7 +186,7 @@ class Optimizing(Parameters):
         summed = self._kvstore is not None and (
             self._update_on_kvstore or not _is_asked(self._kvstore)
         )
-        restored(self._updater, content, self._indices, devices[:1] if summed else devices)
+        restore_updater(self._updater, content, self._indices, devices[:1] if summed else devices)
 
 
 def _is_asked(store: Any) -> bool:

@@ -6,11 +6,11 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..errors import ShapeError, explain
+from ..errors import MissingParameterError, ShapeError, explain
 from ..initializer import InitDesc, Uniform
 from ..ndarray import NDArray
 from ._binding import Bound
-from ._usage import MissingParameterError, require
+from ._usage import require
 
 Params = dict[str, NDArray]
 

@@ -6,23 +6,15 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..context import Context
-from ..errors import MXNetError, explain
-from ..executor._arguments import grad_reqs
+from ..errors import ArgumentValueError, BatchError, ModuleUsageError, explain
+from ..executor._arguments import parse_grad_req
 from ..io import DataDesc
 from ..ops._attrs import dtype_name
-from ..parallel._arrays import Groups
-from ..parallel._batch import Input, LoadError
+from ..parallel._arrays import ContextGroups
+from ..parallel._batch import BatchInput
 
 
-class GroupUsageError(MXNetError, AssertionError):
-    """A group is asked for something that it was not bound for."""
-
-
-class GradReqError(MXNetError, ValueError, AssertionError):
-    """``grad_req`` is no text, list or dict, or has no entry for each argument."""
-
-
-def requests(
+def grad_req_by_argument(
     grad_req: Any, names: Sequence[str], wanted: set[str], for_training: bool
 ) -> dict[str, str]:
     """``grad_req`` for each argument; a text holds for those that are ``wanted``, a dict for those
@@ -31,24 +23,24 @@ def requests(
         return dict.fromkeys(names, "null")
     if isinstance(grad_req, list | tuple):
         if len(grad_req) != len(names):
-            raise GradReqError(
+            raise ArgumentValueError(
                 explain(
                     "group: grad_req",
                     f"{len(grad_req)} entries for {len(names)} arguments: {', '.join(names)}",
                 )
             )
-        return dict(zip(names, grad_reqs(grad_req, names), strict=True))
+        return dict(zip(names, parse_grad_req(grad_req, names), strict=True))
     if not isinstance(grad_req, str | Mapping):
-        raise GradReqError(
+        raise ArgumentValueError(
             explain("group: grad_req", f"{grad_req!r}, expected a text, a list or a dict")
         )
     usual = grad_req if isinstance(grad_req, str) else "write"
     given = {} if isinstance(grad_req, str) else grad_req
     all_of_them = {n: given.get(n, usual if n in wanted else "null") for n in names}
-    return dict(zip(names, grad_reqs(all_of_them, names), strict=True))
+    return dict(zip(names, parse_grad_req(all_of_them, names), strict=True))
 
 
-def prepared_group2ctxs(given: Any, count: int) -> list[Groups | None]:
+def group2ctxs_per_context(given: Any, count: int) -> list[ContextGroups | None]:
     """``group2ctxs`` as one dict (or None) for each of ``count`` contexts."""
     if given is None:
         return [None] * count
@@ -64,7 +56,7 @@ def prepared_group2ctxs(given: Any, count: int) -> list[Groups | None]:
     if isinstance(given, Sequence) and not isinstance(given, str):
         _check_count(given, count, "")
         return list(given)
-    raise GroupUsageError(
+    raise ModuleUsageError(
         explain(
             "group: group2ctxs",
             f"{given!r}, expected a dict from ctx_group to context, or a list of such dicts",
@@ -74,35 +66,35 @@ def prepared_group2ctxs(given: Any, count: int) -> list[Groups | None]:
 
 def _check_count(given: Sequence[Any], count: int, what: str) -> None:
     if len(given) != count:
-        raise GroupUsageError(
+        raise ModuleUsageError(
             explain(
                 "group: group2ctxs", f"{len(given)} entries {what}".rstrip() + f", expected {count}"
             )
         )
 
 
-def description(given: Any) -> DataDesc:
+def as_data_desc(given: Any) -> DataDesc:
     """A DataDesc of one, or of (name, shape) and what else its constructor takes."""
     return given if isinstance(given, DataDesc) else DataDesc(*given)
 
 
-def input_of(description: DataDesc, axis: int) -> Input:
+def group_input(as_data_desc: DataDesc, axis: int) -> BatchInput:
     """What a group is told of an input whose batch lies along ``axis``."""
-    dtype = None if description.dtype is None else dtype_name(description.dtype)
-    return Input(description.name, tuple(description.shape), dtype, axis)
+    dtype = None if as_data_desc.dtype is None else dtype_name(as_data_desc.dtype)
+    return BatchInput(as_data_desc.name, tuple(as_data_desc.shape), dtype, axis)
 
 
-def batch_of(shapes: Sequence[Any], batch_size: int | None) -> tuple[list[int], int]:
+def batch_axes_and_size(shapes: Sequence[Any], batch_size: int | None) -> tuple[list[int], int]:
     """Batch axes of inputs, and the number of rows, which they share."""
     axes = []
-    for one in map(description, shapes):
+    for one in map(as_data_desc, shapes):
         axis = DataDesc.get_batch_axis(one.layout)
         axes.append(axis)
         if axis < 0:
             continue
         rows = one.shape[axis]
         if batch_size is not None and rows != batch_size:
-            raise LoadError(
+            raise BatchError(
                 explain(
                     f"group: input {one.name!r}",
                     f"shape {tuple(one.shape)} with {rows} rows, expected {batch_size}",

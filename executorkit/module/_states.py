@@ -20,7 +20,7 @@ _MAGIC = b"EXECKIT1"
 _END = struct.Struct("<Q8s")
 
 
-def dumped(updater: Any) -> bytes:
+def dump_updater(updater: Any) -> bytes:
     """The states of an updater, its optimizer's counts, and the state of ``mx.random``."""
     optimizer = updater.optimizer
     more = {
@@ -29,17 +29,17 @@ def dumped(updater: Any) -> bytes:
             for device, counts in optimizer._all_index_update_counts.items()
         ],
         "num_update": optimizer.num_update,
-        "memory": optimizer._memory,
+        "memory": optimizer.shared_state,
         "random": random.get_state(),
     }
     text = json.dumps(more).encode()
     return updater.get_states() + text + _END.pack(len(text), _MAGIC)
 
 
-def restored(
+def restore_updater(
     updater: Any, content: bytes, indices: Mapping[str, Any], devices: Sequence[int]
 ) -> None:
-    """Takes over what :func:`dumped` gave, or a file of MXNet's.
+    """Takes over what :func:`dump_updater` gave, or a file of MXNet's.
 
     indices
         the optimizer's index of each parameter.
@@ -76,7 +76,7 @@ def restored(
             optimizer._all_index_update_counts[device][new] = n
     optimizer._set_current_context(devices[0])
     optimizer.num_update = more["num_update"]
-    optimizer._memory = _tuples(more["memory"])
+    optimizer.shared_state = _tuples(more["memory"])
     random.set_state(_tuples(more["random"]))
 
 

@@ -10,33 +10,33 @@ from typing import Any
 
 from ..optimizer import Updater
 from ..parallel import all_reduce
-from ..parallel._stacked import PerDevice, Stacked
-from ..parallel._states import spread, stacked_state
+from ..parallel._stacked import PerDevice, ReplicatedArray
+from ..parallel._states import broadcast_first, replicated_state
 from .executor_group import DataParallelExecutorGroup
 
-_used_up: ContextVar[bool] = ContextVar("executorkit_gradients_used_up", default=False)
+_discarding: ContextVar[bool] = ContextVar("executorkit_gradients_used_up", default=False)
 
 
 @contextmanager
-def gradients_used_up(callbacks: Iterable[Any]) -> Iterator[None]:
+def discard_gradients(callbacks: Iterable[Any]) -> Iterator[None]:
     """In this context updates need not store the gradients that they use: nobody will look.
 
     Only if all callbacks are this package's own, which look at none. It saves the memory of the
     gradients; looking at one afterwards is an error that says so.
     """
     own = all(_home(c).split(".")[0] == __name__.split(".")[0] for c in callbacks)
-    token = _used_up.set(own)
+    token = _discarding.set(own)
     try:
         yield
     finally:
-        _used_up.reset(token)
+        _discarding.reset(token)
 
 
 def _home(callback: Any) -> str:
     return callback.__module__ if isfunction(callback) else type(callback).__module__
 
 
-def apply_updates(
+def update_group(
     group: DataParallelExecutorGroup,
     indices: Mapping[str, Any],
     updater: Any,
@@ -55,14 +55,14 @@ def apply_updates(
 
     Where nobody has looked at outputs or gradients since forward, forward, backward, the sum and
     the update run as one program, on one device or mapped over several. Gradients keep their
-    contents, each device's own, unless :func:`gradients_used_up` says otherwise.
+    contents, each device's own, unless :func:`discard_gradients` says otherwise.
     """
-    group._group.keep_gradients(not _used_up.get())
+    group._group.keep_gradients(not _discarding.get())
     names, weights, grads = [], [], []
     for name, weight, grad in zip(
         group.param_names, group.param_arrays, group.grad_arrays or (), strict=False
     ):
-        if isinstance(grad, Stacked) or (grad is not None and grad[0] is not None):
+        if isinstance(grad, ReplicatedArray) or (grad is not None and grad[0] is not None):
             names.append(indices[name])
             weights.append(weight)
             grads.append(grad)
@@ -100,20 +100,20 @@ def _mapped(
     targets = run.targets(weights, grads)
     if targets is None:
         return False
-    found = updater.planned(indices, [w[0] for w in weights])
+    found = updater.plan_update(indices, [w[0] for w in weights])
     if found is None:
         return False
     first = weights[0]
-    assert isinstance(first, Stacked)
-    state = tuple(stacked_state(updater, i, first) for i in indices)
+    assert isinstance(first, ReplicatedArray)
+    state = tuple(replicated_state(updater, i, first) for i in indices)
     run.update(targets, found.update, state, found.numbers, found.words(first.contexts[0]))
     return True
 
 
 def _spread(arrays: Any) -> None:
     """Gives all devices what the first one has."""
-    if isinstance(arrays, Stacked):
-        spread(arrays)
+    if isinstance(arrays, ReplicatedArray):
+        broadcast_first(arrays)
     else:
         for other in arrays[1:]:
             arrays[0].copyto(other)

@@ -7,35 +7,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import MXNetError, explain
+from ..errors import BindError, ModuleUsageError, explain
 from ..io import DataDesc
 from ..symbol import Symbol
-from ._shapes import description
-
-
-class ModuleUsageError(MXNetError, AssertionError):
-    """A module is asked for something that it is not bound, initialised or made for."""
-
-
-class ModuleNameError(MXNetError, ValueError):
-    """Names given to a module are not those of its symbol's inputs."""
-
-
-class AbsentMethodError(MXNetError, NotImplementedError):
-    """A kind of module does not have this method."""
-
-
-class MissingParameterError(MXNetError, ValueError):
-    """Parameters are given without one that the symbol has."""
-
-
-class NotPredictableError(MXNetError, ValueError):
-    """What is to be predicted is neither an array nor an iterator."""
-
-
-class EmptyIteratorError(MXNetError, StopIteration):
-    """An iterator to train with has no batch."""
-
+from ._shapes import as_data_desc
 
 #: What has to be done before something, by the state that it leads to.
 _REMEDIES = {
@@ -67,11 +42,11 @@ def check_input_names(symbol: Symbol, names: Sequence[str], what: str, required:
             hint="one of: " + ", ".join(close),
         )
         if required:
-            raise ModuleNameError(text)
+            raise BindError(text)
         warnings.warn(text, UserWarning, stacklevel=4)
 
 
-def described(
+def data_descs(
     data_names: Sequence[str],
     label_names: Sequence[str],
     data_shapes: Sequence[Any],
@@ -80,10 +55,10 @@ def described(
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
     """Shapes as DataDescs. ValueError if those of the data are not of exactly the data's names,
     a warning if those of the labels are not."""
-    data = [description(d) for d in data_shapes]
-    labels = None if label_shapes is None else [description(d) for d in label_shapes]
+    data = [as_data_desc(d) for d in data_shapes]
+    labels = None if label_shapes is None else [as_data_desc(d) for d in label_shapes]
     if sorted(d.name for d in data) != sorted(data_names):
-        raise ModuleNameError(_mismatch(doing, "data", data_names, data))
+        raise BindError(_mismatch(doing, "data", data_names, data))
     if sorted(d.name for d in labels or ()) != sorted(label_names):
         text = _mismatch(doing, "label", label_names, labels or [])
         warnings.warn(text, UserWarning, stacklevel=4)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..executor import Executor
 from ..ndarray import NDArray
-from ..parallel._group import Group
+from ..parallel._group import DataParallelCore
 from ..parallel._stacked import PerDevice
 
 Pairs = list[list[tuple[slice, NDArray]]]
@@ -16,7 +16,7 @@ Pairs = list[list[tuple[slice, NDArray]]]
 class ArrayViews:
     """Lists of the arrays of all devices; nothing is split off before its contents are read."""
 
-    _group: Group
+    _group: DataParallelCore
     _numbers: dict[str, int]
     _parameters: list[str]
     data_names: list[str]

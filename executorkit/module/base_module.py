@@ -9,12 +9,12 @@ from typing import Any
 from .. import metric
 from .. import ndarray as nd
 from ..context import cpu
-from ..errors import FileFormatError, explain
+from ..errors import EmptyIteratorError, FileFormatError, ModuleUsageError, explain
 from ..initializer import Uniform
 from ..io import DataDesc
-from ._evaluation import Evaluation, listed, measure, notify
-from ._update import gradients_used_up
-from ._usage import EmptyIteratorError, ModuleUsageError, check_input_names, described
+from ._evaluation import Evaluation, as_sequence, call_batch_callbacks, update_metric_of
+from ._update import discard_gradients
+from ._usage import check_input_names, data_descs
 
 __all__ = ["BaseModule"]
 
@@ -32,7 +32,7 @@ def _parse_data_desc(
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
     """Shapes as DataDescs. ValueError for other names than those of the data; for others than
     those of the labels a warning."""
-    return described(data_names, label_names, data_shapes, label_shapes, "bind")
+    return data_descs(data_names, label_names, data_shapes, label_shapes, "bind")
 
 
 class BaseModule(Evaluation):
@@ -126,8 +126,12 @@ class BaseModule(Evaluation):
         eval_metric = metric.create(eval_metric)
         for epoch in range(begin_epoch, num_epoch):
             started = time.time()
-            watching = [*listed(batch_end_callback), *listed(epoch_end_callback), *listed(monitor)]
-            with gradients_used_up(watching):
+            watching = [
+                *as_sequence(batch_end_callback),
+                *as_sequence(epoch_end_callback),
+                *as_sequence(monitor),
+            ]
+            with discard_gradients(watching):
                 values = self._train_epoch(
                     train_data, epoch, eval_metric, batch_end_callback, monitor, sparse_row_id_fn
                 )
@@ -137,7 +141,7 @@ class BaseModule(Evaluation):
             # Devices whose parameters differ (kvstore=None) go on with the mean, as it is saved.
             arg_params, aux_params = self.get_params()
             self.set_params(arg_params, aux_params)
-            for callback in listed(epoch_end_callback):
+            for callback in as_sequence(epoch_end_callback):
                 callback(epoch, self.symbol, arg_params, aux_params)
             if eval_data is not None:
                 for name, value in self.score(
@@ -175,7 +179,7 @@ class BaseModule(Evaluation):
                 monitor.tic()
             self.forward_backward(batch)
             self.update()
-            measure(self, eval_metric, batch)
+            update_metric_of(self, eval_metric, batch)
             following = next(batches, None)
             if following is not None:
                 self.prepare(following, sparse_row_id_fn=sparse_row_id_fn)
@@ -183,7 +187,7 @@ class BaseModule(Evaluation):
                 monitor.toc_print()
             if following is None:
                 values = eval_metric.get_global_name_value()
-            notify(
+            call_batch_callbacks(
                 batch_end_callback, self, epoch, nbatch, eval_metric,
                 train_data=train_data, data_batch=batch,
             )  # fmt: skip

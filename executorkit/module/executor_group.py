@@ -8,23 +8,29 @@ from typing import Any
 
 from ..context import Context
 from ..display import View, Viewed
-from ..errors import explain
-from ..executor._ahead import Request
+from ..errors import BatchError, ModuleUsageError, explain
+from ..executor._ahead import PrecompileSpec
 from ..executor._report import FiniteReport
 from ..io import DataDesc
 from ..ndarray import NDArray
-from ..parallel._batch import Input, LoadError, assign, merged
-from ..parallel._finite import check_group
-from ..parallel._group import Group
+from ..parallel._batch import BatchInput, assign_scattered, gather
+from ..parallel._finite import check_group_finite
+from ..parallel._group import DataParallelCore
 from ..parallel._metric import update_metric
 from ..parallel._parameters import mean_parameters, set_parameters
 from ..parallel._slicing import split_input_slice
 from ..parallel._stacked import PerDevice
-from ..parallel._views import group_parts, label
-from ..program import Warming, current_options
-from ..program._options import using
+from ..parallel._views import group_label, group_parts
+from ..program import Precompilation, current_options
+from ..program._options import use_options
 from ..symbol import Symbol
-from ._shapes import GroupUsageError, batch_of, description, input_of, prepared_group2ctxs, requests
+from ._shapes import (
+    as_data_desc,
+    batch_axes_and_size,
+    grad_req_by_argument,
+    group2ctxs_per_context,
+    group_input,
+)
 from ._views import ArrayViews
 
 
@@ -95,15 +101,15 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         self.logger = logger
         self.fixed_param_names = list(fixed_param_names or [])
         self.state_names = list(state_names or [])
-        self.group2ctxs = prepared_group2ctxs(group2ctxs, len(self.contexts))
+        self.group2ctxs = group2ctxs_per_context(group2ctxs, len(self.contexts))
         attributes = symbol.attr_dict()
         self.output_layouts = [
             DataDesc.get_batch_axis(attributes.get(node.name, {}).get("__layout__"))
             for node, _ in symbol.heads
         ]
-        data_names = [description(d).name for d in data_shapes] if inputs_need_grad else []
+        data_names = [as_data_desc(d).name for d in data_shapes] if inputs_need_grad else []
         wanted = {*self.param_names, *data_names} - set(self.fixed_param_names)
-        self.grad_req = requests(grad_req, self.arg_names, wanted, for_training)
+        self.grad_req = grad_req_by_argument(grad_req, self.arg_names, wanted, for_training)
         self._options = current_options()
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
@@ -115,7 +121,7 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         Raises ValueError for a batch that cannot be divided, AssertionError for inputs that differ
         in their number of rows.
         """
-        axes, batch_size = batch_of(data_shapes, None)
+        axes, batch_size = batch_axes_and_size(data_shapes, None)
         self.slices = split_input_slice(batch_size, self.workload)
         self.batch_size = batch_size
         return axes
@@ -132,15 +138,15 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         With ``reshape`` parameters and other arrays that keep their shape are those of now. A shape
         that was bound before, by whatever group of an equal symbol, is not compiled again.
         """
-        data = [description(d) for d in data_shapes]
-        labels = [description(d) for d in label_shapes or ()]
-        data_axes, batch_size = batch_of(data, None)
-        label_axes, _ = batch_of(labels, batch_size)
+        data = [as_data_desc(d) for d in data_shapes]
+        labels = [as_data_desc(d) for d in label_shapes or ()]
+        data_axes, batch_size = batch_axes_and_size(data, None)
+        label_axes, _ = batch_axes_and_size(labels, batch_size)
         slices = split_input_slice(batch_size, self.workload)
-        data_inputs = [input_of(d, axis) for d, axis in zip(data, data_axes, strict=True)]
-        label_inputs = [input_of(d, axis) for d, axis in zip(labels, label_axes, strict=True)]
+        data_inputs = [group_input(d, axis) for d, axis in zip(data, data_axes, strict=True)]
+        label_inputs = [group_input(d, axis) for d, axis in zip(labels, label_axes, strict=True)]
         shared = self._group if reshape else shared_group._group if shared_group else None
-        self._group = self._made(slices, [*data_inputs, *label_inputs], shared)
+        self._group = self._make_group(slices, [*data_inputs, *label_inputs], shared)
         self.slices = slices
         self.batch_size = batch_size
         self.data_shapes = data
@@ -152,11 +158,11 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         self._data_inputs = data_inputs
         self._label_inputs = label_inputs
 
-    def _made(
-        self, slices: Sequence[slice], inputs: Sequence[Input], shared: Group | None
-    ) -> Group:
-        with using(self._options):
-            return Group(
+    def _make_group(
+        self, slices: Sequence[slice], inputs: Sequence[BatchInput], shared: DataParallelCore | None
+    ) -> DataParallelCore:
+        with use_options(self._options):
+            return DataParallelCore(
                 self.symbol,
                 self.contexts,
                 slices,
@@ -167,25 +173,25 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
                 self.group2ctxs,
             )
 
-    def warm(self, shapes: Sequence[Any], is_train: bool) -> Warming:
-        """Compiles for other shapes in the background; see :meth:`Module.warm`."""
+    def precompile(self, shapes: Sequence[Any], is_train: bool) -> Precompilation:
+        """Compiles for other shapes in the background; see :meth:`Module.precompile`."""
         groups = {}
         for data_shapes, label_shapes in shapes:
-            data = [description(d) for d in data_shapes]
-            labels = [description(d) for d in label_shapes or ()]
-            axes, rows = batch_of(data, None)
-            axes = [*axes, *batch_of(labels, rows)[0]]
-            inputs = [input_of(d, axis) for d, axis in zip((*data, *labels), axes, strict=True)]
+            data = [as_data_desc(d) for d in data_shapes]
+            labels = [as_data_desc(d) for d in label_shapes or ()]
+            axes, rows = batch_axes_and_size(data, None)
+            axes = [*axes, *batch_axes_and_size(labels, rows)[0]]
+            inputs = [group_input(d, axis) for d, axis in zip((*data, *labels), axes, strict=True)]
             slices = split_input_slice(rows, self.workload)
             named = tuple((d.name, tuple(d.shape)) for d in (*data, *labels))
-            groups[named] = self._made(slices, inputs, self._group)
-        request = Request(is_train)
-        return Warming({named: g.compile_ahead(request) for named, g in groups.items()})
+            groups[named] = self._make_group(slices, inputs, self._group)
+        request = PrecompileSpec(is_train)
+        return Precompilation({named: g.precompile(request) for named, g in groups.items()})
 
     def reshape(self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None) -> None:
         """Binds for other shapes, keeping the parameters. Equal shapes change nothing."""
-        data = [description(d) for d in data_shapes]
-        labels = [description(d) for d in label_shapes or ()] or None
+        data = [as_data_desc(d) for d in data_shapes]
+        labels = [as_data_desc(d) for d in label_shapes or ()] or None
         if data == self.data_shapes and labels == self.label_shapes:
             return
         self.bind_exec(data, labels, reshape=True)
@@ -226,11 +232,11 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         """
         train = self.for_training if is_train is None else is_train
         labels = getattr(data_batch, "label", None)
-        writes = self._group.fitted(self._data_inputs, data_batch.data, "data")
+        writes = self._group.scattered(self._data_inputs, data_batch.data, "data")
         if self._label_inputs and labels:
-            writes += self._group.fitted(self._label_inputs, labels, "label")
+            writes += self._group.scattered(self._label_inputs, labels, "label")
         for target, value in writes:
-            assign(target, value)
+            assign_scattered(target, value)
         self._group.forward(bool(train))
 
     def backward(self, out_grads: Any = None) -> None:
@@ -243,7 +249,7 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         Raises AssertionError if the group was not bound for training.
         """
         if not self.for_training:
-            raise GroupUsageError(
+            raise ModuleUsageError(
                 explain(
                     "backward",
                     "the group is bound for inference",
@@ -284,7 +290,7 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
     def get_states(self, merge_multi_context: bool = True) -> list[list[NDArray]]:
         """For each state the arrays of all devices. They are not merged: AssertionError."""
         if merge_multi_context:
-            raise GroupUsageError(
+            raise ModuleUsageError(
                 explain(
                     "get_states",
                     "states are not merged",
@@ -297,7 +303,7 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         """Sets the states: to arrays (for each state a list with one per device), or all elements
         to one number. AssertionError unless exactly one of the two is given."""
         if (states is None) == (value is None):
-            raise GroupUsageError(
+            raise ModuleUsageError(
                 explain("set_states", "expected either states or value, and not both")
             )
         targets = [self._arguments(name) for name in self.state_names]
@@ -309,14 +315,14 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         writes = []
         for name, target, arrays in zip(self.state_names, targets, states, strict=False):
             if len(arrays) != len(target):
-                raise LoadError(
+                raise BatchError(
                     explain(
                         f"set_states: {name!r}", f"{len(arrays)} arrays for {len(target)} devices"
                     )
                 )
             for array, new in zip(target, arrays, strict=True):
                 if new.shape != array.shape:
-                    raise LoadError(
+                    raise BatchError(
                         explain(
                             f"set_states: {name!r}", f"shape {new.shape}, expected {array.shape}"
                         )
@@ -329,7 +335,7 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         """Gradients of the data, merged or per device as in ``get_outputs``. AssertionError
         without ``inputs_need_grad``."""
         if not self.inputs_need_grad:
-            raise GroupUsageError(
+            raise ModuleUsageError(
                 explain(
                     "get_input_grads",
                     "the group is bound without gradients of its inputs",
@@ -368,10 +374,12 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         if out_grads is not None:
             given = list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
             heads = self._group.head_gradients(given, self.output_layouts)
-        return check_group(self._group, heads, raise_error)
+        return check_group_finite(self._group, heads, raise_error)
 
     def _as_view(self) -> View:
-        return View(f"DataParallelExecutorGroup of {label(self._group)}", group_parts(self._group))
+        return View(
+            f"DataParallelExecutorGroup of {group_label(self._group)}", group_parts(self._group)
+        )
 
     def install_monitor(self, mon: Any) -> None:
         """Installs a monitor on the executors of all devices."""
@@ -380,4 +388,4 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
 
 
 def _merged(arrays: Sequence[PerDevice], axes: Sequence[int]) -> list[NDArray]:
-    return [merged(a, axis) for a, axis in zip(arrays, axes, strict=True)]
+    return [gather(a, axis) for a, axis in zip(arrays, axes, strict=True)]

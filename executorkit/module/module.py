@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..context import Context, cpu
-from ..errors import explain
+from ..errors import ModuleUsageError, explain
 from ..executor._report import FiniteReport
-from ..program import Warming
+from ..program import Precompilation
 from ..symbol import Symbol
-from ._binding import whole
+from ._binding import concatenated_batches
 from ._checkpoint import Checkpointed
-from ._usage import ModuleUsageError, check_input_names, require
+from ._usage import check_input_names, require
 
 __all__ = ["Module"]
 
@@ -141,7 +141,7 @@ class Module(Checkpointed):
 
     # Running
 
-    def warm(self, shapes: Sequence[Any], is_train: bool | None = None) -> Warming:
+    def precompile(self, shapes: Sequence[Any], is_train: bool | None = None) -> Precompilation:
         """Compiles ahead, in the background, for batches of other shapes.
 
         shapes
@@ -150,12 +150,14 @@ class Module(Checkpointed):
             whether training steps are compiled, which ``bind``, by default, says. A step with its
             update is one program, known once one has run: warm up after the first ``update``.
 
-        Returns at once; see :meth:`Executor.warm` for what the result tells. A batch of one of
+        Returns at once; see :meth:`Executor.precompile` for what the result tells. A batch of one of
         these shapes compiles nothing more, or waits for its own compilation only. Raises
         AssertionError unless bound, ValueError for shapes that do not fit the symbol.
         """
         require(self, "warm", "binded")
-        return self._exec_group.warm(shapes, self.for_training if is_train is None else is_train)
+        return self._exec_group.precompile(
+            shapes, self.for_training if is_train is None else is_train
+        )
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Computes the outputs, when they are looked at.
@@ -170,7 +172,7 @@ class Module(Checkpointed):
         and for missing ones when training; nothing is changed then.
         """
         require(self, "forward", "binded", "params_initialized")
-        batch = whole(data_batch) if isinstance(data_batch, list) else data_batch
+        batch = concatenated_batches(data_batch) if isinstance(data_batch, list) else data_batch
         train = self.for_training if is_train is None else bool(is_train)
         self._fit_to(batch, train)
         self._exec_group.forward(batch, train)

@@ -7,17 +7,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import ndarray as nd
-from ..errors import MXNetError, explain
+from ..errors import ModuleUsageError, explain
 from ..initializer import Uniform
 from ..ndarray import NDArray
-from ._usage import ModuleUsageError
 from .base_module import BaseModule
 
 __all__ = ["PythonLossModule", "PythonModule"]
-
-
-class SlicedLabelError(MXNetError, RuntimeError):
-    """Labels come cut for devices, which a module in Python does not know."""
 
 
 class PythonModule(BaseModule):
@@ -101,7 +96,7 @@ class PythonModule(BaseModule):
 
     def _compute_output_shapes(self) -> Any:
         """(name, shape) of the outputs, from ``_data_shapes`` and ``_label_shapes``."""
-        raise self._absent("_compute_output_shapes")
+        raise self._not_provided("_compute_output_shapes")
 
     # There is nothing to initialise or update.
 
@@ -138,7 +133,7 @@ class PythonModule(BaseModule):
         if self._label_shapes is None:
             return
         if pre_sliced:
-            raise SlicedLabelError(explain("update_metric", "the labels come in slices"))
+            raise ModuleUsageError(explain("update_metric", "the labels come in slices"))
         eval_metric.update(labels, self.get_outputs())
 
 
@@ -198,7 +193,7 @@ class PythonLossModule(PythonModule):
 
     def _backward_impl(self) -> None:
         if self._grad_func is None:
-            raise self._absent("_backward_impl")
+            raise self._not_provided("_backward_impl")
         grad = self._grad_func(self._scores, self._labels)
         self._scores_grad = grad if isinstance(grad, NDArray) else nd.array(grad)
 

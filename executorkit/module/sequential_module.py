@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from ..display import Fold, Part
-from ..errors import explain
+from ..errors import ModuleUsageError, explain
 from ..executor._report import FiniteReport
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
-from ._usage import ModuleUsageError, require
+from ._usage import require
 from .base_module import BaseModule
 from .python_module import PythonModule
 

@@ -18,7 +18,7 @@ from ._eager import call, invoke
 from ._handle import Handle
 
 
-class Binary(NamedTuple):
+class ArrayBinary(NamedTuple):
     """The operators behind a function of two: of arrays, of array and number, the other way round,
     and the Python function of two numbers."""
 
@@ -36,11 +36,11 @@ def _compared(fn: Callable[[Any, Any], bool]) -> Callable[[Any, Any], int]:
     return lambda x, y: int(fn(x, y))
 
 
-def _row(name: str, scalar: str, reverse: str, numbers: Callable[[Any, Any], Any]) -> Binary:
-    return Binary(f"broadcast_{name}", f"_{scalar}_scalar", f"_{reverse}_scalar", numbers)
+def _row(name: str, scalar: str, reverse: str, numbers: Callable[[Any, Any], Any]) -> ArrayBinary:
+    return ArrayBinary(f"broadcast_{name}", f"_{scalar}_scalar", f"_{reverse}_scalar", numbers)
 
 
-BINARY: dict[str, Binary] = {
+BINARY: dict[str, ArrayBinary] = {
     "add": _row("add", "plus", "plus", operator.add),
     "subtract": _row("sub", "minus", "rminus", operator.sub),
     "multiply": _row("mul", "mul", "mul", operator.mul),

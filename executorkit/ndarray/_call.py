@@ -10,10 +10,16 @@ from collections.abc import Callable, Iterable
 from functools import lru_cache
 from typing import Any
 
-from ..errors import MXNetError, explain
+from ..errors import InputTypeError, MXNetError, explain
 from ..ops import OpDef, lookup
-from ..ops._namespace import PREFIXES, bind_call, call_doc, call_signature, placement, placements
-from ._checks import NotAnArrayError
+from ..ops._namespace import (
+    PREFIXES,
+    bind_call,
+    call_doc,
+    call_signature,
+    namespace_entries,
+    public_names,
+)
 from ._eager import invoke, parse_attrs
 from ._handle import Handle
 
@@ -45,7 +51,7 @@ def call_operator(
     for i, x in enumerate(arrays):
         if not isinstance(x, Handle):
             name = f"array {i}" if op.variadic is not None else repr(op.array_names[i])
-            raise NotAnArrayError(
+            raise InputTypeError(
                 explain(
                     f"operator {op.name}",
                     f"{name} is {x!r} ({type(x).__name__}), expected an NDArray",
@@ -76,7 +82,7 @@ def find(module: str, public: str) -> OpDef | None:
     """The operator that stands as ``public`` in a module of operators ('op', 'linalg', ...)."""
     name = _PREFIX_OF.get(module, "") + public
     op = lookup(name)
-    return op if op is not None and (module, public) in placement(name) else None
+    return op if op is not None and (module, public) in public_names(name) else None
 
 
 @lru_cache(maxsize=4096)
@@ -105,6 +111,6 @@ def module_access(
         return operator_function(op, cls, name)
 
     def dir_() -> list[str]:
-        return sorted({*own, *(n for m, n, _ in placements() if m == module)})
+        return sorted({*own, *(n for m, n, _ in namespace_entries() if m == module)})
 
     return getattr_, dir_

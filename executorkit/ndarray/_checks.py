@@ -7,14 +7,10 @@ from typing import Any
 
 import jax
 
-from ..errors import DTypeError, MXNetError, ShapeError, explain
+from ..errors import DTypeError, InputTypeError, MXNetError, ShapeError, explain
 from ..ops import OpDef, Params
 from ..ops._facts import ShapeFacts, TypeFacts
 from ._handle import Handle
-
-
-class NotAnArrayError(MXNetError, TypeError, AssertionError):
-    """An operator was given something else where it takes an NDArray."""
 
 
 def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
@@ -31,8 +27,8 @@ def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
     outputs = {f"out{i}": None for i in range(len(op.outputs(p)))}
     try:
         op.types(TypeFacts(op.name, _facts(names, arrays, "dtype") | outputs), p)
-        if op.fill is not None:
-            op.fill(ShapeFacts(op.name, _facts(names, arrays, "shape") | outputs), p)
+        if op.infer_shape is not None:
+            op.infer_shape(ShapeFacts(op.name, _facts(names, arrays, "shape") | outputs), p)
     except (ShapeError, DTypeError) as error:
         problem, because, *_ = (*error.args, None)
         raise type(error)(
@@ -63,7 +59,7 @@ def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
     """Assigns results to the caller's arrays, all or none."""
     targets = [out] if isinstance(out, Handle) else out
     if not isinstance(targets, list | tuple) or not all(isinstance(t, Handle) for t in targets):
-        raise NotAnArrayError(explain(f"operator {op.name}", f"out is {out!r}, expected NDArrays"))
+        raise InputTypeError(explain(f"operator {op.name}", f"out is {out!r}, expected NDArrays"))
     if len(targets) != len(results):
         raise MXNetError(
             explain(
@@ -75,13 +71,13 @@ def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
             raise ShapeError(
                 explain(f"operator {op.name}", f"out is {target.shape}, expected {value.shape}")
             )
-        if target._storage.dtype != value.dtype:
+        if target.storage.dtype != value.dtype:
             raise DTypeError(
                 explain(
                     f"operator {op.name}",
-                    f"out is {target._dtype_name}, expected {value.dtype.name}",
+                    f"out is {target.dtype_name}, expected {value.dtype.name}",
                 )
             )
     for target, value in zip(targets, results, strict=True):
         device = target._context.device
-        target._assign(value if value.devices() == {device} else jax.device_put(value, device))
+        target.assign(value if value.devices() == {device} else jax.device_put(value, device))

@@ -18,19 +18,18 @@ import jax
 import numpy as np
 
 from ..context import Context, current_context
-from ..errors import MXNetError, ShapeError, explain
+from ..errors import InputTypeError, MXNetError, NotSupportedError, ShapeError, explain
 from ..ops import lookup
-from ._checks import NotAnArrayError
 from ._eager import call, invoke
-from ._ndarray import NDArray, StorageTypeError, element_type
+from ._ndarray import NDArray, element_type
 from ._storage import Shape
-from ._values import fit, from_python, to_device
+from ._values import fit, host_array, to_device
 
 
 def from_host(values: np.ndarray, ctx: Context | None = None) -> NDArray:
     """An NDArray of a NumPy array that nobody else will write to."""
     context = _context(ctx)
-    return NDArray._from_jax(to_device(values, context.device), context, shared=False)
+    return NDArray.from_jax(to_device(values, context.device), context, shared=False)
 
 
 def _context(ctx: Context | None) -> Context:
@@ -82,8 +81,8 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
             context.device,
             "array",
         )
-        return NDArray._from_jax(new.value, context, shared=new.shared)
-    return from_host(from_python(source_array, element_type(dtype), "array"), context)
+        return NDArray.from_jax(new.value, context, shared=new.shared)
+    return from_host(host_array(source_array, element_type(dtype), "array"), context)
 
 
 def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
@@ -112,7 +111,7 @@ def from_dlpack(dlpack: Any) -> NDArray:
     if hasattr(dlpack, "__dlpack__"):
         made = jax.dlpack.from_dlpack(dlpack, copy=True)
         (device,) = made.devices()
-        return NDArray._from_jax(made, Context(device.platform, device.id), shared=False)
+        return NDArray.from_jax(made, Context(device.platform, device.id), shared=False)
     return from_numpy(np.from_dlpack(_Capsule(dlpack)))
 
 
@@ -131,7 +130,7 @@ def full(
         return out
     context = _context(ctx)
     value = fit(val, _dims(shape), element_type(dtype), context.device, "full")
-    return NDArray._from_jax(value.value, context, shared=value.shared)
+    return NDArray.from_jax(value.value, context, shared=value.shared)
 
 
 def zeros(
@@ -149,7 +148,7 @@ def zeros(
     [[0, 0], [0, 0]]
     """
     if stype not in (None, "default"):
-        raise StorageTypeError(
+        raise NotSupportedError(
             explain("zeros", f"storage type {stype!r} is not served", hint="'default'")
         )
     return _constant("zeros", shape, 0, ctx, dtype, kwargs)
@@ -260,7 +259,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     A lone array is returned itself unless ``always_copy``.
     """
     if not isinstance(arrays, list | tuple) or not arrays:
-        raise NotAnArrayError(explain("concatenate", f"{arrays!r}, expected a list of NDArrays"))
+        raise InputTypeError(explain("concatenate", f"{arrays!r}, expected a list of NDArrays"))
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
     return call("Concat", *arrays, dim=axis, num_args=len(arrays))
@@ -270,7 +269,7 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     """Writes into ``out`` (N, K) a 1 where row n has its index of ``indices`` (N,), else 0."""
     for name, x in (("indices", indices), ("out", out)):
         if not isinstance(x, NDArray):
-            raise NotAnArrayError(explain("onehot_encode", f"{name} is {x!r}, expected an NDArray"))
+            raise InputTypeError(explain("onehot_encode", f"{name} is {x!r}, expected an NDArray"))
     out[:] = call("one_hot", indices, depth=out.shape[1])
     return out
 

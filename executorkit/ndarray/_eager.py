@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from ..context import Context, Device, current_context
-from ..errors import AttributeValueError, MXNetError, ShapeError, explain
+from ..errors import AttributeValueError, DynamicShapeError, MXNetError, ShapeError, explain
 from ..ops import OpDef, Params, lookup
 from ..ops._attrs import to_text
 from ._checks import assign_out, check_inputs, given
@@ -34,7 +34,7 @@ _STATIC: set[str] = set()
 #: on them): these run uncompiled.
 _UNCOMPILED: set[str] = set()
 #: What JAX raises when Python code wants to know a value that is only traced.
-_NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+_NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, DynamicShapeError)
 _traces = 0
 
 
@@ -77,7 +77,7 @@ def invoke(
     if op.in_place is not None and (out[0] if isinstance(out, list) else out) is arrays[0]:
         op = op.in_place
     context = arrays[0]._context if arrays else _context(ctx)
-    values = [a._value if a._context is context else _moved(op, a, context) for a in arrays]
+    values = [a.value if a._context is context else _moved(op, a, context) for a in arrays]
     texts, dynamic = _texts(op, attrs, values)
     p = _parsed(op, texts)
     key = next_key(context) if op.key_name is not None else None
@@ -90,17 +90,17 @@ def invoke(
     visible = results[: op.visible(p)]
     if out is not None:
         assign_out(op, out, visible)
-    aux, pins = op.aux_of(p), op.pins(p)
-    if aux or pins:
+    aux, constant_inputs = op.aux_of(p), op.constant_inputs(p)
+    if aux or constant_inputs:
         inputs = dict(zip(op.inputs(p), arrays, strict=True))
         for name, value in zip(aux, results[len(results) - len(aux) :], strict=True):
-            inputs[name]._assign(value)
-        for name, number in pins.items():
+            inputs[name].assign(value)
+        for name, number in constant_inputs.items():
             x = inputs[name]
-            x._assign(filled(number, x._shape, x._storage.dtype, x._context.device))
+            x.assign(filled(number, x._shape, x.storage.dtype, x._context.device))
     if out is not None:
         return out
-    made = [cls._from_jax(value, context, shared=False) for value in visible]
+    made = [cls.from_jax(value, context, shared=False) for value in visible]
     return made[0] if len(made) == 1 else made
 
 
@@ -115,7 +115,7 @@ def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
     """An input on the device where the operator runs: as in MXNet, CPUs read each other's."""
     here, there = context.device, array._context.device
     if here == there:
-        return array._value
+        return array.value
     if here.platform != "cpu" or there.platform != "cpu":
         raise MXNetError(
             explain(
@@ -124,7 +124,7 @@ def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
                 hint=f"x.as_in_context(mx.{context})",
             )
         )
-    return jax.device_put(array._value, here)
+    return jax.device_put(array.value, here)
 
 
 def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:

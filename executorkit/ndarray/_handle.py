@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from ..context import Context, current_context
-from ._storage import Resolve, Shape, Storage
+from ._storage import Producer, Shape, Storage
 
 
 @lru_cache(maxsize=64)
@@ -25,7 +25,7 @@ def _name_of(dtype: np.dtype) -> str:
 class Handle:
     """A view of a storage's elements from ``offset`` on, in row-major order.
 
-    ``_whole`` says that it shows the whole storage in the storage's own shape, so that reading
+    ``covers_storage`` says that it shows the whole storage in the storage's own shape, so that reading
     it is reading an attribute.
     """
 
@@ -36,56 +36,56 @@ class Handle:
         "_seen",
         "_seen_version",
         "_shape",
-        "_storage",
-        "_whole",
+        "storage",
+        "covers_storage",
     )
 
-    _storage: Storage
+    storage: Storage
     _offset: int
     _shape: Shape
     _context: Context
-    _whole: bool
+    covers_storage: bool
     _seen: jax.Array | None
     _seen_version: int
 
     @classmethod
-    def _make(cls, storage: Storage, offset: int, shape: Shape, context: Context) -> Self:
+    def from_storage(cls, storage: Storage, offset: int, shape: Shape, context: Context) -> Self:
         self = cls.__new__(cls)
-        self._storage = storage
+        self.storage = storage
         self._offset = offset
         self._shape = shape
         self._context = context
-        self._whole = shape == storage.shape
+        self.covers_storage = shape == storage.shape
         self._seen = None
         self._seen_version = -1
         return self
 
     @classmethod
-    def _from_jax(
+    def from_jax(
         cls, array: jax.Array, context: Context | None = None, *, shared: bool = True
     ) -> Self:
         """An NDArray of ``array``, which is on the context's device, without a copy.
 
         ``shared=False`` states that nobody else holds the buffer, so that it may be donated.
         """
-        return cls._make(
+        return cls.from_storage(
             Storage(array.shape, array.dtype, array, shared),
             0,
             array.shape,
             current_context() if context is None else context,
         )
 
-    def _view(self, shape: Shape, offset: int = 0) -> Self:
+    def flat_view(self, shape: Shape, offset: int = 0) -> Self:
         """The elements from ``offset`` (counted within this array) on, sharing the storage."""
-        return self._make(self._storage, self._offset + offset, shape, self._context)
+        return self.from_storage(self.storage, self._offset + offset, shape, self._context)
 
     @property
-    def _value(self) -> jax.Array:
+    def value(self) -> jax.Array:
         """The contents, for use within the package: reading does not forbid donation."""
-        if not self._whole:
+        if not self.covers_storage:
             return self._read()
-        value = self._storage.value
-        return self._storage.whole() if value is None else value
+        value = self.storage.value
+        return self.storage.whole() if value is None else value
 
     @property
     def jax(self) -> jax.Array:
@@ -93,67 +93,67 @@ class Handle:
 
         Later writes to this NDArray do not change it, and it is never donated to a program.
         """
-        value = self._value
-        self._storage.shared = True
+        value = self.value
+        self.storage.shared = True
         return value
 
     def _read(self) -> jax.Array:
-        storage = self._storage
+        storage = self.storage
         if self._seen is not None and self._seen_version == storage.version:
             return self._seen
         value = storage.read(self._offset, self._shape)
         self._seen, self._seen_version = value, storage.version
         return value
 
-    def _assign(self, value: jax.Array, shared: bool = False) -> None:
+    def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the contents, without checks and copies; cancels what was promised.
 
         ``value`` has this array's shape, dtype and device. ``shared`` says that someone else
         holds its buffer.
         """
-        if self._whole:
-            self._storage.assign(value, shared)
+        if self.covers_storage:
+            self.storage.assign(value, shared)
         else:
-            self._storage.write(self._offset, self._shape, value)
+            self.storage.write(self._offset, self._shape, value)
             if shared:
-                self._storage.shared = True
+                self.storage.shared = True
 
-    def _promise(self, resolve: Resolve) -> None:
+    def defer(self, producer: Producer) -> None:
         """The contents are whatever ``resolve()`` assigns; it is called when they are needed.
 
         Any read or partial write through any view calls it; whole assignment cancels it. A
-        ``resolve`` that serves several arrays uses :meth:`_fulfil`, so that an array assigned in
+        ``resolve`` that serves several arrays uses :meth:`set_result`, so that an array assigned in
         the meantime keeps what it was assigned.
         """
-        if self._whole:
-            self._storage.promise_all(resolve)
+        if self.covers_storage:
+            self.storage.defer(producer)
         else:
-            self._storage.write(self._offset, self._shape, None, resolve)
+            self.storage.write(self._offset, self._shape, None, producer)
 
-    def _fulfil(self, resolve: Resolve, value: jax.Array) -> bool:
+    def set_result(self, producer: Producer, value: jax.Array) -> bool:
         """Assigns ``value`` if ``resolve`` is still what this array waits for."""
-        if self._whole:
-            return self._storage.fulfil(resolve, value)
-        if self._storage.promised(self._offset, self._shape) != resolve:
+        if self.covers_storage:
+            return self.storage.set_result(producer, value)
+        if self.storage.promised(self._offset, self._shape) != producer:
             return False
-        self._assign(value)
+        self.assign(value)
         return True
 
     @property
-    def _awaited(self) -> Resolve | None:
+    def pending(self) -> Producer | None:
         """The promise that reading would have kept, None if nothing has to be computed first.
 
         Promises that only bring contents from elsewhere name where these come from as ``source``.
         """
-        promise = self._storage.awaited(self._offset, self._shape)
-        while promise is not None and hasattr(promise, "source"):
-            promise = promise.source
-        return promise
+        producer = self.storage.awaited(self._offset, self._shape)
+        while producer is not None and hasattr(producer, "source"):
+            producer = producer.source
+        return producer
 
     @property
-    def _exclusive(self) -> bool:
+    def owns_buffer(self) -> bool:
         """Whether the buffer is known to be held by this array's storage alone."""
-        return self._whole and not self._storage.shared
+        return self.covers_storage and not self.storage.shared
 
     @property
     def shape(self) -> Shape:
@@ -173,11 +173,11 @@ class Handle:
     @property
     def dtype(self) -> Any:
         """The element type, as NumPy's scalar class (``numpy.float32``)."""
-        return self._storage.dtype.type
+        return self.storage.dtype.type
 
     @property
-    def _dtype_name(self) -> str:
-        return _name_of(self._storage.dtype)
+    def dtype_name(self) -> str:
+        return _name_of(self.storage.dtype)
 
     @property
     def context(self) -> Context:
@@ -193,4 +193,4 @@ class Handle:
 
     def asnumpy(self) -> np.ndarray:
         """A NumPy copy of the contents."""
-        return np.array(self._value)
+        return np.array(self.value)

@@ -20,7 +20,7 @@ from jax import lax
 
 from ..errors import explain
 from ._handle import Handle
-from ._keys import Advanced, Basic, contiguous_offset, parse
+from ._keys import AdvancedIndex, BasicIndex, contiguous_offset, parse
 from ._storage import Shape
 from ._values import fit, to_device
 
@@ -32,42 +32,42 @@ class Indexing(Handle):
 
     def __getitem__(self, key: Any) -> Self:
         part = parse(key, self._shape)
-        if isinstance(part, Advanced):
+        if isinstance(part, AdvancedIndex):
             arrays, layout = _split(part.key)
             with jax.enable_x64(True):
-                value = _gather(self._value, arrays, layout)
-            return self._from_jax(value, self._context, shared=False)
+                value = _gather(self.value, arrays, layout)
+            return self.from_jax(value, self._context, shared=False)
         if not math.prod(part.lengths):
-            empty = np.zeros(part.shape, self._storage.dtype)
-            return self._from_jax(to_device(empty, self._context.device), self._context)
+            empty = np.zeros(part.shape, self.storage.dtype)
+            return self.from_jax(to_device(empty, self._context.device), self._context)
         offset = contiguous_offset(part, self._shape)
         if offset is not None:
-            return self._view(part.shape, offset)
+            return self.flat_view(part.shape, offset)
         with jax.enable_x64(True):
-            value = _read_ranges(self._value, *_ranges(part), part.shape)
-        return self._from_jax(value, self._context, shared=False)
+            value = _read_ranges(self.value, *_ranges(part), part.shape)
+        return self.from_jax(value, self._context, shared=False)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        device, dtype = self._context.device, self._storage.dtype
+        device, dtype = self._context.device, self.storage.dtype
         if isinstance(key, slice) and key.start is key.stop is key.step is None and self._shape:
-            self._assign(*fit(value, self._shape, dtype, device, "assignment to NDArray"))
+            self.assign(*fit(value, self._shape, dtype, device, "assignment to NDArray"))
             return
         part = parse(key, self._shape)
         new, shared = fit(value, part.shape, dtype, device, "assignment to NDArray")
-        if isinstance(part, Advanced):
+        if isinstance(part, AdvancedIndex):
             arrays, layout = _split(part.key)
             with jax.enable_x64(True):
-                self._assign(_scatter(self._value, new, arrays, layout))
+                self.assign(_scatter(self.value, new, arrays, layout))
             return
         if not math.prod(part.lengths):
             return
         offset = contiguous_offset(part, self._shape)
         if offset is not None:
-            target = self if part.shape == self._shape else self._view(part.shape, offset)
-            target._assign(new, shared)
+            target = self if part.shape == self._shape else self.flat_view(part.shape, offset)
+            target.assign(new, shared)
             return
         with jax.enable_x64(True):
-            self._assign(_write_ranges(self._value, new, *_ranges(part)))
+            self.assign(_write_ranges(self.value, new, *_ranges(part)))
 
     def __len__(self) -> int:
         if not self._shape:
@@ -107,7 +107,7 @@ def _scatter(
     return value.at[_joined(arrays, layout)].set(new)
 
 
-def _ranges(part: Basic) -> tuple[tuple[np.int64, ...], tuple[int, ...], tuple[int, ...]]:
+def _ranges(part: BasicIndex) -> tuple[tuple[np.int64, ...], tuple[int, ...], tuple[int, ...]]:
     """Lowest index per axis (a value, so that a loop over it compiles once), lengths, steps."""
     starts = tuple(
         np.int64(start + min((length - 1) * step, 0))

@@ -16,7 +16,7 @@ from ._storage import Shape
 _Array = np.ndarray | Handle | list | range | jax.Array
 
 
-class Basic(NamedTuple):
+class BasicIndex(NamedTuple):
     """A part given by ranges: start, length and step per axis, and the shape of the result."""
 
     starts: tuple[int, ...]
@@ -25,14 +25,14 @@ class Basic(NamedTuple):
     shape: Shape
 
 
-class Advanced(NamedTuple):
+class AdvancedIndex(NamedTuple):
     """A part given by index arrays: per entry of the key a slice, None, or integers."""
 
     key: tuple[Any, ...]
     shape: Shape
 
 
-def parse(key: Any, shape: Shape) -> Basic | Advanced:
+def parse(key: Any, shape: Shape) -> BasicIndex | AdvancedIndex:
     """What an index means for an array of ``shape``.
 
     IndexError for an index beyond its axis, for too many, and for a second Ellipsis; ValueError
@@ -107,7 +107,7 @@ def _in_bounds(lowest: int, highest: int, axis: int, length: int) -> None:
             )
 
 
-def _basic(entries: list[Any], shape: Shape) -> Basic:
+def _basic(entries: list[Any], shape: Shape) -> BasicIndex:
     starts, lengths, steps, result = [], [], [], []
     for e, axis, length in _axes(entries, shape):
         if e is None:
@@ -125,20 +125,20 @@ def _basic(entries: list[Any], shape: Shape) -> Basic:
         steps.append(step if count > 1 else 1)
     if shape and not result:
         result = [1]
-    return Basic(tuple(starts), tuple(lengths), tuple(steps), tuple(result))
+    return BasicIndex(tuple(starts), tuple(lengths), tuple(steps), tuple(result))
 
 
-def _advanced(entries: list[Any], shape: Shape) -> Advanced:
+def _advanced(entries: list[Any], shape: Shape) -> AdvancedIndex:
     for e, axis, length in _axes(entries, shape):
         if isinstance(e, int):
             _in_bounds(e, e, axis, length)
         elif isinstance(e, np.ndarray) and e.size:
             _in_bounds(int(e.min()), int(e.max()), axis, length)
     key = tuple(np.array(e) if isinstance(e, int) else e for e in entries)
-    return Advanced(key, np.broadcast_to(np.int8(0), shape)[key].shape)
+    return AdvancedIndex(key, np.broadcast_to(np.int8(0), shape)[key].shape)
 
 
-def contiguous_offset(part: Basic, shape: Shape) -> int | None:
+def contiguous_offset(part: BasicIndex, shape: Shape) -> int | None:
     """The first element of a part that lies contiguously in memory, else None."""
     whole_from_here = True
     for length, step, dim in reversed(list(zip(part.lengths, part.steps, shape, strict=True))):

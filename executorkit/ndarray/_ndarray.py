@@ -1,7 +1,7 @@
 """The NDArray class: copies, shapes and printed forms.
 
 Reading and writing by index is in ``_indexing``, arithmetic in ``_arithmetic``, conversions in
-``_conversions``, operators as methods in ``_fluent``; the storage that views share in ``_storage``.
+``_conversions``, operators as methods in ``_fluent``; the storage that views share in ``storage``.
 """
 
 from __future__ import annotations
@@ -16,11 +16,10 @@ import numpy as np
 
 from ..context import Context, cpu
 from ..display import View, Viewed
-from ..errors import MXNetError, ShapeError, explain
+from ..errors import InputTypeError, MXNetError, NotSupportedError, ShapeError, explain
 from ..ops._attrs import dtype_name
-from ..ops.shape import reshaped_dims
+from ..ops.shape import resolve_shape
 from ._arithmetic import Arithmetic
-from ._checks import NotAnArrayError
 from ._conversions import Conversions
 from ._eager import call
 from ._handle import Handle
@@ -33,14 +32,6 @@ if TYPE_CHECKING:
         def __getattr__(self, name: str) -> Any: ...
 else:
     from ._fluent import Fluent
-
-
-class AutogradError(MXNetError, NotImplementedError):
-    """Imperative gradients are asked for; only symbols have gradients here."""
-
-
-class StorageTypeError(MXNetError, NotImplementedError):
-    """Sparse storage is asked for; arrays are dense here."""
 
 
 def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
@@ -76,7 +67,7 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
     _text_is_repr = True
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise NotAnArrayError(
+        raise InputTypeError(
             explain("NDArray", "it is not constructed directly", hint="mx.nd.array(...)")
         )
 
@@ -87,7 +78,7 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
     def tostype(self, stype: str) -> Self:
         """A copy if ``stype`` is 'default'. MXNetError (NotImplementedError) for sparse storage."""
         if stype != "default":
-            raise StorageTypeError(
+            raise NotSupportedError(
                 explain("tostype", f"storage type {stype!r} is not served", hint="'default'")
             )
         return self.copy()
@@ -97,7 +88,7 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
     def copy(self) -> Self:
         """A new array of the same contents on the same device."""
         value = self.jax
-        return self._from_jax(value, self._context)
+        return self.from_jax(value, self._context)
 
     def copyto(self, other: NDArray | Context) -> Any:
         """Copies the contents into another array of the same shape, or to a context.
@@ -106,10 +97,10 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
         with a warning, if it is this one.
         """
         if isinstance(other, Context):
-            value = fit(self, self._shape, self._storage.dtype, other.device, "copyto").value
-            return self._from_jax(value, other)
+            value = fit(self, self._shape, self.storage.dtype, other.device, "copyto").value
+            return self.from_jax(value, other)
         if not isinstance(other, NDArray):
-            raise NotAnArrayError(
+            raise InputTypeError(
                 explain("copyto", f"{other!r} is neither an NDArray nor a context")
             )
         if other is self:
@@ -119,8 +110,8 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
             raise ShapeError(
                 explain("copyto", f"the target is {other._shape}, expected {self._shape}")
             )
-        new = fit(self, self._shape, other._storage.dtype, other._context.device, "copyto")
-        other._assign(*new)
+        new = fit(self, self._shape, other.storage.dtype, other._context.device, "copyto")
+        other.assign(*new)
         return other
 
     def as_in_context(self, context: Context) -> Self:
@@ -132,18 +123,18 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
     def astype(self, dtype: Any, copy: bool = True) -> Self:
         """A new array with elements of ``dtype``; with ``copy=False`` maybe the array itself."""
         target = element_type(dtype)
-        if not copy and target == self._storage.dtype:
+        if not copy and target == self.storage.dtype:
             return self
         new = fit(self, self._shape, target, self._context.device, "astype")
-        return self._from_jax(new.value, self._context, shared=new.shared)
+        return self.from_jax(new.value, self._context, shared=new.shared)
 
     def detach(self) -> Self:
         """Another handle on the same elements."""
-        return self._view(self._shape)
+        return self.flat_view(self._shape)
 
     def wait_to_read(self) -> None:
         """Waits until the contents are computed; an error in the computation is raised here."""
-        self._value.block_until_ready()
+        self.value.block_until_ready()
 
     # Shapes
 
@@ -166,7 +157,7 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
         spec = tuple(operator.index(d) for d in spec)
         way = -1 if reverse else 1
         try:
-            return self._view(reshaped_dims(self._shape[::way], spec[::way])[::way])
+            return self.flat_view(resolve_shape(self._shape[::way], spec[::way])[::way])
         except MXNetError as error:
             raise type(error)(explain("reshape", str(error))) from None
 
@@ -177,8 +168,8 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
 
     def broadcast_to(self, shape: Sequence[int]) -> Self:
         """The array repeated along axes of length 1, and new leading axes, to ``shape``."""
-        new = fit(self, tuple(shape), self._storage.dtype, self._context.device, "broadcast_to")
-        return self._from_jax(new.value, self._context, shared=new.shared)
+        new = fit(self, tuple(shape), self.storage.dtype, self._context.device, "broadcast_to")
+        return self.from_jax(new.value, self._context, shared=new.shared)
 
     def slice_assign(self, rhs: Any, begin: Any, end: Any, step: Any = ()) -> Self:
         """Writes ``rhs`` into the part from ``begin`` to ``end``; returns the array itself."""
@@ -244,11 +235,11 @@ def _unpickle(cls: type[NDArray], host: np.ndarray, context: Context) -> NDArray
     except MXNetError:
         context = cpu()
         device = context.device
-    return cls._from_jax(to_device(host, device), context, shared=False)
+    return cls.from_jax(to_device(host, device), context, shared=False)
 
 
-def _no_autograd(what: str) -> AutogradError:
-    return AutogradError(
+def _no_autograd(what: str) -> NotSupportedError:
+    return NotSupportedError(
         explain(
             what,
             "imperative gradients are not served",

@@ -24,11 +24,10 @@ from typing import Any
 import jax
 import numpy as np
 
-from .._files import write_whole
+from .._files import write_atomically
 from ..context import Context, cpu
-from ..errors import FileAccessError, FileFormatError, MXNetError, explain
+from ..errors import FileAccessError, FileFormatError, InputTypeError, MXNetError, explain
 from ..ops._attrs import DTYPE_NUMBERS, DTYPES
-from ._checks import NotAnArrayError
 from ._ndarray import NDArray
 from ._values import to_device
 
@@ -69,9 +68,11 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
     for what, wanted, items in (("name", str, names), ("array", NDArray, arrays)):
         for x in items:
             if not isinstance(x, wanted):
-                raise NotAnArrayError(explain("nd.save", f"{what} {x!r} is no {wanted.__name__}"))
-    header = _uint64(_LIST, 0, len(arrays))
-    write_whole(_path(fname), itertools.chain((header,), _entries(arrays), _name_parts(names)))
+                raise InputTypeError(explain("nd.save", f"{what} {x!r} is no {wanted.__name__}"))
+    header = uint64_bytes(_LIST, 0, len(arrays))
+    write_atomically(
+        _path(fname), itertools.chain((header,), array_records(arrays), _name_parts(names))
+    )
 
 
 def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
@@ -86,7 +87,7 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
             content = file.read()
     except OSError as error:
         raise FileAccessError(explain(path, f"cannot be read: {error.strerror or error}")) from None
-    return _Reader(content, path).read_all()
+    return _ParamsReader(content, path).read_all()
 
 
 def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict[str, NDArray]:
@@ -95,7 +96,7 @@ def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict
         raise FileFormatError(
             explain("load_frombuffer", f"{type(buf).__name__} given, expected bytes")
         )
-    return _Reader(bytes(buf), "buffer").read_all()
+    return _ParamsReader(bytes(buf), "buffer").read_all()
 
 
 def _path(fname: Any) -> str:
@@ -104,11 +105,11 @@ def _path(fname: Any) -> str:
     return os.fspath(fname)
 
 
-def _uint64(*numbers: int) -> bytes:
+def uint64_bytes(*numbers: int) -> bytes:
     return np.array(numbers, "<u8").tobytes()
 
 
-def _entries(arrays: Sequence[NDArray]) -> Iterator[bytes]:
+def array_records(arrays: Sequence[NDArray]) -> Iterator[bytes]:
     """The bytes of each array, made only when the one before is written."""
     for x in arrays:
         host = np.ascontiguousarray(x.asnumpy())
@@ -121,14 +122,14 @@ def _entries(arrays: Sequence[NDArray]) -> Iterator[bytes]:
 
 
 def _name_parts(names: Sequence[str]) -> Iterator[bytes]:
-    yield _uint64(len(names))
+    yield uint64_bytes(len(names))
     for name in names:
         text = name.encode()
-        yield _uint64(len(text))
+        yield uint64_bytes(len(text))
         yield text
 
 
-class _Reader:
+class _ParamsReader:
     """Takes a file apart; every number is checked against the bytes there are before it is used."""
 
     def __init__(self, content: bytes, source: str) -> None:
@@ -192,7 +193,7 @@ class _Reader:
         raw = self._take(math.prod(shape) * dtype.itemsize, f"elements {dtype.name}{shape}")
         host = np.frombuffer(raw, dtype).reshape(shape)
         context = _home(device_type, device_id)
-        return NDArray._from_jax(to_device(host, context.device), context, shared=False)
+        return NDArray.from_jax(to_device(host, context.device), context, shared=False)
 
     def _take(self, size: int, what: str) -> bytes:
         found = len(self._content) - self._at

@@ -25,7 +25,7 @@ def _reshape(value: jax.Array, shape: Shape) -> jax.Array:
 
 
 @partial(jax.jit, static_argnums=2)
-def part_of(value: jax.Array, start: jax.Array, shape: Shape) -> jax.Array:
+def slice_flat(value: jax.Array, start: jax.Array, shape: Shape) -> jax.Array:
     """The elements of a flat range, in the given shape."""
     flat = lax.reshape(value, (value.size,))
     return lax.reshape(lax.dynamic_slice(flat, (start,), (math.prod(shape),)), shape)
@@ -38,5 +38,5 @@ def _update(base: jax.Array, part: jax.Array, start: jax.Array) -> jax.Array:
 
 
 #: One part at a time: a program for all parts at once would be compiled for each number of them.
-with_part = jax.jit(_update)
-with_part_in_place = jax.jit(_update, donate_argnums=0)
+update_flat = jax.jit(_update)
+update_flat_donated = jax.jit(_update, donate_argnums=0)

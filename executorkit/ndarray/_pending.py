@@ -18,43 +18,43 @@ class Promised(Protocol):
     """An array whose contents may be promised."""
 
     @property
-    def _awaited(self) -> Callable[[], object] | None: ...
+    def pending(self) -> Callable[[], object] | None: ...
 
 
-class Pending(Protocol):
+class PendingOwner(Protocol):
     """Someone who may have outstanding promises."""
 
-    def _force(self) -> None:
+    def force(self) -> None:
         """Does the work that was put off, if any is."""
 
 
-_pending: weakref.WeakSet[Pending] = weakref.WeakSet()
+_pending: weakref.WeakSet[PendingOwner] = weakref.WeakSet()
 _lock = threading.Lock()
 
 
-def register(owner: Pending) -> None:
+def register_pending_owner(owner: PendingOwner) -> None:
     """Remembers that ``owner`` may have promises to keep, as long as it lives."""
     with _lock:
         _pending.add(owner)
 
 
-def keep_promises(arrays: Iterable[Promised]) -> None:
+def resolve_pending(arrays: Iterable[Promised]) -> None:
     """Has the work done that any of these arrays waits for."""
-    awaited = [a._awaited for a in arrays]
-    for promise in dict.fromkeys(p for p in awaited if p is not None):
+    awaited = [a.pending for a in arrays]
+    for producer in dict.fromkeys(p for p in awaited if p is not None):
         # One whose result was used up says so when it is read; there is nothing to be done for it.
-        getattr(promise, "force", promise)()
+        getattr(producer, "force", producer)()
 
 
-def force_all() -> None:
+def resolve_all() -> None:
     """Has all outstanding promises kept."""
     with _lock:
         owners = list(_pending)
     for owner in owners:
-        owner._force()
+        owner.force()
 
 
 def waitall() -> None:
     """Waits until everything put off or running is done; an error in it is raised here."""
-    force_all()
+    resolve_all()
     jax.block_until_ready([a for a in jax.live_arrays() if not a.is_deleted()])

@@ -101,10 +101,10 @@ def set_state(state: State) -> None:
 def next_key(ctx: Context | None = None) -> jax.Array:
     """A new PRNG key for one operator call, on the device of ``ctx`` (default: the current one)."""
     context = current_context() if ctx is None else ctx
-    return _wrapping(context.device)(next_words(context))
+    return _wrapping(context.device)(next_key_data(context))
 
 
-def next_words(context: Context) -> np.ndarray:
+def next_key_data(context: Context) -> np.ndarray:
     """The two words of the context's next key, on the host."""
     stream = _streams.running.get(context)
     if stream is None:
@@ -113,11 +113,11 @@ def next_words(context: Context) -> np.ndarray:
     return np.array((number >> 32, number & 0xFFFFFFFF), np.uint32)
 
 
-def key_of(words: jax.Array) -> jax.Array:
+def wrap_key(words: jax.Array) -> jax.Array:
     """The key that two words make; may be traced."""
     return jax.random.wrap_key_data(words, impl="threefry2x32")
 
 
 @lru_cache(maxsize=64)
 def _wrapping(device: Device) -> Callable[[np.ndarray], jax.Array]:
-    return jax.jit(key_of, out_shardings=jax.sharding.SingleDeviceSharding(device))
+    return jax.jit(wrap_key, out_shardings=jax.sharding.SingleDeviceSharding(device))

@@ -25,13 +25,13 @@ _JOINED = 2**20
 _ROW, _COLUMNS = 1024, 64
 
 
-def described(values: tuple[jax.Array, ...], platform: str) -> jax.Array:
+def statistics_rows(values: tuple[jax.Array, ...], platform: str) -> jax.Array:
     """A row of float64 for each array, on their device. 64-bit types have to be enabled."""
-    return _described(values, platform == "cpu")
+    return _statistics_rows(values, platform == "cpu")
 
 
 @partial(jax.jit, static_argnums=1)
-def _described(values: tuple[jax.Array, ...], scan: bool) -> jax.Array:
+def _statistics_rows(values: tuple[jax.Array, ...], scan: bool) -> jax.Array:
     """A row of float64 for each array: the count of its finite elements, what ``Statistics``
     has of them, and the histogram."""
     samples = jnp.stack([_sample(value) for value in values])

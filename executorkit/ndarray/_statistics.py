@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ._reductions import BINS, SAMPLE, described
+from ._reductions import BINS, SAMPLE, statistics_rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,10 @@ class Statistics:
 
 def statistics(values: Sequence[jax.Array]) -> list[Statistics]:
     """Statistics of arrays: one program for each device that they are on, one transfer in all."""
-    return statistics_of([values])[0]
+    return statistics_of_lists([values])[0]
 
 
-def statistics_of(lists: Sequence[Sequence[jax.Array]]) -> list[list[Statistics]]:
+def statistics_of_lists(lists: Sequence[Sequence[jax.Array]]) -> list[list[Statistics]]:
     """Statistics of several lists of arrays, brought to the host by one transfer.
 
     Each list is a program of its own on each of its devices: lists that stay the same are compiled
@@ -60,10 +60,10 @@ def statistics_of(lists: Sequence[Sequence[jax.Array]]) -> list[list[Statistics]
             places.setdefault((n, frozenset(value.devices())), []).append(i)
     with jax.enable_x64(True):
         computed = [
-            described(tuple(lists[n][i] for i in group), next(iter(devices)).platform)
+            statistics_rows(tuple(lists[n][i] for i in group), next(iter(devices)).platform)
             for (n, devices), group in places.items()
         ]
-        matrices = fetched(computed)
+        matrices = fetch_rows(computed)
     found: list[list[Any]] = [[None] * len(values) for values in lists]
     for ((n, _), group), rows in zip(places.items(), matrices, strict=True):
         for i, row in zip(group, rows, strict=True):
@@ -71,8 +71,8 @@ def statistics_of(lists: Sequence[Sequence[jax.Array]]) -> list[list[Statistics]
     return found
 
 
-def fetched(parts: Sequence[jax.Array]) -> list[np.ndarray]:
-    """What programs have :func:`described`, as matrices on the host, one below the other for a
+def fetch_rows(parts: Sequence[jax.Array]) -> list[np.ndarray]:
+    """What programs have :func:`statistics_rows`, as matrices on the host, one below the other for a
     part that is sharded over devices. Those of one platform come together, from one device.
 
     64-bit types have to be enabled.
@@ -93,7 +93,7 @@ def fetched(parts: Sequence[jax.Array]) -> list[np.ndarray]:
     return [found[i] for i in range(len(parts))]
 
 
-def pooled(parts: Sequence[Statistics]) -> Statistics:
+def pool_statistics(parts: Sequence[Statistics]) -> Statistics:
     """Statistics of several arrays as if they were one; their histograms are put together."""
     nans, infs = sum(p.nans for p in parts), sum(p.infs for p in parts)
     known = [p for p in parts if p.mean is not None]
@@ -138,7 +138,7 @@ def host_statistics(array: np.ndarray) -> Statistics:
 
 
 def read(row: np.ndarray) -> Statistics:
-    """One row of what :func:`described` computes."""
+    """One row of what :func:`statistics_rows` computes."""
     count, mean, std, low, high, nans, infs = row[:7].tolist()
     counts = tuple(int(n) for n in row[7:])
     if not count:

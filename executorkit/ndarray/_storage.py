@@ -17,9 +17,9 @@ from collections.abc import Callable
 import jax
 import numpy as np
 
-from ._parts import Shape, part_of, reshaped, with_part, with_part_in_place
+from ._parts import Shape, reshaped, slice_flat, update_flat, update_flat_donated
 
-Resolve = Callable[[], object]
+Producer = Callable[[], object]
 
 #: So many parts may be written before they are merged, lest reads search long lists.
 MAX_OVERLAYS = 16
@@ -28,18 +28,18 @@ MAX_OVERLAYS = 16
 class Overlay:
     """A part ``[start, stop)`` of a storage: a newer value of it, or the promise of one."""
 
-    __slots__ = ("promise", "start", "stop", "value")
+    __slots__ = ("producer", "start", "stop", "value")
 
     def __init__(
-        self, start: int, stop: int, value: jax.Array | None, promise: Resolve | None
+        self, start: int, stop: int, value: jax.Array | None, producer: Producer | None
     ) -> None:
         self.start = start
         self.stop = stop
         self.value = value
-        self.promise = promise
+        self.producer = producer
 
 
-class Later:
+class LazyContents:
     """The promise of a storage's first contents."""
 
     __slots__ = ("make", "storage")
@@ -73,7 +73,7 @@ class Storage:
         "_base",
         "_overlays",
         "dtype",
-        "promise",
+        "producer",
         "shape",
         "shared",
         "size",
@@ -83,13 +83,13 @@ class Storage:
 
     def __init__(
         self, shape: Shape, dtype: np.dtype, value: jax.Array | None = None, shared: bool = False,
-        promise: Resolve | None = None,
+        producer: Producer | None = None,
     ) -> None:  # fmt: skip
         self.value = value
         self.shape = shape
         self.size = math.prod(shape)
         self.dtype = dtype
-        self.promise = promise
+        self.producer = producer
         self.shared = shared
         self.version = 0
         self._base: jax.Array | None = None
@@ -99,7 +99,7 @@ class Storage:
     def later(cls, shape: Shape, dtype: np.dtype, make: Callable[[], jax.Array]) -> Storage:
         """A storage whose first contents are made when someone reads them."""
         self = cls(shape, dtype)
-        self.promise = Later(self, make)
+        self.producer = LazyContents(self, make)
         return self
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
@@ -107,39 +107,39 @@ class Storage:
         self.value = value
         self.shared = shared
         self.version += 1
-        self.promise = None
+        self.producer = None
         if self._overlays:
             self._overlays.clear()
             self._base = None
 
-    def promise_all(self, resolve: Resolve) -> None:
+    def defer(self, producer: Producer) -> None:
         """The whole contents will come from ``resolve()``."""
         self.value = None
-        self.promise = resolve
+        self.producer = producer
         self.version += 1
         if self._overlays:
             self._overlays.clear()
             self._base = None
 
-    def fulfil(self, resolve: Resolve, value: jax.Array) -> bool:
+    def set_result(self, producer: Producer, value: jax.Array) -> bool:
         """Assigns ``value`` if ``resolve`` is still what the whole contents come from."""
-        if self.promise != resolve:
+        if self.producer != producer:
             return False
         self.value = value
-        self.promise = None
+        self.producer = None
         self.shared = False
         self.version += 1
         return True
 
     def write(
-        self, start: int, shape: Shape, value: jax.Array | None, promise: Resolve | None = None
+        self, start: int, shape: Shape, value: jax.Array | None, producer: Producer | None = None
     ) -> None:
         """Writes the elements from ``start`` on, or promises them (with ``value`` None)."""
         size = math.prod(shape)
         if size == self.size:
             if value is None:
-                assert promise is not None
-                self.promise_all(promise)
+                assert producer is not None
+                self.defer(producer)
             else:
                 self.assign(reshaped(value, self.shape))
             return
@@ -150,15 +150,15 @@ class Storage:
         self._keep_promises(start, stop)
         if self.value is not None:
             self._base, self.value = self.value, None
-        self._overlays.append(Overlay(start, stop, value, promise))
+        self._overlays.append(Overlay(start, stop, value, producer))
         self.version += 1
         if len(self._overlays) > MAX_OVERLAYS:
             self._merge()
 
     def whole(self) -> jax.Array:
         """All elements, in the storage's own shape."""
-        if self.promise is not None:
-            self._keep(self.promise)
+        if self.producer is not None:
+            self._keep(self.producer)
         value = self.value
         return self.read(0, self.shape) if value is None else value
 
@@ -187,42 +187,42 @@ class Storage:
                 return jax.device_put(
                     flat[offset : offset + size].reshape(shape).copy(), source.sharding
                 )
-            return part_of(source, np.int64(offset), shape)
+            return slice_flat(source, np.int64(offset), shape)
 
-    def promised(self, start: int, shape: Shape) -> Resolve | None:
+    def promised(self, start: int, shape: Shape) -> Producer | None:
         """The promise that exactly these elements come from, if it is not kept or cancelled."""
         size = math.prod(shape)
         if size == self.size:
-            return self.promise
+            return self.producer
         for o in self._overlays:
             if (o.start, o.stop) == (start, start + size):
-                return o.promise
+                return o.producer
         return None
 
-    def awaited(self, start: int, shape: Shape) -> Resolve | None:
+    def awaited(self, start: int, shape: Shape) -> Producer | None:
         """A promise that reading these elements would have kept; None if they are all there."""
-        if self.promise is not None:
-            return self.promise
+        if self.producer is not None:
+            return self.producer
         stop = start + math.prod(shape)
         for o in self._overlays:
-            if o.promise is not None and o.start < stop and start < o.stop:
-                return o.promise
+            if o.producer is not None and o.start < stop and start < o.stop:
+                return o.producer
         return None
 
     def _keep_promises(self, start: int, stop: int) -> None:
         """Resolves whatever is promised between ``start`` and ``stop``."""
-        if self.promise is not None:
-            self._keep(self.promise)
+        if self.producer is not None:
+            self._keep(self.producer)
         for o in tuple(self._overlays):
-            if o.promise is not None and o.start < stop and start < o.stop:
-                o.promise()
+            if o.producer is not None and o.start < stop and start < o.stop:
+                o.producer()
                 if o in self._overlays:
                     raise RuntimeError("a promised NDArray was not assigned by its promise")
 
-    def _keep(self, resolve: Resolve) -> None:
+    def _keep(self, producer: Producer) -> None:
         """Resolves the promise of the whole contents."""
-        resolve()
-        if self.promise is resolve:
+        producer()
+        if self.producer is producer:
             raise RuntimeError("a promised NDArray was not assigned by its promise")
 
     def _merge(self) -> None:
@@ -230,10 +230,10 @@ class Storage:
         written = [o for o in self._overlays if o.value is not None]
         if not written:
             return
-        merged, update = self._base, with_part
+        merged, update = self._base, update_flat
         with jax.enable_x64(True):
             for o in written:
-                merged, update = update(merged, o.value, np.int64(o.start)), with_part_in_place
+                merged, update = update(merged, o.value, np.int64(o.start)), update_flat_donated
         self.shared = False
         self._overlays = [o for o in self._overlays if o.value is None]
         if self._overlays:

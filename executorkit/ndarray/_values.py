@@ -21,39 +21,39 @@ from ._storage import Shape
 SMALL = 1 << 20
 
 
-class Fitted(NamedTuple):
+class FittedValue(NamedTuple):
     """A value ready to be assigned, and whether someone else holds its buffer."""
 
     value: jax.Array
     shared: bool
 
 
-def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, what: str) -> Fitted:
+def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, what: str) -> FittedValue:
     """``source`` (number, NumPy or JAX array, NDArray, nested list) broadcast to ``shape``.
 
     Surplus leading axes of length 1 are dropped. TypeError if it is no array; ShapeError (a
     ValueError) if it does not broadcast; ``what`` names the assignment in the message.
     """
     if isinstance(source, bool | int | float | np.number | np.bool_):
-        return Fitted(filled(source, shape, dtype, device), False)
+        return FittedValue(filled(source, shape, dtype, device), False)
     if isinstance(source, Handle | jax.Array):
-        value = source._value if isinstance(source, Handle) else source
+        value = source.value if isinstance(source, Handle) else source
         made = jax.device_put(value, device) if value.devices() != {device} else value
         if made.shape != shape or made.dtype != dtype:
             _check_broadcast(made.shape, shape, what)
             with jax.enable_x64(True):
-                return Fitted(_converted(made, shape, dtype.name), False)
+                return FittedValue(_converted(made, shape, dtype.name), False)
         if isinstance(source, Handle):
-            source._storage.shared = True
-        return Fitted(made, True)
-    host = from_python(source, dtype, what)
+            source.storage.shared = True
+        return FittedValue(made, True)
+    host = host_array(source, dtype, what)
     if host.shape != shape:
         _check_broadcast(host.shape, shape, what)
         host = np.broadcast_to(host.reshape(host.shape[max(host.ndim - len(shape), 0) :]), shape)
-    return Fitted(to_device(np.ascontiguousarray(host).reshape(shape), device), False)
+    return FittedValue(to_device(np.ascontiguousarray(host).reshape(shape), device), False)
 
 
-def from_python(source: Any, dtype: np.dtype, what: str) -> np.ndarray:
+def host_array(source: Any, dtype: np.dtype, what: str) -> np.ndarray:
     """A new NumPy array of ``source``; TypeError if it cannot be read as one."""
     if isinstance(source, np.ndarray) and source.dtype == dtype:
         return np.array(source)

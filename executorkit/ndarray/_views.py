@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ._ndarray import NDArray
 
 #: Columns of :func:`statistics_cells`.
-STATISTICS = ("mean", "std", "min", "max", "NaN", "Inf", "histogram")
+STATISTICS_COLUMNS = ("mean", "std", "min", "max", "NaN", "Inf", "histogram")
 #: Numbers of columns that are aligned to the right, counted from the first of them.
-RIGHT = range(6)
+RIGHT_ALIGNED = range(6)
 
 #: Arrays of so many elements are looked at on the host; repr brings them there too.
 _ON_HOST = 2**18
@@ -35,12 +35,12 @@ def statistics_cells(found: Statistics) -> list[Cell]:
 
 def array_view(array: NDArray) -> View:
     """Shape, dtype and place, statistics, and the first elements."""
-    dtype = array._storage.dtype
+    dtype = array.storage.dtype
     size = scaled(array.size * dtype.itemsize, "B", 1024)
     title = f"NDArray {array.shape} {dtype.name} @{array.context}, {size}"
     if not array.size:
         return View(title)
-    value = array._value
+    value = array.value
     if array.size <= _ON_HOST:
         host = np.asarray(value)
         found, corner = host_statistics(host), host[_corner(array.shape)]
@@ -48,7 +48,7 @@ def array_view(array: NDArray) -> View:
         with jax.enable_x64(True):
             corner = np.asarray(value[_corner(array.shape)])
         found = statistics([value])[0]
-    table = Table(STATISTICS, [statistics_cells(found)], RIGHT)
+    table = Table(STATISTICS_COLUMNS, [statistics_cells(found)], RIGHT_ALIGNED)
     return View(title, [table, Lines(_preview(corner, array.shape))])
 
 

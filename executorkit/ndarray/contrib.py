@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 
 from ..context import Context, current_context
-from ..errors import ShapeError, explain
+from ..errors import InputTypeError, ShapeError, explain
 from ..symbol._nesting import flatten, nest_like
 from ._call import module_access
-from ._checks import NotAnArrayError
 from ._contrib_updates import (
     adamw_update,
     mp_adamw_update,
@@ -60,7 +59,7 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     """
     leaves = flatten(data)
     if not leaves or not all(isinstance(x, NDArray) for x in leaves):
-        raise NotAnArrayError(
+        raise InputTypeError(
             explain("foreach", f"data is {data!r}, expected an NDArray or a list of them")
         )
     if len({len(x) for x in leaves}) > 1:

@@ -10,7 +10,7 @@ from ..context import Context, current_context
 from ..errors import ShapeError, explain
 from ..symbol._nesting import flatten, nest_like
 from ._call import module_access
-from ._checks import NotAnArrayError
+from ._checks import InputTypeError
 from ._contrib_updates import adamw_update as adamw_update, mp_adamw_update as mp_adamw_update, multi_adamw_update as multi_adamw_update, multi_lamb_update as multi_lamb_update, multi_mp_adamw_update as multi_mp_adamw_update, multi_mp_lamb_update as multi_mp_lamb_update
 from ._creation import zeros
 from ._eager import call

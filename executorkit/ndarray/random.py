@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import AttributeValueError, explain
+from ..errors import AttributeValueError, InputTypeError, explain
 from ..ops import lookup
 from ._call import module_access
-from ._checks import NotAnArrayError
 from ._eager import call, invoke
 from ._ndarray import NDArray
 
@@ -54,12 +53,12 @@ def _draw(
     if all(arrays):
         sampler = lookup(f"_sample_{name}")
         if sampler is None:
-            raise NotAnArrayError(
+            raise InputTypeError(
                 explain(f"random.{name}", "its parameters are numbers, not NDArrays")
             )
         return invoke(sampler, NDArray, list(parameters.values()), attrs, out)
     if any(arrays):
-        raise NotAnArrayError(
+        raise InputTypeError(
             explain(
                 f"random.{name}",
                 "parameters are all NDArrays or all numbers, got "

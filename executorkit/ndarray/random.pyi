@@ -8,7 +8,7 @@ from typing import Any
 from ..errors import AttributeValueError, explain
 from ..ops import lookup
 from ._call import module_access
-from ._checks import NotAnArrayError
+from ._checks import InputTypeError
 from ._eager import call, invoke
 from ._ndarray import NDArray
 def uniform(low: Any=0, high: Any=1, shape: Any=None, dtype: Any=None, ctx: Any=None, out: Any=None, **kwargs: Any) -> Any:

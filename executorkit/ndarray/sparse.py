@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import explain
-from ._ndarray import StorageTypeError
+from ..errors import NotSupportedError, explain
 
 
 def _refuse(name: str) -> Any:
-    raise StorageTypeError(
+    raise NotSupportedError(
         explain(
             f"nd.sparse.{name}",
             "sparse arrays are not served",

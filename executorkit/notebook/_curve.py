@@ -7,15 +7,8 @@ import time
 from typing import Any
 
 from ..display import Curve, Curves, Live, View, Viewed
-from ..errors import MXNetError, explain
+from ..errors import UnknownNameError, explain
 from ._reading import read_training
-
-
-class MetricNameError(MXNetError, KeyError):
-    """The metric that is to be drawn is not among those that ``fit`` computes."""
-
-    def __str__(self) -> str:
-        return RuntimeError.__str__(self)
 
 
 class LiveLearningCurve(Viewed):
@@ -68,7 +61,7 @@ class LiveLearningCurve(Viewed):
         training = which == "training"
         metrics = read_training(param) if training else dict(param.eval_metric.get_name_value())
         if self.metric_name not in metrics:
-            raise MetricNameError(
+            raise UnknownNameError(
                 explain(
                     "LiveLearningCurve",
                     f"there is no metric {self.metric_name!r}",

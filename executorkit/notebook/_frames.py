@@ -7,12 +7,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import MXNetError, explain
+from ..errors import MissingDependencyError, explain
 from ._reading import read_training
-
-
-class MissingPandasError(MXNetError, ImportError):
-    """pandas is needed and not installed."""
 
 
 class PandasLogger:
@@ -28,14 +24,14 @@ class PandasLogger:
     ``epoch_df`` has ``elapsed`` and ``epoch_time``. Frames are made when they are asked for.
     MXNet has the two speeds the wrong way round.
 
-    Raises :class:`MissingPandasError`, an ImportError, if pandas is not installed.
+    Raises :class:`MissingDependencyError`, an ImportError, if pandas is not installed.
     """
 
     def __init__(self, batch_size: int, frequent: int = 50) -> None:
         try:
             import pandas
         except ImportError:
-            raise MissingPandasError(
+            raise MissingDependencyError(
                 explain(
                     "PandasLogger",
                     "pandas is not installed",

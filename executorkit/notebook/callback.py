@@ -18,13 +18,14 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import Any
 
-from ._curve import LiveLearningCurve, MetricNameError
-from ._frames import MissingPandasError, PandasLogger
+from ..errors import MissingDependencyError, UnknownNameError
+from ._curve import LiveLearningCurve
+from ._frames import PandasLogger
 
 __all__ = [
     "LiveLearningCurve",
-    "MetricNameError",
-    "MissingPandasError",
+    "UnknownNameError",
+    "MissingDependencyError",
     "PandasLogger",
     "args_wrapper",
 ]

@@ -31,10 +31,10 @@ _REASONS: tuple[tuple[str, str], ...] = (
 )
 
 
-def why_absent(name: str) -> str | None:
+def unsupported_reason(name: str) -> str | None:
     """The reason why the operator that MXNet calls ``name`` is not served, if it is a known one.
 
-    >>> why_absent("_npi_einsum")
+    >>> unsupported_reason("_npi_einsum")
     'NumPy interface (mx.np, mx.npx), no part of symbols'
     """
     return next((reason for names, reason in _REASONS if re.match(names, name)), None)

@@ -16,7 +16,7 @@ import numpy as np
 from jax import lax
 
 from ..errors import AttributeValueError
-from ._derivative import differentiated
+from ._derivative import with_jvp
 
 
 def is_floating(x: jax.Array) -> bool:
@@ -78,27 +78,27 @@ def _where(mask: jax.Array, tangent: jax.Array) -> jax.Array:
     return jnp.where(mask, tangent, 0)
 
 
-power = differentiated(
+power = with_jvp(
     through_float(jnp.power),
     lambda t, out, a, b: t * (b * jnp.power(a, b - 1)),
     lambda t, out, a, b: t * (out * jnp.log(a)),
 )
-mod = differentiated(
+mod = with_jvp(
     _mod,
     lambda t, out, a, b: t,
     lambda t, out, a, b: t * -jnp.floor(a / b),
 )
-hypot = differentiated(
+hypot = with_jvp(
     through_float(jnp.hypot),
     lambda t, out, a, b: t * (a / out),
     lambda t, out, a, b: t * (b / out),
 )
-maximum = differentiated(
+maximum = with_jvp(
     jnp.maximum,
     lambda t, out, a, b: _where(a >= b, t),
     lambda t, out, a, b: _where(a < b, t),
 )
-minimum = differentiated(
+minimum = with_jvp(
     jnp.minimum,
     lambda t, out, a, b: _where(a <= b, t),
     lambda t, out, a, b: _where(a > b, t),
@@ -106,7 +106,7 @@ minimum = differentiated(
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class BinaryFunction:
     """A function of two arrays; ``equation`` and ``note`` are for docstrings, with ``{a}`` and
     ``{b}`` in place of the arguments' names."""
 
@@ -136,22 +136,24 @@ _COMPARISON = "Results are 0 and 1 in the dtype of the inputs; the gradient is z
 
 #: Every two-argument function by the stem of its operators' names.
 BINARY = {
-    "add": Binary(jnp.add, "{a} + {b}"),
-    "sub": Binary(jnp.subtract, "{a} - {b}"),
-    "mul": Binary(jnp.multiply, "{a} * {b}"),
-    "div": Binary(_div, "{a} / {b}", _DIVISION),
-    "mod": Binary(mod, "{a} mod {b}", _MOD),
-    "power": Binary(power, "{a} ^ {b}", _POWER),
-    "hypot": Binary(hypot, "sqrt({a}^2 + {b}^2)", _HYPOT),
-    "maximum": Binary(maximum, "max({a}, {b})", _TIE),
-    "minimum": Binary(minimum, "min({a}, {b})", _TIE),
-    "equal": Binary(_compared(jnp.equal), "{a} == {b}", _COMPARISON),
-    "not_equal": Binary(_compared(jnp.not_equal), "{a} != {b}", _COMPARISON),
-    "greater": Binary(_compared(jnp.greater), "{a} > {b}", _COMPARISON),
-    "greater_equal": Binary(_compared(jnp.greater_equal), "{a} >= {b}", _COMPARISON),
-    "lesser": Binary(_compared(jnp.less), "{a} < {b}", _COMPARISON),
-    "lesser_equal": Binary(_compared(jnp.less_equal), "{a} <= {b}", _COMPARISON),
-    "logical_and": Binary(_compared(jnp.logical_and), "{a} != 0 and {b} != 0", _COMPARISON),
-    "logical_or": Binary(_compared(jnp.logical_or), "{a} != 0 or {b} != 0", _COMPARISON),
-    "logical_xor": Binary(_compared(jnp.logical_xor), "({a} != 0) != ({b} != 0)", _COMPARISON),
+    "add": BinaryFunction(jnp.add, "{a} + {b}"),
+    "sub": BinaryFunction(jnp.subtract, "{a} - {b}"),
+    "mul": BinaryFunction(jnp.multiply, "{a} * {b}"),
+    "div": BinaryFunction(_div, "{a} / {b}", _DIVISION),
+    "mod": BinaryFunction(mod, "{a} mod {b}", _MOD),
+    "power": BinaryFunction(power, "{a} ^ {b}", _POWER),
+    "hypot": BinaryFunction(hypot, "sqrt({a}^2 + {b}^2)", _HYPOT),
+    "maximum": BinaryFunction(maximum, "max({a}, {b})", _TIE),
+    "minimum": BinaryFunction(minimum, "min({a}, {b})", _TIE),
+    "equal": BinaryFunction(_compared(jnp.equal), "{a} == {b}", _COMPARISON),
+    "not_equal": BinaryFunction(_compared(jnp.not_equal), "{a} != {b}", _COMPARISON),
+    "greater": BinaryFunction(_compared(jnp.greater), "{a} > {b}", _COMPARISON),
+    "greater_equal": BinaryFunction(_compared(jnp.greater_equal), "{a} >= {b}", _COMPARISON),
+    "lesser": BinaryFunction(_compared(jnp.less), "{a} < {b}", _COMPARISON),
+    "lesser_equal": BinaryFunction(_compared(jnp.less_equal), "{a} <= {b}", _COMPARISON),
+    "logical_and": BinaryFunction(_compared(jnp.logical_and), "{a} != 0 and {b} != 0", _COMPARISON),
+    "logical_or": BinaryFunction(_compared(jnp.logical_or), "{a} != 0 or {b} != 0", _COMPARISON),
+    "logical_xor": BinaryFunction(
+        _compared(jnp.logical_xor), "({a} != 0) != ({b} != 0)", _COMPARISON
+    ),
 }

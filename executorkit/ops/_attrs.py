@@ -49,7 +49,7 @@ Floats = tuple[float, ...]
 #: A size, or a number of things: a positive integer.
 Count = Annotated[int, "count"]
 #: A number from 0 to 1.
-Share = Annotated[float, "share"]
+UnitInterval = Annotated[float, "share"]
 #: The name of an element type, one of :data:`DTYPES`.
 DType = Annotated[str, "dtype"]
 

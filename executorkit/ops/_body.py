@@ -10,7 +10,7 @@ from ._facts import Params, ShapeFacts, TypeFacts
 from ._opdef import OpDef
 
 
-class Body(Protocol):
+class Subgraph(Protocol):
     """A subgraph. Arrays, shapes and types stand in the order of its variables.
 
     states
@@ -37,7 +37,7 @@ class Body(Protocol):
         """The outputs where ``call(operator, attributes, inputs)`` stands for every operator."""
         ...
 
-    def draws(self, train: bool) -> bool:
+    def uses_rng(self, train: bool) -> bool:
         """Whether a run in this mode draws random numbers."""
         ...
 
@@ -52,13 +52,13 @@ class Body(Protocol):
         ...
 
 
-def bodies_draw(p: Params, train: bool) -> bool:
+def subgraphs_use_rng(p: Params, train: bool) -> bool:
     """Whether any body draws random numbers."""
-    return any(body.draws(train) for body in p.bodies)
+    return any(body.uses_rng(train) for body in p.bodies)
 
 
-def fill_from_body(
-    s: ShapeFacts, body: Body, names: Sequence[str], stepped: Sequence[str] = ()
+def infer_shapes_from_subgraph(
+    s: ShapeFacts, body: Subgraph, names: Sequence[str], stepped: Sequence[str] = ()
 ) -> None:
     """Deduces the shapes of the node's inputs ``names`` from the body that reads them.
 
@@ -71,7 +71,9 @@ def fill_from_body(
             s.set(name, (length, *shape) if name in stepped else shape, because="the body needs it")
 
 
-def types_from_body(t: TypeFacts, body: Body, names: Sequence[str], outputs: Sequence[str]) -> None:
+def infer_types_from_subgraph(
+    t: TypeFacts, body: Subgraph, names: Sequence[str], outputs: Sequence[str]
+) -> None:
     """Deduces the types of the node's inputs ``names`` and of its ``outputs`` from a body."""
     inputs, outs = body.types([t[name] for name in names])
     for name, dtype in zip((*names, *outputs), (*inputs, *outs), strict=True):

@@ -5,7 +5,7 @@ CPU backend runs grouped ones element by element: measured on two cores, the gra
 of 32 groups took 3.8 s where a convolution per group takes 4 ms, a depth-wise 3 x 3 convolution 20
 ms where a sum of nine shifted products takes 0.4 ms. And the derivative that jax takes of a
 transposed convolution has the gradient of the weight as a convolution with holes on both sides (300
-ms for 5 ms), so :func:`transposed` states its derivatives itself.
+ms for 5 ms), so :func:`conv_transpose` states its derivatives itself.
 
 data (N, C, spatial...), weight (F, C / groups, kernel...), result (N, F, spatial...), or as
 ``letters`` say.
@@ -24,47 +24,47 @@ from jax import lax
 
 from . import _data_turns, _depthwise, _weight_rows, _weight_strips
 from ._attrs import Shape
-from ._kept import when_needed
+from ._kept import delay_residuals
 
 #: Up to so many groups, one convolution per group is worth its compilation.
 _SPLIT = 8
 
 
-class Windows(NamedTuple):
+class ConvDims(NamedTuple):
     """How a kernel moves over the data: hashable, the static part of a convolution."""
 
-    steps: Shape
+    strides: Shape
     pads: Shape
     dilation: Shape
     groups: int
-    letters: str
+    layout: str
 
 
-def _xla(data: jax.Array, weight: jax.Array, windows: Windows) -> jax.Array:
-    letters = windows.letters
+def _xla_conv(data: jax.Array, weight: jax.Array, windows: ConvDims) -> jax.Array:
+    layout = windows.layout
     return lax.conv_general_dilated(
         data,
         weight,
-        window_strides=windows.steps,
+        window_strides=windows.strides,
         padding=[(x, x) for x in windows.pads],
         rhs_dilation=windows.dilation,
-        dimension_numbers=(letters, letters.replace("N", "O").replace("C", "I"), letters),
+        dimension_numbers=(layout, layout.replace("N", "O").replace("C", "I"), layout),
         feature_group_count=windows.groups,
     )
 
 
-def _xla_to_data(g: jax.Array, weight: jax.Array, shape: Shape, windows: Windows) -> jax.Array:
+def _xla_input_grad(g: jax.Array, weight: jax.Array, shape: Shape, windows: ConvDims) -> jax.Array:
     data = jax.ShapeDtypeStruct(shape, g.dtype)
-    return jax.linear_transpose(lambda data: _xla(data, weight, windows), data)(g)[0]
+    return jax.linear_transpose(lambda data: _xla_conv(data, weight, windows), data)(g)[0]
 
 
-def _xla_to_weight(data: jax.Array, g: jax.Array, shape: Shape, windows: Windows) -> jax.Array:
+def _xla_weight_grad(data: jax.Array, g: jax.Array, shape: Shape, windows: ConvDims) -> jax.Array:
     weight = jax.ShapeDtypeStruct(shape, g.dtype)
-    return jax.linear_transpose(lambda weight: _xla(data, weight, windows), weight)(g)[0]
+    return jax.linear_transpose(lambda weight: _xla_conv(data, weight, windows), weight)(g)[0]
 
 
 def _per_group(
-    function: Callable[..., jax.Array], axes: tuple[int, int], to: int, windows: Windows
+    function: Callable[..., jax.Array], axes: tuple[int, int], to: int, windows: ConvDims
 ) -> Callable[..., jax.Array]:
     """``function`` of two arrays, split along ``axes``, with the results joined along ``to``."""
     one = windows._replace(groups=1)
@@ -81,37 +81,43 @@ def _per_group(
     return grouped
 
 
-def _products_to_weight(data: jax.Array, g: jax.Array, shape: Shape, windows: Windows) -> jax.Array:
+def _grouped_weight_grad(
+    data: jax.Array, g: jax.Array, shape: Shape, windows: ConvDims
+) -> jax.Array:
     """The gradient of a grouped weight: a product of matrices per element of the kernel."""
     n, groups, places = data.shape[0], windows.groups, math.prod(g.shape[2:])
     columns = g.reshape(n, groups, -1, places)
     products = [
         jnp.einsum("ngfp,ngcp->gfc", columns, part.reshape(n, groups, -1, places))
-        for part in _depthwise.shifted(data, shape[2:], g.shape[2:], windows)
+        for part in _depthwise.shifted_patches(data, shape[2:], g.shape[2:], windows)
     ]
     return jnp.stack(products, axis=-1).reshape(shape)
 
 
-def _on_cpu(data: Shape, weight: Shape, windows: Windows) -> tuple[Any, Any, Any]:
+def _cpu_kernels(data: Shape, weight: Shape, windows: ConvDims) -> tuple[Any, Any, Any]:
     """What a CPU runs instead of XLA's forms of this convolution (None: nothing)."""
-    channels = windows.letters.index("C")
+    channels = windows.layout.index("C")
     if windows.groups == 1:
-        to_data = _data_turns.form(data, weight, windows)
-        by_rows = _weight_rows.form(data, weight, windows)
-        if by_rows or data[channels] >= _weight_rows.CHANNELS:
+        to_data = _data_turns.shifted_matmul_input_grad(data, weight, windows)
+        by_rows = _weight_rows.im2col_weight_grad(data, weight, windows)
+        if by_rows or data[channels] >= _weight_rows.IM2COL_MIN_CHANNELS:
             return None, to_data, by_rows
-        return None, to_data, _weight_strips.form(data, weight, windows, _xla_to_weight)
+        return (
+            None,
+            to_data,
+            _weight_strips.tiled_weight_grad(data, weight, windows, _xla_weight_grad),
+        )
     if weight[0] == data[channels] and weight[channels] == 1:
-        return _depthwise.forms(data, weight, windows)
+        return _depthwise.depthwise_kernels(data, weight, windows)
     if channels != 1:
         return None, None, None
     if windows.groups <= _SPLIT:
         return (
-            _per_group(_xla, (1, 0), 1, windows),
-            _per_group(_xla_to_data, (1, 0), 1, windows),
-            _per_group(_xla_to_weight, (1, 1), 0, windows),
+            _per_group(_xla_conv, (1, 0), 1, windows),
+            _per_group(_xla_input_grad, (1, 0), 1, windows),
+            _per_group(_xla_weight_grad, (1, 1), 0, windows),
         )
-    return None, None, partial(_products_to_weight, windows=windows)
+    return None, None, partial(_grouped_weight_grad, windows=windows)
 
 
 def _choose(cpu: Any, other: Any, *arrays: jax.Array) -> jax.Array:
@@ -120,67 +126,71 @@ def _choose(cpu: Any, other: Any, *arrays: jax.Array) -> jax.Array:
     )
 
 
-def _forward(data: jax.Array, weight: jax.Array, windows: Windows) -> jax.Array:
-    cpu = _on_cpu(data.shape, weight.shape, windows)[0]
-    return _choose(cpu, lambda x, w: _xla(x, w, windows), data, weight)
+def _forward(data: jax.Array, weight: jax.Array, windows: ConvDims) -> jax.Array:
+    cpu = _cpu_kernels(data.shape, weight.shape, windows)[0]
+    return _choose(cpu, lambda x, w: _xla_conv(x, w, windows), data, weight)
 
 
-def _to_data(g: jax.Array, weight: jax.Array, shape: Shape, windows: Windows) -> jax.Array:
-    cpu = _on_cpu(shape, weight.shape, windows)[1]
+def _input_grad(g: jax.Array, weight: jax.Array, shape: Shape, windows: ConvDims) -> jax.Array:
+    cpu = _cpu_kernels(shape, weight.shape, windows)[1]
     return _choose(
         cpu and (lambda g, w: cpu(g, w, shape)),
-        lambda g, w: _xla_to_data(g, w, shape, windows),
+        lambda g, w: _xla_input_grad(g, w, shape, windows),
         g,
         weight,
     )
 
 
-def _to_weight(data: jax.Array, g: jax.Array, shape: Shape, windows: Windows) -> jax.Array:
-    cpu = _on_cpu(data.shape, shape, windows)[2]
+def _weight_grad(data: jax.Array, g: jax.Array, shape: Shape, windows: ConvDims) -> jax.Array:
+    cpu = _cpu_kernels(data.shape, shape, windows)[2]
     return _choose(
         cpu and (lambda x, g: cpu(x, g, shape)),
-        lambda x, g: _xla_to_weight(x, g, shape, windows),
+        lambda x, g: _xla_weight_grad(x, g, shape, windows),
         data,
         g,
     )
 
 
-def convolve(data: jax.Array, weight: jax.Array, windows: Windows) -> jax.Array:
+def convolve(data: jax.Array, weight: jax.Array, windows: ConvDims) -> jax.Array:
     """The convolution, with the forms of it and its derivatives that the platform runs best."""
-    channels_first = windows.letters[1] == "C"
-    if channels_first and _on_cpu(data.shape, weight.shape, windows) == (None, None, None):
-        return _xla(data, weight, windows)
-    return _grouped(data, weight, windows)
+    channels_first = windows.layout[1] == "C"
+    if channels_first and _cpu_kernels(data.shape, weight.shape, windows) == (None, None, None):
+        return _xla_conv(data, weight, windows)
+    return _convolve_with_vjp(data, weight, windows)
 
 
-def _grouped_forward(data: jax.Array, weight: jax.Array, windows: Windows) -> jax.Array:
+def _convolve(data: jax.Array, weight: jax.Array, windows: ConvDims) -> jax.Array:
     return _forward(data, weight, windows)
 
 
-def _grouped_back(windows: Windows, kept: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
-    (data, weight), g = when_needed(kept, g)
-    to_data = _to_data(g, weight, data.shape, windows)
-    return to_data, _to_weight(data, g, weight.shape, windows)
+def _convolve_bwd(windows: ConvDims, kept: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
+    (data, weight), g = delay_residuals(kept, g)
+    to_data = _input_grad(g, weight, data.shape, windows)
+    return to_data, _weight_grad(data, g, weight.shape, windows)
 
 
-_grouped = jax.custom_vjp(_grouped_forward, nondiff_argnums=(2,))
-_grouped.defvjp(lambda x, w, windows: (_grouped(x, w, windows), (x, w)), _grouped_back)
+_convolve_with_vjp = jax.custom_vjp(_convolve, nondiff_argnums=(2,))
+_convolve_with_vjp.defvjp(
+    lambda x, w, windows: (_convolve_with_vjp(x, w, windows), (x, w)), _convolve_bwd
+)
 
 
-def _transposed(data: jax.Array, weight: jax.Array, shape: Shape, windows: Windows) -> jax.Array:
+def _conv_transpose(
+    data: jax.Array, weight: jax.Array, shape: Shape, windows: ConvDims
+) -> jax.Array:
     """What :func:`convolve` makes of its data's gradient: ``data`` in the place of the result,
     and a result of ``shape`` in the place of the data."""
-    return _to_data(data, weight, shape, windows)
+    return _input_grad(data, weight, shape, windows)
 
 
-def _transposed_back(
-    shape: Shape, windows: Windows, kept: Any, g: jax.Array
+def _conv_transpose_bwd(
+    shape: Shape, windows: ConvDims, kept: Any, g: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    (data, weight), g = when_needed(kept, g)
-    return _forward(g, weight, windows), _to_weight(g, data, weight.shape, windows)
+    (data, weight), g = delay_residuals(kept, g)
+    return _forward(g, weight, windows), _weight_grad(g, data, weight.shape, windows)
 
 
-transposed = jax.custom_vjp(_transposed, nondiff_argnums=(2, 3))
-transposed.defvjp(
-    lambda x, w, shape, windows: (transposed(x, w, shape, windows), (x, w)), _transposed_back
+conv_transpose = jax.custom_vjp(_conv_transpose, nondiff_argnums=(2, 3))
+conv_transpose.defvjp(
+    lambda x, w, shape, windows: (conv_transpose(x, w, shape, windows), (x, w)), _conv_transpose_bwd
 )

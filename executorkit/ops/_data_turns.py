@@ -30,18 +30,20 @@ import numpy as np
 from jax import lax
 
 from ._attrs import Shape
-from ._depthwise import element_at, out_sizes, unsigned
+from ._depthwise import as_unsigned, conv_output_sizes, kernel_offset
 
 #: From so many places of the data for each window on.
 _PLACES = 4 / 3
 _0 = np.uint32(0)
 
 
-def form(data: Shape, weight: Shape, windows: Any) -> Callable[..., jax.Array] | None:
+def shifted_matmul_input_grad(
+    data: Shape, weight: Shape, windows: Any
+) -> Callable[..., jax.Array] | None:
     """The gradient of the data as ``f(g, weight, shape)``, or None where XLA's is as good."""
-    if windows.letters != "NHWC" or max(windows.steps) > 1:
+    if windows.layout != "NHWC" or max(windows.strides) > 1:
         return None
-    met = math.prod(out_sizes(data[1:-1], weight[1:-1], windows))
+    met = math.prod(conv_output_sizes(data[1:-1], weight[1:-1], windows))
     return partial(_in_turns, windows=windows) if math.prod(data[1:-1]) >= _PLACES * met else None
 
 
@@ -53,12 +55,12 @@ def _in_turns(g: jax.Array, weight: jax.Array, shape: Shape, windows: Any) -> ja
     span = (n, rows, columns, channels)
 
     def turn(number: Any, total: jax.Array) -> jax.Array:
-        element = lax.dynamic_slice(elements, (_0, unsigned(number), _0), (filters, 1, channels))
+        element = lax.dynamic_slice(elements, (_0, as_unsigned(number), _0), (filters, 1, channels))
         element = element.reshape(filters, channels)
         added = lax.dot_general(
             columns_of_g, element, (((1,), (0,)), ((), ())), preferred_element_type=dtype
         ).reshape(span)
-        at = (_0, *element_at(number, width, windows.dilation), _0)
+        at = (_0, *kernel_offset(number, width, windows.dilation), _0)
         return lax.dynamic_update_slice(total, lax.dynamic_slice(total, at, span) + added, at)
 
     padded = [size + 2 * pad for size, pad in zip(shape[1:-1], windows.pads, strict=True)]

@@ -24,24 +24,26 @@ _TERMS = 49
 
 def _inside(shape: Shape, windows: Any) -> Shape:
     """The spatial part of the shape of data or weight."""
-    return shape[2:] if windows.letters[1] == "C" else shape[1:-1]
+    return shape[2:] if windows.layout[1] == "C" else shape[1:-1]
 
 
 def _outside(first: Any, channels: Any, spatial: Sequence[Any], windows: Any) -> tuple[Any, ...]:
     """Something per axis, in the order of the axes."""
-    return (first, channels, *spatial) if windows.letters[1] == "C" else (first, *spatial, channels)
+    return (first, channels, *spatial) if windows.layout[1] == "C" else (first, *spatial, channels)
 
 
-def shifted(data: jax.Array, kernel: Shape, out: Shape, windows: Any) -> Iterator[jax.Array]:
+def shifted_patches(
+    data: jax.Array, kernel: Shape, out: Shape, windows: Any
+) -> Iterator[jax.Array]:
     """The part of the padded data that each element of the kernel meets, of as many places as the
     result has each."""
-    n, channels = data.shape[0], data.shape[windows.letters.index("C")]
+    n, channels = data.shape[0], data.shape[windows.layout.index("C")]
     data = jnp.pad(data, _outside((0, 0), (0, 0), [(x, x) for x in windows.pads], windows))
     for at in itertools.product(*map(range, kernel)):
         first = [a * d for a, d in zip(at, windows.dilation, strict=True)]
-        last = [f + (o - 1) * s + 1 for f, o, s in zip(first, out, windows.steps, strict=True)]
+        last = [f + (o - 1) * s + 1 for f, o, s in zip(first, out, windows.strides, strict=True)]
         start, stop = _outside(0, 0, first, windows), _outside(n, channels, last, windows)
-        yield lax.slice(data, start, stop, _outside(1, 1, windows.steps, windows))
+        yield lax.slice(data, start, stop, _outside(1, 1, windows.strides, windows))
 
 
 def _turned(weight: jax.Array) -> jax.Array:
@@ -59,28 +61,28 @@ def _scalars(weight: jax.Array, windows: Any) -> Iterator[jax.Array]:
     """The weight's entry per channel for every element of the kernel, as (C, 1, ..., 1), or (C,)
     for channels-last data."""
     flat = weight.reshape(weight.shape[0], -1)
-    if windows.letters[1] != "C":
+    if windows.layout[1] != "C":
         yield from _turned(flat)
     else:
         for k in range(flat.shape[1]):
             yield flat[:, k].reshape(-1, *(1,) * (weight.ndim - 2))
 
 
-def unsigned(index: Any) -> jax.Array:
+def as_unsigned(index: Any) -> jax.Array:
     """Of an index that is never below 0: XLA need not look whether it counts from the end."""
     return lax.convert_element_type(index, np.uint32)
 
 
-def element_at(number: Any, width: int, dilation: Sequence[int]) -> tuple[jax.Array, jax.Array]:
+def kernel_offset(number: Any, width: int, dilation: Sequence[int]) -> tuple[jax.Array, jax.Array]:
     """How far down and along an element of a kernel of two axes lies, by its number in a loop."""
-    number = unsigned(number)
+    number = as_unsigned(number)
     down, along = lax.div(number, np.uint32(width)), lax.rem(number, np.uint32(width))
     return down * np.uint32(dilation[0]), along * np.uint32(dilation[1])
 
 
-def out_sizes(sizes: Shape, kernel: Shape, windows: Any) -> Shape:
+def conv_output_sizes(sizes: Shape, kernel: Shape, windows: Any) -> Shape:
     """The spatial sizes of a convolution's result."""
-    parts = zip(sizes, kernel, windows.steps, windows.pads, windows.dilation, strict=True)
+    parts = zip(sizes, kernel, windows.strides, windows.pads, windows.dilation, strict=True)
     return tuple((n + 2 * p - d * (k - 1) - 1) // s + 1 for n, k, s, p, d in parts)
 
 
@@ -99,11 +101,11 @@ def _sums_by_row(data: jax.Array, g: jax.Array, kernel: Shape, windows: Any) -> 
     four images of 112 x 112 pixels; one sum for each of nine elements takes 35 ms. Places and
     channels of a row are one axis where that can be: with loops over 32 channels it takes 7.9 ms.
     """
-    row_step, *steps = windows.steps
+    row_step, *strides = windows.strides
     row_dilation, *dilation = windows.dilation
     data = jnp.pad(data, [(0, 0), *((x, x) for x in windows.pads), (0, 0)])
     n, rows, *out, channels = g.shape
-    joined = bool(steps) and steps[-1] == 1
+    joined = bool(strides) and strides[-1] == 1
     ends = () if joined else (channels,)
     if joined:
         dilation[-1] *= channels
@@ -122,9 +124,9 @@ def _sums_by_row(data: jax.Array, g: jax.Array, kernel: Shape, windows: Any) -> 
             met = lax.dynamic_index_in_dim(lines(data), row, 1, keepdims=False)
             for along in itertools.product(*map(range, kernel[1:])):
                 first = [a * d for a, d in zip(along, dilation, strict=True)]
-                last = [f + (o - 1) * s + 1 for f, o, s in zip(first, out, steps, strict=True)]
+                last = [f + (o - 1) * s + 1 for f, o, s in zip(first, out, strides, strict=True)]
                 start, stop = (0, *first, *(0 for _ in ends)), (n, *last, *ends)
-                part = lax.slice(met, start, stop, (1, *steps, *(1 for _ in ends)))
+                part = lax.slice(met, start, stop, (1, *strides, *(1 for _ in ends)))
                 total.append(next(added) + part * here)
         return total
 
@@ -133,17 +135,17 @@ def _sums_by_row(data: jax.Array, g: jax.Array, kernel: Shape, windows: Any) -> 
     return jnp.stack([jnp.sum(x.reshape(-1, channels), 0) for x in sums], axis=-1)
 
 
-def forms(data: Shape, weight: Shape, windows: Any) -> tuple[Any, Any, Any]:
+def depthwise_kernels(data: Shape, weight: Shape, windows: Any) -> tuple[Any, Any, Any]:
     """Forward, gradient of the data, gradient of the weight; None where XLA's form is kept."""
     kernel = _inside(weight, windows)
-    out = out_sizes(_inside(data, windows), kernel, windows)
-    channels = windows.letters.index("C")
+    out = conv_output_sizes(_inside(data, windows), kernel, windows)
+    channels = windows.layout.index("C")
     dense = max(windows.dilation) == 1
     # Elements of the kernel that a position of the data meets, along each axis.
-    blocks = [-(-k // s) for k, s in zip(kernel, windows.steps, strict=True)]
+    blocks = [-(-k // s) for k, s in zip(kernel, windows.strides, strict=True)]
 
     def forward(data: jax.Array, weight: jax.Array) -> jax.Array:
-        parts = shifted(data, kernel, out, windows)
+        parts = shifted_patches(data, kernel, out, windows)
         scalars = _scalars(weight, windows)
         return _total(x * w for x, w in zip(parts, scalars, strict=True))
 
@@ -151,16 +153,16 @@ def forms(data: Shape, weight: Shape, windows: Any) -> tuple[Any, Any, Any]:
         if channels > 1:
             return _sums_by_row(data, g, kernel, windows).reshape(shape)
         axes = (0, *range(2, g.ndim))
-        sums = [jnp.sum(x * g, axes) for x in shifted(data, kernel, out, windows)]
+        sums = [jnp.sum(x * g, axes) for x in shifted_patches(data, kernel, out, windows)]
         return jnp.stack(sums, axis=-1).reshape(shape)
 
     def to_data(g: jax.Array, weight: jax.Array, shape: Shape) -> jax.Array:
         """Each position of the data, as (block, place in it), meets one element per block: no
         work is done for the zeros between the entries of a gradient of a strided convolution."""
-        rank, steps = len(kernel), windows.steps
+        rank, strides = len(kernel), windows.strides
         n, c = shape[0], shape[channels]
-        padding = [(0, b * s - k) for k, b, s in zip(kernel, blocks, steps, strict=True)]
-        split = [x for b, s in zip(blocks, steps, strict=True) for x in (b, s)]
+        padding = [(0, b * s - k) for k, b, s in zip(kernel, blocks, strides, strict=True)]
+        split = [x for b, s in zip(blocks, strides, strict=True) for x in (b, s)]
         cells = jnp.pad(weight.reshape(-1, *kernel), [(0, 0), *padding])
         if channels > 1:
             cells = _turned(cells.reshape(c, -1)).reshape(*split, c)
@@ -183,7 +185,7 @@ def forms(data: Shape, weight: Shape, windows: Any) -> tuple[Any, Any, Any]:
             return part * lax.expand_dims(cell, before)
 
         whole = _total(term(at) for at in itertools.product(*map(range, blocks)))
-        full = [size * s for size, s in zip(sizes, steps, strict=True)]
+        full = [size * s for size, s in zip(sizes, strides, strict=True)]
         whole = whole.reshape(_outside(n, c, full, windows))
         edges = [
             (-p, size + p - have, 0)

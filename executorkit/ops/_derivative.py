@@ -14,10 +14,10 @@ from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
 #: ``rule(tangent, out, *arguments)``: what one argument's tangent adds to the result's; linear in
 #: the tangent, and of the result's shape.
-Rule = Callable[..., jax.Array]
+TangentRule = Callable[..., jax.Array]
 
 
-def differentiated(fn: Callable[..., jax.Array], *rules: Rule | None) -> Callable[..., jax.Array]:
+def with_jvp(fn: Callable[..., jax.Array], *rules: TangentRule | None) -> Callable[..., jax.Array]:
     """``fn`` of arrays, with one rule per argument in place of its derivative (None: zero).
 
     Rules of constant arguments are not run: a scalar exponent costs no logarithm.

@@ -62,7 +62,7 @@ def shape_text(shape: Shape | None) -> str:
     return f"({sizes},)" if len(shape) == 1 else f"({sizes})"
 
 
-def known(shape: Shape | None) -> typing.TypeGuard[Shape]:
+def is_fully_known(shape: Shape | None) -> typing.TypeGuard[Shape]:
     """Whether every dimension of a shape is known."""
     return shape is not None and 0 not in shape
 

@@ -18,7 +18,7 @@ _POSITIVE_ACTIVATIONS = {"relu", "sigmoid", "softrelu"}
 
 
 @dataclass(frozen=True, slots=True)
-class Bytes:
+class QuantizedArray:
     """A quantised array with the ends of its range."""
 
     array: jax.Array
@@ -34,19 +34,19 @@ class Bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Product:
+class QuantizedProduct:
     """A convolution or an affine map of bytes that waits for what is to be folded into it."""
 
     op: OpDef
     params: Params
-    data: Bytes
-    weight: jax.Array | Bytes
+    data: QuantizedArray
+    weight: jax.Array | QuantizedArray
     bias: jax.Array | None
     per_tensor: bool = False
 
-    def normalised(self, p: Params, gamma, beta, mean, var) -> Product:
+    def normalised(self, p: Params, gamma, beta, mean, var) -> QuantizedProduct:
         """This, followed by batch normalisation with fixed statistics."""
-        assert not isinstance(self.weight, Bytes)
+        assert not isinstance(self.weight, QuantizedArray)
         factor = jax.lax.rsqrt(var + p.eps) * (1.0 if p.fix_gamma else gamma)
         weight = self.weight * _per_filter(factor, self.weight.ndim, 0)
         bias = beta - mean * factor + (0.0 if self.bias is None else self.bias * factor)
@@ -59,7 +59,7 @@ class Product:
         Otherwise it turns the filters of the k-th group into bytes with the scale of the k-th
         filter.
         """
-        if isinstance(self.weight, Bytes):
+        if isinstance(self.weight, QuantizedArray):
             return self.weight.array, self.weight.scale
         if self.per_tensor:
             scale = scale_of("int8", *self.weight_range())
@@ -73,7 +73,7 @@ class Product:
 
     def weight_range(self) -> tuple[jax.Array, jax.Array]:
         """The ends of the weight's range, (1,) each."""
-        if isinstance(self.weight, Bytes):
+        if isinstance(self.weight, QuantizedArray):
             return self.weight.low, self.weight.high
         most = one(jnp.max(jnp.abs(self.weight)))
         return -most, most
@@ -102,22 +102,24 @@ def _per_filter(x: jax.Array, ndim: int, axis: int) -> jax.Array:
 
 
 def real_of(x: Any) -> jax.Array:
-    return x.real() if isinstance(x, Bytes | Product) else x
+    return x.real() if isinstance(x, QuantizedArray | QuantizedProduct) else x
 
 
-def call(op: OpDef, p: Params, inputs: list[Any], per_tensor: bool = False) -> tuple[Any, ...]:
+def apply_quantized(
+    op: OpDef, p: Params, inputs: list[Any], per_tensor: bool = False
+) -> tuple[Any, ...]:
     """One operator of the subgraph, on bytes, on products that wait, or on real numbers."""
     first = inputs[0]
     if op.name in ("Convolution", "FullyConnected"):
         weight, *bias = inputs[1:]
         bias = real_of(bias[0]) if bias else None
-        return (Product(op, p, first, weight, bias, per_tensor),)
-    if op.name == "BatchNorm" and isinstance(first, Product):
+        return (QuantizedProduct(op, p, first, weight, bias, per_tensor),)
+    if op.name == "BatchNorm" and isinstance(first, QuantizedProduct):
         return (first.normalised(p, *inputs[1:]),)
     return op.apply(p, [real_of(x) for x in inputs])
 
 
-def unsigned(p: Params) -> bool:
+def is_nonnegative(p: Params) -> bool:
     """Whether the last operator of the subgraph gives nothing below 0."""
     op, last = p.bodies[0].last
     if op.name == "Activation":

@@ -6,8 +6,8 @@ import math
 from collections.abc import Iterator
 from typing import NamedTuple, Self
 
-from ..errors import AttributeValueError, ShapeError, explain
-from ._packed import GATE_NAMES, Mode, Sizes
+from ..errors import AttributeValueError, ParameterShapeError, explain
+from ._packed import GATE_NAMES, Mode, PackedSizes
 
 _NAMES = {
     "input": "i2h{}_weight",
@@ -17,15 +17,11 @@ _NAMES = {
 }
 
 
-class PackedSizeError(ShapeError, AssertionError):
-    """A vector has not the length of the parameters of such recurrent layers."""
-
-
-class Gates(NamedTuple):
+class GateParameters(NamedTuple):
     """The weights and biases of all gates of recurrent layers without projection."""
 
     names: tuple[str, ...]
-    sizes: Sizes
+    sizes: PackedSizes
 
     @classmethod
     def of(cls, mode: Mode, hidden: int, layers: int, bidirectional: bool) -> Self:
@@ -36,7 +32,9 @@ class Gates(NamedTuple):
                 explain("recurrent layers", f"mode is {mode!r}, expected one of {expected}")
             )
         names = GATE_NAMES[mode]
-        return cls(names, Sizes(layers, 1 + bool(bidirectional), len(names), hidden, hidden, False))
+        return cls(
+            names, PackedSizes(layers, 1 + bool(bidirectional), len(names), hidden, hidden, False)
+        )
 
     def features(self, length: int) -> int:
         """How many features the input has if the packed vector has that length.
@@ -47,7 +45,7 @@ class Gates(NamedTuple):
         features, surplus = divmod(length - self.sizes.count(0), per_feature)
         if surplus or features < 1:
             possible = ", ".join(str(self.sizes.count(n)) for n in (1, 2, 3))
-            raise PackedSizeError(
+            raise ParameterShapeError(
                 explain(
                     "packed parameters of recurrent layers",
                     f"there are {length}, expected {possible}, ... for 1, 2, 3, ... input features",

@@ -8,7 +8,7 @@ import jax
 from jax import lax
 
 
-def when_needed(kept: Any, g: Any) -> tuple[Any, Any]:
+def delay_residuals(kept: Any, g: Any) -> tuple[Any, Any]:
     """``kept`` and the cotangent ``g``, both of them to be used only once ``g`` is known.
 
     XLA's CPU backend computes what hangs on kept arrays alone (a padded copy, a turned weight,

@@ -3,7 +3,7 @@
 CPUs convolve, normalise and add up channels-last data in about two thirds of the time. So where a
 convolution stands, lowering keeps its data that way, and what follows too as long as the operators
 know how: each of these has one of the rules below (``register(..., last=rule)``). A rule is given
-attributes and input shapes, as in the graph, and answers with a :class:`Moved`, or None where the
+attributes and input shapes, as in the graph, and answers with a :class:`LayoutRewrite`, or None where the
 operator has to run as it stands. No jax in here.
 """
 
@@ -16,7 +16,7 @@ from ._attrs import Shape
 from ._facts import Params
 
 
-class Moved(NamedTuple):
+class LayoutRewrite(NamedTuple):
     """An operator's form for channels-last data.
 
     params
@@ -34,14 +34,14 @@ class Moved(NamedTuple):
     params: Params
     inputs: tuple[int, ...]
     outputs: int = 1
-    enters: bool = False
+    profitable: bool = False
     function: Callable[..., Any] | None = None
 
 
-Last = Callable[[Params, Sequence[Shape]], Moved | None]
+LayoutRule = Callable[[Params, Sequence[Shape]], LayoutRewrite | None]
 
 
-def moved_axis(axis: int, rank: int) -> int:
+def channels_last_axis(axis: int, rank: int) -> int:
     """Where an axis of channels-first data is once the channels have moved to the end."""
     axis %= rank
     return rank - 1 if axis == 1 else axis - (axis > 1)
@@ -54,51 +54,51 @@ def _one_rank(shapes: Sequence[Shape]) -> int:
     return rank if not ranks and rank > 2 else 0
 
 
-def elementwise(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+def layout_elementwise(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
     """Inputs of one rank, broadcast against each other or not: the place of an element does not
     matter."""
-    return Moved(p, tuple(range(len(shapes)))) if _one_rank(shapes) else None
+    return LayoutRewrite(p, tuple(range(len(shapes)))) if _one_rank(shapes) else None
 
 
-def along(attribute: str) -> Last:
+def layout_with_axis(attribute: str) -> LayoutRule:
     """Inputs of one rank, and an attribute that names one of their axes."""
 
-    def rule(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+    def rule(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
         rank = _one_rank(shapes)
         if not rank or not -rank <= p[attribute] < rank:
             return None
-        moved = Params({**p, attribute: moved_axis(p[attribute], rank)})
-        return Moved(moved, tuple(range(len(shapes))))
+        moved = Params({**p, attribute: channels_last_axis(p[attribute], rank)})
+        return LayoutRewrite(moved, tuple(range(len(shapes))))
 
     return rule
 
 
-def padded(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+def layout_with_pad_width(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
     """Data, and a ``pad_width`` with two entries per axis."""
     widths, rank = p.pad_width, len(shapes[0])
     if rank < 3 or len(widths) != 2 * rank:
         return None
-    return Moved(Params({**p, "pad_width": (*widths[:2], *widths[4:], *widths[2:4])}), (0,))
+    return LayoutRewrite(Params({**p, "pad_width": (*widths[:2], *widths[4:], *widths[2:4])}), (0,))
 
 
-def parted(p: Params, shapes: Sequence[Shape]) -> Moved | None:
-    """As :func:`along` ``axis``, with ``num_outputs`` parts of the data."""
-    moved = None if p.squeeze_axis else along("axis")(p, shapes)
+def layout_with_parts(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
+    """As :func:`layout_with_axis` ``axis``, with ``num_outputs`` parts of the data."""
+    moved = None if p.squeeze_axis else layout_with_axis("axis")(p, shapes)
     return moved and moved._replace(outputs=p.num_outputs)
 
 
-def per_channel(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+def layout_per_channel(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
     """Data, and vectors with an entry for every index of ``axis``."""
     rank = len(shapes[0])
     if rank < 3 or not -rank <= p.axis < rank:
         return None
-    return Moved(Params({**p, "axis": moved_axis(p.axis, rank)}), (0,))
+    return LayoutRewrite(Params({**p, "axis": channels_last_axis(p.axis, rank)}), (0,))
 
 
-def windowed(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+def layout_with_windows(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
     """Operators with a ``layout``, of data alone or of data and weight (the others are vectors)."""
     rank = len(shapes[0])
     if rank < 3 or p.get("layout") not in (None, "NCW", "NCHW", "NCDHW"):
         return None
     moved = Params({**p, "layout": {3: "NWC", 4: "NHWC", 5: "NDHWC"}[rank]})
-    return Moved(moved, tuple(k for k, s in enumerate(shapes) if len(s) == rank))
+    return LayoutRewrite(moved, tuple(k for k, s in enumerate(shapes) if len(s) == rank))

@@ -17,12 +17,12 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from ..errors import AttributeValueError, DTypeError
-from ._attrs import Count, Share, dtype_name
+from ._attrs import Count, UnitInterval, dtype_name
 from ._opdef import OpDef
 from ._registry import all_names
-from ._rules import same_types
+from ._rules import same_dtypes
 
-Face = Literal["symbol", "ndarray"]
+Frontend = Literal["symbol", "ndarray"]
 
 #: Modules of operators with a prefix; all other names that begin with ``_`` are in ``_internal``.
 PREFIXES = {
@@ -50,7 +50,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 }
 
 
-def placement(name: str) -> Iterator[tuple[str, str]]:
+def public_names(name: str) -> Iterator[tuple[str, str]]:
     """The (module, public name) pairs of the operator name ``name``.
 
     >>> list(placement("_contrib_box_nms")), list(placement("relu"))
@@ -65,16 +65,16 @@ def placement(name: str) -> Iterator[tuple[str, str]]:
     yield ("_internal" if name.startswith("_") else "op"), name
 
 
-def placements(names: Iterable[str] | None = None) -> Iterator[tuple[str, str, OpDef]]:
+def namespace_entries(names: Iterable[str] | None = None) -> Iterator[tuple[str, str, OpDef]]:
     """(module, public name, operator) of every registered name, or of ``names``."""
     ops = all_names()
     for name in tuple(ops if names is None else names):
-        for module, public in placement(name):
+        for module, public in public_names(name):
             yield module, public, ops[name]
 
 
 @lru_cache(maxsize=4096)
-def call_signature(op: OpDef, face: Face) -> inspect.Signature:
+def call_signature(op: OpDef, face: Frontend) -> inspect.Signature:
     """The signature of ``mx.sym.X`` or ``mx.nd.X``: arrays, attributes, options."""
     kind = inspect.Parameter
     parameters: list[inspect.Parameter] = []
@@ -85,7 +85,7 @@ def call_signature(op: OpDef, face: Face) -> inspect.Signature:
     else:
         parameters += [kind(name, style, default=None) for name in op.array_names]
     for attr in op.attrs.values():
-        marked = attr.tuning or attr.annotation in (Count, Share)
+        marked = attr.tuning or attr.annotation in (Count, UnitInterval)
         annotation = get_args(attr.annotation)[0] if marked else attr.annotation
         default = REQUIRED if attr.required else attr.default
         parameters.append(kind(attr.name, style, default=default, annotation=annotation))
@@ -99,7 +99,7 @@ def call_signature(op: OpDef, face: Face) -> inspect.Signature:
 _GRADIENTS = re.compile("gradient|derivative|backward", re.IGNORECASE)
 #: Words with which a docstring says what dtypes go in and come out.
 _DTYPES = re.compile(r"dtype|type|float|int(eger|\d)|bytes|bool")
-_OPTION_DOCS: dict[Face, str] = {
+_OPTION_DOCS: dict[Frontend, str] = {
     "symbol": """\
 Of the symbol:
   name: the node's; made from the operator's if not given
@@ -116,12 +116,12 @@ Of the call:
 def _dtype_doc(op: OpDef) -> list[str]:
     if _DTYPES.search(op.doc) or not (op.array_names or op.variadic):
         return []
-    if op.types is same_types:
+    if op.types is same_dtypes:
         return ["All arrays, results too, are of one dtype.", ""]
     return [f"Results are of the dtype of {op.array_names[0]}.", ""] if op.array_names else []
 
 
-def call_doc(op: OpDef, face: Face) -> str:
+def call_doc(op: OpDef, face: Frontend) -> str:
     """The docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's, what its dtypes and gradients
     are where it does not say, a line per attribute, and what the call takes besides.
 
@@ -136,13 +136,13 @@ def call_doc(op: OpDef, face: Face) -> str:
         lines.append(f"  {attr.name}: {attr.accepts}, {default}{effect}")
     attributes = ["Attributes:", *lines] if lines else []
     takes_arrays = bool(op.array_names or op.variadic)
-    plain = takes_arrays and not op.imperative and not _GRADIENTS.search(op.doc)
+    plain = takes_arrays and not op.mutates and not _GRADIENTS.search(op.doc)
     gradients = ["Gradients are those of this function, as JAX derives them.", ""] if plain else []
     return "\n".join([op.doc, "", *_dtype_doc(op), *gradients, *attributes, _OPTION_DOCS[face]])
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class BoundCall:
     """The arguments of a call, sorted.
 
     arrays
@@ -162,15 +162,15 @@ class Call:
 
 
 @lru_cache(maxsize=4096)
-def _positions(op: OpDef, face: Face) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
+def _positions(op: OpDef, face: Frontend) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
     options = tuple(n for n in _OPTIONS[face] if n not in op.attrs and n not in op.array_names)
     arrays = () if op.variadic is not None else op.array_names
     return (*arrays, *op.attrs, *options), frozenset(arrays), frozenset(options)
 
 
 def bind_call(
-    op: OpDef, face: Face, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
-) -> Call:
+    op: OpDef, face: Frontend, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> BoundCall:
     """Sorts the arguments of a call of ``func_name``.
 
     Raises TypeError, as Python does, for too many positional arguments and for one given twice. An
@@ -190,7 +190,7 @@ def bind_call(
             if name in given:
                 raise TypeError(f"{func_name}() got {name!r} by position and by keyword")
             given[name] = value
-    call = Call(positional, {}, {}, {})
+    call = BoundCall(positional, {}, {}, {})
     for name, value in given.items():
         if name in arrays:
             if value is not None:
@@ -198,11 +198,11 @@ def bind_call(
         elif name in options:
             call.options[name] = value
         else:
-            call.attrs[name] = dtype_argument(value) if name == "dtype" else value
+            call.attrs[name] = numpy_dtype_name(value) if name == "dtype" else value
     return call
 
 
-def dtype_argument(value: Any) -> str:
+def numpy_dtype_name(value: Any) -> str:
     """A ``dtype`` argument as NumPy reads it: ``float`` and None are float64, as in MXNet."""
     try:
         return np.dtype(value).name

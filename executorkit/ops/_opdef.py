@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ..errors import AttributeValueError, explain, nearest
+from ..errors import AttributeValueError, did_you_mean, explain
 from ._attrs import Attr, to_text
 from ._facts import Params
-from ._layouts import Last
-from ._rules import Fill, Types
+from ._layouts import LayoutRule
+from ._rules import InferShape, InferType
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,25 +29,25 @@ class OpDef:
     count: str | None
     attrs: Mapping[str, Attr]
     open_attrs: bool
-    lenient: bool
+    ignore_unknown: bool
     aux: tuple[str, ...]
     key_name: str | None
     train_name: str | None
-    fill: Fill | None
-    types: Types
+    infer_shape: InferShape | None
+    types: InferType
     loss: Callable[[Params], bool]
-    pins: Callable[[Params], Mapping[str, float]]
+    constant_inputs: Callable[[Params], Mapping[str, float]]
     shape_attr: str | None
     effects: bool
-    imperative: bool
-    dynamic: bool
+    mutates: bool
+    dynamic_shape: bool
     inner_states: bool
-    last: Last | None
+    last: LayoutRule | None
     _inputs: Callable[[Params], tuple[str, ...]] | None
     _outputs: Callable[[Params], tuple[str, ...]]
     _visible: Callable[[Params], int] | None
     _aux: Callable[[Params], tuple[str, ...]] | None
-    _draws: Callable[[Params, bool], bool] | None
+    _uses_rng: Callable[[Params, bool], bool] | None
     in_place: OpDef | None = None
 
     @property
@@ -65,14 +65,14 @@ class OpDef:
         for name, value in texts.items():
             attr = self.attrs.get(name)
             if attr is None:
-                if self.lenient:
+                if self.ignore_unknown:
                     continue
                 if not self.open_attrs:
                     raise AttributeValueError(
                         explain(
                             f"operator {self.name}",
                             f"unknown attribute {name!r} (value {to_text(value)!r})",
-                            hint=nearest(name, self.attrs),
+                            hint=did_you_mean(name, self.attrs),
                         )
                     )
                 values[name] = to_text(value)
@@ -105,9 +105,9 @@ class OpDef:
         """Names of the inputs that are auxiliary states."""
         return self.aux if self._aux is None else self._aux(p)
 
-    def draws(self, p: Params, train: bool) -> bool:
+    def uses_rng(self, p: Params, train: bool) -> bool:
         """Whether a run in this mode draws random numbers, so that it needs a PRNG key."""
-        return self.key_name is not None and (self._draws is None or self._draws(p, train))
+        return self.key_name is not None and (self._uses_rng is None or self._uses_rng(p, train))
 
     def open_shape(self, p: Params) -> str | None:
         """The attribute that leaves (part of) the output's shape to the consumers, if one does."""

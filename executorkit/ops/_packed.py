@@ -23,7 +23,7 @@ GATE_NAMES: dict[Mode, tuple[str, ...]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Sizes:
+class PackedSizes:
     """The shapes inside a packed parameter vector."""
 
     layers: int
@@ -34,7 +34,7 @@ class Sizes:
     projected: bool
 
     @classmethod
-    def of(cls, p: Params) -> Sizes:
+    def of(cls, p: Params) -> PackedSizes:
         if p.projection_size is not None and p.mode != "lstm":
             raise AttributeValueError(
                 explain("operator RNN", f"projection_size={p.projection_size} with mode={p.mode!r}",

@@ -13,24 +13,24 @@ from typing import Any
 import jax
 from jax import lax
 
-from ._kept import when_needed
+from ._kept import delay_residuals
 
 
-def _product(data: jax.Array, weight: jax.Array) -> jax.Array:
+def _pointwise_matmul(data: jax.Array, weight: jax.Array) -> jax.Array:
     return lax.dot_general(data, weight, (((1,), (1,)), ((), ())))
 
 
-def _to_weight(g: jax.Array, data: jax.Array) -> jax.Array:
+def _pointwise_weight_grad(g: jax.Array, data: jax.Array) -> jax.Array:
     """The gradient of the weight, (filters, channels)."""
     return lax.dot_general(g, data, (((0,), (0,)), ((), ())))
 
 
-def _to_weight_turned(g: jax.Array, data: jax.Array) -> jax.Array:
+def _pointwise_weight_grad_transposed(g: jax.Array, data: jax.Array) -> jax.Array:
     """The same as (channels, filters), transposed. The barrier keeps XLA from taking that back."""
-    return lax.optimization_barrier(_to_weight(data, g)).T
+    return lax.optimization_barrier(_pointwise_weight_grad(data, g)).T
 
 
-def _back(kept: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _pointwise_bwd(kept: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
     """Gradients of data and weight.
 
     The CPU's product over a common first axis copies its first matrix into another order, so the
@@ -38,14 +38,18 @@ def _back(kept: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
     ms for 4.8 ms. Transposing the result costs less than that if there are more places than
     channels.
     """
-    (data, weight), g = when_needed(kept, g)
+    (data, weight), g = delay_residuals(kept, g)
     places, channels = data.shape
     if channels < min(places, weight.shape[0]):
-        to_weight = lax.platform_dependent(g, data, cpu=_to_weight_turned, default=_to_weight)
+        to_weight = lax.platform_dependent(
+            g, data, cpu=_pointwise_weight_grad_transposed, default=_pointwise_weight_grad
+        )
     else:
-        to_weight = _to_weight(g, data)
+        to_weight = _pointwise_weight_grad(g, data)
     return lax.dot_general(g, weight, (((1,), (0,)), ((), ()))), to_weight
 
 
-product = jax.custom_vjp(_product)
-product.defvjp(lambda data, weight: (product(data, weight), (data, weight)), _back)
+pointwise_matmul = jax.custom_vjp(_pointwise_matmul)
+pointwise_matmul.defvjp(
+    lambda data, weight: (pointwise_matmul(data, weight), (data, weight)), _pointwise_bwd
+)

@@ -20,8 +20,8 @@ from typing import Any
 import jax
 from jax import lax
 
-from ._turn import Constants, Turn, apart
-from ._turn_back import Kept, There
+from ._turn import Constants, ScanBody, materialize
+from ._turn_back import LinearizedScan, ScanResiduals
 
 #: So many turns are no loop where no derivative is taken.
 _FEW_TURNS = 12
@@ -36,8 +36,8 @@ _SOME_ROWS = 4
 _MANY_NUMBERS = 2**20
 
 
-def recur(
-    turn: Turn,
+def scan_with_vjp(
+    turn: ScanBody,
     constants: Constants,
     start: Any,
     now: Any,
@@ -51,7 +51,7 @@ def recur(
     from the right, transposed.
     """
     on_cpu = jax.default_backend() == "cpu"
-    rows = rows_of(jax.tree.leaves(start)[0].shape)
+    rows = matrix_rows(jax.tree.leaves(start)[0].shape)
     if on_cpu and turns >= _MANY_TURNS and rows >= _SOME_ROWS:
         matrices = (n for n in weights if constants[n].ndim == 2)
         constants = {**constants, **{~n: lax.stop_gradient(constants[n]).T for n in matrices}}
@@ -59,18 +59,18 @@ def recur(
     @jax.custom_vjp
     def run(constants: Constants, start: Any, now: Any) -> Any:
         def one(carry: Any, now: Any) -> Any:
-            return turn.plain(constants, carry, apart(now))
+            return turn.plain(constants, carry, materialize(now))
 
         unroll = (turns if turns <= _FEW_TURNS else _UNROLL) if on_cpu else 1
         return lax.scan(one, start, now, turns, reverse=reverse, unroll=unroll)
 
     def keep(constants: Constants, start: Any, now: Any) -> Any:
-        there = There(turn, constants, start, now)
+        there = LinearizedScan(turn, constants, start, now)
         results, rows = there.scan(constants, start, now, turns, reverse)
         read = {n: x for n, x in constants.items() if n in there.read}
-        return results, Kept((read, jax.tree.leaves(now), rows), there)
+        return results, ScanResiduals((read, jax.tree.leaves(now), rows), there)
 
-    def back(kept: Kept, gradients: Any) -> Any:
+    def back(kept: ScanResiduals, gradients: Any) -> Any:
         d_constants, *others = kept.there.back(*kept.arrays, gradients, turns, reverse)
         return {n: d_constants.get(n) for n in constants}, *others
 
@@ -78,12 +78,12 @@ def recur(
     return run(constants, start, now)
 
 
-def rows_of(shape: Sequence[int]) -> int:
+def matrix_rows(shape: Sequence[int]) -> int:
     """How many rows the matrix has that an array is."""
     return prod(shape[:-1])
 
 
-def one_loop_pays(rows: int, numbers: int) -> bool:
+def fused_scan_pays(rows: int, numbers: int) -> bool:
     """Whether recurrences that feed each other are better as one loop, with products of so many
     rows and with weights of so many numbers in all, than one after the other with the products
     between them taken for all turns at once."""

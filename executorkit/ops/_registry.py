@@ -24,9 +24,9 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 from ._attrs import AUX, BODIES, KEY, TRAIN, Attr, make_attr
 from ._facts import Params
-from ._layouts import Last
+from ._layouts import LayoutRule
 from ._opdef import OpDef
-from ._rules import Fill, Types, same_types
+from ._rules import InferShape, InferType, same_dtypes
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -43,21 +43,21 @@ def register(
     inputs: Callable[[Params], tuple[str, ...]] | None = None,
     outputs: tuple[str, ...] | Callable[[Params], tuple[str, ...]] = ("output",),
     visible: int | Callable[[Params], int] | None = None,
-    fill: Fill | None = None,
-    types: Types = same_types,
+    infer_shape: InferShape | None = None,
+    types: InferType = same_dtypes,
     loss: bool | Callable[[Params], bool] = False,
-    pins: Callable[[Params], Mapping[str, float]] | None = None,
+    constant_inputs: Callable[[Params], Mapping[str, float]] | None = None,
     shape_attr: str | None = None,
     count: str = "num_args",
     effects: bool = False,
-    imperative: bool = False,
-    dynamic: bool = False,
+    mutates: bool = False,
+    dynamic_shape: bool = False,
     inner_states: bool = False,
-    lenient: bool = False,
+    ignore_unknown: bool = False,
     aux: Callable[[Params], tuple[str, ...]] | None = None,
-    draws: Callable[[Params, bool], bool] | None = None,
+    uses_rng: Callable[[Params, bool], bool] | None = None,
     in_place: Callable[..., Any] | None = None,
-    last: Last | None = None,
+    last: LayoutRule | None = None,
 ) -> Callable[[F], F]:
     """Registers a function as the operator ``name``, also found under ``aliases``.
 
@@ -116,23 +116,23 @@ def register(
             name=name,
             names=(name, *aliases),
             fn=fn,
-            fill=fill,
+            infer_shape=infer_shape,
             types=types,
             loss=_constant(loss),
-            pins=pins or (lambda p: {}),
+            constant_inputs=constant_inputs or (lambda p: {}),
             shape_attr=shape_attr,
             effects=effects,
-            imperative=imperative,
-            dynamic=dynamic,
+            mutates=mutates,
+            dynamic_shape=dynamic_shape,
             inner_states=inner_states,
-            lenient=lenient or not (facts["attrs"] or facts["open_attrs"]),
+            ignore_unknown=ignore_unknown or not (facts["attrs"] or facts["open_attrs"]),
             last=last,
             count=count if facts["variadic"] is not None and count in facts["attrs"] else None,
             _inputs=inputs,
             _outputs=_constant(outputs),
             _visible=None if visible is None else _constant(visible),
             _aux=aux,
-            _draws=draws,
+            _uses_rng=uses_rng,
             **facts,
         )
         if in_place is not None:

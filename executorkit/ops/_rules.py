@@ -7,16 +7,16 @@ from collections.abc import Callable
 from ..errors import ShapeError
 from ._facts import Params, ShapeFacts, TypeFacts, shape_text
 
-Fill = Callable[[ShapeFacts, Params], None]
-Types = Callable[[TypeFacts, Params], None]
+InferShape = Callable[[ShapeFacts, Params], None]
+InferType = Callable[[TypeFacts, Params], None]
 
 
-def same_types(t: TypeFacts, p: Params) -> None:
+def same_dtypes(t: TypeFacts, p: Params) -> None:
     """The rule of most operators: every input and output has one element type."""
     t.same()
 
 
-def typed(output: str, *inputs: str) -> Types:
+def output_dtype(output: str, *inputs: str) -> InferType:
     """A rule for operators whose output type is given: by an attribute's name or a dtype's name.
 
     Inputs named (default: none) are of one type among themselves.
@@ -56,12 +56,12 @@ def channel_shapes(s: ShapeFacts, axis: int, *names: str) -> None:
         data = s["data"]
 
 
-def first_decides(t: TypeFacts, p: Params) -> None:
+def dtype_of_first_input(t: TypeFacts, p: Params) -> None:
     """The output is of the first input's type; other inputs may be of any."""
     t.same(next(iter(t)), "out0")
 
 
-def alike(*names: str) -> Types:
+def same_dtype_among(*names: str) -> InferType:
     """The arrays named are of one type; others may be of any."""
 
     def rule(t: TypeFacts, p: Params) -> None:

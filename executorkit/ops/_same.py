@@ -13,7 +13,7 @@ from jax.extend.core import ClosedJaxpr, Literal, jaxpr_as_fun
 _CALLS = frozenset({"jit", "closed_call", "remat2", "checkpoint"})
 
 
-def identities(closed: ClosedJaxpr) -> list[Hashable]:
+def output_ids(closed: ClosedJaxpr) -> list[Hashable]:
     """For every result of a jaxpr, its number if it is one of the inputs as it came, else a key
     that equal results share."""
     return _identities(closed.jaxpr, range(len(closed.jaxpr.invars)), ())
@@ -35,7 +35,7 @@ def _identities(jaxpr: Any, given: Sequence[Hashable], path: tuple[int, ...]) ->
     return [name(x) for x in jaxpr.outvars]
 
 
-def scan_once(
+def deduplicated_scan(
     turn: Callable[[Any, Any], tuple[Any, list[Any]]],
     start: Any,
     now: Any,
@@ -44,12 +44,12 @@ def scan_once(
 ) -> tuple[Any, list[Any]]:
     """``lax.scan`` of a function whose results per turn are a list: what is the same array in every
     turn is stacked once."""
-    leaves, structure = jax.tree.flatten((start, jax.tree.map(row, now)))
+    leaves, structure = jax.tree.flatten((start, jax.tree.map(row_aval, now)))
     closed, (end, _) = jax.make_jaxpr(
         lambda *flat: turn(*jax.tree.unflatten(structure, flat)), return_shape=True
-    )(*map(like, leaves))
+    )(*map(aval_of, leaves))
     carried = len(jax.tree.leaves(end))
-    own, places = distinct(identities(closed)[carried:])
+    own, places = unique(output_ids(closed)[carried:])
     run = jaxpr_as_fun(closed)
 
     def one(carry: Any, now: Any) -> Any:
@@ -62,7 +62,7 @@ def scan_once(
     return last, [stacks[i] for i in places]
 
 
-def distinct(keys: Sequence[Hashable]) -> tuple[list[int], list[int]]:
+def unique(keys: Sequence[Hashable]) -> tuple[list[int], list[int]]:
     """Where each different key stands first, and for every key its place among those."""
     first: dict[Hashable, int] = {}
     for place, key in enumerate(keys):
@@ -71,11 +71,11 @@ def distinct(keys: Sequence[Hashable]) -> tuple[list[int], list[int]]:
     return list(first.values()), [order[key] for key in keys]
 
 
-def like(x: Any) -> jax.ShapeDtypeStruct:
+def aval_of(x: Any) -> jax.ShapeDtypeStruct:
     """Shape and dtype of an array."""
     return jax.ShapeDtypeStruct(x.shape, x.dtype)
 
 
-def row(x: Any) -> jax.ShapeDtypeStruct:
+def row_aval(x: Any) -> jax.ShapeDtypeStruct:
     """Shape and dtype of a row of a stack."""
     return jax.ShapeDtypeStruct(x.shape[1:], x.dtype)

@@ -11,11 +11,11 @@ import jax
 from ._attrs import Aux, Key
 
 #: ``run(arrays, attrs)`` or, for random operators, ``run(arrays, attrs, key)``.
-Run = Callable[..., Any]
+ArrayFunction = Callable[..., Any]
 
 
-def signed(
-    run: Run,
+def with_signature(
+    run: ArrayFunction,
     name: str,
     doc: str,
     arrays: tuple[str, ...],

@@ -14,12 +14,12 @@ import jax.numpy as jnp
 from jax import lax
 
 from ._devices import mean_over
-from ._kept import when_needed
+from ._kept import delay_residuals
 
 Axes = tuple[int, ...]
 
 
-def wide(x: jax.Array) -> jax.Array:
+def at_least_float32(x: jax.Array) -> jax.Array:
     """float16 and bfloat16 as float32, in which their sums are taken."""
     return x.astype("float32") if x.dtype.itemsize < 4 else x
 
@@ -47,7 +47,7 @@ def _standardize_fwd(x: jax.Array, axes: Axes, eps: float) -> tuple[Any, Any]:
 
 
 def _standardize_bwd(axes: Axes, eps: float, residuals: Any, heads: Any) -> tuple[jax.Array]:
-    (x, mean, scale), g = when_needed(residuals, heads[0])
+    (x, mean, scale), g = delay_residuals(residuals, heads[0])
     y = (x - mean) * scale
     pull = jnp.mean(g, axes, keepdims=True) + y * jnp.mean(g * y, axes, keepdims=True)
     return ((g - pull) * scale,)
@@ -71,7 +71,7 @@ def _pull(
 
     Each device has its part of the gradients of gamma and beta, as it has of all parameters.
     """
-    (x, gamma, mean, var), g = when_needed(residuals, g)
+    (x, gamma, mean, var), g = delay_residuals(residuals, g)
     scale = lax.rsqrt(var + eps)
     y = (x - mean) * scale
     d_beta = jnp.sum(g, axes, keepdims=True)

@@ -14,7 +14,7 @@ _LARGE = 2**13
 Constants = Mapping[int, Any]
 
 
-class Product(NamedTuple):
+class ScanProduct(NamedTuple):
     """An operator of a turn that is applied with what all turns share.
 
     apply
@@ -29,7 +29,7 @@ class Product(NamedTuple):
     numbers: tuple[int, ...]
 
 
-class Turn(NamedTuple):
+class ScanBody(NamedTuple):
     """One turn of a loop.
 
     call
@@ -42,8 +42,8 @@ class Turn(NamedTuple):
     """
 
     call: Callable[[Constants, Any, Any, Callable[[int, Any], Any]], tuple[Any, Any]]
-    products: Sequence[Product]
-    loose: Sequence[int] = ()
+    products: Sequence[ScanProduct]
+    non_product_constants: Sequence[int] = ()
 
     def plain(self, constants: Constants, carry: Any, now: Any) -> tuple[Any, Any]:
         """The turn, its products as they are."""
@@ -52,7 +52,7 @@ class Turn(NamedTuple):
         )
 
 
-def apart(tree: Any) -> Any:
+def materialize(tree: Any) -> Any:
     """Arrays that are computed as they stand. XLA's CPU backend would read a row of a stack where
     it is needed; if that is a slice of the row (a gate), it does so element by element, which makes
     the activations of a cell take seven times as long. It cannot compile barriers in loops that it

@@ -16,8 +16,8 @@ import jax.numpy as jnp
 from jax import lax
 from jax.extend.core import jaxpr_as_fun
 
-from ._same import distinct, identities, like, row, scan_once
-from ._turn import Constants, Product, Turn, apart
+from ._same import aval_of, deduplicated_scan, output_ids, row_aval, unique
+from ._turn import Constants, ScanBody, ScanProduct, materialize
 
 #: Primitives whose results are computed again rather than kept.
 _CHEAP = frozenset(
@@ -30,13 +30,15 @@ _CHEAP = frozenset(
 
 
 @jax.tree_util.register_pytree_node_class
-class Kept:
+class ScanResiduals:
     """What a loop keeps for the way back: constants, inputs of the turns and rows of what they
     hand out; and, static, how they were traced."""
 
     __slots__ = ("arrays", "there")
 
-    def __init__(self, arrays: tuple[Constants, list[Any], list[Any]], there: There) -> None:
+    def __init__(
+        self, arrays: tuple[Constants, list[Any], list[Any]], there: LinearizedScan
+    ) -> None:
         self.arrays = arrays
         self.there = there
 
@@ -44,20 +46,20 @@ class Kept:
         return (self.arrays,), self.there
 
     @classmethod
-    def tree_unflatten(cls, there: Any, children: Any) -> Kept:
+    def tree_unflatten(cls, there: Any, children: Any) -> ScanResiduals:
         return cls(children[0], there)
 
 
-class There:
+class LinearizedScan:
     """A turn as it is traced for the way there, with what it must keep for the way back."""
 
-    def __init__(self, turn: Turn, constants: Constants, start: Any, now: Any) -> None:
+    def __init__(self, turn: ScanBody, constants: Constants, start: Any, now: Any) -> None:
         self.turn = turn
         self.numbers = tuple(constants)
-        carried, self._carry_tree = jax.tree.flatten(jax.tree.map(like, start))
-        passing, self._now_tree = jax.tree.flatten(jax.tree.map(row, now))
+        carried, self._carry_tree = jax.tree.flatten(jax.tree.map(aval_of, start))
+        passing, self._now_tree = jax.tree.flatten(jax.tree.map(row_aval, now))
         self._n_carry = len(carried)
-        given = [*map(like, constants.values()), *carried, *passing]
+        given = [*map(aval_of, constants.values()), *carried, *passing]
         self._floating = [_is_floating(x) for x in (*carried, *passing)]
         self._jaxpr, (_, shown, self._fed, _) = jax.make_jaxpr(self._traced, return_shape=True)(
             *given
@@ -65,8 +67,8 @@ class There:
         self._shown_tree = jax.tree.structure(shown)
         self._shown_floating = [_is_floating(x) for x in jax.tree.leaves(shown)]
         self._n_results = self._n_carry + len(self._shown_floating)
-        keys = identities(self._jaxpr)[self._n_results :]
-        own, places = distinct(keys)
+        keys = output_ids(self._jaxpr)[self._n_results :]
+        own, places = unique(keys)
         first = len(self.numbers)
         #: What the derivative reads: (kind, place) of a constant, an input or a row.
         self._sources: list[tuple[str, int]] = []
@@ -84,7 +86,9 @@ class There:
         self._places = places
         #: The constants that are read on the way back.
         self.read = {n for kind, n in self._sources if kind == "constant"}
-        self.read.update(turn.loose, *(product.numbers for product in turn.products))
+        self.read.update(
+            turn.non_product_constants, *(product.numbers for product in turn.products)
+        )
 
     # -- there ---------------------------------------------------------------------------------
 
@@ -94,23 +98,27 @@ class There:
         given = flat[len(self.numbers) :]
         shapes = jax.eval_shape(self._products, constants, given)
 
-        def run(floating: list[Any], loose: Constants, taps: list[Any]) -> Any:
+        def run(floating: list[Any], non_product_constants: Constants, taps: list[Any]) -> Any:
             fed: list[Any] = [None] * len(taps)
 
-            def tap(i: int, inputs: Any) -> Any:
+            def perturb(i: int, inputs: Any) -> Any:
                 fed[i] = inputs
                 return _tapped(self.turn.products[i].apply, constants, inputs, taps[i])
 
             carry, now = self._inputs(self._merged(given, floating))
-            after, shown = self.turn.call({**constants, **loose}, carry, now, tap)
+            after, shown = self.turn.call(
+                {**constants, **non_product_constants}, carry, now, perturb
+            )
             results = jax.tree.leaves((after, shown))
             return [x for x in results if _is_floating(x)], (after, shown, fed)
 
-        loose = self._loose(constants)
+        non_product_constants = self._loose(constants)
         taps = [jnp.zeros(x.shape, x.dtype) for x in shapes]
         kept = jax.checkpoint(run, policy=_keeps, prevent_cse=False)
         floating = [x for x, yes in zip(given, self._floating, strict=True) if yes]
-        _, vjp, (after, shown, fed) = jax.vjp(kept, floating, loose, taps, has_aux=True)
+        _, vjp, (after, shown, fed) = jax.vjp(
+            kept, floating, non_product_constants, taps, has_aux=True
+        )
         leaves, self._vjp_tree = jax.tree.flatten(vjp)
         return after, shown, fed, leaves
 
@@ -118,11 +126,11 @@ class There:
         """What the products give."""
         results: list[Any] = [None] * len(self.turn.products)
 
-        def tap(i: int, fed: Any) -> Any:
+        def perturb(i: int, fed: Any) -> Any:
             results[i] = self.turn.products[i].apply(constants, fed)
             return results[i]
 
-        self.turn.call(constants, *self._inputs(given), tap)
+        self.turn.call(constants, *self._inputs(given), perturb)
         return results
 
     def _inputs(self, given: Sequence[Any]) -> tuple[Any, Any]:
@@ -135,7 +143,9 @@ class There:
         return [next(new) if yes else x for x, yes in zip(given, self._floating, strict=True)]
 
     def _loose(self, constants: Constants) -> dict[int, Any]:
-        return {n: constants[n] for n in self.turn.loose if _is_floating(constants[n])}
+        return {
+            n: constants[n] for n in self.turn.non_product_constants if _is_floating(constants[n])
+        }
 
     def scan(
         self, constants: Constants, start: Any, now: Any, turns: int, reverse: bool
@@ -145,7 +155,7 @@ class There:
         shared = list(constants.values())
 
         def one(carry: list[Any], now: list[Any]) -> Any:
-            made = run(*shared, *carry, *apart(now))
+            made = run(*shared, *carry, *materialize(now))
             return made[: self._n_carry], (
                 made[self._n_carry : self._n_results],
                 [made[i] for i in self._rows],
@@ -183,7 +193,7 @@ class There:
 
         def turn(sums: Any, given: Any) -> Any:
             d_carry, d_loose = sums
-            d_shown, now, rows = apart(given)
+            d_shown, now, rows = materialize(given)
             vjp = jax.tree.unflatten(self._vjp_tree, kept(now, rows)[n_fed:])
             d_given, more, d_taps = vjp([*d_carry, *d_shown])
             return (d_given[:n_carried], {n: d + more[n] for n, d in d_loose.items()}), [
@@ -194,7 +204,7 @@ class There:
         d_end = [d for d, yes in zip(end, in_carry, strict=True) if yes]
         d_shown = [d for d, yes in zip(shown, self._shown_floating, strict=True) if yes]
         zeros = jax.tree.map(jnp.zeros_like, self._loose(constants))
-        (d_start, d_constants), d_rows = scan_once(
+        (d_start, d_constants), d_rows = deduplicated_scan(
             turn, (d_end, zeros), (d_shown, now, rows), turns, not reverse
         )
         d_now = d_rows[: len(d_rows) - len(self.turn.products)]
@@ -208,12 +218,12 @@ class There:
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _tapped(apply: Callable[..., Any], constants: Constants, fed: Any, tap: Any) -> Any:
+def _tapped(apply: Callable[..., Any], constants: Constants, fed: Any, perturb: Any) -> Any:
     """A product; the gradient of its result goes to what it was fed, and to ``tap``."""
     return apply(constants, fed)
 
 
-def _tapped_there(apply: Any, constants: Constants, fed: Any, tap: Any) -> Any:
+def _tapped_there(apply: Any, constants: Constants, fed: Any, perturb: Any) -> Any:
     as_given = {n: x for n, x in constants.items() if n >= 0}
     return apply(constants, fed), jax.vjp(partial(apply, as_given), fed)[1]
 
@@ -225,7 +235,7 @@ def _tapped_back(apply: Any, pull: Any, gradient: Any) -> Any:
 _tapped.defvjp(_tapped_there, _tapped_back)
 
 
-def _of_all_turns(product: Product, constants: Constants, fed: Any, gradient: Any) -> Any:
+def _of_all_turns(product: ScanProduct, constants: Constants, fed: Any, gradient: Any) -> Any:
     """The gradients of a product's constants, given what it was fed and the gradient of its result
     in all turns: products are linear in their constants."""
 

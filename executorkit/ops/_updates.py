@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from ._attrs import Tuning
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
-from ._signature import signed
+from ._signature import with_signature
 
 Attrs = Mapping[str, tuple[Any, Any]]
 
@@ -40,7 +40,7 @@ _PLURALS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Update:
+class UpdateRule:
     """A rule of an optimizer.
 
     step
@@ -48,7 +48,7 @@ class Update:
     states
         names of the states.
     attrs
-        attributes of the form for one weight, as :func:`signed` takes them.
+        attributes of the form for one weight, as :func:`with_signature` takes them.
     words
         the equations, for docstrings.
     trailing
@@ -89,13 +89,13 @@ def rescaled(p: Params, grad: jax.Array) -> jax.Array:
 
 
 def _same(names: tuple[str, ...]) -> Callable[[ShapeFacts, Params], None]:
-    def fill(s: ShapeFacts, p: Params) -> None:
+    def infer_shape(s: ShapeFacts, p: Params) -> None:
         s.same(*names)
 
-    return fill
+    return infer_shape
 
 
-def _types(mixed: bool, kept: tuple[str, ...]) -> Callable[[TypeFacts, Params], None]:
+def _infer_type(mixed: bool, kept: tuple[str, ...]) -> Callable[[TypeFacts, Params], None]:
     def types(t: TypeFacts, p: Params) -> None:
         if mixed:
             t.same("weight", "grad", "out0")
@@ -119,7 +119,7 @@ _ONE = (
 
 
 def register_update(
-    name: str, update: Update, *, mixed: bool = False, in_place: Update | None = None
+    name: str, update: UpdateRule, *, mixed: bool = False, in_place: UpdateRule | None = None
 ) -> None:
     """Registers the form for one weight, in one precision or with a float32 copy.
 
@@ -128,13 +128,13 @@ def register_update(
     """
     names, kept = update.names(mixed), update.kept(mixed)
 
-    def form(rule: Update) -> Callable[..., Any]:
+    def form(rule: UpdateRule) -> Callable[..., Any]:
         def run(arrays: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[jax.Array, ...]:
             own, trailing = arrays[: len(names)], arrays[len(names) :]
             p = Params({**attrs, **dict(zip(rule.trailing, trailing, strict=True))})
             return rule.run(p, mixed, *own)
 
-        return signed(run, name, doc, (*names, *rule.trailing), rule.attrs, states=kept)
+        return with_signature(run, name, doc, (*names, *rule.trailing), rule.attrs, states=kept)
 
     doc = _ONE.format(
         words=update.words,
@@ -144,9 +144,9 @@ def register_update(
     )
     register(
         name,
-        imperative=True,
-        fill=_same((*names, "out0")),
-        types=_types(mixed, kept),
+        mutates=True,
+        infer_shape=_same((*names, "out0")),
+        types=_infer_type(mixed, kept),
         in_place=None if in_place is None else form(in_place),
     )(form(update))
 
@@ -162,7 +162,7 @@ _MANY = (
 
 def register_several(
     name: str,
-    update: Update,
+    update: UpdateRule,
     attrs: Attrs,
     *,
     mixed: bool = False,
@@ -189,7 +189,7 @@ def register_several(
     def numbered(which: tuple[str, ...], p: Params) -> tuple[str, ...]:
         return tuple(f"{n}_{i}" for i in range(p[count]) for n in which)
 
-    def fill(s: ShapeFacts, p: Params) -> None:
+    def infer_shape(s: ShapeFacts, p: Params) -> None:
         for i in range(p[count]):
             s.same(*(f"{n}_{i}" for n in names), f"out{i}")
 
@@ -209,10 +209,10 @@ def register_several(
     )
     register(
         name,
-        imperative=True,
+        mutates=True,
         inputs=lambda p: (*numbered(names, p), *last),
         outputs=lambda p: tuple(f"output{i}" for i in range(p[count])),
         aux=lambda p: numbered(kept, p),
-        fill=fill,
+        infer_shape=infer_shape,
         types=types,
-    )(signed(run, name, doc, ("*data",), attrs))
+    )(with_signature(run, name, doc, ("*data",), attrs))

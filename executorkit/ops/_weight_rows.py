@@ -34,12 +34,12 @@ import numpy as np
 from jax import lax
 
 from ._attrs import Shape
-from ._depthwise import element_at, unsigned
+from ._depthwise import as_unsigned, kernel_offset
 
 #: From so many images on, XLA's form is as good.
 _IMAGES = 8
 #: So many channels are needed: with fewer, the copies are in pieces that are too short.
-CHANNELS = 16
+IM2COL_MIN_CHANNELS = 16
 #: About so many places are multiplied at once, with so many numbers copied for them.
 _PLACES, _NUMBERS = 512, 2**20
 
@@ -48,9 +48,9 @@ _PER_FILTER, _AT_MOST = 4, 2**22
 _0 = np.uint32(0)
 
 
-def form(data: Shape, weight: Shape, windows: Any) -> Callable[..., jax.Array] | None:
+def im2col_weight_grad(data: Shape, weight: Shape, windows: Any) -> Callable[..., jax.Array] | None:
     """The gradient of the weight as ``f(data, g, shape)``, or None where XLA's is as good."""
-    if windows.letters != "NHWC" or data[0] >= _IMAGES or data[-1] < CHANNELS:
+    if windows.layout != "NHWC" or data[0] >= _IMAGES or data[-1] < IM2COL_MIN_CHANNELS:
         return None
     return partial(_by_rows, windows=windows)
 
@@ -66,7 +66,7 @@ def _rows_at_once(rows: int, places: int, filters: int, numbers: int) -> int:
 def _by_rows(data: jax.Array, g: jax.Array, shape: Shape, windows: Any) -> jax.Array:
     filters, height, width, channels = shape
     n, rows, columns, _ = g.shape
-    step, step_along = windows.steps
+    step, step_along = windows.strides
     numbers = height * width * channels
     at_once = _rows_at_once(rows, n * columns, filters, numbers)
     turns = -(-rows // at_once)
@@ -78,14 +78,14 @@ def _by_rows(data: jax.Array, g: jax.Array, shape: Shape, windows: Any) -> jax.A
     span = (n, (at_once - 1) * step + 1, (columns - 1) * step_along + 1, channels)
 
     def turn(number: Any, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        first = unsigned(number) * np.uint32(at_once)
+        first = as_unsigned(number) * np.uint32(at_once)
 
         def element(k: Any, met: jax.Array) -> jax.Array:
-            down, along = element_at(k, width, windows.dilation)
+            down, along = kernel_offset(k, width, windows.dilation)
             at = (_0, first * np.uint32(step) + down, along, _0)
             part = lax.dynamic_slice(data, at, span)
             part = lax.slice(part, (0, 0, 0, 0), span, (1, step, step_along, 1))
-            column = unsigned(k) * np.uint32(channels)
+            column = as_unsigned(k) * np.uint32(channels)
             return lax.dynamic_update_slice(met, part, (_0, _0, _0, column))
 
         total, met = carry

@@ -24,24 +24,24 @@ import jax
 import jax.numpy as jnp
 
 from ._attrs import Shape
-from ._depthwise import out_sizes
+from ._depthwise import conv_output_sizes
 
 #: So many strips fill a vector.
-STRIPS = 8
+TILES_PER_BATCH = 8
 
 
-def form(
+def tiled_weight_grad(
     data: Shape, weight: Shape, windows: Any, to_weight: Callable[..., jax.Array]
 ) -> Callable[..., jax.Array] | None:
     """The gradient of the weight as ``f(data, g, shape)``, or None where whole images are as good.
 
     ``to_weight(data, g, shape, windows)`` is that of whole images.
     """
-    if windows.letters != "NHWC" or data[0] >= STRIPS:
+    if windows.layout != "NHWC" or data[0] >= TILES_PER_BATCH:
         return None
-    each = -(-STRIPS // data[0])
-    rows = out_sizes(data[1:-1], weight[1:-1], windows)[0]
-    if rows * windows.steps[0] < each * weight[1] * windows.dilation[0]:
+    each = -(-TILES_PER_BATCH // data[0])
+    rows = conv_output_sizes(data[1:-1], weight[1:-1], windows)[0]
+    if rows * windows.strides[0] < each * weight[1] * windows.dilation[0]:
         return None
     return partial(_by_strips, windows=windows, each=each, to_weight=to_weight)
 
@@ -54,8 +54,8 @@ def _by_strips(
     n, rows, columns, filters = g.shape
     above, left = windows.pads
     height = -(-rows // each)
-    step = height * windows.steps[0]
-    span = step - windows.steps[0] + (shape[1] - 1) * windows.dilation[0] + 1
+    step = height * windows.strides[0]
+    span = step - windows.strides[0] + (shape[1] - 1) * windows.dilation[0] + 1
     below = max(0, (each - 1) * step + span - above - data.shape[1])
     data = jnp.pad(data, [(0, 0), (above, below), (0, 0), (0, 0)])
     strips = jnp.concatenate([data[:, k * step : k * step + span] for k in range(each)])

@@ -10,7 +10,7 @@ import numpy as np
 from jax import lax
 
 from ._attrs import Shape
-from ._derivative import differentiated
+from ._derivative import with_jvp
 
 
 def reduce_windows(
@@ -69,7 +69,7 @@ def window_maximum(
     return maximum(x)
 
 
-def padded(x: jax.Array, value: float, axes: Shape, pads: Sequence[Shape]) -> jax.Array:
+def pad_axes(x: jax.Array, value: float, axes: Shape, pads: Sequence[Shape]) -> jax.Array:
     if not any(map(any, pads)):
         return x
     config = [(0, 0, 0)] * x.ndim
@@ -88,4 +88,4 @@ def global_maximum(data: jax.Array, axes: Shape) -> jax.Array:
         first = jnp.min(jnp.where(x == out, place, jnp.iinfo("int32").max), axes, keepdims=True)
         return jnp.sum(jnp.where(place == first, t, 0), axes, keepdims=True)
 
-    return differentiated(lambda x: jnp.max(x, axes, keepdims=True), first_only)(data)
+    return with_jvp(lambda x: jnp.max(x, axes, keepdims=True), first_only)(data)

@@ -11,15 +11,15 @@ from jax import lax
 
 from ..errors import ShapeError, explain
 from ._attrs import Key, Shape, Train
-from ._derivative import differentiated
+from ._derivative import with_jvp
 from ._facts import Params, ShapeFacts
-from ._layouts import Moved, elementwise
+from ._layouts import LayoutRewrite, layout_elementwise
 from ._registry import register
 from ._rules import same_shapes
 
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
-_softrelu = differentiated(
+_softrelu = with_jvp(
     lambda x: jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x))),
     lambda t, out, x: t * jax.nn.sigmoid(x),
 )
@@ -32,7 +32,7 @@ _ACTIVATIONS = {
 }
 
 
-@register("Activation", fill=same_shapes, last=elementwise)
+@register("Activation", infer_shape=same_shapes, last=layout_elementwise)
 def activation(
     data: jax.Array, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
 ):
@@ -52,7 +52,7 @@ def _leaky_outputs(p: Params) -> tuple[str, ...]:
     return ("output", "mask") if p.act_type == "rrelu" else ("output",)
 
 
-def _leaky_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_leaky_relu_shape(s: ShapeFacts, p: Params) -> None:
     s.same(*(n for n in s if n != "gamma"))
     data, gamma = s["data"], s["gamma"]
     if p.act_type != "prelu" or data is None or (gamma and 0 not in gamma):
@@ -62,10 +62,10 @@ def _leaky_fill(s: ShapeFacts, p: Params) -> None:
     s.set("gamma", data[1:2], because=f"data is {data}, with one slope per channel")
 
 
-def _leaky_last(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+def _leaky_relu_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
     if p.act_type == "rrelu":  # draws a number per element, in the order of the elements
         return None
-    moved = elementwise(p, shapes[:1])
+    moved = layout_elementwise(p, shapes[:1])
     if moved and p.act_type == "prelu":
         moved = moved._replace(function=lambda data, gamma, **_: _prelu(data, gamma, -1))
     return moved
@@ -89,14 +89,14 @@ def _prelu(x: jax.Array, gamma: jax.Array, axis: int = 1) -> jax.Array:
 
 
 def _elu(x: jax.Array, slope: float) -> jax.Array:
-    return differentiated(
+    return with_jvp(
         lambda x: jnp.where(x > 0, x, slope * jnp.expm1(x)),
         lambda t, out, x: t * jnp.where(x > 0, 1, slope + out),
     )(x)
 
 
 # MXNet's gradient below 0 is scale (alpha + out); the derivative would be scale alpha + out.
-_selu = differentiated(
+_selu = with_jvp(
     lambda x: _SELU_SCALE * jnp.where(x > 0, x, _SELU_ALPHA * jnp.expm1(x)),
     lambda t, out, x: t * (_SELU_SCALE * jnp.where(x > 0, 1, _SELU_ALPHA + out)),
 )
@@ -110,9 +110,9 @@ def _gelu(x: jax.Array) -> jax.Array:
     "LeakyReLU",
     inputs=_leaky_inputs,
     outputs=_leaky_outputs,
-    fill=_leaky_fill,
-    draws=lambda p, train: train and p.act_type == "rrelu",
-    last=_leaky_last,
+    infer_shape=_infer_leaky_relu_shape,
+    uses_rng=lambda p, train: train and p.act_type == "rrelu",
+    last=_leaky_relu_layout,
 )
 def leaky_relu(
     data: jax.Array,
@@ -152,8 +152,8 @@ def leaky_relu(
     if act_type == "gelu":
         return _gelu(x)
     if train:
-        draws = jax.random.uniform(key, x.shape, "float32", lower_bound, upper_bound)
-        slopes = draws.astype(x.dtype)
+        uses_rng = jax.random.uniform(key, x.shape, "float32", lower_bound, upper_bound)
+        slopes = uses_rng.astype(x.dtype)
     else:
         slopes = jnp.full(x.shape, (lower_bound + upper_bound) / 2, x.dtype)
     return jnp.where(x > 0, x, slopes * x), slopes

@@ -16,7 +16,7 @@ from ._updates import (
     RESCALE,
     WD,
     Attrs,
-    Update,
+    UpdateRule,
     clipped,
     register_several,
     register_update,
@@ -33,13 +33,13 @@ def moving(p: Params, grad: jax.Array, mean: jax.Array, var: jax.Array):
     return mean, p.beta2 * var + (1 - p.beta2) * jnp.square(grad)
 
 
-def _decayed(p: Params, weight: jax.Array, grad: jax.Array, limit: float) -> jax.Array:
+def _decayed_gradient(p: Params, weight: jax.Array, grad: jax.Array, limit: float) -> jax.Array:
     """The rescaled gradient with weight decay, both clipped together."""
     return clipped(grad * p.rescale_grad + p.wd * weight, limit)
 
 
 def _adam(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: jax.Array):
-    mean, var = moving(p, _decayed(p, weight, grad, p.clip_gradient), mean, var)
+    mean, var = moving(p, _decayed_gradient(p, weight, grad, p.clip_gradient), mean, var)
     return weight - p.lr * mean / (jnp.sqrt(var) + p.epsilon), mean, var
 
 
@@ -53,7 +53,7 @@ def _adamw(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: 
 
 
 def _ftml(p: Params, weight: jax.Array, grad: jax.Array, d: jax.Array, v: jax.Array, z: jax.Array):
-    g = _decayed(p, weight, grad, p.clip_grad)
+    g = _decayed_gradient(p, weight, grad, p.clip_grad)
     v = p.beta2 * v + (1 - p.beta2) * jnp.square(g)
     rate = (1 - p.beta1**p.t) / p.lr
     new_d = rate * (jnp.sqrt(v / (1 - p.beta2**p.t)) + p.epsilon)
@@ -71,7 +71,7 @@ def _ftrl(p: Params, weight: jax.Array, grad: jax.Array, z: jax.Array, n: jax.Ar
 
 
 def _rmsprop(p: Params, weight: jax.Array, grad: jax.Array, n: jax.Array):
-    g = _decayed(p, weight, grad, p.clip_gradient)
+    g = _decayed_gradient(p, weight, grad, p.clip_gradient)
     n = (1 - p.gamma1) * jnp.square(g) + p.gamma1 * n
     return clipped(weight - p.lr * g / jnp.sqrt(n + p.epsilon), p.clip_weights), n
 
@@ -79,14 +79,14 @@ def _rmsprop(p: Params, weight: jax.Array, grad: jax.Array, n: jax.Array):
 def _rmsprop_alex(
     p: Params, weight: jax.Array, grad: jax.Array, n: jax.Array, g: jax.Array, delta: jax.Array
 ):
-    new = _decayed(p, weight, grad, p.clip_gradient)
+    new = _decayed_gradient(p, weight, grad, p.clip_gradient)
     n = (1 - p.gamma1) * jnp.square(new) + p.gamma1 * n
     g = (1 - p.gamma1) * new + p.gamma1 * g
     delta = p.gamma2 * delta - p.lr * new / jnp.sqrt(n - jnp.square(g) + p.epsilon)
     return clipped(weight + delta, p.clip_weights), n, g, delta
 
 
-ADAM = Update(
+ADAM = UpdateRule(
     _adam,
     "Adam without bias correction: mean (beta1) and var (beta2) are moving averages of h and h^2, "
     "where h is rescale_grad grad + wd weight, clipped like g; "
@@ -95,7 +95,7 @@ ADAM = Update(
     {**LR, **_BETAS, **_EPSILON, **WD, **RESCALE, **LAZY},
 )
 _ADAMW_ATTRS: Attrs = {**LR, **_BETAS, **_EPSILON, **WD, "eta": (float, REQUIRED), **CLIP}
-ADAMW = Update(
+ADAMW = UpdateRule(
     _adamw,
     "Adam with decoupled weight decay: weight - eta (lr mean / (sqrt(var) + epsilon) + wd weight), "
     "where mean (beta1) and var (beta2) are moving averages of g and g^2. rescale_grad is an array "
@@ -105,7 +105,7 @@ ADAMW = Update(
     _ADAMW_ATTRS,
     ("rescale_grad",),
 )
-FTML = Update(
+FTML = UpdateRule(
     _ftml,
     "Follow the moving leader, at step t: g = rescale_grad grad + wd weight, clipped by clip_grad; "
     "v = beta2 v + (1 - beta2) g^2; d' = (1 - beta1^t) / lr (sqrt(v / (1 - beta2^t)) + epsilon); "
@@ -122,7 +122,7 @@ FTML = Update(
         "clip_grad": (float, -1.0),
     },
 )
-FTRL = Update(
+FTRL = UpdateRule(
     _ftrl,
     "Follow the regularised leader: z = z + g - (sqrt(n + g^2) - sqrt(n)) weight / lr; "
     "n = n + g^2; (sign(z) lamda1 - z) / ((beta + sqrt(n)) / lr + wd) where |z| > lamda1, else 0. "
@@ -131,7 +131,7 @@ FTRL = Update(
     {**LR, "lamda1": (float, 0.01), "beta": (float, 1.0), **WD, **RESCALE},
 )
 _RMS_TAIL: Attrs = {**_EPSILON, **WD, **RESCALE, "clip_weights": (float, -1.0)}
-RMSPROP = Update(
+RMSPROP = UpdateRule(
     _rmsprop,
     "RMSProp: h = rescale_grad grad + wd weight, clipped like g; n = gamma1 n + (1 - gamma1) h^2; "
     "weight - lr h / sqrt(n + epsilon), clipped to clip_weights unless that is negative. Source: "
@@ -139,7 +139,7 @@ RMSPROP = Update(
     ("n",),
     {**LR, "gamma1": (float, 0.95), **_RMS_TAIL},
 )
-RMSPROP_ALEX = Update(
+RMSPROP_ALEX = UpdateRule(
     _rmsprop_alex,
     "RMSProp, centred and with momentum: h = rescale_grad grad + wd weight, clipped; n and the "
     "state g are moving averages (gamma1) of h^2 and h; "
@@ -173,13 +173,13 @@ for _mixed in (False, True):
     )
 
 
-def _fill_group(s: ShapeFacts, p: Params) -> None:
+def _infer_group_shape(s: ShapeFacts, p: Params) -> None:
     s.same("weight", "grad", "out0")
     if s["weight"] is not None:
         s.set("history", (s["weight"][0], 1), because="history has one number per row of weight")
 
 
-@register("_contrib_group_adagrad_update", imperative=True, fill=_fill_group)
+@register("_contrib_group_adagrad_update", mutates=True, infer_shape=_infer_group_shape)
 def group_adagrad_update(
     weight: jax.Array,
     grad: jax.Array,

@@ -11,7 +11,7 @@ from ._facts import Params, ShapeFacts
 from ._registry import register
 
 
-def _encode_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_encode_shape(s: ShapeFacts, p: Params) -> None:
     anchors, refs = s["anchors"], s["refs"]
     batch = anchors[0] if anchors else 0
     s.set("anchors", (0, 0, 4), because="a box has four numbers")
@@ -22,7 +22,7 @@ def _encode_fill(s: ShapeFacts, p: Params) -> None:
         s.set(name, (4,), because="a box has four numbers")
 
 
-@register("_contrib_box_encode", outputs=("output0", "output1"), fill=_encode_fill)
+@register("_contrib_box_encode", outputs=("output0", "output1"), infer_shape=_infer_encode_shape)
 def box_encode(
     samples: jax.Array,
     matches: jax.Array,
@@ -51,13 +51,13 @@ def box_encode(
     return jnp.where(mask, offset, 0), mask.astype(offset.dtype)
 
 
-def _decode_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_decode_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     s.set("data", (0, 0, 4), because="a box has four numbers")
     s.set("anchors", (1, data[1] if data else 0, 4), because=f"data is {data}")
 
 
-@register("_contrib_box_decode", fill=_decode_fill)
+@register("_contrib_box_decode", infer_shape=_infer_decode_shape)
 def box_decode(
     data: jax.Array,
     anchors: jax.Array,

@@ -100,7 +100,7 @@ def interleaved_matmul_encdec_valatt(keys_values: jax.Array, attention: jax.Arra
     return _weighted(attention, value)
 
 
-@register("_contrib_div_sqrt_dim", fill=same_shapes)
+@register("_contrib_div_sqrt_dim", infer_shape=same_shapes)
 def div_sqrt_dim(data: jax.Array):
     """data / sqrt(size of its last axis), for data of any shape and dtype, which the result has.
 

@@ -9,19 +9,19 @@ from jax import lax
 from ._attrs import Aux, Train, Tuning
 from ._devices import mapped_axis
 from ._facts import Params, ShapeFacts, TypeFacts
-from ._layouts import per_channel
+from ._layouts import layout_per_channel
 from ._registry import register
 from ._rules import channel_shapes
-from ._statistics import batch_normalize, moving_normalize, wide
+from ._statistics import at_least_float32, batch_normalize, moving_normalize
 
 _PER_CHANNEL = ("gamma", "beta", "moving_mean", "moving_var")
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_shape(s: ShapeFacts, p: Params) -> None:
     channel_shapes(s, p.get("axis", 1), *_PER_CHANNEL)
 
 
-def _types(t: TypeFacts, p: Params) -> None:
+def _infer_type(t: TypeFacts, p: Params) -> None:
     t.same("data", "out0")
     if t["data"] is None:
         return
@@ -34,16 +34,16 @@ def _visible(p: Params) -> int:
     return 3 if p.output_mean_var else 1
 
 
-def _pins(p: Params) -> dict[str, float]:
+def _constant_inputs(p: Params) -> dict[str, float]:
     return {"gamma": 1.0} if p.fix_gamma else {}
 
 
 _RULES = {
     "outputs": ("output", "mean", "var"),
     "visible": _visible,
-    "fill": _fill,
-    "types": _types,
-    "pins": _pins,
+    "infer_shape": _infer_shape,
+    "types": _infer_type,
+    "constant_inputs": _constant_inputs,
 }
 
 
@@ -60,7 +60,7 @@ def _batch_norm(
     axes = tuple(i for i in range(data.ndim) if i != axis)
     shape = [1] * data.ndim
     shape[axis] = data.shape[axis]
-    x = wide(data)
+    x = at_least_float32(data)
     scale = jnp.ones_like(gamma) if fix_gamma else gamma
     scale, shift = scale.reshape(shape), beta.reshape(shape)
     if train and not use_global_stats:
@@ -81,7 +81,7 @@ def _batch_norm(
     return out.astype(data.dtype), mean, var, moving_mean, moving_var
 
 
-@register("BatchNorm", **_RULES, last=per_channel)
+@register("BatchNorm", **_RULES, last=layout_per_channel)
 def batch_norm(
     data: jax.Array,
     gamma: jax.Array,
@@ -195,7 +195,7 @@ def sync_batch_norm(
     )  # fmt: skip
 
 
-@register("_contrib_BatchNormWithReLU", **_RULES, last=per_channel)
+@register("_contrib_BatchNormWithReLU", **_RULES, last=layout_per_channel)
 def batch_norm_with_relu(
     data: jax.Array,
     gamma: jax.Array,

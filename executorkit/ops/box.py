@@ -12,13 +12,13 @@ from ._ordering import order
 from ._registry import register
 
 
-def _iou_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_iou_shape(s: ShapeFacts, p: Params) -> None:
     for name in ("lhs", "rhs"):
         if s[name] is not None:
             s.set(name, (*s[name][:-1], 4), because="a box has four numbers")
 
 
-@register("_contrib_box_iou", fill=_iou_fill)
+@register("_contrib_box_iou", infer_shape=_infer_iou_shape)
 def box_iou(lhs: jax.Array, rhs: jax.Array, *, format: BoxFormat = "corner"):
     """Intersection over union of every box of one array with every box of another.
 
@@ -31,7 +31,7 @@ def box_iou(lhs: jax.Array, rhs: jax.Array, *, format: BoxFormat = "corner"):
     return iou(lhs.reshape(*lhs.shape[:-1], *[1] * (rhs.ndim - 1), 4), rhs)
 
 
-def _nms_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_nms_shape(s: ShapeFacts, p: Params) -> None:
     s.same("data", "out0")
 
 
@@ -39,7 +39,7 @@ def _nms_fill(s: ShapeFacts, p: Params) -> None:
     "_contrib_box_nms",
     "_contrib_box_non_maximum_suppression",
     outputs=("output0",),
-    fill=_nms_fill,
+    infer_shape=_infer_nms_shape,
 )
 def box_nms(
     data: jax.Array,

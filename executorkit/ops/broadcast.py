@@ -9,17 +9,17 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import AttributeValueError, ShapeError, explain
-from ._arith import BINARY, Binary
+from ._arith import BINARY, BinaryFunction
 from ._attrs import Shape
 from ._facts import Params, ShapeFacts, TypeFacts
-from ._layouts import elementwise
+from ._layouts import layout_elementwise
 from ._registry import register
 
 #: Further names; the first one is always ``broadcast_`` and the stem of the function.
 _ALIASES = {"add": ("broadcast_plus",), "sub": ("broadcast_minus",)}
 
 
-def _broadcasting(name: str, rule: Binary) -> Callable[[jax.Array, jax.Array], jax.Array]:
+def _broadcasting(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Array], jax.Array]:
     def op(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
         try:
             shape = jnp.broadcast_shapes(lhs.shape, rhs.shape)
@@ -40,7 +40,7 @@ def _broadcasting(name: str, rule: Binary) -> Callable[[jax.Array, jax.Array], j
     return op
 
 
-def _broadcast_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_broadcast_shape(s: ShapeFacts, p: Params) -> None:
     """The result of partly known shapes: an unknown size against a larger one than 1 is that one
     or 1, so the result has the larger one."""
     lhs, rhs = s["lhs"], s["rhs"]
@@ -53,7 +53,9 @@ def _broadcast_fill(s: ShapeFacts, p: Params) -> None:
 for _stem, _rule in BINARY.items():
     _name = f"broadcast_{_stem}"
     _fn = _broadcasting(_name, _rule)
-    register(_name, *_ALIASES.get(_stem, ()), fill=_broadcast_fill, last=elementwise)(_fn)
+    register(
+        _name, *_ALIASES.get(_stem, ()), infer_shape=_infer_broadcast_shape, last=layout_elementwise
+    )(_fn)
 
 
 def _stretched(where: str, data: jax.Array, shape: tuple[int, ...]) -> jax.Array:
@@ -108,11 +110,11 @@ def broadcast_axis(data: jax.Array, *, axis: Shape = (), size: Shape = ()) -> ja
     return jnp.broadcast_to(data, new)
 
 
-def _like_types(t: TypeFacts, p: Params) -> None:
+def _infer_like_type(t: TypeFacts, p: Params) -> None:
     t.same("lhs", "out0")
 
 
-@register("broadcast_like", types=_like_types)
+@register("broadcast_like", types=_infer_like_type)
 def broadcast_like(
     lhs: jax.Array,
     rhs: jax.Array,

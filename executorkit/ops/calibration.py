@@ -14,7 +14,7 @@ from ._registry import register
 _EPSILON = 1e-4
 
 
-def _smoothed(p: jax.Array, inside: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _smoothed_distribution(p: jax.Array, inside: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The distribution without zeros, adding up to 1; and whether enough of it is not zero."""
     zeros, others = jnp.sum(inside & (p == 0)), jnp.sum(inside & (p != 0))
     share = _EPSILON * zeros / jnp.maximum(others, 1)
@@ -38,17 +38,21 @@ def _divergence(hist: jax.Array, half: jax.Array, bins: int) -> jax.Array:
     counts = jnp.zeros(bins, hist.dtype).at[group].add(kept != 0)
     q = jnp.where(inside & (p != 0), (totals / jnp.maximum(counts, 1))[group], 0)
 
-    (p, _), (q, usable) = _smoothed(p, inside), _smoothed(q, inside)
+    (p, _), (q, usable) = _smoothed_distribution(p, inside), _smoothed_distribution(q, inside)
     terms = jnp.where(inside, p * jnp.log(jnp.where(inside, p / q, 1)), 0)
     return jnp.where(usable, jnp.sum(terms), jnp.inf)
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_calibration_shape(s: ShapeFacts, p: Params) -> None:
     if s["hist"] is not None and len(s["hist"]) == 1 and s["hist"][0]:
         s.set("hist_edges", (s["hist"][0] + 1,), because=f"hist is {s['hist']}")
 
 
-@register("_contrib_calibrate_entropy", outputs=("threshold", "divergence"), fill=_fill)
+@register(
+    "_contrib_calibrate_entropy",
+    outputs=("threshold", "divergence"),
+    infer_shape=_infer_calibration_shape,
+)
 def calibrate_entropy(hist: jax.Array, hist_edges: jax.Array, *, num_quantized_bins: int = 255):
     """The threshold at which quantised values lose least, by the Kullback-Leibler divergence.
 

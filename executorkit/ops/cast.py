@@ -11,33 +11,33 @@ from jax import lax
 from ..errors import AttributeValueError, explain
 from ._arith import convert, is_floating
 from ._facts import Params, ShapeFacts, TypeFacts
-from ._layouts import elementwise
+from ._layouts import layout_elementwise
 from ._registry import register
-from ._rules import same_shapes, typed
+from ._rules import output_dtype, same_shapes
 
 _AMP = ("float16", "bfloat16", "float32", "float64")
 _WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32, "float64": 64}
 
 
-@register("_copy", "identity", fill=same_shapes, last=elementwise)
+@register("_copy", "identity", infer_shape=same_shapes, last=layout_elementwise)
 def copy(data: jax.Array) -> jax.Array:
     """data itself, of any shape and dtype."""
     return data
 
 
-@register("_identity_with_attr_like_rhs", fill=same_shapes)
+@register("_identity_with_attr_like_rhs", infer_shape=same_shapes)
 def identity_with_attr_like_rhs(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
     """lhs itself; rhs, of the same shape and dtype, is only looked at and gets zero gradient."""
     return lhs
 
 
-@register("BlockGrad", "stop_gradient", fill=same_shapes, loss=True)
+@register("BlockGrad", "stop_gradient", infer_shape=same_shapes, loss=True)
 def block_grad(data: jax.Array) -> jax.Array:
     """data itself, of any shape and dtype; its gradient is zero."""
     return lax.stop_gradient(data)
 
 
-@register("cast_storage", fill=same_shapes)
+@register("cast_storage", infer_shape=same_shapes)
 def cast_storage(data: jax.Array, *, stype: Literal["csr", "default", "row_sparse"]) -> jax.Array:
     """data itself, of any shape and dtype. Arrays are dense, so a sparse ``stype`` is an error."""
     if stype != "default":
@@ -51,7 +51,9 @@ def cast_storage(data: jax.Array, *, stype: Literal["csr", "default", "row_spars
     return data
 
 
-@register("Cast", "cast", fill=same_shapes, types=typed("dtype"), last=elementwise)
+@register(
+    "Cast", "cast", infer_shape=same_shapes, types=output_dtype("dtype"), last=layout_elementwise
+)
 def cast(
     data: jax.Array,
     *,
@@ -69,12 +71,12 @@ def cast(
     return convert(data, dtype)
 
 
-def _amp_cast_types(t: TypeFacts, p: Params) -> None:
+def _infer_amp_cast_type(t: TypeFacts, p: Params) -> None:
     if t["data"] is not None:
         t.set("out0", p.dtype if t["data"] in _AMP else t["data"])
 
 
-@register("amp_cast", fill=same_shapes, types=_amp_cast_types, last=elementwise)
+@register("amp_cast", infer_shape=same_shapes, types=_infer_amp_cast_type, last=layout_elementwise)
 def amp_cast(
     data: jax.Array,
     *,
@@ -96,7 +98,7 @@ def _common(dtypes: list[str | None], narrow: bool) -> str | None:
     return (min if narrow else max)(floating, key=_WIDTH.__getitem__) if floating else None
 
 
-def _amp_multicast_types(t: TypeFacts, p: Params) -> None:
+def _infer_amp_multicast_type(t: TypeFacts, p: Params) -> None:
     dtypes = [t[f"data_{i}"] for i in range(p.num_outputs)]
     if None in dtypes:
         return
@@ -105,7 +107,7 @@ def _amp_multicast_types(t: TypeFacts, p: Params) -> None:
         t.set(f"out{i}", common if dtype in _AMP else dtype)
 
 
-def _amp_multicast_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_amp_multicast_shape(s: ShapeFacts, p: Params) -> None:
     for i in range(p.num_outputs):
         s.same(f"data_{i}", f"out{i}")
 
@@ -115,8 +117,8 @@ def _amp_multicast_fill(s: ShapeFacts, p: Params) -> None:
     count="num_outputs",
     inputs=lambda p: tuple(f"data_{i}" for i in range(p.num_outputs)),
     outputs=lambda p: tuple(f"output{i}" for i in range(p.num_outputs)),
-    fill=_amp_multicast_fill,
-    types=_amp_multicast_types,
+    infer_shape=_infer_amp_multicast_shape,
+    types=_infer_amp_multicast_type,
 )
 def amp_multicast(
     *data: jax.Array, num_outputs: int, cast_narrow: bool = False

@@ -16,7 +16,7 @@ from ._registry import register
 from ._rules import same_shapes
 
 
-def _multinomial_types(t: TypeFacts, p: Params) -> None:
+def _infer_multinomial_type(t: TypeFacts, p: Params) -> None:
     t.set("out0", p.dtype)
     t.same("data", "out1")
 
@@ -25,7 +25,7 @@ def _multinomial_types(t: TypeFacts, p: Params) -> None:
     "_sample_multinomial",
     "sample_multinomial",
     outputs=lambda p: ("output0", "output1") if p.get_prob else ("output",),
-    types=_multinomial_types,
+    types=_infer_multinomial_type,
 )
 def sample_multinomial(
     data: jax.Array,
@@ -54,7 +54,7 @@ def sample_multinomial(
     return drawn.astype(dtype), jnp.log(probability)
 
 
-@register("_shuffle", "shuffle", fill=same_shapes)
+@register("_shuffle", "shuffle", infer_shape=same_shapes)
 def shuffle(data: jax.Array, *, key: Key) -> jax.Array:
     """data (N, ...) with its N rows in a random order.
 
@@ -63,12 +63,12 @@ def shuffle(data: jax.Array, *, key: Key) -> jax.Array:
     return jax.random.permutation(key, data, axis=0)
 
 
-def _zipfian_types(t: TypeFacts, p: Params) -> None:
+def _infer_zipfian_type(t: TypeFacts, p: Params) -> None:
     t.set("out0", "int64")
     t.set("out1", "int64")
 
 
-@register("_sample_unique_zipfian", outputs=("output0", "output1"), types=_zipfian_types)
+@register("_sample_unique_zipfian", outputs=("output0", "output1"), types=_infer_zipfian_type)
 def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Key):
     """Rows of different integers in [0, range_max), small ones more likely, and how many draws
     each row took.

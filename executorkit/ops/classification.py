@@ -16,7 +16,7 @@ from ._registry import register
 from .loss import Normalization, identity, loss_head
 
 
-def _fill_label(s: ShapeFacts, candidates: list[Shape], because: str) -> None:
+def _infer_label_shape(s: ShapeFacts, candidates: list[Shape], because: str) -> None:
     """Keeps a label that fits one of the candidates, and otherwise demands the first."""
     for shape in candidates:
         try:
@@ -27,7 +27,7 @@ def _fill_label(s: ShapeFacts, candidates: list[Shape], because: str) -> None:
     s.set("label", candidates[0], because=because)
 
 
-def _softmax_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_softmax_output_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     if data is None:
         return
@@ -39,10 +39,10 @@ def _softmax_fill(s: ShapeFacts, p: Params) -> None:
         shapes = [data[:-1], data]
     else:
         shapes = [data]
-    _fill_label(s, shapes, because=f"data is {data} and multi_output={p.multi_output}")
+    _infer_label_shape(s, shapes, because=f"data is {data} and multi_output={p.multi_output}")
 
 
-@register("SoftmaxOutput", "Softmax", fill=_softmax_fill, loss=True)
+@register("SoftmaxOutput", "Softmax", infer_shape=_infer_softmax_output_shape, loss=True)
 def softmax_output(
     data: jax.Array,
     label: jax.Array,
@@ -114,13 +114,13 @@ def softmax_output(
     return loss_head(forward, gradient, data, label)
 
 
-def _svm_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_svm_output_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     if data is not None and len(data) > 1:
         s.set("label", data[:-1], because=f"data is {data}")
 
 
-@register("SVMOutput", fill=_svm_fill, loss=True)
+@register("SVMOutput", infer_shape=_infer_svm_output_shape, loss=True)
 def svm_output(
     data: jax.Array,
     label: jax.Array,
@@ -148,12 +148,12 @@ def svm_output(
     return loss_head(identity, gradient, data, label)
 
 
-def _cross_entropy_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_cross_entropy_shape(s: ShapeFacts, p: Params) -> None:
     if s["data"] is not None:
         s.set("label", s["data"][:1], because=f"data is {s['data']}")
 
 
-@register("softmax_cross_entropy", fill=_cross_entropy_fill)
+@register("softmax_cross_entropy", infer_shape=_infer_cross_entropy_shape)
 def softmax_cross_entropy(data: jax.Array, label: jax.Array):
     """Sum over the batch of ``-log(softmax(data)[label])``, each probability at least 1e-8.
 

@@ -14,23 +14,23 @@ import jax.numpy as jnp
 from jax import lax
 
 from ._attrs import Bodies, Key, Shape, Train
-from ._body import bodies_draw, fill_from_body, types_from_body
+from ._body import infer_shapes_from_subgraph, infer_types_from_subgraph, subgraphs_use_rng
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
 
 
-def _inputs(bodies: int) -> Callable[[Params], tuple[str, ...]]:
+def _control_flow_inputs(bodies: int) -> Callable[[Params], tuple[str, ...]]:
     """Names of a node's inputs; ``num_args`` counts its bodies too."""
     return lambda p: tuple(f"arg{i}" for i in range(p.num_args - bodies))
 
 
-def _outputs(p: Params) -> tuple[str, ...]:
+def _control_flow_outputs(p: Params) -> tuple[str, ...]:
     if p.num_outputs == 1:
         return ("output",)
     return tuple(f"output{i}" for i in range(p.num_outputs))
 
 
-def _named(locations: Sequence[int]) -> list[str]:
+def _argument_names(locations: Sequence[int]) -> list[str]:
     return [f"arg{i}" for i in locations]
 
 
@@ -38,26 +38,30 @@ def _node_key(key: Any, turn: Any) -> Any:
     return None if key is None else jax.random.fold_in(key, turn)
 
 
-def _in_order(p: Params) -> list[str]:
+def _foreach_body_order(p: Params) -> list[str]:
     """The node's inputs in the order of the variables of foreach's body."""
     locations = (*p.in_data_locs, *p.in_state_locs, *p.remain_locs)
     return [f"arg{i}" for _, i in sorted(zip(locations, range(len(locations)), strict=True))]
 
 
-def _foreach_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_foreach_shape(s: ShapeFacts, p: Params) -> None:
     data = len(p.in_data_locs)
     for i in range(p.num_outputs - p.num_out_data):
         s.same(f"arg{data + i}", f"out{p.num_out_data + i}")
-    fill_from_body(s, p.bodies[0], _in_order(p), stepped=_named(range(data)))
+    infer_shapes_from_subgraph(
+        s, p.bodies[0], _foreach_body_order(p), stepped=_argument_names(range(data))
+    )
 
 
-def _foreach_types(t: TypeFacts, p: Params) -> None:
-    types_from_body(t, p.bodies[0], _in_order(p), [f"out{i}" for i in range(p.num_outputs)])
+def _infer_foreach_type(t: TypeFacts, p: Params) -> None:
+    infer_types_from_subgraph(
+        t, p.bodies[0], _foreach_body_order(p), [f"out{i}" for i in range(p.num_outputs)]
+    )
 
 
 @register(
-    "_foreach", inputs=_inputs(1), outputs=_outputs, fill=_foreach_fill, types=_foreach_types,
-    draws=bodies_draw,
+    "_foreach", inputs=_control_flow_inputs(1), outputs=_control_flow_outputs, infer_shape=_infer_foreach_shape, types=_infer_foreach_type,
+    uses_rng=subgraphs_use_rng,
 )  # fmt: skip
 def foreach(
     *data: jax.Array,
@@ -96,17 +100,17 @@ def foreach(
     return (*stacked, *states)
 
 
-def _while_fill(s: ShapeFacts, p: Params) -> None:
-    func = _named(p.func_input_locs)
+def _infer_while_shape(s: ShapeFacts, p: Params) -> None:
+    func = _argument_names(p.func_input_locs)
     for i, location in enumerate(p.func_var_locs):
         s.same(func[location], f"out{p.num_out_data + i}")
-    fill_from_body(s, p.bodies[0], _named(p.cond_input_locs))
-    fill_from_body(s, p.bodies[1], func)
+    infer_shapes_from_subgraph(s, p.bodies[0], _argument_names(p.cond_input_locs))
+    infer_shapes_from_subgraph(s, p.bodies[1], func)
 
 
-def _while_types(t: TypeFacts, p: Params) -> None:
+def _infer_while_type(t: TypeFacts, p: Params) -> None:
     outputs = [f"out{i}" for i in range(p.num_outputs)]
-    types_from_body(t, p.bodies[1], _named(p.func_input_locs), outputs)
+    infer_types_from_subgraph(t, p.bodies[1], _argument_names(p.func_input_locs), outputs)
 
 
 def _is_true(outputs: tuple[jax.Array, ...]) -> jax.Array:
@@ -114,8 +118,8 @@ def _is_true(outputs: tuple[jax.Array, ...]) -> jax.Array:
 
 
 @register(
-    "_while_loop", inputs=_inputs(2), outputs=_outputs, fill=_while_fill, types=_while_types,
-    draws=bodies_draw, dynamic=True,
+    "_while_loop", inputs=_control_flow_inputs(2), outputs=_control_flow_outputs, infer_shape=_infer_while_shape, types=_infer_while_type,
+    uses_rng=subgraphs_use_rng, dynamic_shape=True,
 )  # fmt: skip
 def while_loop(
     *data: jax.Array,
@@ -205,21 +209,21 @@ def while_loop(
     return loop(*data)
 
 
-def _cond_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_cond_shape(s: ShapeFacts, p: Params) -> None:
     locations = p.cond_input_locs, p.then_input_locs, p.else_input_locs
     for body, places in zip(p.bodies, locations, strict=True):
-        fill_from_body(s, body, _named(places))
+        infer_shapes_from_subgraph(s, body, _argument_names(places))
 
 
-def _cond_types(t: TypeFacts, p: Params) -> None:
+def _infer_cond_type(t: TypeFacts, p: Params) -> None:
     outputs = [f"out{i}" for i in range(p.num_outputs)]
     for body, places in zip(p.bodies[1:], (p.then_input_locs, p.else_input_locs), strict=True):
-        types_from_body(t, body, _named(places), outputs)
+        infer_types_from_subgraph(t, body, _argument_names(places), outputs)
 
 
 @register(
-    "_cond", inputs=_inputs(3), outputs=_outputs, fill=_cond_fill, types=_cond_types,
-    draws=bodies_draw, dynamic=True,
+    "_cond", inputs=_control_flow_inputs(3), outputs=_control_flow_outputs, infer_shape=_infer_cond_shape, types=_infer_cond_type,
+    uses_rng=subgraphs_use_rng, dynamic_shape=True,
 )  # fmt: skip
 def cond(
     *data: jax.Array,

@@ -11,17 +11,17 @@ from jax import lax
 
 from ..errors import AttributeValueError, ShapeError, explain
 from ._attrs import Count, Shape, Tuning
-from ._convolve import Windows, convolve
+from ._convolve import ConvDims, convolve
 from ._facts import Params, ShapeFacts
-from ._layouts import Moved, windowed
-from ._pointwise import product
+from ._layouts import LayoutRewrite, layout_with_windows
+from ._pointwise import pointwise_matmul
 from ._registry import register
 
 CudnnTune = Literal["fastest", "limited_workspace", "off"]
 Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"]
 
 
-def spatial(name: str, value: Shape, rank: int, default: int) -> Shape:
+def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
     """A per-axis attribute, with MXNet's default where it was not given."""
     if not value:
         return (default,) * rank
@@ -36,7 +36,7 @@ def spatial(name: str, value: Shape, rank: int, default: int) -> Shape:
     return value
 
 
-def layout_of(layout: str | None, rank: int) -> str:
+def data_layout(layout: str | None, rank: int) -> str:
     """The letters of the data's axes; channels first unless stated otherwise."""
     if rank not in (1, 2, 3):
         raise AttributeValueError(
@@ -55,7 +55,7 @@ def spatial_axes(layout: str) -> tuple[int, ...]:
     return tuple(i for i, letter in enumerate(layout) if letter not in "NC")
 
 
-def arranged(layout: str, n: int, c: int, rest: Shape) -> Shape:
+def shape_in_layout(layout: str, n: int, c: int, rest: Shape) -> Shape:
     """A shape in the order of ``layout``."""
     places = iter(rest)
     return tuple(n if a == "N" else c if a == "C" else next(places) for a in layout)
@@ -65,7 +65,7 @@ def conv_inputs(p: Params) -> tuple[str, ...]:
     return ("data", "weight") if p.no_bias else ("data", "weight", "bias")
 
 
-def known_data(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
+def checked_data_shape(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
     """The data's shape, after a look at its rank and groups."""
     if s["data"] is None:
         return None
@@ -80,10 +80,10 @@ def known_data(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
     return data
 
 
-def convolution_fill(s: ShapeFacts, p: Params) -> None:
+def infer_convolution_shape(s: ShapeFacts, p: Params) -> None:
     rank = len(p.kernel)
-    layout = layout_of(p.layout, rank)
-    data = known_data(s, p, layout)
+    layout = data_layout(p.layout, rank)
+    data = checked_data_shape(s, p, layout)
     if data is None:
         return
     place = layout.index("C")
@@ -95,11 +95,13 @@ def convolution_fill(s: ShapeFacts, p: Params) -> None:
     because = f"data is {data}, kernel={p.kernel}, num_filter={p.num_filter}"
     if p.num_group > 1:
         because += f", num_group={p.num_group}"
-    s.set("weight", arranged(layout, p.num_filter, channels // p.num_group, p.kernel), because)
+    s.set(
+        "weight", shape_in_layout(layout, p.num_filter, channels // p.num_group, p.kernel), because
+    )
     s.set("bias", (p.num_filter,), because=f"num_filter={p.num_filter}")
-    stride = spatial("stride", p.stride, rank, 1)
-    pad = spatial("pad", p.pad, rank, 0)
-    dilate = spatial("dilate", p.dilate, rank, 1)
+    stride = per_axis("stride", p.stride, rank, 1)
+    pad = per_axis("pad", p.pad, rank, 0)
+    dilate = per_axis("dilate", p.dilate, rank, 1)
     spans = [d * (k - 1) + 1 for k, d in zip(p.kernel, dilate, strict=True)]
     axes = spatial_axes(layout)
     for i, axis in enumerate(axes):
@@ -137,7 +139,7 @@ def _pointwise(data: jax.Array, weight: jax.Array, layout: str) -> jax.Array:
     """
     weight = weight.reshape(weight.shape[0], -1)
     if layout[-1] == "C":
-        out = product(data.reshape(-1, data.shape[-1]), weight)
+        out = pointwise_matmul(data.reshape(-1, data.shape[-1]), weight)
         return out.reshape(*data.shape[:-1], weight.shape[0])
     n, c = data.shape[:2]
     columns = data.reshape(n, c, -1)
@@ -149,14 +151,14 @@ def _pointwise(data: jax.Array, weight: jax.Array, layout: str) -> jax.Array:
     return out.reshape(n, weight.shape[0], *data.shape[2:])
 
 
-def covered_axes(shape: Shape, kernel: Shape, windows: Windows) -> Shape:
+def fully_covered_axes(shape: Shape, kernel: Shape, windows: ConvDims) -> Shape:
     """The spatial axes that the kernel covers whole, in one position (channels first only).
 
     Such an axis is one more axis of channels. As a spatial one it is a waste in the gradient of the
     data, which pads its single position by all of the kernel: 600 times the time for the sentences
     of a text CNN, on CPUs.
     """
-    if windows.letters[1] != "C":
+    if windows.layout[1] != "C":
         return ()
     return tuple(
         axis
@@ -167,20 +169,22 @@ def covered_axes(shape: Shape, kernel: Shape, windows: Windows) -> Shape:
     )
 
 
-def without(windows: Windows, axes: Shape) -> Windows:
+def drop_axes(windows: ConvDims, axes: Shape) -> ConvDims:
     """The windows on the other spatial axes."""
-    kept = [i for i in range(len(windows.steps)) if i + 2 not in axes]
-    steps, pads, dilation = (tuple(values[i] for i in kept) for values in windows[:3])
-    return Windows(steps, pads, dilation, windows.groups, ("NC", "NCW", "NCHW", "NCDHW")[len(kept)])
+    kept = [i for i in range(len(windows.strides)) if i + 2 not in axes]
+    strides, pads, dilation = (tuple(values[i] for i in kept) for values in windows[:3])
+    return ConvDims(
+        strides, pads, dilation, windows.groups, ("NC", "NCW", "NCHW", "NCDHW")[len(kept)]
+    )
 
 
-def fold(x: jax.Array, axes: Shape) -> jax.Array:
+def fold_into_channels(x: jax.Array, axes: Shape) -> jax.Array:
     """(n, c, spatial...) with ``axes`` as further channels behind axis 1."""
     x = jnp.moveaxis(x, axes, range(2, 2 + len(axes)))
     return x.reshape(x.shape[0], -1, *x.shape[2 + len(axes) :])
 
 
-def _all_at_once(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
+def _single_position_conv(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
     """A convolution that has no spatial axis left: (N, C) and (F, C / groups) give (N, F)."""
     if groups == 1:
         return lax.dot_general(data, weight, (((1,), (1,)), ((), ())))
@@ -189,20 +193,27 @@ def _all_at_once(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
     return jnp.einsum("ngc,gfc->ngf", data, weight).reshape(data.shape[0], -1)
 
 
-def _convolution_last(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+def _convolution_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
     """Two-dimensional convolutions are worth moving their data for, unless their kernel covers an
     axis; those in groups know the form only if every channel is a group of its own."""
-    moved = windowed(p, shapes)
+    moved = layout_with_windows(p, shapes)
     if moved is None or len(p.kernel) != 2 or (p.num_group > 1 and shapes[1][1] > 1):
         return None
-    pads, dilation = spatial("pad", p.pad, 2, 0), spatial("dilate", p.dilate, 2, 1)
-    if covered_axes(shapes[0], p.kernel, Windows((), pads, dilation, 1, "NCHW")):
+    pads, dilation = per_axis("pad", p.pad, 2, 0), per_axis("dilate", p.dilate, 2, 1)
+    if fully_covered_axes(shapes[0], p.kernel, ConvDims((), pads, dilation, 1, "NCHW")):
         return None
-    return moved._replace(enters=True)
+    return moved._replace(profitable=True)
 
 
-@register("Convolution_v1", inputs=conv_inputs, fill=convolution_fill, last=_convolution_last)
-@register("Convolution", inputs=conv_inputs, fill=convolution_fill, last=_convolution_last)
+@register(
+    "Convolution_v1",
+    inputs=conv_inputs,
+    infer_shape=infer_convolution_shape,
+    last=_convolution_layout,
+)
+@register(
+    "Convolution", inputs=conv_inputs, infer_shape=infer_convolution_shape, last=_convolution_layout
+)
 def convolution(
     data: jax.Array,
     weight: jax.Array,
@@ -233,20 +244,22 @@ def convolution(
     is (num_filter, kernel..., C / num_group); MXNet has that on GPUs only.
     """
     rank = len(kernel)
-    letters = layout_of(layout, rank)
-    steps, edges = spatial("stride", stride, rank, 1), spatial("pad", pad, rank, 0)
+    letters = data_layout(layout, rank)
+    strides, edges = per_axis("stride", stride, rank, 1), per_axis("pad", pad, rank, 0)
     if num_group == 1 and max(kernel) == 1 and not any(edges):
-        if letters[-1] == "C" and max(steps) > 1:
-            data, steps = data[:, *(slice(None, None, s) for s in steps)], (1,) * rank
-        if max(steps) == 1 and (letters[-1] == "C" or jax.default_backend() == "cpu"):
+        if letters[-1] == "C" and max(strides) > 1:
+            data, strides = data[:, *(slice(None, None, s) for s in strides)], (1,) * rank
+        if max(strides) == 1 and (letters[-1] == "C" or jax.default_backend() == "cpu"):
             return with_bias(_pointwise(data, weight, letters), bias, letters)
-    windows = Windows(steps, edges, spatial("dilate", dilate, rank, 1), num_group, letters)
-    covered = covered_axes(data.shape, kernel, windows)
+    windows = ConvDims(strides, edges, per_axis("dilate", dilate, rank, 1), num_group, letters)
+    covered = fully_covered_axes(data.shape, kernel, windows)
     if covered:
-        data, weight = fold(data, covered), fold(weight, covered)
-        windows = without(windows, covered)
+        data, weight = fold_into_channels(data, covered), fold_into_channels(weight, covered)
+        windows = drop_axes(windows, covered)
     out = (
-        convolve(data, weight, windows) if windows.steps else _all_at_once(data, weight, num_group)
+        convolve(data, weight, windows)
+        if windows.strides
+        else _single_position_conv(data, weight, num_group)
     )
     out = lax.expand_dims(out, covered)
     return with_bias(out, bias, letters)

@@ -7,30 +7,35 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import ShapeError
-from ._derivative import differentiated
+from ._derivative import with_jvp
 from ._facts import Params, ShapeFacts
 from ._registry import register
 from ._windows import reduce_windows
 
 
-def _sign(difference: jax.Array) -> jax.Array:
+def _sign_of_difference(difference: jax.Array) -> jax.Array:
     return jnp.where(difference >= 0, 1, -1).astype(difference.dtype)
 
 
 #: ``|x - y|``, whose derivative where both are equal is that of x > y.
-_distance = differentiated(
+_distance = with_jvp(
     lambda x, y: jnp.abs(x - y),
-    lambda t, out, x, y: t * _sign(x - y),
-    lambda t, out, x, y: -t * _sign(x - y),
+    lambda t, out, x, y: t * _sign_of_difference(x - y),
+    lambda t, out, x, y: -t * _sign_of_difference(x - y),
 )
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_correlation_shape(s: ShapeFacts, p: Params) -> None:
     s.set("data1", (0, 0, 0, 0), because="an image batch is (N, C, H, W)")
     s.same("data1", "data2")
 
 
-@register("Correlation", outputs=("output", "tmp1", "tmp2"), visible=1, fill=_fill)
+@register(
+    "Correlation",
+    outputs=("output", "tmp1", "tmp2"),
+    visible=1,
+    infer_shape=_infer_correlation_shape,
+)
 def correlation(
     data1: jax.Array,
     data2: jax.Array,

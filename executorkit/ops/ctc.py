@@ -122,7 +122,7 @@ def _ctc_inputs(p: Params) -> tuple[str, ...]:
     return ("data", "label", *(name for name, used in lengths if used))
 
 
-def _ctc_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_ctc_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     s.set("data", (0, 0, 0), because="scores are (T, N, C)")
     batch = data[1] if data else 0
@@ -131,13 +131,13 @@ def _ctc_fill(s: ShapeFacts, p: Params) -> None:
     s.set("label_lengths", (batch,), because=f"data is {data}")
 
 
-def _ctc_types(t: TypeFacts, p: Params) -> None:
+def _infer_ctc_type(t: TypeFacts, p: Params) -> None:
     t.same("data", "out0", "out1")
 
 
 @register(
     "CTCLoss", "_contrib_CTCLoss", "_contrib_ctc_loss", "ctc_loss",
-    inputs=_ctc_inputs, outputs=("output0", "output1"), visible=1, fill=_ctc_fill, types=_ctc_types,
+    inputs=_ctc_inputs, outputs=("output0", "output1"), visible=1, infer_shape=_infer_ctc_shape, types=_infer_ctc_type,
 )  # fmt: skip
 def ctc_loss(
     data: jax.Array,
@@ -189,7 +189,7 @@ def ctc_loss(
     return loss(data)
 
 
-def _warp_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_warp_ctc_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     s.set("data", (0, 0), because="scores are (input_length * N, C)")
     if data is not None and data[0]:
@@ -198,12 +198,12 @@ def _warp_fill(s: ShapeFacts, p: Params) -> None:
     s.same("data", "out0")
 
 
-def _warp_types(t: TypeFacts, p: Params) -> None:
+def _infer_warp_ctc_type(t: TypeFacts, p: Params) -> None:
     t.set("label", "int32")
     t.same("data", "out0")
 
 
-@register("WarpCTC", fill=_warp_fill, types=_warp_types, loss=True)
+@register("WarpCTC", infer_shape=_infer_warp_ctc_shape, types=_infer_warp_ctc_type, loss=True)
 def warp_ctc(data: jax.Array, label: jax.Array, *, label_length: int = 0, input_length: int = 0):
     """``softmax(data)``, with the gradient of the CTC loss: the head of MXNet's Warp-CTC plugin.
 

@@ -17,14 +17,14 @@ from ._facts import Params, TypeFacts
 from ._registry import register
 
 
-def _cumsum_types(t: TypeFacts, p: Params) -> None:
+def _infer_cumsum_type(t: TypeFacts, p: Params) -> None:
     if p.dtype is None:
         t.same()
     else:
         t.set("out0", p.dtype)
 
 
-@register("_np_cumsum", "cumsum", types=_cumsum_types)
+@register("_np_cumsum", "cumsum", types=_infer_cumsum_type)
 def cumsum(
     a: jax.Array,
     *,
@@ -44,7 +44,7 @@ def _histogram_inputs(p: Params) -> tuple[str, ...]:
     return ("data", "bins") if p.bin_cnt is None else ("data",)
 
 
-def _histogram_types(t: TypeFacts, p: Params) -> None:
+def _infer_histogram_type(t: TypeFacts, p: Params) -> None:
     t.set("out0", "int64")
     t.same(*(n for n in t if n != "out0"))
 
@@ -71,7 +71,7 @@ def _even_bins(
     "_histogram",
     inputs=_histogram_inputs,
     outputs=("output0", "output1"),
-    types=_histogram_types,
+    types=_infer_histogram_type,
 )
 def histogram(
     data: jax.Array,

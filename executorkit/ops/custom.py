@@ -2,7 +2,7 @@
 
 This module knows how such an operator stands in a graph and in a program; it hands over NumPy
 arrays. The classes that users derive from, and the NDArrays that they see, are in
-``executorkit.operator``, which registers a :data:`Factory` here.
+``executorkit.operator``, which registers a :data:`CustomOpFactory` here.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from jax.experimental import io_callback
 
 from ..errors import UnknownOperatorError, explain
 from ._attrs import Shape, Train, dtype_name
-from ._facts import Params, ShapeFacts, TypeFacts, known
+from ._facts import Params, ShapeFacts, TypeFacts, is_fully_known
 from ._registry import register
 
 Arrays = Sequence[np.ndarray]
 
 
-class Kernel(Protocol):
+class CustomKernel(Protocol):
     """The two computations of one custom operator, with whatever state they share."""
 
     def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None:
@@ -38,7 +38,7 @@ class Kernel(Protocol):
         """Writes into ``grads``."""
 
 
-class Description(Protocol):
+class CustomOpInfo(Protocol):
     """What the graph needs to know about a custom operator with given attributes."""
 
     arguments: tuple[str, ...]
@@ -54,33 +54,33 @@ class Description(Protocol):
         """Dtype names of inputs, outputs and states."""
         ...
 
-    def create(self, shapes: list[Shape], dtypes: list[str]) -> Kernel:
+    def create(self, shapes: list[Shape], dtypes: list[str]) -> CustomKernel:
         """The operator itself, for inputs and states of these shapes and dtypes."""
         ...
 
 
 #: From a node's attributes, as texts and without ``op_type``, to its description.
-Factory = Callable[[Mapping[str, str]], Description]
+CustomOpFactory = Callable[[Mapping[str, str]], CustomOpInfo]
 
-_factories: dict[str, Factory] = {}
+_op_factories: dict[str, CustomOpFactory] = {}
 
 
-def add_factory(op_type: str, factory: Factory) -> bool:
+def register_factory(op_type: str, factory: CustomOpFactory) -> bool:
     """Makes ``op_type`` known; True if it replaces another of this name."""
-    replaced = op_type in _factories
-    _factories[op_type] = factory
+    replaced = op_type in _op_factories
+    _op_factories[op_type] = factory
     return replaced
 
 
 @lru_cache(maxsize=1024)
-def _described(factory: Factory, attrs: tuple[tuple[str, str], ...]) -> Description:
+def _cached_op_info(factory: CustomOpFactory, attrs: tuple[tuple[str, str], ...]) -> CustomOpInfo:
     return factory(dict(attrs))
 
 
-def describe(p: Mapping[str, Any]) -> Description:
+def op_info(p: Mapping[str, Any]) -> CustomOpInfo:
     """The description of a node with these attributes; :class:`UnknownOperatorError` if its
     ``op_type`` is not registered."""
-    factory = _factories.get(p["op_type"])
+    factory = _op_factories.get(p["op_type"])
     if factory is None:
         raise UnknownOperatorError(
             explain(
@@ -89,18 +89,18 @@ def describe(p: Mapping[str, Any]) -> Description:
                 hint="@mx.operator.register(...) on a CustomOpProp, before the graph is made",
             )
         )
-    return _described(factory, tuple(sorted((k, v) for k, v in p.items() if k != "op_type")))
+    return _cached_op_info(factory, tuple(sorted((k, v) for k, v in p.items() if k != "op_type")))
 
 
-def _inputs(p: Params) -> tuple[str, ...]:
-    made = describe(p)
+def _custom_inputs(p: Params) -> tuple[str, ...]:
+    made = op_info(p)
     return (*made.arguments, *made.states)
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
-    made = describe(p)
+def _infer_custom_shape(s: ShapeFacts, p: Params) -> None:
+    made = op_info(p)
     given = [s[name] for name in made.arguments]
-    complete = all(known(shape) for shape in given)
+    complete = all(is_fully_known(shape) for shape in given)
     try:
         inputs, _, states = made.shapes([shape or () for shape in given])
     except Exception:
@@ -114,8 +114,8 @@ def _fill(s: ShapeFacts, p: Params) -> None:
             s.set(name, shape, because)
 
 
-def _types(t: TypeFacts, p: Params) -> None:
-    made = describe(p)
+def _infer_custom_type(t: TypeFacts, p: Params) -> None:
+    made = op_info(p)
     given = [t[name] for name in made.arguments]
     first = next((dtype for dtype in given if dtype is not None), None)
     if first is None:
@@ -127,7 +127,7 @@ def _types(t: TypeFacts, p: Params) -> None:
         t.set(f"out{i}", dtype)
 
 
-class _Instance:
+class _KernelRef:
     """A kernel, made when it first runs, under a number by which its backward finds it.
 
     A program may be traced more than once; its backward must meet the very kernel whose forward
@@ -135,25 +135,25 @@ class _Instance:
     """
 
     _numbers = itertools.count(1)
-    _alive: ClassVar[weakref.WeakValueDictionary[int, _Instance]] = weakref.WeakValueDictionary()
+    _alive: ClassVar[weakref.WeakValueDictionary[int, _KernelRef]] = weakref.WeakValueDictionary()
 
-    def __init__(self, create: Callable[[], Kernel]) -> None:
+    def __init__(self, create: Callable[[], CustomKernel]) -> None:
         self._create = create
-        self._kernel: Kernel | None = None
+        self._kernel: CustomKernel | None = None
         self.number = next(self._numbers) % 2**31
         self._alive[self.number] = self
 
     @property
-    def kernel(self) -> Kernel:
+    def kernel(self) -> CustomKernel:
         if self._kernel is None:
             self._kernel = self._create()
         return self._kernel
 
-    def numbered(self, number: int) -> _Instance:
+    def numbered(self, number: int) -> _KernelRef:
         return self._alive.get(number, self)
 
 
-def _empty(like: Sequence[jax.ShapeDtypeStruct]) -> list[np.ndarray]:
+def _zeros_like(like: Sequence[jax.ShapeDtypeStruct]) -> list[np.ndarray]:
     return [np.zeros(x.shape, x.dtype) for x in like]
 
 
@@ -163,12 +163,12 @@ def _copies(arrays: Sequence[Any]) -> list[np.ndarray]:
 
 @register(
     "Custom",
-    inputs=_inputs,
-    outputs=lambda p: describe(p).outputs,
-    aux=lambda p: describe(p).states,
-    fill=_fill,
-    types=_types,
-    loss=lambda p: not describe(p).needs_head_gradient,
+    inputs=_custom_inputs,
+    outputs=lambda p: op_info(p).outputs,
+    aux=lambda p: op_info(p).states,
+    infer_shape=_infer_custom_shape,
+    types=_infer_custom_type,
+    loss=lambda p: not op_info(p).needs_head_gradient,
     effects=True,
 )
 def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
@@ -180,7 +180,7 @@ def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
     host, and ``backward`` once per gradient; what ``backward`` does to auxiliary states is lost
     (MXNet keeps it). Integer inputs have no gradient.
     """
-    made = describe({"op_type": op_type, **attrs})
+    made = op_info({"op_type": op_type, **attrs})
     count = len(made.arguments)
     shapes = [tuple(x.shape) for x in data]
     dtypes = [dtype_name(x.dtype) for x in data]
@@ -192,10 +192,10 @@ def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
     states = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in data[count:]]
     floating = [i for i in range(count) if jnp.issubdtype(data[i].dtype, jnp.floating)]
     smooth = [jax.ShapeDtypeStruct(data[i].shape, data[i].dtype) for i in floating]
-    instance = _Instance(lambda: made.create(shapes, dtypes))
+    instance = _KernelRef(lambda: made.create(shapes, dtypes))
 
     def run_forward(*arrays: Any) -> tuple[Any, ...]:
-        new, results = _copies(arrays[count:]), _empty(outs)
+        new, results = _copies(arrays[count:]), _zeros_like(outs)
         instance.kernel.forward(train, _copies(arrays[:count]), results, new)
         return (np.int32(instance.number), *results, *new)
 

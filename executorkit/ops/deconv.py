@@ -10,22 +10,22 @@ from jax import lax
 
 from ..errors import ShapeError
 from ._attrs import Count, Shape, Tuning
-from ._convolve import Windows, transposed
+from ._convolve import ConvDims, conv_transpose
 from ._facts import Params, ShapeFacts
 from ._registry import register
 from .conv import (
     CudnnTune,
     Layout,
-    arranged,
+    checked_data_shape,
     conv_inputs,
-    covered_axes,
-    fold,
-    known_data,
-    layout_of,
-    spatial,
+    data_layout,
+    drop_axes,
+    fold_into_channels,
+    fully_covered_axes,
+    per_axis,
+    shape_in_layout,
     spatial_axes,
     with_bias,
-    without,
 )
 
 
@@ -36,32 +36,32 @@ def _transposed_padding(p: Params, sizes: Shape) -> tuple[list[int], list[int], 
     each side, and one is added back at the end where that was one too many.
     """
     rank = len(p.kernel)
-    stride = spatial("stride", p.stride, rank, 1)
-    dilate = spatial("dilate", p.dilate, rank, 1)
+    stride = per_axis("stride", p.stride, rank, 1)
+    dilate = per_axis("dilate", p.dilate, rank, 1)
     spans = [d * (k - 1) + 1 for k, d in zip(p.kernel, dilate, strict=True)]
     if not any(p.target_shape):
-        pad = spatial("pad", p.pad, rank, 0)
-        adj = spatial("adj", p.adj, rank, 0)
+        pad = per_axis("pad", p.pad, rank, 0)
+        adj = per_axis("adj", p.adj, rank, 0)
         return spans, list(pad), list(adj)
-    target = spatial("target_shape", p.target_shape, rank, 0)
+    target = per_axis("target_shape", p.target_shape, rank, 0)
     excess = [s * (n - 1) + k - t for s, n, k, t in zip(stride, sizes, spans, target, strict=True)]
     return spans, [(e + 1) // 2 for e in excess], [e % 2 for e in excess]
 
 
-def _deconvolution_fill(s: ShapeFacts, p: Params) -> None:
-    layout = layout_of(p.layout, len(p.kernel))
-    data = known_data(s, p, layout)
+def _infer_deconvolution_shape(s: ShapeFacts, p: Params) -> None:
+    layout = data_layout(p.layout, len(p.kernel))
+    data = checked_data_shape(s, p, layout)
     if data is None:
         return
     channels = data[layout.index("C")]
     s.set(
         "weight",
-        arranged(layout, channels, p.num_filter // p.num_group, p.kernel),
+        shape_in_layout(layout, channels, p.num_filter // p.num_group, p.kernel),
         because=f"data is {data}, kernel={p.kernel}, num_filter={p.num_filter}, "
         f"num_group={p.num_group}",
     )
     s.set("bias", (p.num_filter,), because=f"num_filter={p.num_filter}")
-    stride = spatial("stride", p.stride, len(p.kernel), 1)
+    stride = per_axis("stride", p.stride, len(p.kernel), 1)
     sizes = tuple(data[a] for a in spatial_axes(layout))
     _, pad, adj = _transposed_padding(p, sizes)
     for i, size in enumerate(sizes):
@@ -81,7 +81,7 @@ def _deconvolution_fill(s: ShapeFacts, p: Params) -> None:
             )
 
 
-@register("Deconvolution", inputs=conv_inputs, fill=_deconvolution_fill)
+@register("Deconvolution", inputs=conv_inputs, infer_shape=_infer_deconvolution_shape)
 def deconvolution(
     data: jax.Array,
     weight: jax.Array,
@@ -111,37 +111,37 @@ def deconvolution(
     (N, spatial..., C) and weight is (C, kernel..., num_filter / num_group).
     """
     rank = len(kernel)
-    letters = layout_of(layout, rank)
+    letters = data_layout(layout, rank)
     p = Params(kernel=kernel, stride=stride, dilate=dilate, pad=pad, adj=adj,
                target_shape=target_shape)  # fmt: skip
     axes = spatial_axes(letters)
-    steps = spatial("stride", stride, rank, 1)
+    strides = per_axis("stride", stride, rank, 1)
     sizes = tuple(data.shape[a] for a in axes)
     spans, low, extra = _transposed_padding(p, sizes)
     full = tuple(
         s * (n - 1) + k - 2 * x + a
-        for s, n, k, x, a in zip(steps, sizes, spans, low, extra, strict=True)
+        for s, n, k, x, a in zip(strides, sizes, spans, low, extra, strict=True)
     )
-    shape = arranged(letters, data.shape[0], num_filter, full)
-    dilation = spatial("dilate", dilate, rank, 1)
-    windows = Windows(steps, tuple(low), dilation, num_group, letters)
-    covered = covered_axes(shape, kernel, windows)
+    shape = shape_in_layout(letters, data.shape[0], num_filter, full)
+    dilation = per_axis("dilate", dilate, rank, 1)
+    windows = ConvDims(strides, tuple(low), dilation, num_group, letters)
+    covered = fully_covered_axes(shape, kernel, windows)
     if not covered:
-        return with_bias(transposed(data, weight, shape, windows), bias, letters)
+        return with_bias(conv_transpose(data, weight, shape, windows), bias, letters)
     rest = tuple(n for i, n in enumerate(shape) if i > 1 and i not in covered)
     inner = (shape[0], num_filter * math.prod(shape[i] for i in covered), *rest)
-    data, weight = lax.squeeze(data, covered), fold(weight, covered)
+    data, weight = lax.squeeze(data, covered), fold_into_channels(weight, covered)
     out = (
-        transposed(data, weight, inner, without(windows, covered))
+        conv_transpose(data, weight, inner, drop_axes(windows, covered))
         if rest
-        else _all_at_once(data, weight, num_group)
+        else _single_position_conv_transpose(data, weight, num_group)
     )
     out = out.reshape(shape[0], num_filter, *(shape[i] for i in covered), *rest)
     out = jnp.moveaxis(out, range(2, 2 + len(covered)), covered)
     return with_bias(out, bias, letters)
 
 
-def _all_at_once(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
+def _single_position_conv_transpose(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
     """A transposed convolution of single positions: (N, C) and (C, F / groups) give (N, F)."""
     if groups == 1:
         return lax.dot_general(data, weight, (((1,), (0,)), ((), ())))

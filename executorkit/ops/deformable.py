@@ -9,15 +9,15 @@ import jax.numpy as jnp
 
 from ..errors import ShapeError
 from ._attrs import Count, Shape, Tuning
-from ._facts import Params, ShapeFacts, known
+from ._facts import Params, ShapeFacts, is_fully_known
 from ._registry import register
 from ._sampling import bilinear, weighted_rows
-from .conv import spatial, with_bias
+from .conv import per_axis, with_bias
 
 Layout = Literal["NCW", "NCHW", "NCDHW"]
 
 
-def _inputs(p: Params) -> tuple[str, ...]:
+def _deformable_inputs(p: Params) -> tuple[str, ...]:
     return ("data", "offset", "weight") + (() if p.no_bias else ("bias",))
 
 
@@ -25,37 +25,37 @@ def _modulated_inputs(p: Params) -> tuple[str, ...]:
     return ("data", "offset", "mask", "weight") + (() if p.no_bias else ("bias",))
 
 
-def _window(p: Params) -> tuple[Shape, Shape, Shape, Shape]:
+def _conv_window(p: Params) -> tuple[Shape, Shape, Shape, Shape]:
     """kernel, stride, dilate, pad, each with two entries."""
-    stride, dilate = (spatial(n, p[n], 2, 1) for n in ("stride", "dilate"))
-    return p.kernel, stride, dilate, spatial("pad", p.pad, 2, 0)
+    stride, dilate = (per_axis(n, p[n], 2, 1) for n in ("stride", "dilate"))
+    return p.kernel, stride, dilate, per_axis("pad", p.pad, 2, 0)
 
 
-def _places(size: Shape, p: Params) -> Shape:
+def _output_size(size: Shape, p: Params) -> Shape:
     """Height and width of the result."""
-    window = zip(size, *_window(p), strict=True)
+    window = zip(size, *_conv_window(p), strict=True)
     return tuple((n + 2 * pad - d * (k - 1) - 1) // s + 1 for n, k, s, d, pad in window)
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_deformable_shape(s: ShapeFacts, p: Params) -> None:
     s.set("data", (0, 0, 0, 0), because="an image batch is (N, C, H, W)")
     s.set("bias", (p.num_filter,), because=f"num_filter={p.num_filter}")
     data, taps = s["data"], p.kernel[0] * p.kernel[1] * p.num_deformable_group
-    if not known(data):
+    if not is_fully_known(data):
         return
     if data[1] % p.num_group or data[1] % p.num_deformable_group:
         raise ShapeError(
             f"data has {data[1]} channels, which cannot be divided into num_group={p.num_group} "
             f"and num_deformable_group={p.num_deformable_group}"
         )
-    places = _places(data[2:], p)
+    places = _output_size(data[2:], p)
     because = f"data is {data}, kernel={p.kernel}"
     s.set("offset", (data[0], 2 * taps, *places), because=because)
     s.set("mask", (data[0], taps, *places), because=because)
     s.set("weight", (p.num_filter, data[1] // p.num_group, *p.kernel), because=because)
 
 
-def _positions(offset: jax.Array, window: tuple[Shape, ...], groups: int):
+def _sampling_positions(offset: jax.Array, window: tuple[Shape, ...], groups: int):
     """Where every place of the kernel reads, before padding is taken off: y, x, each
     (N, G, K, H', W')."""
     (rows, columns), stride, dilate, pad = window
@@ -72,7 +72,7 @@ def _positions(offset: jax.Array, window: tuple[Shape, ...], groups: int):
     return y, moved[:, :, :, 1] + (tap_x + grid(width, 1))
 
 
-def _convolve(data, index, weight_of, weight, bias, num_group: int, groups: int):
+def _gather_and_multiply(data, index, weight_of, weight, bias, num_group: int, groups: int):
     """Gathers what the kernel's places read, (N, G, K, H', W', 4) pixels and their shares, and
     multiplies it with the weight (F, C / num_group, kh, kw)."""
     count, channels, height, width = data.shape
@@ -90,7 +90,9 @@ def _convolve(data, index, weight_of, weight, bias, num_group: int, groups: int)
     return with_bias(out, bias, "NCHW")
 
 
-@register("_contrib_DeformableConvolution", inputs=_inputs, fill=_fill)
+@register(
+    "_contrib_DeformableConvolution", inputs=_deformable_inputs, infer_shape=_infer_deformable_shape
+)
 def deformable_convolution(
     data: jax.Array,
     offset: jax.Array,
@@ -117,18 +119,27 @@ def deformable_convolution(
     between its last row (or column) and its border read that. Floating. Dai et al., Deformable
     Convolutional Networks, 2017.
     """
-    window = kernel, spatial("stride", stride, 2, 1), spatial("dilate", dilate, 2, 1), pad or (0, 0)
+    window = (
+        kernel,
+        per_axis("stride", stride, 2, 1),
+        per_axis("dilate", dilate, 2, 1),
+        pad or (0, 0),
+    )
     height, width = data.shape[2:]
-    y, x = _positions(offset, window, num_deformable_group)
+    y, x = _sampling_positions(offset, window, num_deformable_group)
     inside = (y >= 0) & (y < height) & (x >= 0) & (x < width)
     # No clip: its derivative at the last row would be that of the pixel row behind it.
     y, x = jnp.where(y < height - 1, y, height - 1), jnp.where(x < width - 1, x, width - 1)
     index, share = bilinear(y, x, height, width)
     share = jnp.where(inside[..., None], share, 0)
-    return _convolve(data, index, share, weight, bias, num_group, num_deformable_group)
+    return _gather_and_multiply(data, index, share, weight, bias, num_group, num_deformable_group)
 
 
-@register("_contrib_ModulatedDeformableConvolution", inputs=_modulated_inputs, fill=_fill)
+@register(
+    "_contrib_ModulatedDeformableConvolution",
+    inputs=_modulated_inputs,
+    infer_shape=_infer_deformable_shape,
+)
 def modulated_deformable_convolution(
     data: jax.Array,
     offset: jax.Array,
@@ -154,8 +165,13 @@ def modulated_deformable_convolution(
     interpolation between them and the border. Its gradient, which MXNet has on GPUs only, is the
     derivative. Zhu et al., Deformable ConvNets v2, 2019.
     """
-    window = kernel, spatial("stride", stride, 2, 1), spatial("dilate", dilate, 2, 1), pad or (0, 0)
-    y, x = _positions(offset, window, num_deformable_group)
+    window = (
+        kernel,
+        per_axis("stride", stride, 2, 1),
+        per_axis("dilate", dilate, 2, 1),
+        pad or (0, 0),
+    )
+    y, x = _sampling_positions(offset, window, num_deformable_group)
     index, share = bilinear(y, x, *data.shape[2:])
     share = share * mask.reshape(y.shape)[..., None]
-    return _convolve(data, index, share, weight, bias, num_group, num_deformable_group)
+    return _gather_and_multiply(data, index, share, weight, bias, num_group, num_deformable_group)

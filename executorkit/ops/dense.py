@@ -8,7 +8,7 @@ import jax
 from jax import lax
 
 from ._attrs import Count
-from ._facts import Params, ShapeFacts, known
+from ._facts import Params, ShapeFacts, is_fully_known
 from ._registry import register
 
 
@@ -16,13 +16,13 @@ def _inputs(p: Params) -> tuple[str, ...]:
     return ("data", "weight") if p.no_bias else ("data", "weight", "bias")
 
 
-def dense_fill(s: ShapeFacts, p: Params) -> None:
+def infer_dense_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     s.set("bias", (p.num_hidden,), because=f"num_hidden={p.num_hidden}")
     features = 0
     if data is not None:
         rest = data[1:] if p.flatten else data[-1:]
-        features = math.prod(rest) if known(rest) else 0
+        features = math.prod(rest) if is_fully_known(rest) else 0
     s.set(
         "weight",
         (p.num_hidden, features),
@@ -38,7 +38,7 @@ def dense_fill(s: ShapeFacts, p: Params) -> None:
         s.set("data", (out[0], *data[1:]) if p.flatten else (*out[:-1], data[-1]))
 
 
-@register("FullyConnected", inputs=_inputs, fill=dense_fill)
+@register("FullyConnected", inputs=_inputs, infer_shape=infer_dense_shape)
 def fully_connected(
     data: jax.Array,
     weight: jax.Array,

@@ -14,7 +14,7 @@ from ..errors import ShapeError
 from ._attrs import Shape
 from ._facts import Params, ShapeFacts
 from ._registry import register
-from ._signature import signed
+from ._signature import with_signature
 
 Array = jax.Array
 
@@ -100,7 +100,7 @@ _DENSITIES = {
 }
 
 
-def _register(stem: str, d: Density) -> None:
+def _register_density(stem: str, d: Density) -> None:
     def run(arrays: tuple[Array, ...], attrs: dict[str, bool]) -> Array:
         sample, *parameters = arrays
         outer: Shape = parameters[0].shape[: parameters[0].ndim - d.axes]
@@ -115,7 +115,7 @@ def _register(stem: str, d: Density) -> None:
         log = d.log(sample, *placed)
         return log if attrs["is_log"] else jnp.exp(log)
 
-    def fill(s: ShapeFacts, p: Params) -> None:
+    def infer_shape(s: ShapeFacts, p: Params) -> None:
         s.same(*d.parameters)
 
     name = f"_random_pdf_{stem}"
@@ -126,8 +126,10 @@ def _register(stem: str, d: Density) -> None:
         "logarithm."
     )
     arrays = ("sample", *d.parameters)
-    register(name, name[1:], fill=fill)(signed(run, name, doc, arrays, {"is_log": (bool, False)}))
+    register(name, name[1:], infer_shape=infer_shape)(
+        with_signature(run, name, doc, arrays, {"is_log": (bool, False)})
+    )
 
 
 for _stem, _density in _DENSITIES.items():
-    _register(_stem, _density)
+    _register_density(_stem, _density)

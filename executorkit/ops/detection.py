@@ -50,7 +50,7 @@ def multibox_prior(
     return jnp.clip(box, 0, 1) if clip else box
 
 
-def _target_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_target_shape(s: ShapeFacts, p: Params) -> None:
     anchor, label, scores = s["anchor"], s["label"], s["cls_pred"]
     s.set("anchor", (1, scores[2] if scores else 0, 4), because=f"cls_pred is {scores}")
     s.set("label", (scores[0] if scores else 0, 0, 0), because=f"cls_pred is {scores}")
@@ -61,7 +61,7 @@ def _target_fill(s: ShapeFacts, p: Params) -> None:
     )
 
 
-def _match(overlap: jax.Array, valid: jax.Array, threshold: float):
+def _match_labels(overlap: jax.Array, valid: jax.Array, threshold: float):
     """Which label (M) every anchor (A) is matched with, and whether; one sample.
 
     First each label takes the anchor that overlaps it most, best pair first; then every other
@@ -95,7 +95,7 @@ def _match(overlap: jax.Array, valid: jax.Array, threshold: float):
 @register(
     "_contrib_MultiBoxTarget",
     outputs=("loc_target", "loc_mask", "cls_target"),
-    fill=_target_fill,
+    infer_shape=_infer_target_shape,
     loss=True,
 )
 def multibox_target(
@@ -135,7 +135,7 @@ def multibox_target(
 
     def sample(label: jax.Array, scores: jax.Array):
         valid = jnp.cumsum(label[:, 0] == -1) == 0
-        matched, label_of, best = _match(
+        matched, label_of, best = _match_labels(
             iou(anchor[:, None], label[:, 1:5]), valid, overlap_threshold
         )
         negative = ~matched
@@ -163,7 +163,7 @@ def multibox_target(
     return jax.vmap(sample)(label, scores)
 
 
-def _detection_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_detection_shape(s: ShapeFacts, p: Params) -> None:
     scores, anchor = s["cls_prob"], s["anchor"]
     batch, count = (scores[0], scores[2]) if scores else (0, 0)
     count = count or (anchor[1] if anchor else 0)
@@ -172,7 +172,7 @@ def _detection_fill(s: ShapeFacts, p: Params) -> None:
     s.set("anchor", (1, count, 4), because=f"cls_prob is {scores}")
 
 
-@register("_contrib_MultiBoxDetection", fill=_detection_fill)
+@register("_contrib_MultiBoxDetection", infer_shape=_infer_detection_shape)
 def multibox_detection(
     cls_prob: jax.Array,
     loc_pred: jax.Array,

@@ -14,7 +14,7 @@ from ._facts import Params, ShapeFacts
 from ._registry import register
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_shape(s: ShapeFacts, p: Params) -> None:
     if not 0 <= p.p <= 1:
         raise AttributeValueError(f"p={p.p}, expected a probability between 0 and 1")
     s.same("data", "out0")
@@ -26,11 +26,13 @@ def _keep_mask(key: jax.Array, keep: float, shape: Shape) -> jax.Array:
     return jax.random.bits(key, shape, "uint32") < threshold
 
 
-def _draws(p: Params, train: bool) -> bool:
+def _uses_rng(p: Params, train: bool) -> bool:
     return p.p > 0 and (train or p.mode == "always")
 
 
-@register("Dropout", outputs=("output", "mask"), visible=1, fill=_fill, draws=_draws)
+@register(
+    "Dropout", outputs=("output", "mask"), visible=1, infer_shape=_infer_shape, uses_rng=_uses_rng
+)
 def dropout(
     data: jax.Array,
     *,

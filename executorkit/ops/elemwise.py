@@ -9,9 +9,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ._arith import BINARY, Binary, is_floating, through_float
-from ._derivative import differentiated
-from ._layouts import elementwise
+from ._arith import BINARY, BinaryFunction, is_floating, through_float
+from ._derivative import with_jvp
+from ._layouts import layout_elementwise
 from ._registry import register
 from ._rules import same_shapes
 
@@ -26,7 +26,7 @@ def sign(x: jax.Array) -> jax.Array:
 
 
 def _rounding(fn: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax.Array]:
-    return differentiated(lambda x: fn(x) if is_floating(x) else x, None)
+    return with_jvp(lambda x: fn(x) if is_floating(x) else x, None)
 
 
 def _rint(x: jax.Array) -> jax.Array:
@@ -34,7 +34,7 @@ def _rint(x: jax.Array) -> jax.Array:
     return jnp.where(x - below <= above - x, below, above)
 
 
-def _psi(x: jax.Array) -> jax.Array:
+def _digamma(x: jax.Array) -> jax.Array:
     """The digamma function, +inf at 0 (jax gives NaN) as MXNet's gradients of gamma need it."""
     return jnp.where(x == 0, jnp.inf, lax.digamma(x))
 
@@ -42,9 +42,9 @@ def _psi(x: jax.Array) -> jax.Array:
 _DEGREES = 180 / jnp.pi
 
 #: name: (function, equation, remark)
-_UNARY: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
+_UNARY_FUNCTIONS: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
     "abs": (
-        differentiated(jnp.abs, lambda t, out, x: t * sign(x)),
+        with_jvp(jnp.abs, lambda t, out, x: t * sign(x)),
         "|x|",
         "The gradient at 0 and at NaN is 0.",
     ),
@@ -65,7 +65,7 @@ _UNARY: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
     "fix": (_rounding(jnp.trunc), "x rounded towards zero", "The gradient is zero."),
     "negative": (jnp.negative, "-x", ""),
     "reciprocal": (
-        differentiated(lambda x: 1 / x, lambda t, out, x: -t * (out * out)),
+        with_jvp(lambda x: 1 / x, lambda t, out, x: -t * (out * out)),
         "1 / x",
         "The gradient at 0 is -inf.",
     ),
@@ -73,12 +73,12 @@ _UNARY: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
     "sqrt": (jnp.sqrt, "sqrt(x)", "The gradient at 0 is inf."),
     "rsqrt": (lax.rsqrt, "1 / sqrt(x)", "The gradient at 0 is -inf."),
     "cbrt": (
-        differentiated(jnp.cbrt, lambda t, out, x: t / (3 * out * out)),
+        with_jvp(jnp.cbrt, lambda t, out, x: t / (3 * out * out)),
         "the cube root of x",
         "The gradient at 0 is inf.",
     ),
     "rcbrt": (
-        differentiated(lambda x: 1 / jnp.cbrt(x), lambda t, out, x: t * (out / (-3 * x))),
+        with_jvp(lambda x: 1 / jnp.cbrt(x), lambda t, out, x: t * (out / (-3 * x))),
         "1 / cbrt(x)",
         "The gradient at 0 is -inf.",
     ),
@@ -105,23 +105,23 @@ _UNARY: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
     "erf": (lax.erf, "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x", ""),
     "erfinv": (lax.erf_inv, "the y with erf(y) = x", "NaN outside [-1, 1]."),
     "gamma": (
-        differentiated(jax.scipy.special.gamma, lambda t, out, x: t * (out * _psi(x))),
+        with_jvp(jax.scipy.special.gamma, lambda t, out, x: t * (out * _digamma(x))),
         "the gamma function of x",
         "",
     ),
     "gammaln": (
-        differentiated(lax.lgamma, lambda t, out, x: t * _psi(x)),
+        with_jvp(lax.lgamma, lambda t, out, x: t * _digamma(x)),
         "ln |gamma(x)|",
         "The gradient is the digamma function.",
     ),
     "relu": (
-        differentiated(_relu, lambda t, out, x: jnp.where(x > 0, t, 0)),
+        with_jvp(_relu, lambda t, out, x: jnp.where(x > 0, t, 0)),
         "max(x, 0)",
         "The gradient at 0 is 0; at NaN it is 0 too, where MXNet gives NaN.",
     ),
     "sigmoid": (lax.logistic, "1 / (1 + e^-x)", ""),
     "softsign": (
-        differentiated(
+        with_jvp(
             lambda x: x / (1 + jnp.abs(x)),
             lambda t, out, x: t / lax.square(1 + jnp.abs(x)),
         ),
@@ -135,17 +135,17 @@ _UNARY: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
     ),
 }
 #: Functions that integers go through unchanged; all others compute integers in float32.
-_OF_INTEGERS = {"abs", "sign", "round", "rint", "ceil", "floor", "trunc", "fix", "negative",
+_INTEGER_PRESERVING = {"abs", "sign", "round", "rint", "ceil", "floor", "trunc", "fix", "negative",
                 "relu", "logical_not"}  # fmt: skip
 
 
-def _unary(
+def _unary_op(
     name: str, fn: Callable[[jax.Array], jax.Array], equation: str, remark: str
 ) -> Callable[[jax.Array], jax.Array]:
     def op(data: jax.Array) -> jax.Array:
         return fn(data)
 
-    if name not in _OF_INTEGERS:
+    if name not in _INTEGER_PRESERVING:
         wide = "float64" if name == "erf" else "float32"
         fn = through_float(fn, wide)
         remark = f"{remark} Integers are computed in {wide} and truncated.".lstrip()
@@ -157,11 +157,11 @@ def _unary(
     return op
 
 
-for _name, _row in _UNARY.items():
-    register(_name, fill=same_shapes, last=elementwise)(_unary(_name, *_row))
+for _name, _row in _UNARY_FUNCTIONS.items():
+    register(_name, infer_shape=same_shapes, last=layout_elementwise)(_unary_op(_name, *_row))
 
 #: stem of the function: names, MXNet's canonical one first
-_BINARY = {
+_BINARY_NAMES = {
     "add": ("elemwise_add", "_Plus", "_plus", "_add"),
     "sub": ("elemwise_sub", "_Minus", "_minus", "_sub"),
     "mul": ("elemwise_mul", "_Mul", "_mul"),
@@ -183,7 +183,7 @@ _BINARY = {
 }
 
 
-def _binary(name: str, rule: Binary) -> Callable[[jax.Array, jax.Array], jax.Array]:
+def _binary_op(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Array], jax.Array]:
     def op(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
         return rule.fn(lhs, rhs)
 
@@ -196,14 +196,18 @@ def _binary(name: str, rule: Binary) -> Callable[[jax.Array, jax.Array], jax.Arr
     return op
 
 
-for _stem, _names in _BINARY.items():
-    register(*_names, fill=same_shapes, last=elementwise)(_binary(_names[0], BINARY[_stem]))
+for _stem, _names in _BINARY_NAMES.items():
+    register(*_names, infer_shape=same_shapes, last=layout_elementwise)(
+        _binary_op(_names[0], BINARY[_stem])
+    )
 # Gradient accumulation and sparse-aware variants: for dense arrays they are the plain operators.
-register("_grad_add", fill=same_shapes)(_binary("_grad_add", BINARY["add"]))
-register("_scatter_elemwise_div", fill=same_shapes)(_binary("_scatter_elemwise_div", BINARY["div"]))
+register("_grad_add", infer_shape=same_shapes)(_binary_op("_grad_add", BINARY["add"]))
+register("_scatter_elemwise_div", infer_shape=same_shapes)(
+    _binary_op("_scatter_elemwise_div", BINARY["div"])
+)
 
 
-@register("add_n", "ElementWiseSum", fill=same_shapes, last=elementwise)
+@register("add_n", "ElementWiseSum", infer_shape=same_shapes, last=layout_elementwise)
 def add_n(*args: jax.Array, num_args: int) -> jax.Array:
     """Sum of ``num_args`` arrays of one shape and dtype, element by element."""
     return reduce(jnp.add, args)

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 
 from ..errors import MXNetError, explain
 from ._attrs import Bodies
-from ._body import fill_from_body
+from ._body import infer_shapes_from_subgraph
 from ._facts import Params, ShapeFacts, TypeFacts
-from ._fusing import Bytes, Product, call, real_of, unsigned
+from ._fusing import QuantizedArray, QuantizedProduct, apply_quantized, is_nonnegative, real_of
 from ._opdef import OpDef
 from ._quantized import one, rounded, scale_of
 from ._registry import register
@@ -29,7 +29,7 @@ def _has_ranges(p: Params) -> bool:
     return p.quantized and not p.enable_float_output
 
 
-def _fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
+def _run_fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
     """Outputs and auxiliary states of a fused node."""
     (body,) = p.bodies
     count = len(body.input_names)
@@ -38,19 +38,19 @@ def _fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
     if not p.quantized:
         return (*body(arrays, None, False), *states)
     inputs = [
-        Bytes(x, next(ends), next(ends)) if jnp.issubdtype(x.dtype, jnp.integer) else x
+        QuantizedArray(x, next(ends), next(ends)) if jnp.issubdtype(x.dtype, jnp.integer) else x
         for x in arrays
     ]
-    if not isinstance(inputs[0], Bytes):
+    if not isinstance(inputs[0], QuantizedArray):
         raise MXNetError(
             explain("a quantised layer", f"its data is {arrays[0].dtype}, expected int8 or uint8")
         )
     fine = p.enable_float_output or _calibrated(p)
-    products: list[Product] = []
+    products: list[QuantizedProduct] = []
 
     def called(op: OpDef, own: Params, given: list[Any]) -> tuple[Any, ...]:
-        results = call(op, own, given, per_tensor=not fine)
-        products.extend(x for x in results if isinstance(x, Product))
+        results = apply_quantized(op, own, given, per_tensor=not fine)
+        products.extend(x for x in results if isinstance(x, QuantizedProduct))
         return results
 
     (last,) = body.interpret(inputs, called)
@@ -59,27 +59,27 @@ def _fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
         return (real, *states)
     if _calibrated(p):
         low, high = one(p.min_calib_range), one(p.max_calib_range)
-        dtype = "uint8" if unsigned(p) else "int8"
+        dtype = "uint8" if is_nonnegative(p) else "int8"
         return rounded(real * scale_of(dtype, low, high), dtype), low, high, *states
     return *products[-1].steps(real), *states
 
 
-def _split(names: tuple[str, ...], p: Params) -> tuple[list[str], list[str]]:
+def _split_inputs(names: tuple[str, ...], p: Params) -> tuple[list[str], list[str]]:
     """The node's inputs that are the subgraph's, and those that are ends of ranges."""
     arrays = [name for name in names if not name.startswith("out")]
     count = len(p.bodies[0].input_names)
     return arrays[:count], arrays[count:]
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
-    inner, ends = _split(tuple(s), p)
-    fill_from_body(s, p.bodies[0], inner)
+def _infer_fused_shape(s: ShapeFacts, p: Params) -> None:
+    inner, ends = _split_inputs(tuple(s), p)
+    infer_shapes_from_subgraph(s, p.bodies[0], inner)
     for name in ends:
         s.set(name, (1,), because="it is one end of a range")
 
 
-def _types(t: TypeFacts, p: Params, weights: bool) -> None:
-    inner, ends = _split(tuple(t), p)
+def _infer_fused_type(t: TypeFacts, p: Params, weights: bool) -> None:
+    inner, ends = _split_inputs(tuple(t), p)
     pairs = len(ends) // 2
     if weights:
         of_bytes, fixed = inner[:1], inner[1:pairs]
@@ -93,7 +93,7 @@ def _types(t: TypeFacts, p: Params, weights: bool) -> None:
     for name in (*real, *ends, "out1", "out2"):
         t.set(name, "float32")
     if _has_ranges(p):
-        quantised = "uint8" if unsigned(p) else "int8"
+        quantised = "uint8" if is_nonnegative(p) else "int8"
         t.set("out0", quantised if _calibrated(p) else "int32")
     else:
         t.set("out0", "float32")
@@ -106,8 +106,8 @@ def _conv_outputs(p: Params) -> tuple[str, ...]:
 @register(
     "_sg_mkldnn_conv",
     outputs=_conv_outputs,
-    fill=_fill,
-    types=lambda t, p: _types(t, p, weights=False),
+    infer_shape=_infer_fused_shape,
+    types=lambda t, p: _infer_fused_type(t, p, weights=False),
     inner_states=True,
 )
 def sg_mkldnn_conv(
@@ -137,7 +137,7 @@ def sg_mkldnn_conv(
     that the subgraph does not. As in MXNet, groups of several filters lose accuracy: the k-th
     group's become bytes with the scale of the k-th filter.
     """
-    return _fused(
+    return _run_fused(
         data,
         Params(
             quantized=quantized,
@@ -156,8 +156,8 @@ def _dense_outputs(p: Params) -> tuple[str, ...]:
 @register(
     "_sg_mkldnn_fully_connected",
     outputs=_dense_outputs,
-    fill=_fill,
-    types=lambda t, p: _types(t, p, weights=True),
+    infer_shape=_infer_fused_shape,
+    types=lambda t, p: _infer_fused_type(t, p, weights=True),
     inner_states=True,
 )
 def sg_mkldnn_fully_connected(
@@ -177,7 +177,7 @@ def sg_mkldnn_fully_connected(
     behind them, with ``quantized``, the two ends, (1,) each, of the range of each of these that is
     int8 or uint8. Returns what ``_sg_mkldnn_conv`` returns.
     """
-    return _fused(
+    return _run_fused(
         data,
         Params(
             quantized=quantized,

@@ -28,7 +28,7 @@ from ._registry import register
 from .attention import interleaved_matmul_selfatt_qk, interleaved_matmul_selfatt_valatt
 
 
-def _names(*arrays: str) -> Callable[[Params], tuple[str, ...]]:
+def _input_names(*arrays: str) -> Callable[[Params], tuple[str, ...]]:
     """Input names: the arrays and, where they are of bytes, the two ends of each one's range."""
 
     def names(p: Params) -> tuple[str, ...]:
@@ -39,7 +39,7 @@ def _names(*arrays: str) -> Callable[[Params], tuple[str, ...]]:
     return names
 
 
-def _outputs(p: Params) -> tuple[str, ...]:
+def _attention_outputs(p: Params) -> tuple[str, ...]:
     ranges = p.quantized and not p.enable_float_output
     return ("output", "min_output", "max_output") if ranges else ("output",)
 
@@ -48,7 +48,7 @@ def _calibrated(p: Params) -> bool:
     return p.min_calib_range is not None and p.max_calib_range is not None
 
 
-def _types(t: TypeFacts, p: Params) -> None:
+def _infer_attention_type(t: TypeFacts, p: Params) -> None:
     if not p.quantized:
         t.same()
         return
@@ -60,11 +60,11 @@ def _types(t: TypeFacts, p: Params) -> None:
     t.set("out0", "float32" if real else kept)
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_attention_shape(s: ShapeFacts, p: Params) -> None:
     fill_ends(s, p)
 
 
-def _attend(
+def _run_attention(
     attend: Callable[..., jax.Array], p: Params, *arrays: Any
 ) -> jax.Array | tuple[jax.Array, ...]:
     if not p.quantized:
@@ -90,10 +90,10 @@ def _attend(
 
 @register(
     "_sg_mkldnn_selfatt_qk",
-    inputs=_names("queries_keys_values"),
-    outputs=_outputs,
-    fill=_fill,
-    types=_types,
+    inputs=_input_names("queries_keys_values"),
+    outputs=_attention_outputs,
+    infer_shape=_infer_attention_shape,
+    types=_infer_attention_type,
 )
 def sg_mkldnn_selfatt_qk(
     queries_keys_values: jax.Array,
@@ -120,15 +120,15 @@ def sg_mkldnn_selfatt_qk(
         min_calib_range=min_calib_range, max_calib_range=max_calib_range,
     )  # fmt: skip
     ends = (min_qkv, max_qkv) if quantized else ()
-    return _attend(interleaved_matmul_selfatt_qk, p, queries_keys_values, *ends)
+    return _run_attention(interleaved_matmul_selfatt_qk, p, queries_keys_values, *ends)
 
 
 @register(
     "_sg_mkldnn_selfatt_valatt",
-    inputs=_names("queries_keys_values", "attention"),
-    outputs=_outputs,
-    fill=_fill,
-    types=_types,
+    inputs=_input_names("queries_keys_values", "attention"),
+    outputs=_attention_outputs,
+    infer_shape=_infer_attention_shape,
+    types=_infer_attention_type,
 )
 def sg_mkldnn_selfatt_valatt(
     queries_keys_values: jax.Array,
@@ -157,4 +157,4 @@ def sg_mkldnn_selfatt_valatt(
     )  # fmt: skip
     ends = (min_qkv, max_qkv, min_attention, max_attention)
     arrays = (queries_keys_values, attention, *(ends if quantized else ()))
-    return _attend(interleaved_matmul_selfatt_valatt, p, *arrays)
+    return _run_attention(interleaved_matmul_selfatt_valatt, p, *arrays)

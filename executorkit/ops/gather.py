@@ -11,20 +11,20 @@ from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
-from ._derivative import differentiated
+from ._derivative import with_jvp
 from ._facts import Params, ShapeFacts
 from ._registry import register
-from ._rules import alike, first_decides, typed
+from ._rules import dtype_of_first_input, output_dtype, same_dtype_among
 from .indexing import integer_indices
 
 
-def _tuple(indices: jax.Array, axes: int) -> tuple[jax.Array, ...]:
+def _index_tuple(indices: jax.Array, axes: int) -> tuple[jax.Array, ...]:
     if indices.ndim < 2 or indices.shape[0] > axes:
         raise ShapeError(f"'indices' is {indices.shape}, expected (M, ...) with M up to {axes}")
     return tuple(integer_indices(indices))
 
 
-@register("gather_nd", types=first_decides)
+@register("gather_nd", types=dtype_of_first_input)
 def gather_nd(data: jax.Array, indices: jax.Array):
     """out[j, ...] = data[indices[0, j], ..., indices[M - 1, j], ...].
 
@@ -34,16 +34,16 @@ def gather_nd(data: jax.Array, indices: jax.Array):
     (MXNet forgets the modulo there: it adds the gradient of coordinates outside to other entries,
     or to memory beyond the array.)
     """
-    where = _tuple(indices, data.ndim)
+    where = _index_tuple(indices, data.ndim)
     wrapped = tuple(jnp.remainder(i, d) for i, d in zip(where, data.shape, strict=False))
     return data.at[wrapped].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
-def _scatter(shape: Shape, unique: bool, data: jax.Array, *where: jax.Array) -> jax.Array:
+def _scatter_add(shape: Shape, unique: bool, data: jax.Array, *where: jax.Array) -> jax.Array:
     return jnp.zeros(shape, data.dtype).at[where].set(data, mode="drop", unique_indices=unique)
 
 
-@register("scatter_nd", types=first_decides)
+@register("scatter_nd", types=dtype_of_first_input)
 def scatter_nd(data: jax.Array, indices: jax.Array, *, shape: Shape):
     """out[indices[0, j], ..., indices[M - 1, j], ...] = data[j, ...], zeros elsewhere.
 
@@ -51,7 +51,7 @@ def scatter_nd(data: jax.Array, indices: jax.Array, *, shape: Shape):
     the result. Where indices name an entry twice one of the values stays; the gradient of each of
     them is that of the entry, as in MXNet. Entries outside are dropped.
     """
-    where = _tuple(indices, len(shape))
+    where = _index_tuple(indices, len(shape))
     expected = (*indices.shape[1:], *shape[indices.shape[0] :])
     if data.shape != expected:
         raise ShapeError(
@@ -60,26 +60,26 @@ def scatter_nd(data: jax.Array, indices: jax.Array, *, shape: Shape):
         )
 
     def scatter(data: jax.Array, *where: jax.Array) -> jax.Array:
-        return _scatter(shape, False, data, *where)
+        return _scatter_add(shape, False, data, *where)
 
     def rule(tangent: jax.Array, out: jax.Array, data: jax.Array, *where: jax.Array) -> jax.Array:
         # Unique indices make the transpose a plain gather; jax's own also zeroes the values lost.
-        return _scatter(shape, True, tangent, *where)
+        return _scatter_add(shape, True, tangent, *where)
 
-    return differentiated(scatter, rule, *(None for _ in where))(data, *where)
+    return with_jvp(scatter, rule, *(None for _ in where))(data, *where)
 
 
 def _strides(shape: Shape) -> list[int]:
     return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
 
 
-def _fill_ravel(s: ShapeFacts, p: Params) -> None:
+def _infer_ravel_shape(s: ShapeFacts, p: Params) -> None:
     out = s["out0"]
     if p.shape is not None:
         s.set("data", (len(p.shape), out[0] if out is not None else 0), because=f"shape={p.shape}")
 
 
-@register("_ravel_multi_index", "ravel_multi_index", fill=_fill_ravel)
+@register("_ravel_multi_index", "ravel_multi_index", infer_shape=_infer_ravel_shape)
 def ravel_multi_index(data: jax.Array, *, shape: Shape | None = None):
     """The position of each coordinate tuple in an array of shape ``shape``, last axis fastest.
 
@@ -111,7 +111,7 @@ def unravel_index(data: jax.Array, *, shape: Shape | None = None):
     return jnp.stack(rows).astype(data.dtype)
 
 
-def _fill_index_copy(s: ShapeFacts, p: Params) -> None:
+def _infer_index_copy_shape(s: ShapeFacts, p: Params) -> None:
     s.same("old_tensor", "out0")
     old, index = s["old_tensor"], s["index_vector"]
     if old is not None and index is not None:
@@ -119,7 +119,9 @@ def _fill_index_copy(s: ShapeFacts, p: Params) -> None:
 
 
 @register(
-    "_contrib_index_copy", fill=_fill_index_copy, types=alike("old_tensor", "new_tensor", "out0")
+    "_contrib_index_copy",
+    infer_shape=_infer_index_copy_shape,
+    types=same_dtype_among("old_tensor", "new_tensor", "out0"),
 )
 def index_copy(old_tensor: jax.Array, index_vector: jax.Array, new_tensor: jax.Array):
     """old_tensor with the entries of its first axis named by index_vector replaced.
@@ -132,7 +134,7 @@ def index_copy(old_tensor: jax.Array, index_vector: jax.Array, new_tensor: jax.A
     return old_tensor.at[integer_indices(index_vector)].set(new_tensor)
 
 
-@register("_contrib_index_array", types=typed("int64"))
+@register("_contrib_index_array", types=output_dtype("int64"))
 def index_array(data: jax.Array, *, axes: Shape | None = None):
     """The coordinates of every element of data.
 

@@ -12,7 +12,7 @@ from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_hawkes_shape(s: ShapeFacts, p: Params) -> None:
     s.same("lda", "state", "out1")
     s.same("lags", "marks")
     s.same("valid_length", "max_time", "out0")
@@ -26,12 +26,17 @@ def _fill(s: ShapeFacts, p: Params) -> None:
     s.same("valid_length", "max_time", "out0")
 
 
-def _types(t: TypeFacts, p: Params) -> None:
+def _infer_hawkes_type(t: TypeFacts, p: Params) -> None:
     t.same(*(n for n in t if n != "marks"))
     t.set("marks", "int32")
 
 
-@register("_contrib_hawkesll", outputs=("output", "out_state"), fill=_fill, types=_types)
+@register(
+    "_contrib_hawkesll",
+    outputs=("output", "out_state"),
+    infer_shape=_infer_hawkes_shape,
+    types=_infer_hawkes_type,
+)
 def hawkesll(
     lda: jax.Array,
     alpha: jax.Array,

@@ -12,7 +12,7 @@ from ..errors import AttributeValueError, ShapeError
 from ._arith import through_float
 from ._attrs import Floats, Key
 from ._registry import register
-from ._rules import same_shapes, typed
+from ._rules import output_dtype, same_shapes
 
 
 def check_image(data: jax.Array, ranks: tuple[int, ...] = (3,)) -> None:
@@ -37,7 +37,7 @@ def crop(data: jax.Array, *, x: int, y: int, width: int, height: int):
     return data[..., y : y + height, x : x + width, :]
 
 
-@register("_image_to_tensor", types=typed("float32"))
+@register("_image_to_tensor", types=output_dtype("float32"))
 def to_tensor(data: jax.Array):
     """Images from 0 to 255 as float32 from 0 to 1, with channels first.
 
@@ -51,7 +51,7 @@ def to_tensor(data: jax.Array):
     return image.astype("float32") / 255
 
 
-@register("_image_normalize", fill=same_shapes)
+@register("_image_normalize", infer_shape=same_shapes)
 def normalize(
     data: jax.Array,
     *,
@@ -78,7 +78,7 @@ def normalize(
     return through_float(lambda x: (x - centre.astype(x.dtype)) / width.astype(x.dtype))(data)
 
 
-def _flips(side: str, axis: int) -> None:
+def _register_flips(side: str, axis: int) -> None:
     def flip(data: jax.Array) -> jax.Array:
         check_image(data)
         return lax.rev(data, (axis,))
@@ -98,8 +98,8 @@ def _flips(side: str, axis: int) -> None:
     for name, fn, words in made:
         fn.__name__ = fn.__qualname__ = name
         fn.__doc__ = f"{words}\n\n{shape}"
-        register(name, fill=same_shapes)(fn)
+        register(name, infer_shape=same_shapes)(fn)
 
 
-_flips("left_right", 1)
-_flips("top_bottom", 0)
+_register_flips("left_right", 1)
+_register_flips("top_bottom", 0)

@@ -17,7 +17,7 @@ from ._arith import is_floating
 from ._attrs import Floats, Key
 from ._registry import register
 from ._rules import same_shapes
-from ._signature import signed
+from ._signature import with_signature
 from .image import check_image
 
 #: How bright red, green and blue look.
@@ -32,7 +32,7 @@ _AXES = (
 )
 
 
-def _in_floats(
+def _apply_in_float(
     change: Callable[..., jax.Array], data: jax.Array, *arguments: jax.Array
 ) -> jax.Array:
     """``change`` of an image in float32 or float64, converted back to the image's dtype."""
@@ -107,14 +107,16 @@ def _uniform(key: jax.Array, low: float, high: float) -> jax.Array:
     return jax.random.uniform(key, (), jnp.float32, low, high)
 
 
-def _register(stem: str, change: Callable[..., jax.Array], equation: str, title: str) -> None:
+def _register_random_change(
+    stem: str, change: Callable[..., jax.Array], equation: str, title: str
+) -> None:
     def run(arrays: tuple[jax.Array, ...], attrs: dict[str, float], key: jax.Array) -> jax.Array:
         low, high = attrs["min_factor"], attrs["max_factor"]
         if low > high:
             raise AttributeValueError(f"min_factor={low} is above max_factor={high}")
         (data,) = arrays
         alpha = _uniform(key, low, high)
-        return _in_floats(lambda x, a: change(x, a.astype(x.dtype)), data, alpha)
+        return _apply_in_float(lambda x, a: change(x, a.astype(x.dtype)), data, alpha)
 
     name = f"_image_random_{stem}"
     doc = (
@@ -124,14 +126,16 @@ def _register(stem: str, change: Callable[..., jax.Array], equation: str, title:
     )
     empty = inspect.Parameter.empty
     attrs = {"min_factor": (float, empty), "max_factor": (float, empty)}
-    register(name, fill=same_shapes)(signed(run, name, doc, ("data",), attrs, random=True))
+    register(name, infer_shape=same_shapes)(
+        with_signature(run, name, doc, ("data",), attrs, random=True)
+    )
 
 
 for _stem, _row in _CHANGES.items():
-    _register(_stem, *_row)
+    _register_random_change(_stem, *_row)
 
 
-@register("_image_random_color_jitter", fill=same_shapes)
+@register("_image_random_color_jitter", infer_shape=same_shapes)
 def random_color_jitter(
     data: jax.Array,
     *,
@@ -157,7 +161,7 @@ def random_color_jitter(
         def step(x: jax.Array, change=change, alpha=alpha, width=width) -> jax.Array:
             if width == 0:
                 return x
-            return _in_floats(lambda y, a: change(y, a.astype(y.dtype)), x, alpha)
+            return _apply_in_float(lambda y, a: change(y, a.astype(y.dtype)), x, alpha)
 
         steps.append(step)
     places = jax.random.permutation(order, len(steps))
@@ -171,7 +175,7 @@ def _lighting(x: jax.Array, alpha: jax.Array) -> jax.Array:
     return x + shift
 
 
-@register("_image_adjust_lighting", fill=same_shapes)
+@register("_image_adjust_lighting", infer_shape=same_shapes)
 def adjust_lighting(data: jax.Array, *, alpha: Floats):
     """Adds a colour to images: alpha, of three numbers, along the principal axes of ImageNet's.
 
@@ -180,13 +184,13 @@ def adjust_lighting(data: jax.Array, *, alpha: Floats):
     """
     if len(alpha) != 3:
         raise AttributeValueError(f"alpha={alpha}, expected three numbers")
-    return _in_floats(_lighting, data, jnp.asarray(alpha, "float32"))
+    return _apply_in_float(_lighting, data, jnp.asarray(alpha, "float32"))
 
 
-@register("_image_random_lighting", fill=same_shapes)
+@register("_image_random_lighting", infer_shape=same_shapes)
 def random_lighting(data: jax.Array, *, alpha_std: float = 0.05, key: Key):
     """``adjust_lighting`` with random alpha: normal, with standard deviation ``alpha_std``.
 
     data (height, width, 3) gives the same shape and dtype.
     """
-    return _in_floats(_lighting, data, alpha_std * jax.random.normal(key, (3,), jnp.float32))
+    return _apply_in_float(_lighting, data, alpha_std * jax.random.normal(key, (3,), jnp.float32))

@@ -15,7 +15,7 @@ from ._registry import register
 from .image import check_image
 
 #: Bits of the fixed-point weights for uint8 images.
-_BITS = 11
+_FIXED_POINT_BITS = 11
 
 
 def _cubic(t: np.ndarray) -> np.ndarray:
@@ -58,7 +58,7 @@ def _taps(size: int, out: int, interp: int, across: bool) -> tuple[np.ndarray, n
     return where, weights.astype("float32")
 
 
-def _summed(x: jax.Array, axis: int, where: np.ndarray, weights: np.ndarray) -> jax.Array:
+def _weighted_sum(x: jax.Array, axis: int, where: np.ndarray, weights: np.ndarray) -> jax.Array:
     """Weighted sums of the pixels at ``where``: few terms, whatever the size of the image."""
     shape = [1] * x.ndim
     shape[axis] = -1
@@ -70,7 +70,7 @@ def _summed(x: jax.Array, axis: int, where: np.ndarray, weights: np.ndarray) -> 
     return total
 
 
-def _by_taps(x: jax.Array, height: int, width: int, interp: int) -> jax.Array:
+def _resize_by_taps(x: jax.Array, height: int, width: int, interp: int) -> jax.Array:
     """Interpolation between a fixed number of neighbours; uint8 in fixed point."""
     taps = [
         _taps(x.shape[-2], width, interp, across=True),
@@ -78,12 +78,13 @@ def _by_taps(x: jax.Array, height: int, width: int, interp: int) -> jax.Array:
     ]
     if interp == 0 or x.dtype != jnp.uint8:
         for axis, (where, weights) in zip((x.ndim - 2, x.ndim - 3), taps, strict=True):
-            x = _summed(x, axis, where, weights.astype(x.dtype))
+            x = _weighted_sum(x, axis, where, weights.astype(x.dtype))
         return x
     (columns, across), (rows, down) = (
-        (where, np.rint(weights * 2.0**_BITS).astype("int32")) for where, weights in taps
+        (where, np.rint(weights * 2.0**_FIXED_POINT_BITS).astype("int32"))
+        for where, weights in taps
     )
-    wide = _summed(x.astype("int32"), x.ndim - 2, columns, across)
+    wide = _weighted_sum(x.astype("int32"), x.ndim - 2, columns, across)
     axis = x.ndim - 3
     if interp in (1, 3):
         # OpenCV drops bits on the way, so that products fit into 16 bits.
@@ -91,17 +92,18 @@ def _by_taps(x: jax.Array, height: int, width: int, interp: int) -> jax.Array:
         shape = [1] * x.ndim
         shape[axis] = -1
         parts = [
-            ((_summed(wide, axis, rows, one) >> 4) * jnp.asarray(down[:, i]).reshape(shape)) >> 16
+            ((_weighted_sum(wide, axis, rows, one) >> 4) * jnp.asarray(down[:, i]).reshape(shape))
+            >> 16
             for i, one in enumerate(ones)
         ]
         out = (parts[0] + parts[1] + 2) >> 2
     else:
-        half = 1 << (2 * _BITS - 1)
-        out = (_summed(wide, axis, rows, down) + half) >> (2 * _BITS)
+        half = 1 << (2 * _FIXED_POINT_BITS - 1)
+        out = (_weighted_sum(wide, axis, rows, down) + half) >> (2 * _FIXED_POINT_BITS)
     return jnp.clip(out, 0, 255).astype("uint8")
 
 
-def _by_area(x: jax.Array, height: int, width: int) -> jax.Array:
+def _resize_by_area(x: jax.Array, height: int, width: int) -> jax.Array:
     """Averages over the areas that new pixels cover."""
     out = x.astype("float32") if x.dtype == jnp.uint8 else x
     quarter = (2 * height, 2 * width) == x.shape[-3:-1]
@@ -146,5 +148,5 @@ def resize(data: jax.Array, *, size: Shape = (), keep_ratio: bool = False, inter
     if (height, width) == (rows, columns):
         return data
     if interp == 3 and height <= rows and width <= columns:
-        return _by_area(data, height, width)
-    return _by_taps(data, height, width, interp)
+        return _resize_by_area(data, height, width)
+    return _resize_by_taps(data, height, width, interp)

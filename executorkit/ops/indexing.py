@@ -14,7 +14,7 @@ from ._attrs import Count, Tuning
 from ._axes import normal_axis
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
-from ._rules import alike, first_decides, typed
+from ._rules import dtype_of_first_input, output_dtype, same_dtype_among
 
 
 def integer_indices(indices: jax.Array) -> jax.Array:
@@ -24,12 +24,12 @@ def integer_indices(indices: jax.Array) -> jax.Array:
     return lax.stop_gradient(indices).astype(jnp.int32)
 
 
-def _within(indices: jax.Array, size: int, mode: str = "clip") -> jax.Array:
+def _in_range(indices: jax.Array, size: int, mode: str = "clip") -> jax.Array:
     index = integer_indices(indices)
     return jnp.remainder(index, size) if mode == "wrap" else jnp.clip(index, 0, size - 1)
 
 
-def _fill_where(s: ShapeFacts, p: Params) -> None:
+def _infer_where_shape(s: ShapeFacts, p: Params) -> None:
     s.same("x", "y", "out0")
     condition, x = s["condition"], s["x"]
     if condition is not None and len(condition) > 1:
@@ -39,7 +39,7 @@ def _fill_where(s: ShapeFacts, p: Params) -> None:
         s.set("x", (*s["condition"], *x[1:]))
 
 
-@register("where", fill=_fill_where, types=alike("x", "y", "out0"))
+@register("where", infer_shape=_infer_where_shape, types=same_dtype_among("x", "y", "out0"))
 def where(condition: jax.Array, x: jax.Array, y: jax.Array):
     """x where condition is not 0 (NaN counts as not 0), else y.
 
@@ -52,7 +52,7 @@ def where(condition: jax.Array, x: jax.Array, y: jax.Array):
     return lax.select(chosen, x, y)
 
 
-@register("take", types=first_decides)
+@register("take", types=dtype_of_first_input)
 def take(
     a: jax.Array,
     indices: jax.Array,
@@ -70,22 +70,22 @@ def take(
     """
     at = normal_axis(axis, a.ndim)
     # The gather clips by itself.
-    index = _within(indices, a.shape[at], mode) if mode == "wrap" else integer_indices(indices)
+    index = _in_range(indices, a.shape[at], mode) if mode == "wrap" else integer_indices(indices)
     return jnp.take(a, index, at, mode="clip")
 
 
-def _types_batch_take(t: TypeFacts, p: Params) -> None:
+def _infer_batch_take_type(t: TypeFacts, p: Params) -> None:
     t.same("a", "out0")
     t.set("indices", "int32", because="MXNet takes no other indices here")
 
 
-def _fill_batch_take(s: ShapeFacts, p: Params) -> None:
+def _infer_batch_take_shape(s: ShapeFacts, p: Params) -> None:
     if s["a"] is not None:
         s.set("indices", s["a"][:1])
     s.same("indices", "out0")
 
 
-@register("batch_take", fill=_fill_batch_take, types=_types_batch_take)
+@register("batch_take", infer_shape=_infer_batch_take_shape, types=_infer_batch_take_type)
 def batch_take(a: jax.Array, indices: jax.Array):
     """out[i] = a[i, indices[i]].
 
@@ -93,11 +93,11 @@ def batch_take(a: jax.Array, indices: jax.Array):
     """
     if a.ndim != 2:
         raise ShapeError(f"'a' is {a.shape}, expected (N, K)")
-    index = _within(indices, a.shape[1])[:, None]
+    index = _in_range(indices, a.shape[1])[:, None]
     return jnp.take_along_axis(a, index, 1, mode="promise_in_bounds")[:, 0]
 
 
-def _fill_pick(s: ShapeFacts, p: Params) -> None:
+def _infer_pick_shape(s: ShapeFacts, p: Params) -> None:
     data, index = s["data"], s["index"]
     if data is None or p.axis is None or not -len(data) <= p.axis < len(data):
         return
@@ -110,7 +110,9 @@ def _fill_pick(s: ShapeFacts, p: Params) -> None:
     )
 
 
-@register("pick", "choose_element_0index", fill=_fill_pick, types=first_decides)
+@register(
+    "pick", "choose_element_0index", infer_shape=_infer_pick_shape, types=dtype_of_first_input
+)
 def pick(
     data: jax.Array,
     index: jax.Array,
@@ -129,7 +131,7 @@ def pick(
     if axis is None:
         raise AttributeValueError("axis=None is not supported, name an axis")
     at = normal_axis(axis, data.ndim)
-    chosen = _within(index, data.shape[at], mode)
+    chosen = _in_range(index, data.shape[at], mode)
     if chosen.ndim < data.ndim:
         chosen = lax.expand_dims(chosen, (at,))
     out = jnp.take_along_axis(data, chosen, at, mode="promise_in_bounds")
@@ -141,7 +143,7 @@ IndexedType = Literal[
 ]
 
 
-@register("one_hot", types=typed("dtype"))
+@register("one_hot", types=output_dtype("dtype"))
 def one_hot(
     indices: jax.Array,
     *,
@@ -170,7 +172,7 @@ def _constant(value: float, dtype: str) -> jax.Array:
     return jnp.asarray(value, dtype)
 
 
-def embedding_fill(s: ShapeFacts, p: Params) -> None:
+def infer_embedding_shape(s: ShapeFacts, p: Params) -> None:
     s.set(
         "weight",
         (p.input_dim, p.output_dim),
@@ -180,15 +182,17 @@ def embedding_fill(s: ShapeFacts, p: Params) -> None:
         s.set("data", s["out0"][:-1])
 
 
-def _types_embedding(t: TypeFacts, p: Params) -> None:
+def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
     t.same("weight", "out0")
     if t["weight"] is None and t["data"] is not None:
         t.set("weight", p.dtype)
         t.set("out0", p.dtype)
 
 
-@register("Embedding", fill=embedding_fill, types=_types_embedding)
-@register("_contrib_SparseEmbedding", fill=embedding_fill, types=_types_embedding)
+@register("Embedding", infer_shape=infer_embedding_shape, types=_infer_embedding_type)
+@register(
+    "_contrib_SparseEmbedding", infer_shape=infer_embedding_shape, types=_infer_embedding_type
+)
 def embedding(
     data: jax.Array,
     weight: jax.Array,

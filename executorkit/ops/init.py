@@ -16,12 +16,12 @@ from ._arith import convert, scalar_constant
 from ._attrs import DType, Shape, Tuning
 from ._axes import normal_axis
 from ._registry import register
-from ._rules import same_shapes, typed
+from ._rules import output_dtype, same_shapes
 
-_of_dtype = typed("dtype")
+_of_dtype = output_dtype("dtype")
 
 
-def _filled(name: str, value: int) -> Callable[..., jax.Array]:
+def _constant_op(name: str, value: int) -> Callable[..., jax.Array]:
     def op(*, shape: Shape = (), ctx: Tuning[str] = "", dtype: DType = "float32") -> jax.Array:
         return jnp.full(shape, value, dtype)
 
@@ -34,8 +34,8 @@ def _filled(name: str, value: int) -> Callable[..., jax.Array]:
     return op
 
 
-register("_zeros", types=_of_dtype, shape_attr="shape")(_filled("_zeros", 0))
-register("_ones", types=_of_dtype, shape_attr="shape")(_filled("_ones", 1))
+register("_zeros", types=_of_dtype, shape_attr="shape")(_constant_op("_zeros", 0))
+register("_ones", types=_of_dtype, shape_attr="shape")(_constant_op("_ones", 1))
 
 
 @register("_full", types=_of_dtype, shape_attr="shape")
@@ -70,7 +70,7 @@ def eye(
     return jnp.eye(N, M or N, k, dtype=dtype)
 
 
-def _counted(count: int, repeat: int, dtype: np.dtype) -> jax.Array:
+def _repeated_iota(count: int, repeat: int, dtype: np.dtype) -> jax.Array:
     """0, 1, ..., count - 1, each ``repeat`` times."""
     index: Any = lax.iota(jnp.int32, count * repeat)
     return (index // repeat).astype(dtype)
@@ -105,7 +105,7 @@ def arange(
             explain("_arange", f"start={start}, stop={stop}, step={step}, repeat={repeat} is empty")
         )
     kind = jnp.dtype(dtype)
-    index = _counted(math.ceil((stop - start) / step), repeat, kind)
+    index = _repeated_iota(math.ceil((stop - start) / step), repeat, kind)
     return scalar_constant(start, kind) + index * scalar_constant(step, kind)
 
 
@@ -125,17 +125,17 @@ def linspace(
     computed in float64 and converted to ``dtype``. ``ctx`` is accepted and has no effect.
     """
     gaps = max(num - 1 if endpoint else num, 1)
-    index = _counted(num, 1, jnp.dtype("float64"))
+    index = _repeated_iota(num, 1, jnp.dtype("float64"))
     return convert(start + index * ((stop - start) / gaps), dtype)
 
 
-@register("zeros_like", fill=same_shapes)
+@register("zeros_like", infer_shape=same_shapes)
 def zeros_like(data: jax.Array) -> jax.Array:
     """Zeros in the shape and dtype of data, which gets zero gradient."""
     return jnp.zeros_like(data)
 
 
-@register("ones_like", fill=same_shapes)
+@register("ones_like", infer_shape=same_shapes)
 def ones_like(data: jax.Array) -> jax.Array:
     """Ones in the shape and dtype of data, which gets zero gradient."""
     return jnp.ones_like(data)
@@ -166,13 +166,13 @@ def arange_like(
     return values.reshape(shape)
 
 
-@register("shape_array", types=typed("int64"))
+@register("shape_array", types=output_dtype("int64"))
 def shape_array(data: jax.Array) -> jax.Array:
     """The shape of data as int64 of shape (number of axes,); data gets zero gradient."""
     return jnp.asarray(data.shape, jnp.int64)
 
 
-@register("size_array", types=typed("int64"))
+@register("size_array", types=output_dtype("int64"))
 def size_array(data: jax.Array) -> jax.Array:
     """The number of elements of data as int64 of shape (1,); data gets zero gradient."""
     return jnp.asarray([data.size], jnp.int64)

@@ -9,11 +9,11 @@ from ..errors import AttributeValueError, ShapeError
 from ._attrs import Count, Shape
 from ._axes import normal_axis
 from ._facts import Params, ShapeFacts, merge_shapes, shape_text
-from ._layouts import along, parted
+from ._layouts import layout_with_axis, layout_with_parts
 from ._registry import register
 
 
-def _fill_concat(s: ShapeFacts, p: Params) -> None:
+def _infer_concat_shape(s: ShapeFacts, p: Params) -> None:
     names = [n for n in s if n != "out0"]
     boxes = [s[n] for n in s if s[n] is not None]
     if not boxes:
@@ -43,8 +43,8 @@ def _fill_concat(s: ShapeFacts, p: Params) -> None:
         s.set(unknown[0], (max(left, 0) if i == at else 0 for i in range(ndim)))
 
 
-@register("Concat", "concat", fill=_fill_concat, last=along("dim"))
-@register("_rnn_param_concat", fill=_fill_concat)
+@register("Concat", "concat", infer_shape=_infer_concat_shape, last=layout_with_axis("dim"))
+@register("_rnn_param_concat", infer_shape=_infer_concat_shape)
 def concat(*data: jax.Array, num_args: int, dim: int = 1):
     """The inputs one after the other along axis ``dim``.
 
@@ -56,7 +56,7 @@ def concat(*data: jax.Array, num_args: int, dim: int = 1):
     return lax.concatenate(data, at) if others else first
 
 
-def _fill_stack(s: ShapeFacts, p: Params) -> None:
+def _infer_stack_shape(s: ShapeFacts, p: Params) -> None:
     out = s["out0"]
     names = [n for n in s if n != "out0"]
     if out is not None and -len(out) <= p.axis < len(out):
@@ -65,7 +65,7 @@ def _fill_stack(s: ShapeFacts, p: Params) -> None:
     s.same(*names)
 
 
-@register("stack", fill=_fill_stack)
+@register("stack", infer_shape=_infer_stack_shape)
 def stack(*data: jax.Array, axis: int = 0, num_args: int):
     """The inputs, all of one shape (d0, d1, ...), along a new axis at position ``axis``."""
     at = normal_axis(axis, data[0].ndim + 1)
@@ -76,7 +76,7 @@ def _numbered(n: int) -> tuple[str, ...]:
     return tuple(f"output{i}" for i in range(n))
 
 
-def _fill_split(s: ShapeFacts, p: Params) -> None:
+def _infer_split_shape(s: ShapeFacts, p: Params) -> None:
     outs = [s[n] for n in s if n != "data"]
     out = None
     for box in outs:
@@ -96,8 +96,8 @@ def _fill_split(s: ShapeFacts, p: Params) -> None:
 
 
 @register(
-    "SliceChannel", "split", outputs=lambda p: _numbered(p.num_outputs), fill=_fill_split,
-    last=parted,
+    "SliceChannel", "split", outputs=lambda p: _numbered(p.num_outputs), infer_shape=_infer_split_shape,
+    last=layout_with_parts,
 )  # fmt: skip
 def split(data: jax.Array, *, num_outputs: Count, axis: int = 1, squeeze_axis: bool = False):
     """data, of any shape, cut into ``num_outputs`` equal parts along ``axis``.

@@ -13,14 +13,14 @@ from ._updates import (
     REQUIRED,
     RESCALE,
     Attrs,
-    Update,
+    UpdateRule,
     register_several,
     rescaled,
 )
 from .adaptive import moving
 
 
-def _direction(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: jax.Array):
+def _lamb_direction(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: jax.Array):
     """LAMB's step before it is scaled, and the new moving averages."""
     mean, var = moving(p, rescaled(p, grad), mean, var)
     unbiased = mean, var
@@ -30,7 +30,9 @@ def _direction(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, v
     return step, mean, var
 
 
-def _scaled(weight: jax.Array, g: jax.Array, r1: jax.Array, r2: jax.Array, p: Params) -> jax.Array:
+def _layerwise_step(
+    weight: jax.Array, g: jax.Array, r1: jax.Array, r2: jax.Array, p: Params
+) -> jax.Array:
     """The weight after a step along g, in proportion to the norms r1 of weight and r2 of g."""
     r1, r2 = r1.reshape(()).astype(weight.dtype), r2.reshape(()).astype(weight.dtype)
     if p.lower_bound >= 0:
@@ -42,12 +44,12 @@ def _scaled(weight: jax.Array, g: jax.Array, r1: jax.Array, r2: jax.Array, p: Pa
 
 
 def _lamb(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: jax.Array):
-    g, mean, var = _direction(p, weight, grad, mean, var)
+    g, mean, var = _lamb_direction(p, weight, grad, mean, var)
     r1, r2 = (jnp.sqrt(jnp.sum(jnp.square(x))) for x in (weight, g))
-    return _scaled(weight, g, r1, r2, p), mean, var
+    return _layerwise_step(weight, g, r1, r2, p), mean, var
 
 
-LAMB = Update(
+LAMB = UpdateRule(
     _lamb,
     "LAMB: mean (beta1) and var (beta2) are moving averages of g and g^2, divided by 1 - beta^t "
     "with bias_correction; h = mean / (sqrt(var) + epsilon) + wd weight; "
@@ -73,7 +75,7 @@ register_several("_multi_lamb_update", LAMB, _MULTI, count="num_tensors")
 register_several("_multi_mp_lamb_update", LAMB, _MULTI, count="num_tensors", mixed=True)
 
 
-@register("lamb_update_phase1", imperative=True, fill=same_shapes)
+@register("lamb_update_phase1", mutates=True, infer_shape=same_shapes)
 def lamb_update_phase1(
     weight: jax.Array,
     grad: jax.Array,
@@ -97,15 +99,15 @@ def lamb_update_phase1(
     Returns h. For arrays only, dense ones; not part of graphs. Source: You et al., 2020.
     """
     p = Params(locals())
-    return _direction(p, weight, grad, mean, var)
+    return _lamb_direction(p, weight, grad, mean, var)
 
 
-def _mixed_types(t: TypeFacts, p: Params) -> None:
+def _infer_mixed_type(t: TypeFacts, p: Params) -> None:
     t.same("weight", "grad")
     t.same("mean", "var", "weight32", "out0")
 
 
-@register("mp_lamb_update_phase1", imperative=True, fill=same_shapes, types=_mixed_types)
+@register("mp_lamb_update_phase1", mutates=True, infer_shape=same_shapes, types=_infer_mixed_type)
 def mp_lamb_update_phase1(
     weight: jax.Array,
     grad: jax.Array,
@@ -128,19 +130,19 @@ def mp_lamb_update_phase1(
     has the result, in float32. mean and var change in place. For arrays only.
     """
     p = Params(locals())
-    return _direction(p, weight32, grad.astype(weight32.dtype), mean, var)
+    return _lamb_direction(p, weight32, grad.astype(weight32.dtype), mean, var)
 
 
-def _fill_phase2(s: ShapeFacts, p: Params) -> None:
+def _infer_phase2_shape(s: ShapeFacts, p: Params) -> None:
     s.same(*(n for n in ("weight", "g", "weight32", "out0") if n in s))
 
 
-def _phase2_types(t: TypeFacts, p: Params) -> None:
+def _infer_phase2_type(t: TypeFacts, p: Params) -> None:
     t.same("weight", "out0")
     t.same("g", "r1", "r2", "weight32")
 
 
-@register("lamb_update_phase2", imperative=True, fill=_fill_phase2)
+@register("lamb_update_phase2", mutates=True, infer_shape=_infer_phase2_shape)
 def lamb_update_phase2(
     weight: jax.Array,
     g: jax.Array,
@@ -157,10 +159,12 @@ def lamb_update_phase2(
     norms. r1 is kept within lower_bound and upper_bound unless they are negative; where a norm is 0
     the ratio is 1. Returns the new weight. For arrays only; not part of graphs.
     """
-    return _scaled(weight, g, r1, r2, Params(locals()))
+    return _layerwise_step(weight, g, r1, r2, Params(locals()))
 
 
-@register("mp_lamb_update_phase2", imperative=True, fill=_fill_phase2, types=_phase2_types)
+@register(
+    "mp_lamb_update_phase2", mutates=True, infer_shape=_infer_phase2_shape, types=_infer_phase2_type
+)
 def mp_lamb_update_phase2(
     weight: jax.Array,
     g: jax.Array,
@@ -178,10 +182,10 @@ def mp_lamb_update_phase2(
     from weight32 and rounded to weight's dtype; weight32 does not change (in MXNet neither, so
     that it is the caller's to update). For arrays only.
     """
-    return _scaled(weight32, g, r1, r2, Params(locals())).astype(weight.dtype)
+    return _layerwise_step(weight32, g, r1, r2, Params(locals())).astype(weight.dtype)
 
 
-@register("multi_lars", fill=same_shapes)
+@register("multi_lars", infer_shape=same_shapes)
 def multi_lars(
     lrs: jax.Array,
     weights_sum_sq: jax.Array,

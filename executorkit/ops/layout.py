@@ -14,14 +14,14 @@ from ._facts import Params, ShapeFacts
 from ._registry import register
 
 
-def _fill_expand_dims(s: ShapeFacts, p: Params) -> None:
+def _infer_expand_dims_shape(s: ShapeFacts, p: Params) -> None:
     out = s["out0"]
     if out is not None and -len(out) <= p.axis < len(out):
         at = p.axis % len(out)
         s.set("data", (*out[:at], *out[at + 1 :]), because=f"axis={p.axis} and the output is {out}")
 
 
-@register("expand_dims", fill=_fill_expand_dims)
+@register("expand_dims", infer_shape=_infer_expand_dims_shape)
 def expand_dims(data: jax.Array, *, axis: int):
     """data, of any shape, with a new axis of size 1 at position ``axis`` of the result."""
     return lax.expand_dims(data, (normal_axis(axis, data.ndim + 1),))
@@ -41,7 +41,7 @@ def squeeze(data: jax.Array, *, axis: Shape | None = None):
     return lax.reshape(data, shape or (1,))
 
 
-def _fill_permuted(s: ShapeFacts, axes: Sequence[int]) -> None:
+def _set_permuted_shape(s: ShapeFacts, axes: Sequence[int]) -> None:
     """States that axis i of the output is axis ``axes[i]`` of data."""
     out = s["out0"]
     if out is not None and len(out) == len(axes):
@@ -51,14 +51,14 @@ def _fill_permuted(s: ShapeFacts, axes: Sequence[int]) -> None:
         s.set("data", back, because=f"the output is {out}")
 
 
-def _fill_transpose(s: ShapeFacts, p: Params) -> None:
+def _infer_transpose_shape(s: ShapeFacts, p: Params) -> None:
     box = s["data"] if s["data"] is not None else s["out0"]
     axes = p.axes or tuple(reversed(range(len(box or ()))))
     if sorted(axes) == list(range(len(axes))):
-        _fill_permuted(s, axes)
+        _set_permuted_shape(s, axes)
 
 
-@register("transpose", fill=_fill_transpose)
+@register("transpose", infer_shape=_infer_transpose_shape)
 def transpose(data: jax.Array, *, axes: Shape = ()):
     """data, of any shape, with its axes in the order ``axes`` (none given: reversed)."""
     order = axes or tuple(reversed(range(data.ndim)))
@@ -69,38 +69,38 @@ def transpose(data: jax.Array, *, axes: Shape = ()):
     return lax.transpose(data, order)
 
 
-def _swapped(dim1: int, dim2: int, ndim: int) -> list[int]:
+def _swapped_axes(dim1: int, dim2: int, ndim: int) -> list[int]:
     one, two = normal_axis(dim1, ndim, "dim1"), normal_axis(dim2, ndim, "dim2")
     order = list(range(ndim))
     order[one], order[two] = two, one
     return order
 
 
-def _fill_swapaxes(s: ShapeFacts, p: Params) -> None:
+def _infer_swapaxes_shape(s: ShapeFacts, p: Params) -> None:
     box = s["data"] if s["data"] is not None else s["out0"]
     if box is not None:
-        _fill_permuted(s, _swapped(p.dim1, p.dim2, len(box)))
+        _set_permuted_shape(s, _swapped_axes(p.dim1, p.dim2, len(box)))
 
 
-@register("SwapAxis", "swapaxes", fill=_fill_swapaxes)
+@register("SwapAxis", "swapaxes", infer_shape=_infer_swapaxes_shape)
 def swapaxes(data: jax.Array, *, dim1: int = 0, dim2: int = 0):
     """data, of any shape, with axes ``dim1`` and ``dim2`` exchanged."""
-    return lax.transpose(data, _swapped(dim1, dim2, data.ndim))
+    return lax.transpose(data, _swapped_axes(dim1, dim2, data.ndim))
 
 
-def _fill_depth_to_space(s: ShapeFacts, p: Params) -> None:
+def _infer_depth_to_space_shape(s: ShapeFacts, p: Params) -> None:
     out, b = s["out0"], p.block_size
     if out is not None and len(out) == 4 and b > 0:
         s.set("data", (out[0], out[1] * b * b, out[2] // b, out[3] // b))
 
 
-def _fill_space_to_depth(s: ShapeFacts, p: Params) -> None:
+def _infer_space_to_depth_shape(s: ShapeFacts, p: Params) -> None:
     out, b = s["out0"], p.block_size
     if out is not None and len(out) == 4 and b > 0:
         s.set("data", (out[0], out[1] // (b * b), out[2] * b, out[3] * b))
 
 
-@register("depth_to_space", fill=_fill_depth_to_space)
+@register("depth_to_space", infer_shape=_infer_depth_to_space_shape)
 def depth_to_space(data: jax.Array, *, block_size: int):
     """Channels laid out as blocks of pixels.
 
@@ -118,7 +118,7 @@ def depth_to_space(data: jax.Array, *, block_size: int):
     return blocks.transpose(0, 3, 4, 1, 5, 2).reshape(n, c // (b * b), h * b, w * b)
 
 
-@register("space_to_depth", fill=_fill_space_to_depth)
+@register("space_to_depth", infer_shape=_infer_space_to_depth_shape)
 def space_to_depth(data: jax.Array, *, block_size: int):
     """Blocks of pixels stacked as channels, the inverse of ``depth_to_space``.
 

@@ -20,7 +20,7 @@ from .triangles import square
 # ruff: noqa: N803 - MXNet names matrices with capitals
 
 
-def _swap(A: jax.Array) -> jax.Array:
+def _transpose(A: jax.Array) -> jax.Array:
     return jnp.swapaxes(A, -1, -2)
 
 
@@ -53,8 +53,8 @@ def _cholesky_forward(A: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 def _cholesky_backward(out: jax.Array, head: jax.Array) -> tuple[jax.Array]:
     """L^-T copyltu(L^T head) L^-1 / 2, symmetric though only the lower triangle of A is read."""
-    inner = jnp.tril(_swap(out) @ head)
-    inner = inner + _swap(jnp.tril(inner, -1))
+    inner = jnp.tril(_transpose(out) @ head)
+    inner = inner + _transpose(jnp.tril(inner, -1))
     left = _solve(out, inner, left_side=True, lower=True, transpose_a=True)
     return (0.5 * _solve(out, left, left_side=False, lower=True),)
 
@@ -62,29 +62,29 @@ def _cholesky_backward(out: jax.Array, head: jax.Array) -> tuple[jax.Array]:
 _cholesky.defvjp(_cholesky_forward, _cholesky_backward)
 
 
-@register("_linalg_potrf", "linalg_potrf", fill=same_shapes)
+@register("_linalg_potrf", "linalg_potrf", infer_shape=same_shapes)
 def potrf(A: jax.Array, *, lower: bool = True):
     """The Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T.
 
     A (..., n, n), symmetric and positive definite; only its lower triangle is read, or without
     ``lower`` the upper one. Returns (..., n, n). The gradient is a symmetric matrix, as in MXNet.
     """
-    return _cholesky(square(A)) if lower else _swap(_cholesky(_swap(square(A))))
+    return _cholesky(square(A)) if lower else _transpose(_cholesky(_transpose(square(A))))
 
 
-@register("_linalg_potri", "linalg_potri", fill=same_shapes)
+@register("_linalg_potri", "linalg_potri", infer_shape=same_shapes)
 def potri(A: jax.Array, *, lower: bool = True):
     """The inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T.
 
     A (..., n, n) is triangular. Returns (..., n, n), symmetric.
     """
-    factor = jnp.tril(square(A) if lower else _swap(square(A)))
+    factor = jnp.tril(square(A) if lower else _transpose(square(A)))
     eye = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=A.dtype), A.shape)
     inverse = _solve(factor, eye, left_side=True, lower=True)
-    return _swap(inverse) @ inverse
+    return _transpose(inverse) @ inverse
 
 
-def _fill_triangular(s: ShapeFacts, p: Params) -> None:
+def _infer_triangular_shape(s: ShapeFacts, p: Params) -> None:
     s.same("B", "out0")
     b = s["B"]
     if b is not None and len(b) >= 2:
@@ -92,7 +92,7 @@ def _fill_triangular(s: ShapeFacts, p: Params) -> None:
         s.set("A", (*b[:-2], n, n), because=f"B is {b}, rightside={p.rightside}")
 
 
-@register("_linalg_trmm", "linalg_trmm", fill=_fill_triangular)
+@register("_linalg_trmm", "linalg_trmm", infer_shape=_infer_triangular_shape)
 def trmm(
     A: jax.Array,
     B: jax.Array,
@@ -108,11 +108,11 @@ def trmm(
     ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
     """
     triangle = _triangle(square(A), lower)
-    triangle = _swap(triangle) if transpose else triangle
+    triangle = _transpose(triangle) if transpose else triangle
     return alpha * (B @ triangle if rightside else triangle @ B)
 
 
-@register("_linalg_trsm", "linalg_trsm", fill=_fill_triangular)
+@register("_linalg_trsm", "linalg_trsm", infer_shape=_infer_triangular_shape)
 def trsm(
     A: jax.Array,
     B: jax.Array,
@@ -139,7 +139,7 @@ def trsm(
 @register("_linalg_syrk", "linalg_syrk")
 def syrk(A: jax.Array, *, transpose: bool = False, alpha: float = 1.0):
     """alpha A A^T (..., n, n), or with ``transpose`` alpha A^T A (..., m, m), A (..., n, m)."""
-    return alpha * (_swap(A) @ A if transpose else A @ _swap(A))
+    return alpha * (_transpose(A) @ A if transpose else A @ _transpose(A))
 
 
 @register("_linalg_gelqf", "linalg_gelqf", outputs=("output0", "output1"))
@@ -150,8 +150,8 @@ def gelqf(A: jax.Array):
     """
     if A.ndim < 2 or A.shape[-2] > A.shape[-1]:
         raise ShapeError(f"'A' is {A.shape}, expected (..., n, m) with n <= m")
-    q, r = jnp.linalg.qr(_swap(A))
-    return _swap(q), _swap(r)
+    q, r = jnp.linalg.qr(_transpose(A))
+    return _transpose(q), _transpose(r)
 
 
 @register("_linalg_syevd", outputs=("output0", "output1"))
@@ -162,24 +162,24 @@ def syevd(A: jax.Array):
     largest magnitude positive; then l (..., n), ascending.
     """
     values, vectors = jnp.linalg.eigh(square(A), symmetrize_input=True)
-    rows = _swap(vectors)
+    rows = _transpose(vectors)
     largest = jnp.argmax(jnp.abs(rows), -1, keepdims=True)
     sign = jnp.sign(lax.stop_gradient(jnp.take_along_axis(rows, largest, -1)))
     return rows * sign, values
 
 
-@register("_linalg_inverse", "linalg_inverse", fill=same_shapes)
+@register("_linalg_inverse", "linalg_inverse", infer_shape=same_shapes)
 def inverse(A: jax.Array):
     """The inverses of the matrices A (..., n, n)."""
     return jnp.linalg.inv(square(A))
 
 
-def _per_matrix(A: jax.Array) -> tuple[int, ...]:
+def _batch_shape(A: jax.Array) -> tuple[int, ...]:
     """The shape of one number for each matrix: a single matrix gives (1,)."""
     return A.shape[:-2] or (1,)
 
 
-def _types_lu(t: TypeFacts, p: Params) -> None:
+def _infer_lu_type(t: TypeFacts, p: Params) -> None:
     """Pivots, the last output, are integers."""
     *floats, pivots = t
     t.same(*floats)
@@ -191,7 +191,7 @@ def _types_lu(t: TypeFacts, p: Params) -> None:
     "linalg_det",
     outputs=("output0", "output1", "output2"),
     visible=1,
-    types=_types_lu,
+    types=_infer_lu_type,
 )
 def det(A: jax.Array):
     """The determinant of each matrix of A (..., n, n): (...), or (1,) for a single matrix.
@@ -199,7 +199,7 @@ def det(A: jax.Array):
     Hidden outputs hold the LU factorisation and its pivots.
     """
     lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(square(A)))
-    return jnp.linalg.det(A).reshape(_per_matrix(A)), lu, pivots
+    return jnp.linalg.det(A).reshape(_batch_shape(A)), lu, pivots
 
 
 @register(
@@ -207,7 +207,7 @@ def det(A: jax.Array):
     "linalg_slogdet",
     outputs=("output0", "output1", "output2", "output3"),
     visible=2,
-    types=_types_lu,
+    types=_infer_lu_type,
 )
 def slogdet(A: jax.Array):
     """Sign and log(abs(determinant)) of each matrix of A (..., n, n).
@@ -217,11 +217,11 @@ def slogdet(A: jax.Array):
     """
     lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(square(A)))
     sign, log = jnp.linalg.slogdet(A)
-    return sign.reshape(_per_matrix(A)), log.reshape(_per_matrix(A)), lu, pivots
+    return sign.reshape(_batch_shape(A)), log.reshape(_batch_shape(A)), lu, pivots
 
 
 @register("_linalg_sumlogdiag", "linalg_sumlogdiag")
 def sumlogdiag(A: jax.Array):
     """The sum of the logarithms of each diagonal of A (..., n, n): (...), for one matrix (1,)."""
     diagonal = jnp.diagonal(square(A), axis1=-2, axis2=-1)
-    return jnp.log(diagonal).sum(-1).reshape(_per_matrix(A))
+    return jnp.log(diagonal).sum(-1).reshape(_batch_shape(A))

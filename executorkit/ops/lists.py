@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from ..errors import AttributeValueError, explain
 from ._facts import Params, ShapeFacts
 from ._registry import register
-from ._rules import typed
+from ._rules import output_dtype
 
 
 def _all_finite(op: str, arrays: tuple[jax.Array, ...], init_output: bool) -> jax.Array:
@@ -26,7 +26,7 @@ def _all_finite(op: str, arrays: tuple[jax.Array, ...], init_output: bool) -> ja
     return reduce(jnp.logical_and, flags).astype("float32").reshape(1)
 
 
-@register("all_finite", types=typed("float32"))
+@register("all_finite", types=output_dtype("float32"))
 def all_finite(data: jax.Array, *, init_output: bool = True):
     """1 if every element of data is finite, else 0: float32 of shape (1,).
 
@@ -36,11 +36,11 @@ def all_finite(data: jax.Array, *, init_output: bool = True):
     return _all_finite("all_finite", (data,), init_output)
 
 
-def _inputs(p: Params) -> tuple[str, ...]:
+def _multi_tensor_inputs(p: Params) -> tuple[str, ...]:
     return tuple(f"array_{i}" for i in range(p.num_arrays))
 
 
-@register("multi_all_finite", inputs=_inputs, types=typed("float32"))
+@register("multi_all_finite", inputs=_multi_tensor_inputs, types=output_dtype("float32"))
 def multi_all_finite(*data: jax.Array, num_arrays: int = 1, init_output: bool = True):
     """1 if every element of all ``num_arrays`` arrays is finite, else 0: float32 of shape (1,).
 
@@ -50,7 +50,7 @@ def multi_all_finite(*data: jax.Array, num_arrays: int = 1, init_output: bool = 
     return _all_finite("multi_all_finite", data, init_output)
 
 
-@register("multi_sum_sq", inputs=_inputs, types=typed("float32"))
+@register("multi_sum_sq", inputs=_multi_tensor_inputs, types=output_dtype("float32"))
 def multi_sum_sq(*data: jax.Array, num_arrays: int):
     """The sum of squares of each of ``num_arrays`` arrays: float32 of shape (num_arrays,).
 
@@ -63,10 +63,10 @@ def multi_sum_sq(*data: jax.Array, num_arrays: int):
 
 @register(
     "reset_arrays",
-    imperative=True,
-    inputs=_inputs,
+    mutates=True,
+    inputs=_multi_tensor_inputs,
     outputs=(),
-    aux=_inputs,
+    aux=_multi_tensor_inputs,
     types=lambda t, p: None,
 )
 def reset_arrays(*data: jax.Array, num_arrays: int):
@@ -77,11 +77,13 @@ def reset_arrays(*data: jax.Array, num_arrays: int):
     return tuple(jnp.zeros_like(x) for x in data)
 
 
-def _fill_pair(s: ShapeFacts, p: Params) -> None:
+def _infer_allclose_shape(s: ShapeFacts, p: Params) -> None:
     s.same("a", "b")
 
 
-@register("_contrib_allclose", fill=_fill_pair, types=typed("uint8", "a", "b"))
+@register(
+    "_contrib_allclose", infer_shape=_infer_allclose_shape, types=output_dtype("uint8", "a", "b")
+)
 def allclose(
     a: jax.Array, b: jax.Array, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True
 ):

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from ._attrs import Aux, Train
-from ._facts import Params, ShapeFacts, known
+from ._facts import Params, ShapeFacts, is_fully_known
 from ._registry import register
 from ._rules import same_shapes
 
@@ -43,11 +43,11 @@ def identity(data: jax.Array) -> jax.Array:
     return data
 
 
-def _regression_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_regression_shape(s: ShapeFacts, p: Params) -> None:
     data, label = s["data"], s["label"]
-    if data is None or not known(data):
+    if data is None or not is_fully_known(data):
         return
-    if known(label) and label[:1] == data[:1] and math.prod(label) == math.prod(data):
+    if is_fully_known(label) and label[:1] == data[:1] and math.prod(label) == math.prod(data):
         return
     shape = data[:1] if len(data) == 2 and data[1] == 1 else data
     s.set("label", shape, because=f"data is {data}")
@@ -61,7 +61,9 @@ def _regression(forward, difference, data, label, grad_scale):
     return loss_head(forward, gradient, data, label)
 
 
-@register("LinearRegressionOutput", fill=_regression_fill, loss=True, lenient=True)
+@register(
+    "LinearRegressionOutput", infer_shape=_infer_regression_shape, loss=True, ignore_unknown=True
+)
 def linear_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
     """data itself, with the gradient of half the squared error: ``out - label``, scaled.
 
@@ -72,7 +74,9 @@ def linear_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: f
     return _regression(identity, jnp.subtract, data, label, grad_scale)
 
 
-@register("LogisticRegressionOutput", fill=_regression_fill, loss=True, lenient=True)
+@register(
+    "LogisticRegressionOutput", infer_shape=_infer_regression_shape, loss=True, ignore_unknown=True
+)
 def logistic_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
     """``sigmoid(data)``, with the gradient of the binary cross entropy: ``out - label``, scaled.
 
@@ -83,7 +87,9 @@ def logistic_regression_output(data: jax.Array, label: jax.Array, *, grad_scale:
     return _regression(jax.nn.sigmoid, jnp.subtract, data, label, grad_scale)
 
 
-@register("MAERegressionOutput", fill=_regression_fill, loss=True, lenient=True)
+@register(
+    "MAERegressionOutput", infer_shape=_infer_regression_shape, loss=True, ignore_unknown=True
+)
 def mae_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
     """data itself, with the gradient of the absolute error: ``sign(out - label)``, scaled.
 
@@ -99,7 +105,7 @@ def mae_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: floa
     return _regression(identity, sign, data, label, grad_scale)
 
 
-@register("MakeLoss", fill=same_shapes, loss=True)
+@register("MakeLoss", infer_shape=same_shapes, loss=True)
 def make_loss_scaled(
     data: jax.Array,
     *,
@@ -125,19 +131,19 @@ def make_loss_scaled(
     return loss_head(identity, gradient, data, data)
 
 
-@register("make_loss", outputs=("loss",), fill=same_shapes, loss=True)
+@register("make_loss", outputs=("loss",), infer_shape=same_shapes, loss=True)
 def make_loss(data: jax.Array):
     """data itself, as a loss to be minimised: its gradient is one. data (...), floating."""
     return loss_head(identity, lambda out, _: jnp.ones_like(out), data, data)
 
 
-def _sparse_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_sparse_reg_shape(s: ShapeFacts, p: Params) -> None:
     s.same("data", "out0")
     if s["data"] is not None and len(s["data"]) > 1:
         s.set("moving_avg", s["data"][1:2], because=f"data is {s['data']}")
 
 
-@register("IdentityAttachKLSparseReg", fill=_sparse_fill)
+@register("IdentityAttachKLSparseReg", infer_shape=_infer_sparse_reg_shape)
 def identity_attach_kl_sparse_reg(
     data: jax.Array,
     moving_avg: Aux,

@@ -9,24 +9,20 @@ import jax.numpy as jnp
 import numpy as np
 from jax.core import Tracer
 
-from ..errors import MXNetError, ShapeError, explain
+from ..errors import DynamicShapeError, MXNetError, ShapeError, explain
 from ._axes import normal_axis
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
-from ._rules import first_decides
+from ._rules import dtype_of_first_input
 
 
-class UnknownShapeError(MXNetError, jax.errors.JAXTypeError):
-    """The shape of a result depends on values that are not known while a program is compiled."""
-
-
-def _fill_mask(s: ShapeFacts, p: Params) -> None:
+def _infer_mask_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     if data is not None and -len(data) <= p.axis < len(data):
         s.set("index", (data[p.axis],), because=f"data is {data} and axis={p.axis}")
 
 
-@register("_contrib_boolean_mask", fill=_fill_mask, types=first_decides)
+@register("_contrib_boolean_mask", infer_shape=_infer_mask_shape, types=dtype_of_first_input)
 def boolean_mask(data: jax.Array, index: jax.Array, *, axis: int = 0):
     """The entries of ``axis`` of data at which index is not 0.
 
@@ -38,7 +34,7 @@ def boolean_mask(data: jax.Array, index: jax.Array, *, axis: int = 0):
     if index.shape != (data.shape[at],):
         raise ShapeError(f"'index' is {index.shape}, expected ({data.shape[at]},)")
     if isinstance(index, Tracer):
-        raise UnknownShapeError(
+        raise DynamicShapeError(
             explain(
                 "_contrib_boolean_mask",
                 "the size of its result depends on the values of index, "
@@ -49,11 +45,11 @@ def boolean_mask(data: jax.Array, index: jax.Array, *, axis: int = 0):
     return jnp.take(data, np.flatnonzero(np.asarray(index)), at)
 
 
-def _nnz_types(t: TypeFacts, p: Params) -> None:
+def _infer_nnz_type(t: TypeFacts, p: Params) -> None:
     t.set("out0", "int64")
 
 
-@register("_contrib_getnnz", types=_nnz_types)
+@register("_contrib_getnnz", types=_infer_nnz_type)
 def getnnz(data: jax.Array, *, axis: int | None = None) -> NoReturn:
     """The number of stored elements of a CSR matrix: refused, because arrays here are dense.
 

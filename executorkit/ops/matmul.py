@@ -16,7 +16,7 @@ from ._registry import register
 StorageType = Tuning[Literal["csr", "default", "row_sparse"] | None]
 
 
-def _fill_dot(s: ShapeFacts, p: Params) -> None:
+def _infer_dot_shape(s: ShapeFacts, p: Params) -> None:
     """The axes summed over are of one size."""
     lhs, rhs = s["lhs"], s["rhs"]
     if lhs and rhs:
@@ -27,7 +27,7 @@ def _fill_dot(s: ShapeFacts, p: Params) -> None:
         s.set("lhs", (*lhs[:i], rhs[j], *lhs[i + 1 :]), because=because)
 
 
-@register("dot", fill=_fill_dot)
+@register("dot", infer_shape=_infer_dot_shape)
 def dot(
     lhs: jax.Array,
     rhs: jax.Array,
@@ -55,7 +55,7 @@ def dot(
     return out if out.ndim else out.reshape(1)
 
 
-def _fill_matmul(s: ShapeFacts, transpose: tuple[bool, bool], row: int = -2) -> None:
+def _infer_matmul_shape(s: ShapeFacts, transpose: tuple[bool, bool], row: int = -2) -> None:
     """States that out0 is the product of the first two inputs, stacks of matrices whose rows are
     axis ``row`` and whose columns are the last axis."""
     a, b, *_ = s
@@ -115,11 +115,11 @@ def _matmul(
     return lax.transpose(out, (*order, len(batch) + 1))
 
 
-def _fill_batch_dot(s: ShapeFacts, p: Params) -> None:
-    _fill_matmul(s, (p.transpose_a, p.transpose_b))
+def _infer_batch_dot_shape(s: ShapeFacts, p: Params) -> None:
+    _infer_matmul_shape(s, (p.transpose_a, p.transpose_b))
 
 
-@register("batch_dot", fill=_fill_batch_dot)
+@register("batch_dot", infer_shape=_infer_batch_dot_shape)
 def batch_dot(
     lhs: jax.Array,
     rhs: jax.Array,
@@ -138,9 +138,9 @@ def batch_dot(
     return _matmul(lhs, rhs, transpose_a, transpose_b)
 
 
-def _fill_gemm(s: ShapeFacts, p: Params) -> None:
+def _infer_gemm_shape(s: ShapeFacts, p: Params) -> None:
     s.same(*(n for n in s if n in ("C", "out0")))
-    _fill_matmul(s, (p.transpose_a, p.transpose_b), p.axis)
+    _infer_matmul_shape(s, (p.transpose_a, p.transpose_b), p.axis)
     a, b = s["A"], s["B"]
     if "C" in s and a and b and len(a) == len(b) and -len(a) <= p.axis < len(a) - 1:
         rows, shape = p.axis % len(a), list(a)
@@ -149,7 +149,7 @@ def _fill_gemm(s: ShapeFacts, p: Params) -> None:
         s.set("C", shape, because=f"A is {a} and B is {b}")
 
 
-@register("_linalg_gemm2", "linalg_gemm2", fill=_fill_gemm)
+@register("_linalg_gemm2", "linalg_gemm2", infer_shape=_infer_gemm_shape)
 def linalg_gemm2(
     A: jax.Array,  # noqa: N803 - the names are MXNet's
     B: jax.Array,  # noqa: N803
@@ -167,7 +167,7 @@ def linalg_gemm2(
     return alpha * _matmul(A, B, transpose_a, transpose_b, axis)
 
 
-@register("_linalg_gemm", "linalg_gemm", fill=_fill_gemm)
+@register("_linalg_gemm", "linalg_gemm", infer_shape=_infer_gemm_shape)
 def linalg_gemm(
     A: jax.Array,  # noqa: N803 - the names are MXNet's
     B: jax.Array,  # noqa: N803
@@ -190,14 +190,14 @@ def linalg_gemm(
     return alpha * product + beta * C
 
 
-def _fill_khatri_rao(s: ShapeFacts, p: Params) -> None:
+def _infer_khatri_rao_shape(s: ShapeFacts, p: Params) -> None:
     for name in s:
         for other in s:
             if s[other] is not None and len(s[other]) == 2:
                 s.set(name, (0, s[other][1]), because=f"{other} is {s[other]}")
 
 
-@register("khatri_rao", fill=_fill_khatri_rao)
+@register("khatri_rao", infer_shape=_infer_khatri_rao_shape)
 def khatri_rao(*args: jax.Array, num_args: int):
     """The Kronecker product of each column: column k is kron(args[0][:, k], args[1][:, k], ...).
 

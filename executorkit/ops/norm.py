@@ -12,16 +12,16 @@ from jax import lax
 
 from ..errors import ShapeError
 from ._attrs import Count, Shape
-from ._derivative import differentiated
+from ._derivative import with_jvp
 from ._facts import Params, ShapeFacts
-from ._layouts import Moved, elementwise
+from ._layouts import LayoutRewrite, layout_elementwise
 from ._registry import register
 from ._rules import channel_shapes
-from ._statistics import standardize, wide
+from ._statistics import at_least_float32, standardize
 from ._windows import reduce_windows
 
 
-def _layer_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_layer_norm_shape(s: ShapeFacts, p: Params) -> None:
     channel_shapes(s, p.axis, "gamma", "beta")
 
 
@@ -29,7 +29,12 @@ def _moments_shown(p: Params) -> int:
     return 3 if p.output_mean_var else 1
 
 
-@register("LayerNorm", outputs=("output", "mean", "std"), visible=_moments_shown, fill=_layer_fill)
+@register(
+    "LayerNorm",
+    outputs=("output", "mean", "std"),
+    visible=_moments_shown,
+    infer_shape=_infer_layer_norm_shape,
+)
 def layer_norm(
     data: jax.Array,
     gamma: jax.Array,
@@ -48,17 +53,17 @@ def layer_norm(
     axis %= data.ndim
     shape = [1] * data.ndim
     shape[axis] = data.shape[axis]
-    x, mean, var = standardize(wide(data), (axis,), eps)
-    out = x * wide(gamma).reshape(shape) + wide(beta).reshape(shape)
+    x, mean, var = standardize(at_least_float32(data), (axis,), eps)
+    out = x * at_least_float32(gamma).reshape(shape) + at_least_float32(beta).reshape(shape)
     return tuple(a.astype(data.dtype) for a in (out, mean, jnp.sqrt(var + eps)))
 
 
-def _instance_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_instance_norm_shape(s: ShapeFacts, p: Params) -> None:
     channel_shapes(s, 1, "gamma", "beta")
 
 
-def _instance_last(p: Params, shapes: Sequence[Shape]) -> Moved | None:
-    moved = elementwise(p, shapes[:1])
+def _instance_norm_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
+    moved = layout_elementwise(p, shapes[:1])
     return moved and moved._replace(outputs=3, function=partial(_instance_norm, axis=-1))
 
 
@@ -69,14 +74,14 @@ def _instance_norm(
     shape = [1] * data.ndim
     shape[axis] = data.shape[axis]
     axes = tuple(i for i in range(1, data.ndim) if i != axis)
-    x, mean, var = standardize(wide(data), axes, eps)
-    out = x * wide(gamma).reshape(shape) + wide(beta).reshape(shape)
+    x, mean, var = standardize(at_least_float32(data), axes, eps)
+    out = x * at_least_float32(gamma).reshape(shape) + at_least_float32(beta).reshape(shape)
     return tuple(a.astype(data.dtype) for a in (out, mean, var))
 
 
 @register(
-    "InstanceNorm", outputs=("output", "mean", "var"), visible=1, fill=_instance_fill,
-    last=_instance_last,
+    "InstanceNorm", outputs=("output", "mean", "var"), visible=1, infer_shape=_infer_instance_norm_shape,
+    last=_instance_norm_layout,
 )  # fmt: skip
 def instance_norm(data: jax.Array, gamma: jax.Array, beta: jax.Array, *, eps: float = 1e-3):
     """gamma (data - mean) / sqrt(var + eps) + beta, mean and variance of each channel.
@@ -87,7 +92,7 @@ def instance_norm(data: jax.Array, gamma: jax.Array, beta: jax.Array, *, eps: fl
     return _instance_norm(data, gamma, beta, eps=eps, axis=1)
 
 
-def _group_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_group_norm_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     if data is None:
         return
@@ -102,7 +107,12 @@ def _group_fill(s: ShapeFacts, p: Params) -> None:
         s.set(name, (p.num_groups,), because=f"num_groups={p.num_groups}")
 
 
-@register("GroupNorm", outputs=("output", "mean", "std"), visible=_moments_shown, fill=_group_fill)
+@register(
+    "GroupNorm",
+    outputs=("output", "mean", "std"),
+    visible=_moments_shown,
+    infer_shape=_infer_group_norm_shape,
+)
 def group_norm(
     data: jax.Array,
     gamma: jax.Array,
@@ -119,9 +129,9 @@ def group_norm(
     name std, sqrt(var + eps), both (N, num_groups); head gradients given for these are ignored.
     (Wu and He, arXiv:1803.08494)
     """
-    grouped = wide(data).reshape(data.shape[0], num_groups, -1)
+    grouped = at_least_float32(data).reshape(data.shape[0], num_groups, -1)
     x, mean, var = standardize(grouped, (2,), eps)
-    out = x * wide(gamma).reshape(-1, 1) + wide(beta).reshape(-1, 1)
+    out = x * at_least_float32(gamma).reshape(-1, 1) + at_least_float32(beta).reshape(-1, 1)
     std = jnp.sqrt(var + eps)
     return (
         out.reshape(data.shape).astype(data.dtype),
@@ -144,7 +154,7 @@ def l2_normalization(
     """
     first, last = {"instance": (1, data.ndim), "channel": (1, 2), "spatial": (2, data.ndim)}[mode]
     axes = tuple(range(first, last))
-    x = wide(data)
+    x = at_least_float32(data)
     square = jnp.sum(lax.square(x), axes, keepdims=True) + eps
     norm = lax.stop_gradient(jnp.sqrt(square)).squeeze(axes)
     return (x * lax.rsqrt(square)).astype(data.dtype), norm.astype(data.dtype)
@@ -198,6 +208,6 @@ def lrn(
         moved = lax.optimization_barrier(_around(x * t, half))
         return t * _root(norm_x, beta) - (2 * beta * share) * out / norm_x * moved
 
-    normalized = differentiated(lambda x: x * _root(norm(x), beta), slope)
-    x = wide(data)
+    normalized = with_jvp(lambda x: x * _root(norm(x), beta), slope)
+    x = at_least_float32(data)
     return normalized(x).astype(data.dtype), lax.stop_gradient(norm(x)).astype(data.dtype)

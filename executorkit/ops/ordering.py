@@ -13,12 +13,12 @@ from ._axes import normal_axis
 from ._facts import Params, TypeFacts
 from ._ordering import descending, order
 from ._registry import register
-from ._rules import typed
+from ._rules import output_dtype
 
 IndexType = Literal["float16", "float32", "float64", "int32", "int64", "uint8"]
 
 
-def _flat(data: jax.Array, axis: int | None) -> tuple[jax.Array, int]:
+def _flatten_for_axis(data: jax.Array, axis: int | None) -> tuple[jax.Array, int]:
     if axis is None:
         return data.reshape(-1), 0
     return data, normal_axis(axis, data.ndim)
@@ -28,7 +28,7 @@ def _topk_outputs(p: Params) -> tuple[str, ...]:
     return ("output0", "output1") if p.ret_typ in ("value", "both") else ("output",)
 
 
-def _types_topk(t: TypeFacts, p: Params) -> None:
+def _infer_topk_type(t: TypeFacts, p: Params) -> None:
     if p.ret_typ == "indices":
         t.set("out0", p.dtype)
     else:
@@ -40,7 +40,7 @@ def _types_topk(t: TypeFacts, p: Params) -> None:
     "topk",
     outputs=_topk_outputs,
     visible=lambda p: 2 if p.ret_typ == "both" else 1,
-    types=_types_topk,
+    types=_infer_topk_type,
 )
 def topk(
     data: jax.Array,
@@ -58,7 +58,7 @@ def topk(
     (values first), or with ``mask`` data's shape with 1 at the entries chosen and 0 elsewhere.
     The gradient of values goes to the entries chosen; indices and mask have none.
     """
-    flat, at = _flat(data, axis)
+    flat, at = _flatten_for_axis(data, axis)
     size = flat.shape[at]
     if k > size:
         raise ShapeError(f"k={k}, expected at most {size}: data is {data.shape}, axis={axis}")
@@ -78,24 +78,24 @@ def topk(
     return jnp.take_along_axis(flat, index, at, mode="promise_in_bounds"), numbers
 
 
-def _types_sort(t: TypeFacts, p: Params) -> None:
+def _infer_sort_type(t: TypeFacts, p: Params) -> None:
     t.same("data", "out0")
     t.set("out1", "int32")
 
 
-@register("sort", outputs=("output0", "output1"), visible=1, types=_types_sort)
+@register("sort", outputs=("output0", "output1"), visible=1, types=_infer_sort_type)
 def sort(data: jax.Array, *, axis: int | None = -1, is_ascend: bool = True):
     """data sorted along ``axis``, ascending or descending.
 
     data may have any shape; ``axis=None`` flattens it. The gradient goes to where each entry came
     from (in MXNet it fails unless ``axis`` is given). A hidden second output holds the indices.
     """
-    flat, at = _flat(data, axis)
+    flat, at = _flatten_for_axis(data, axis)
     index = order(flat, at, is_ascend)
     return jnp.take_along_axis(flat, index, at, mode="promise_in_bounds"), index
 
 
-@register("argsort", types=typed("dtype"))
+@register("argsort", types=output_dtype("dtype"))
 def argsort(
     data: jax.Array,
     *,
@@ -108,5 +108,5 @@ def argsort(
     data may have any shape; ``axis=None`` flattens it. Of equal entries the first comes first,
     ascending or descending. The gradient is zero.
     """
-    flat, at = _flat(data, axis)
+    flat, at = _flatten_for_axis(data, axis)
     return order(flat, at, is_ascend).astype(dtype)

@@ -15,13 +15,13 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
 from ._registry import register
-from .conv import spatial
+from .conv import per_axis
 
 #: Up to this many places in a kernel, the sum of patches is written out, place by place.
-_WRITTEN_OUT = 32
+_MAX_UNROLLED_TAPS = 32
 
 
-class _Grid(NamedTuple):
+class _PatchGrid(NamedTuple):
     """How patches lie in an image: a number for each spatial axis in every field."""
 
     kernel: Shape
@@ -41,7 +41,7 @@ class _Grid(NamedTuple):
         return found
 
 
-def _gathered(images: jax.Array, grid: _Grid) -> jax.Array:
+def _gather_patches(images: jax.Array, grid: _PatchGrid) -> jax.Array:
     """Patches (N, C, *kernel, *places) of images (N, C, *sizes)."""
     rank, places = len(grid.kernel), grid.places(images.shape[2:])
     widths, split, starts, phases = [(0, 0, 0)] * 2, [*images.shape[:2]], [], []
@@ -71,11 +71,11 @@ def _gathered(images: jax.Array, grid: _Grid) -> jax.Array:
     return patches.reshape(*images.shape[:2], *grid.kernel, *places)
 
 
-def _added(patches: jax.Array, sizes: Shape, grid: _Grid) -> jax.Array:
+def _add_patches(patches: jax.Array, sizes: Shape, grid: _PatchGrid) -> jax.Array:
     """Images (N, C, *sizes) from patches (N, C, *kernel, *places): the transpose of cutting."""
-    if math.prod(grid.kernel) > _WRITTEN_OUT:
+    if math.prod(grid.kernel) > _MAX_UNROLLED_TAPS:
         images = jax.ShapeDtypeStruct((*patches.shape[:2], *sizes), patches.dtype)
-        return jax.linear_transpose(lambda x: _gathered(x, grid), images)(patches)[0]
+        return jax.linear_transpose(lambda x: _gather_patches(x, grid), images)(patches)[0]
 
     def moved(offset: Shape) -> jax.Array:
         """What one place of the kernel read, where it read it."""
@@ -89,27 +89,27 @@ def _added(patches: jax.Array, sizes: Shape, grid: _Grid) -> jax.Array:
     return functools.reduce(jnp.add, map(moved, np.ndindex(*grid.kernel)))
 
 
-def _pair(sizes: Shape, grid: _Grid) -> tuple[Callable[..., jax.Array], ...]:
+def _im2col_pair(sizes: Shape, grid: _PatchGrid) -> tuple[Callable[..., jax.Array], ...]:
     """Cutting images of these sizes and adding up patches, each the other's gradient.
 
     JAX's own transpose of the gather is a scatter, which takes many times as long on CPUs.
     """
-    cut = jax.custom_vjp(lambda images: _gathered(images, grid))
-    add = jax.custom_vjp(lambda patches: _added(patches, sizes, grid))
+    cut = jax.custom_vjp(lambda images: _gather_patches(images, grid))
+    add = jax.custom_vjp(lambda patches: _add_patches(patches, sizes, grid))
     cut.defvjp(lambda images: (cut(images), None), lambda _, head: (add(head),))
     add.defvjp(lambda patches: (add(patches), None), lambda _, head: (cut(head),))
     return cut, add
 
 
-def _grid(kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> _Grid:
+def _patch_grid(kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> _PatchGrid:
     if not 1 <= len(kernel) <= 3:
         raise AttributeValueError(f"kernel={kernel}, expected one to three numbers")
     rank = len(kernel)
-    return _Grid(
+    return _PatchGrid(
         kernel,
-        spatial("stride", stride, rank, 1),
-        spatial("dilate", dilate, rank, 1),
-        spatial("pad", pad, rank, 0),
+        per_axis("stride", stride, rank, 1),
+        per_axis("dilate", dilate, rank, 1),
+        per_axis("pad", pad, rank, 0),
     )
 
 
@@ -124,11 +124,11 @@ def im2col(
     c * product of kernel + k holds channel c at place k of the kernel, column by column for every
     place of the kernel in the image, row by row. The gradient is ``col2im``.
     """
-    grid = _grid(kernel, stride, dilate, pad)
+    grid = _patch_grid(kernel, stride, dilate, pad)
     if data.ndim != len(kernel) + 2:
         raise ShapeError(f"'data' is {data.shape}, expected {len(kernel) + 2} axes")
     batch, channels = data.shape[:2]
-    cut, _ = _pair(data.shape[2:], grid)
+    cut, _ = _im2col_pair(data.shape[2:], grid)
     return cut(data).reshape(batch, channels * math.prod(kernel), -1)
 
 
@@ -147,7 +147,7 @@ def col2im(
     data (N, C * product of kernel, places), as ``im2col`` gives it for images of ``output_size``.
     Returns (N, C, *output_size). The gradient is ``im2col``.
     """
-    grid = _grid(kernel, stride, dilate, pad)
+    grid = _patch_grid(kernel, stride, dilate, pad)
     if data.ndim != 3 or data.shape[1] % math.prod(kernel) or len(output_size) != len(kernel):
         raise ShapeError(
             f"'data' is {data.shape}, expected (N, C * {math.prod(kernel)}, places) for images of "
@@ -157,5 +157,5 @@ def col2im(
     places = grid.places(output_size)
     if math.prod(places) != data.shape[2]:
         raise ShapeError(f"'data' is {data.shape}, expected {math.prod(places)} places")
-    _, add = _pair(output_size, grid)
+    _, add = _im2col_pair(output_size, grid)
     return add(data.reshape(batch, channels, *kernel, *places))

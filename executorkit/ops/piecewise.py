@@ -8,13 +8,13 @@ import numpy as np
 
 from ._arith import convert, is_floating, through_float
 from ._attrs import Tuning
-from ._derivative import differentiated
-from ._layouts import elementwise
+from ._derivative import with_jvp
+from ._layouts import layout_elementwise
 from ._registry import register
 from ._rules import same_shapes
 
 
-@register("hard_sigmoid", fill=same_shapes, last=elementwise)
+@register("hard_sigmoid", infer_shape=same_shapes, last=layout_elementwise)
 def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> jax.Array:
     """min(max(alpha x + beta, 0), 1), for every element x of data.
 
@@ -25,12 +25,10 @@ def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> j
     def line(x: jax.Array) -> jax.Array:
         return jnp.clip(alpha * x + beta, 0, 1)
 
-    return differentiated(line, lambda t, out, x: jnp.where((out > 0) & (out < 1), alpha * t, 0))(
-        data
-    )
+    return with_jvp(line, lambda t, out, x: jnp.where((out > 0) & (out < 1), alpha * t, 0))(data)
 
 
-@register("clip", fill=same_shapes, last=elementwise)
+@register("clip", infer_shape=same_shapes, last=layout_elementwise)
 def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
     """min(max(x, a_min), a_max), for every element x of data.
 
@@ -57,12 +55,10 @@ def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
         below, above = outside(x)
         return jnp.where(above, high, jnp.where(below, low, x))
 
-    return differentiated(clipped, lambda t, out, x: jnp.where(jnp.logical_or(*outside(x)), 0, t))(
-        data
-    )
+    return with_jvp(clipped, lambda t, out, x: jnp.where(jnp.logical_or(*outside(x)), 0, t))(data)
 
 
-@register("smooth_l1", fill=same_shapes)
+@register("smooth_l1", infer_shape=same_shapes)
 def smooth_l1(data: jax.Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) -> jax.Array:
     """Huber-like loss of every element x of data, with s = ``scalar``.
 
@@ -78,10 +74,10 @@ def smooth_l1(data: jax.Array, *, scalar: float = 1.0, is_int: Tuning[bool] = Tr
     def slope(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
         return t * jnp.where(jnp.abs(x) > 1 / square, jnp.sign(x), square * x)
 
-    return differentiated(through_float(loss), slope)(data)
+    return with_jvp(through_float(loss), slope)(data)
 
 
-@register("_contrib_quadratic", fill=same_shapes)
+@register("_contrib_quadratic", infer_shape=same_shapes)
 def quadratic(data: jax.Array, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> jax.Array:
     """a x^2 + b x + c, for every element x of data.
 

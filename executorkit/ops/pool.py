@@ -13,10 +13,10 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape, Tuning
 from ._facts import Params, ShapeFacts
-from ._layouts import windowed
+from ._layouts import layout_with_windows
 from ._registry import register
-from ._windows import global_maximum, padded, reduce_windows, window_maximum
-from .conv import Layout, layout_of, spatial, spatial_axes
+from ._windows import global_maximum, pad_axes, reduce_windows, window_maximum
+from .conv import Layout, data_layout, per_axis, spatial_axes
 
 #: Up to this many places in a window, a maximum's gradient is written out, place by place.
 _WRITTEN_OUT = 32
@@ -33,16 +33,16 @@ def _out_sizes(sizes: Shape, kernel: Shape, stride: Shape, pad: Shape, conventio
     )
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     if p.pool_type == "lp" and p.p_value is None:
         raise AttributeValueError("pool_type='lp' needs p_value, one of 1, 2, 3")
     if data is None or p.global_pool:
         return
     rank = len(p.kernel)
-    layout = layout_of(p.get("layout"), rank)
+    layout = data_layout(p.get("layout"), rank)
     s.set("data", (0,) * len(layout), because=f"kernel={p.kernel} means data of layout {layout}")
-    pad = spatial("pad", p.pad, rank, 0)
+    pad = per_axis("pad", p.pad, rank, 0)
     for axis, k, x in zip(spatial_axes(layout), p.kernel, pad, strict=True):
         if data[axis] and k > data[axis] + 2 * x and p.pooling_convention != "same":
             raise ShapeError(
@@ -90,7 +90,7 @@ def _root(total: jax.Array, power: int) -> jax.Array:
     return jnp.where(zero, jnp.zeros_like(total), root)
 
 
-@register("Pooling", fill=_fill, last=windowed)
+@register("Pooling", infer_shape=_infer_shape, last=layout_with_windows)
 def pooling(
     data: jax.Array,
     *,
@@ -126,11 +126,11 @@ def pooling(
     MXNet accepts ``"same"`` in its signature but refuses every use of it.
     """
     rank = data.ndim - 2 if global_pool else len(kernel)
-    axes = spatial_axes(layout_of(layout, rank))
+    axes = spatial_axes(data_layout(layout, rank))
     sizes = tuple(data.shape[a] for a in axes)
     if global_pool:
         kernel, stride, pad, pooling_convention = sizes, (), (), "valid"
-    stride, pad = spatial("stride", stride, rank, 1), spatial("pad", pad, rank, 0)
+    stride, pad = per_axis("stride", stride, rank, 1), per_axis("pad", pad, rank, 0)
     if not all(0 <= x < k for x, k in zip(pad, kernel, strict=True)):
         raise AttributeValueError(
             f"pad={pad}, expected at least 0 and less than kernel={kernel}: windows of nothing but "
@@ -145,7 +145,7 @@ def pooling(
             return reduce_windows(data, True, axes, kernel, stride, pads)
         lowest = float(jnp.finfo(data.dtype).min)
         if math.prod(kernel) <= _WRITTEN_OUT:
-            return window_maximum(padded(data, lowest, axes, pads), axes, kernel, stride, True)
+            return window_maximum(pad_axes(data, lowest, axes, pads), axes, kernel, stride, True)
         out = reduce_windows(data, True, axes, kernel, stride, pads)
         return jnp.maximum(out, lowest) if any(map(any, pads)) else out
     if pool_type == "lp":
@@ -165,7 +165,7 @@ def pooling(
     return _divide(total, axes, counts)
 
 
-@register("Pooling_v1", fill=_fill)
+@register("Pooling_v1", infer_shape=_infer_shape)
 def pooling_v1(
     data: jax.Array,
     *,
@@ -187,12 +187,12 @@ def pooling_v1(
     sizes = data.shape[2:]
     if global_pool:
         kernel, stride, pad, pooling_convention = sizes, (), (), "valid"
-    stride, pad = spatial("stride", stride, rank, 1), spatial("pad", pad, rank, 0)
+    stride, pad = per_axis("stride", stride, rank, 1), per_axis("pad", pad, rank, 0)
     outs = _out_sizes(sizes, kernel, stride, pad, pooling_convention)
     pads = _pads(sizes, outs, kernel, stride, pad)
     if pool_type != "max":
         total = reduce_windows(data, False, axes, kernel, stride, pads)
         return total / math.prod(kernel) if pool_type == "avg" else total
-    data = padded(data, 0, axes, [(x, x) for x in pad])
+    data = pad_axes(data, 0, axes, [(x, x) for x in pad])
     beyond = [(0, max(0, high - x)) for (_, high), x in zip(pads, pad, strict=True)]
-    return window_maximum(padded(data, -np.inf, axes, beyond), axes, kernel, stride, False)
+    return window_maximum(pad_axes(data, -np.inf, axes, beyond), axes, kernel, stride, False)

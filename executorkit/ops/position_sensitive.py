@@ -6,20 +6,20 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ._attrs import Share
+from ._attrs import UnitInterval
 from ._bins import Bins, pooled_planes, round_away, rounding
-from ._facts import Params, ShapeFacts, known
+from ._facts import Params, ShapeFacts, is_fully_known
 from ._registry import register
 from ._sampling import bilinear, weighted_rows
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_psroi_shape(s: ShapeFacts, p: Params) -> None:
     groups = p.group_size or p.pooled_size
     s.set("data", (0, p.output_dim * groups**2, 0, 0), because=f"output_dim={p.output_dim}")
     s.set("rois", (0, 5), because="a region is (batch index, x1, y1, x2, y2)")
 
 
-def _extent(rois: jax.Array, spatial_scale: float) -> tuple[jax.Array, ...]:
+def _psroi_extent(rois: jax.Array, spatial_scale: float) -> tuple[jax.Array, ...]:
     """First column and row of each region, its width and height, on the scale of data."""
     x1, y1, x2, y2 = (round_away(rois[:, i]).astype(rois.dtype) for i in range(1, 5))
     x1, y1 = x1 * spatial_scale, y1 * spatial_scale
@@ -27,7 +27,7 @@ def _extent(rois: jax.Array, spatial_scale: float) -> tuple[jax.Array, ...]:
     return x1, y1, jnp.maximum(x2 - x1, 0.1), jnp.maximum(y2 - y1, 0.1)
 
 
-def _bounds(start: jax.Array, extent: jax.Array, count: int, size: int) -> list[jax.Array]:
+def _psroi_bounds(start: jax.Array, extent: jax.Array, count: int, size: int) -> list[jax.Array]:
     """The first of ``size`` rows (or columns) in each of ``count`` bins, and the first behind it:
     (R, count) each.
 
@@ -42,12 +42,12 @@ def _bounds(start: jax.Array, extent: jax.Array, count: int, size: int) -> list[
     return [jnp.clip(bound, 0, size).astype(jnp.int32) for bound in (first, last)]
 
 
-@register("_contrib_PSROIPooling", fill=_fill)
+@register("_contrib_PSROIPooling", infer_shape=_infer_psroi_shape)
 def psroi_pooling(
     data: jax.Array,
     rois: jax.Array,
     *,
-    spatial_scale: Share,
+    spatial_scale: UnitInterval,
     output_dim: int,
     pooled_size: int,
     group_size: int = 0,
@@ -62,40 +62,42 @@ def psroi_pooling(
     """
     rois = lax.stop_gradient(rois)
     height, width = data.shape[2:]
-    x, y, extent_x, extent_y = _extent(rois, spatial_scale)
-    down = _bounds(y, extent_y, pooled_size, height)
-    bins = Bins(*down, *_bounds(x, extent_x, pooled_size, width))
+    x, y, extent_x, extent_y = _psroi_extent(rois, spatial_scale)
+    down = _psroi_bounds(y, extent_y, pooled_size, height)
+    bins = Bins(*down, *_psroi_bounds(x, extent_x, pooled_size, width))
     image = rois[:, 0].astype(jnp.int32)
     total = pooled_planes(data, image, bins, group_size or pooled_size)
     return total / jnp.maximum(bins.area(), 1).astype(data.dtype)[:, None]
 
 
-def _deformable_inputs(p: Params) -> tuple[str, ...]:
+def _deformable_psroi_inputs(p: Params) -> tuple[str, ...]:
     return ("data", "rois") if p.no_trans else ("data", "rois", "trans")
 
 
-def _deformable_fill(s: ShapeFacts, p: Params) -> None:
-    _fill(s, p)
+def _infer_deformable_psroi_shape(s: ShapeFacts, p: Params) -> None:
+    _infer_psroi_shape(s, p)
     part = p.part_size or p.pooled_size
     rois = s["rois"]
     s.set(
-        "trans", (rois[0] if rois and known(rois) else 0, 0, part, part), because=f"rois is {rois}"
+        "trans",
+        (rois[0] if rois and is_fully_known(rois) else 0, 0, part, part),
+        because=f"rois is {rois}",
     )
 
 
 @register(
     "_contrib_DeformablePSROIPooling",
-    inputs=_deformable_inputs,
+    inputs=_deformable_psroi_inputs,
     outputs=("output", "top_count"),
     visible=1,
-    fill=_deformable_fill,
+    infer_shape=_infer_deformable_psroi_shape,
 )
 def deformable_psroi_pooling(
     data: jax.Array,
     rois: jax.Array,
     trans: jax.Array | None = None,
     *,
-    spatial_scale: Share,
+    spatial_scale: UnitInterval,
     output_dim: int,
     group_size: int,
     pooled_size: int,
@@ -118,7 +120,7 @@ def deformable_psroi_pooling(
     regions, bins, groups = rois.shape[0], pooled_size, group_size
     kinds = 1 if trans is None else trans.shape[1] // 2
     channels = output_dim // kinds
-    x, y, extent_x, extent_y = _extent(rois, spatial_scale)
+    x, y, extent_x, extent_y = _psroi_extent(rois, spatial_scale)
     x, y = x - 0.5, y - 0.5
     bin_y, bin_x = extent_y / bins, extent_x / bins
     number = jnp.arange(bins, dtype=jnp.int32)

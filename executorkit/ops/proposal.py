@@ -15,7 +15,7 @@ from ._facts import Params, ShapeFacts
 from ._registry import register
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_proposal_shape(s: ShapeFacts, p: Params) -> None:
     scores = s["cls_prob"]
     if scores is None:
         return
@@ -38,16 +38,16 @@ def _anchors(stride: int, ratios: Floats, scales: Floats) -> np.ndarray:
     return np.array(boxes)
 
 
-def _sizes(box: jax.Array) -> jax.Array:
+def _box_sizes(box: jax.Array) -> jax.Array:
     """Width and height of boxes whose far corners are inside."""
     return box[..., 2:] - box[..., :2] + 1
 
 
-def _moved(anchor: jax.Array, offset: jax.Array, directly: bool) -> jax.Array:
+def _apply_offsets(anchor: jax.Array, offset: jax.Array, directly: bool) -> jax.Array:
     """Anchors moved by what the network predicts: corner by corner, or in center form."""
     if directly:
         return anchor + offset
-    size = _sizes(anchor)
+    size = _box_sizes(anchor)
     middle = anchor[..., :2] + (size - 1) / 2 + offset[..., :2] * size
     half = (jnp.exp(offset[..., 2:]) * size - 1) / 2
     return jnp.concatenate([middle - half, middle + half], axis=-1)
@@ -66,12 +66,12 @@ def _propose(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]:
 
     height, width, scale = info
     last = jnp.stack([width, height, width, height]) - 1
-    box = jnp.clip(_moved(anchor, offset, p.iou_loss), 0, last)
+    box = jnp.clip(_apply_offsets(anchor, offset, p.iou_loss), 0, last)
     padding = (y[:, None] >= (height / stride).astype(jnp.int32)) | (
         x >= (width / stride).astype(jnp.int32)
     )
     least = p.rpn_min_size * scale
-    small = jnp.any(_sizes(box) < least, axis=-1)
+    small = jnp.any(_box_sizes(box) < least, axis=-1)
     grown = jnp.asarray([-0.5, -0.5, 0.5, 0.5], kind) * least
     box = jnp.where(small[..., None], box + grown, box).reshape(-1, 4)
     score = jnp.where(padding[..., None] | small, -1, score).reshape(-1)
@@ -92,13 +92,23 @@ def _propose(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]:
     return box[chosen], score[chosen, None]
 
 
-def _visible(p: Params) -> int:
+def _proposal_visible_outputs(p: Params) -> int:
     return 2 if p.output_score else 1
 
 
-@register("_contrib_Proposal", outputs=("output", "score"), visible=_visible, fill=_fill, loss=True)
 @register(
-    "_contrib_MultiProposal", outputs=("output", "score"), visible=_visible, fill=_fill, loss=True
+    "_contrib_Proposal",
+    outputs=("output", "score"),
+    visible=_proposal_visible_outputs,
+    infer_shape=_infer_proposal_shape,
+    loss=True,
+)
+@register(
+    "_contrib_MultiProposal",
+    outputs=("output", "score"),
+    visible=_proposal_visible_outputs,
+    infer_shape=_infer_proposal_shape,
+    loss=True,
 )
 def proposal(
     cls_prob: jax.Array,

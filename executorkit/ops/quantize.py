@@ -23,28 +23,33 @@ from ._quantized import (
 from ._registry import register
 
 #: The largest integers, to which these two operators scale: ``quantize_v2`` goes half a step on.
-_LAST = {"int8": 127, "uint8": 255}
-OUTPUTS = ("output0", "output1", "output2")
+_MAX_CODES = {"int8": 127, "uint8": 255}
+_QUANTIZE_OUTPUTS = ("output0", "output1", "output2")
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_quantize_shape(s: ShapeFacts, p: Params) -> None:
     s.same("data", "out0")
     for name in ("min_range", "max_range"):
         s.set(name, (1,), because="it is one end of a range")
 
 
-def _types(t: TypeFacts, p: Params) -> None:
+def _infer_byte_output_type(t: TypeFacts, p: Params) -> None:
     ranges_are_real(t)
     t.set("out0", "uint8" if is_unsigned(p.out_type, p.min_calib_range) else "int8")
 
 
-def _quantize_types(t: TypeFacts, p: Params) -> None:
+def _infer_quantize_type(t: TypeFacts, p: Params) -> None:
     t.set("data", "float32")
     ranges_are_real(t)
     t.set("out0", p.out_type)
 
 
-@register("_contrib_quantize", outputs=OUTPUTS, fill=_fill, types=_quantize_types)
+@register(
+    "_contrib_quantize",
+    outputs=_QUANTIZE_OUTPUTS,
+    infer_shape=_infer_quantize_shape,
+    types=_infer_quantize_type,
+)
 def quantize(
     data: jax.Array,
     min_range: jax.Array,
@@ -59,18 +64,23 @@ def quantize(
     covers: -m and m for int8, min_range and max_range for uint8.
     """
     most = largest(min_range, max_range)
-    out = rounded(data * (_LAST[out_type] / most), out_type)
+    out = rounded(data * (_MAX_CODES[out_type] / most), out_type)
     if out_type == "uint8":
         return out, one(min_range), one(max_range)
     return out, one(-most), one(most)
 
 
-def _v2_types(t: TypeFacts, p: Params) -> None:
+def _infer_v2_type(t: TypeFacts, p: Params) -> None:
     ranges_are_real(t)
     t.set("out0", "uint8" if is_unsigned(p.out_type, p.min_calib_range) else "int8")
 
 
-@register("_contrib_quantize_v2", outputs=OUTPUTS, fill=_fill, types=_v2_types)
+@register(
+    "_contrib_quantize_v2",
+    outputs=_QUANTIZE_OUTPUTS,
+    infer_shape=_infer_quantize_shape,
+    types=_infer_v2_type,
+)
 def quantize_v2(
     data: jax.Array,
     *,
@@ -105,12 +115,12 @@ def quantize_v2(
     return out, one(-most), one(most)
 
 
-def _dequantize_types(t: TypeFacts, p: Params) -> None:
+def _infer_dequantize_type(t: TypeFacts, p: Params) -> None:
     for name in ("min_range", "max_range", "out0"):
         t.set(name, "float32")
 
 
-@register("_contrib_dequantize", fill=_fill, types=_dequantize_types)
+@register("_contrib_dequantize", infer_shape=_infer_quantize_shape, types=_infer_dequantize_type)
 def dequantize(
     data: jax.Array,
     min_range: jax.Array,
@@ -126,12 +136,17 @@ def dequantize(
     return data.astype(jnp.float32) / scale_of_array(data, min_range, max_range)
 
 
-def _requantize_types(t: TypeFacts, p: Params) -> None:
+def _infer_requantize_type(t: TypeFacts, p: Params) -> None:
     t.set("data", "int32")
-    _types(t, p)
+    _infer_byte_output_type(t, p)
 
 
-@register("_contrib_requantize", outputs=OUTPUTS, fill=_fill, types=_requantize_types)
+@register(
+    "_contrib_requantize",
+    outputs=_QUANTIZE_OUTPUTS,
+    infer_shape=_infer_quantize_shape,
+    types=_infer_requantize_type,
+)
 def requantize(
     data: jax.Array,
     min_range: jax.Array,

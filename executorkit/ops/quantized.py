@@ -35,7 +35,7 @@ from .pool import pooling
 from .shape import flatten
 
 
-@register("_contrib_quantized_pooling", outputs=OUTPUTS, fill=fill_ends, types=kept_types)
+@register("_contrib_quantized_pooling", outputs=OUTPUTS, infer_shape=fill_ends, types=kept_types)
 def quantized_pooling(
     data: jax.Array,
     min_data: jax.Array,
@@ -64,13 +64,13 @@ def quantized_pooling(
     return rounded(out, data.dtype.name), min_data, max_data
 
 
-@register("_contrib_quantized_flatten", outputs=OUTPUTS, fill=fill_ends, types=kept_types)
+@register("_contrib_quantized_flatten", outputs=OUTPUTS, infer_shape=fill_ends, types=kept_types)
 def quantized_flatten(data: jax.Array, min_data: jax.Array, max_data: jax.Array):
     """Bytes (N, ...) as (N, K); the range, (1,) each, stays."""
     return flatten(data), min_data, max_data
 
 
-@register("_contrib_quantized_act", outputs=OUTPUTS, fill=fill_ends, types=kept_types)
+@register("_contrib_quantized_act", outputs=OUTPUTS, infer_shape=fill_ends, types=kept_types)
 def quantized_act(
     data: jax.Array,
     min_data: jax.Array,
@@ -89,7 +89,7 @@ def _concat_inputs(p: Params) -> tuple[str, ...]:
     return (*names, *(f"{name}_{end}" for name in names for end in ("min", "max")))
 
 
-def _concat_types(t: TypeFacts, p: Params) -> None:
+def _infer_concat_type(t: TypeFacts, p: Params) -> None:
     names = [f"arg{i}" for i in range(p.num_args)]
     ranges_are_real(t, p.num_args)
     unsigned_unless_known(t, *names)
@@ -100,8 +100,8 @@ def _concat_types(t: TypeFacts, p: Params) -> None:
     "_contrib_quantized_concat",
     inputs=_concat_inputs,
     outputs=OUTPUTS,
-    fill=fill_ends,
-    types=_concat_types,
+    infer_shape=fill_ends,
+    types=_infer_concat_type,
 )
 def quantized_concat(*data: jax.Array, num_args: int, dim: int = 1):
     """Bytes side by side along axis ``dim``, brought to the widest of their ranges.
@@ -121,13 +121,13 @@ def quantized_concat(*data: jax.Array, num_args: int, dim: int = 1):
     return jnp.concatenate(moved, axis=dim), low, high
 
 
-def _pair_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_pair_shape(s: ShapeFacts, p: Params) -> None:
     s.same("lhs", "rhs", "out0")
     for name in ("lhs_min", "lhs_max", "rhs_min", "rhs_max"):
         s.set(name, (1,), because="it is one end of a range")
 
 
-def _pair_types(t: TypeFacts, p: Params) -> None:
+def _infer_pair_type(t: TypeFacts, p: Params) -> None:
     ranges_are_real(t, 2)
     unsigned_unless_known(t, "lhs", "rhs")
     if p.get("enable_float_output"):
@@ -138,7 +138,12 @@ def _pair_types(t: TypeFacts, p: Params) -> None:
         t.set("out0", "uint8" if t["lhs"] == t["rhs"] == "uint8" else "int8")
 
 
-@register("_contrib_quantized_elemwise_add", outputs=OUTPUTS, fill=_pair_fill, types=_pair_types)
+@register(
+    "_contrib_quantized_elemwise_add",
+    outputs=OUTPUTS,
+    infer_shape=_infer_pair_shape,
+    types=_infer_pair_type,
+)
 def quantized_elemwise_add(
     lhs: jax.Array,
     rhs: jax.Array,
@@ -173,7 +178,10 @@ def _mul_outputs(p: Params) -> tuple[str, ...]:
 
 
 @register(
-    "_contrib_quantized_elemwise_mul", outputs=_mul_outputs, fill=_pair_fill, types=_pair_types
+    "_contrib_quantized_elemwise_mul",
+    outputs=_mul_outputs,
+    infer_shape=_infer_pair_shape,
+    types=_infer_pair_type,
 )
 def quantized_elemwise_mul(
     lhs: jax.Array,

@@ -28,9 +28,9 @@ from ._quantized import (
 )
 from ._registry import register
 from .batch_norm import batch_norm
-from .conv import CudnnTune, Layout, convolution, convolution_fill, with_bias
-from .dense import dense_fill, fully_connected
-from .indexing import IndexedType, embedding, embedding_fill
+from .conv import CudnnTune, Layout, convolution, infer_convolution_shape, with_bias
+from .dense import fully_connected, infer_dense_shape
+from .indexing import IndexedType, embedding, infer_embedding_shape
 
 
 def _product_inputs(p: Params) -> tuple[str, ...]:
@@ -39,19 +39,19 @@ def _product_inputs(p: Params) -> tuple[str, ...]:
     return names if p.no_bias else (*names, "min_bias", "max_bias")
 
 
-def _product_types(t: TypeFacts, p: Params) -> None:
+def _infer_product_type(t: TypeFacts, p: Params) -> None:
     t.set("weight", "int8")
     t.set("out0", "int32")
     ranges_are_real(t, 2 if p.no_bias else 3)
 
 
-def _conv_types(t: TypeFacts, p: Params) -> None:
+def _infer_conv_type(t: TypeFacts, p: Params) -> None:
     t.set("bias", "int8")
-    _product_types(t, p)
+    _infer_product_type(t, p)
 
 
-def _conv_fill(s: ShapeFacts, p: Params) -> None:
-    convolution_fill(s, p)
+def _infer_conv_shape(s: ShapeFacts, p: Params) -> None:
+    infer_convolution_shape(s, p)
     fill_ends(s, p)
 
 
@@ -59,8 +59,8 @@ def _conv_fill(s: ShapeFacts, p: Params) -> None:
     "_contrib_quantized_conv",
     inputs=_product_inputs,
     outputs=OUTPUTS,
-    fill=_conv_fill,
-    types=_conv_types,
+    infer_shape=_infer_conv_shape,
+    types=_infer_conv_type,
 )
 def quantized_conv(
     data: jax.Array,
@@ -102,8 +102,8 @@ def quantized_conv(
     return total, *product_range(127, min_data, max_data, min_weight, max_weight)
 
 
-def _dense_fill(s: ShapeFacts, p: Params) -> None:
-    dense_fill(s, p)
+def _infer_dense_shape(s: ShapeFacts, p: Params) -> None:
+    infer_dense_shape(s, p)
     fill_ends(s, p)
 
 
@@ -111,8 +111,8 @@ def _dense_fill(s: ShapeFacts, p: Params) -> None:
     "_contrib_quantized_fully_connected",
     inputs=_product_inputs,
     outputs=OUTPUTS,
-    fill=_dense_fill,
-    types=_conv_types,
+    infer_shape=_infer_dense_shape,
+    types=_infer_conv_type,
 )
 def quantized_fully_connected(
     data: jax.Array,
@@ -147,19 +147,22 @@ def quantized_fully_connected(
     return total, *product_range(steps, min_data, max_data, min_weight, max_weight)
 
 
-def _embedding_fill(s: ShapeFacts, p: Params) -> None:
-    embedding_fill(s, p)
+def _infer_embedding_shape(s: ShapeFacts, p: Params) -> None:
+    infer_embedding_shape(s, p)
     fill_ends(s, p)
 
 
-def _embedding_types(t: TypeFacts, p: Params) -> None:
+def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
     t.set("weight", "int8")
     t.set("out0", "int8")
     ranges_are_real(t, 2)
 
 
 @register(
-    "_contrib_quantized_embedding", outputs=OUTPUTS, fill=_embedding_fill, types=_embedding_types
+    "_contrib_quantized_embedding",
+    outputs=OUTPUTS,
+    infer_shape=_infer_embedding_shape,
+    types=_infer_embedding_type,
 )
 def quantized_embedding(
     data: jax.Array,
@@ -180,14 +183,19 @@ def quantized_embedding(
     return rows, min_weight, max_weight
 
 
-def _norm_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_norm_shape(s: ShapeFacts, p: Params) -> None:
     channels = s["data"][p.axis] if s["data"] else 0
     for name in ("gamma", "beta", "moving_mean", "moving_var"):
         s.set(name, (channels,), because=f"data is {s['data']} and axis={p.axis}")
     fill_ends(s, p)
 
 
-@register("_contrib_quantized_batch_norm", outputs=OUTPUTS, fill=_norm_fill, types=kept_types)
+@register(
+    "_contrib_quantized_batch_norm",
+    outputs=OUTPUTS,
+    infer_shape=_infer_norm_shape,
+    types=kept_types,
+)
 def quantized_batch_norm(
     data: jax.Array,
     gamma: jax.Array,

@@ -18,12 +18,12 @@ from ._distributions import DISTRIBUTIONS, Distribution, wide
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
 from ._rules import same_shapes
-from ._signature import signed
+from ._signature import with_signature
 
 FloatType = Literal["float16", "float32", "float64"] | None
 
 
-def _drawn(
+def _draw(
     d: Distribution, key: Any, shape: Shape, dtype: Any, values: tuple[Any, ...]
 ) -> jax.Array:
     kind = wide(dtype)
@@ -35,7 +35,7 @@ def _typed(t: TypeFacts, p: Params) -> None:
     t.set("out0", p.dtype or "float32")
 
 
-def _register(stem: str, d: Distribution) -> None:
+def _register_samplers(stem: str, d: Distribution) -> None:
     shaped = {
         **d.scalars,
         "shape": (Shape | None, None),
@@ -45,20 +45,20 @@ def _register(stem: str, d: Distribution) -> None:
 
     def of_shape(_: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
         values = tuple(attrs[n] for n in d.scalars)
-        return _drawn(d, key, attrs["shape"] or (1,), attrs["dtype"] or "float32", values)
+        return _draw(d, key, attrs["shape"] or (1,), attrs["dtype"] or "float32", values)
 
     def like(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
         (data,) = arrays
-        return _drawn(d, key, data.shape, data.dtype, tuple(attrs[n] for n in d.scalars))
+        return _draw(d, key, data.shape, data.dtype, tuple(attrs[n] for n in d.scalars))
 
     def sample(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
         shape = attrs["shape"]
         values = tuple(a.reshape(*a.shape, *(1 for _ in shape)) for a in arrays)
-        return _drawn(d, key, (*arrays[0].shape, *shape), attrs["dtype"] or "float32", values)
+        return _draw(d, key, (*arrays[0].shape, *shape), attrs["dtype"] or "float32", values)
 
     words = d.words.format(*d.scalars)
     register(f"_random_{stem}", f"random_{stem}", *d.aliases, types=_typed, shape_attr="shape")(
-        signed(
+        with_signature(
             of_shape,
             f"_random_{stem}",
             f"{words}.\n\nThe result has ``shape``, of which sizes that are 0 are taken from the "
@@ -69,8 +69,8 @@ def _register(stem: str, d: Distribution) -> None:
             random=True,
         )
     )
-    register(f"_random_{stem}_like", fill=same_shapes)(
-        signed(
+    register(f"_random_{stem}_like", infer_shape=same_shapes)(
+        with_signature(
             like,
             f"_random_{stem}_like",
             f"{words}.\n\nThe result has the shape and dtype of data, which gets zero gradient.",
@@ -79,8 +79,10 @@ def _register(stem: str, d: Distribution) -> None:
             random=True,
         )
     )
-    register(f"_sample_{stem}", f"sample_{stem}", fill=_same_parameters, types=_sample_types)(
-        signed(
+    register(
+        f"_sample_{stem}", f"sample_{stem}", infer_shape=_same_parameters, types=_infer_sample_type
+    )(
+        with_signature(
             sample,
             f"_sample_{stem}",
             f"{d.words.format(*d.arrays)}.\n\n{' and '.join(d.arrays)} have one shape (s), the "
@@ -97,20 +99,20 @@ def _same_parameters(s: ShapeFacts, p: Params) -> None:
     s.same(*(n for n in s if not n.startswith("out")))
 
 
-def _sample_types(t: TypeFacts, p: Params) -> None:
+def _infer_sample_type(t: TypeFacts, p: Params) -> None:
     t.same(*(n for n in t if not n.startswith("out")))
     t.set("out0", p.dtype or "float32")
 
 
 for _stem, _distribution in DISTRIBUTIONS.items():
-    _register(_stem, _distribution)
+    _register_samplers(_stem, _distribution)
 
 
-def _randint_types(t: TypeFacts, p: Params) -> None:
+def _infer_randint_type(t: TypeFacts, p: Params) -> None:
     t.set("out0", p.dtype or "int32")
 
 
-@register("_random_randint", "random_randint", types=_randint_types, shape_attr="shape")
+@register("_random_randint", "random_randint", types=_infer_randint_type, shape_attr="shape")
 def randint(
     *,
     low: int,

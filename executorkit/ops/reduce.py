@@ -12,7 +12,7 @@ from jax import lax
 from ._arith import convert, is_floating
 from ._attrs import Shape
 from ._axes import normal_axes
-from ._derivative import differentiated
+from ._derivative import with_jvp
 from ._facts import Params, TypeFacts
 from ._ordering import argmax, argmin
 from ._registry import register
@@ -58,7 +58,7 @@ def _over(fn: Reduction, rule: Callable[..., jax.Array]) -> Reduction:
     """``fn`` with ``rule(t, out, x)``, whose sum over the axes is the result's tangent."""
 
     def run(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
-        return differentiated(
+        return with_jvp(
             lambda y: fn(y, axes),
             lambda t, out, y: jnp.sum(rule(t, out, y), axes, keepdims=True, dtype=t.dtype),
         )(x)
@@ -147,14 +147,14 @@ for _name, (_aliases, _fn, _equation, _remark) in _REDUCTIONS.items():
     register(_name, *_aliases)(_reduction(_name, _fn, _equation, _remark))
 
 
-def _norm_types(t: TypeFacts, p: Params) -> None:
+def _infer_norm_type(t: TypeFacts, p: Params) -> None:
     if p.out_dtype is None:
         t.same()
     else:
         t.set("out0", p.out_dtype)
 
 
-@register("norm", types=_norm_types)
+@register("norm", types=_infer_norm_type)
 def norm(
     data: jax.Array,
     *,

@@ -14,26 +14,26 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Count, Shape, Tuning
 from ._facts import Params, ShapeFacts
-from ._layouts import Moved
+from ._layouts import LayoutRewrite
 from ._registry import register
 from .deconv import deconvolution
 
 
-def _up_inputs(p: Params) -> tuple[str, ...]:
+def _up_sampling_inputs(p: Params) -> tuple[str, ...]:
     if p.sample_type == "bilinear":
         return ("data", "weight")
     return tuple(f"arg{i}" for i in range(p.num_args))
 
 
-def _images(s: ShapeFacts, *names: str) -> None:
+def _require_images(s: ShapeFacts, *names: str) -> None:
     """States that the named inputs, where their shapes are known at all, have four axes."""
     for name in names:
         if s[name] is not None:
             s.set(name, (0, 0, 0, 0), because="images are (N, C, height, width)")
 
 
-def _up_fill(s: ShapeFacts, p: Params) -> None:
-    _images(s, *_up_inputs(p))
+def _infer_up_sampling_shape(s: ShapeFacts, p: Params) -> None:
+    _require_images(s, *_up_sampling_inputs(p))
     if p.sample_type == "bilinear":
         if s["data"] is not None:
             k = 2 * p.scale - p.scale % 2
@@ -56,7 +56,7 @@ def _up_fill(s: ShapeFacts, p: Params) -> None:
             s.set(f"arg{i}", (0, shapes[0][1], 0, 0), because="multi_input_mode='sum'")
 
 
-def _repeat(x: jax.Array, height: int, width: int, first: int = 2) -> jax.Array:
+def _repeat_pixels(x: jax.Array, height: int, width: int, first: int = 2) -> jax.Array:
     """x with so many pixels on its axes ``first`` and ``first + 1``."""
     *before, h, w = x.shape[: first + 2]
     after = x.shape[first + 2 :]
@@ -65,18 +65,23 @@ def _repeat(x: jax.Array, height: int, width: int, first: int = 2) -> jax.Array:
     return spread.reshape(*before, height, width, *after)
 
 
-def _up_last(p: Params, shapes: Sequence[Shape]) -> Moved | None:
+def _up_sampling_channels_last(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
     """One image, enlarged by repetition."""
     if p.sample_type == "bilinear" or len(shapes) > 1:
         return None
 
     def channels_last(data: jax.Array, **_: Any) -> jax.Array:
-        return _repeat(data, data.shape[1] * p.scale, data.shape[2] * p.scale, 1)
+        return _repeat_pixels(data, data.shape[1] * p.scale, data.shape[2] * p.scale, 1)
 
-    return Moved(p, (0,), function=channels_last)
+    return LayoutRewrite(p, (0,), function=channels_last)
 
 
-@register("UpSampling", inputs=_up_inputs, fill=_up_fill, last=_up_last)
+@register(
+    "UpSampling",
+    inputs=_up_sampling_inputs,
+    infer_shape=_infer_up_sampling_shape,
+    last=_up_sampling_channels_last,
+)
 def up_sampling(
     *data: jax.Array,
     scale: Count,
@@ -104,13 +109,13 @@ def up_sampling(
             num_filter=image.shape[1], num_group=image.shape[1],
         )  # fmt: skip
     height, width = data[0].shape[2] * scale, data[0].shape[3] * scale
-    images = [_repeat(x, height, width) for x in data]
+    images = [_repeat_pixels(x, height, width) for x in data]
     if multi_input_mode == "sum":
         return sum(images[1:], images[0])
     return jnp.concatenate(images, 1) if len(images) > 1 else images[0]
 
 
-def _resized(size: int, mode: str, wanted: int, scale: float | None, like: int) -> int:
+def _output_size(size: int, mode: str, wanted: int, scale: float | None, like: int) -> int:
     """The size that a mode of BilinearResize2D gives to one axis."""
     if mode == "size":
         return wanted if scale is None else int(size * scale)
@@ -136,7 +141,7 @@ def _interpolation(size: int, out: int, align_corners: bool) -> tuple[np.ndarray
     return low, place - low.astype(np.float32)
 
 
-def _weights(size: int, out: int, align_corners: bool, dtype: np.dtype) -> jax.Array:
+def _interpolation_matrix(size: int, out: int, align_corners: bool, dtype: np.dtype) -> jax.Array:
     """The (out, size) matrix that interpolates one axis, made in the program from two vectors."""
     low, part = _interpolation(size, out, align_corners)
     high = np.minimum(low + 1, size - 1)
@@ -147,13 +152,13 @@ def _weights(size: int, out: int, align_corners: bool, dtype: np.dtype) -> jax.A
     )
 
 
-def _along(x: jax.Array, axis: int, matrix: jax.Array) -> jax.Array:
+def _apply_along_axis(x: jax.Array, axis: int, matrix: jax.Array) -> jax.Array:
     """Applies a matrix to one of the two last axes of images, in full precision."""
     letters = "nchw,Hh->ncHw" if axis == 2 else "nchw,Ww->nchW"
     return jnp.einsum(letters, x, matrix, precision="highest")
 
 
-def _axes_to(data: jax.Array, new: Sequence[int]) -> tuple[int, int]:
+def _resize_axis_order(data: jax.Array, new: Sequence[int]) -> tuple[int, int]:
     """The axes of height and width, in the order in which to change them: rows are one large
     product, so they come first where they shrink, and last where they grow."""
     return (3, 2) if new[1] < data.shape[3] else (2, 3)
@@ -163,11 +168,11 @@ def _resize_inputs(p: Params) -> tuple[str, ...]:
     return ("data", "like") if p.mode == "like" else ("data",)
 
 
-def _resize_fill(s: ShapeFacts, p: Params) -> None:
-    _images(s, *_resize_inputs(p))
+def _infer_resize_shape(s: ShapeFacts, p: Params) -> None:
+    _require_images(s, *_resize_inputs(p))
 
 
-@register("_contrib_BilinearResize2D", inputs=_resize_inputs, fill=_resize_fill)
+@register("_contrib_BilinearResize2D", inputs=_resize_inputs, infer_shape=_infer_resize_shape)
 def bilinear_resize_2d(
     data: jax.Array,
     like: jax.Array | None = None,
@@ -193,19 +198,19 @@ def bilinear_resize_2d(
     old = data.shape[2:]
     target = like.shape[2:] if like is not None else (0, 0)
     new = [
-        _resized(n, mode, wanted, scale, other)
+        _output_size(n, mode, wanted, scale, other)
         for n, wanted, scale, other in zip(
             old, (height, width), (scale_height, scale_width), target, strict=True
         )
     ]
-    for axis in _axes_to(data, new):
+    for axis in _resize_axis_order(data, new):
         if new[axis - 2] != old[axis - 2]:
-            matrix = _weights(old[axis - 2], new[axis - 2], align_corners, data.dtype)
-            data = _along(data, axis, matrix)
+            matrix = _interpolation_matrix(old[axis - 2], new[axis - 2], align_corners, data.dtype)
+            data = _apply_along_axis(data, axis, matrix)
     return data
 
 
-def _averages(size: int, out: int, dtype: np.dtype) -> jax.Array:
+def _averaging_matrix(size: int, out: int, dtype: np.dtype) -> jax.Array:
     """The (out, size) matrix of averages from floor(i size / out) to ceil((i + 1) size / out)."""
     i = np.arange(out)
     start, stop = i * size // out, -(-(i + 1) * size // out)
@@ -214,13 +219,13 @@ def _averages(size: int, out: int, dtype: np.dtype) -> jax.Array:
     return jnp.where(inside, (1 / (stop - start))[:, None].astype(dtype), 0)
 
 
-def _adaptive_fill(s: ShapeFacts, p: Params) -> None:
-    _images(s, "data")
+def _infer_adaptive_shape(s: ShapeFacts, p: Params) -> None:
+    _require_images(s, "data")
     if len(p.output_size) > 2:
         raise AttributeValueError(f"output_size={p.output_size}, expected one or two numbers")
 
 
-@register("_contrib_AdaptiveAvgPooling2D", fill=_adaptive_fill)
+@register("_contrib_AdaptiveAvgPooling2D", infer_shape=_infer_adaptive_shape)
 def adaptive_avg_pooling_2d(data: jax.Array, *, output_size: Shape = ()):
     """Averages images (N, C, height, width), floating, over a grid of ``output_size`` cells.
 
@@ -228,10 +233,10 @@ def adaptive_avg_pooling_2d(data: jax.Array, *, output_size: Shape = ()):
     of length m covers floor(i m / n) to ceil((i + 1) m / n). Returns (N, C, *output_size).
     """
     out = {0: (1, 1), 1: output_size * 2, 2: output_size}[len(output_size)]
-    for axis in _axes_to(data, out):
+    for axis in _resize_axis_order(data, out):
         size, cells = data.shape[axis], out[axis - 2]
         if cells == 1:
             data = jnp.mean(data, axis, keepdims=True)
         elif cells != size:
-            data = _along(data, axis, _averages(size, cells, data.dtype))
+            data = _apply_along_axis(data, axis, _averaging_matrix(size, cells, data.dtype))
     return data

@@ -17,10 +17,10 @@ from jax import lax
 
 from ._attrs import Key, Train
 from ._facts import Params, ShapeFacts, TypeFacts
-from ._packed import Sizes
-from ._recur import one_loop_pays, recur
+from ._packed import PackedSizes
+from ._recur import fused_scan_pays, scan_with_vjp
 from ._registry import register
-from ._turn import Constants, Product, Turn
+from ._turn import Constants, ScanBody, ScanProduct
 
 
 def _inputs(p: Params) -> tuple[str, ...]:
@@ -36,11 +36,11 @@ def _outputs(p: Params) -> tuple[str, ...]:
     return ("output", "state_output", *cell)
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     if data is None:
         return
-    sizes = Sizes.of(p)
+    sizes = PackedSizes.of(p)
     s.set("data", (0, 0, 0), because="RNN takes (time, batch, features)")
     rows, batch = sizes.layers * sizes.directions, data[1]
     because = f"num_layers={p.num_layers}, bidirectional={p.bidirectional} and data is {data}"
@@ -51,7 +51,7 @@ def _fill(s: ShapeFacts, p: Params) -> None:
         s.set("parameters", (sizes.count(data[2]),), f"mode={p.mode!r}, {because}")
 
 
-def _types(t: TypeFacts, p: Params) -> None:
+def _infer_type(t: TypeFacts, p: Params) -> None:
     t.same(*(n for n in t if n != "sequence_length"))
     if t["sequence_length"] is None:
         t.set("sequence_length", t["data"])
@@ -102,7 +102,7 @@ def _clip(low: float | None, high: float | None, nan: bool) -> Callable[[jax.Arr
     return clip
 
 
-def _affine(weight: int, bias: int | None = None) -> Product:
+def _affine(weight: int, bias: int | None = None) -> ScanProduct:
     """``x W^T + b``, of constants by number."""
 
     def apply(constants: Constants, x: jax.Array) -> jax.Array:
@@ -112,7 +112,7 @@ def _affine(weight: int, bias: int | None = None) -> Product:
             out = lax.dot_general(x, constants[weight], (((1,), (1,)), ((), ())))
         return out if bias is None else out + constants[bias]
 
-    return Product(apply, (weight,) if bias is None else (weight, bias))
+    return ScanProduct(apply, (weight,) if bias is None else (weight, bias))
 
 
 def _run(
@@ -132,7 +132,7 @@ def _run(
     is zero. The others (T, N, H) tell what ``drop`` passes on to the second layer and so on.
     """
     arrays: list[jax.Array] = []
-    products: list[Product] = []
+    products: list[ScanProduct] = []
     place: dict[tuple[int, str], int] = {}
     weights = []
     for layer, cell in enumerate(cells):
@@ -143,16 +143,16 @@ def _run(
                 products.append(_affine(*range(len(arrays), len(arrays) + len(parts))))
                 arrays += [cell[part] for part in parts]
 
-    def call(_: Constants, carry: Sequence[Carry], now: Any, tap: Any) -> Any:
+    def call(_: Constants, carry: Sequence[Carry], now: Any, perturb: Any) -> Any:
         x, valid, kept = now
         after = []
         for layer, before in enumerate(carry):
             if layer:
-                x = tap(place[layer, "input"], drop(x, kept[layer - 1]))
+                x = perturb(place[layer, "input"], drop(x, kept[layer - 1]))
             project = lambda h: h  # noqa: E731
             if (layer, "projection") in place:
-                project = partial(tap, place[layer, "projection"])
-            new = step(before, x, tap(place[layer, "recurrent"], before[0]), project)
+                project = partial(perturb, place[layer, "projection"])
+            new = step(before, x, perturb(place[layer, "recurrent"], before[0]), project)
             x = new[0]
             if valid is not None:
                 x = jnp.where(valid, x, 0)
@@ -160,9 +160,9 @@ def _run(
             after.append(new)
         return after, x
 
-    turn = Turn(call, products)
+    turn = ScanBody(call, products)
     constants, now = dict(enumerate(arrays)), (from_input, *masks)
-    last, out = recur(turn, constants, start, now, len(from_input), reverse, weights)
+    last, out = scan_with_vjp(turn, constants, start, now, len(from_input), reverse, weights)
     return out, last
 
 
@@ -170,9 +170,9 @@ def _run(
     "RNN",
     inputs=_inputs,
     outputs=_outputs,
-    fill=_fill,
-    types=_types,
-    draws=lambda p, train: train and p.p > 0 and p.num_layers > 1,
+    infer_shape=_infer_shape,
+    types=_infer_type,
+    uses_rng=lambda p, train: train and p.p > 0 and p.num_layers > 1,
 )
 def rnn(
     data: jax.Array,
@@ -222,7 +222,7 @@ def rnn(
     where these are within 1e-9; its float32, lstm and gru agree with these), and it computes the
     relu of float64 in float32.
     """
-    sizes = Sizes.of(
+    sizes = PackedSizes.of(
         Params(mode=mode, num_layers=num_layers, bidirectional=bidirectional,
                state_size=state_size, projection_size=projection_size)
     )  # fmt: skip
@@ -248,7 +248,7 @@ def rnn(
 
     groups = [[layer] for layer in range(num_layers)]
     inner = sum(cell["recurrent"].size for cell in cells) + sum(c["input"].size for c in cells[1:])
-    if sizes.directions == 1 and one_loop_pays(rows, inner):
+    if sizes.directions == 1 and fused_scan_pays(rows, inner):
         groups = [list(range(num_layers))]
     x, last = data, []
     for group in groups:

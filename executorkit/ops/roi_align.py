@@ -7,43 +7,45 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import ShapeError
-from ._attrs import Shape, Share
+from ._attrs import Shape, UnitInterval
 from ._bins import Bins, pooled_planes, support
 from ._facts import Params, ShapeFacts
 from ._registry import register
 from ._sampling import bilinear, pooled_regions, weighted_rows
 
 
-def _fill(numbers: int):
-    def fill(s: ShapeFacts, p: Params) -> None:
+def _infer_roi_shape(numbers: int):
+    def infer_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (0, 0, 0, 0), because="an image batch is (N, C, H, W)")
         s.set("rois", (0, numbers), because=f"a region has {numbers} numbers")
 
-    return fill
+    return infer_shape
 
 
-def _turns(size: jax.Array, bins: int, ratio: int) -> jax.Array:
+def _sample_counts(size: jax.Array, bins: int, ratio: int) -> jax.Array:
     """How many samples a bin of each region takes along one axis."""
     if ratio > 0:
         return jnp.full(size.shape, ratio, jnp.int32)
     return jnp.ceil(size / bins).astype(jnp.int32)
 
 
-def _outside(at: jax.Array, size: int) -> jax.Array:
+def _is_outside(at: jax.Array, size: int) -> jax.Array:
     """Positions that count as 0; others next to the image read its border."""
     return (at < -1) | (at > size)
 
 
-def _weights(start: jax.Array, extent: jax.Array, bins: int, size: int, ratio: int) -> jax.Array:
+def _bin_weights(
+    start: jax.Array, extent: jax.Array, bins: int, size: int, ratio: int
+) -> jax.Array:
     """Weight of every row (or column) in the mean of the samples of each bin: (R, bins, size)."""
     bin_size = (extent / bins)[:, None]
-    count = _turns(extent, bins, ratio)[:, None]
+    count = _sample_counts(extent, bins, ratio)[:, None]
     first = start[:, None] + jnp.arange(bins, dtype=start.dtype) * bin_size
     rows = jnp.arange(size, dtype=start.dtype)
 
     def add(turn: jax.Array, total: jax.Array) -> jax.Array:
         at = first + (turn.astype(start.dtype) + 0.5) * bin_size / count
-        counts = (turn < count) & ~_outside(at, size)
+        counts = (turn < count) & ~_is_outside(at, size)
         at = jnp.clip(at, 0, size - 1)[..., None]
         near = jnp.maximum(1 - jnp.abs(at - rows), 0)
         return total + jnp.where(counts[..., None], near, 0)
@@ -53,13 +55,13 @@ def _weights(start: jax.Array, extent: jax.Array, bins: int, size: int, ratio: i
     return total / jnp.maximum(count, 1)[..., None]
 
 
-@register("_contrib_ROIAlign", fill=_fill(5))
+@register("_contrib_ROIAlign", infer_shape=_infer_roi_shape(5))
 def roi_align(
     data: jax.Array,
     rois: jax.Array,
     *,
     pooled_size: Shape,
-    spatial_scale: Share,
+    spatial_scale: UnitInterval,
     sample_ratio: int = -1,
     position_sensitive: bool = False,
     aligned: bool = False,
@@ -86,8 +88,8 @@ def roi_align(
     extent_x, extent_y = x2 - x1, y2 - y1
     if not aligned:
         extent_x, extent_y = jnp.maximum(extent_x, 1), jnp.maximum(extent_y, 1)
-    down = _weights(y1, extent_y, bins_y, height, sample_ratio)
-    across = _weights(x1, extent_x, bins_x, width, sample_ratio)
+    down = _bin_weights(y1, extent_y, bins_y, height, sample_ratio)
+    across = _bin_weights(x1, extent_x, bins_x, width, sample_ratio)
     image = rois[:, 0].astype(jnp.int32)
     down = jnp.where((image >= 0)[:, None, None], down, 0)
     image = jnp.maximum(image, 0)
@@ -97,13 +99,13 @@ def roi_align(
     return pooled_regions(data, image, down, across)
 
 
-@register("_contrib_RROIAlign", fill=_fill(6))
+@register("_contrib_RROIAlign", infer_shape=_infer_roi_shape(6))
 def rroi_align(
     data: jax.Array,
     rois: jax.Array,
     *,
     pooled_size: Shape,
-    spatial_scale: Share,
+    spatial_scale: UnitInterval,
     sampling_ratio: int = -1,
 ):
     """Mean of bilinear samples in each of a grid of bins, for each rotated region of interest.
@@ -120,7 +122,10 @@ def rroi_align(
     def size(rois: jax.Array) -> tuple[jax.Array, ...]:
         """Of each region: width and height, and how many samples a bin takes down and across."""
         across, down = (jnp.maximum(rois[:, i] * spatial_scale, 1) for i in (3, 4))
-        turns = _turns(down, bins_y, sampling_ratio), _turns(across, bins_x, sampling_ratio)
+        turns = (
+            _sample_counts(down, bins_y, sampling_ratio),
+            _sample_counts(across, bins_x, sampling_ratio),
+        )
         return across, down, *turns
 
     def spot(number: jax.Array, extent: jax.Array, bins: int, turn: jax.Array, of: jax.Array):
@@ -141,7 +146,7 @@ def rroi_align(
         at_x = u * cos + v * sin + x
         at_y = v * cos - u * sin + y
         counts = (turn < turns_y * turns_x)[:, None, None]
-        counts &= ~_outside(at_y, height) & ~_outside(at_x, width)
+        counts &= ~_is_outside(at_y, height) & ~_is_outside(at_x, width)
         at_y, at_x = jnp.clip(at_y, 0, height - 1), jnp.clip(at_x, 0, width - 1)
         index, weight = bilinear(at_y, at_x, height, width)
         index += (image * height * width)[:, None, None, None]

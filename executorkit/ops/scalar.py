@@ -9,14 +9,14 @@ from collections.abc import Callable
 
 import jax
 
-from ._arith import BINARY, Binary, is_floating, scalar_constant
+from ._arith import BINARY, BinaryFunction, is_floating, scalar_constant
 from ._facts import Params, TypeFacts
-from ._layouts import elementwise
+from ._layouts import layout_elementwise
 from ._registry import register
 from ._rules import same_shapes
 
 #: stem of the function, whether the scalar comes first: names, MXNet's canonical one first
-_SCALAR = {
+_SCALAR_NAMES = {
     ("add", False): ("_plus_scalar", "_PlusScalar"),
     ("sub", False): ("_minus_scalar", "_MinusScalar"),
     ("sub", True): ("_rminus_scalar", "_RMinusScalar"),
@@ -42,7 +42,7 @@ _SCALAR = {
 }
 
 
-def _types(t: TypeFacts, p: Params) -> None:
+def _infer_scalar_type(t: TypeFacts, p: Params) -> None:
     if p.is_int:
         t.same()
     elif t["data"] is not None:
@@ -51,7 +51,7 @@ def _types(t: TypeFacts, p: Params) -> None:
         t.set("data", t["out0"])
 
 
-def _scalar(name: str, rule: Binary, first: bool) -> Callable[..., jax.Array]:
+def _scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., jax.Array]:
     def op(data: jax.Array, *, scalar: float = 1.0, is_int: bool = True) -> jax.Array:
         if not is_int and not is_floating(data):
             data = data.astype("float64")
@@ -68,9 +68,13 @@ def _scalar(name: str, rule: Binary, first: bool) -> Callable[..., jax.Array]:
     return op
 
 
-for (_stem, _first), _names in _SCALAR.items():
-    _fn = _scalar(_names[0], BINARY[_stem], _first)
-    register(*_names, fill=same_shapes, types=_types, last=elementwise)(_fn)
+for (_stem, _first), _names in _SCALAR_NAMES.items():
+    _fn = _scalar_op(_names[0], BINARY[_stem], _first)
+    register(*_names, infer_shape=same_shapes, types=_infer_scalar_type, last=layout_elementwise)(
+        _fn
+    )
 # Sparse-aware variants: for dense arrays they are the plain operators.
 for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", "sub")):
-    register(_name, fill=same_shapes, types=_types)(_scalar(_name, BINARY[_stem], False))
+    register(_name, infer_shape=same_shapes, types=_infer_scalar_type)(
+        _scalar_op(_name, BINARY[_stem], False)
+    )

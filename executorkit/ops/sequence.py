@@ -17,7 +17,7 @@ def _inputs(p: Params) -> tuple[str, ...]:
     return ("data", "sequence_length") if p.use_sequence_length else ("data",)
 
 
-def _fill_lengths(s: ShapeFacts, p: Params) -> None:
+def _infer_lengths_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     if data is None or len(data) < 2 or p.axis not in (0, 1):
         return
@@ -27,19 +27,19 @@ def _fill_lengths(s: ShapeFacts, p: Params) -> None:
         s.set("data", (s["sequence_length"][0] if i == batch else 0 for i in range(len(data))))
 
 
-def _fill_last(s: ShapeFacts, p: Params) -> None:
+def _infer_sequence_last_shape(s: ShapeFacts, p: Params) -> None:
     data, out = s["data"], s["out0"]
     if data is not None and out is not None and len(data) == len(out) + 1 and p.axis in (0, 1):
         s.set("data", (*out[: p.axis], 0, *out[p.axis :]))
-    _fill_lengths(s, p)
+    _infer_lengths_shape(s, p)
 
 
-def _fill_same(s: ShapeFacts, p: Params) -> None:
+def _infer_same_shape(s: ShapeFacts, p: Params) -> None:
     s.same("data", "out0")
-    _fill_lengths(s, p)
+    _infer_lengths_shape(s, p)
 
 
-def _types(t: TypeFacts, p: Params) -> None:
+def _infer_type(t: TypeFacts, p: Params) -> None:
     """Lengths may be of any type; unknown, they are of data's."""
     t.same("data", "out0")
     if t["sequence_length"] is None:
@@ -64,7 +64,7 @@ def _lengths(
     return lax.expand_dims(integer_indices(lengths), (axis,))
 
 
-@register("SequenceLast", inputs=_inputs, fill=_fill_last, types=_types)
+@register("SequenceLast", inputs=_inputs, infer_shape=_infer_sequence_last_shape, types=_infer_type)
 def sequence_last(
     data: jax.Array,
     sequence_length: jax.Array | None = None,
@@ -86,7 +86,7 @@ def sequence_last(
     return lax.squeeze(jnp.take_along_axis(data, last, axis, mode="promise_in_bounds"), (axis,))
 
 
-@register("SequenceMask", inputs=_inputs, fill=_fill_same, types=_types)
+@register("SequenceMask", inputs=_inputs, infer_shape=_infer_same_shape, types=_infer_type)
 def sequence_mask(
     data: jax.Array,
     sequence_length: jax.Array | None = None,
@@ -108,7 +108,7 @@ def sequence_mask(
     return jnp.where(inside, data, convert(jnp.asarray(value, jnp.float32), data.dtype.name))
 
 
-@register("SequenceReverse", inputs=_inputs, fill=_fill_same, types=_types)
+@register("SequenceReverse", inputs=_inputs, infer_shape=_infer_same_shape, types=_infer_type)
 def sequence_reverse(
     data: jax.Array,
     sequence_length: jax.Array | None = None,

@@ -16,7 +16,7 @@ from ._updates import (
     RESCALE,
     WD,
     Attrs,
-    Update,
+    UpdateRule,
     register_several,
     register_update,
     rescaled,
@@ -44,7 +44,7 @@ def _nesterov(
     return weight + p.momentum * mom - step, mom
 
 
-def _nesterov_kept(
+def _nesterov_out_of_place(
     p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
 ) -> tuple[jax.Array, ...]:
     new, _ = _nesterov(p, weight, grad, mom)
@@ -62,12 +62,12 @@ def _sign_momentum(
     return (1 - p.lr * p.wd_lh) * weight + p.lr * jnp.sign(mom), mom
 
 
-SGD = Update(
+SGD = UpdateRule(
     _sgd,
     "Stochastic gradient descent: weight - lr (g + wd weight).",
     attrs={**LR, **WD, **RESCALE, **LAZY},
 )
-SGD_MOMENTUM = Update(
+SGD_MOMENTUM = UpdateRule(
     _sgd_momentum,
     "Stochastic gradient descent with momentum: mom = momentum mom - lr (g + wd weight), "
     "weight + mom.",
@@ -78,24 +78,24 @@ _NESTEROV = (
     "Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, "
     "weight + momentum mom - s. {}he momentum that is kept has the decay of the new weight in it."
 )
-NESTEROV = Update(
+NESTEROV = UpdateRule(
     _nesterov,
     _NESTEROV.format("With the weight as ``out``, t"),
     ("mom",),
     {**LR, **_MOMENTUM, **WD, **RESCALE},
 )
-NESTEROV_KEPT = replace(
+NESTEROV_OUT_OF_PLACE = replace(
     NESTEROV,
-    step=_nesterov_kept,
+    step=_nesterov_out_of_place,
     words=_NESTEROV.format("T"),
 )
-SIGN_SGD = Update(
+SIGN_SGD = UpdateRule(
     _sign,
     "Descent by the sign of the gradient: (1 - lr wd) weight - lr sign(grad). Source: Bernstein "
     "et al., signSGD, 2018.",
     attrs={**LR, **WD, **RESCALE},
 )
-SIGNUM = Update(
+SIGNUM = UpdateRule(
     _sign_momentum,
     "Descent by the sign of the momentum: mom = momentum mom - (1 - momentum) (g + wd weight), "
     "(1 - lr wd_lh) weight + lr sign(mom). Source: Bernstein et al., signSGD, 2018.",
@@ -115,7 +115,7 @@ for _stem, _update in {"sgd": SGD, "sgd_mom": SGD_MOMENTUM}.items():
         register_several(
             f"preloaded_multi_{_name}", _update, _own, mixed=_mixed, trailing=("lrs", "wds")
         )
-register_update("nag_mom_update", NESTEROV, in_place=NESTEROV_KEPT)
-register_update("mp_nag_mom_update", NESTEROV_KEPT, mixed=True)
+register_update("nag_mom_update", NESTEROV, in_place=NESTEROV_OUT_OF_PLACE)
+register_update("mp_nag_mom_update", NESTEROV_OUT_OF_PLACE, mixed=True)
 register_update("signsgd_update", SIGN_SGD)
 register_update("signum_update", SIGNUM)

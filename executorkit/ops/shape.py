@@ -10,12 +10,12 @@ from jax import lax
 
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
-from ._facts import Params, ShapeFacts, known
+from ._facts import Params, ShapeFacts, is_fully_known
 from ._registry import register
-from ._rules import first_decides
+from ._rules import dtype_of_first_input
 
 
-def reshaped_dims(dims: Sequence[int], spec: Sequence[int]) -> Shape:
+def resolve_shape(dims: Sequence[int], spec: Sequence[int]) -> Shape:
     """The shape that ``spec``, in MXNet's language (see :func:`reshape`), makes of ``dims``."""
     out: list[int] = []
     infer = None
@@ -47,7 +47,7 @@ def reshaped_dims(dims: Sequence[int], spec: Sequence[int]) -> Shape:
         elif entry == -3:
             out.append(math.prod(take(2)))
         elif entry == -4:
-            out += _split(take(1)[0], spec[i + 1 : i + 3])
+            out += _split_dim(take(1)[0], spec[i + 1 : i + 3])
             next(entries)
             next(entries)
         elif entry > 0:
@@ -63,7 +63,7 @@ def reshaped_dims(dims: Sequence[int], spec: Sequence[int]) -> Shape:
     return tuple(out)
 
 
-def _split(dim: int, parts: Sequence[int]) -> tuple[int, int]:
+def _split_dim(dim: int, parts: Sequence[int]) -> tuple[int, int]:
     """``dim`` as a product of two numbers, one of which may be -1."""
     if len(parts) != 2 or any(p < 1 and p != -1 for p in parts) or tuple(parts) == (-1, -1):
         raise AttributeValueError(f"-4 in shape is followed by {tuple(parts)}, expected two sizes")
@@ -75,7 +75,7 @@ def _split(dim: int, parts: Sequence[int]) -> tuple[int, int]:
     return first, second
 
 
-def _old_target(dims: Shape, target: Shape, keep_highest: bool) -> Shape:
+def _resolve_target_shape(dims: Shape, target: Shape, keep_highest: bool) -> Shape:
     """The shape that the attributes of MXNet before 0.9 mean: one 0 is to be inferred."""
     out = [dims[0], *target[1:]] if keep_highest else list(target)
     free = [i for i, d in enumerate(out) if d == 0]
@@ -88,11 +88,11 @@ def _old_target(dims: Shape, target: Shape, keep_highest: bool) -> Shape:
     return tuple(out)
 
 
-def _fill_reshape(s: ShapeFacts, p: Params) -> None:
+def _infer_reshape_shape(s: ShapeFacts, p: Params) -> None:
     data, out = s["data"], s["out0"]
-    if data is None or known(data):
+    if data is None or is_fully_known(data):
         return
-    if known(out) and p.shape:
+    if is_fully_known(out) and p.shape:
         spec = p.shape[::-1] if p.reverse else p.shape
         copied = next((i for i, entry in enumerate(spec) if entry), len(spec))
         copied = len(data) if spec[copied : copied + 1] == (-2,) else min(copied, len(data))
@@ -102,7 +102,7 @@ def _fill_reshape(s: ShapeFacts, p: Params) -> None:
         same = [b for _, b in list(ends)[:copied]] + [0] * (len(data) - copied)
         s.set("data", same[::-1] if p.reverse else same, because=f"shape={p.shape}, output {out}")
         data = s["data"]
-    size = math.prod(out) if known(out) else 0
+    size = math.prod(out) if is_fully_known(out) else 0
     if p.shape and all(d > 0 for d in p.shape):
         size = math.prod(p.shape)
     rest = math.prod(d for d in data if d)
@@ -110,7 +110,7 @@ def _fill_reshape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (d or size // rest for d in data), because=f"the output has {size} elements")
 
 
-@register("Reshape", "reshape", fill=_fill_reshape)
+@register("Reshape", "reshape", infer_shape=_infer_reshape_shape)
 def reshape(
     data: jax.Array,
     *,
@@ -135,13 +135,13 @@ def reshape(
     """
     if shape:
         way = -1 if reverse else 1
-        return lax.reshape(data, reshaped_dims(data.shape[::way], shape[::way])[::way])
+        return lax.reshape(data, resolve_shape(data.shape[::way], shape[::way])[::way])
     if not target_shape:
         raise AttributeValueError("'shape' is not given")
-    return lax.reshape(data, _old_target(data.shape, target_shape, keep_highest))
+    return lax.reshape(data, _resolve_target_shape(data.shape, target_shape, keep_highest))
 
 
-def _range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[int, int]:
+def _axis_range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[int, int]:
     first = 0 if begin is None else begin + ndim * (begin < 0)
     last = ndim if end is None else end + ndim * (end < 0)
     if not 0 <= first < last <= ndim:
@@ -151,7 +151,7 @@ def _range(begin: int | None, end: int | None, ndim: int, side: str) -> tuple[in
     return first, last
 
 
-@register("reshape_like", types=first_decides)
+@register("reshape_like", types=dtype_of_first_input)
 def reshape_like(
     lhs: jax.Array,
     rhs: jax.Array,
@@ -167,21 +167,21 @@ def reshape_like(
     is zero). None means from the first, or to the last axis; negative numbers count from the end.
     Returns lhs.shape[:lhs_begin] + rhs.shape[rhs_begin:rhs_end] + lhs.shape[lhs_end:].
     """
-    first, last = _range(lhs_begin, lhs_end, lhs.ndim, "lhs")
-    other_first, other_last = _range(rhs_begin, rhs_end, rhs.ndim, "rhs")
+    first, last = _axis_range(lhs_begin, lhs_end, lhs.ndim, "lhs")
+    other_first, other_last = _axis_range(rhs_begin, rhs_end, rhs.ndim, "rhs")
     shape = lhs.shape[:first] + rhs.shape[other_first:other_last] + lhs.shape[last:]
     if math.prod(shape) != lhs.size:
         raise ShapeError(f"lhs {lhs.shape} cannot be reshaped to {shape}")
     return lax.reshape(lhs, shape)
 
 
-def _fill_flatten(s: ShapeFacts, p: Params) -> None:
+def _infer_flatten_shape(s: ShapeFacts, p: Params) -> None:
     data, out = s["data"], s["out0"]
     if data is not None and out is not None:
         s.set("data", (out[0], *data[1:]))
 
 
-@register("Flatten", "flatten", fill=_fill_flatten)
+@register("Flatten", "flatten", infer_shape=_infer_flatten_shape)
 def flatten(data: jax.Array):
     """data (N, ...) as a matrix (N, K); a vector (N,) becomes (N, 1)."""
     return lax.reshape(data, (data.shape[0], math.prod(data.shape[1:])))

@@ -11,12 +11,14 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._attrs import OptShape, Shape
 from ._axes import normal_axis
-from ._facts import Params, ShapeFacts, known
+from ._facts import Params, ShapeFacts, is_fully_known
 from ._registry import register
-from ._rules import first_decides
+from ._rules import dtype_of_first_input
 
 
-def _box(shape: Shape, begin: OptShape, end: OptShape, step: OptShape) -> tuple[slice, ...]:
+def _python_slices(
+    shape: Shape, begin: OptShape, end: OptShape, step: OptShape
+) -> tuple[slice, ...]:
     """Python slices for the attributes of ``slice``."""
     if len(begin) != len(end) or (step and len(step) != len(begin)):
         raise AttributeValueError(f"begin={begin}, end={end}, step={step} are of different lengths")
@@ -28,7 +30,7 @@ def _box(shape: Shape, begin: OptShape, end: OptShape, step: OptShape) -> tuple[
     return tuple(slice(*bounds) for bounds in zip(begin, end, steps, strict=True))
 
 
-def _fill_slice(s: ShapeFacts, p: Params) -> None:
+def _infer_slice_shape(s: ShapeFacts, p: Params) -> None:
     """Axes that are not cut have one size in data and output."""
     data, out = s["data"], s["out0"]
     if data is not None and out is not None and len(data) == len(out):
@@ -41,24 +43,24 @@ def _fill_slice(s: ShapeFacts, p: Params) -> None:
         s.set("data", (d if same else 0 for d, same in zip(out, whole, strict=False)))
 
 
-@register("slice", "crop", fill=_fill_slice)
+@register("slice", "crop", infer_shape=_infer_slice_shape)
 def slice_(data: jax.Array, *, begin: OptShape, end: OptShape, step: OptShape = ()):
     """data[begin[0]:end[0]:step[0], begin[1]:end[1]:step[1], ...].
 
     data may have any shape; axes beyond ``begin`` are kept whole. None, negative numbers and
     numbers beyond the axis mean what they mean in Python.
     """
-    return data[_box(data.shape, begin, end, step)]
+    return data[_python_slices(data.shape, begin, end, step)]
 
 
-def _fill_slice_axis(s: ShapeFacts, p: Params) -> None:
+def _infer_slice_axis_shape(s: ShapeFacts, p: Params) -> None:
     data, out = s["data"], s["out0"]
     if data is not None and out is not None and -len(data) <= p.axis < len(data):
         at = p.axis % len(data)
         s.set("data", (0 if i == at else d for i, d in enumerate(out)))
 
 
-@register("slice_axis", fill=_fill_slice_axis)
+@register("slice_axis", infer_shape=_infer_slice_axis_shape)
 def slice_axis(data: jax.Array, *, axis: int, begin: int, end: int | None):
     """Entries ``begin`` to ``end`` of one axis of data, which may have any shape.
 
@@ -74,7 +76,7 @@ def slice_axis(data: jax.Array, *, axis: int, begin: int, end: int | None):
     return lax.slice_in_dim(data, first, last, axis=at)
 
 
-@register("slice_like", types=first_decides)
+@register("slice_like", types=dtype_of_first_input)
 def slice_like(data: jax.Array, shape_like: jax.Array, *, axes: Shape = ()):
     """The leading entries of data, as many along each axis as shape_like has.
 
@@ -128,15 +130,15 @@ def crop(
     return image[:, :, y : y + h, x : x + w]
 
 
-def _fill_slice_assign(s: ShapeFacts, p: Params) -> None:
+def _infer_slice_assign_shape(s: ShapeFacts, p: Params) -> None:
     s.same("lhs", "out0")
-    if known(s["lhs"]):
-        box = _box(s["lhs"], p.begin, p.end, p.step)
+    if is_fully_known(s["lhs"]):
+        box = _python_slices(s["lhs"], p.begin, p.end, p.step)
         cut = [len(range(*b.indices(d))) for b, d in zip(box, s["lhs"], strict=False)]
         s.set("rhs", (*cut, *s["lhs"][len(cut) :]), because=f"lhs is {s['lhs']}")
 
 
-@register("_slice_assign", "_crop_assign", fill=_fill_slice_assign)
+@register("_slice_assign", "_crop_assign", infer_shape=_infer_slice_assign_shape)
 def slice_assign(
     lhs: jax.Array, rhs: jax.Array, *, begin: OptShape, end: OptShape, step: OptShape = ()
 ):
@@ -144,17 +146,19 @@ def slice_assign(
 
     lhs may have any shape, rhs has the shape of the box. MXNet has no gradient for it.
     """
-    box = _box(lhs.shape, begin, end, step)
+    box = _python_slices(lhs.shape, begin, end, step)
     if math.prod(lhs[box].shape) != rhs.size:
         raise ShapeError(f"rhs is {rhs.shape}, expected {lhs[box].shape}", f"lhs is {lhs.shape}")
     return lhs.at[box].set(rhs)
 
 
-def _fill_same(s: ShapeFacts, p: Params) -> None:
+def _infer_slice_assign_scalar_shape(s: ShapeFacts, p: Params) -> None:
     s.same("data", "out0")
 
 
-@register("_slice_assign_scalar", "_crop_assign_scalar", fill=_fill_same)
+@register(
+    "_slice_assign_scalar", "_crop_assign_scalar", infer_shape=_infer_slice_assign_scalar_shape
+)
 def slice_assign_scalar(
     data: jax.Array,
     *,
@@ -167,4 +171,6 @@ def slice_assign_scalar(
 
     MXNet has no gradient for it.
     """
-    return data.at[_box(data.shape, begin, end, step)].set(jnp.asarray(scalar).astype(data.dtype))
+    return data.at[_python_slices(data.shape, begin, end, step)].set(
+        jnp.asarray(scalar).astype(data.dtype)
+    )

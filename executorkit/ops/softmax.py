@@ -11,7 +11,7 @@ from jax import lax
 from ..errors import AttributeValueError, ShapeError
 from ._facts import Params, ShapeFacts, TypeFacts
 from ._registry import register
-from ._statistics import wide
+from ._statistics import at_least_float32
 
 OutType = Literal["float16", "float32", "float64"]
 
@@ -20,7 +20,7 @@ def _inputs(p: Params) -> tuple[str, ...]:
     return ("data", "length") if p.use_length else ("data",)
 
 
-def _fill(s: ShapeFacts, p: Params) -> None:
+def _infer_shape(s: ShapeFacts, p: Params) -> None:
     s.same("data", "out0")
     data = s["data"]
     if data is None:
@@ -31,13 +31,13 @@ def _fill(s: ShapeFacts, p: Params) -> None:
     s.set("length", data[:axis] + data[axis + 1 :], because=f"data is {data} and axis={p.axis}")
 
 
-def _fill_without_length(s: ShapeFacts, p: Params) -> None:
+def _infer_shape_without_length(s: ShapeFacts, p: Params) -> None:
     if p.use_length:
         raise AttributeValueError("use_length=True, which only softmax takes")
-    _fill(s, p)
+    _infer_shape(s, p)
 
 
-def _types(t: TypeFacts, p: Params) -> None:
+def _infer_type(t: TypeFacts, p: Params) -> None:
     if p.dtype is None:
         t.same("data", "out0")
     else:
@@ -45,10 +45,10 @@ def _types(t: TypeFacts, p: Params) -> None:
 
 
 def _cooled(data: jax.Array, temperature: float | None) -> jax.Array:
-    return wide(data) if temperature is None else wide(data) / temperature
+    return at_least_float32(data) if temperature is None else at_least_float32(data) / temperature
 
 
-@register("softmax", inputs=_inputs, fill=_fill, types=_types)
+@register("softmax", inputs=_inputs, infer_shape=_infer_shape, types=_infer_type)
 def softmax(
     data: jax.Array,
     length: jax.Array | None = None,
@@ -74,7 +74,7 @@ def softmax(
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
 
 
-@register("log_softmax", fill=_fill_without_length, types=_types)
+@register("log_softmax", infer_shape=_infer_shape_without_length, types=_infer_type)
 def log_softmax(
     data: jax.Array,
     *,
@@ -91,7 +91,7 @@ def log_softmax(
     return jax.nn.log_softmax(_cooled(data, temperature), axis).astype(dtype or data.dtype)
 
 
-@register("softmin", fill=_fill_without_length, types=_types)
+@register("softmin", infer_shape=_infer_shape_without_length, types=_infer_type)
 def softmin(
     data: jax.Array,
     *,
@@ -108,14 +108,14 @@ def softmin(
     return jax.nn.softmax(-_cooled(data, temperature), axis).astype(dtype or data.dtype)
 
 
-def _activation_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_softmax_activation_shape(s: ShapeFacts, p: Params) -> None:
     s.same()
     data = s["data"]
     if p.mode == "channel" and data is not None and len(data) < 3:
         raise ShapeError(f"'data' is {data}, expected at least 3 axes", "mode='channel'", "data")
 
 
-@register("SoftmaxActivation", fill=_activation_fill)
+@register("SoftmaxActivation", infer_shape=_infer_softmax_activation_shape)
 def softmax_activation(data: jax.Array, *, mode: Literal["channel", "instance"] = "instance"):
     """Softmax along the last axis ("instance") or along axis 1 ("channel").
 
@@ -124,4 +124,4 @@ def softmax_activation(data: jax.Array, *, mode: Literal["channel", "instance"] 
     that of the forward.
     """
     axis = -1 if mode == "instance" else 1
-    return jax.nn.softmax(wide(data), axis).astype(data.dtype)
+    return jax.nn.softmax(at_least_float32(data), axis).astype(data.dtype)

@@ -40,7 +40,7 @@ def ifft(data: jax.Array, *, compute_size: Tuning[int] = 128):
     return jnp.fft.ifft(jax.lax.complex(pairs[..., 0], pairs[..., 1]), norm="forward").real
 
 
-def _fill_sketch(s: ShapeFacts, p: Params) -> None:
+def _infer_sketch_shape(s: ShapeFacts, p: Params) -> None:
     s.same("h", "s")
     if s["data"] is not None:
         because = f"there is one for each column of data {s['data']}"
@@ -48,7 +48,7 @@ def _fill_sketch(s: ShapeFacts, p: Params) -> None:
         s.set("s", (1, s["data"][-1]), because=because)
 
 
-@register("_contrib_count_sketch", fill=_fill_sketch)
+@register("_contrib_count_sketch", infer_shape=_infer_sketch_shape)
 def count_sketch(
     data: jax.Array,
     h: jax.Array,

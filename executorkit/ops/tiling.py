@@ -12,7 +12,7 @@ from ..errors import AttributeValueError, ShapeError
 from ._attrs import Shape
 from ._axes import normal_axes, normal_axis
 from ._facts import Params, ShapeFacts
-from ._layouts import padded
+from ._layouts import layout_with_pad_width
 from ._registry import register
 from ._rules import same_shapes
 
@@ -41,20 +41,20 @@ def repeat(data: jax.Array, *, repeats: int, axis: int | None = None):
     return jnp.repeat(data, repeats, normal_axis(axis, data.ndim))
 
 
-@register("reverse", "flip", fill=same_shapes)
+@register("reverse", "flip", infer_shape=same_shapes)
 def reverse(data: jax.Array, *, axis: Shape):
     """data, of any shape, with the order of the entries reversed along every axis named."""
     return lax.rev(data, normal_axes(axis, data.ndim, "axis"))
 
 
-def _fill_pad(s: ShapeFacts, p: Params) -> None:
+def _infer_pad_shape(s: ShapeFacts, p: Params) -> None:
     out = s["out0"]
     if out is not None and len(p.pad_width) == 2 * len(out):
         added = [a + b for a, b in zip(p.pad_width[::2], p.pad_width[1::2], strict=True)]
         s.set("data", (d and d - a for d, a in zip(out, added, strict=True)))
 
 
-@register("Pad", "pad", fill=_fill_pad, last=padded)
+@register("Pad", "pad", infer_shape=_infer_pad_shape, last=layout_with_pad_width)
 def pad(
     data: jax.Array,
     *,

@@ -21,7 +21,7 @@ def square(A: jax.Array) -> jax.Array:
     return A
 
 
-def _entries(n: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
+def _triangle_indices(n: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
     """Rows and columns of the triangle beyond diagonal ``offset``: of the lower one, row by row,
     for negative offsets, of the upper one, column by column, for positive, of the one named for 0.
     """
@@ -59,7 +59,7 @@ def extracttrian(A: jax.Array, *, offset: int = 0, lower: bool = True):
     triangle is the one below diagonal ``offset`` if that is negative, above it if positive; for 0
     ``lower`` decides.
     """
-    rows, columns = _entries(square(A).shape[-1], offset, lower)
+    rows, columns = _triangle_indices(square(A).shape[-1], offset, lower)
     if not len(rows):
         raise ShapeError(f"offset={offset}: matrices {A.shape} have no such triangle")
     return A[..., rows, columns]
@@ -76,6 +76,6 @@ def maketrian(A: jax.Array, *, offset: int = 0, lower: bool = True):
     if k * (k + 1) // 2 != length:
         raise ShapeError(f"'A' is {A.shape}, expected a last axis of k (k + 1) / 2 entries")
     n = k + abs(offset)
-    rows, columns = _entries(n, offset, lower)
+    rows, columns = _triangle_indices(n, offset, lower)
     out = jnp.zeros((*A.shape[:-1], n, n), A.dtype)
     return out.at[..., rows, columns].set(A, unique_indices=True)

@@ -13,19 +13,19 @@ import numpy as np
 from jax import lax
 
 from ..errors import AttributeValueError
-from ._attrs import Shape, Share, Tuning
+from ._attrs import Shape, Tuning, UnitInterval
 from ._bins import Bins, in_blocks, joined, round_away, rounding
 from ._facts import Params, ShapeFacts
 from ._registry import register
 from ._sampling import bilinear, weighted_rows
 
 
-def _roi_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_roi_pooling_shape(s: ShapeFacts, p: Params) -> None:
     s.set("data", (0, 0, 0, 0), because="ROIPooling takes (N, C, H, W)")
     s.set("rois", (0, 5), because="a region is (batch index, x1, y1, x2, y2)")
 
 
-def _bounds(
+def _roi_pooling_bounds(
     first: jax.Array, last: jax.Array, count: int, size: int, dtype: jnp.dtype
 ) -> tuple[jax.Array, jax.Array]:
     """The first of ``size`` rows (or columns) in each of ``count`` bins, and the first behind it:
@@ -43,8 +43,10 @@ def _bounds(
     return jnp.clip(start, 0, size), jnp.clip(stop, 0, size)
 
 
-@register("ROIPooling", fill=_roi_fill)
-def roi_pooling(data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial_scale: Share):
+@register("ROIPooling", infer_shape=_infer_roi_pooling_shape)
+def roi_pooling(
+    data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial_scale: UnitInterval
+):
     """Largest value in each of a grid of bins, for each region of interest.
 
     data (N, C, H, W), floating; rois (R, 5), each (index into N, x1, y1, x2, y2) in pixels of an
@@ -79,8 +81,8 @@ def roi_pooling(data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial
     def pool_all(data: jax.Array, rois: jax.Array, find: bool):
         image = rois[:, 0].astype(jnp.int32)
         x1, y1, x2, y2 = (round_away(rois[:, i] * spatial_scale) for i in range(1, 5))
-        top, bottom = _bounds(y1, y2, rows, height, data.dtype)
-        left, right = _bounds(x1, x2, columns, width, data.dtype)
+        top, bottom = _roi_pooling_bounds(y1, y2, rows, height, data.dtype)
+        left, right = _roi_pooling_bounds(x1, x2, columns, width, data.dtype)
         bottom = jnp.where(image[:, None] < 0, top, bottom)
         images = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
         image = jnp.clip(image, 0, count - 1)
@@ -107,7 +109,7 @@ def roi_pooling(data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial
     return pooling(data, rois)
 
 
-def _base(size: int, dtype: jnp.dtype) -> jax.Array:
+def _normalized_coordinates(size: int, dtype: jnp.dtype) -> jax.Array:
     """``size`` coordinates from -1 to 1."""
     return jnp.arange(size, dtype=dtype) * (2.0 / (size - 1) if size > 1 else jnp.nan) - 1
 
@@ -117,12 +119,14 @@ def _affine_grid(theta: jax.Array, target: Shape) -> jax.Array:
     height, width = target
     if min(target) < 1:
         raise AttributeValueError(f"target_shape={target}, expected the sides of the result")
-    x, y = jnp.meshgrid(_base(width, theta.dtype), _base(height, theta.dtype))
+    x, y = jnp.meshgrid(
+        _normalized_coordinates(width, theta.dtype), _normalized_coordinates(height, theta.dtype)
+    )
     points = jnp.stack([x, y, jnp.ones_like(x)])
     return jnp.einsum("nij,jhw->nihw", theta.reshape(-1, 2, 3), points)
 
 
-def _grid_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_grid_shape(s: ShapeFacts, p: Params) -> None:
     if p.transform_type == "affine":
         s.set("data", (0, 6), because="an affine map has six numbers")
     else:
@@ -130,7 +134,7 @@ def _grid_fill(s: ShapeFacts, p: Params) -> None:
         s.same("data", "out0")
 
 
-@register("GridGenerator", fill=_grid_fill)
+@register("GridGenerator", infer_shape=_infer_grid_shape)
 def grid_generator(
     data: jax.Array, *, transform_type: Literal["affine", "warp"], target_shape: Shape = (0, 0)
 ):
@@ -148,7 +152,7 @@ def grid_generator(
     return (data + jnp.stack([x, y]).astype(data.dtype)) / half - 1
 
 
-def _sample(data: jax.Array, grid: jax.Array) -> jax.Array:
+def _sample_bilinear(data: jax.Array, grid: jax.Array) -> jax.Array:
     """Bilinear interpolation of (N, C, H, W) at (N, 2, h, w); zero outside."""
     count, channels, height, width = data.shape
     x = (grid[:, 0] + 1) * ((width - 1) / 2)
@@ -161,13 +165,13 @@ def _sample(data: jax.Array, grid: jax.Array) -> jax.Array:
     return jnp.moveaxis(out, 2, 1).reshape(count, channels, *grid.shape[2:])
 
 
-def _sampler_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_sampler_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     s.set("data", (0, 0, 0, 0), because="an image batch is (N, C, H, W)")
     s.set("grid", (data[0] if data else 0, 2, 0, 0), because=f"data is {data}")
 
 
-@register("BilinearSampler", fill=_sampler_fill)
+@register("BilinearSampler", infer_shape=_infer_sampler_shape)
 def bilinear_sampler(data: jax.Array, grid: jax.Array, *, cudnn_off: Tuning[bool | None] = None):
     """Bilinear interpolation of images at the places that a grid names.
 
@@ -175,16 +179,16 @@ def bilinear_sampler(data: jax.Array, grid: jax.Array, *, cudnn_off: Tuning[bool
     last; returns (N, C, h, w). Pixels outside the image count as 0. Floating; keeps the dtype.
     Jaderberg et al., Spatial Transformer Networks, 2015.
     """
-    return _sample(data, grid)
+    return _sample_bilinear(data, grid)
 
 
-def _transformer_fill(s: ShapeFacts, p: Params) -> None:
+def _infer_transformer_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     s.set("data", (0, 0, 0, 0), because="an image batch is (N, C, H, W)")
     s.set("loc", (data[0] if data else 0, 6), because=f"data is {data}; a map has six numbers")
 
 
-@register("SpatialTransformer", fill=_transformer_fill)
+@register("SpatialTransformer", infer_shape=_infer_transformer_shape)
 def spatial_transformer(
     data: jax.Array,
     loc: jax.Array,
@@ -199,4 +203,4 @@ def spatial_transformer(
     data (N, C, H, W); loc (N, 6), the rows of a (2, 3) matrix; returns (N, C, *target_shape), each
     side at least 2. Floating; keeps the dtype. Jaderberg et al., 2015.
     """
-    return _sample(data, _affine_grid(loc, target_shape))
+    return _sample_bilinear(data, _affine_grid(loc, target_shape))

@@ -10,9 +10,9 @@ import optax
 
 from ..ndarray import NDArray
 from ..ops import adaptive
-from ._descent import RATES, off
+from ._descent import RATE_NAMES, or_negative
 from ._optimizer import Optimizer, register, zeros_like
-from ._rule import Rule, State, limited, operator_rule
+from ._rule import Rule, State, clipped, operator_rule
 
 
 @dataclass(frozen=True)
@@ -25,13 +25,13 @@ class _AdaGrad(Rule):
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
-        lr, wd, rescale = numbers.astype(weight.dtype)
+        lr, wd, rescale = hyperparams.astype(weight.dtype)
         new: Any
         scaled, new = optax.scale_by_rss(0.0, self.epsilon).update(
-            limited(grad * rescale, self.limit), optax.ScaleByRssState(sum_of_squares=state)
+            clipped(grad * rescale, self.limit), optax.ScaleByRssState(sum_of_squares=state)
         )
         return weight - lr * (scaled + wd * weight), new.sum_of_squares
 
@@ -51,7 +51,7 @@ class AdaGrad(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight)
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return _AdaGrad(self.float_stable_eps, self.clip_gradient)
 
 
@@ -85,17 +85,17 @@ class RMSProp(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return tuple(zeros_like(weight) for _ in range(3 if self.centered else 1))
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         constants = {
             "gamma1": float(self.gamma1),
             "epsilon": float(self.epsilon),
-            "clip_gradient": off(self.clip_gradient),
-            "clip_weights": off(self.clip_weights),
+            "clip_gradient": or_negative(self.clip_gradient),
+            "clip_weights": or_negative(self.clip_weights),
         }
         if self.centered:
             update = adaptive.RMSPROP_ALEX
-            return operator_rule(update, RATES, gamma2=float(self.gamma2), **constants)
-        return operator_rule(adaptive.RMSPROP, RATES, **constants)
+            return operator_rule(update, RATE_NAMES, gamma2=float(self.gamma2), **constants)
+        return operator_rule(adaptive.RMSPROP, RATE_NAMES, **constants)
 
 
 @dataclass(frozen=True)
@@ -109,13 +109,13 @@ class _AdaDelta(Rule):
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
-        _, wd, rescale = numbers.astype(weight.dtype)
+        _, wd, rescale = hyperparams.astype(weight.dtype)
         new: Any
         delta, new = optax.scale_by_adadelta(self.rho, self.epsilon).update(
-            limited(grad * rescale, self.limit), optax.ScaleByAdaDeltaState(*state)
+            clipped(grad * rescale, self.limit), optax.ScaleByAdaDeltaState(*state)
         )
         return weight - (delta + wd * weight), (new.e_g, new.e_x)
 
@@ -138,7 +138,7 @@ class AdaDelta(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight)
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return _AdaDelta(self.rho, self.epsilon, self.clip_gradient)
 
 
@@ -162,11 +162,11 @@ class Ftrl(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight)
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return operator_rule(
             adaptive.FTRL,
-            RATES,
+            RATE_NAMES,
             lamda1=float(self.lamda1),
             beta=float(self.beta),
-            clip_gradient=off(self.clip_gradient),
+            clip_gradient=or_negative(self.clip_gradient),
         )

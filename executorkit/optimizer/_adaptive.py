@@ -10,9 +10,9 @@ import jax.numpy as jnp
 
 from ..ndarray import NDArray
 from ..ops import adaptive
-from ._descent import RATES, off
-from ._optimizer import Numbers, Optimizer, register, zeros_like
-from ._rule import Rule, State, limited, operator_rule
+from ._descent import RATE_NAMES, or_negative
+from ._optimizer import Hyperparams, Optimizer, register, zeros_like
+from ._rule import Rule, State, clipped, operator_rule
 
 
 @register
@@ -49,18 +49,18 @@ class Adam(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight)
 
-    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         rate = lr * (1.0 - self.beta2**t) ** 0.5 / (1.0 - self.beta1**t)
-        return (rate, wd, self.rescale_grad), memory
+        return (rate, wd, self.rescale_grad), shared_state
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return operator_rule(
             adaptive.ADAM,
-            RATES,
+            RATE_NAMES,
             beta1=float(self.beta1),
             beta2=float(self.beta2),
             epsilon=float(self.epsilon),
-            clip_gradient=off(self.clip_gradient),
+            clip_gradient=or_negative(self.clip_gradient),
         )
 
 
@@ -85,17 +85,17 @@ class FTML(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight), zeros_like(weight)
 
-    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
-        return (lr, wd, self.rescale_grad, t), memory
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+        return (lr, wd, self.rescale_grad, t), shared_state
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return operator_rule(
             adaptive.FTML,
-            (*RATES, "t"),
+            (*RATE_NAMES, "t"),
             beta1=float(self.beta1),
             beta2=float(self.beta2),
             epsilon=float(self.epsilon),
-            clip_grad=off(self.clip_gradient),
+            clip_grad=or_negative(self.clip_gradient),
         )
 
 
@@ -110,12 +110,12 @@ class _Adamax(Rule):
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
-        rate, wd, rescale = numbers.astype(weight.dtype)
+        rate, wd, rescale = hyperparams.astype(weight.dtype)
         mean, norm = state
-        g = limited(grad * rescale + wd * weight, self.limit)
+        g = clipped(grad * rescale + wd * weight, self.limit)
         mean = self.beta1 * mean + (1 - self.beta1) * g
         norm = jnp.maximum(self.beta2 * norm, jnp.abs(g))
         return weight - rate * mean / norm, (mean, norm)
@@ -140,10 +140,10 @@ class Adamax(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight)
 
-    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
-        return (lr / (1.0 - self.beta1**t), wd, self.rescale_grad), memory
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+        return (lr / (1.0 - self.beta1**t), wd, self.rescale_grad), shared_state
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return _Adamax(self.beta1, self.beta2, self.clip_gradient)
 
 
@@ -159,12 +159,12 @@ class _Nadam(Rule):
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
-        lr, wd, rescale, of_grad, of_mean, unbias = numbers.astype(weight.dtype)
+        lr, wd, rescale, of_grad, of_mean, unbias = hyperparams.astype(weight.dtype)
         mean, var = state
-        g = limited(grad * rescale + wd * weight, self.limit)
+        g = clipped(grad * rescale + wd * weight, self.limit)
         mean = self.beta1 * mean + (1 - self.beta1) * g
         var = self.beta2 * var + (1 - self.beta2) * jnp.square(g)
         step = (of_grad * g + of_mean * mean) / (jnp.sqrt(var * unbias) + self.epsilon)
@@ -202,21 +202,21 @@ class Nadam(Optimizer):
         return zeros_like(weight), zeros_like(weight)
 
     @property
-    def _memory(self) -> Any:
+    def shared_state(self) -> Any:
         return self.m_schedule
 
-    @_memory.setter
-    def _memory(self, memory: Any) -> None:
-        self.m_schedule = memory
+    @shared_state.setter
+    def shared_state(self, shared_state: Any) -> None:
+        self.m_schedule = shared_state
 
-    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         now, then = (
             self.beta1 * (1.0 - 0.5 * 0.96 ** (n * self.schedule_decay)) for n in (t, t + 1)
         )
-        schedule = memory * now
+        schedule = shared_state * now
         of_grad, of_mean = (1.0 - now) / (1.0 - schedule), then / (1.0 - schedule * then)
         unbias = 1.0 / (1.0 - self.beta2**t)
         return (lr, wd, self.rescale_grad, of_grad, of_mean, unbias), schedule
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return _Nadam(self.beta1, self.beta2, self.epsilon, self.clip_gradient)

@@ -17,10 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..context import Context, Device
-from ..errors import DTypeError, ShapeError, explain
+from ..errors import DTypeError, InputTypeError, ShapeError, explain
 from ..ndarray import NDArray
-from ..ndarray._random_state import key_of, next_words
-from ._errors import OptimizerTypeError
+from ..ndarray._random_state import next_key_data, wrap_key
 from ._rule import Rule, State
 
 _traces = 0
@@ -42,21 +41,21 @@ def apply_cache_info() -> ApplyInfo:
     return ApplyInfo(info.hits, info.misses, info.currsize, info.maxsize or 0, _traces)
 
 
-def alike(weight: Any, grad: Any) -> bool:
+def same_shape_and_dtype(weight: Any, grad: Any) -> bool:
     """Whether these are NDArrays of one shape and dtype."""
     return (
         isinstance(weight, NDArray)
         and isinstance(grad, NDArray)
         and weight.shape == grad.shape
-        and weight._storage.dtype == grad._storage.dtype
+        and weight.storage.dtype == grad.storage.dtype
     )
 
 
 def check_arrays(where: str, weight: Any, grad: Any) -> None:
-    """OptimizerTypeError, ShapeError or DTypeError for a gradient that does not fit its weight."""
+    """InputTypeError, ShapeError or DTypeError for a gradient that does not fit its weight."""
     for name, x in (("weight", weight), ("grad", grad)):
         if not isinstance(x, NDArray):
-            raise OptimizerTypeError(
+            raise InputTypeError(
                 explain(
                     where,
                     f"{name} is {type(x).__name__}, expected an NDArray",
@@ -87,32 +86,32 @@ def apply_rules(
     if not weights:
         return
     context = weights[0].context
-    update, flat = step = plan(rules, numbers)
+    update, flat = step = plan_update(rules, numbers)
     words = step.words(context)
-    run: Any = grads[0]._storage.promise
+    run: Any = grads[0].storage.producer
     if hasattr(run, "targets"):  # it is Promising
         targets = run.targets(weights, grads)
         if targets is not None:
             run.update(targets, update, tuple(states), flat, words)
             return
     leaves, treedef = jax.tree.flatten((tuple(weights), tuple(states)))
-    held = Counter(id(x._storage) for x in leaves)
+    held = Counter(id(x.storage) for x in leaves)
     if max(held.values()) > 1 and len(weights) > 1:
         # A weight that is there twice is updated twice, as MXNet would do.
         for i in range(len(weights)):
             apply_rules([rules[i]], [weights[i]], [grads[i]], [states[i]], [numbers[i]])
         return
-    held.update(id(g._storage) for g in grads)
+    held.update(id(g.storage) for g in grads)
     device = context.device
     with jax.enable_x64(True):
         new = _program(update, treedef)(
-            [_to_give(x, held[id(x._storage)] == 1, device) for x in leaves],
-            [_moved(g._value, g.context.device, device) for g in grads],
+            [_donatable_value(x, held[id(x.storage)] == 1, device) for x in leaves],
+            [_on_device(g.value, g.context.device, device) for g in grads],
             np.asarray(flat, np.float64),
             words,
         )
     for x, value in zip(leaves, new, strict=True):
-        x._assign(_moved(value, device, x.context.device))
+        x.assign(_on_device(value, device, x.context.device))
 
 
 class Promising(Protocol):
@@ -132,7 +131,7 @@ class Promising(Protocol):
 
 
 @dataclass(frozen=True)
-class Several:
+class CombinedUpdate:
     """Rules for several parameters as one update: ``widths`` of the numbers are for each."""
 
     rules: tuple[Rule, ...]
@@ -142,7 +141,7 @@ class Several:
         self, weights: Sequence[Any], grads: Sequence[Any], state: Any, numbers: Any, words: Any
     ) -> tuple[tuple[Any, ...], tuple[State, ...]]:
         """The new weights and states; ``words`` make the key that random rules draw from."""
-        key = None if words is None else key_of(words)
+        key = None if words is None else wrap_key(words)
         new, begin = [], 0
         parts = zip(self.rules, self.widths, weights, grads, state, strict=True)
         for i, (rule, width, *arrays) in enumerate(parts):
@@ -154,39 +153,39 @@ class Several:
         return found, states
 
 
-def _moved(value: jax.Array, here: Device, there: Device) -> jax.Array:
+def _on_device(value: jax.Array, here: Device, there: Device) -> jax.Array:
     return value if here == there else jax.device_put(value, there)
 
 
-def _to_give(x: NDArray, alone: bool, device: Device) -> jax.Array:
+def _donatable_value(x: NDArray, alone: bool, device: Device) -> jax.Array:
     """The contents in a buffer that a program may write into: a copy if others may hold it.
 
     They may after ``executor.params()`` or ``x.jax``; nobody else holds what an update returns.
     """
-    value = _moved(x._value, x.context.device, device)
-    return value if alone and x._exclusive else jnp.copy(value)
+    value = _on_device(x.value, x.context.device, device)
+    return value if alone and x.owns_buffer else jnp.copy(value)
 
 
-class Plan(NamedTuple):
+class PlannedUpdate(NamedTuple):
     """One step for several parameters: the update, and the numbers of all of them."""
 
-    update: Several
+    update: CombinedUpdate
     numbers: list[float]
 
     def words(self, context: Context) -> np.ndarray | None:
         """What the key of random rules is made of, from the context's stream; None if no rule
         draws."""
-        return next_words(context) if any(r.draws for r in self.update.rules) else None
+        return next_key_data(context) if any(r.uses_rng for r in self.update.rules) else None
 
 
-def plan(rules: Sequence[Rule], numbers: Sequence[Sequence[float]]) -> Plan:
+def plan_update(rules: Sequence[Rule], numbers: Sequence[Sequence[float]]) -> PlannedUpdate:
     """A step by rules for each parameter, with the numbers of each."""
-    update = Several(tuple(rules), tuple(map(len, numbers)))
-    return Plan(update, [x for own in numbers for x in own])
+    update = CombinedUpdate(tuple(rules), tuple(map(len, numbers)))
+    return PlannedUpdate(update, [x for own in numbers for x in own])
 
 
 @lru_cache(maxsize=256)
-def _program(update: Several, treedef: Any) -> Callable[..., list[jax.Array]]:
+def _program(update: CombinedUpdate, treedef: Any) -> Callable[..., list[jax.Array]]:
     def updated(
         leaves: list[jax.Array],
         grads: list[jax.Array],

@@ -13,9 +13,9 @@ import jax.numpy as jnp
 from ..ndarray import NDArray
 from ..ops import sgd
 from ._optimizer import Optimizer, register, zeros_like
-from ._rule import Rule, State, limited, operator_rule
+from ._rule import Rule, State, clipped, operator_rule
 
-RATES = ("lr", "wd", "rescale_grad")
+RATE_NAMES = ("lr", "wd", "rescale_grad")
 
 
 def aggregation_size(default: int) -> int:
@@ -23,19 +23,22 @@ def aggregation_size(default: int) -> int:
     return int(os.environ.get("MXNET_OPTIMIZER_AGGREGATION_SIZE", default))
 
 
-def off(limit: float | None) -> float:
+def or_negative(limit: float | None) -> float:
     """A limit as the update operators take it: negative for none."""
     return float(limit) if limit else -1.0
 
 
 @lru_cache(maxsize=64)
-def descent(momentum: float, clip_gradient: float | None) -> Rule:
+def sgd_rule(momentum: float, clip_gradient: float | None) -> Rule:
     """Gradient descent, with momentum if that is positive."""
     if momentum > 0:
         return operator_rule(
-            sgd.SGD_MOMENTUM, RATES, momentum=float(momentum), clip_gradient=off(clip_gradient)
+            sgd.SGD_MOMENTUM,
+            RATE_NAMES,
+            momentum=float(momentum),
+            clip_gradient=or_negative(clip_gradient),
         )
-    return operator_rule(sgd.SGD, RATES, clip_gradient=off(clip_gradient))
+    return operator_rule(sgd.SGD, RATE_NAMES, clip_gradient=or_negative(clip_gradient))
 
 
 @register
@@ -64,8 +67,8 @@ class SGD(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0.0 else None
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
-        return descent(self.momentum, self.clip_gradient)
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+        return sgd_rule(self.momentum, self.clip_gradient)
 
 
 @register
@@ -94,15 +97,15 @@ class NAG(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0.0 else None
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         if self.momentum == 0.0:
-            return descent(0.0, self.clip_gradient)
+            return sgd_rule(0.0, self.clip_gradient)
         return operator_rule(
             # MXNet's operator overwrites the weight before it computes the momentum to be kept.
-            sgd.NESTEROV_KEPT,
-            RATES,
+            sgd.NESTEROV_OUT_OF_PLACE,
+            RATE_NAMES,
             momentum=max(float(self.momentum), 0.0),
-            clip_gradient=off(self.clip_gradient),
+            clip_gradient=or_negative(self.clip_gradient),
         )
 
 
@@ -125,14 +128,14 @@ class Signum(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight) if self.momentum != 0.0 else None
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         if self.momentum == 0.0:
-            return operator_rule(sgd.SIGN_SGD, RATES)
+            return operator_rule(sgd.SIGN_SGD, RATE_NAMES)
         return operator_rule(
             sgd.SIGNUM,
-            RATES,
+            RATE_NAMES,
             momentum=max(float(self.momentum), 0.0),
-            clip_gradient=off(self.clip_gradient),
+            clip_gradient=or_negative(self.clip_gradient),
             wd_lh=float(self.wd_lh or 0.0),
         )
 
@@ -148,12 +151,12 @@ class _DelayCompensated(Rule):
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
-        lr, wd, rescale = numbers.astype(weight.dtype)
+        lr, wd, rescale = hyperparams.astype(weight.dtype)
         mom, previous = state
-        g = limited(grad * rescale, self.limit)
+        g = clipped(grad * rescale, self.limit)
         step = -lr * (g + wd * weight + self.lamda * jnp.square(g) * (weight - previous))
         if mom is None:
             return weight + step, (None, weight)
@@ -180,7 +183,7 @@ class DCASGD(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return (zeros_like(weight) if self.momentum != 0.0 else None), weight.copy()
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return _DelayCompensated(self.momentum, self.lamda, self.clip_gradient)
 
 
@@ -189,7 +192,7 @@ class _Langevin(Rule):
     limit: float | None
 
     @property
-    def draws(self) -> bool:
+    def uses_rng(self) -> bool:
         return True
 
     def __call__(
@@ -197,12 +200,12 @@ class _Langevin(Rule):
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
         assert key is not None
-        lr, wd, rescale = numbers.astype(weight.dtype)
-        g = limited(grad * rescale, self.limit)
+        lr, wd, rescale = hyperparams.astype(weight.dtype)
+        g = clipped(grad * rescale, self.limit)
         noise = jnp.sqrt(lr) * jax.random.normal(key, weight.shape, weight.dtype)
         return weight - lr / 2 * (g + wd * weight) + noise, state
 
@@ -219,7 +222,7 @@ class SGLD(Optimizer):
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return _Langevin(self.clip_gradient)
 
 
@@ -230,10 +233,10 @@ class _Addition(Rule):
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
-        new = weight + grad * numbers[2].astype(weight.dtype)
+        new = weight + grad * hyperparams[2].astype(weight.dtype)
         return new, new
 
 
@@ -249,5 +252,5 @@ class Test(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight)
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return _Addition()

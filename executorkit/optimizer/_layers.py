@@ -13,9 +13,9 @@ import numpy as np
 from ..ndarray import NDArray
 from ..ops import lamb
 from ..ops.sgd import SGD_MOMENTUM
-from ._descent import RATES, aggregation_size, descent, off
-from ._optimizer import Numbers, Optimizer, register, zeros_like
-from ._rule import Mixed, Rule, State, Widened, is_half, operator_rule, single
+from ._descent import RATE_NAMES, aggregation_size, or_negative, sgd_rule
+from ._optimizer import Hyperparams, Optimizer, register, zeros_like
+from ._rule import Float32Rule, MasterWeightRule, Rule, State, as_float32, is_half, operator_rule
 
 
 def _sum_of_squares(x: jax.Array) -> jax.Array:
@@ -39,19 +39,19 @@ class _LayerRate(Rule):
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
         rate = lamb.multi_lars(
-            numbers[0],
-            _sum_of_squares(weight).astype(numbers.dtype),
-            _sum_of_squares(grad).astype(numbers.dtype),
-            numbers[1],
+            hyperparams[0],
+            _sum_of_squares(weight).astype(hyperparams.dtype),
+            _sum_of_squares(grad).astype(hyperparams.dtype),
+            hyperparams[1],
             eta=self.eta,
             eps=self.epsilon,
-            rescale_grad=numbers[2],  # type: ignore[arg-type]
+            rescale_grad=hyperparams[2],  # type: ignore[arg-type]
         )
-        return self.rule(weight, grad, state, numbers.at[0].set(rate), key)
+        return self.rule(weight, grad, state, hyperparams.at[0].set(rate), key)
 
 
 @register
@@ -95,47 +95,47 @@ class LARS(Optimizer):
         return name.endswith("_weight")
 
     @property
-    def _memory(self) -> Any:
+    def shared_state(self) -> Any:
         return self.cur_lr, self.last_lr
 
-    @_memory.setter
-    def _memory(self, memory: Any) -> None:
-        self.cur_lr, self.last_lr = memory
+    @shared_state.setter
+    def shared_state(self, shared_state: Any) -> None:
+        self.cur_lr, self.last_lr = shared_state
 
-    def _recall(self, rate: Any, memory: Any) -> Any:
-        before, _ = memory
+    def _begin_step(self, rate: Any, shared_state: Any) -> Any:
+        before, _ = shared_state
         return rate, rate if before is None else before
 
-    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
-        numbers = lr, wd, self.rescale_grad
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+        hyperparams = lr, wd, self.rescale_grad
         if self.momentum <= 0:
-            return numbers, memory
-        now, before = memory
+            return hyperparams, shared_state
+        now, before = shared_state
         momentum = self.momentum
         if self.momentum_correction:
             # Where the last rate was 0 the momentum stays; no division by it, traced or not.
             momentum = momentum * ((now + (before == 0) * (1 - now)) / (before + (before == 0)))
-        return (*numbers, momentum), memory
+        return (*hyperparams, momentum), shared_state
 
     def _descent(self) -> Rule:
         if self.momentum <= 0:
-            return descent(0.0, self.clip_gradient)
+            return sgd_rule(0.0, self.clip_gradient)
         return operator_rule(
-            SGD_MOMENTUM, (*RATES, "momentum"), clip_gradient=off(self.clip_gradient)
+            SGD_MOMENTUM, (*RATE_NAMES, "momentum"), clip_gradient=or_negative(self.clip_gradient)
         )
 
     def _scaled(self, index: Any, rule: Rule) -> Rule:
         name = self.idx2name.get(index, str(index))
         if name.endswith(("gamma", "beta", "bias")):
             return rule
-        return _LayerRate(rule, single(self.eta), single(self.eps))
+        return _LayerRate(rule, as_float32(self.eta), as_float32(self.eps))
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return self._scaled(index, self._descent())
 
-    def _mixed_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _master_weight_rule(self, index: Any, weight: NDArray) -> Rule:
         # The norms are those of the half precision arrays.
-        return self._scaled(index, Mixed(self._descent(), master_last=True))
+        return self._scaled(index, MasterWeightRule(self._descent(), master_last=True))
 
 
 @register
@@ -171,20 +171,20 @@ class LAMB(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         return zeros_like(weight), zeros_like(weight)
 
-    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
-        return (lr, wd, self.rescale_grad, t), memory
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+        return (lr, wd, self.rescale_grad, t), shared_state
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
         return operator_rule(
             lamb.LAMB,
-            (*RATES, "t"),
+            (*RATE_NAMES, "t"),
             beta1=float(self.beta1),
             beta2=float(self.beta2),
             epsilon=float(self.epsilon),
-            lower_bound=off(self.lower_bound),
-            upper_bound=off(self.upper_bound),
+            lower_bound=or_negative(self.lower_bound),
+            upper_bound=or_negative(self.upper_bound),
             bias_correction=bool(self.bias_correction),
-            clip_gradient=off(self.clip_gradient),
+            clip_gradient=or_negative(self.clip_gradient),
         )
 
 
@@ -201,19 +201,21 @@ class _LargeBatch(Rule):
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
         inner, total = (state, grad) if self.scale == 1 else (state[0], state[1] + grad)
         mean = total / self.scale
         if self.adaptive:
             w, g = _sum_of_squares(weight), _sum_of_squares(mean)
-            ratio = jnp.sqrt(w / (g + numbers[1].astype(w.dtype) * w + 1e-18))
-            numbers = numbers.at[0].multiply(jnp.clip(ratio, 0.01, 100).astype(numbers.dtype))
-        new = self.rule(weight, mean, inner, numbers[:3], key)
+            ratio = jnp.sqrt(w / (g + hyperparams[1].astype(w.dtype) * w + 1e-18))
+            hyperparams = hyperparams.at[0].multiply(
+                jnp.clip(ratio, 0.01, 100).astype(hyperparams.dtype)
+            )
+        new = self.rule(weight, mean, inner, hyperparams[:3], key)
         if self.scale == 1:
             return new
-        due = numbers[3] != 0
+        due = hyperparams[3] != 0
         weight, inner = jax.tree.map(lambda x, old: jnp.where(due, x, old), new, (weight, inner))
         return weight, (inner, jnp.where(due, 0, total))
 
@@ -279,16 +281,16 @@ class LBSGD(Optimizer):
             self.__dict__.setdefault("_rates", {})[i] = self._get_lr(i)
             super()._update_count(i)
 
-    def _current_lr(self, index: Any) -> float:
+    def _counted_lr(self, index: Any) -> float:
         return self._rates[index]
 
-    def _seen(self, position: int, count: Any) -> Any:
+    def _schedule_count(self, position: int, count: Any) -> Any:
         return count - 1 if position == 0 else count
 
-    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         done = t - self.begin_num_update + self.init_updates
         rate = lr if self.warmup_strategy == "lars" else lr * self._warmup(done)
-        return (rate, wd, self.rescale_grad, done % self.batch_scale == 0), memory
+        return (rate, wd, self.rescale_grad, done % self.batch_scale == 0), shared_state
 
     def _warmup(self, done: Any) -> Any:
         """What the rate is multiplied by, so many updates from the beginning."""
@@ -302,16 +304,16 @@ class LBSGD(Optimizer):
         part = over + (1 - over) * done / whole
         return 1.0 + (top - 1.0) * part**power
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
-        return self._gathered(descent(self.momentum, self.clip_gradient))
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+        return self._gathered(sgd_rule(self.momentum, self.clip_gradient))
 
-    def _wide_rule(self, index: Any, weight: NDArray) -> Rule:
-        plain = descent(self.momentum, self.clip_gradient)
+    def _update_rule(self, index: Any, weight: NDArray) -> Rule:
+        plain = sgd_rule(self.momentum, self.clip_gradient)
         if not is_half(weight.dtype):
             return self._gathered(plain)
         if self.multi_precision:
-            return self._gathered(Mixed(plain, master_last=True))
-        return Widened(self._gathered(plain))
+            return self._gathered(MasterWeightRule(plain, master_last=True))
+        return Float32Rule(self._gathered(plain))
 
     def _gathered(self, rule: Rule) -> Rule:
         return _LargeBatch(rule, self.batch_scale, self.warmup_strategy == "lars")

@@ -18,22 +18,13 @@ import numpy as np
 import optax
 
 from ..context import current_context
-from ..errors import MXNetError, explain
-from ..lr_scheduler import NoScheduleError
+from ..errors import InputTypeError, NotSupportedError, UnknownNameError, explain
 from ..ndarray import NDArray
-from ..ndarray._random_state import key_of, next_words
-from ._errors import NoUpdateError, OptimizerTypeError
+from ..ndarray._random_state import next_key_data, wrap_key
 from ._rule import Rule, State, is_half
 
 if TYPE_CHECKING:
     from ._optimizer import Optimizer
-
-
-class UnknownParameterError(MXNetError, KeyError):
-    """A parameter is not among the names that the optimizer was given."""
-
-    def __str__(self) -> str:
-        return RuntimeError.__str__(self)
 
 
 class OptimizerState(NamedTuple):
@@ -51,7 +42,7 @@ class OptimizerState(NamedTuple):
 
     count: jax.Array
     states: dict[str, State]
-    memory: Any
+    shared_state: Any
     key: jax.Array | None
 
 
@@ -59,8 +50,8 @@ def transformation(
     optimizer: Optimizer, names: Sequence[str] | None, key: Any
 ) -> optax.GradientTransformationExtraArgs:
     """What ``Optimizer.to_optax`` returns."""
-    if not optimizer._pure:
-        raise NoUpdateError(
+    if not optimizer._is_pure:
+        raise NotSupportedError(
             explain(
                 type(optimizer).__name__,
                 "its class overrides update, which works on NDArrays",
@@ -78,7 +69,7 @@ def transformation(
             return named
         for name, _ in named:
             if name not in order:
-                raise UnknownParameterError(
+                raise UnknownNameError(
                     explain(
                         "to_optax",
                         f"parameter {name!r} is not among the names given",
@@ -89,35 +80,35 @@ def transformation(
         return sorted(named, key=lambda part: rank(part[0]))
 
     def init(params: Any) -> Any:
-        memory = optimizer._memory
+        shared_state = optimizer.shared_state
         states = {}
-        draws = False
+        uses_rng = False
         for name, weight in parts(params):
             index = _index(optimizer, name)
             rule = _rule(optimizer, index, weight)
-            draws = draws or rule.draws
+            uses_rng = uses_rng or rule.uses_rng
             states[name] = _first_state(optimizer, index, jnp.asarray(weight))
         words = None
-        if draws:
-            words = next_words(current_context()) if key is None else jax.random.key_data(key)
-        if isinstance(memory, tuple):
-            memory = optimizer._recall(rate(optimizer.begin_num_update + 1), memory)
+        if uses_rng:
+            words = next_key_data(current_context()) if key is None else jax.random.key_data(key)
+        if isinstance(shared_state, tuple):
+            shared_state = optimizer._begin_step(rate(optimizer.begin_num_update + 1), shared_state)
         return OptimizerState(
             jnp.asarray(optimizer.begin_num_update, jnp.int32),
             states,
-            jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(float)), memory),
+            jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(float)), shared_state),
             None if words is None else jnp.asarray(words),
         )
 
     def update(updates: Any, state: Any, params: Any = None, **extra: Any) -> tuple[Any, Any]:
         if params is None:
-            raise OptimizerTypeError(
+            raise InputTypeError(
                 explain("to_optax", "params are not given", hint="tx.update(grads, state, params)")
             )
         precision = jnp.result_type(float)
         with jax.enable_x64(True):
             given = extra.get("learning_rate")
-            deltas, states, memory = _step(
+            deltas, states, shared_state = _step(
                 optimizer,
                 rate if given is None else lambda _: jnp.asarray(given, jnp.float64),
                 parts(params),
@@ -130,7 +121,7 @@ def transformation(
             OptimizerState(
                 state.count + 1,
                 states,
-                jax.tree.map(lambda x: x.astype(precision), memory),
+                jax.tree.map(lambda x: x.astype(precision), shared_state),
                 state.key,
             ),
         )
@@ -147,27 +138,29 @@ def _step(
 ) -> tuple[dict[str, Any], dict[str, State], Any]:
     """One update of all parameters: differences, states, memory."""
     count = state.count + 1
-    base = None if state.key is None else jax.random.fold_in(key_of(state.key), count)
-    memory = jax.tree.map(lambda x: x.astype(jnp.float64), state.memory)
+    base = None if state.key is None else jax.random.fold_in(wrap_key(state.key), count)
+    shared_state = jax.tree.map(lambda x: x.astype(jnp.float64), state.shared_state)
     together = optimizer.aggregate_num or 1
     deltas, states = {}, {}
     for i, (name, weight) in enumerate(params):
         weight = jnp.asarray(weight)
         if i % together == 0:
-            memory = optimizer._recall(rate(count), memory)
+            shared_state = optimizer._begin_step(rate(count), shared_state)
         index = _index(optimizer, name)
-        lr = rate(optimizer._seen(i, count)) * optimizer._multiplier(index, "lr_mult")
+        lr = rate(optimizer._schedule_count(i, count)) * optimizer._multiplier(index, "lr_mult")
         wd = optimizer.wd * optimizer._multiplier(index, "wd_mult")
-        numbers, memory = optimizer._coefficients(lr, wd, count.astype(jnp.float64), memory)
+        hyperparams, shared_state = optimizer._hyperparams(
+            lr, wd, count.astype(jnp.float64), shared_state
+        )
         new, states[name] = _rule(optimizer, index, weight)(
             weight,
             jnp.asarray(grads[name]).astype(weight.dtype),
             state.states[name],
-            jnp.stack([jnp.asarray(x, jnp.float64) for x in numbers]),
+            jnp.stack([jnp.asarray(x, jnp.float64) for x in hyperparams]),
             None if base is None else jax.random.fold_in(base, i),
         )
         deltas[name] = new - weight
-    return deltas, states, memory
+    return deltas, states, shared_state
 
 
 def _snapshot(optimizer: Optimizer, names: Sequence[str] | None) -> Optimizer:
@@ -188,7 +181,7 @@ def _rate(optimizer: Optimizer) -> Callable[[Any], Any]:
     if scheduler is None:
         return lambda count: jnp.asarray(optimizer.lr, jnp.result_type(float))
     if not hasattr(scheduler, "to_optax"):
-        raise NoScheduleError(
+        raise NotSupportedError(
             explain(
                 "to_optax",
                 f"lr_scheduler is {type(scheduler).__name__}, which only Python can run",
@@ -209,9 +202,9 @@ def _index(optimizer: Optimizer, name: str) -> Any:
 
 
 def _rule(optimizer: Optimizer, index: Any, weight: Any) -> Rule:
-    rule = optimizer._rule(index, NDArray._from_jax(jnp.asarray(weight)))
+    rule = optimizer._rule(index, NDArray.from_jax(jnp.asarray(weight)))
     if rule is None:
-        raise NoUpdateError(
+        raise NotSupportedError(
             explain(type(optimizer).__name__, "it defines no update(index, weight, grad, state)")
         )
     return rule
@@ -225,7 +218,7 @@ def _first_state(optimizer: Optimizer, index: Any, weight: jax.Array) -> State:
         return (inner, master) if optimizer._master_last else (master, inner)
 
     def pure(leaf: NDArray) -> jax.Array:
-        value = leaf._value
+        value = leaf.value
         if value is weight:
             return weight
         host = np.asarray(value)
@@ -234,5 +227,5 @@ def _first_state(optimizer: Optimizer, index: Any, weight: jax.Array) -> State:
         return jnp.zeros_like(weight, dtype=host.dtype, shape=host.shape)
 
     with jax.ensure_compile_time_eval():
-        state = optimizer.create_state(index, NDArray._from_jax(weight))
+        state = optimizer.create_state(index, NDArray.from_jax(weight))
     return jax.tree.map(pure, state)

@@ -14,12 +14,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
-from ..errors import explain
+from ..errors import InputTypeError, NotSupportedError, RefusedCallError, RegistryError, explain
 from ..ndarray import NDArray, zeros
-from ..registry import RegistryError
 from ._apply import apply_rules, check_arrays
-from ._errors import NoUpdateError, OptimizerTypeError, RemovedError, SchedulerInChargeError
-from ._rule import Mixed, Rule, State, Widened, is_half
+from ._rule import Float32Rule, MasterWeightRule, Rule, State, is_half
 
 if TYPE_CHECKING:
     import jax
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
 
 Class = TypeVar("Class", bound=type)
 #: The numbers of one parameter at one step: rate, weight decay, whatever else its rule takes.
-Numbers = tuple[Any, ...]
+Hyperparams = tuple[Any, ...]
 
 
 class Optimizer:
@@ -78,7 +76,7 @@ class Optimizer:
         param_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         if param_idx2name is not None and not isinstance(param_idx2name, dict):
-            raise OptimizerTypeError(
+            raise InputTypeError(
                 explain(
                     type(self).__name__,
                     f"param_idx2name is {type(param_idx2name).__name__}, expected a dict",
@@ -119,7 +117,7 @@ class Optimizer:
     def register(klass: Class) -> Class:
         """Registers a class under its lower-case name; a decorator. Warns if that is taken."""
         if not isinstance(klass, type):
-            raise OptimizerTypeError(
+            raise InputTypeError(
                 explain("optimizer: register", f"{klass!r} is no class of optimizers")
             )
         known, name = Optimizer.opt_registry, klass.__name__.lower()
@@ -166,9 +164,9 @@ class Optimizer:
         return self.lr  # type: ignore[return-value]
 
     def set_learning_rate(self, lr: float) -> None:
-        """Sets the rate; SchedulerInChargeError (a UserWarning) if a scheduler decides on it."""
+        """Sets the rate; RefusedCallError (a UserWarning) if a scheduler decides on it."""
         if self.lr_scheduler is not None:
-            raise SchedulerInChargeError(
+            raise RefusedCallError(
                 explain(
                     "set_learning_rate",
                     "lr_scheduler decides on the learning rate",
@@ -179,11 +177,11 @@ class Optimizer:
 
     def set_lr_scale(self, args_lrscale: Any) -> None:
         """Not served, nor in MXNet: a DeprecationWarning is raised."""
-        raise RemovedError(explain("set_lr_scale", "it is gone", hint="set_lr_mult(...)"))
+        raise RefusedCallError(explain("set_lr_scale", "it is gone", hint="set_lr_mult(...)"))
 
     def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
         """Sets multipliers of the rate, by name or index; others are those of the symbol."""
-        self.lr_mult = {**self._annotated("__lr_mult__"), **args_lr_mult}
+        self.lr_mult = {**self._symbol_multipliers("__lr_mult__"), **args_lr_mult}
 
     def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
         """Sets multipliers of the weight decay, by name or index.
@@ -192,12 +190,12 @@ class Optimizer:
         gammas.
         """
         unnamed = {n: 0.0 for n in self.idx2name.values() if not self._decays(n)}
-        self.wd_mult = {**unnamed, **self._annotated("__wd_mult__"), **args_wd_mult}
+        self.wd_mult = {**unnamed, **self._symbol_multipliers("__wd_mult__"), **args_wd_mult}
 
     def _decays(self, name: str) -> bool:
         return name.endswith(("_weight", "_gamma"))
 
-    def _annotated(self, attribute: str) -> dict[Any, float]:
+    def _symbol_multipliers(self, attribute: str) -> dict[Any, float]:
         """Numbers that arguments of the symbol carry as an attribute."""
         if not self.sym_info:
             return {}
@@ -267,116 +265,116 @@ class Optimizer:
 
     # Rules and their numbers: what classes of this package define
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule | None:
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule | None:
         """What :meth:`update` does to a parameter; None if ``update`` is overridden to say it."""
         return None
 
-    def _wide_rule(self, index: Any, weight: NDArray) -> Rule | None:
+    def _update_rule(self, index: Any, weight: NDArray) -> Rule | None:
         """The rule of ``update`` for a weight of any precision."""
-        rule = self._plain_rule(index, weight)
-        return Widened(rule) if rule is not None and is_half(weight.dtype) else rule
+        rule = self._base_rule(index, weight)
+        return Float32Rule(rule) if rule is not None and is_half(weight.dtype) else rule
 
-    def _mixed_rule(self, index: Any, weight: NDArray) -> Rule | None:
+    def _master_weight_rule(self, index: Any, weight: NDArray) -> Rule | None:
         """The rule for a half precision weight whose state holds its master."""
-        rule = self._plain_rule(index, weight)
-        return None if rule is None else Mixed(rule, self._master_last)
+        rule = self._base_rule(index, weight)
+        return None if rule is None else MasterWeightRule(rule, self._master_last)
 
     def _rule(self, index: Any, weight: NDArray) -> Rule | None:
         """What :meth:`update_multi_precision` does to a parameter, as a pure function.
 
         None if a subclass overrides that, or ``update``: then only calling it is right.
         """
-        return self._own_rule(index, weight) if self._pure else None
+        return self._select_rule(index, weight) if self._is_pure else None
 
-    def _rules(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> list[Rule] | None:
+    def _pure_rules(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> list[Rule] | None:
         """:meth:`_rule` of several parameters; None if it is None for one of them."""
-        if not self._pure:
+        if not self._is_pure:
             return None
-        found = [self._own_rule(i, w) for i, w in zip(indices, weights, strict=True)]
+        found = [self._select_rule(i, w) for i, w in zip(indices, weights, strict=True)]
         rules = [rule for rule in found if rule is not None]
         return rules if len(rules) == len(found) else None
 
-    def _own_rule(self, index: Any, weight: NDArray) -> Rule | None:
+    def _select_rule(self, index: Any, weight: NDArray) -> Rule | None:
         if self.multi_precision and is_half(weight.dtype):
-            return self._mixed_rule(index, weight)
-        return self._wide_rule(index, weight)
+            return self._master_weight_rule(index, weight)
+        return self._update_rule(index, weight)
 
     @property
-    def _pure(self) -> bool:
+    def _is_pure(self) -> bool:
         """Whether updates are what the rules say, not what a subclass made of them."""
         own = (Optimizer.update, Optimizer.update_multi_precision)
         return own == tuple(
             getattr(f, "__func__", None) for f in (self.update, self.update_multi_precision)
         )
 
-    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         """The numbers of update ``t`` (1 is the first), and the new ``memory``.
 
         Arithmetic only: it is called with Python numbers, and traced by :meth:`to_optax`.
         """
-        return (lr, wd, self.rescale_grad), memory
+        return (lr, wd, self.rescale_grad), shared_state
 
-    def _recall(self, rate: Any, memory: Any) -> Any:
+    def _begin_step(self, rate: Any, shared_state: Any) -> Any:
         """``memory`` at the start of a call that updates one or several parameters at ``rate``."""
-        return memory
+        return shared_state
 
     @property
-    def _memory(self) -> Any:
+    def shared_state(self) -> Any:
         """Numbers that outlive a step and belong to no parameter."""
         return None
 
-    @_memory.setter
-    def _memory(self, memory: Any) -> None:
+    @shared_state.setter
+    def shared_state(self, shared_state: Any) -> None:
         pass
 
-    def _current_lr(self, index: Any) -> float:
+    def _counted_lr(self, index: Any) -> float:
         """The rate of an update that has just been counted."""
         return self._get_lr(index)
 
-    def _seen(self, position: int, count: Any) -> Any:
+    def _schedule_count(self, position: int, count: Any) -> Any:
         """The number of updates that a scheduler is asked about for update ``count``.
 
         ``position`` is the parameter's among those that are updated at each step.
         """
         return count
 
-    def _number(self, index: Any) -> Numbers:
-        lr, wd = self._current_lr(index), self._get_wd(index)
+    def _counted_hyperparams(self, index: Any) -> Hyperparams:
+        lr, wd = self._counted_lr(index), self._get_wd(index)
         count = self._index_update_count[index]
-        numbers, self._memory = self._coefficients(lr, wd, count, self._memory)
-        return numbers
+        hyperparams, self.shared_state = self._hyperparams(lr, wd, count, self.shared_state)
+        return hyperparams
 
-    def _numbers(self, index: Any) -> Numbers:
+    def _step_hyperparams(self, index: Any) -> Hyperparams:
         """The numbers of this step for the rule of one parameter, counted just before.
 
         To be called once per parameter and step: what they depend on moves on.
         """
-        self._memory = self._recall(self.learning_rate, self._memory)
-        return self._number(index)
+        self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
+        return self._counted_hyperparams(index)
 
-    def _advance(self, indices: Sequence[Any], together: int = 1) -> list[Numbers]:
+    def _count_step(self, indices: Sequence[Any], together: int = 1) -> list[Hyperparams]:
         """Counts an update of each parameter; the numbers for their rules.
 
         ``together`` parameters at a time are counted before their rates are computed.
         """
-        numbers: list[Numbers] = []
+        hyperparams: list[Hyperparams] = []
         for start in range(0, len(indices), together):
             some = indices[start : start + together]
             self._update_count(some)
-            self._memory = self._recall(self.learning_rate, self._memory)
-            numbers += [self._number(i) for i in some]
-        return numbers
+            self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
+            hyperparams += [self._counted_hyperparams(i) for i in some]
+        return hyperparams
 
     # Updates
 
     def update(self, index: Any, weight: Any, grad: Any, state: State) -> None:
         """Updates a weight and its state in place; or several, given as lists."""
-        self._apply(_listed(index, weight, grad, state), self._wide_rule)
+        self._apply(_listed(index, weight, grad, state), self._update_rule)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: State) -> None:
         """Like :meth:`update`, with states made by :meth:`create_state_multi_precision`."""
         items = _listed(index, weight, grad, state)
-        if self._pure:
+        if self._is_pure:
             self._apply(items, self._rule)  # type: ignore[arg-type]
             return
         for i, w, g, s in zip(*items, strict=True):
@@ -393,11 +391,11 @@ class Optimizer:
             check_arrays(f"{type(self).__name__}: parameter {self.idx2name.get(i, i)!r}", w, g)
         rules = [rule_of(i, w) for i, w in zip(indices, weights, strict=True)]
         if None in rules:
-            raise NoUpdateError(
+            raise NotSupportedError(
                 explain(type(self).__name__, "it defines no update(index, weight, grad, state)")
             )
-        numbers = self._advance(indices, len(indices) if self.aggregate_num else 1)
-        apply_rules(rules, weights, grads, states, numbers)
+        hyperparams = self._count_step(indices, len(indices) if self.aggregate_num else 1)
+        apply_rules(rules, weights, grads, states, hyperparams)
 
     def to_optax(
         self, names: Sequence[str] | None = None, *, key: jax.Array | None = None

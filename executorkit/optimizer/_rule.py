@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..ops import Params
-from ..ops._updates import Update
+from ..ops._updates import UpdateRule
 
 #: A state: None, an array, or a tuple of states.
 State = Any
@@ -32,12 +32,12 @@ def is_half(dtype: Any) -> bool:
     return jnp.dtype(dtype).name in _HALF
 
 
-def single(number: float) -> float:
+def as_float32(number: float) -> float:
     """A constant rounded to float32, as it reaches MXNet's update operators."""
     return float(np.float32(number))
 
 
-def limited(grad: jax.Array, limit: float | None) -> jax.Array:
+def clipped(grad: jax.Array, limit: float | None) -> jax.Array:
     """``grad`` within [-limit, limit]; as it is for None."""
     return grad if limit is None else jnp.clip(grad, -limit, limit)
 
@@ -52,7 +52,7 @@ class Rule:
     """
 
     @property
-    def draws(self) -> bool:
+    def uses_rng(self) -> bool:
         """Whether it draws random numbers, so that it needs a key."""
         return False
 
@@ -61,14 +61,14 @@ class Rule:
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
-class Operator(Rule):
+class OperatorRule(Rule):
     """A rule that an update operator has the equation of.
 
     step
@@ -91,10 +91,10 @@ class Operator(Rule):
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
-        values = numbers.astype(weight.dtype)
+        values = hyperparams.astype(weight.dtype)
         p = Params({**dict(self.constants), **dict(zip(self.names, values, strict=True))})
         several = isinstance(state, tuple | list)
         arrays = (() if not self.states else state if several else (state,))[: self.states]
@@ -104,14 +104,14 @@ class Operator(Rule):
         return new, tuple(states) if several else states[0]
 
 
-def operator_rule(update: Update, names: tuple[str, ...], **constants: Any) -> Operator:
+def operator_rule(update: UpdateRule, names: tuple[str, ...], **constants: Any) -> OperatorRule:
     """The rule of an update operator; float constants are rounded to float32, as MXNet's are."""
-    rounded = {k: single(v) if isinstance(v, float) else v for k, v in constants.items()}
-    return Operator(update.step, len(update.states), names, tuple(rounded.items()))
+    rounded = {k: as_float32(v) if isinstance(v, float) else v for k, v in constants.items()}
+    return OperatorRule(update.step, len(update.states), names, tuple(rounded.items()))
 
 
 @dataclass(frozen=True)
-class Mixed(Rule):
+class MasterWeightRule(Rule):
     """A rule applied to the float32 master of a half precision weight, which follows it rounded.
 
     The state is (master, state of the rule), or the other way round with ``master_last``.
@@ -121,26 +121,26 @@ class Mixed(Rule):
     master_last: bool = False
 
     @property
-    def draws(self) -> bool:
-        return self.rule.draws
+    def uses_rng(self) -> bool:
+        return self.rule.uses_rng
 
     def __call__(
         self,
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
         inner, master = state if self.master_last else (state[1], state[0])
-        master, inner = self.rule(master, grad.astype(master.dtype), inner, numbers, key)
+        master, inner = self.rule(master, grad.astype(master.dtype), inner, hyperparams, key)
         return master.astype(weight.dtype), (
             (inner, master) if self.master_last else (master, inner)
         )
 
 
 @dataclass(frozen=True)
-class Widened(Rule):
+class Float32Rule(Rule):
     """A rule applied to a half precision weight that has no master.
 
     The step is computed in float32 and rounded once, where MXNet computes it in half precision:
@@ -150,17 +150,17 @@ class Widened(Rule):
     rule: Rule
 
     @property
-    def draws(self) -> bool:
-        return self.rule.draws
+    def uses_rng(self) -> bool:
+        return self.rule.uses_rng
 
     def __call__(
         self,
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
         wide, g, inner = jax.tree.map(lambda x: x.astype(jnp.float32), (weight, grad, state))
-        new = self.rule(wide, g, inner, numbers, key)
+        new = self.rule(wide, g, inner, hyperparams, key)
         return jax.tree.map(lambda x, old: x.astype(old.dtype), new, (weight, state))

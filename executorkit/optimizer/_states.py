@@ -18,10 +18,10 @@ from ..context import Context
 from ..errors import FileFormatError, MXNetError, explain
 from ..lr_scheduler import LRScheduler
 from ..ndarray import NDArray, load_frombuffer
-from ..ndarray._params import _entries, _uint64
+from ..ndarray._params import array_records, uint64_bytes
 from ._optimizer import Optimizer
 
-_HEADER, _NO_NAMES = _uint64(0x112, 0, 1), _uint64(0)
+_HEADER, _NO_NAMES = uint64_bytes(0x112, 0, 1), uint64_bytes(0)
 
 _PLAIN: dict[tuple[str, str], Any] = {
     ("collections", "OrderedDict"): collections.OrderedDict,
@@ -48,13 +48,13 @@ class _Saved(NDArray):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         array = load_frombuffer(_HEADER + bytes(state["handle"]) + _NO_NAMES)[0]  # type: ignore
-        for slot in ("_storage", "_offset", "_shape", "_context", "_whole", "_seen"):
+        for slot in ("storage", "_offset", "_shape", "_context", "covers_storage", "_seen"):
             setattr(self, slot, getattr(array, slot))
         self._seen_version = array._seen_version
         self.__class__ = NDArray  # type: ignore[assignment]
 
 
-def _own_names() -> dict[type, tuple[str, str]]:
+def _mxnet_names() -> dict[type, tuple[str, str]]:
     """MXNet's module and name of the classes of this package."""
     own: dict[type, tuple[str, str]] = {
         NDArray: ("mxnet.ndarray.ndarray", "NDArray"),
@@ -82,7 +82,7 @@ class _Reader(pickle.Unpickler):
             return super().find_class(module, name)
         if (module, name) == _CODECS:
             return super().find_class(module, name)
-        ours = {v: k for k, v in _own_names().items()}
+        ours = {v: k for k, v in _mxnet_names().items()}
         if (module, name) in ours:
             found = ours[module, name]
             return _Saved if found is NDArray else found
@@ -105,7 +105,7 @@ class _Writer(pickle._Pickler):  # type: ignore[name-defined]
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=3)
-        self._names = _own_names()
+        self._names = _mxnet_names()
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
         known = self._names.get(obj) if isinstance(obj, type) else None
@@ -117,7 +117,7 @@ class _Writer(pickle._Pickler):  # type: ignore[name-defined]
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, NDArray):
-            raw = bytearray(b"".join(_entries([obj])))
+            raw = bytearray(b"".join(array_records([obj])))
             return NDArray, (None,), {"handle": raw}
         return NotImplemented
 

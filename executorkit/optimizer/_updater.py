@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context
 from ..ndarray import NDArray
-from ._apply import Plan, alike, apply_rules, check_arrays, plan
+from ._apply import PlannedUpdate, apply_rules, check_arrays, plan_update, same_shape_and_dtype
 from ._optimizer import Optimizer
 from ._rule import State
 from ._states import dump_states, load_states
@@ -72,29 +72,31 @@ class Updater:
     def _update(self, indices: list[Any], grads: list[Any], weights: list[Any]) -> None:
         optimizer = self.optimizer
         states = [self.states[i] for i in indices]
-        rules = optimizer._rules(indices, weights)
+        rules = optimizer._pure_rules(indices, weights)
         if rules is None:
             for i, w, g, s in zip(indices, weights, grads, states, strict=True):
                 optimizer.update_multi_precision(i, w, g, s)
             return
         for i, w, g in zip(indices, weights, grads, strict=True):
-            if not alike(w, g):
+            if not same_shape_and_dtype(w, g):
                 name = f"{type(optimizer).__name__}: parameter {optimizer.idx2name.get(i, i)!r}"
                 check_arrays(name, w, g)
-        numbers = optimizer._advance(indices, optimizer.aggregate_num or 1)
+        numbers = optimizer._count_step(indices, optimizer.aggregate_num or 1)
         apply_rules(rules, weights, grads, states, numbers)
 
-    def planned(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> Plan | None:
+    def plan_update(
+        self, indices: Sequence[Any], weights: Sequence[NDArray]
+    ) -> PlannedUpdate | None:
         """One step for parameters, counted, for a program that computes it together with the
         gradients. None, and nothing has changed, where the optimizer's class overrides ``update``.
         """
         optimizer = self.optimizer
-        rules = optimizer._rules(indices, weights)
+        rules = optimizer._pure_rules(indices, weights)
         if rules is None:
             return None
         optimizer._set_current_context(weights[0].context.device_id)
         self._prepare_all(indices, weights)
-        return plan(rules, optimizer._advance(indices, optimizer.aggregate_num or 1))
+        return plan_update(rules, optimizer._count_step(indices, optimizer.aggregate_num or 1))
 
     def sync_state_context(self, state: State, context: Context) -> State:
         """A state with its arrays in ``context``."""

@@ -7,18 +7,18 @@ from typing import Any
 
 import jax
 
-from ..errors import AttributeValueError, ShapeError, explain
+from ..errors import (
+    ArgumentValueError,
+    ParameterShapeError,
+    explain,
+)
 from ..ndarray import NDArray, zeros
 from ..ops.adaptive import group_adagrad_update
-from ._descent import off
-from ._optimizer import Numbers, Optimizer, register
-from ._rule import Rule, State, single
+from ._descent import or_negative
+from ._optimizer import Hyperparams, Optimizer, register
+from ._rule import Rule, State, as_float32
 
 __all__ = ["GroupAdaGrad"]
-
-
-class DecayError(AttributeValueError, AssertionError):
-    """Weight decay is asked for where there is none."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +31,10 @@ class _GroupAdaGrad(Rule):
         weight: jax.Array,
         grad: jax.Array,
         state: State,
-        numbers: jax.Array,
+        hyperparams: jax.Array,
         key: jax.Array | None = None,
     ) -> tuple[jax.Array, State]:
-        lr, _, rescale = numbers.astype(weight.dtype)
+        lr, _, rescale = hyperparams.astype(weight.dtype)
         return group_adagrad_update(
             weight,
             grad,
@@ -61,21 +61,17 @@ class GroupAdaGrad(Optimizer):
 
     def create_state(self, index: Any, weight: NDArray) -> State:
         if weight.ndim != 2:
-            raise NotAMatrixError(
+            raise ParameterShapeError(
                 explain("GroupAdaGrad", f"weight {index!r} is {weight.shape}, expected a matrix")
             )
         return zeros((weight.shape[0], 1), weight.context, dtype=weight.dtype)
 
-    def _coefficients(self, lr: Any, wd: Any, t: Any, memory: Any) -> tuple[Numbers, Any]:
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         if wd != 0:
-            raise DecayError(
+            raise ArgumentValueError(
                 explain("GroupAdaGrad", f"wd is {wd}, but it has no weight decay", hint="wd=0")
             )
-        return super()._coefficients(lr, wd, t, memory)
+        return super()._hyperparams(lr, wd, t, shared_state)
 
-    def _plain_rule(self, index: Any, weight: NDArray) -> Rule:
-        return _GroupAdaGrad(single(self.float_stable_eps), off(self.clip_gradient))
-
-
-class NotAMatrixError(ShapeError, AssertionError):
-    """A weight has no rows."""
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+        return _GroupAdaGrad(as_float32(self.float_stable_eps), or_negative(self.clip_gradient))

@@ -9,19 +9,19 @@ import jax
 
 from ..context import Context
 from ..errors import MXNetError, ShapeError, explain
-from ..executor._fresh import blank
+from ..executor._fresh import lazy_zeros
 from ..lowering import Graph, placements
-from ..lowering._infer import Inferred
+from ..lowering._infer import InferenceResult
 from ..ndarray import NDArray
-from ._stacked import PerDevice, Stacked
+from ._stacked import PerDevice, ReplicatedArray
 
 if TYPE_CHECKING:
-    from ._group import Group
+    from ._group import DataParallelCore
 
-Groups = Mapping[str, Context]
+ContextGroups = Mapping[str, Context]
 
 
-def stackable(contexts: Sequence[Context], group2ctxs: Sequence[Groups | None]) -> bool:
+def can_replicate(contexts: Sequence[Context], group2ctxs: Sequence[ContextGroups | None]) -> bool:
     """Whether arrays of these contexts can be one sharded array: on distinct devices of one
     platform, more than one of them counting all processes."""
     devices = [c.device for c in contexts]
@@ -30,18 +30,22 @@ def stackable(contexts: Sequence[Context], group2ctxs: Sequence[Groups | None]) 
     return several and alike and not any(group2ctxs)
 
 
-class Maker:
+class ReplicaArrayFactory:
     """Makes the arrays of a group, or takes those that it shares."""
 
     def __init__(
-        self, group: Group, found: list[Inferred], shared: Group | None, names: set[str]
+        self,
+        group: DataParallelCore,
+        found: list[InferenceResult],
+        shared: DataParallelCore | None,
+        names: set[str],
     ) -> None:
         graph: Graph = group._graph
         self.group = group
         self.found = found
         self.shared = shared
         self.names = names
-        self.stackable = stackable(group.contexts, group.group2ctxs)
+        self.stackable = can_replicate(group.contexts, group.group2ctxs)
         self.places = [
             placements(graph, c, g) if g else None
             for c, g in zip(group.contexts, group.group2ctxs, strict=True)
@@ -61,7 +65,7 @@ class Maker:
             return None
         shared = self.shared
         if shared is not None and self._there(i) is self.group.arg_arrays[i]:
-            there = _lookup(shared.arg_names, shared.grad_arrays, self.group.arg_names[i])
+            there = _find_by_name(shared.arg_names, shared.grad_arrays, self.group.arg_names[i])
             if there is not None:
                 return there
         return self._new(self._shapes(i), self._dtype(i), self.group._graph.args[i])
@@ -71,7 +75,7 @@ class Maker:
         shapes = [f.aux_shapes[i] for f in self.found]
         dtype = self.found[0].aux_dtypes[i] or "float32"
         if self.shared is not None:
-            there = _lookup(self.shared.aux_names, self.shared.aux_arrays, name)
+            there = _find_by_name(self.shared.aux_names, self.shared.aux_arrays, name)
             if there is not None:
                 return self._fitting(there, name, shapes, dtype)
         return self._new(shapes, dtype, self.group._graph.aux[i])
@@ -81,13 +85,15 @@ class Maker:
         name = self.group.arg_names[i]
         if self.shared is None or any(name == one.name for one in self.group.inputs):
             return None
-        return _lookup(self.shared.arg_names, self.shared.arg_arrays, name)
+        return _find_by_name(self.shared.arg_names, self.shared.arg_arrays, name)
 
     @staticmethod
     def _is_like(there: PerDevice, shapes: Sequence[Any], dtype: str) -> bool:
-        first = there if isinstance(there, Stacked) else there[0]
+        first = there if isinstance(there, ReplicatedArray) else there[0]
         found = (
-            [there.shape] * len(there) if isinstance(there, Stacked) else [a.shape for a in there]
+            [there.shape] * len(there)
+            if isinstance(there, ReplicatedArray)
+            else [a.shape for a in there]
         )
         return found == list(shapes) and jax.numpy.dtype(first.dtype).name == dtype
 
@@ -109,7 +115,7 @@ class Maker:
                 )
             )
         if not self._is_like(there, shapes, dtype):
-            first = there if isinstance(there, Stacked) else there[0]
+            first = there if isinstance(there, ReplicatedArray) else there[0]
             raise ShapeError(
                 explain(
                     f"group: shared parameter {name!r}",
@@ -123,14 +129,14 @@ class Maker:
     def _new(self, shapes: Sequence[Any], dtype: str, node: Any) -> PerDevice:
         contexts = self.group.contexts
         if self.stackable and len(set(shapes)) == 1:
-            return Stacked(contexts, shapes[0], dtype)
+            return ReplicatedArray(contexts, shapes[0], dtype)
         placed = [p[node] if p else c for p, c in zip(self.places, contexts, strict=True)]
         return [_new_array(s, dtype, c) for s, c in zip(shapes, placed, strict=True)]
 
 
-def _lookup(names: Sequence[str], arrays: Sequence[Any], name: str) -> Any:
+def _find_by_name(names: Sequence[str], arrays: Sequence[Any], name: str) -> Any:
     return arrays[names.index(name)] if name in names else None
 
 
 def _new_array(shape: tuple[int, ...], dtype: str, context: Context) -> NDArray:
-    return blank(shape, dtype, context)
+    return lazy_zeros(shape, dtype, context)

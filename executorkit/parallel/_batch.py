@@ -13,27 +13,19 @@ import numpy as np
 from jax import lax
 
 from ..context import Context
-from ..errors import MXNetError, explain
-from ..executor._arguments import fed
+from ..errors import BatchError, BatchTypeError, explain
+from ..executor._arguments import transfer_batch
 from ..ndarray import NDArray
-from ..ndarray._values import from_python, to_device
+from ..ndarray._values import host_array, to_device
 from ..ops._arith import convert
 from ._slicing import part_of
-from ._stacked import PerDevice, Stacked
+from ._stacked import PerDevice, ReplicatedArray
 
 Bounds = tuple[tuple[int, int], ...]
 
 
-class LoadError(MXNetError, ValueError, AssertionError):
-    """An array of a batch has another shape than the group was bound to, or is missing."""
-
-
-class LoadTypeError(MXNetError, TypeError, AttributeError):
-    """What stands for an array of a batch is none."""
-
-
 @dataclass(frozen=True, slots=True)
-class Input:
+class BatchInput:
     """An input of a group: its shape for the whole batch, its element type (None: inferred), and
     the axis along which it is divided, -1 if every device gets all of it."""
 
@@ -47,8 +39,8 @@ class Input:
         return part_of(self.shape, self.axis, rows)
 
 
-def distributed(
-    value: Any, whole: Input, slices: Sequence[slice], target: PerDevice, where: str
+def scatter(
+    value: Any, whole: BatchInput, slices: Sequence[slice], target: PerDevice, where: str
 ) -> Any:
     """What ``target`` is assigned to hold a batch's array: a stacked array, or a list of parts.
 
@@ -58,88 +50,88 @@ def distributed(
     """
     _check(value, whole, where)
     if isinstance(target, list) and len(target) == 1:
-        return [fed(value, target[0], where).value]
-    dtype = target.dtype if isinstance(target, Stacked) else target[0]._storage.dtype
+        return [transfer_batch(value, target[0], where).value]
+    dtype = target.dtype if isinstance(target, ReplicatedArray) else target[0].storage.dtype
     host = _on_host(value, dtype)
-    if isinstance(target, Stacked):
+    if isinstance(target, ReplicatedArray):
         if host is not None:
-            return target.replicas.scatter_host(_stacked(host, whole.axis, len(slices)))
+            return target.replicas.scatter_host(_with_device_axis(host, whole.axis, len(slices)))
         return target.replicas.scatter(
-            _copied(_cut(value, slices, whole.axis, dtype), target.contexts)
+            _copy_to_devices(_slice_on_device(value, slices, whole.axis, dtype), target.contexts)
         )
     contexts = [a.context for a in target]
     if host is None:
-        return _copied(_cut(value, slices, whole.axis, dtype), contexts)
+        return _copy_to_devices(_slice_on_device(value, slices, whole.axis, dtype), contexts)
     return [
-        to_device(np.ascontiguousarray(_rows(host, rows, whole.axis)), c.device)
+        to_device(np.ascontiguousarray(_host_rows(host, rows, whole.axis)), c.device)
         for rows, c in zip(slices, contexts, strict=True)
     ]
 
 
-def assign(target: PerDevice, value: Any) -> None:
-    """Assigns what :func:`distributed` returned."""
-    if isinstance(target, Stacked):
-        target._assign(value)
+def assign_scattered(target: PerDevice, value: Any) -> None:
+    """Assigns what :func:`scatter` returned."""
+    if isinstance(target, ReplicatedArray):
+        target.assign(value)
     else:
         for array, part in zip(target, value, strict=True):
-            array._assign(part, shared=True)
+            array.assign(part, shared=True)
 
 
-def sliced(
+def slice_array(
     value: Any, slices: Sequence[slice], axis: int, contexts: Sequence[Context], where: str
 ) -> list[NDArray]:
     """An array's parts as new NDArrays, one on each device."""
     array = value if isinstance(value, NDArray | np.ndarray) else None
     if array is None:
         raise _no_array(value, where)
-    dtype = array._storage.dtype if isinstance(array, NDArray) else array.dtype
+    dtype = array.storage.dtype if isinstance(array, NDArray) else array.dtype
     last = slices[-1].stop
     if axis >= 0 and (len(array.shape) <= axis or array.shape[axis] < last):
-        raise LoadError(explain(where, f"shape {array.shape}, expected {last} rows"))
+        raise BatchError(explain(where, f"shape {array.shape}, expected {last} rows"))
     if isinstance(array, NDArray) and _is_whole(array, slices, axis, contexts):
         return [array]
     host = _on_host(array, dtype)
     if host is None:
-        parts = _copied(_cut(array, slices, axis, dtype), contexts)
+        parts = _copy_to_devices(_slice_on_device(array, slices, axis, dtype), contexts)
     else:
         parts = [
-            to_device(np.ascontiguousarray(_rows(host, rows, axis)), c.device)
+            to_device(np.ascontiguousarray(_host_rows(host, rows, axis)), c.device)
             for rows, c in zip(slices, contexts, strict=True)
         ]
-    return [NDArray._from_jax(p, c) for p, c in zip(parts, contexts, strict=True)]
+    return [NDArray.from_jax(p, c) for p, c in zip(parts, contexts, strict=True)]
 
 
-def merged(arrays: PerDevice, axis: int) -> NDArray:
+def gather(arrays: PerDevice, axis: int) -> NDArray:
     """The arrays of all devices along the batch axis, on the first device; the first one's for
     arrays without a batch axis."""
     if len(arrays) == 1 or axis < 0:
         return arrays[0]
     context = arrays[0].context if isinstance(arrays, list) else arrays.contexts[0]
-    if isinstance(arrays, Stacked):
-        parts = arrays.replicas.gather(arrays._value, context.device)
+    if isinstance(arrays, ReplicatedArray):
+        parts = arrays.replicas.gather(arrays.value, context.device)
     else:
-        parts = jax.device_put([a._value for a in arrays], context.device)
+        parts = jax.device_put([a.value for a in arrays], context.device)
     with jax.enable_x64(True):
-        value = _joined(tuple(parts), axis, isinstance(arrays, Stacked))
-    return NDArray._from_jax(value, context, shared=False)
+        value = _concatenate(tuple(parts), axis, isinstance(arrays, ReplicatedArray))
+    return NDArray.from_jax(value, context, shared=False)
 
 
-def mean(arrays: PerDevice, target: Context) -> jax.Array:
+def mean_over_devices(arrays: PerDevice, target: Context) -> jax.Array:
     """The mean over the devices, on the device of ``target``; rounded as MXNet does it, one
     addition after the other."""
-    if isinstance(arrays, Stacked):
-        parts = arrays.replicas.gather(arrays._value, target.device)
+    if isinstance(arrays, ReplicatedArray):
+        parts = arrays.replicas.gather(arrays.value, target.device)
     else:
-        parts = jax.device_put([a._value for a in arrays], target.device)
+        parts = jax.device_put([a.value for a in arrays], target.device)
     with jax.enable_x64(True):
-        return _mean(tuple(parts), isinstance(arrays, Stacked))
+        return _mean(tuple(parts), isinstance(arrays, ReplicatedArray))
 
 
-def _check(value: Any, whole: Input, where: str) -> None:
+def _check(value: Any, whole: BatchInput, where: str) -> None:
     if not isinstance(value, NDArray | np.ndarray):
         raise _no_array(value, where)
     if tuple(value.shape) != whole.shape:
-        raise LoadError(
+        raise BatchError(
             explain(
                 where,
                 f"shape {tuple(value.shape)}, expected {whole.shape}",
@@ -157,8 +149,8 @@ def _is_whole(
     return slices == [slice(0, rows)] and array.context.device == contexts[0].device
 
 
-def _no_array(value: Any, where: str) -> LoadTypeError:
-    return LoadTypeError(
+def _no_array(value: Any, where: str) -> BatchTypeError:
+    return BatchTypeError(
         explain(
             where,
             f"{type(value).__name__}, expected an NDArray or a NumPy array",
@@ -171,20 +163,20 @@ def _on_host(value: NDArray | np.ndarray, dtype: np.dtype) -> np.ndarray | None:
     """The array in host memory, if it is there already: JAX's own memory on the CPU, a copy of
     what the user may write to."""
     if not isinstance(value, NDArray):
-        return from_python(value, dtype, "batch")
-    array = value._value
+        return host_array(value, dtype, "batch")
+    array = value.value
     if next(iter(array.devices())).platform != "cpu":
         return None
-    value._storage.shared = True
+    value.storage.shared = True
     host = np.asarray(array)
-    return host if host.dtype == dtype else from_python(host, dtype, "batch")
+    return host if host.dtype == dtype else host_array(host, dtype, "batch")
 
 
-def _rows(host: np.ndarray, rows: slice, axis: int) -> np.ndarray:
+def _host_rows(host: np.ndarray, rows: slice, axis: int) -> np.ndarray:
     return host if axis < 0 else host[(slice(None),) * axis + (rows,)]
 
 
-def _stacked(host: np.ndarray, axis: int, count: int) -> np.ndarray:
+def _with_device_axis(host: np.ndarray, axis: int, count: int) -> np.ndarray:
     """A view with a leading axis of devices."""
     if axis < 0:
         return np.broadcast_to(host, (count, *host.shape))
@@ -193,18 +185,20 @@ def _stacked(host: np.ndarray, axis: int, count: int) -> np.ndarray:
     return np.moveaxis(split, axis, 0)
 
 
-def _cut(value: Any, slices: Sequence[slice], axis: int, dtype: np.dtype) -> tuple[jax.Array, ...]:
+def _slice_on_device(
+    value: Any, slices: Sequence[slice], axis: int, dtype: np.dtype
+) -> tuple[jax.Array, ...]:
     bounds = tuple((s.start, s.stop) for s in slices)
     with jax.enable_x64(True):
-        return _parts(value._value, bounds, axis, dtype.name)
+        return _slices_of(value.value, bounds, axis, dtype.name)
 
 
-def _copied(parts: Sequence[jax.Array], contexts: Sequence[Context]) -> list[jax.Array]:
+def _copy_to_devices(parts: Sequence[jax.Array], contexts: Sequence[Context]) -> list[jax.Array]:
     return [jax.device_put(p, c.device) for p, c in zip(parts, contexts, strict=True)]
 
 
 @partial(jax.jit, static_argnums=(1, 2, 3))
-def _parts(value: jax.Array, bounds: Bounds, axis: int, dtype: str) -> tuple[jax.Array, ...]:
+def _slices_of(value: jax.Array, bounds: Bounds, axis: int, dtype: str) -> tuple[jax.Array, ...]:
     value = convert(value, dtype)
     if axis < 0:
         return (value,) * len(bounds)
@@ -212,7 +206,7 @@ def _parts(value: jax.Array, bounds: Bounds, axis: int, dtype: str) -> tuple[jax
 
 
 @partial(jax.jit, static_argnums=(1, 2))
-def _joined(parts: tuple[jax.Array, ...], axis: int, leading: bool) -> jax.Array:
+def _concatenate(parts: tuple[jax.Array, ...], axis: int, leading: bool) -> jax.Array:
     return jnp.concatenate([p[0] for p in parts] if leading else parts, axis)
 
 

@@ -7,17 +7,19 @@ from typing import Any
 
 import jax
 
-from ..executor._finite import completed, last, placing, report
-from ..executor._ranges import Snapshot
+from ..executor._finite import check_snapshots, complete_snapshot, last_snapshot, node_devices
+from ..executor._ranges import StepSnapshot
 from ..executor._report import FiniteReport
-from ..ndarray._random_state import key_of
-from ._group import Group
-from ._mapped import Mapped
-from ._stacked import PerDevice, Stacked
+from ..ndarray._random_state import wrap_key
+from ._group import DataParallelCore
+from ._mapped import PmapExecutor
+from ._stacked import PerDevice, ReplicatedArray
 
 
-def check_group(
-    group: Group, heads: Sequence[PerDevice | None] | None = None, raise_error: bool = False
+def check_group_finite(
+    group: DataParallelCore,
+    heads: Sequence[PerDevice | None] | None = None,
+    raise_error: bool = False,
 ) -> FiniteReport:
     """As ``Executor.check_finite``, for every device's rows of the last batch, one after the other.
 
@@ -32,55 +34,59 @@ def check_group(
     ]
     mapped = group._mapped
     if mapped is not None and not mapped._apart:
-        found = [_part(group, mapped, k, heads) for k in range(len(labels))]
+        found = [_device_snapshot(group, mapped, k, heads) for k in range(len(labels))]
     else:
         found = [
-            last(executor, None if heads is None else [h if h is None else h[k] for h in heads])
+            last_snapshot(
+                executor, None if heads is None else [h if h is None else h[k] for h in heads]
+            )
             for k, executor in enumerate(group.execs)
         ]
-    wanted = [i for i, g in enumerate(group.grad_arrays) if g is not None]
+    argnums = [i for i, g in enumerate(group.grad_arrays) if g is not None]
     notes = [note for _, each in found for note in each]
     snapshots = {label: snapshot for label, (snapshot, _) in zip(labels, found, strict=True)}
     if any(group.group2ctxs):
-        places = {label: placing(e) for label, e in zip(labels, group.execs, strict=True)}
-        checked = report(group._graph, wanted, snapshots, lambda k, s: places[k](s), notes)
+        places = {label: node_devices(e) for label, e in zip(labels, group.execs, strict=True)}
+        checked = check_snapshots(
+            group._graph, argnums, snapshots, lambda k, s: places[k](s), notes
+        )
     else:
         home = group.contexts[0].device
-        moved = {k: _moved(snapshot, home) for k, snapshot in snapshots.items()}
-        checked = report(group._graph, wanted, moved, lambda *_: home, notes)
+        moved = {k: _snapshot_on(snapshot, home) for k, snapshot in snapshots.items()}
+        checked = check_snapshots(group._graph, argnums, moved, lambda *_: home, notes)
     return checked.raise_if_found() if raise_error else checked
 
 
-def _part(
-    group: Group, mapped: Mapped, k: int, heads: Sequence[PerDevice | None] | None
-) -> tuple[Snapshot, list[str]]:
+def _device_snapshot(
+    group: DataParallelCore, mapped: PmapExecutor, k: int, heads: Sequence[PerDevice | None] | None
+) -> tuple[StepSnapshot, list[str]]:
     """Device ``k``'s part of the last mapped forward, or of what one would read now."""
     replicas, run, program = mapped._replicas, mapped._run, mapped._program.program
 
     def split(stack: Any) -> Any:
-        value = stack._value if isinstance(stack, Stacked) else stack
+        value = stack.value if isinstance(stack, ReplicatedArray) else stack
         return None if value is None else replicas.split(value, k)
 
     given = None if heads is None else [split(h) for h in heads]
     if run is None:
         args: Any = mapped.arg_arrays
         aux: Any = mapped.aux_arrays
-        train, key, updated = bool(program.wanted), None, False
+        train, key, updated = bool(program.argnums), None, False
         if mapped._draws[train]:
             key = jax.random.key(0)
     else:
         args, aux, train, updated = run.args, run.aux, run.train, run.updated
-        key = None if run.key is None else key_of(replicas.split(run.key, k))
+        key = None if run.key is None else wrap_key(replicas.split(run.key, k))
         known = run.heads or run.used_heads
         if given is None and known is not None:
             given = [split(h) for h in known]
     states = tuple(map(split, aux))
-    snapshot = Snapshot(tuple(map(split, args)), states, key, train, given, updated)
-    return completed(program, group.output_names, snapshot)
+    snapshot = StepSnapshot(tuple(map(split, args)), states, key, train, given, updated)
+    return complete_snapshot(program, group.output_names, snapshot)
 
 
-def _moved(snapshot: Snapshot, home: Any) -> Snapshot:
+def _snapshot_on(snapshot: StepSnapshot, home: Any) -> StepSnapshot:
     args, aux, key, heads = jax.device_put(
         (snapshot.args, snapshot.aux, snapshot.key, snapshot.heads), home
     )
-    return Snapshot(args, aux, key, snapshot.train, heads, snapshot.updated)
+    return StepSnapshot(args, aux, key, snapshot.train, heads, snapshot.updated)

@@ -6,25 +6,24 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..context import Context
-from ..errors import MXNetError, explain
+from ..errors import BatchError, MXNetError, SliceError, UnknownNameError, explain
 from ..executor import Executor
-from ..executor._ahead import Request, ahead, as_bound
-from ..executor._run import Run
+from ..executor._ahead import PrecompileSpec, bound_avals, submit_compilation
+from ..executor._run import PendingStep
 from ..lowering import graph_of, infer, optimized
-from ..lowering._infer import Inferred
+from ..lowering._infer import InferenceResult
 from ..ndarray import NDArray
-from ..ops._facts import known
+from ..ops._facts import is_fully_known
 from ..program import current_options, program_for
-from ..program._background import Task
+from ..program._background import CompileTask
 from ..symbol import Symbol
-from ._arrays import Groups, Maker
-from ._batch import Input, LoadError, assign, distributed
-from ._mapped import Mapped, no_forward, output_stacks
-from ._slicing import SliceError
-from ._stacked import PerDevice, Stacked
+from ._arrays import ContextGroups, ReplicaArrayFactory
+from ._batch import BatchInput, assign_scattered, scatter
+from ._mapped import PmapExecutor, no_forward_error, replicated_outputs
+from ._stacked import PerDevice, ReplicatedArray
 
 
-class Group:
+class DataParallelCore:
     """The arrays and programs of one symbol on one or more contexts.
 
     Slices of one length on distinct devices run as one mapped program on stacked arrays. One
@@ -50,11 +49,11 @@ class Group:
         symbol: Symbol,
         contexts: Sequence[Context],
         slices: Sequence[slice],
-        inputs: Sequence[Input],
+        inputs: Sequence[BatchInput],
         grad_req: Sequence[str],
-        shared: Group | None = None,
+        shared: DataParallelCore | None = None,
         shared_names: Sequence[str] = (),
-        group2ctxs: Sequence[Groups | None] | None = None,
+        group2ctxs: Sequence[ContextGroups | None] | None = None,
     ) -> None:
         self.symbol = symbol
         self.contexts = list(contexts)
@@ -75,7 +74,7 @@ class Group:
         self.output_names = graph.output_names
         _check_inputs(self.inputs, self.arg_names)
         found = [self._inferred(rows) for rows in self.slices]
-        make = Maker(self, found, shared, set(shared_names))
+        make = ReplicaArrayFactory(self, found, shared, set(shared_names))
         self.arg_arrays = [make.argument(i) for i in range(len(self.arg_names))]
         self.grad_arrays = [make.gradient(i) for i in range(len(self.arg_names))]
         self.aux_arrays = [make.state(i) for i in range(len(self.aux_names))]
@@ -87,13 +86,15 @@ class Group:
             else [list(arrays) for arrays in zip(*(e.outputs for e in self._execs), strict=True)]
         )
 
-    def _inferred(self, rows: slice) -> Inferred:
+    def _inferred(self, rows: slice) -> InferenceResult:
         graph = self._graph
         shapes = {i.name: i.part(rows) for i in self.inputs}
         found = infer(graph, shapes, {i.name: i.dtype for i in self.inputs if i.dtype})
         names = (*graph.arg_names, *graph.aux_names, *graph.output_names)
         all_shapes = (*found.arg_shapes, *found.aux_shapes, *found.out_shapes)
-        unknown = [f"{n}: {s}" for n, s in zip(names, all_shapes, strict=True) if not known(s)]
+        unknown = [
+            f"{n}: {s}" for n, s in zip(names, all_shapes, strict=True) if not is_fully_known(s)
+        ]
         if unknown:
             raise MXNetError(
                 explain(
@@ -105,15 +106,15 @@ class Group:
             )
         return found
 
-    def _map(self, found: Inferred) -> Mapped | None:
+    def _map(self, found: InferenceResult) -> PmapExecutor | None:
         arrays = (*self.arg_arrays, *self.aux_arrays)
-        stacked = bool(arrays) and all(isinstance(a, Stacked) for a in arrays)
+        stacked = bool(arrays) and all(isinstance(a, ReplicatedArray) for a in arrays)
         if self._graph.has_effects or not stacked:
             return None
         lowered = graph_of(optimized(self._graph.head_entries))
         wanted = tuple(i for i, g in enumerate(self.grad_arrays) if g is not None)
         add = tuple(self.grad_req[i] == "add" for i in wanted)
-        return Mapped(
+        return PmapExecutor(
             self.symbol,
             self._graph,
             self.contexts,
@@ -122,7 +123,7 @@ class Group:
             self.grad_arrays,  # type: ignore[arg-type]
             self.grad_req,
             self.aux_arrays,  # type: ignore[arg-type]
-            output_stacks(self.contexts, found.out_shapes, found.out_dtypes),
+            replicated_outputs(self.contexts, found.out_shapes, found.out_dtypes),
         )
 
     def _bound(self, k: int) -> Executor:
@@ -148,7 +149,7 @@ class Group:
         return self._mapped is not None
 
     @property
-    def mapped_run(self) -> Run | None:
+    def mapped_run(self) -> PendingStep | None:
         """The last forward of all devices as one mapped program; None if they ran by themselves."""
         mapped = self._mapped
         return None if mapped is None or mapped._apart else mapped._run
@@ -164,7 +165,7 @@ class Group:
         programs = [self._mapped._program] if self._mapped else [e.program for e in self._execs]
         return sum(p.traces for p in {id(p): p for p in programs}.values())
 
-    def compile_ahead(self, request: Request) -> list[Task]:
+    def precompile(self, request: PrecompileSpec) -> list[CompileTask]:
         """Compiles, in the background, what a run of this group will need; nothing for symbols with
         Python operators, whose programs belong to one executor."""
         if self._graph.has_effects:
@@ -172,29 +173,29 @@ class Group:
         calls = (
             self._mapped.calls(request)
             if self._mapped
-            else [c for e in self._execs for c in request.calls(e, *as_bound(e), steps=True)]
+            else [c for e in self._execs for c in request.calls(e, *bound_avals(e), steps=True)]
         )
-        return [ahead(*call) for call in calls]
+        return [submit_compilation(*call) for call in calls]
 
     # Running
 
-    def load(self, inputs: Sequence[Input], values: Sequence[Any], what: str) -> None:
+    def load(self, inputs: Sequence[BatchInput], values: Sequence[Any], what: str) -> None:
         """Cuts a batch's arrays, one for each of ``inputs``, and writes them to the devices.
 
-        Further arrays are ignored. Raises :class:`LoadError`, naming the array, for one that is
+        Further arrays are ignored. Raises :class:`BatchError`, naming the array, for one that is
         missing or of the wrong shape; nothing is written then.
         """
-        for assignment in self.fitted(inputs, values, what):
-            assign(*assignment)
+        for assignment in self.scattered(inputs, values, what):
+            assign_scattered(*assignment)
 
-    def fitted(
-        self, inputs: Sequence[Input], values: Sequence[Any], what: str
+    def scattered(
+        self, inputs: Sequence[BatchInput], values: Sequence[Any], what: str
     ) -> list[tuple[PerDevice, Any]]:
         """What :meth:`load` assigns, all of it checked."""
         values = list(values)
         if len(values) < len(inputs):
             missing = inputs[len(values)]
-            raise LoadError(
+            raise BatchError(
                 explain(
                     f"{what} {missing.name!r}",
                     f"missing, expected an array of shape {missing.shape}",
@@ -202,12 +203,12 @@ class Group:
                     + ", ".join(i.name for i in inputs),
                 )
             )
-        fitted = []
+        scattered = []
         for one, value in zip(inputs, values, strict=False):
             target = self.arg_arrays[self.arg_names.index(one.name)]
             where = f"{what} {one.name!r}"
-            fitted.append((target, distributed(value, one, self.slices, target, where)))
-        return fitted
+            scattered.append((target, scatter(value, one, self.slices, target, where)))
+        return scattered
 
     def forward(self, is_train: bool) -> None:
         """Runs all devices; outputs are computed when they are looked at."""
@@ -225,7 +226,7 @@ class Group:
             self._mapped.backward(heads)
             return
         if any(e._run is None for e in self._execs):
-            raise no_forward()
+            raise no_forward_error()
         for k, executor in enumerate(self._execs):
             executor.backward([None if h is None else h[k] for h in heads])
 
@@ -235,26 +236,24 @@ class Group:
         for value, output, axis, name in zip(
             values, self.outputs, axes, self.output_names, strict=False
         ):
-            whole = Input(name, self.whole_shape(output, axis), None, axis)
+            whole = BatchInput(name, self.whole_shape(output, axis), None, axis)
             where = f"backward: head gradient of {name!r}"
             if value is None:
                 found.append(None)
                 continue
-            parts = distributed(value, whole, self.slices, output, where)
-            if isinstance(output, Stacked):
-                found.append(Stacked(self.contexts, output.shape, output.dtype, parts))
+            parts = scatter(value, whole, self.slices, output, where)
+            if isinstance(output, ReplicatedArray):
+                found.append(ReplicatedArray(self.contexts, output.shape, output.dtype, parts))
             else:
                 contexts = [a.context for a in output]
-                found.append(
-                    [NDArray._from_jax(p, c) for p, c in zip(parts, contexts, strict=True)]
-                )
+                found.append([NDArray.from_jax(p, c) for p, c in zip(parts, contexts, strict=True)])
         return found + [None] * (len(self.outputs) - len(found))
 
     def whole_shape(self, arrays: PerDevice, axis: int) -> tuple[int, ...]:
         """The shape that the arrays of all devices have together."""
         shapes = (
             [arrays.shape] * len(arrays)
-            if isinstance(arrays, Stacked)
+            if isinstance(arrays, ReplicatedArray)
             else [a.shape for a in arrays]
         )
         first = shapes[0]
@@ -263,17 +262,10 @@ class Group:
         return (*first[:axis], sum(s[axis] for s in shapes), *first[axis + 1 :])
 
 
-class UnknownInputError(MXNetError, KeyError):
-    """An input that the group is given is no argument of its symbol."""
-
-    def __str__(self) -> str:
-        return RuntimeError.__str__(self)
-
-
-def _check_inputs(inputs: Sequence[Input], arg_names: Sequence[str]) -> None:
+def _check_inputs(inputs: Sequence[BatchInput], arg_names: Sequence[str]) -> None:
     for one in inputs:
         if one.name not in arg_names:
-            raise UnknownInputError(
+            raise UnknownNameError(
                 explain(
                     f"group: input {one.name!r}",
                     "it is not an argument of the symbol",

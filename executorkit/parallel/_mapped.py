@@ -12,25 +12,25 @@ import jax
 from ..context import Context
 from ..errors import MXNetError, explain
 from ..executor import Executor
-from ..executor._ahead import Call, Request
-from ..executor._heads import require_heads
-from ..executor._run import Run
-from ..executor._slots import Places
+from ..executor._ahead import PrecompileSpec, ProgramCall
+from ..executor._heads import check_head_gradients
+from ..executor._run import PendingStep
+from ..executor._slots import Buffers
 from ..lowering import Graph
 from ..ndarray import NDArray
-from ..ndarray._pending import keep_promises, register
-from ..ndarray._random_state import key_of
-from ..ops._facts import known
+from ..ndarray._pending import register_pending_owner, resolve_pending
+from ..ndarray._random_state import wrap_key
+from ..ops._facts import is_fully_known
 from ..program import Program
-from ..program._stepping import Plan
+from ..program._stepping import StepSpec
 from ..symbol import Symbol
-from ._programs import Mapped as MappedFunction
-from ._programs import MappedProgram
+from ._programs import PmapFunction as MappedFunction
+from ._programs import PmapProgram
 from ._replicate import Replicas
-from ._stacked import PerDevice, Stacked
+from ._stacked import PerDevice, ReplicatedArray
 
 
-class Mapped:
+class PmapExecutor:
     """Runs a symbol on all devices at once; deferred like an Executor, of which it is the like.
 
     arg_arrays, grad_arrays, aux_arrays, outputs
@@ -48,11 +48,11 @@ class Mapped:
         graph: Graph,
         contexts: Sequence[Context],
         program: Program,
-        arg_arrays: Sequence[Stacked],
-        grad_arrays: Sequence[Stacked | None],
+        arg_arrays: Sequence[ReplicatedArray],
+        grad_arrays: Sequence[ReplicatedArray | None],
         grad_req: Sequence[str],
-        aux_arrays: Sequence[Stacked],
-        outputs: Sequence[Stacked],
+        aux_arrays: Sequence[ReplicatedArray],
+        outputs: Sequence[ReplicatedArray],
     ) -> None:
         self.symbol = symbol
         self.contexts = list(contexts)
@@ -63,22 +63,22 @@ class Mapped:
         self.outputs = list(outputs)
         self._names = graph.output_names
         self._replicas = Replicas.on([c.device for c in contexts])
-        self._program = MappedProgram.of(program, self._replicas)
-        self._draws = (graph.draws(False), graph.draws(True))
+        self._program = PmapProgram.of(program, self._replicas)
+        self._draws = (graph.uses_rng(False), graph.uses_rng(True))
         self._grad_targets = [g for g in grad_arrays if g is not None]
         self._target_numbers = {id(g): k for k, g in enumerate(self._grad_targets)}
         self._keep_gradients = True
         self._again: frozenset[int] = frozenset()
         self._eager = False
         self._pinned: dict[int, jax.Array] = {}
-        self._run: Run | None = None
+        self._run: PendingStep | None = None
         self._apart = False
-        self._places = Places.of(arg_arrays, aux_arrays, self._grad_targets, outputs)
-        register(self)
+        self._places = Buffers.of(arg_arrays, aux_arrays, self._grad_targets, outputs)
+        register_pending_owner(self)
 
     @cached_property
     def execs(self) -> list[Executor]:
-        return [Replica(self, k) for k in range(len(self.contexts))]
+        return [ReplicaExecutor(self, k) for k in range(len(self.contexts))]
 
     @property
     def _fusable(self) -> bool:
@@ -86,16 +86,16 @@ class Mapped:
         gradients too."""
         return jax.process_count() == 1
 
-    def _step_function(self, train: bool, plan: Plan) -> MappedFunction:
+    def _step_function(self, train: bool, plan: StepSpec) -> MappedFunction:
         return self._program.step_function(train, plan)
 
-    def _replicas_made(self) -> list[Replica]:
+    def _replicas_made(self) -> list[ReplicaExecutor]:
         return self.__dict__.get("execs", [])
 
-    def _force(self) -> None:
+    def force(self) -> None:
         """Computes whatever is promised to one of these arrays and not computed yet."""
         promised = (self._grad_targets, self.outputs, self.aux_arrays, self.arg_arrays)
-        keep_promises(itertools.chain(*promised))
+        resolve_pending(itertools.chain(*promised))
 
     def _next_key(self) -> jax.Array:
         """One key per device, each from its context's stream."""
@@ -108,7 +108,7 @@ class Mapped:
         stacked = (len(self.contexts), *shape)
         return jax.ShapeDtypeStruct(stacked, dtype, sharding=self._replicas.sharding)
 
-    def calls(self, request: Request) -> list[Call]:
+    def calls(self, request: PrecompileSpec) -> list[ProgramCall]:
         """What the devices will run, said in shapes."""
         args, aux, outputs = (
             tuple([self._aval(a.shape, a.dtype) for a in arrays])
@@ -127,7 +127,7 @@ class Mapped:
         for executor in made:
             executor._run = None
         self._pin()
-        self._run = Run(self, is_train)  # type: ignore[arg-type]
+        self._run = PendingStep(self, is_train)  # type: ignore[arg-type]
 
     def backward(self, heads: Sequence[PerDevice | None]) -> None:
         """Computes the gradients on all devices; ``heads`` are the outputs' head gradients."""
@@ -137,35 +137,37 @@ class Mapped:
             return
         run = self._run
         if run is None:
-            raise no_forward()
-        stacks = tuple([h._value if isinstance(h, Stacked) else None for h in heads])
+            raise no_forward_error()
+        stacks = tuple([h.value if isinstance(h, ReplicatedArray) else None for h in heads])
         if any(n and h is None for n, h in zip(self._may_need_head, stacks, strict=True)):
-            require_heads(stacks, self._names, self._program.needs_head(run.args, run.aux, run.key))
+            check_head_gradients(
+                stacks, self._names, self._program.needs_head_gradient(run.args, run.aux, run.key)
+            )
         run.backward(stacks)
 
     @property
     def _may_need_head(self) -> tuple[bool, ...]:
-        return self._program.program.may_need_head
+        return self._program.program.may_need_head_gradient
 
     def _pin(self) -> None:
         """Overwrites what MXNet overwrites when it runs (gamma, with fix_gamma)."""
-        for number, constant in self._program.pins:
+        for number, constant in self._program.constant_inputs:
             target = self.arg_arrays[number]
             pinned = self._pinned.get(number)
-            if pinned is None or target._value is not pinned:
+            if pinned is None or target.value is not pinned:
                 value = self._replicas.filled(target.shape, target.dtype, constant)
                 self._pinned[number] = value
-                target._assign(value, shared=True)
+                target.assign(value, shared=True)
 
 
-class Replica(Executor):
+class ReplicaExecutor(Executor):
     """The executor of one device of a group, on that device's members of the group's arrays.
 
     A whole Executor: running it by itself writes to the same arrays. ``backward`` after the
     group's ``forward`` goes back through this device's part of it.
     """
 
-    def __init__(self, mapped: Mapped, k: int) -> None:
+    def __init__(self, mapped: PmapExecutor, k: int) -> None:
         super().__init__(
             mapped.symbol,
             mapped.contexts[k],
@@ -189,12 +191,12 @@ class Replica(Executor):
         if self._run is None and group_run is not None:
             key = group_run.key
             if key is not None:
-                key = key_of(self._mapped._replicas.split(key, self._number))
-            self._run = Run(self, group_run.train, key)
+                key = wrap_key(self._mapped._replicas.split(key, self._number))
+            self._run = PendingStep(self, group_run.train, key)
         super().backward(out_grads, is_train)
 
 
-def no_forward() -> MXNetError:
+def no_forward_error() -> MXNetError:
     """The error of a backward that has nothing to go back through."""
     return MXNetError(
         explain(
@@ -205,9 +207,11 @@ def no_forward() -> MXNetError:
     )
 
 
-def output_stacks(
+def replicated_outputs(
     contexts: Sequence[Context], shapes: Sequence[Any], dtypes: Sequence[str | None]
-) -> list[Stacked]:
+) -> list[ReplicatedArray]:
     """Stacked arrays for outputs of the shapes that were inferred for one device."""
-    assert all(known(s) for s in shapes)
-    return [Stacked(contexts, s, d or "float32") for s, d in zip(shapes, dtypes, strict=True)]
+    assert all(is_fully_known(s) for s in shapes)
+    return [
+        ReplicatedArray(contexts, s, d or "float32") for s, d in zip(shapes, dtypes, strict=True)
+    ]

@@ -6,14 +6,18 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..ndarray import NDArray
-from ._batch import sliced
-from ._group import Group
+from ._batch import slice_array
+from ._group import DataParallelCore
 
 Update = Callable[[Sequence[NDArray], Sequence[NDArray]], Any]
 
 
 def update_metric(
-    group: Group, labels: Sequence[Any], pre_sliced: bool, axes: Sequence[int], update: Update
+    group: DataParallelCore,
+    labels: Sequence[Any],
+    pre_sliced: bool,
+    axes: Sequence[int],
+    update: Update,
 ) -> None:
     """Calls ``update(labels, outputs)`` for each device, with its part of the labels.
 
@@ -25,7 +29,7 @@ def update_metric(
     else:
         axes = [*axes, *[0] * (len(labels) - len(axes))]
         cut = [
-            sliced(label, group.slices, axis, group.contexts, f"update_metric: label {i}")
+            slice_array(label, group.slices, axis, group.contexts, f"update_metric: label {i}")
             for i, (label, axis) in enumerate(zip(labels, axes, strict=False))
         ]
         parts = [[arrays[k] for arrays in cut] for k in range(len(group.contexts))]

@@ -8,17 +8,17 @@ from typing import Any
 import jax
 
 from ..errors import BindError, ShapeError, explain
-from ..executor._arguments import incoming
+from ..executor._arguments import convert_for
 from ..ndarray import NDArray
 from ..ndarray._values import fit
-from ._batch import mean
-from ._group import Group
-from ._programs import reduced
-from ._stacked import PerDevice, Stacked
+from ._batch import mean_over_devices
+from ._group import DataParallelCore
+from ._programs import reduce_replicated
+from ._stacked import PerDevice, ReplicatedArray
 
 
 def set_parameters(
-    group: Group,
+    group: DataParallelCore,
     arg_params: Mapping[str, Any],
     aux_params: Mapping[str, Any] | None,
     allow_extra: bool = False,
@@ -36,7 +36,7 @@ def set_parameters(
         for name, value in params.items():
             if name in names:
                 where = f"set_params: {what} {name!r}"
-                writes += _writes(arrays[names.index(name)], value, where)
+                writes += _parameter_writes(arrays[names.index(name)], value, where)
             elif not allow_extra:
                 raise BindError(
                     explain(
@@ -46,18 +46,20 @@ def set_parameters(
                     )
                 )
     for target, value, shared in writes:
-        target._assign(value, shared)
+        target.assign(value, shared)
 
 
-def _writes(arrays: PerDevice, value: Any, where: str) -> list[tuple[Any, jax.Array, bool]]:
-    if isinstance(arrays, Stacked):
+def _parameter_writes(
+    arrays: PerDevice, value: Any, where: str
+) -> list[tuple[Any, jax.Array, bool]]:
+    if isinstance(arrays, ReplicatedArray):
         if value.shape != arrays.shape:
             raise ShapeError(explain(where, f"shape {value.shape}, expected {arrays.shape}"))
         one = fit(value, arrays.shape, arrays.dtype, arrays.replicas.devices[0], where).value
         return [(arrays, arrays.replicas.broadcast(one), False)]
     writes = []
     for array in arrays:
-        fitted = incoming(value, array, where)
+        fitted = convert_for(value, array, where)
         writes.append((array, fitted.value, fitted.shared))
     return writes
 
@@ -75,9 +77,9 @@ def mean_parameters(
     for name, members in zip(names, arrays, strict=True):
         target = into[name]
         device = target.context.device
-        value = mean(members, target.context)
-        dtype = target._storage.dtype
-        target._assign(*fit(value, target.shape, dtype, device, f"get_params: {name!r}"))
+        value = mean_over_devices(members, target.context)
+        dtype = target.storage.dtype
+        target.assign(*fit(value, target.shape, dtype, device, f"get_params: {name!r}"))
 
 
 def all_reduce(arrays: Sequence[PerDevice], mean: bool = False) -> list[PerDevice]:
@@ -90,19 +92,19 @@ def all_reduce(arrays: Sequence[PerDevice], mean: bool = False) -> list[PerDevic
     are reduced by one program, on the devices; others on the device of the first.
     """
     results: list[PerDevice] = list(arrays)
-    stacks = {i: a for i, a in enumerate(arrays) if isinstance(a, Stacked)}
+    stacks = {i: a for i, a in enumerate(arrays) if isinstance(a, ReplicatedArray)}
     if stacks:
         replicas = next(iter(stacks.values())).replicas
-        values = reduced(replicas, [a._value for a in stacks.values()], mean)
+        values = reduce_replicated(replicas, [a.value for a in stacks.values()], mean)
         for (i, old), value in zip(stacks.items(), values, strict=True):
-            results[i] = Stacked(old.contexts, old.shape, old.dtype, value)
+            results[i] = ReplicatedArray(old.contexts, old.shape, old.dtype, value)
     for i, members in enumerate(arrays):
-        if not isinstance(members, Stacked):
-            results[i] = _reduced_one_by_one(members, mean)
+        if not isinstance(members, ReplicatedArray):
+            results[i] = _reduce_one_by_one(members, mean)
     return results
 
 
-def _reduced_one_by_one(members: Sequence[NDArray], mean: bool) -> list[NDArray]:
+def _reduce_one_by_one(members: Sequence[NDArray], mean: bool) -> list[NDArray]:
     first = members[0]
     total = first.copy()
     for other in members[1:]:

@@ -19,7 +19,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..context import Context, Device
-from ..ndarray._random_state import next_words
+from ..ndarray._random_state import next_key_data
 from ..ops._devices import AXIS
 
 
@@ -87,7 +87,7 @@ class Replicas:
 
     def keys(self, contexts: Sequence[Context]) -> jax.Array:
         """The words of one new PRNG key per context, each from its context's own stream."""
-        return self.from_host(np.stack([next_words(c) for c in contexts]))
+        return self.from_host(np.stack([next_key_data(c) for c in contexts]))
 
     def split(self, stacked: jax.Array, k: int) -> jax.Array:
         """Device ``k``'s entry of a stacked array, as an array of that device."""

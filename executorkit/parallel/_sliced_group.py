@@ -7,19 +7,19 @@ from typing import Any
 
 from ..context import Context
 from ..display import View, Viewed
-from ..errors import BindError, explain
+from ..errors import BatchTypeError, BindError, explain
 from ..executor import Executor
 from ..executor._report import FiniteReport
 from ..io import DataDesc
 from ..ndarray import NDArray
 from ..ops._attrs import dtype_name
 from ..symbol import Symbol
-from ._batch import Input, LoadTypeError, assign
-from ._finite import check_group
-from ._group import Group
+from ._batch import BatchInput, assign_scattered
+from ._finite import check_group_finite
+from ._group import DataParallelCore
 from ._metric import update_metric
 from ._stacked import PerDevice
-from ._views import group_parts, label
+from ._views import group_label, group_parts
 
 Pairs = list[list[tuple[slice, NDArray]]]
 
@@ -80,7 +80,7 @@ class DataParallelExecutorGroup(Viewed):
         self._labels = [_input(d, rows) for d in train_data.provide_label or ()]
         self.data_names = [i.name for i in self._data]
         self.label_names = [i.name for i in self._labels]
-        self._group = Group(
+        self._group = DataParallelCore(
             sym,
             ctx,
             self.slices,
@@ -98,17 +98,17 @@ class DataParallelExecutorGroup(Viewed):
         """
         labels = data_batch.label
         if labels is None and self._labels:
-            raise LoadTypeError(
+            raise BatchTypeError(
                 explain(
                     f"label {self._labels[0].name!r}",
                     f"missing, expected an array of shape {self._labels[0].shape}",
                     given_by="a batch whose label is None",
                 )
             )
-        writes = self._group.fitted(self._data, data_batch.data, "data")
-        writes += self._group.fitted(self._labels, labels or [], "label")
+        writes = self._group.scattered(self._data, data_batch.data, "data")
+        writes += self._group.scattered(self._labels, labels or [], "label")
         for target, value in writes:
-            assign(target, value)
+            assign_scattered(target, value)
 
     def forward(self, is_train: bool = False) -> None:
         """Runs all devices; outputs are computed when they are looked at."""
@@ -162,10 +162,12 @@ class DataParallelExecutorGroup(Viewed):
         As :meth:`Executor.check_finite`, for every device's rows of the last batch; findings say
         whose they are.
         """
-        return check_group(self._group, None, raise_error)
+        return check_group_finite(self._group, None, raise_error)
 
     def _as_view(self) -> View:
-        return View(f"DataParallelExecutorGroup of {label(self._group)}", group_parts(self._group))
+        return View(
+            f"DataParallelExecutorGroup of {group_label(self._group)}", group_parts(self._group)
+        )
 
     def _pairs(self, names: Sequence[str]) -> Pairs:
         arrays = self._group.arg_arrays
@@ -173,7 +175,7 @@ class DataParallelExecutorGroup(Viewed):
         return [list(zip(self.slices, arrays[i], strict=True)) for i in numbers]
 
 
-def _input(given: Any, rows: int) -> Input:
+def _input(given: Any, rows: int) -> BatchInput:
     """An input as (name, shape) or DataDesc, with the rows of the slices."""
     name, shape = given[0], tuple(given[1])
     layout = getattr(given, "layout", None)
@@ -181,4 +183,4 @@ def _input(given: Any, rows: int) -> Input:
     dtype = getattr(given, "dtype", None)
     if axis >= 0:
         shape = (*shape[:axis], rows, *shape[axis + 1 :])
-    return Input(name, shape, None if dtype is None else dtype_name(dtype), axis)
+    return BatchInput(name, shape, None if dtype is None else dtype_name(dtype), axis)

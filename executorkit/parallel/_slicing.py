@@ -5,11 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..errors import MXNetError, explain
-
-
-class SliceError(MXNetError, ValueError):
-    """A batch cannot be divided over the devices."""
+from ..errors import SliceError, explain
 
 
 def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:

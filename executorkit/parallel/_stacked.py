@@ -8,17 +8,13 @@ from typing import Any, overload
 import jax
 
 from ..context import Context
-from ..errors import MXNetError, explain
+from ..errors import InputTypeError, explain
 from ..ndarray import NDArray
-from ..ndarray._storage import Resolve, Shape, Storage
+from ..ndarray._storage import Producer, Shape, Storage
 from ._replicate import Replicas
 
 
-class NotAMemberError(MXNetError, TypeError):
-    """Another array is to take the place of one of a group's."""
-
-
-class Stacked(Sequence[NDArray]):
+class ReplicatedArray(Sequence[NDArray]):
     """The arrays of one parameter (gradient, input, output) on all devices of a group.
 
     To scripts it is the sequence of its per-device NDArrays, its members. They are real ones: what
@@ -45,15 +41,15 @@ class Stacked(Sequence[NDArray]):
         if value is None:
             value = self.replicas.zeros(shape, dtype)
         self._value_of_all: jax.Array | None = value
-        self._promise_of_all: Resolve | None = None
+        self._promise_of_all: Producer | None = None
         self._members: list[NDArray] | None = None
         self._versions: list[int] = []
-        self._made: list[Resolve] = []
+        self._made: list[Producer] = []
 
     # What a mapped program needs
 
     @property
-    def _value(self) -> jax.Array:
+    def value(self) -> jax.Array:
         """The stacked array as it is now, with everything that was written to members."""
         if self._members is None:
             value = self._value_of_all
@@ -64,30 +60,30 @@ class Stacked(Sequence[NDArray]):
     def _whole(self) -> jax.Array:
         """The stacked array without what was written to members since."""
         if self._value_of_all is None:
-            resolve = self._promise_of_all
-            assert resolve is not None
-            resolve()
+            producer = self._promise_of_all
+            assert producer is not None
+            producer()
         assert self._value_of_all is not None
         return self._value_of_all
 
-    def _assign(self, value: jax.Array, shared: bool = False) -> None:
+    def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the contents on all devices; cancels what was promised."""
         self._value_of_all = value
         self._promise_of_all = None
         if self._members is not None:
             self._renew_members()
 
-    def _promise(self, resolve: Resolve) -> None:
+    def defer(self, producer: Producer) -> None:
         """The contents on all devices are what ``resolve()`` assigns."""
         self._value_of_all = None
-        self._promise_of_all = resolve
+        self._promise_of_all = producer
         if self._members is not None:
             self._renew_members()
 
-    def _fulfil(self, resolve: Resolve, value: jax.Array) -> bool:
+    def set_result(self, producer: Producer, value: jax.Array) -> bool:
         """Assigns ``value`` if ``resolve`` is still what these arrays wait for. Members that were
         written to since keep what was written."""
-        if self._promise_of_all != resolve:
+        if self._promise_of_all != producer:
             return False
         self._value_of_all = value
         self._promise_of_all = None
@@ -111,7 +107,7 @@ class Stacked(Sequence[NDArray]):
     def __setitem__(self, index: int, value: NDArray) -> None:
         """Lets ``arrays[k] += x`` work as on a list; other arrays cannot take a member's place."""
         if value is not self[index]:
-            raise NotAMemberError(
+            raise InputTypeError(
                 explain(
                     f"arrays[{index}]",
                     "the arrays of a group cannot be replaced",
@@ -125,19 +121,19 @@ class Stacked(Sequence[NDArray]):
     def _make_members(self) -> None:
         members, made = [], []
         for k, context in enumerate(self.contexts):
-            split = _Split(self, k)
-            storage = Storage(self.shape, self.dtype, promise=split)
-            members.append(NDArray._make(storage, 0, self.shape, context))
+            split = _MemberProducer(self, k)
+            storage = Storage(self.shape, self.dtype, producer=split)
+            members.append(NDArray.from_storage(storage, 0, self.shape, context))
             made.append(split)
         self._made = made
-        self._versions = [m._storage.version for m in members]
+        self._versions = [m.storage.version for m in members]
         self._members = members
 
     def _split(self, k: int) -> None:
         """Gives member ``k`` its part of the stacked array: the promise that it is made with."""
         value = self.replicas.split(self._whole(), k)
         assert self._members is not None
-        storage = self._members[k]._storage
+        storage = self._members[k].storage
         storage.assign(value)
         self._versions[k] = storage.version
 
@@ -145,17 +141,17 @@ class Stacked(Sequence[NDArray]):
         """Members that have contents of their own show those of the stacked array again."""
         assert self._members is not None
         for k, member in enumerate(self._members):
-            storage = member._storage
-            if storage.promise is not self._made[k]:
-                storage.promise_all(self._made[k])
+            storage = member.storage
+            if storage.producer is not self._made[k]:
+                storage.defer(self._made[k])
                 self._versions[k] = storage.version
 
     @property
-    def _awaited(self) -> Resolve | None:
+    def pending(self) -> Producer | None:
         """As an NDArray's: the promise that reading would have kept."""
         if self._promise_of_all is not None or self._members is None:
             return self._promise_of_all
-        waiting = (m._awaited for m in self._members)
+        waiting = (m.pending for m in self._members)
         return next((w for w in waiting if w is not None), None)
 
     @property
@@ -168,12 +164,12 @@ class Stacked(Sequence[NDArray]):
         return [
             k
             for k, (member, version) in enumerate(zip(self._members, self._versions, strict=True))
-            if member._storage.version != version
+            if member.storage.version != version
         ]
 
     def _merged(self, written: list[int]) -> jax.Array:
         assert self._members is not None
-        parts = {k: self._members[k]._value for k in written}
+        parts = {k: self._members[k].value for k in written}
         if len(parts) == len(self._members):
             value = self.replicas.assemble(list(parts.values()))
         else:
@@ -181,16 +177,16 @@ class Stacked(Sequence[NDArray]):
         self._value_of_all = value
         self._promise_of_all = None
         for k in written:
-            self._versions[k] = self._members[k]._storage.version
+            self._versions[k] = self._members[k].storage.version
         return value
 
 
-class _Split:
+class _MemberProducer:
     """The promise that a member is made with: its part of the stacked array."""
 
     __slots__ = ("_k", "_stack")
 
-    def __init__(self, stack: Stacked, k: int) -> None:
+    def __init__(self, stack: ReplicatedArray, k: int) -> None:
         self._stack = stack
         self._k = k
 
@@ -198,10 +194,10 @@ class _Split:
         self._stack._split(self._k)
 
     @property
-    def source(self) -> Resolve | None:
+    def source(self) -> Producer | None:
         """What the stacked array itself waits for."""
         return self._stack._promise_of_all
 
 
 #: The per-device arrays of one parameter: stacked, or each by itself.
-PerDevice = Stacked | list[NDArray]
+PerDevice = ReplicatedArray | list[NDArray]

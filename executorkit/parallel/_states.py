@@ -9,31 +9,31 @@ import jax
 
 from ..ndarray import NDArray
 from ..optimizer import Updater
-from ._stacked import Stacked
+from ._stacked import ReplicatedArray
 
 #: For every updater, by index: the state that stands in its states, made of first members, and
 #: the stacks that these are members of.
-_stacks: WeakKeyDictionary[Updater, dict[Any, tuple[Any, Any]]] = WeakKeyDictionary()
+_replicated_states: WeakKeyDictionary[Updater, dict[Any, tuple[Any, Any]]] = WeakKeyDictionary()
 
 
-def stacked_state(updater: Updater, index: Any, like: Stacked) -> Any:
+def replicated_state(updater: Updater, index: Any, like: ReplicatedArray) -> Any:
     """The state of a parameter on all devices of ``like``, as a pytree of stacked arrays.
 
     First members of the stacks stand in the updater's states, so that whoever looks at them, saves
     or replaces them finds them where they always are; all devices follow them.
     """
-    known = _stacks.setdefault(updater, {})
+    known = _replicated_states.setdefault(updater, {})
     shown = updater.states[index]
     members, stacks = known.get(index, (None, None))
     if shown is not None and shown is members and _leaves(stacks)[0].contexts == like.contexts:
         for one in _leaves(stacks):
             if one.has_written_members:
-                spread(one)
+                broadcast_first(one)
         return stacks
 
-    def stack(array: NDArray) -> Stacked:
-        value = like.replicas.broadcast(array._value)
-        return Stacked(like.contexts, array.shape, array.dtype, value)
+    def stack(array: NDArray) -> ReplicatedArray:
+        value = like.replicas.broadcast(array.value)
+        return ReplicatedArray(like.contexts, array.shape, array.dtype, value)
 
     stacks = jax.tree.map(stack, shown)
     members = jax.tree.map(lambda s: s[0], stacks)
@@ -42,10 +42,10 @@ def stacked_state(updater: Updater, index: Any, like: Stacked) -> Any:
     return stacks
 
 
-def _leaves(stacks: Any) -> list[Stacked]:
+def _leaves(stacks: Any) -> list[ReplicatedArray]:
     return jax.tree.leaves(stacks)
 
 
-def spread(stack: Stacked) -> None:
+def broadcast_first(stack: ReplicatedArray) -> None:
     """Gives all devices what the first one has."""
-    stack._assign(stack.replicas.broadcast(stack[0]._value))
+    stack.assign(stack.replicas.broadcast(stack[0].value))

@@ -8,21 +8,28 @@ from typing import Any
 import jax
 
 from ..display import Fold, Line, Part, Table, clipped, count, many, shape
-from ..executor._shown import Entry, Section, parts_of, shapes_of, size_of, waiting
-from ..ndarray._statistics import Statistics, fetched, pooled, read, statistics_of
+from ..executor._shown import (
+    Section,
+    SectionEntry,
+    memory_summary,
+    pending_status,
+    section_views,
+    value_shapes,
+)
+from ..ndarray._statistics import Statistics, fetch_rows, pool_statistics, read, statistics_of_lists
 from ..symbol._node import topological_order
 from ..symbol._views import graph_parts
-from ._group import Group
-from ._programs import described_stacks
+from ._group import DataParallelCore
+from ._programs import replicated_statistics_rows
 from ._replicate import Replicas
 from ._slicing import part_of
-from ._stacked import PerDevice, Stacked
+from ._stacked import PerDevice, ReplicatedArray
 
 #: So many parameters that differ between devices are named.
-_MAX_NAMED = 4
+_MAX_LISTED_PARAMETERS = 4
 
 
-def group_parts(group: Group) -> list[Part]:
+def group_parts(group: DataParallelCore) -> list[Part]:
     """The devices with their slices, the arrays with statistics over all devices, the graph.
 
     Statistics are those of all devices' arrays together: of the whole batch, for inputs and
@@ -30,31 +37,31 @@ def group_parts(group: Group) -> list[Part]:
     is promised is not computed.
     """
     sections = _sections(group)
-    reader = _Reader(group, sections)
-    arrays = parts_of(sections, reader)
-    first = [_first(a) for a in (*group.arg_arrays, *group.aux_arrays)]
-    shapes = shapes_of(group._graph, first)
+    reader = _GroupStatisticsReader(group, sections)
+    arrays = section_views(sections, reader)
+    first = [_representative(a) for a in (*group.arg_arrays, *group.aux_arrays)]
+    shapes = value_shapes(group._graph, first)
     order = topological_order(group.symbol.heads)
     each = "each device has " if len(group.contexts) > 1 else ""
     parts: list[Part] = [
         Line(how_it_runs(group)),
         _devices(group),
-        Line(f"{each}{size_of(first)}; {many(group.traces, 'compilation')}"),
+        Line(f"{each}{memory_summary(first)}; {many(group.traces, 'compilation')}"),
     ]
     if reader.differing:
-        words = ", ".join(clipped(n, 80) for n in reader.differing[:_MAX_NAMED])
-        more = len(reader.differing) - _MAX_NAMED
+        words = ", ".join(clipped(n, 80) for n in reader.differing[:_MAX_LISTED_PARAMETERS])
+        more = len(reader.differing) - _MAX_LISTED_PARAMETERS
         words += f", ... {more} more" if more > 0 else ""
         parts.append(Line(f"not the same on all devices: {words}", bad=True))
     return [*parts, *arrays, Fold("graph", graph_parts(group.symbol, order, shapes))]
 
 
-def label(group: Group) -> str:
+def group_label(group: DataParallelCore) -> str:
     """What a view calls the group's symbol."""
     return clipped(group.symbol.name or ", ".join(group.output_names[:3]), 80)
 
 
-def how_it_runs(group: Group) -> str:
+def how_it_runs(group: DataParallelCore) -> str:
     """Whether all devices run one mapped program, and why not."""
     contexts, slices = group.contexts, group.slices
     if group.is_mapped:
@@ -74,7 +81,7 @@ def how_it_runs(group: Group) -> str:
     return f"{len(contexts)} slices run a program each{because}"
 
 
-def _devices(group: Group) -> Table:
+def _devices(group: DataParallelCore) -> Table:
     inputs = [(i, clipped(i.name, 80)) for i in group.inputs]
     rows = [
         [
@@ -88,7 +95,7 @@ def _devices(group: Group) -> Table:
     return Table(header, rows, {3})
 
 
-def _sections(group: Group) -> list[Section]:
+def _sections(group: DataParallelCore) -> list[Section]:
     inputs = {i.name for i in group.inputs}
     arguments = list(zip(group.arg_names, group.arg_arrays, group.grad_req, strict=True))
     loaded = [(n, a, r) for n, a, r in arguments if n in inputs]
@@ -109,51 +116,57 @@ def _sections(group: Group) -> list[Section]:
 
 
 #: The section whose arrays are the same on all devices, or something is wrong.
-_SAME = 1
+_PARAMETER_SECTION = 1
 
 
-def _entry(group: Group, name: str, array: PerDevice, *request: str) -> Entry:
-    sizes = [array.shape] if isinstance(array, Stacked) else [a.shape for a in array]
+def _entry(group: DataParallelCore, name: str, array: PerDevice, *request: str) -> SectionEntry:
+    sizes = [array.shape] if isinstance(array, ReplicatedArray) else [a.shape for a in array]
     shapes = " ".join(shape(s) for s in dict.fromkeys(sizes))
-    words = [shapes, jax.numpy.dtype(_first(array).dtype).name, *request]
-    return Entry(name, words, _seen(group, array))
+    words = [shapes, jax.numpy.dtype(_representative(array).dtype).name, *request]
+    return SectionEntry(name, words, _value_or_status(group, array))
 
 
-def _first(array: PerDevice) -> Any:
-    return array if isinstance(array, Stacked) else array[0]
+def _representative(array: PerDevice) -> Any:
+    return array if isinstance(array, ReplicatedArray) else array[0]
 
 
-def _seen(group: Group, array: PerDevice) -> jax.Array | list[jax.Array] | str:
+def _value_or_status(
+    group: DataParallelCore, array: PerDevice
+) -> jax.Array | list[jax.Array] | str:
     """The contents on all devices: stacked, or one by one; or why they are not there."""
-    stacked = isinstance(array, Stacked) and group.is_mapped
-    promises = [array._awaited] if isinstance(array, Stacked) else [a._awaited for a in array]
-    reason = next((r for r in map(waiting, promises) if r is not None), None)
+    stacked = isinstance(array, ReplicatedArray) and group.is_mapped
+    promises = [array.pending] if isinstance(array, ReplicatedArray) else [a.pending for a in array]
+    reason = next((r for r in map(pending_status, promises) if r is not None), None)
     if reason is not None:
         return reason
-    return array._value if stacked else [a._value for a in array]  # type: ignore[union-attr]
+    return array.value if stacked else [a.value for a in array]  # type: ignore[union-attr]
 
 
-class _Reader:
+class _GroupStatisticsReader:
     """Reads sections of a group; notes which parameters differ between devices."""
 
-    def __init__(self, group: Group, sections: Sequence[Section]) -> None:
+    def __init__(self, group: DataParallelCore, sections: Sequence[Section]) -> None:
         self._group = group
-        entries = sections[_SAME].entries
+        entries = sections[_PARAMETER_SECTION].entries
         self._names = [e.name for e in entries if not isinstance(e.contents, str)]
         self.differing: list[str] = []
 
     def __call__(self, lists: Sequence[Sequence[Any]]) -> list[list[Statistics]]:
         parts = (self._mapped if self._group.is_mapped else self._apart)(lists)
         self.differing = [
-            name for name, each in zip(self._names, parts[_SAME], strict=True) if len(set(each)) > 1
+            name
+            for name, each in zip(self._names, parts[_PARAMETER_SECTION], strict=True)
+            if len(set(each)) > 1
         ]
-        return [[pooled(each) for each in section] for section in parts]
+        return [[pool_statistics(each) for each in section] for section in parts]
 
     def _mapped(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
         replicas = Replicas.on([c.device for c in self._group.contexts])
         asked = [stacks for stacks in lists if stacks]
         with jax.enable_x64(True):
-            matrices = iter(fetched([described_stacks(replicas, stacks) for stacks in asked]))
+            matrices = iter(
+                fetch_rows([replicated_statistics_rows(replicas, stacks) for stacks in asked])
+            )
         found: list[list[list[Statistics]]] = []
         for stacks in lists:
             rows = [read(row) for row in next(matrices)] if stacks else []
@@ -162,7 +175,9 @@ class _Reader:
 
     def _apart(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
         devices = range(len(self._group.contexts))
-        flat = statistics_of(self._at_home([[x[k] for x in xs] for xs in lists for k in devices]))
+        flat = statistics_of_lists(
+            self._at_home([[x[k] for x in xs] for xs in lists for k in devices])
+        )
         starts = range(0, len(flat), len(devices))
         return [
             [list(each) for each in zip(*flat[s : s + len(devices)], strict=True)] for s in starts

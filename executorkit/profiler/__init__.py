@@ -16,10 +16,9 @@ has lost the name (of a convolution whose axes it has put in another order, of c
 of whoever reads the result. What belongs to no node (a metric, say) has the name of its program.
 """
 
+from ..errors import ProfilerError
 from ._objects import Counter, Domain, Event, Frame, Marker, Task, scope
 from ._session import (
-    ProfilerArgumentError,
-    ProfilerError,
     dump,
     dump_profile,
     dumps,
@@ -37,7 +36,7 @@ __all__ = [
     "Event",
     "Frame",
     "Marker",
-    "ProfilerArgumentError",
+    "ProfilerError",
     "ProfilerError",
     "Task",
     "dump",

@@ -12,15 +12,11 @@ from urllib.parse import quote, unquote
 
 from jax.profiler import TraceAnnotation
 
-from ..errors import MXNetError, explain
+from ..errors import ProfilerError, explain
 
 #: The entry of an annotation that tells of which kind it is.
 _KIND = "executorkit"
 _SCOPES = ("global", "process", "thread", "task", "marker")
-
-
-class MarkerScopeError(MXNetError, ValueError):
-    """A marker is to be set in a scope that does not exist."""
 
 
 class Domain:
@@ -49,7 +45,7 @@ class Domain:
         return Marker(self, name)
 
 
-class _Stretch:
+class _TimeSpan:
     """A stretch of time between ``start`` and ``stop``, in one thread."""
 
     def __init__(self, name: str, category: str) -> None:
@@ -73,7 +69,7 @@ class _Stretch:
             running.__exit__(None, None, None)
 
 
-class Task(_Stretch):
+class Task(_TimeSpan):
     """A piece of work; the times of all its runs are added up under its name."""
 
     def __init__(self, domain: Domain, name: str) -> None:
@@ -81,7 +77,7 @@ class Task(_Stretch):
         self.domain = domain
 
 
-class Frame(_Stretch):
+class Frame(_TimeSpan):
     """One of many rounds of the same work, in a category of its own: ``<domain>,frame``."""
 
     def __init__(self, domain: Domain, name: str) -> None:
@@ -89,7 +85,7 @@ class Frame(_Stretch):
         self.domain = domain
 
 
-class Event(_Stretch):
+class Event(_TimeSpan):
     """A stretch of time that belongs to no domain."""
 
     def __init__(self, name: str) -> None:
@@ -150,7 +146,7 @@ class Marker:
             'marker'; MXNetError for anything else.
         """
         if scope not in _SCOPES:
-            raise MarkerScopeError(
+            raise ProfilerError(
                 explain("mark", f"scope {scope!r}", hint=" or ".join(map(repr, _SCOPES)))
             )
         _moment(self.name, "moment", f"{self.domain},instant_marker", scope=scope)
@@ -174,7 +170,7 @@ def _annotation(name: str, kind: str, category: str, **more: Any) -> TraceAnnota
     return TraceAnnotation(name.replace("#", "_"), **words, **more)
 
 
-def annotated(details: Mapping[str, Any]) -> tuple[str, str, str] | None:
+def parse_annotation(details: Mapping[str, Any]) -> tuple[str, str, str] | None:
     """(name, category, kind) of what was recorded by this module, None for anything else."""
     if _KIND not in details:
         return None

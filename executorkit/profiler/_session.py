@@ -10,8 +10,8 @@ from typing import Any
 
 import jax
 
-from .._files import write_whole
-from ..errors import MXNetError, explain
+from .._files import write_atomically
+from ..errors import ProfilerError, explain
 from ._report import SORT_KEYS, as_json, as_table, as_trace, statistics
 from ._xspace import Record, Trace
 
@@ -22,17 +22,6 @@ _FLAGS = (
 _OTHERS = ("filename", "dump_period", "profile_process", "trace_dir")
 _TRUTH = {"true": True, "1": True, "false": False, "0": False}
 _PROCESSES = ("worker", "server")
-
-
-class ProfilerError(MXNetError, ValueError):
-    """The configuration is not one, or the profiler cannot do something now."""
-
-
-class ProfilerArgumentError(MXNetError, KeyError, AssertionError):
-    """A state, process, format or order that does not exist."""
-
-    def __str__(self) -> str:
-        return RuntimeError.__str__(self)
 
 
 class Profiler:
@@ -76,7 +65,7 @@ class Profiler:
         finally:
             shutil.rmtree(folder)
 
-    def renew(self) -> None:
+    def collect(self) -> None:
         """Has everything so far among the records; goes on if it is running."""
         if self._folder is not None:
             self.stop()
@@ -150,8 +139,8 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     still runs on a device when the profiler stops is not recorded: ``mx.nd.waitall()`` first.
     MXNetError if somebody else traces with JAX at the moment.
     """
-    _known(profile_process, _PROCESSES, "set_state: profile_process")
-    _known(state, ("stop", "run"), "set_state")
+    _check_choice(profile_process, _PROCESSES, "set_state: profile_process")
+    _check_choice(state, ("stop", "run"), "set_state")
     if state == "run":
         _profiler.start()
     else:
@@ -161,13 +150,13 @@ def set_state(state: str = "stop", profile_process: str = "worker") -> None:
 
 def pause(profile_process: str = "worker") -> None:
     """Records nothing until :func:`resume`."""
-    _known(profile_process, _PROCESSES, "pause: profile_process")
+    _check_choice(profile_process, _PROCESSES, "pause: profile_process")
     _profiler.stop()
 
 
 def resume(profile_process: str = "worker") -> None:
     """Goes on after :func:`pause`; does nothing if the profiler was not set to run."""
-    _known(profile_process, _PROCESSES, "resume: profile_process")
+    _check_choice(profile_process, _PROCESSES, "resume: profile_process")
     if _profiler.state == "run":
         _profiler.start()
 
@@ -181,13 +170,13 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
     The file holds JSON in the Trace Event Format, for chrome://tracing and ui.perfetto.dev.
     MXNetError if the profiler has not run since the last finished dump.
     """
-    _known(profile_process, _PROCESSES, "dump: profile_process")
+    _check_choice(profile_process, _PROCESSES, "dump: profile_process")
     _profiler.require_run()
     if finished:
         _profiler.finish()
     else:
-        _profiler.renew()
-    write_whole(str(_profiler.config["filename"]), [as_trace(_profiler.records).encode()])
+        _profiler.collect()
+    write_atomically(str(_profiler.config["filename"]), [as_trace(_profiler.records).encode()])
 
 
 def dumps(
@@ -204,13 +193,13 @@ def dumps(
 
     AssertionError for anything else. An empty text without ``set_config(aggregate_stats=True)``.
     """
-    _known(format, ("table", "json"), "dumps: format")
-    _known(sort_by, SORT_KEYS, "dumps: sort_by")
-    _known(ascending, (False, True), "dumps: ascending")
-    _known(reset, (False, True), "dumps: reset")
+    _check_choice(format, ("table", "json"), "dumps: format")
+    _check_choice(sort_by, SORT_KEYS, "dumps: sort_by")
+    _check_choice(ascending, (False, True), "dumps: ascending")
+    _check_choice(reset, (False, True), "dumps: reset")
     if not _profiler.config["aggregate_stats"]:
         return ""
-    _profiler.renew()
+    _profiler.collect()
     found = statistics(_profiler.records, sort_by, ascending)
     if reset:
         _profiler.reset()
@@ -242,8 +231,6 @@ def _deprecated(old: str, new: str) -> None:
     warnings.warn(f"profiler.{old} is deprecated, use profiler.{new}", UserWarning, stacklevel=3)
 
 
-def _known(value: Any, allowed: tuple[Any, ...], where: str) -> None:
+def _check_choice(value: Any, allowed: tuple[Any, ...], where: str) -> None:
     if value not in allowed:
-        raise ProfilerArgumentError(
-            explain(where, f"{value!r}", hint=" or ".join(map(repr, allowed)))
-        )
+        raise ProfilerError(explain(where, f"{value!r}", hint=" or ".join(map(repr, allowed))))

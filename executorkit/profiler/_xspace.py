@@ -11,7 +11,7 @@ import jax
 from jax.profiler import ProfileData
 
 from ._hlo import Instruction, instructions, messages, text
-from ._objects import annotated
+from ._objects import parse_annotation
 
 #: Kernels that run other kernels, which are recorded too.
 _CONTAINERS = ("while", "call", "conditional", "async-start", "async-done")
@@ -58,7 +58,7 @@ class Trace:
                     )
 
     def _described(self, name: str, details: dict[str, Any]) -> tuple[str, str, str]:
-        own = annotated(details)
+        own = parse_annotation(details)
         if own is not None:
             return own
         if "hlo_op" not in details or "hlo_module" not in details:

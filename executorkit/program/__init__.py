@@ -2,15 +2,23 @@
 
 To keep compiled programs between processes::
 
-    mx.program.keep_compiled("directory")
+    mx.program.enable_disk_cache("directory")
 """
 
+from ..errors import ArgumentValueError
 from ._analysis import Analysis
-from ._background import Warming
-from ._cache import CacheInfo, cache_info, clear_cache, keep_compiled, program_for, set_cache_limit
+from ._background import Precompilation
+from ._cache import (
+    CacheInfo,
+    cache_info,
+    clear_cache,
+    enable_disk_cache,
+    program_for,
+    set_cache_limit,
+)
 from ._cost import Cost, NodeCost
 from ._history import History, Trace
-from ._options import OptionError, Options, current_options, options
+from ._options import Options, current_options, options
 from ._partitioned import PartitionedProgram
 from ._program import Program
 
@@ -20,16 +28,16 @@ __all__ = [
     "Cost",
     "History",
     "NodeCost",
-    "OptionError",
+    "ArgumentValueError",
     "Options",
     "PartitionedProgram",
     "Program",
     "Trace",
-    "Warming",
+    "Precompilation",
     "cache_info",
     "clear_cache",
     "current_options",
-    "keep_compiled",
+    "enable_disk_cache",
     "options",
     "program_for",
     "set_cache_limit",

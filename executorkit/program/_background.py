@@ -14,10 +14,10 @@ from typing import Any
 import jax
 
 #: So many compilations run at once; XLA itself uses several threads for a large one.
-WORKERS = max(2, min(4, os.cpu_count() or 1))
+MAX_WORKERS = max(2, min(4, os.cpu_count() or 1))
 
 
-class Task:
+class CompileTask:
     """One piece of work, done once: by a thread in the background, or by whoever needs it first."""
 
     __slots__ = ("_done", "_work", "error", "seconds")
@@ -65,7 +65,7 @@ class Task:
         self.run()
         self.wait()
 
-    def give_up(self) -> None:
+    def cancel(self) -> None:
         """Drops work that nobody has begun."""
         with _lock:
             begun, self._work = self._work is None, None
@@ -73,18 +73,18 @@ class Task:
             self._done.set()
 
 
-class Warming:
+class Precompilation:
     """Compilations that go on in the background.
 
     tasks
         one for each thing that was asked for, in that order.
     """
 
-    def __init__(self, tasks: Mapping[Hashable, Sequence[Task]]) -> None:
+    def __init__(self, tasks: Mapping[Hashable, Sequence[CompileTask]]) -> None:
         self.tasks = {what: tuple(some) for what, some in tasks.items()}
 
     @property
-    def _all(self) -> list[Task]:
+    def _all(self) -> list[CompileTask]:
         return [task for some in self.tasks.values() for task in some]
 
     @property
@@ -126,16 +126,16 @@ def _precision() -> Any:
 
 
 _lock = threading.Lock()
-_waiting: deque[Task] = deque()
+_waiting: deque[CompileTask] = deque()
 _workers: set[threading.Thread] = set()
 
 
-def submit(work: Callable[[], Any]) -> Task:
+def submit(work: Callable[[], Any]) -> CompileTask:
     """Has work done in the background, in the order in which it came."""
-    task = Task(work)
+    task = CompileTask(work)
     with _lock:
         _waiting.append(task)
-        if len(_workers) < WORKERS:
+        if len(_workers) < MAX_WORKERS:
             worker = threading.Thread(target=_serve, name="executorkit-compile", daemon=True)
             _workers.add(worker)
             worker.start()
@@ -160,6 +160,6 @@ def _leave() -> None:
         left, workers = list(_waiting), list(_workers)
         _waiting.clear()
     for task in left:
-        task.give_up()
+        task.cancel()
     for worker in workers:
         worker.join()

@@ -10,16 +10,16 @@ from typing import NamedTuple
 import jax
 from jax.experimental.compilation_cache import compilation_cache
 
-from ..lowering import LOWERINGS, Graph, switched_off
-from ..lowering._infer import KEEPERS
+from ..lowering import LOWERING_PASSES, Graph, disabled_passes
+from ..lowering._infer import INFERENCE_CACHES
 from ._counted import counters
-from ._keeping import keep_in
-from ._kept_files import Place
-from ._kept_shapes import KeptShapes
-from ._options import Options, current_options, mirrored
+from ._keeping import set_disk_cache
+from ._kept_files import DiskCache
+from ._kept_shapes import InferenceDiskCache
+from ._options import Options, current_options, mirrored_steps
 from ._program import Program
 from ._signature import Signature, signature_of
-from ._surroundings import fixed
+from ._surroundings import process_fingerprint
 
 _Key = tuple[
     Signature, tuple[int, ...], tuple[bool, ...], Options, frozenset[int], frozenset[str], bool
@@ -47,16 +47,24 @@ class CacheInfo(NamedTuple):
 
 def program_for(
     graph: Graph,
-    wanted: tuple[int, ...] = (),
-    add: tuple[bool, ...] = (),
-    in_pieces: bool = False,
+    argnums: tuple[int, ...] = (),
+    accumulate: tuple[bool, ...] = (),
+    split_temp_buffers: bool = False,
 ) -> Program:
     """The program of a graph and a choice of gradients, with the options of now; equal graphs get
-    the same one. ``in_pieces``: whether its working memory is (``_compiling.fits_in_pieces``)."""
+    the same one. ``split_temp_buffers``: whether its working memory is (``_compiling.fits_in_pieces``)."""
     global _hits, _misses
     chosen = current_options()
-    off = switched_off().intersection(LOWERINGS)
-    key = (signature_of(graph), wanted, add, chosen, mirrored(graph), off, in_pieces)
+    off = disabled_passes().intersection(LOWERING_PASSES)
+    key = (
+        signature_of(graph),
+        argnums,
+        accumulate,
+        chosen,
+        mirrored_steps(graph),
+        off,
+        split_temp_buffers,
+    )
     with _lock:
         program = _programs.get(key)
         if program is not None:
@@ -64,7 +72,7 @@ def program_for(
             _programs.move_to_end(key)
             return program
         _misses += 1
-        program = _programs[key] = Program(graph, wanted, add, chosen, in_pieces)
+        program = _programs[key] = Program(graph, argnums, accumulate, chosen, split_temp_buffers)
         while len(_programs) > _limit:
             _programs.popitem(last=False)
         return program
@@ -91,7 +99,7 @@ def clear_cache() -> None:
         _programs.clear()
 
 
-def keep_compiled(directory: str | os.PathLike[str] | None) -> None:
+def enable_disk_cache(directory: str | os.PathLike[str] | None) -> None:
     """Keeps compiled programs in a directory, where later processes find them; None ends that.
 
     A switch of the whole process, for what is compiled from now on, however small: JAX's persistent
@@ -119,11 +127,11 @@ def keep_compiled(directory: str | os.PathLike[str] | None) -> None:
     jax.config.update("jax_persistent_cache_min_compile_time_secs", 0 if place else 1)
     jax.config.update("jax_persistent_cache_min_entry_size_bytes", -1 if place else 0)
     compilation_cache.reset_cache()
-    folder = None if place is None else Place(os.path.join(place, "executorkit"))
-    keep_in(folder)
-    KEEPERS[:] = [] if folder is None else [KeptShapes(folder)]
+    folder = None if place is None else DiskCache(os.path.join(place, "executorkit"))
+    set_disk_cache(folder)
+    INFERENCE_CACHES[:] = [] if folder is None else [InferenceDiskCache(folder)]
     if place is not None:
-        fixed()
+        process_fingerprint()
 
 
 def set_cache_limit(programs: int) -> None:

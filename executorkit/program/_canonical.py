@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import NotFingerprintableError
 from ..lowering._bodies import LoweredBody
 from ..ops import OpDef, Params
 from ..ops._registry import all_ops
@@ -28,30 +29,26 @@ _MAX_BYTES = 4096
 _OURS = frozenset(all_ops())
 
 
-class NoTextError(Exception):
-    """There is no text that tells a value from all others."""
-
-
-def text_of(value: Any) -> str:
+def fingerprint(value: Any) -> str:
     """The text of a value: of numbers, texts, containers, operators, and of dataclasses and
-    functions of the packages that are known, with what they are made of. NoTextError for others."""
+    functions of the packages that are known, with what they are made of. NotFingerprintableError for others."""
     if type(value) in _PLAIN:
         return repr(value)
     if isinstance(value, float | complex):
         return f"{type(value).__name__} {value!r}"
     if isinstance(value, Params):
-        return text_of(value.key)
+        return fingerprint(value.key)
     for kinds, write in _WRITERS:
         if isinstance(value, kinds):
             return write(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
         fields = [getattr(value, f.name) for f in dataclasses.fields(value)]
         return f"{_named(type(value))}{_items(fields)}"
-    raise NoTextError(f"{type(value).__name__} {value!r}")
+    raise NotFingerprintableError(f"{type(value).__name__} {value!r}")
 
 
 def _items(values: Any) -> str:
-    return f"({','.join(map(text_of, values))})"
+    return f"({','.join(map(fingerprint, values))})"
 
 
 def _sequence(value: Any) -> str:
@@ -60,23 +57,23 @@ def _sequence(value: Any) -> str:
 
 
 def _set(value: Any) -> str:
-    return f"set({','.join(sorted(map(text_of, value)))})"
+    return f"set({','.join(sorted(map(fingerprint, value)))})"
 
 
 def _mapping(value: Mapping[Any, Any]) -> str:
-    return f"{{{','.join(sorted(f'{text_of(k)}:{text_of(v)}' for k, v in value.items()))}}}"
+    return f"{{{','.join(sorted(f'{fingerprint(k)}:{fingerprint(v)}' for k, v in value.items()))}}}"
 
 
 def _array(value: Any) -> str:
     array = np.asarray(value)
     if array.dtype.hasobject or array.nbytes > _MAX_BYTES:
-        raise NoTextError(f"an array of {array.nbytes} bytes")
+        raise NotFingerprintableError(f"an array of {array.nbytes} bytes")
     return f"array {array.dtype.name}{array.shape}{array.tobytes().hex()}"
 
 
 def _operator(op: OpDef) -> str:
     if op not in _OURS:
-        raise NoTextError(f"operator {op.name}")
+        raise NotFingerprintableError(f"operator {op.name}")
     return f"operator {op.name}"
 
 
@@ -109,7 +106,7 @@ def _named(thing: Any) -> str:
     if package == "numpy" and isinstance(thing, type):
         return f"{module}.{name}"
     if package not in _PACKAGES or (isinstance(thing, type) and "<locals>" in name):
-        raise NoTextError(f"{module}.{name}")
+        raise NotFingerprintableError(f"{module}.{name}")
     return f"{module}.{name} {_version(package) if package == 'optax' else ''}"
 
 
@@ -120,10 +117,10 @@ def _version(package: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _step(op: OpDef, key: tuple[Any, ...]) -> str:
-    return f"{text_of(op)}{text_of(key)}"
+    return f"{fingerprint(op)}{fingerprint(key)}"
 
 
-def structure_text(structure: tuple[Any, ...]) -> str:
+def structure_fingerprint(structure: tuple[Any, ...]) -> str:
     """The text of a graph's structure (``Graph.structure``)."""
 
     def parts() -> Iterator[str]:
@@ -141,7 +138,7 @@ _WRITERS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     (np.ndarray | np.generic, _array),
     (np.dtype, lambda d: f"dtype {d.name}"),
     (OpDef, _operator),
-    (LoweredBody, lambda body: f"body[{structure_text(body.structure)}]"),
+    (LoweredBody, lambda body: f"body[{structure_fingerprint(body.structure)}]"),
     (types.FunctionType, _function),
     (types.MethodType, _method),
     (partial, _partial),

@@ -10,10 +10,10 @@ from typing import Any
 import jax
 
 from ..lowering import Graph
-from ..lowering._graph import remember
-from ..lowering._infer import Inferred
-from ..ops._facts import known
-from ._keeping import remembered
+from ..lowering._graph import memoize
+from ..lowering._infer import InferenceResult
+from ..ops._facts import is_fully_known
+from ._keeping import cached_answer
 
 #: XLA's CPU backend hands products of matrices, sums and convolutions to the library YNNPACK. That
 #: is good for the first two (sums over all but the channels take a tenth of the time), but its
@@ -41,10 +41,10 @@ _LOOPS = frozenset({"RNN", "_foreach", "_while_loop"})
 
 
 def compiler_options(
-    graph: Graph, has_barriers: bool = False, in_pieces: bool = False
+    graph: Graph, has_barriers: bool = False, split_temp_buffers: bool = False
 ) -> dict[str, Any]:
     """The options that a graph's programs are compiled with; ``has_barriers`` says whether some of
-    what they compute is to be kept apart from the rest, ``in_pieces`` whether their working memory
+    what they compute is to be kept apart from the rest, ``split_temp_buffers`` whether their working memory
     may be."""
     if jax.default_backend() != "cpu":
         return {}
@@ -53,14 +53,14 @@ def compiler_options(
     for options, wanted in (
         (_CONVOLUTIONS_ON_CPU, convolves),
         (_BARRIERS_ON_CPU, convolves or has_barriers),
-        (_PIECES_ON_CPU, in_pieces),
+        (_PIECES_ON_CPU, split_temp_buffers),
     ):
-        if wanted and known_to_compiler(tuple(options.items())):
+        if wanted and compiler_accepts(tuple(options.items())):
             found |= options
     return found
 
 
-def fits_in_pieces(graph: Graph, found: Inferred) -> bool:
+def can_split_temp_buffers(graph: Graph, found: InferenceResult) -> bool:
     """Whether the working memory of a graph with these shapes can be taken in pieces.
 
     Not where compiled programs are kept, by JAX or by us: XLA cannot write such a one to a file.
@@ -73,16 +73,18 @@ def fits_in_pieces(graph: Graph, found: Inferred) -> bool:
     known_answer = graph.memo.get(key)
     if known_answer is not None:
         return known_answer
-    return remember(graph.memo, key, _all_fit(graph, found))
+    return memoize(graph.memo, key, _all_fit(graph, found))
 
 
-def _all_fit(graph: Graph, found: Inferred) -> bool:
+def _all_fit(graph: Graph, found: InferenceResult) -> bool:
     """Whether no value is larger than a piece, those of all turns of a loop taken together."""
     if any(step.op.name in _LOOPS for step in graph.steps):
         return False
     wide = any(dtype in ("float64", "int64") for dtype in (*found.arg_dtypes, *found.out_dtypes))
     most = _PIECE // (8 if wide else 4)
-    if not all(math.prod(shape) <= most for shape in found.values if shape and known(shape)):
+    if not all(
+        math.prod(shape) <= most for shape in found.values if shape and is_fully_known(shape)
+    ):
         return False
     if _convolves(graph):
         return True
@@ -91,7 +93,7 @@ def _all_fit(graph: Graph, found: Inferred) -> bool:
     return all(
         math.prod(shape) * outputs * times <= most
         for (_, outputs, shape), times in turns.items()
-        if shape and known(shape)
+        if shape and is_fully_known(shape)
     )
 
 
@@ -100,9 +102,9 @@ def _convolves(graph: Graph) -> bool:
 
 
 @lru_cache(maxsize=16)
-def known_to_compiler(options: tuple[tuple[str, str], ...]) -> bool:
+def compiler_accepts(options: tuple[tuple[str, str], ...]) -> bool:
     """Whether the compiler of this process takes these options: they change between versions."""
-    return remembered((options, jax.default_backend()), lambda: _takes(options))
+    return cached_answer((options, jax.default_backend()), lambda: _takes(options))
 
 
 def _takes(options: tuple[tuple[str, str], ...]) -> bool:

@@ -10,11 +10,11 @@ from ..display import Line, Table, View, Viewed, count, scaled
 from ..lowering._flops import flops_of, inner_jaxprs, size
 
 #: What is done between nodes: sums of gradients, head gradients.
-BETWEEN = "(between nodes)"
+BETWEEN_NODES = "(between nodes)"
 
 
 @dataclass(slots=True)
-class Work:
+class OperationCount:
     """Floating-point operations, and bytes that operations read and write."""
 
     flops: float = 0.0
@@ -27,8 +27,8 @@ class NodeCost:
 
     name: str
     op: str
-    forward: Work = field(default_factory=Work)
-    backward: Work = field(default_factory=Work)
+    forward: OperationCount = field(default_factory=OperationCount)
+    backward: OperationCount = field(default_factory=OperationCount)
 
     @property
     def flops(self) -> float:
@@ -100,10 +100,10 @@ class Cost(Viewed, Sequence[NodeCost]):
 def cost_of(function: str, jaxpr: Any, ops: Mapping[str, str]) -> Cost:
     """The cost of a traced function. ``ops`` are the operators of the nodes, by name."""
     nodes = {name: NodeCost(name, op) for name, op in ops.items()}
-    nodes[BETWEEN] = NodeCost(BETWEEN, "")
+    nodes[BETWEEN_NODES] = NodeCost(BETWEEN_NODES, "")
     walk = _Walk(nodes)
     walk.go(jaxpr, (), 1.0)
-    kept = [n for n in nodes.values() if n.name != BETWEEN or n.flops]
+    kept = [n for n in nodes.values() if n.name != BETWEEN_NODES or n.flops]
     return Cost(function, kept, walk.open_loops)
 
 
@@ -126,7 +126,7 @@ class _Walk:
     def _add(self, equation: Any, stack: Sequence[Any], times: float) -> None:
         scopes = [s.name for s in stack if type(s).__name__ == "Scope"]
         backward = any(s.name == "transpose" for s in stack if type(s).__name__ == "Transform")
-        name = next((s for s in scopes if s in self.nodes), BETWEEN)
+        name = next((s for s in scopes if s in self.nodes), BETWEEN_NODES)
         node = self.nodes[name]
         work = node.backward if backward else node.forward
         work.flops += times * flops_of(equation)

@@ -10,16 +10,16 @@ from typing import Any
 
 import jax
 
-from ._background import Task, submit
-from ._history import MAX_TRACES, Noted
-from ._keeping import Kept, devices_of, keeping
-from ._surroundings import changeable
+from ._background import CompileTask, submit
+from ._history import MAX_TRACES, TraceRecord
+from ._keeping import CachedExecutable, devices_of, disk_cache_enabled
+from ._surroundings import trace_context
 
 #: So many shapes of one function stay compiled; one more empties that function's cache.
 MAX_SHAPES = 128
 
 
-class Counters:
+class CompilationCounts:
     """Process-wide counts of traces (each is one compilation), of programs that were loaded
     instead, and the seconds that both took."""
 
@@ -29,14 +29,14 @@ class Counters:
         self.seconds = 0.0
 
 
-counters = Counters()
+counters = CompilationCounts()
 #: Held where counts change: programs may be compiled in several threads.
 _lock = threading.Lock()
 #: Held where compilations are asked for, so that nobody asks for one twice.
 _asking = threading.Lock()
 
 
-class Counted:
+class InstrumentedJit:
     """``jax.jit(function)``, traced with 64-bit types enabled, whose traces are counted.
 
     traces
@@ -63,7 +63,7 @@ class Counted:
 
     __slots__ = (
         "_ahead", "_compiled", "_jitted", "_run", "_since_clear", "_tracing", "avals",
-        "compiler_options", "donate", "function", "identity", "loads", "name", "noted", "seconds",
+        "compiler_options", "donate", "function", "fingerprint_of", "loads", "name", "trace_log", "seconds",
         "traces",
     )  # fmt: skip
 
@@ -73,10 +73,10 @@ class Counted:
         name: str,
         donate: tuple[int, ...] = (),
         compiler_options: Mapping[str, Any] | None = None,
-        identity: Callable[[], str] | None = None,
+        fingerprint_of: Callable[[], str] | None = None,
     ) -> None:
         self.function = function
-        self.identity = identity
+        self.fingerprint_of = fingerprint_of
         self.name = name
         self.donate = donate
         self.compiler_options = dict(compiler_options or {})
@@ -84,17 +84,17 @@ class Counted:
         self.loads = 0
         self.seconds = 0.0
         self.avals: tuple[Any, ...] | None = None
-        self.noted: deque[Noted] = deque(maxlen=MAX_TRACES)
+        self.trace_log: deque[TraceRecord] = deque(maxlen=MAX_TRACES)
         self._since_clear = 0
         #: Compilations in the background that have not ended, by what they are for.
-        self._ahead: dict[Hashable, Task] = {}
+        self._ahead: dict[Hashable, CompileTask] = {}
         #: The threads whose present call has traced (True: or else loaded).
         self._tracing: dict[int, bool] = {}
         self._jitted: Any = self._transformed(self._counting())
         #: While programs are kept: what has been compiled or loaded, by what it is for.
         self._compiled: dict[Hashable, Any] = {}
         #: What is called: where programs are kept and there is one so far, that.
-        self._run: Any = self._jitted if identity is None else self._chosen
+        self._run: Any = self._jitted if fingerprint_of is None else self._chosen
 
     def _counting(self) -> Callable[..., Any]:
         def traced(*args: Any) -> Any:
@@ -133,7 +133,7 @@ class Counted:
 
     def _chosen(self, *args: Any) -> Any:
         """Calls what is for such arguments, and settles on it if it is all there is."""
-        if not keeping() and not self._compiled:
+        if not disk_cache_enabled() and not self._compiled:
             self._run = self._jitted
             return self._jitted(*args)
         start = time.perf_counter()
@@ -146,23 +146,23 @@ class Counted:
 
     def _settled(self, compiled: Callable[..., Any]) -> Callable[..., Any]:
         """Calls a compiled program as long as the settings are those that it was compiled under."""
-        settings = changeable()
+        settings = trace_context()
 
         def run(*args: Any) -> Any:
-            return compiled(*args) if changeable() == settings else self._chosen(*args)
+            return compiled(*args) if trace_context() == settings else self._chosen(*args)
 
         return run
 
     def _found(self, args: tuple[Any, ...], new: bool = True) -> Any:
         """The compiled program for such arguments: the one at hand, a kept one, or a new one,
         which is kept then (None without ``new``). The jitted function where none can be kept."""
-        key = _key(args), devices_of(jax.tree.leaves(args)), changeable()
+        key = _key(args), devices_of(jax.tree.leaves(args)), trace_context()
         found = self._compiled.get(key)
         if found is not None:
             return found
-        assert self.identity is not None
+        assert self.fingerprint_of is not None
         what = self.name, self.donate, sorted(self.compiler_options.items())
-        kept = Kept.of(self.identity, what, args)
+        kept = CachedExecutable.of(self.fingerprint_of, what, args)
         found = self._jitted if kept is None else kept.load()
         if found is None and not new:
             return None
@@ -177,12 +177,12 @@ class Counted:
         self._compiled[key] = found
         return found
 
-    def load_ahead(self, *args: Any) -> None:
+    def prefetch(self, *args: Any) -> None:
         """Loads in the background what an earlier process has kept for such arguments, if one has.
 
         A call with such arguments waits for it, or loads it itself if that has not been begun.
         """
-        if self.identity is None or not keeping():
+        if self.fingerprint_of is None or not disk_cache_enabled():
             return
 
         def work() -> None:
@@ -199,7 +199,7 @@ class Counted:
         start = time.perf_counter()
         with jax.enable_x64(True):
             found = None
-            if compiled and self.identity is not None and keeping():
+            if compiled and self.fingerprint_of is not None and disk_cache_enabled():
                 found = self._found(args)
             if found is None or found is self._jitted:
                 lowered = self._jitted.lower(*args)
@@ -215,14 +215,14 @@ class Counted:
         """
         return self.lowered(*args, compiled=True)
 
-    def compile_ahead(self, *args: Any) -> Task:
+    def precompile(self, *args: Any) -> CompileTask:
         """:meth:`compile` in the background.
 
         A call with such arguments waits for it, or compiles itself if it has not been begun.
         """
         return self._do_ahead(_key(args), lambda: self.compile(*args))
 
-    def _do_ahead(self, key: Hashable, work: Callable[[], Any]) -> Task:
+    def _do_ahead(self, key: Hashable, work: Callable[[], Any]) -> CompileTask:
         def done() -> None:
             try:
                 work()
@@ -250,7 +250,7 @@ class Counted:
             self.seconds += seconds
             counters.seconds += seconds
         avals = self.avals = jax.tree.map(_aval, args)
-        self.noted.append(Noted(avals, seconds, loaded))
+        self.trace_log.append(TraceRecord(avals, seconds, loaded))
         if self._since_clear > MAX_SHAPES:
             self.clear()
 
@@ -258,7 +258,7 @@ class Counted:
         """Forgets what was compiled; the counts stay."""
         self._jitted.clear_cache()
         self._compiled.clear()
-        self._run = self._jitted if self.identity is None else self._chosen
+        self._run = self._jitted if self.fingerprint_of is None else self._chosen
         self._since_clear = 0
 
 

@@ -9,35 +9,35 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..lowering import Graph, channels_last_allowed, evaluate, infer, lower, switched_off
-from ..lowering._graph import Step
+from ..lowering import Graph, channels_last_allowed, disabled_passes, evaluate, infer, lower
+from ..lowering._graph import GraphStep
 from ..lowering._reroll_plan import plan_of
-from ..lowering._segments import evaluate_segments
-from ._heads import results_that_depend
-from ._options import Options, keep_all_but, mirrored, policy_of, scale_losses
+from ..lowering._segments import evaluate_with_checkpoints
+from ._heads import dependent_results
+from ._options import Options, checkpoint_policy, mirrored_steps, save_all_but, scale_losses
 
 Arrays = Sequence[Any]
 
 
-class Evaluation:
+class GraphEvaluator:
     """``evaluation(args, aux, key, train) -> (outputs, new_aux)``, in arrays of the bound types.
 
     With ``compute_dtype`` float32 arguments are cast on the way in, and results back on the way
     out; gradients come back through the casts.
     """
 
-    def __init__(self, graph: Graph, options: Options, wanted: tuple[int, ...]) -> None:
+    def __init__(self, graph: Graph, options: Options, argnums: tuple[int, ...]) -> None:
         self._graph = graph
         self._options = options
-        self._wanted = wanted
-        self._mirrored = mirrored(graph)
+        self._argnums = argnums
+        self._mirrored = mirrored_steps(graph)
         self._run = lower(graph)
         self._channels_last = channels_last_allowed()
         #: Whether backward computes anything again.
         self.recomputes = options.remat is not None or bool(self._mirrored)
         #: Whether it does so for segments or turns of loops one by one.
         self._apart = options.remat == "full"
-        self._rolled = "reroll" not in switched_off() and plan_of(graph) is not None
+        self._rolled = "reroll" not in disabled_passes() and plan_of(graph) is not None
         #: Whether barriers keep apart what must not be computed as one.
         self.has_barriers = (
             self.recomputes or self._rolled or any(step.op.name == "RNN" for step in graph.steps)
@@ -49,18 +49,20 @@ class Evaluation:
 
     def kept(self, args: Arrays, aux: Arrays, key: Any, train: bool, scale: Any) -> Any:
         """The same, as it is differentiated: with what is kept marked, and losses scaled."""
-        observers: list[Callable[[Step, list[Any]], list[Any]]] = []
+        observers: list[Callable[[GraphStep, list[Any]], list[Any]]] = []
         if self._mirrored and self._options.remat is None:
-            observers.append(keep_all_but(self._mirrored, self._graph))
+            observers.append(save_all_but(self._mirrored, self._graph))
         if scale is not None:
             observers.append(scale_losses(scale))
         if not observers and self._rolled:
-            around = partial(jax.checkpoint, prevent_cse=False) if self._apart else None
-            return self._cast(args, aux, key, lambda cast: self._run(cast, aux, key, train, around))
+            wrap_body = partial(jax.checkpoint, prevent_cse=False) if self._apart else None
+            return self._cast(
+                args, aux, key, lambda cast: self._run(cast, aux, key, train, wrap_body)
+            )
         if not observers and not self._apart:
             return self(args, aux, key, train)
 
-        def observe(step: Step, inputs: list[Any]) -> list[Any]:
+        def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
             for observer in observers:
                 inputs = observer(step, inputs)
             return inputs
@@ -68,7 +70,9 @@ class Evaluation:
         def run(cast: Arrays) -> Any:
             given = self._graph, cast, aux, key, train
             if self._apart:  # what goes into a segment is kept
-                return evaluate_segments(*given, jax.checkpoint, observe, self._channels_last)
+                return evaluate_with_checkpoints(
+                    *given, jax.checkpoint, observe, self._channels_last
+                )
             values, new_aux = evaluate(*given, observe, self._channels_last)
             return tuple(values[i] for i in self._graph.heads), new_aux
 
@@ -78,7 +82,7 @@ class Evaluation:
         """``function`` so that its derivative keeps what the options say."""
         if self._apart or not self.recomputes:
             return function
-        return jax.checkpoint(function, policy=policy_of(self._options.remat))
+        return jax.checkpoint(function, policy=checkpoint_policy(self._options.remat))
 
     def cast(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
         """The arguments in the types that they are computed in."""
@@ -127,9 +131,9 @@ class Evaluation:
             heads, vjp = jax.vjp(outputs, *(args[i] for i in single))
             return vjp(heads)
 
-        depends = results_that_depend(gradients, avals, states, key)
+        depends = dependent_results(gradients, avals, states, key)
         candidates = {i for i, yes in zip(single, depends, strict=True) if yes}
-        data = [i for i in candidates if i not in self._wanted] or sorted(candidates)[:1]
+        data = [i for i in candidates if i not in self._argnums] or sorted(candidates)[:1]
         types = infer(graph, {}, {graph.arg_names[i]: dtype for i in data}).arg_dtypes
         return tuple(
             dtype if i in candidates and types[i] in (None, dtype) else None

@@ -10,9 +10,9 @@ from ..errors import MXNetError, explain
 from ..lowering import Graph
 from ._analysis import Analysis
 from ._cost import Cost, cost_of
-from ._counted import Counted
-from ._history import History, Namer, traces_of
-from ._origin import origin
+from ._counted import InstrumentedJit
+from ._history import ArgumentNamer, History, explain_traces
+from ._origin import nearest_difference
 
 if TYPE_CHECKING:
     from ._program import Program
@@ -29,22 +29,22 @@ class Explaining(Viewed):
     """Questions to a program. None of them runs it."""
 
     graph: Graph
-    wanted: tuple[int, ...]
-    add: tuple[bool, ...]
+    argnums: tuple[int, ...]
+    accumulate: tuple[bool, ...]
     variants: dict[Any, Any]
 
     if TYPE_CHECKING:
 
         @property
-        def functions(self) -> tuple[Counted, ...]: ...
+        def functions(self) -> tuple[InstrumentedJit, ...]: ...
 
     @property
-    def _all_functions(self) -> list[Counted]:
+    def _all_functions(self) -> list[InstrumentedJit]:
         """Those of this program, and those of its other forms: fused steps, mapped programs."""
-        mapped = (v for v in self.variants.values() if not isinstance(v, Counted))
+        mapped = (v for v in self.variants.values() if not isinstance(v, InstrumentedJit))
         return [*self.functions, *(f for variant in mapped for f in variant.functions)]
 
-    def _compiled(self, function: str | None, where: str) -> Counted | None:
+    def _compiled(self, function: str | None, where: str) -> InstrumentedJit | None:
         """The function of a name, or the most complete one, of those that have been compiled."""
         there = {f.name: f for f in reversed(self._all_functions) if f.avals is not None}
         if function is None:
@@ -59,7 +59,7 @@ class Explaining(Viewed):
             )
         return there[function]
 
-    def _required(self, function: str | None, where: str) -> Counted:
+    def _required(self, function: str | None, where: str) -> InstrumentedJit:
         found = self._compiled(function, where)
         if found is None:
             hint = "run the executor, or call executor.compile()"
@@ -141,23 +141,27 @@ class Explaining(Viewed):
         for function in self._all_functions:
             devices = getattr(function, "devices", ())
             name = function.name + (f" on {len(devices)} devices" if devices else "")
-            found += traces_of(name, tuple(function.noted), self._namer(function.name))
+            found += explain_traces(name, tuple(function.trace_log), self._namer(function.name))
         return History(found, self._origin())
 
     def _origin(self) -> str:
         from ._cache import cached_programs  # which holds programs, and so stands above this
 
         program: Program = self  # type: ignore[assignment]
-        return origin(program, cached_programs())
+        return nearest_difference(program, cached_programs())
 
-    def _namer(self, function: str) -> Namer:
+    def _namer(self, function: str) -> ArgumentNamer:
         parameters = _PARAMETERS.get(function, _DEFAULT)
         arguments = self.graph.arg_names
         names = {
             "args": arguments,
             "aux": self.graph.aux_names,
             "heads": self.graph.output_names,
-            "old": [arguments[i] for i, add in zip(self.wanted, self.add, strict=True) if add],
+            "old": [
+                arguments[i]
+                for i, accumulate in zip(self.argnums, self.accumulate, strict=True)
+                if accumulate
+            ],
         }
 
         def name(path: Sequence[Any]) -> str:

@@ -9,7 +9,7 @@ import jax
 from jax.extend import core
 
 
-def inputs_used(function: Callable[..., Any], first: Sequence[Any], *rest: Any) -> tuple[bool, ...]:
+def used_inputs(function: Callable[..., Any], first: Sequence[Any], *rest: Any) -> tuple[bool, ...]:
     """For every array in ``first``, whether any result of ``function(first, *rest)`` depends on it.
 
     Arrays are shapes and dtypes; the function is traced once, and nothing is compiled. What JAX
@@ -25,10 +25,10 @@ def inputs_used(function: Callable[..., Any], first: Sequence[Any], *rest: Any) 
     return tuple(bool(reached >> k & 1) for k in range(len(first)))
 
 
-def results_that_depend(function: Callable[..., Any], *arrays: Any) -> tuple[bool, ...]:
+def dependent_results(function: Callable[..., Any], *arrays: Any) -> tuple[bool, ...]:
     """For every result of ``function(*arrays)``, whether it depends on any of the arrays.
 
-    As :func:`inputs_used`: shapes and dtypes are enough, and nothing is compiled.
+    As :func:`used_inputs`: shapes and dtypes are enough, and nothing is compiled.
     """
     with jax.enable_x64(True):
         jaxpr = jax.make_jaxpr(function)(*arrays).jaxpr

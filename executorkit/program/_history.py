@@ -15,11 +15,11 @@ MAX_TRACES = 32
 _MAX_CHANGES = 4
 
 #: Says what stands at a path in the arguments: ``args['data']``.
-Namer = Callable[[Sequence[Any]], str]
+ArgumentNamer = Callable[[Sequence[Any]], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Noted:
+class TraceRecord:
     """One trace: shapes, dtypes and devices of the arguments, the seconds that it took, and
     whether the program was loaded instead."""
 
@@ -75,12 +75,14 @@ class History(Viewed, Sequence[Trace]):
         return self._as_view().text()
 
 
-def traces_of(name: str, noted: Sequence[Noted], namer: Namer) -> list[Trace]:
+def explain_traces(
+    name: str, trace_log: Sequence[TraceRecord], namer: ArgumentNamer
+) -> list[Trace]:
     """Each of a function's traces, compared with the nearest earlier one."""
     found = []
-    fields = [_fields(one.avals, namer) for one in noted]
-    for i, one in enumerate(noted):
-        earlier = [differences(old, fields[i]) for old in fields[:i]]
+    fields = [_fields(one.avals, namer) for one in trace_log]
+    for i, one in enumerate(trace_log):
+        earlier = [argument_differences(old, fields[i]) for old in fields[:i]]
         if not earlier:
             why = "it was called, or compiled, first"
             found.append(_trace(name, one, (), why))
@@ -95,15 +97,15 @@ def traces_of(name: str, noted: Sequence[Noted], namer: Namer) -> list[Trace]:
     return found
 
 
-def _trace(name: str, one: Noted, changes: tuple[str, ...], why: str) -> Trace:
+def _trace(name: str, one: TraceRecord, changes: tuple[str, ...], why: str) -> Trace:
     why += " (loaded: an earlier process had kept it)" if one.loaded else ""
     return Trace(name, one.seconds, changes, why, one.loaded)
 
 
-Field = tuple[tuple[int, ...], str, str] | None
+ArgumentFacts = tuple[tuple[int, ...], str, str] | None
 
 
-def _fields(avals: tuple[Any, ...], namer: Namer) -> dict[str, Field]:
+def _fields(avals: tuple[Any, ...], namer: ArgumentNamer) -> dict[str, ArgumentFacts]:
     """Shape, dtype and devices of every argument, by name; None for those that are left out."""
     leaves, _ = jax.tree_util.tree_flatten_with_path(avals, is_leaf=lambda x: x is None)
     return {
@@ -120,7 +122,9 @@ def _devices(aval: Any) -> str:
     return names + (f", ... {len(devices) - 8} more" if len(devices) > 8 else "")
 
 
-def differences(old: Mapping[str, Field], new: Mapping[str, Field]) -> list[str]:
+def argument_differences(
+    old: Mapping[str, ArgumentFacts], new: Mapping[str, ArgumentFacts]
+) -> list[str]:
     """What differs between two signatures, field by field."""
     found = []
     for name in dict.fromkeys((*new, *old)):
@@ -139,5 +143,5 @@ def differences(old: Mapping[str, Field], new: Mapping[str, Field]) -> list[str]
     return found
 
 
-def _words(field: Field) -> str:
+def _words(field: ArgumentFacts) -> str:
     return "none" if field is None else f"{field[1]} {field[0]}"

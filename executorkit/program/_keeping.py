@@ -21,24 +21,24 @@ from typing import Any
 import jax
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
-from ._canonical import NoTextError
-from ._kept_files import Place, name_of
-from ._surroundings import fixed, surroundings
+from ..errors import NotFingerprintableError
+from ._kept_files import DiskCache, digest
+from ._surroundings import environment_fingerprint, process_fingerprint
 
 #: An option of the compiler that is a part of JAX's key, and that the CPU backend does not read.
 _UNREAD = "xla_gpu_kernel_cache_file"
 
 
-_place: Place | None = None
+_place: DiskCache | None = None
 
 
-def keep_in(place: Place | None) -> None:
+def set_disk_cache(place: DiskCache | None) -> None:
     """Where programs are kept from now on; None for nowhere."""
     global _place
     _place = place
 
 
-def keeping() -> bool:
+def disk_cache_enabled() -> bool:
     """Whether compiled programs are kept here and now."""
     return (
         _place is not None
@@ -48,11 +48,11 @@ def keeping() -> bool:
     )
 
 
-def remembered(question: Hashable, find: Callable[[], bool]) -> bool:
+def cached_answer(question: Hashable, find: Callable[[], bool]) -> bool:
     """The answer to a question about this installation, kept between processes if programs are."""
     if _place is None:
         return find()
-    name = f"{name_of(repr((question, fixed())))}.answer"
+    name = f"{digest(repr((question, process_fingerprint())))}.answer"
     there = _place.read(name)
     if there is not None:
         return there[0]["answer"]
@@ -61,31 +61,37 @@ def remembered(question: Hashable, find: Callable[[], bool]) -> bool:
     return answer
 
 
-class Kept:
+class CachedExecutable:
     """One compiled function for arguments of certain shapes, as it is, or will be, in a file."""
 
-    def __init__(self, place: Place, name: str, device: Any, args: tuple[Any, ...]) -> None:
+    def __init__(self, place: DiskCache, name: str, device: Any, args: tuple[Any, ...]) -> None:
         self._place = place
         self._name = name
         self._device = device
         self._given = jax.tree.structure((args, {}))
 
     @staticmethod
-    def of(identity: Callable[[], str], what: Any, args: tuple[Any, ...]) -> Kept | None:
+    def of(
+        fingerprint_of: Callable[[], str], what: Any, args: tuple[Any, ...]
+    ) -> CachedExecutable | None:
         """``identity`` is the text of the function, ``what`` else it is compiled with. None if it
         cannot be kept."""
         leaves, structure = jax.tree.flatten(args)
         devices = devices_of(leaves)
-        if _place is None or len(devices) != 1 or not keeping():
+        if _place is None or len(devices) != 1 or not disk_cache_enabled():
             return None
         (device,) = devices
         try:
-            text = identity()
-        except (NoTextError, ValueError, RecursionError):  # such as cells that are empty
+            text = fingerprint_of()
+        except (
+            NotFingerprintableError,
+            ValueError,
+            RecursionError,
+        ):  # such as cells that are empty
             return None
         shapes = [(x.shape, str(x.dtype), getattr(x, "weak_type", False)) for x in leaves]
-        key = repr((what, str(structure), shapes, surroundings(device))) + text
-        return Kept(_place, f"{name_of(key)}.program", device, args)
+        key = repr((what, str(structure), shapes, environment_fingerprint(device))) + text
+        return CachedExecutable(_place, f"{digest(key)}.program", device, args)
 
     def load(self) -> jax.stages.Compiled | None:
         """The compiled function from its file; None if there is none, or it cannot be used."""
@@ -119,7 +125,12 @@ class Kept:
             results = jax.tree.unflatten(compiled.out_tree, range(compiled.out_tree.num_leaves))
             facts = {"results": _packed(results, _subtrees(self._given))}
             executable, _, _ = serialize(compiled)
-        except (NoTextError, ValueError, NotImplementedError, jax.errors.JaxRuntimeError):
+        except (
+            NotFingerprintableError,
+            ValueError,
+            NotImplementedError,
+            jax.errors.JaxRuntimeError,
+        ):
             return compiled
         self._place.write(self._name, facts, executable)
         return compiled
@@ -180,7 +191,7 @@ def _packed(tree: Any, given: list[Any]) -> Any:
         return ["dict", *([k, _packed(v, given)] for k, v in tree.items())]
     structure = jax.tree.structure(tree)
     if structure not in given:
-        raise NoTextError(f"results in a {type(tree).__name__}")
+        raise NotFingerprintableError(f"results in a {type(tree).__name__}")
     return ["like", given.index(structure)]
 
 

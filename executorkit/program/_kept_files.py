@@ -12,14 +12,14 @@ from typing import Any
 
 import jax
 
-from .._files import write_whole
+from .._files import write_atomically
 from ..errors import MXNetError
 
 #: Changes with the layout of the files.
 _FORMAT = 1
 
 
-class Place:
+class DiskCache:
     """A directory of files that are named by the hash of a key.
 
     A file is a line of JSON (facts, and the sum of all) and compressed bytes. One that is
@@ -55,7 +55,9 @@ class Place:
         head = {"format": _FORMAT, "sum": _sum(facts, packed), "facts": facts}
         try:
             self.path.mkdir(parents=True, exist_ok=True)
-            write_whole(os.fspath(self.path / name), (json.dumps(head).encode(), b"\n", packed))
+            write_atomically(
+                os.fspath(self.path / name), (json.dumps(head).encode(), b"\n", packed)
+            )
             self._bound()
         except (OSError, MXNetError) as error:
             if not self._told:
@@ -74,7 +76,7 @@ class Place:
                 path.unlink(missing_ok=True)
 
 
-def name_of(key: str) -> str:
+def digest(key: str) -> str:
     """The name of a file for a key."""
     return hashlib.blake2b(key.encode(), digest_size=24).hexdigest()
 

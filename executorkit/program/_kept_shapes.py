@@ -6,25 +6,26 @@ import json
 from dataclasses import fields
 from typing import Any
 
+from ..errors import NotFingerprintableError
 from ..lowering import Graph
-from ..lowering._infer import Inferred
-from ._canonical import NoTextError, structure_text
-from ._kept_files import Place, name_of
+from ..lowering._infer import InferenceResult
+from ._canonical import structure_fingerprint
+from ._kept_files import DiskCache, digest
 from ._signature import signature_of
-from ._surroundings import fixed, settings
+from ._surroundings import jax_settings, process_fingerprint
 
 
-class KeptShapes:
+class InferenceDiskCache:
     """What has been inferred of graphs, in files.
 
     Graphs with operators of users, and those with loops and branches, whose bodies have variables
     of their own, are inferred each time.
     """
 
-    def __init__(self, place: Place) -> None:
+    def __init__(self, place: DiskCache) -> None:
         self._place = place
 
-    def find(self, graph: Graph, given: Any) -> Inferred | None:
+    def find(self, graph: Graph, given: Any) -> InferenceResult | None:
         """What an earlier process has inferred from this, or None."""
         name = self._name(graph, given)
         found = None if name is None else self._place.read(name)
@@ -32,9 +33,9 @@ class KeptShapes:
             return None
         lists: list[list[Any]] = json.loads(found[1])
         groups: list[Any] = [tuple(tuple(x) if type(x) is list else x for x in xs) for xs in lists]
-        return Inferred(*groups)
+        return InferenceResult(*groups)
 
-    def keep(self, graph: Graph, given: Any, found: Inferred) -> None:
+    def keep(self, graph: Graph, given: Any, found: InferenceResult) -> None:
         """Writes what has been inferred."""
         name = self._name(graph, given)
         if name is not None:
@@ -49,7 +50,10 @@ class KeptShapes:
             for node, _ in graph.variables
         ]
         try:
-            structure = structure_text(signature_of(graph).content)
-        except NoTextError:
+            structure = structure_fingerprint(signature_of(graph).content)
+        except NotFingerprintableError:
             return None
-        return name_of(repr((given, declared, fixed(), settings())) + structure) + ".shapes"
+        return (
+            digest(repr((given, declared, process_fingerprint(), jax_settings())) + structure)
+            + ".shapes"
+        )

@@ -14,17 +14,13 @@ import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 
-from ..errors import MXNetError, explain
+from ..errors import ArgumentValueError, explain
 from ..lowering import Graph
-from ..lowering._graph import Step
+from ..lowering._graph import GraphStep
 
 #: Outputs of these are kept by ``remat="mirror"``: what costs more to compute than to keep.
 _COSTLY = frozenset({"conv_general_dilated", "dot_general"})
 _KEPT = "executorkit_kept"
-
-
-class OptionError(MXNetError, ValueError):
-    """An option of a program has a value that it does not take."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +47,14 @@ class Options:
 
     def __post_init__(self) -> None:
         if self.compute_dtype not in (None, "bfloat16", "float16"):
-            raise OptionError(
+            raise ArgumentValueError(
                 explain(
                     "options: compute_dtype",
                     f"{self.compute_dtype!r}, expected 'bfloat16', 'float16' or None",
                 )
             )
         if not (self.remat in (None, "mirror", "full") or callable(self.remat)):
-            raise OptionError(
+            raise ArgumentValueError(
                 explain(
                     "options: remat",
                     f"{self.remat!r}, expected 'mirror', 'full', a policy or None",
@@ -86,14 +82,14 @@ def options(**choices: Any) -> Iterator[Options]:
         with mx.program.options(compute_dtype="bfloat16", remat="mirror"):
             executor = net.simple_bind(mx.cpu(), data=(32, 3, 224, 224))
 
-    See :class:`Options`. OptionError (a ValueError) for a value that an option does not take.
+    See :class:`Options`. ArgumentValueError (a ValueError) for a value that an option does not take.
     """
-    with using(replace(current_options(), **choices)) as chosen:
+    with use_options(replace(current_options(), **choices)) as chosen:
         yield chosen
 
 
 @contextmanager
-def using(chosen: Options) -> Iterator[Options]:
+def use_options(chosen: Options) -> Iterator[Options]:
     """Whatever is bound in this context computes as these options say."""
     token = _current.set(chosen)
     try:
@@ -103,17 +99,19 @@ def using(chosen: Options) -> Iterator[Options]:
 
 
 @contextmanager
-def options_given(compute_dtype: Any, remat: Any, own: Options | None = None) -> Iterator[Options]:
+def options_from_arguments(
+    compute_dtype: Any, remat: Any, own: Options | None = None
+) -> Iterator[Options]:
     """:func:`options` of arguments: None leaves the choice to the context, and where there is
     none to ``own``, the options of what is already bound."""
     given = {"compute_dtype": compute_dtype, "remat": remat}
     own = _current.get() or own or current_options()
-    with using(replace(own, **{k: v for k, v in given.items() if v is not None})) as chosen:
+    with use_options(replace(own, **{k: v for k, v in given.items() if v is not None})) as chosen:
         yield chosen
 
 
 @lru_cache(maxsize=512)
-def mirrored(graph: Graph) -> frozenset[int]:
+def mirrored_steps(graph: Graph) -> frozenset[int]:
     """Numbers of the steps that ask to be computed again in backward: ``force_mirroring``."""
     found = set()
     for step in graph.steps:
@@ -124,8 +122,8 @@ def mirrored(graph: Graph) -> frozenset[int]:
     return frozenset(found)
 
 
-def policy_of(remat: str | Callable[..., Any] | None) -> Callable[..., Any]:
-    """What ``jax.checkpoint`` keeps; for None what :func:`keep_all_but` marks."""
+def checkpoint_policy(remat: str | Callable[..., Any] | None) -> Callable[..., Any]:
+    """What ``jax.checkpoint`` keeps; for None what :func:`save_all_but` marks."""
     policies = jax.checkpoint_policies
     if remat is None:
         return policies.save_only_these_names(_KEPT)
@@ -138,12 +136,14 @@ def _keep_costly(primitive: Any, *_: Any, **__: Any) -> bool:
     return primitive.name in _COSTLY
 
 
-def keep_all_but(mirror: frozenset[int], graph: Graph) -> Callable[[Step, list[Any]], list[Any]]:
+def save_all_but(
+    mirror: frozenset[int], graph: Graph
+) -> Callable[[GraphStep, list[Any]], list[Any]]:
     """An observer that marks what steps that are not mirrored have computed, to be kept."""
     maker = {s.first_output + k: s.index for s in graph.steps for k in range(s.n_outputs)}
     marked: dict[int, tuple[Any, Any]] = {}
 
-    def observe(step: Step, inputs: list[Any]) -> list[Any]:
+    def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
         found = list(inputs)
         for k, (number, x) in enumerate(zip(step.inputs, inputs, strict=True)):
             if maker.get(number, -1) in mirror or number not in maker:
@@ -168,10 +168,10 @@ def _scaled_back(scale: jax.Array, g: jax.Array) -> tuple[jax.Array, jax.Array]:
 _scaled_gradient.defvjp(lambda x, scale: (x, scale), _scaled_back)
 
 
-def scale_losses(scale: Any) -> Callable[[Step, list[Any]], list[Any]]:
+def scale_losses(scale: Any) -> Callable[[GraphStep, list[Any]], list[Any]]:
     """An observer that multiplies what loss operators, which ignore head gradients, send back."""
 
-    def observe(step: Step, inputs: list[Any]) -> list[Any]:
+    def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
         if not step.op.loss(step.params):
             return inputs
         floating = jnp.issubdtype(inputs[0].dtype, jnp.inexact)

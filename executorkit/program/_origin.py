@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from ._program import Program
 
-_MAX_CHANGES = 4
+_MAX_LISTED_CHANGES = 4
 
 
-def origin(program: Program, others: Iterable[Program]) -> str:
+def nearest_difference(program: Program, others: Iterable[Program]) -> str:
     """In words, the few differences to the nearest of ``others``; empty if none is near."""
-    found = [differences(other, program) for other in others if other is not program]
-    near = [changes for changes in found if changes and len(changes) <= _MAX_CHANGES]
+    found = [program_differences(other, program) for other in others if other is not program]
+    near = [changes for changes in found if changes and len(changes) <= _MAX_LISTED_CHANGES]
     if not near:
         return ""
     return "not shared with the nearest other program: " + "; ".join(min(near, key=len))
 
 
-def differences(old: Program, new: Program) -> list[str] | None:
+def program_differences(old: Program, new: Program) -> list[str] | None:
     """What differs between two programs of graphs with the same connections; None for others."""
     a, b = old.graph, new.graph
     if len(a.steps) != len(b.steps) or (a.arg_values, a.heads) != (b.arg_values, b.heads):
@@ -46,15 +46,15 @@ def differences(old: Program, new: Program) -> list[str] | None:
 
 def _requests(old: Program, new: Program) -> list[str]:
     def request(program: Program, i: int) -> Any:
-        if i not in program.wanted:
+        if i not in program.argnums:
             return "null"
-        return "add" if program.add[program.wanted.index(i)] else "write"
+        return "add" if program.accumulate[program.argnums.index(i)] else "write"
 
     changed = [
         f"{name!r} {request(old, i)} -> {request(new, i)}"
         for i, name in enumerate(new.graph.arg_names)
         if request(old, i) != request(new, i)
     ]
-    if len(changed) > _MAX_CHANGES:
+    if len(changed) > _MAX_LISTED_CHANGES:
         changed[2:] = [f"... {len(changed) - 2} more"]
     return [f"grad_req of {', '.join(changed)}"] if changed else []

@@ -11,11 +11,11 @@ import jax
 from ..context import Context
 from ..display import Fold, Part, View, Viewed, many
 from ..lowering import Graph, placements
-from ..lowering._partition import segments
+from ..lowering._partition import device_segments
 from ._analysis import Analysis
 from ._cache import program_for
 from ._cost import Cost
-from ._counted import Counted
+from ._counted import InstrumentedJit
 from ._history import History
 from ._program import Arrays, Program
 from ._totals import Totals
@@ -31,25 +31,25 @@ class PartitionedProgram(Totals, Viewed):
     def __init__(
         self,
         graph: Graph,
-        wanted: tuple[int, ...],
-        add: tuple[bool, ...],
+        argnums: tuple[int, ...],
+        accumulate: tuple[bool, ...],
         ctx: Context,
         group2ctx: Mapping[str, Context],
     ) -> None:
-        whole = Program(graph, wanted, add)
+        whole = Program(graph, argnums, accumulate)
         placed = placements(graph, ctx, group2ctx)
         self.whole = whole
         self.graph = graph
-        self.wanted = wanted
-        self.add = add
-        self.may_need_head = whole.may_need_head
-        self.needs_head = whole.needs_head
-        self.pins = whole.pins
-        self.side_aux_numbers = whole.side_aux_numbers
-        self.step_aux_numbers = whole.step_aux_numbers
+        self.argnums = argnums
+        self.accumulate = accumulate
+        self.may_need_head_gradient = whole.may_need_head_gradient
+        self.needs_head_gradient = whole.needs_head_gradient
+        self.constant_inputs = whole.constant_inputs
+        self.forward_state_indices = whole.forward_state_indices
+        self.backward_state_indices = whole.backward_state_indices
         reached = whole.reached
         self._parts = []
-        for segment in segments(graph, placed):
+        for segment in device_segments(graph, placed):
             through = tuple(k for k, i in enumerate(segment.inputs) if reached[i])
             part = program_for(segment.graph, through, (False,) * len(through))
             self._parts.append((segment, part))
@@ -69,7 +69,7 @@ class PartitionedProgram(Totals, Viewed):
         return []
 
     @property
-    def functions(self) -> list[Counted]:
+    def functions(self) -> list[InstrumentedJit]:
         """Every jitted function of the segments' programs."""
         programs = self.whole, *(part for _, part in self._parts)
         return [f for program in programs for f in program.functions]
@@ -131,14 +131,14 @@ class PartitionedProgram(Totals, Viewed):
         values = dict(zip(self.graph.arg_values, args, strict=True))
         values.update(zip(self.graph.aux_values, aux, strict=True))
         new_aux = dict(enumerate(aux))
-        step_aux: dict[int, Any] = {}
+        backward_states: dict[int, Any] = {}
         residuals = []
         for segment, part in self._parts:
             device = segment.context.device
             inputs = tuple(jax.device_put(values[i], device) for i in segment.inputs)
             states = tuple(jax.device_put(aux[n], device) for n in segment.aux)
             part_key = None
-            if part.graph.draws(train):
+            if part.graph.uses_rng(train):
                 part_key = jax.device_put(key, device)
             function = getattr(part, mode)[train]
             if mode == "infer":
@@ -146,31 +146,33 @@ class PartitionedProgram(Totals, Viewed):
             else:
                 outputs, side, step, kept = function(inputs, states, part_key)
                 residuals.append(kept)
-                for n, value in zip(part.step_aux_numbers, step, strict=False):
-                    step_aux[segment.aux[n]] = value
-            for n, value in zip(part.side_aux_numbers, side, strict=True):
+                for n, value in zip(part.backward_state_indices, step, strict=False):
+                    backward_states[segment.aux[n]] = value
+            for n, value in zip(part.forward_state_indices, side, strict=True):
                 new_aux[segment.aux[n]] = value
             values.update(zip(segment.outputs, outputs, strict=True))
         outputs = tuple(
             jax.device_put(values[i], self._made_in[i].device) for i in self.graph.heads
         )
-        side = tuple(jax.device_put(new_aux[n], aux[n].sharding) for n in self.side_aux_numbers)
+        side = tuple(
+            jax.device_put(new_aux[n], aux[n].sharding) for n in self.forward_state_indices
+        )
         if mode == "infer":
             return outputs, side
         kept_aux = tuple(
-            jax.device_put(step_aux.get(n, new_aux[n]), aux[n].sharding)
-            for n in self.step_aux_numbers
+            jax.device_put(backward_states.get(n, new_aux[n]), aux[n].sharding)
+            for n in self.backward_state_indices
         )
-        wanted = tuple(args[i] for i in self.wanted)
-        return outputs, side, kept_aux if train else (), (residuals, wanted)
+        argnums = tuple(args[i] for i in self.argnums)
+        return outputs, side, kept_aux if train else (), (residuals, argnums)
 
     def backward(self, residuals: Any, heads: Arrays, old: Arrays) -> tuple[Any, ...]:
         """Goes back through the segments, last first."""
-        kept, wanted = residuals
+        kept, argnums = residuals
         gradients: dict[int, Any] = {}
         for i, head in zip(self.graph.heads, heads, strict=True):
             if head is not None:
-                self._accumulate(gradients, i, head)
+                self._add_gradient(gradients, i, head)
         for (segment, part), residual in zip(reversed(self._parts), reversed(kept), strict=True):
             device = segment.context.device
             incoming = tuple(
@@ -178,20 +180,20 @@ class PartitionedProgram(Totals, Viewed):
                 for i in segment.outputs
             )
             computed = part.backward(residual, incoming, ())
-            for k, gradient in zip(part.wanted, computed, strict=True):
-                self._accumulate(gradients, segment.inputs[k], gradient)
+            for k, gradient in zip(part.argnums, computed, strict=True):
+                self._add_gradient(gradients, segment.inputs[k], gradient)
         previous = iter(old)
         results = []
         with jax.enable_x64(True):
-            for i, array, add in zip(self.wanted, wanted, self.add, strict=True):
+            for i, array, accumulate in zip(self.argnums, argnums, self.accumulate, strict=True):
                 value = self.graph.arg_values[i]
                 grad = gradients.get(value)
                 grad = jax.numpy.zeros_like(array) if grad is None else grad
                 grad = jax.device_put(grad, array.sharding)
-                results.append(next(previous) + grad if add else grad)
+                results.append(next(previous) + grad if accumulate else grad)
         return tuple(results)
 
-    def _accumulate(self, gradients: dict[int, Any], i: int, gradient: Any) -> None:
+    def _add_gradient(self, gradients: dict[int, Any], i: int, gradient: Any) -> None:
         gradient = jax.device_put(gradient, self._made_in[i].device)
         with jax.enable_x64(True):
             gradients[i] = gradients[i] + gradient if i in gradients else gradient

@@ -8,17 +8,24 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..lowering import LOWERINGS, Graph, evaluate, switched_off
-from ..lowering._graph import Step
-from ._canonical import NoTextError, structure_text, text_of
+from ..errors import NotFingerprintableError
+from ..lowering import LOWERING_PASSES, Graph, disabled_passes, evaluate
+from ..lowering._graph import GraphStep
+from ._canonical import fingerprint, structure_fingerprint
 from ._compiling import compiler_options
-from ._counted import Counted
-from ._evaluation import Evaluation
+from ._counted import InstrumentedJit
+from ._evaluation import GraphEvaluator
 from ._explaining import Explaining
-from ._heads import inputs_used
-from ._options import Options, mirrored
-from ._reach import differentiable, is_live, may_need_head, pins, reached
-from ._residuals import Like, Residuals, cotangents
+from ._heads import used_inputs
+from ._options import Options, mirrored_steps
+from ._reach import (
+    active_values,
+    constant_inputs,
+    differentiable_inputs,
+    may_need_head_gradient,
+    on_active_path,
+)
+from ._residuals import ArraySpec, Residuals, cotangents
 from ._signature import signature_of
 from ._totals import Totals
 
@@ -33,43 +40,45 @@ class Program(Totals, Explaining):
     of them are added to the old gradient. ``key`` is None for graphs without random operators.
     ``options`` say in which precision it computes and what it keeps for backward.
 
-    infer[train](args, aux, key)                -> outputs, side_aux
-    forward[train](args, aux, key)              -> outputs, side_aux, step_aux, residuals
+    infer[train](args, aux, key)                -> outputs, forward_states
+    forward[train](args, aux, key)              -> outputs, forward_states, backward_states, residuals
     backward(residuals, heads, old)             -> grads
     forward_backward[train](args, aux, key, heads, old)
-                                                -> outputs, side_aux, step_aux, grads
+                                                -> outputs, forward_states, backward_states, grads
 
-    ``side_aux`` are the auxiliary states that change whenever the graph runs (a Custom
-    operator's), ``step_aux`` those that MXNet changes in backward (BatchNorm's statistics):
-    numbers in ``side_aux_numbers`` and ``step_aux_numbers``. ``heads`` are head gradients, None
+    ``forward_states`` are the auxiliary states that change whenever the graph runs (a Custom
+    operator's), ``backward_states`` those that MXNet changes in backward (BatchNorm's statistics):
+    numbers in ``forward_state_indices`` and ``backward_state_indices``. ``heads`` are head gradients, None
     for an output that needs none; ``old`` the old gradients of the arguments in ``add``.
     """
 
     def __init__(
         self,
         graph: Graph,
-        wanted: tuple[int, ...],
-        add: tuple[bool, ...],
+        argnums: tuple[int, ...],
+        accumulate: tuple[bool, ...],
         options: Options | None = None,
-        in_pieces: bool = False,
+        split_temp_buffers: bool = False,
     ) -> None:
         self.graph = graph
         self.options = options or Options()
-        self.wanted = wanted
-        self.add = add
+        self.argnums = argnums
+        self.accumulate = accumulate
         #: For every value, whether it depends on an argument whose gradient is wanted.
-        self.reached = reached(graph, wanted)
-        self._live = tuple(s for s in graph.steps if is_live(s, self.reached))
+        self.reached = active_values(graph, argnums)
+        self._live = tuple(s for s in graph.steps if on_active_path(s, self.reached))
         live = {n for s in self._live for *_, n in s.aux_writes}
         side = {n for s in graph.steps if s.op.effects for *_, n in s.aux_writes}
-        self.side_aux_numbers = tuple(sorted(side))
-        self.step_aux_numbers = tuple(sorted(live - side))
-        self.may_need_head = may_need_head(graph, self.reached)
+        self.forward_state_indices = tuple(sorted(side))
+        self.backward_state_indices = tuple(sorted(live - side))
+        self.may_need_head_gradient = may_need_head_gradient(graph, self.reached)
         self._needs_head: dict[Any, tuple[bool, ...]] = {}
-        self.pins = pins(graph, self._live)
-        self._off = switched_off().intersection(LOWERINGS)
-        self._evaluation = Evaluation(graph, self.options, wanted)
-        self.compiler_options = compiler_options(graph, self._evaluation.has_barriers, in_pieces)
+        self.constant_inputs = constant_inputs(graph, self._live)
+        self._off = disabled_passes().intersection(LOWERING_PASSES)
+        self._evaluation = GraphEvaluator(graph, self.options, argnums)
+        self.compiler_options = compiler_options(
+            graph, self._evaluation.has_barriers, split_temp_buffers
+        )
         self._text: str | None = None
         #: Other forms of this program (mapped over devices), by what they were made for.
         self.variants: dict[Any, Any] = {}
@@ -79,44 +88,56 @@ class Program(Totals, Explaining):
         self.forward_backward = self._both(self._forward_backward, "forward_backward", kept=True)
         self.observe = self._both(self._observe, "observe")
         self.observe_backward = self._both(self._observe_backward, "observe_backward")
-        self.backward = Counted(self._backward, "backward", compiler_options=self.compiler_options)
+        self.backward = InstrumentedJit(
+            self._backward, "backward", compiler_options=self.compiler_options
+        )
 
-    def _both(self, method: Any, name: str, kept: bool = False) -> tuple[Counted, Counted]:
-        def counted(train: bool, name: str) -> Counted:
-            return Counted(
+    def _both(
+        self, method: Any, name: str, kept: bool = False
+    ) -> tuple[InstrumentedJit, InstrumentedJit]:
+        def counted(train: bool, name: str) -> InstrumentedJit:
+            return InstrumentedJit(
                 lambda *args: method(train, *args),
                 name,
                 compiler_options=self.compiler_options,
-                identity=self.identity if kept else None,
+                fingerprint_of=self.fingerprint_of if kept else None,
             )
 
         return counted(False, name), counted(True, f"{name}_train")
 
-    def identity(self, *more: Any) -> str:
+    def fingerprint_of(self, *more: Any) -> str:
         """A text that tells this program, and ``more``, from all others in every process; raises
-        NoTextError where there is none."""
+        NotFingerprintableError where there is none."""
         if self.graph.has_effects:
-            raise NoTextError("Python operators")
+            raise NotFingerprintableError("Python operators")
         if self._text is None:
-            facts = self.wanted, self.add, self.options, mirrored(self.graph), self._off
-            self._text = text_of(facts) + structure_text(signature_of(self.graph).content)
-        return self._text + text_of(more)
+            facts = (
+                self.argnums,
+                self.accumulate,
+                self.options,
+                mirrored_steps(self.graph),
+                self._off,
+            )
+            self._text = fingerprint(facts) + structure_fingerprint(
+                signature_of(self.graph).content
+            )
+        return self._text + fingerprint(more)
 
     @property
-    def functions(self) -> tuple[Counted, ...]:
+    def functions(self) -> tuple[InstrumentedJit, ...]:
         """Every jitted function of this program."""
-        steps = (f for f in self.variants.values() if isinstance(f, Counted))
+        steps = (f for f in self.variants.values() if isinstance(f, InstrumentedJit))
         return (
             *self.infer, *self.forward, *self.forward_backward, self.backward, *self.observe,
             *self.observe_backward, *steps,
         )  # fmt: skip
 
-    def steps(self, train: bool) -> list[Counted]:
+    def steps(self, train: bool) -> list[InstrumentedJit]:
         """The steps with an update of a mode, in the order in which they were first asked for."""
-        found = [(what, f) for what, f in self.variants.items() if isinstance(f, Counted)]
+        found = [(what, f) for what, f in self.variants.items() if isinstance(f, InstrumentedJit)]
         return [f for what, f in found if what[0] == train]
 
-    def needs_head(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
+    def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
         """For every output, whether ``backward`` needs a head gradient for it: whether one can
         change a wanted gradient. ``args`` and ``aux`` may be arrays, or shapes and dtypes.
 
@@ -124,8 +145,8 @@ class Program(Totals, Explaining):
         argument), forward and backward are traced once: comparisons, argmax, index inputs and so
         on have no gradient wherever they stand, as their derivatives say themselves.
         """
-        if not any(self.may_need_head):
-            return self.may_need_head
+        if not any(self.may_need_head_gradient):
+            return self.may_need_head_gradient
         dtypes = tuple(x.dtype for x in (*args, *aux))
         if dtypes not in self._needs_head:
             arrays = jax.tree.map(lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (args, aux))
@@ -136,9 +157,9 @@ class Program(Totals, Explaining):
                 residuals = self._vjp(True, args, aux, key)[3]
                 return residuals.vjp(cotangents(heads, residuals.outputs))
 
-            used = inputs_used(gradients, outputs, *arrays, key)
+            used = used_inputs(gradients, outputs, *arrays, key)
             self._needs_head[dtypes] = tuple(
-                a and b for a, b in zip(self.may_need_head, used, strict=True)
+                a and b for a, b in zip(self.may_need_head_gradient, used, strict=True)
             )
         return self._needs_head[dtypes]
 
@@ -154,10 +175,10 @@ class Program(Totals, Explaining):
 
     def _infer(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
         outputs, new_aux = self._evaluation(args, aux, key, train)
-        return outputs, tuple(new_aux[n] for n in self.side_aux_numbers)
+        return outputs, tuple(new_aux[n] for n in self.forward_state_indices)
 
     def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Any, scale: Any = None) -> Any:
-        floating = tuple(i for i in self.wanted if jnp.issubdtype(args[i].dtype, jnp.inexact))
+        floating = tuple(i for i in self.argnums if jnp.issubdtype(args[i].dtype, jnp.inexact))
 
         def function(*differentiated: Any) -> Any:
             full = list(args)
@@ -169,11 +190,11 @@ class Program(Totals, Explaining):
 
         function = self._evaluation.rematerialised(function)
         _, vjp, (outputs, new_aux) = jax.vjp(function, *(args[i] for i in floating), has_aux=True)
-        side = tuple(new_aux[n] for n in self.side_aux_numbers)
-        step = tuple(new_aux[n] for n in self.step_aux_numbers) if train else ()
-        shapes = tuple(Like(x.shape, x.dtype) for x in outputs)
-        wanted = tuple(Like(args[i].shape, args[i].dtype) for i in self.wanted)
-        return outputs, side, step, Residuals(vjp, shapes, wanted)
+        side = tuple(new_aux[n] for n in self.forward_state_indices)
+        step = tuple(new_aux[n] for n in self.backward_state_indices) if train else ()
+        shapes = tuple(ArraySpec(x.shape, x.dtype) for x in outputs)
+        argnums = tuple(ArraySpec(args[i].shape, args[i].dtype) for i in self.argnums)
+        return outputs, side, step, Residuals(vjp, shapes, argnums)
 
     def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
         return self._vjp(train, args, aux, key)
@@ -182,12 +203,12 @@ class Program(Totals, Explaining):
         computed = iter(residuals.vjp(cotangents(heads, residuals.outputs)))
         previous = iter(old)
         grads = []
-        for like, add in zip(residuals.wanted, self.add, strict=True):
+        for like, accumulate in zip(residuals.argnums, self.accumulate, strict=True):
             if jnp.issubdtype(like.dtype, jnp.inexact):
                 grad = next(computed)
             else:
                 grad = jnp.zeros(like.shape, like.dtype)
-            grads.append(next(previous) + grad if add else grad)
+            grads.append(next(previous) + grad if accumulate else grad)
         return tuple(grads)
 
     def _forward_backward(
@@ -199,7 +220,7 @@ class Program(Totals, Explaining):
 
     def _observe(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
         values, new_aux = evaluate(self.graph, args, aux, key, train)
-        return tuple(values), tuple(new_aux[n] for n in self.side_aux_numbers)
+        return tuple(values), tuple(new_aux[n] for n in self.forward_state_indices)
 
     def input_gradient_names(self, graph: Graph) -> list[str]:
         """Names of what ``observe_backward`` returns, for this or an equal graph: one for every
@@ -207,8 +228,8 @@ class Program(Totals, Explaining):
         (``fc_backward_output0``)."""
         names = []
         for own, step in zip(reversed(self.graph.steps), reversed(graph.steps), strict=True):
-            if is_live(own, self.reached):
-                inputs = differentiable(step)
+            if on_active_path(own, self.reached):
+                inputs = differentiable_inputs(step)
                 stem = f"{step.node.name}_backward_output"
                 names += [f"{stem}{k}" for k in range(len(inputs))] if len(inputs) > 1 else [stem]
         return names
@@ -223,12 +244,12 @@ class Program(Totals, Explaining):
         zeros = {
             (s.index, k): jnp.zeros(values[s.inputs[k]].shape, values[s.inputs[k]].dtype)
             for s in reversed(self._live)
-            for k in differentiable(s)
+            for k in differentiable_inputs(s)
         }
         floating = {at: z for at, z in zeros.items() if jnp.issubdtype(z.dtype, jnp.inexact)}
 
         def function(added: dict[Any, Any]) -> tuple[Any, ...]:
-            def observe(step: Step, inputs: list[Any]) -> list[Any]:
+            def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
                 return [
                     x + added[step.index, k] if (step.index, k) in added else x
                     for k, x in enumerate(inputs)

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 
-class Like:
+class ArraySpec:
     """Shape and dtype of an array, as a static part of a pytree."""
 
     __slots__ = ("dtype", "shape")
@@ -19,7 +19,9 @@ class Like:
         self.dtype = dtype
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Like) and self.shape == other.shape and self.dtype == other.dtype
+        return (
+            isinstance(other, ArraySpec) and self.shape == other.shape and self.dtype == other.dtype
+        )
 
     def __hash__(self) -> int:
         return hash((self.shape, self.dtype))
@@ -29,15 +31,17 @@ class Like:
 class Residuals:
     """What ``forward`` keeps for ``backward``: the linearised graph with its arrays."""
 
-    __slots__ = ("outputs", "vjp", "wanted")
+    __slots__ = ("outputs", "vjp", "argnums")
 
-    def __init__(self, vjp: Any, outputs: tuple[Like, ...], wanted: tuple[Like, ...]) -> None:
+    def __init__(
+        self, vjp: Any, outputs: tuple[ArraySpec, ...], argnums: tuple[ArraySpec, ...]
+    ) -> None:
         self.vjp = vjp
         self.outputs = outputs
-        self.wanted = wanted
+        self.argnums = argnums
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        return (self.vjp,), (self.outputs, self.wanted)
+        return (self.vjp,), (self.outputs, self.argnums)
 
     @classmethod
     def tree_unflatten(cls, static: tuple[Any, ...], children: tuple[Any, ...]) -> Residuals:

@@ -7,16 +7,16 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 
-from ._counted import Counted
+from ._counted import InstrumentedJit
 from ._program import Arrays, Program
 
 #: What a step replaces, so that its memory is used again: weights, optimiser states, aux.
-DONATED = 0
+DONATED_ARG = 0
 #: The arguments that are the same on all devices: keys of the updates, and numbers.
-SHARED = (6, 7)
+REPLICATED_ARGS = (6, 7)
 
 
-class Update(Protocol):
+class UpdateFunction(Protocol):
     """New weights from gradients: a pure function, hashable, so that equal ones share programs.
 
     One that has a method ``loss_scale(state)`` gets gradients of losses multiplied by that number.
@@ -30,29 +30,29 @@ class Update(Protocol):
     ) -> tuple[Arrays, Any]: ...
 
 
-class Part(NamedTuple):
+class UpdateSpec(NamedTuple):
     """One update in a step: of the arguments ``program.wanted[k]`` for every k in ``targets``,
     with ``width`` of the step's numbers."""
 
     targets: tuple[int, ...]
-    update: Update
+    update: UpdateFunction
     width: int
 
 
-class Plan(NamedTuple):
+class StepSpec(NamedTuple):
     """What a step updates, and whether it returns the gradients of what it updates."""
 
-    parts: tuple[Part, ...]
+    parts: tuple[UpdateSpec, ...]
     keep_gradients: bool
 
 
-def stepped(
-    program: Program, train: bool, plan: Plan, reduce: Callable[[Any], Any] | None = None
+def make_step(
+    program: Program, train: bool, plan: StepSpec, reduce: Callable[[Any], Any] | None = None
 ) -> Callable[..., Any]:
     """The function of one step:
 
     step((weights, states, aux), args, aux, key, heads, old, keys, numbers)
-        -> (weights, states, step_aux), outputs, side_aux, gradients
+        -> (weights, states, backward_states), outputs, forward_states, gradients
 
     ``args`` and ``aux`` have None where the donated weights (for each part a tuple) and auxiliary
     states belong. A gradient that is used up by the update is returned as None. ``reduce`` sums
@@ -66,12 +66,12 @@ def stepped(
         donated: Any, args: Arrays, aux: Arrays, key: Any, heads: Arrays, old: Arrays,
         keys: Sequence[Any], numbers: Any,
     ) -> Any:  # fmt: skip
-        weights, states, step_aux = donated
+        weights, states, backward_states = donated
         full_args, full_aux = list(args), list(aux)
         for part, group in zip(plan.parts, weights, strict=True):
             for k, weight in zip(part.targets, group, strict=True):
-                full_args[program.wanted[k]] = weight
-        for n, value in zip(program.step_aux_numbers, step_aux, strict=False):
+                full_args[program.argnums[k]] = weight
+        for n, value in zip(program.backward_state_indices, backward_states, strict=False):
             full_aux[n] = value
         scale = None
         for part, state in zip(plan.parts, states, strict=True):
@@ -100,16 +100,16 @@ def stepped(
     return step
 
 
-def step_function(program: Program, train: bool, plan: Plan) -> Counted:
+def step_function(program: Program, train: bool, plan: StepSpec) -> InstrumentedJit:
     """The compiled step of a program and a plan; equal plans get the same one."""
     found = program.variants.get((train, plan))
     if found is None:
-        found = Counted(
-            stepped(program, train, plan),
+        found = InstrumentedJit(
+            make_step(program, train, plan),
             "step",
-            (DONATED,),
+            (DONATED_ARG,),
             program.compiler_options,
-            lambda: program.identity(train, plan),
+            lambda: program.fingerprint_of(train, plan),
         )
         program.variants[train, plan] = found
     return found

@@ -23,15 +23,15 @@ _ENVIRONMENT = ("XLA_", "TF_XLA_", "LIBTPU_")
 _PROCESSOR = ("model name", "flags", "Features", "CPU implementer", "CPU part")
 
 
-def surroundings(device: Any) -> str:
+def environment_fingerprint(device: Any) -> str:
     """The text of everything around a program for this device that may change what is compiled."""
     client = device.client
     here = (client.platform, client.platform_version, device.device_kind, len(client.devices()),
             device.id, jax.default_backend())  # fmt: skip
-    return repr((fixed(), here, settings()))
+    return repr((process_fingerprint(), here, jax_settings()))
 
 
-def settings() -> list[tuple[str, str]]:
+def jax_settings() -> list[tuple[str, str]]:
     """JAX's configuration as it is in this thread."""
     config = jax.config
     return [
@@ -41,7 +41,7 @@ def settings() -> list[tuple[str, str]]:
     ]
 
 
-def changeable() -> tuple[Any, ...]:
+def trace_context() -> tuple[Any, ...]:
     """The settings that may differ from one call to the next (by ``jax.default_matmul_precision``,
     say), so that another program is meant. Takes a microsecond."""
     c: Any = jax.config
@@ -52,7 +52,7 @@ def changeable() -> tuple[Any, ...]:
 
 
 @lru_cache(maxsize=1)
-def fixed() -> tuple[Any, ...]:
+def process_fingerprint() -> tuple[Any, ...]:
     """What does not change while the process runs. Reading our own files takes 8 ms."""
     environment = sorted((k, v) for k, v in os.environ.items() if k.startswith(_ENVIRONMENT))
     versions = jax.__version__, jaxlib_version, np.__version__, platform.python_version()

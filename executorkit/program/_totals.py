@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ._counted import Counted
+from ._counted import InstrumentedJit
 
 
 class Totals:
@@ -14,7 +14,7 @@ class Totals:
     if TYPE_CHECKING:
 
         @property
-        def functions(self) -> Sequence[Counted]: ...
+        def functions(self) -> Sequence[InstrumentedJit]: ...
 
     @property
     def traces(self) -> int:

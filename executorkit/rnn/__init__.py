@@ -7,14 +7,15 @@ Graphs are MXNet's, node for node and name for name. A sequence that is unrolled
 that grows with its length; :class:`FusedRNNCell` makes one operator of all steps.
 """
 
+from ..errors import UnknownNameError
 from . import io, rnn, rnn_cell
-from .io import BucketSentenceIter, UnknownTokenError, encode_sentences
+from .io import BucketSentenceIter, encode_sentences
 from .rnn import do_rnn_checkpoint, load_rnn_checkpoint, rnn_unroll, save_rnn_checkpoint
 from .rnn_cell import (
+    ArgumentValueError,
     BaseConvRNNCell,
     BaseRNNCell,
     BidirectionalCell,
-    CellError,
     ConvGRUCell,
     ConvLSTMCell,
     ConvRNNCell,
@@ -36,7 +37,7 @@ __all__ = [
     "BaseRNNCell",
     "BidirectionalCell",
     "BucketSentenceIter",
-    "CellError",
+    "ArgumentValueError",
     "ConvGRUCell",
     "ConvLSTMCell",
     "ConvRNNCell",
@@ -50,7 +51,7 @@ __all__ = [
     "RNNParams",
     "ResidualCell",
     "SequentialRNNCell",
-    "UnknownTokenError",
+    "UnknownNameError",
     "ZoneoutCell",
     "do_rnn_checkpoint",
     "encode_sentences",

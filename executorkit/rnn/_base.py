@@ -8,10 +8,10 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .. import symbol as sym
-from ..errors import MXNetError, explain
+from ..errors import ArgumentValueError, MissingParameterError, explain
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
-from ._sequence import CellError, Sequential, arranged, as_steps
+from ._sequence import Sequential, as_steps, merge_or_split
 
 #: Symbols of states; those of a BidirectionalCell's result are two lists.
 States: TypeAlias = list[Any]
@@ -22,13 +22,6 @@ Activation: TypeAlias = (
 
 _GROUPS = ("i2h", "h2h")
 _KINDS = ("weight", "bias")
-
-
-class MissingParameterError(MXNetError, KeyError):
-    """Parameters to be packed or unpacked lack one of the cell's."""
-
-    def __str__(self) -> str:
-        return RuntimeError.__str__(self)
 
 
 class RNNParams:
@@ -50,7 +43,7 @@ class RNNParams:
         return self._params[full]
 
 
-def activated(inputs: Symbol, activation: Activation, **kwargs: Any) -> Symbol:
+def apply_activation(inputs: Symbol, activation: Activation, **kwargs: Any) -> Symbol:
     """``inputs`` through an activation that is given by name, or as a function of symbols."""
     if callable(activation):
         return activation(inputs, **kwargs)
@@ -73,7 +66,7 @@ class BaseRNNCell:
     #: The cells that this one is made of, which are reset with it.
     _cells: Sequence[BaseRNNCell] = ()
     #: Cells that users write against MXNet call it by this name.
-    _get_activation = staticmethod(activated)
+    _get_activation = staticmethod(apply_activation)
 
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
         self._own_params = params is None
@@ -120,7 +113,7 @@ class BaseRNNCell:
 
     def _check_not_modified(self) -> None:
         if self._modified:
-            raise CellError(
+            raise ArgumentValueError(
                 explain(
                     f"{type(self).__name__}.begin_state",
                     "the cell is inside a modifier cell",
@@ -154,7 +147,7 @@ class BaseRNNCell:
         for group in _GROUPS if self._gate_names else ():
             h = self._num_hidden
             packed = {
-                kind: take(found, f"{self._prefix}{group}_{kind}", "unpack_weights")
+                kind: pop_parameter(found, f"{self._prefix}{group}_{kind}", "unpack_weights")
                 for kind in _KINDS
             }
             hosts = {kind: values.asnumpy() for kind, values in packed.items()}
@@ -171,7 +164,7 @@ class BaseRNNCell:
         found = dict(args)
         for group, kind in _groups(self._gate_names):
             gates = [
-                take(found, f"{self._prefix}{group}{gate}_{kind}", "pack_weights")
+                pop_parameter(found, f"{self._prefix}{group}{gate}_{kind}", "pack_weights")
                 for gate in self._gate_names
             ]
             host = np.concatenate([gate.asnumpy() for gate in gates])
@@ -209,7 +202,7 @@ class BaseRNNCell:
         for step in steps:
             output, states = self(step, states)
             outputs.append(output)
-        return arranged(length, outputs, layout, merge_outputs), states
+        return merge_or_split(length, outputs, layout, merge_outputs), states
 
 
 def _groups(gates: Sequence[str]) -> Iterable[tuple[str, str]]:
@@ -217,7 +210,7 @@ def _groups(gates: Sequence[str]) -> Iterable[tuple[str, str]]:
     return [(g, k) for g in _GROUPS for k in _KINDS] if gates else ()
 
 
-def take(args: Arrays, name: str, method: str) -> NDArray:
+def pop_parameter(args: Arrays, name: str, method: str) -> NDArray:
     """Removes and returns an entry. KeyError says which one is missing."""
     if name not in args:
         raise MissingParameterError(

@@ -8,11 +8,11 @@ from typing import Any
 
 from .. import initializer as init
 from .. import symbol as sym
-from ..errors import explain
+from ..errors import ArgumentValueError, explain
 from ..ops._packed import GATE_NAMES
 from ..symbol import Symbol
-from ._base import Activation, BaseRNNCell, RNNParams, States, activated
-from ._sequence import CellError, Sequential, arranged
+from ._base import Activation, BaseRNNCell, RNNParams, States, apply_activation
+from ._sequence import Sequential, merge_or_split
 
 
 class _DenseCell(BaseRNNCell):
@@ -71,7 +71,7 @@ class RNNCell(_DenseCell):
         name = self._step_prefix()
         i2h = self._gates("i2h", inputs, name)
         h2h = self._gates("h2h", states[0], name)
-        output = activated(i2h + h2h, self._activation, name=f"{name}out")
+        output = apply_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
 
 
@@ -83,10 +83,10 @@ def lstm_step(
         sym.Activation(gate, act_type="sigmoid", name=name + letter)
         for gate, letter in zip(gates[:2], "if", strict=True)
     )
-    new = activated(gates[2], activation, name=f"{name}c")
+    new = apply_activation(gates[2], activation, name=f"{name}c")
     o = sym.Activation(gates[3], act_type="sigmoid", name=f"{name}o")
     next_cell = sym._internal._plus(f * cell, i * new, name=f"{name}state")
-    output = sym._internal._mul(o, activated(next_cell, activation), name=f"{name}out")
+    output = sym._internal._mul(o, apply_activation(next_cell, activation), name=f"{name}out")
     return output, [output, next_cell]
 
 
@@ -98,7 +98,7 @@ def gru_step(
     r_h, z_h, n_h = sym.SliceChannel(h2h, num_outputs=3, name=f"{name}_h2h_slice")
     r = sym.Activation(r_x + r_h, act_type="sigmoid", name=f"{name}_r_act")
     z = sym.Activation(z_x + z_h, act_type="sigmoid", name=f"{name}_z_act")
-    new = activated(n_x + r * n_h, activation, name=f"{name}_h_act")
+    new = apply_activation(n_x + r * n_h, activation, name=f"{name}_h_act")
     output = sym._internal._plus((1.0 - z) * new, z * state, name=f"{name}out")
     return output, [output]
 
@@ -181,7 +181,9 @@ class DropoutCell(BaseRNNCell):
     ) -> None:
         super().__init__(prefix, params)
         if not isinstance(dropout, Number):
-            raise CellError(explain("DropoutCell: dropout", f"{dropout!r}, expected a number"))
+            raise ArgumentValueError(
+                explain("DropoutCell: dropout", f"{dropout!r}, expected a number")
+            )
         self.dropout = dropout
 
     @property
@@ -202,7 +204,7 @@ class DropoutCell(BaseRNNCell):
         merge_outputs: bool | None = None,
     ) -> tuple[Any, States]:
         self.reset()
-        sequence = arranged(length, inputs, layout, merge_outputs)
+        sequence = merge_or_split(length, inputs, layout, merge_outputs)
         if isinstance(sequence, Symbol):
             return self(sequence, [])
         return super().unroll(length, sequence, begin_state, layout, merge_outputs)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import symbol as sym
-from ..errors import explain
+from ..errors import ArgumentValueError, explain
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ._base import Arrays, BaseRNNCell, RNNParams, States
-from ._sequence import SQUEEZED, CellError, Sequential, as_steps, time_axis
+from ._sequence import SQUEEZE_AXIS, Sequential, as_steps, time_axis
 
 
 class _Container(BaseRNNCell):
@@ -26,7 +26,7 @@ class _Container(BaseRNNCell):
     def _adopt(self, cell: BaseRNNCell) -> None:
         if self._override_cell_params:
             if not cell._own_params:
-                raise CellError(
+                raise ArgumentValueError(
                     explain(
                         type(self).__name__,
                         f"both it and its {type(cell).__name__} have params",
@@ -76,7 +76,7 @@ class SequentialRNNCell(_Container):
         following = []
         for cell in self._cells:
             if isinstance(cell, BidirectionalCell):
-                raise CellError(
+                raise ArgumentValueError(
                     explain(
                         "SequentialRNNCell",
                         "a BidirectionalCell inside cannot be stepped",
@@ -164,7 +164,7 @@ class BidirectionalCell(_Container):
             back = sym.reverse(back, axis=axis)
             return sym.Concat(forth, back, dim=2, name=f"{self._output_prefix}out"), states
         forth, back = (
-            list(sym.SliceChannel(found, axis=axis, num_outputs=length, **SQUEEZED))
+            list(sym.SliceChannel(found, axis=axis, num_outputs=length, **SQUEEZE_AXIS))
             if isinstance(found, Symbol)
             else found
             for found in (forth, back)

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from .. import symbol as sym
-from ..errors import explain
+from ..errors import ArgumentValueError, explain
 from ..ops._packed import GATE_NAMES
 from ..symbol import Symbol
-from ._base import Activation, BaseRNNCell, RNNParams, States, activated
+from ._base import Activation, BaseRNNCell, RNNParams, States, apply_activation
 from ._cells import gru_step, lstm_step
-from ._sequence import CellError
 
 Pair: TypeAlias = tuple[int, int]
 _leaky = functools.partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
@@ -61,7 +60,7 @@ class BaseConvRNNCell(BaseRNNCell):
         super().__init__(self._default_prefix if prefix is None else prefix, params)
         if any(n % 2 == 0 for n in h2h_kernel[:2]):
             problem = f"{h2h_kernel}, expected odd numbers, which keep the state's size"
-            raise CellError(explain(f"{type(self).__name__}: h2h_kernel", problem))
+            raise ArgumentValueError(explain(f"{type(self).__name__}: h2h_kernel", problem))
         self._num_hidden = num_hidden
         self._conv_layout = conv_layout
         self._activation: Activation = activation
@@ -119,7 +118,7 @@ class ConvRNNCell(BaseConvRNNCell):
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         name = self._step_prefix()
         i2h, h2h = self._conv_forward(inputs, states, name)
-        output = activated(i2h + h2h, self._activation, name=f"{name}out")
+        output = apply_activation(i2h + h2h, self._activation, name=f"{name}out")
         return output, [output]
 
 

@@ -9,15 +9,15 @@ import numpy as np
 
 from .. import initializer as init
 from .. import symbol as sym
-from ..errors import explain
+from ..errors import ArgumentValueError, explain
 from ..ndarray import NDArray, array
-from ..ops._gates import Gates
+from ..ops._gates import GateParameters
 from ..ops._packed import Mode
 from ..symbol import Symbol
-from ._base import Arrays, BaseRNNCell, RNNParams, States, take
+from ._base import Arrays, BaseRNNCell, RNNParams, States, pop_parameter
 from ._cells import DropoutCell, GRUCell, LSTMCell, RNNCell
 from ._containers import BidirectionalCell, SequentialRNNCell
-from ._sequence import CellError, Sequential, arranged, as_sequence, time_axis
+from ._sequence import Sequential, as_sequence, merge_or_split, time_axis
 
 
 class FusedRNNCell(BaseRNNCell):
@@ -52,7 +52,7 @@ class FusedRNNCell(BaseRNNCell):
         params: RNNParams | None = None,
     ) -> None:
         super().__init__(f"{mode}_" if prefix is None else prefix, params)
-        self._gates = Gates.of(mode, num_hidden, num_layers, bidirectional)
+        self._gates = GateParameters.of(mode, num_hidden, num_layers, bidirectional)
         self._num_hidden = num_hidden
         self._num_layers = num_layers
         self._mode: Mode = mode
@@ -79,7 +79,7 @@ class FusedRNNCell(BaseRNNCell):
         Raises KeyError if the vector is missing, AssertionError if its length is not right.
         """
         found = dict(args)
-        packed = take(found, str(self._parameter.name), "unpack_weights")
+        packed = pop_parameter(found, str(self._parameter.name), "unpack_weights")
         host = packed.asnumpy()
         for name, place, shape in self._gates.pieces(self._gates.features(packed.size)):
             found[self._prefix + name] = array(
@@ -92,13 +92,13 @@ class FusedRNNCell(BaseRNNCell):
         ``unpack_weights``."""
         found = dict(args)
         first = f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"
-        weight = take({**found}, first, "pack_weights")
+        weight = pop_parameter({**found}, first, "pack_weights")
         parts = []
         for name, _, shape in self._gates.pieces(weight.shape[1]):
-            part = take(found, self._prefix + name, "pack_weights")
+            part = pop_parameter(found, self._prefix + name, "pack_weights")
             if part.shape != shape:
                 problem = f"{self._prefix + name!r} is {part.shape}, expected {shape}"
-                raise CellError(explain("pack_weights", problem, because=f"of {first!r}"))
+                raise ArgumentValueError(explain("pack_weights", problem, because=f"of {first!r}"))
             parts.append(part.asnumpy().ravel())
         found[str(self._parameter.name)] = array(
             np.concatenate(parts), ctx=weight.context, dtype=weight.dtype
@@ -122,7 +122,9 @@ class FusedRNNCell(BaseRNNCell):
         self.reset()
         axis = time_axis(layout)
         if axis > 1:
-            raise CellError(explain("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'"))
+            raise ArgumentValueError(
+                explain("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'")
+            )
         sequence = as_sequence(length, inputs, layout)
         if axis == 1:
             sequence = sym.swapaxes(sequence, dim1=0, dim2=1)
@@ -145,7 +147,7 @@ class FusedRNNCell(BaseRNNCell):
             state._set_attr(__layout__="LNC")
         if axis == 1:
             outputs = sym.swapaxes(outputs, dim1=0, dim2=1)
-        return arranged(length, outputs, layout, merge_outputs), states
+        return merge_or_split(length, outputs, layout, merge_outputs), states
 
     def unfuse(self) -> SequentialRNNCell:
         """The same layers as a stack of cells, which can be stepped.

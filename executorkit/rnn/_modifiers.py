@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import symbol as sym
-from ..errors import explain
+from ..errors import ArgumentValueError, explain
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ._base import Arrays, BaseRNNCell, RNNParams, States
 from ._containers import BidirectionalCell
 from ._fused import FusedRNNCell
-from ._sequence import CellError, Sequential, arranged
+from ._sequence import Sequential, merge_or_split
 
 
 class ModifierCell(BaseRNNCell):
@@ -68,7 +68,7 @@ class ZoneoutCell(ModifierCell):
     ) -> None:
         if isinstance(base_cell, FusedRNNCell | BidirectionalCell):
             fused = isinstance(base_cell, FusedRNNCell)
-            raise CellError(
+            raise ArgumentValueError(
                 explain(
                     "ZoneoutCell",
                     f"a {type(base_cell).__name__} cannot be stepped",
@@ -129,7 +129,7 @@ class ResidualCell(ModifierCell):
         finally:
             self.base_cell._modified = True
         merge = isinstance(outputs, Symbol) if merge_outputs is None else merge_outputs
-        sequence = arranged(length, inputs, layout, merge)
+        sequence = merge_or_split(length, inputs, layout, merge)
         if isinstance(sequence, Symbol):
             return _sum(outputs, sequence), states
         return [_sum(o, i) for o, i in zip(outputs, sequence, strict=True)], states

@@ -6,24 +6,20 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from .. import symbol as sym
-from ..errors import MXNetError, explain
+from ..errors import ArgumentValueError, explain
 from ..symbol import Symbol
 
 Sequential: TypeAlias = Symbol | Sequence[Symbol]
 
 #: How a sequence is split into steps; 1, not True, is what MXNet writes into the graph.
-SQUEEZED: dict[str, Any] = {"squeeze_axis": 1}
-
-
-class CellError(MXNetError, ValueError, AssertionError):
-    """A cell is used in a way in which it cannot be."""
+SQUEEZE_AXIS: dict[str, Any] = {"squeeze_axis": 1}
 
 
 def time_axis(layout: str) -> int:
     """Which axis of a sequence is the time."""
     axis = layout.find("T")
     if axis < 0:
-        raise CellError(explain("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'"))
+        raise ArgumentValueError(explain("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'"))
     return axis
 
 
@@ -33,14 +29,14 @@ def as_steps(length: int, inputs: Sequential, layout: str) -> list[Symbol]:
     if not isinstance(inputs, Symbol):
         return _counted(length, inputs)
     if len(inputs.list_outputs()) != 1:
-        raise CellError(
+        raise ArgumentValueError(
             explain(
                 "unroll: inputs",
                 f"a symbol of {len(inputs.list_outputs())} outputs, expected one sequence",
                 hint="list(inputs), if each output is a step",
             )
         )
-    return list(sym.split(inputs, axis=axis, num_outputs=length, **SQUEEZED))
+    return list(sym.split(inputs, axis=axis, num_outputs=length, **SQUEEZE_AXIS))
 
 
 def as_sequence(length: int, inputs: Sequential, layout: str) -> Symbol:
@@ -52,7 +48,7 @@ def as_sequence(length: int, inputs: Sequential, layout: str) -> Symbol:
     return sym.Concat(*steps, dim=axis)
 
 
-def arranged(length: int, inputs: Sequential, layout: str, merge: bool | None) -> Sequential:
+def merge_or_split(length: int, inputs: Sequential, layout: str, merge: bool | None) -> Sequential:
     """A sequence as one symbol (True), as a list (False), or as it is (None)."""
     if merge is None:
         return inputs if isinstance(inputs, Symbol) else _counted(length, inputs)
@@ -63,5 +59,7 @@ def _counted(length: int, steps: Sequence[Symbol] | None) -> list[Symbol]:
     found = [] if steps is None else list(steps)
     if len(found) != length:
         what = "None" if steps is None else f"{len(found)} symbols"
-        raise CellError(explain("unroll: inputs", f"{what}, expected {length}, one for each step"))
+        raise ArgumentValueError(
+            explain("unroll: inputs", f"{what}, expected {length}, one for each step")
+        )
     return found

@@ -10,16 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MXNetError, explain
+from ..errors import UnknownNameError, explain
 from ..io import BatchError, DataBatch, DataDesc, DataIter
 from ..ndarray import NDArray, array
-
-
-class UnknownTokenError(MXNetError, KeyError, AssertionError):
-    """A sentence has a token that is not in the given vocabulary."""
-
-    def __str__(self) -> str:
-        return RuntimeError.__str__(self)
 
 
 def encode_sentences(
@@ -50,7 +43,7 @@ def encode_sentences(
         for word in sentence:
             if word not in words:
                 if not growing and not unknown_token:
-                    raise UnknownTokenError(
+                    raise UnknownNameError(
                         explain(
                             "encode_sentences",
                             f"{word!r} is not in the vocabulary",

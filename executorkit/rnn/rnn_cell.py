@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from ._base import BaseRNNCell, MissingParameterError, RNNParams
+from ..errors import ArgumentValueError, MissingParameterError
+from ._base import BaseRNNCell, RNNParams
 from ._cells import DropoutCell, GRUCell, LSTMCell, RNNCell
 from ._containers import BidirectionalCell, SequentialRNNCell
 from ._convolutional import BaseConvRNNCell, ConvGRUCell, ConvLSTMCell, ConvRNNCell
 from ._fused import FusedRNNCell
 from ._modifiers import ModifierCell, ResidualCell, ZoneoutCell
-from ._sequence import CellError
 
 __all__ = [
     "BaseConvRNNCell",
     "BaseRNNCell",
     "BidirectionalCell",
-    "CellError",
+    "ArgumentValueError",
     "ConvGRUCell",
     "ConvLSTMCell",
     "ConvRNNCell",

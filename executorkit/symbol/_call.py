@@ -11,7 +11,7 @@ from ..ops._namespace import bind_call
 from ._compose import compose, texts
 from ._naming import AttrScope, NameManager
 from ._node import Entry
-from ._operators import Operators
+from ._operators import PythonOperators
 
 
 def find(name: str) -> OpDef:
@@ -24,7 +24,7 @@ def find(name: str) -> OpDef:
 
 def entry_of(value: Any, name: str) -> Entry:
     """The one output of a symbol that is to be the input ``name``."""
-    if not isinstance(value, Operators):
+    if not isinstance(value, PythonOperators):
         shape = getattr(value, "shape", None)
         found = repr(value) if shape is None else f"an array of shape {shape}"
         hint = "wrap it in mx.sym.Variable"
@@ -52,7 +52,7 @@ def call(
     known: dict[str, Any] = {}
     extra: dict[str, Any] = {}
     for key, value in sorted_call.attrs.items():
-        if isinstance(value, Operators):
+        if isinstance(value, PythonOperators):
             named[key] = entry_of(value, key)
         else:
             (known if key in op.attrs else extra)[key] = value

@@ -27,7 +27,7 @@ def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
     """Those of ``attrs`` that the operator has to understand; the others are annotations."""
     if op.open_attrs:
         return {key: text for key, text in attrs.items() if not is_annotation(key)}
-    if op.lenient:
+    if op.ignore_unknown:
         return {key: text for key, text in attrs.items() if key in op.attrs}
     return {key: text for key, text in attrs.items() if key in op.attrs or not is_annotation(key)}
 
@@ -63,7 +63,7 @@ def compose(
     not take, and :class:`MXNetError` for inputs that it does not have and for operators on arrays
     only.
     """
-    if op.imperative:
+    if op.mutates:
         raise MXNetError(
             explain(
                 f"node {name!r} ({op.name})",

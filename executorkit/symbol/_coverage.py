@@ -9,7 +9,7 @@ from typing import Literal
 from ..display._table import text_table
 from ..errors import AttributeValueError, MXNetError, UnknownOperatorError
 from ..ops import OpDef, Params, lookup
-from ..ops._absent import why_absent
+from ..ops._absent import unsupported_reason
 from ._compose import operator_attrs
 from ._document import RawNode, read_document
 from ._node import HIDDEN_KEYS
@@ -24,7 +24,7 @@ _NAMES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class CoverageProblem:
     """Why one node cannot be served: its operator is absent, or an attribute is not understood."""
 
     operator: str
@@ -46,7 +46,7 @@ class Problem:
 
 
 @dataclass(frozen=True, slots=True)
-class Resolved:
+class ResolvedNode:
     """A file's node with its operator and attributes, or the problems that stand against it.
 
     ``input_attrs`` are attributes that belong to the variables it reads, by input name:
@@ -57,15 +57,15 @@ class Resolved:
     attrs: dict[str, str]
     params: Params | None
     input_attrs: dict[str, dict[str, str]]
-    problems: tuple[Problem, ...]
+    problems: tuple[CoverageProblem, ...]
 
 
-def resolve(raw: RawNode, version: int) -> Resolved:
+def resolve(raw: RawNode, version: int) -> ResolvedNode:
     """Looks up the operator of a file's node and reads its attributes."""
     op = lookup(raw.op)
     if op is None:
-        problem = Problem(raw.op, raw.name, reason=why_absent(raw.op) or "")
-        return Resolved(None, raw.attrs, None, {}, (problem,))
+        problem = CoverageProblem(raw.op, raw.name, reason=unsupported_reason(raw.op) or "")
+        return ResolvedNode(None, raw.attrs, None, {}, (problem,))
     attrs: dict[str, str] = {}
     input_attrs: dict[str, dict[str, str]] = {}
     for written, text in raw.attrs.items():
@@ -86,11 +86,11 @@ def resolve(raw: RawNode, version: int) -> Resolved:
         params = op.parse(strict)
         op.inputs(params)
     except UnknownOperatorError:  # a user's own operator, by the name it was to be registered under
-        problem = Problem(f"{op.name} {strict.get('op_type')}", raw.name)
-        return Resolved(op, attrs, None, input_attrs, (problem,))
+        problem = CoverageProblem(f"{op.name} {strict.get('op_type')}", raw.name)
+        return ResolvedNode(op, attrs, None, input_attrs, (problem,))
     except AttributeValueError:
-        return Resolved(op, attrs, None, input_attrs, tuple(_problems(op, raw.name, strict)))
-    return Resolved(op, attrs, params, input_attrs, ())
+        return ResolvedNode(op, attrs, None, input_attrs, tuple(_problems(op, raw.name, strict)))
+    return ResolvedNode(op, attrs, params, input_attrs, ())
 
 
 #: Attributes that early releases knew under another name.
@@ -107,24 +107,26 @@ def _owner(key: str) -> tuple[str, str]:
     return "", key
 
 
-def _problems(op: OpDef, node: str, attrs: dict[str, str]) -> Iterable[Problem]:
+def _problems(op: OpDef, node: str, attrs: dict[str, str]) -> Iterable[CoverageProblem]:
     for key, text in attrs.items():
         attr = op.attrs.get(key)
         if attr is None:
             if op.attrs and not op.open_attrs:
-                yield Problem(op.name, node, key, text, "unknown attribute")
+                yield CoverageProblem(op.name, node, key, text, "unknown attribute")
             continue
         try:
             attr.read(op.name, text)
         except AttributeValueError:
-            yield Problem(op.name, node, key, text, f"expected {attr.accepts}")
+            yield CoverageProblem(op.name, node, key, text, f"expected {attr.accepts}")
     for attr in op.attrs.values():
         if attr.required and not attr.tuning and attr.name not in attrs:
-            yield Problem(op.name, node, attr.name, None, f"missing, expected {attr.accepts}")
+            yield CoverageProblem(
+                op.name, node, attr.name, None, f"missing, expected {attr.accepts}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class CoverageRow:
     """One line of the report: an operator, or one thing about it that is not served."""
 
     operator: str
@@ -143,10 +145,10 @@ class Row:
 class Coverage:
     """The report: per operator, whether it is served, and if not, what and where."""
 
-    rows: tuple[Row, ...]
+    rows: tuple[CoverageRow, ...]
 
     @property
-    def missing(self) -> tuple[Row, ...]:
+    def missing(self) -> tuple[CoverageRow, ...]:
         """The rows about what is not served."""
         return tuple(row for row in self.rows if row.status != "served")
 
@@ -175,7 +177,7 @@ class Coverage:
         return UnknownOperatorError(f"{text}\n  try: {hint}")
 
 
-def report(checked: Iterable[tuple[RawNode, tuple[Problem, ...]]]) -> Coverage:
+def report(checked: Iterable[tuple[RawNode, tuple[CoverageProblem, ...]]]) -> Coverage:
     """The report on nodes and their problems, most frequent operators first."""
     groups: dict[tuple[str, Status, str], list[str]] = {}
     for raw, problems in checked:
@@ -184,7 +186,9 @@ def report(checked: Iterable[tuple[RawNode, tuple[Problem, ...]]]) -> Coverage:
         keys: list[tuple[str, Status, str]] = [(p.operator, p.status, p.subject) for p in problems]
         for key in keys or [(raw.op, "served", "")]:
             groups.setdefault(key, []).append(raw.name)
-    rows = (Row(op, status, tuple(nodes), what) for (op, status, what), nodes in groups.items())
+    rows = (
+        CoverageRow(op, status, tuple(nodes), what) for (op, status, what), nodes in groups.items()
+    )
     return Coverage(tuple(sorted(rows, key=lambda row: (-len(row.nodes), row.operator))))
 
 

@@ -10,10 +10,10 @@ from typing import IO, Any
 
 from ..errors import AttributeValueError, MXNetError, explain
 from ..ops._attrs import DTYPE_NUMBERS, dtype_name, to_text
-from ..ops._namespace import dtype_argument
+from ..ops._namespace import numpy_dtype_name
 from ._call import find
 from ._compose import texts
-from ._load import load_text, read_json
+from ._load import read_json, read_source
 from ._naming import AttrScope
 from ._node import Node, is_annotation
 from ._symbol import Symbol, call_operator
@@ -66,7 +66,7 @@ def var(
         "__shape__": shape,
         "__lr_mult__": lr_mult,
         "__wd_mult__": wd_mult,
-        "__dtype__": None if dtype is None else DTYPE_NUMBERS[dtype_name(dtype_argument(dtype))],
+        "__dtype__": None if dtype is None else DTYPE_NUMBERS[dtype_name(numpy_dtype_name(dtype))],
         "__init__": init if init is None or isinstance(init, str) else init.dumps(),
         "__storage_type__": None if stype is None else _STORAGE[stype],
         **kwargs,
@@ -100,7 +100,7 @@ def load(fname: str | os.PathLike[str] | IO[Any]) -> Symbol:
     """
     if not isinstance(fname, str | os.PathLike) and not hasattr(fname, "read"):
         raise TypeError(f"load({fname!r}), expected a path or an open file")
-    text = load_text(fname)
+    text = read_source(fname)
     try:
         return Symbol(read_json(text))
     except MXNetError as error:

@@ -54,7 +54,7 @@ class _Budget:
 
 
 @dataclass(slots=True)
-class Drawn:
+class GraphDrawing:
     """The operators and inputs of a graph in topological order, and what each of them reads."""
 
     nodes: list[Node]
@@ -63,7 +63,7 @@ class Drawn:
     budget: _Budget = field(default_factory=_Budget)
 
     @classmethod
-    def of(cls, order: Sequence[Node], shapes: Shapes, *, parameters: bool = False) -> Drawn:
+    def of(cls, order: Sequence[Node], shapes: Shapes, *, parameters: bool = False) -> GraphDrawing:
         """The parts of a graph that are drawn; ``parameters`` are left out unless asked for."""
         inputs = {
             child

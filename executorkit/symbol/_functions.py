@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import like
+from ..errors import similar_names
 from ..ops import OpDef, lookup
-from ..ops._absent import why_absent
-from ..ops._namespace import PREFIXES, call_doc, call_signature, placement, placements
+from ..ops._absent import unsupported_reason
+from ..ops._namespace import PREFIXES, call_doc, call_signature, namespace_entries, public_names
 from ._symbol import Symbol, call_operator
 
 _PREFIX_OF = {module: prefix for prefix, module in PREFIXES.items()}
@@ -34,10 +34,10 @@ def make_function(op: OpDef, module: str, name: str) -> Callable[..., Symbol]:
 def _unknown(module: str, name: str, full: str, known: list[str]) -> str:
     """Why a module has no such attribute, as far as names tell."""
     problem = f"module {module!r} has no attribute {name!r}"
-    reason = None if name.startswith("_") else why_absent(full)
+    reason = None if name.startswith("_") else unsupported_reason(full)
     if reason:
         return f"{problem}\n  because it is not served: {reason}"
-    close = "" if name.startswith("_") else like(name, known)
+    close = "" if name.startswith("_") else similar_names(name, known)
     return f"{problem}\n  try: {close}" if close else problem
 
 
@@ -52,13 +52,13 @@ def operators_of(
     def get(name: str) -> Callable[..., Symbol]:
         full = _PREFIX_OF.get(module, "") + name
         op = lookup(full)
-        if op is None or (module, name) not in placement(full):
+        if op is None or (module, name) not in public_names(full):
             raise AttributeError(_unknown(namespace["__name__"], name, full, names()))
         function = namespace[name] = make_function(op, namespace["__name__"], name)
         return function
 
     def names() -> list[str]:
-        found = {name for place, name, _ in placements() if place == module}
+        found = {name for place, name, _ in namespace_entries() if place == module}
         return sorted(found | {name for name in namespace if not name.startswith("_")})
 
     return get, names

@@ -11,7 +11,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from .._files import write_whole
+from .._files import write_atomically
 from ..errors import explain
 from ._node import Entry, Node, topological_order
 
@@ -146,4 +146,4 @@ def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:
         except TypeError:
             target.write(text.encode())
         return
-    write_whole(os.fspath(target), [text.encode()])
+    write_atomically(os.fspath(target), [text.encode()])

@@ -8,7 +8,7 @@ from typing import IO, Any
 
 from ..errors import FileAccessError, FileFormatError, explain
 from ._compose import check_auxiliaries, complete_inputs
-from ._coverage import Problem, Resolved, report, resolve
+from ._coverage import CoverageProblem, ResolvedNode, report, resolve
 from ._document import Document, RawNode, read_document
 from ._node import Entry, Node, input_names
 
@@ -16,7 +16,7 @@ from ._node import Entry, Node, input_names
 _COMPLETE = 900
 
 
-def load_text(source: str | os.PathLike[str] | IO[Any]) -> str | bytes:
+def read_source(source: str | os.PathLike[str] | IO[Any]) -> str | bytes:
     """The text of a path or an open file."""
     if not isinstance(source, str | os.PathLike):
         return source.read()
@@ -43,14 +43,14 @@ def read_json(text: str | bytes) -> tuple[Entry, ...]:
     return _build(document, resolved)
 
 
-_Checked = tuple[RawNode, tuple[Problem, ...]]
+_Checked = tuple[RawNode, tuple[CoverageProblem, ...]]
 
 
 @dataclass(slots=True)
 class _Graph:
     """What is known about a document's operator nodes, by node number."""
 
-    nodes: dict[int, Resolved]
+    nodes: dict[int, ResolvedNode]
     bodies: dict[int, list[_Graph]]
 
 
@@ -83,7 +83,7 @@ def _build(document: Document, graph: _Graph) -> tuple[Entry, ...]:
 
 def _node(
     raw: RawNode,
-    what: Resolved,
+    what: ResolvedNode,
     inputs: list[Entry],
     subgraphs: tuple[tuple[Entry, ...], ...],
     version: int,

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..context import Context, current_context
 from ..errors import MXNetError, explain
-from ..ops._namespace import dtype_argument
+from ..ops._namespace import numpy_dtype_name
 
 if TYPE_CHECKING:
     from ..executor import Executor
@@ -141,7 +141,7 @@ class GraphMethods:
         return {name: tuple(int(d) for d in shape) for name, shape in given.items()}
 
     def _known_types(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, str]:
-        return {name: dtype_argument(t) for name, t in self._given(args, kwargs).items()}
+        return {name: numpy_dtype_name(t) for name, t in self._given(args, kwargs).items()}
 
     def _complete(
         self, found: tuple[Any, Any, Any], what: str, unknown: Callable[[Any], bool]

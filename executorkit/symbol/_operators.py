@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Binary:
+class SymbolBinary:
     """The operators behind one binary operation, and the hints that name their nodes: of two
     symbols, of a symbol and a number, and of a number and a symbol."""
 
@@ -24,16 +24,18 @@ class Binary:
     reflected: tuple[str, str]
 
 
-def _binary(name: str, scalar: str, reflected: str | None = None, op: str | None = None) -> Binary:
+def _binary(
+    name: str, scalar: str, reflected: str | None = None, op: str | None = None
+) -> SymbolBinary:
     def pair(operator: str) -> tuple[str, str]:
         return operator, operator.replace("_scalar", "scalar")
 
-    return Binary((op or name, name), pair(scalar), pair(reflected or scalar))
+    return SymbolBinary((op or name, name), pair(scalar), pair(reflected or scalar))
 
 
-def _comparison(name: str) -> Binary:
+def _comparison(name: str) -> SymbolBinary:
     scalar = (f"{name}_scalar", f"{name}_scalar")
-    return Binary((name, name), scalar, scalar)
+    return SymbolBinary((name, name), scalar, scalar)
 
 
 BINARY = {
@@ -42,7 +44,7 @@ BINARY = {
     "*": _binary("_mul", "_mul_scalar", op="elemwise_mul"),
     "/": _binary("_div", "_div_scalar", "_rdiv_scalar", op="elemwise_div"),
     "%": _binary("_mod", "_mod_scalar", "_rmod_scalar"),
-    "**": Binary(
+    "**": SymbolBinary(
         ("_power", "_power"),
         ("_power_scalar", "_powerscalar"),
         ("_rpower_scalar", "_rpower_scalar"),
@@ -60,7 +62,7 @@ BINARY = {
 }
 
 
-class Operators:
+class PythonOperators:
     """Arithmetic and comparison: element-wise, with symbols of the same shape or numbers.
 
     Comparisons give 0 and 1 in the type of the inputs, so a symbol has no truth value and no hash.
@@ -77,7 +79,7 @@ class Operators:
 
     def _operate(self, other: Any, key: str, *, reflected: bool = False) -> Symbol:
         kind = BINARY[key]
-        if isinstance(other, Operators):
+        if isinstance(other, PythonOperators):
             pair = (other, self) if reflected else (self, other)
             return self._call(*kind.both, pair, {})
         if isinstance(other, Number):

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import InputTypeError, explain
+from ..errors import InputTypeError, UnusedInputError, explain
 from ._call import entry_of, find
 from ._compose import compose, texts
 from ._creation import var
@@ -31,7 +31,7 @@ def unique_name(name: str) -> str:
     return f"{full}{_numbers[full] - 1}"
 
 
-def forget_names() -> None:
+def reset_subgraph_numbers() -> None:
     """Subgraphs are numbered from 0 again."""
     _numbers.clear()
 
@@ -80,10 +80,6 @@ def nesting_of(values: Any) -> Any:
     return nest_like(values, [None] * len(flatten(values)))
 
 
-class UnreadError(InputTypeError, ValueError):
-    """The body of a loop does not read all that it is given."""
-
-
 class Subgraph:
     """The body of a loop or branch.
 
@@ -130,7 +126,7 @@ class Subgraph:
             name = local_name(symbol)
             if name not in self.names:
                 problem = f"the body does not read {symbol.name!r}"
-                raise UnreadError(explain(what, problem, hint="add it times 0"))
+                raise UnusedInputError(explain(what, problem, hint="add it times 0"))
             found.append(self.names.index(name))
         return found
 

@@ -16,11 +16,11 @@ from ._load import read_json
 from ._methods import GraphMethods
 from ._node import Entry, Node, auxiliary_nodes, hide, shown, topological_order
 from ._operator_methods import OperatorMethods
-from ._operators import Operators
+from ._operators import PythonOperators
 from ._text import debug_text
 
 
-class Symbol(Operators, OperatorMethods, GraphMethods, Viewed):
+class Symbol(PythonOperators, OperatorMethods, GraphMethods, Viewed):
     """Outputs of a graph of operators, to be bound to arrays and run.
 
     Symbols are made by ``mx.sym.Variable`` and the functions of ``mx.sym``; a symbol with several

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ..display import Fold, Line, Part, Table, View, clipped, shape
-from ._drawn import Drawn, Shapes
+from ._drawn import GraphDrawing, Shapes
 from ._node import Entry, Node, auxiliary_nodes, topological_order
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> View:
     """
     order = topological_order(symbol.heads)
     known: dict[Entry, Sequence[int] | None] = {
-        (node, 0): declared(node) for node in order if node.op is None
+        (node, 0): declared_shape(node) for node in order if node.op is None
     }
     known.update(shapes or {})
     return View(_title(symbol, order), [*graph_parts(symbol, order, known)])
@@ -46,12 +46,12 @@ def graph_parts(symbol: Symbol, order: Sequence[Node], shapes: Shapes) -> list[P
         table.append(Line(f"... {len(variables) - _MAX_ROWS} more"))
     return [
         Line(f"outputs: {_outputs(symbol.heads, shapes)}"),
-        *Drawn.of(order, shapes).parts(),
+        *GraphDrawing.of(order, shapes).parts(),
         Fold(f"variables ({len(variables)})", table),
     ]
 
 
-def declared(node: Node) -> tuple[int, ...] | None:
+def declared_shape(node: Node) -> tuple[int, ...] | None:
     """The shape that a variable was made with."""
     words = node.attrs.get("__shape__", "").strip("()[] ").split(",")
     try:

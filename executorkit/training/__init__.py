@@ -6,10 +6,8 @@
 ``executor.params()`` and ``executor.grads()`` are pytrees for loops of your own.
 """
 
-from ._arguments import StepError
-from ._fed import InputError
+from ..errors import StepError, UnknownArgumentError
 from ._step import Step
-from ._targets import TargetError
 from ._updates import LossScale
 
-__all__ = ["InputError", "LossScale", "Step", "StepError", "TargetError"]
+__all__ = ["UnknownArgumentError", "LossScale", "Step", "StepError", "StepError"]

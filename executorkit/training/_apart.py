@@ -11,50 +11,52 @@ import numpy as np
 
 from ..ndarray import NDArray
 from ..optimizer import Updater
-from ..parallel._batch import merged
-from ..parallel._group import Group
-from ..program._counted import Counted
-from ..program._stepping import Plan, Update
-from ._cells import Cell
-from ._targets import Single, cut_heads
+from ..parallel._batch import gather
+from ..parallel._group import DataParallelCore
+from ..program._counted import InstrumentedJit
+from ..program._stepping import StepSpec, UpdateFunction
+from ._cells import StateRef
+from ._targets import ExecutorBackend, scatter_head_gradients
 
 
-class Apart:
-    """What :class:`Single` is for one executor, for several that cannot run as one program.
+class PerDeviceBackend:
+    """What :class:`ExecutorBackend` is for one executor, for several that cannot run as one program.
 
     Forward and backward run on every device, without waiting; the first one sums the gradients and
     updates its weights and the state, and the others get copies of the weights. Nothing is donated.
     """
 
-    def __init__(self, group: Group, wanted: tuple[int, ...], axes: Sequence[int]) -> None:
+    def __init__(
+        self, group: DataParallelCore, wanted: tuple[int, ...], axes: Sequence[int]
+    ) -> None:
         self._group = group
         self._axes = axes
         self._wanted = wanted
-        self._members = [Single(e, wanted) for e in group.execs]
+        self._members = [ExecutorBackend(e, wanted) for e in group.execs]
         self.arg_arrays = group.arg_arrays
         self.aux_arrays = group.aux_arrays
 
-    def functions(self, plan: Plan) -> list[Counted]:
+    def functions(self, plan: StepSpec) -> list[InstrumentedJit]:
         """The compiled functions of a step."""
         ((_, update, _),) = plan.parts
         programs = {id(m._program): m._program for m in self._members}
-        return [*(p.forward_backward[True] for p in programs.values()), _updating(update)]
+        return [*(p.forward_backward[True] for p in programs.values()), _update_program(update)]
 
-    def start(self) -> _Run:
+    def start(self) -> _PerDeviceStep:
         """A training forward on all devices, to be gone back through and updated by."""
-        return _Run(self._members, self._wanted)
+        return _PerDeviceStep(self._members, self._wanted)
 
     def heads(self, out_grads: Any, names: Sequence[str]) -> list[Any]:
         """Head gradients of the whole batch for each output, a list with one for each device."""
-        return cut_heads(self._group, out_grads, names, self._axes)
+        return scatter_head_gradients(self._group, out_grads, names, self._axes)
 
-    def cell(self, value: jax.Array) -> Cell:
+    def cell(self, value: jax.Array) -> StateRef:
         """What holds one array of the optimizer's state."""
         return self._members[0].cell(value)
 
     def value(self, cell: Any) -> jax.Array:
         """The array that a cell holds."""
-        return cell._value
+        return cell.value
 
     def state_of(self, updater: Updater, index: Any) -> Any:
         """An updater's state of one parameter."""
@@ -67,21 +69,21 @@ class Apart:
     def shown_outputs(self) -> list[NDArray]:
         """The outputs of the last step for the whole batch."""
         outputs = zip(*(m.outputs for m in self._members), strict=True)
-        return [merged(list(o), axis) for o, axis in zip(outputs, self._axes, strict=True)]
+        return [gather(list(o), axis) for o, axis in zip(outputs, self._axes, strict=True)]
 
 
-class _Run:
+class _PerDeviceStep:
     """One step: what its devices start with, then backward and an update."""
 
-    def __init__(self, members: Sequence[Single], wanted: tuple[int, ...]) -> None:
+    def __init__(self, members: Sequence[ExecutorBackend], wanted: tuple[int, ...]) -> None:
         self._members = members
         self._wanted = wanted
         for member in members:
-            member.executor._pin(member._program.pins)
+            member.executor._pin(member._program.constant_inputs)
         self._inputs = [
             (
-                tuple(a._value for a in m.arg_arrays),
-                tuple(a._value for a in m.aux_arrays),
+                tuple(a.value for a in m.arg_arrays),
+                tuple(a.value for a in m.aux_arrays),
                 m._next_key() if m._draws[True] else None,
             )
             for m in members
@@ -95,30 +97,32 @@ class _Run:
         self._heads = heads
 
     def update(
-        self, targets: Sequence[int], update: Update, state: Any, numbers: Sequence[float],
+        self, targets: Sequence[int], update: UpdateFunction, state: Any, numbers: Sequence[float],
         words: Any,
     ) -> None:  # fmt: skip
         """Computes the gradients and updates everything by them."""
-        cells, tree = jax.tree.flatten(state, is_leaf=lambda x: hasattr(x, "_fulfil"))
-        values = jax.tree.unflatten(tree, [c._value for c in cells])
+        cells, tree = jax.tree.flatten(state, is_leaf=lambda x: hasattr(x, "set_result"))
+        values = jax.tree.unflatten(tree, [c.value for c in cells])
         loss_scale = getattr(update, "loss_scale", None)
         scale = None if loss_scale is None else loss_scale(values)
         place = self.executor.executor._ctx.device
         found = [self._backward(k, scale) for k in range(len(self._members))]
         grads = [tuple(jax.device_put(g, place) for g in own) for own in found]
         weights = tuple(self.args[i] for i in self._wanted)
-        new, state = _updating(update)(weights, grads, values, np.array(numbers, np.float64), words)
+        new, state = _update_program(update)(
+            weights, grads, values, np.array(numbers, np.float64), words
+        )
         for cell, value in zip(cells, jax.tree.leaves(state), strict=True):
-            cell._assign(value)
+            cell.assign(value)
         for member in self._members:
             device = member.executor._ctx.device
             for i, value in zip(self._wanted, new, strict=True):
-                member.arg_arrays[i]._assign(jax.device_put(value, device), shared=True)
+                member.arg_arrays[i].assign(jax.device_put(value, device), shared=True)
 
     def _backward(self, k: int, scale: Any) -> Sequence[Any]:
         """The gradients of one device, whose outputs and auxiliary states are written."""
         member, (args, aux, key) = self._members[k], self._inputs[k]
-        heads = [None if h is None else h[k]._value for h in self._heads]
+        heads = [None if h is None else h[k].value for h in self._heads]
         if scale is not None:
             scale = jax.device_put(scale, member.executor._ctx.device)
             heads = [None if h is None else h * scale.astype(h.dtype) for h in heads]
@@ -127,14 +131,14 @@ class _Run:
         given = (args, aux, key, tuple(heads), ())
         outputs, _, states, grads = function(*given) if scale is None else function(*given, scale)
         for output, value in zip(member.outputs, outputs, strict=True):
-            output._assign(value)
-        for n, value in zip(program.step_aux_numbers, states, strict=True):
-            member.aux_arrays[n]._assign(value)
+            output.assign(value)
+        for n, value in zip(program.backward_state_indices, states, strict=True):
+            member.aux_arrays[n].assign(value)
         return grads
 
 
 @lru_cache(maxsize=64)
-def _updating(update: Update) -> Counted:
+def _update_program(update: UpdateFunction) -> InstrumentedJit:
     """The program ``(weights, gradients of each device, state, numbers, words) -> (weights,
     state)``."""
 
@@ -143,4 +147,4 @@ def _updating(update: Update) -> Counted:
         new, state = update(weights, tuple(total), state, numbers, words)
         return tuple(new), state
 
-    return Counted(step, "update")
+    return InstrumentedJit(step, "update")

@@ -7,20 +7,18 @@ from typing import Any
 
 import optax
 
-from ..errors import MXNetError, explain
-from ..executor._named import is_input
-from ._fed import Fed
+from ..errors import StepError, explain
+from ..executor._named import is_input_name
+from ._fed import BatchFeeder
 
 
-class StepError(MXNetError, ValueError):
-    """A step is made with arguments that do not fit each other."""
-
-
-def parameters(names: Sequence[str], fed: Fed, inputs: Iterable[str] | None) -> tuple[int, ...]:
+def parameter_indices(
+    names: Sequence[str], fed: BatchFeeder, inputs: Iterable[str] | None
+) -> tuple[int, ...]:
     """Numbers of the arguments that a step trains; ``inputs`` as in :class:`Step`."""
     requests = fed.requests()
     if inputs is None:
-        fixed = {n for n in names if is_input(n)} | set(fed.inputs)
+        fixed = {n for n in names if is_input_name(n)} | set(fed.inputs)
     else:
         fixed = set(inputs)
         unknown = sorted(fixed - set(names))
@@ -48,7 +46,7 @@ def parameters(names: Sequence[str], fed: Fed, inputs: Iterable[str] | None) -> 
     return found
 
 
-def transformation(
+def build_transformation(
     optimizer: Any, clip_global_norm: float | None, accumulate: int
 ) -> optax.GradientTransformation:
     """The transformation with what is to be done before and around it."""
@@ -68,7 +66,7 @@ def transformation(
     return optimizer
 
 
-def refuse(**given: Any) -> None:
+def reject_options(**given: Any) -> None:
     """StepError if an option is given that belongs to optax transformations."""
     named = [name for name, value in given.items() if value]
     if named:

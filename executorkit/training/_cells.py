@@ -8,39 +8,39 @@ from typing import Any
 import jax
 
 
-class Cell:
+class StateRef:
     """A value that a program replaces, as an NDArray's is: read, promised, fulfilled."""
 
-    __slots__ = ("_promise_of", "_value")
+    __slots__ = ("_promise_of", "value")
 
     def __init__(self, value: jax.Array) -> None:
-        self._value: Any = value
+        self.value: Any = value
         self._promise_of: Callable[[], Any] | None = None
 
-    def _assign(self, value: jax.Array) -> None:
-        self._value = value
+    def assign(self, value: jax.Array) -> None:
+        self.value = value
 
-    def _promise(self, resolve: Callable[[], Any]) -> None:
-        self._value = None
-        self._promise_of = resolve
+    def defer(self, producer: Callable[[], Any]) -> None:
+        self.value = None
+        self._promise_of = producer
 
-    def _fulfil(self, resolve: Callable[[], Any], value: jax.Array) -> bool:
-        self._value = value
+    def set_result(self, producer: Callable[[], Any], value: jax.Array) -> bool:
+        self.value = value
         self._promise_of = None
         return True
 
 
-class Unkept:
+class DiscardedGradient:
     """In the place of a gradient that nobody asks for."""
 
     __slots__ = ()
-    _awaited = None
+    pending = None
 
-    def _promise(self, resolve: Callable[[], Any]) -> None:
+    def defer(self, producer: Callable[[], Any]) -> None:
         """Nothing waits."""
 
-    def _fulfil(self, resolve: Callable[[], Any], value: Any) -> bool:
+    def set_result(self, producer: Callable[[], Any], value: Any) -> bool:
         return False
 
 
-UNKEPT = Unkept()
+UNKEPT = DiscardedGradient()

@@ -5,23 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import MXNetError, explain
+from ..errors import StepError, UnknownArgumentError, explain
 from ..executor import Executor
 from ..lowering import Graph
-from ..parallel._batch import Input, assign
-from ..parallel._group import Group
+from ..parallel._batch import BatchInput, assign_scattered
+from ..parallel._group import DataParallelCore
 from ..parallel._parameters import set_parameters
 from ..program import Options
 from ..symbol import Symbol
-from ._apart import Apart
-from ._targets import Several, Single, TargetError
+from ._apart import PerDeviceBackend
+from ._targets import ExecutorBackend, PmapBackend
 
 
-class InputError(MXNetError, TypeError):
-    """A batch has an array that the group does not load."""
-
-
-class Fed:
+class BatchFeeder:
     """How a batch gets to an executor or a group, by name."""
 
     def __init__(self, target: Any) -> None:
@@ -29,18 +25,18 @@ class Fed:
         faces = _faces(target)
         group = faces[-1]
         self.executor: Executor | None = None
-        self.group: Group | None = None
+        self.group: DataParallelCore | None = None
         self.axes: list[int] = []
         if isinstance(group, Executor):
             self.executor = group
-        elif isinstance(group, Group):
+        elif isinstance(group, DataParallelCore):
             self.group = group
             if len(group.execs) == 1:
                 self.executor = group.execs[0]
             layouts = [f.output_layouts for f in faces if hasattr(f, "output_layouts")]
             self.axes = list(layouts[0]) if layouts else [0] * len(group.outputs)
         else:
-            raise TargetError(
+            raise StepError(
                 explain(
                     "Step",
                     f"a {type(target).__name__}, expected an Executor, an executor group or a "
@@ -94,29 +90,29 @@ class Fed:
         assert self.group is not None
         return self.group.grad_req
 
-    def target(self, wanted: tuple[int, ...]) -> Single | Several | Apart:
+    def target(self, wanted: tuple[int, ...]) -> ExecutorBackend | PmapBackend | PerDeviceBackend:
         """What a step of these parameters runs on."""
         if self.executor is not None:
-            return Single(self.executor, wanted)
+            return ExecutorBackend(self.executor, wanted)
         assert self.group is not None
-        kind = Several if self.group.is_mapped else Apart
+        kind = PmapBackend if self.group.is_mapped else PerDeviceBackend
         return kind(self.group, wanted, self.axes)
 
     def feed(self, batch: Mapping[str, Any]) -> None:
         """Writes a batch, all of it checked first."""
         if self.group is None:
             assert self.executor is not None
-            self.executor._feed(batch)
+            self.executor.feed(batch)
             return
         known = {i.name: i for i in self.group.inputs}
         for name in batch:
             if name not in known:
-                raise InputError(
+                raise UnknownArgumentError(
                     explain("step", f"unknown input {name!r}", hint="one of: " + ", ".join(known))
                 )
-        chosen: list[Input] = [known[name] for name in batch]
-        for write in self.group.fitted(chosen, list(batch.values()), "step"):
-            assign(*write)
+        chosen: list[BatchInput] = [known[name] for name in batch]
+        for write in self.group.scattered(chosen, list(batch.values()), "step"):
+            assign_scattered(*write)
 
 
 def _faces(target: Any) -> list[Any]:

@@ -18,9 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import model, random
-from .._files import write_whole
+from .._files import write_atomically
 from ..errors import FileFormatError, explain
-from ..module._states import dumped, restored
+from ..module._states import dump_updater, restore_updater
 from ..ndarray import NDArray
 
 if TYPE_CHECKING:
@@ -38,8 +38,8 @@ def write_state(step: Step, prefix: Any, epoch: int) -> None:
     aux = [a if isinstance(a, NDArray) else a[0] for a in target.aux_arrays]
     aux_params = dict(zip(graph.aux_names, aux, strict=True))
     model.save_checkpoint(prefix, epoch, step._fed.symbol, args, aux_params)
-    content = dumped(step._updater) if step._updater else _packed(step)
-    write_whole(_path(prefix, epoch), [content])
+    content = dump_updater(step._updater) if step._updater else _packed(step)
+    write_atomically(_path(prefix, epoch), [content])
 
 
 def read_state(step: Step, prefix: Any, epoch: int) -> None:
@@ -51,7 +51,7 @@ def read_state(step: Step, prefix: Any, epoch: int) -> None:
     if step._updater:
         step._fed.set_params(args, aux)
         first = step._target.first(step._wanted[0]).context.device_id
-        restored(step._updater, content, {n: i for i, n in enumerate(step.names)}, [first])
+        restore_updater(step._updater, content, {n: i for i, n in enumerate(step.names)}, [first])
         return
     header, arrays = _unpacked(content, path)
     expected = _layout(step)

@@ -10,17 +10,17 @@ import jax.numpy as jnp
 
 from .. import optimizer as opt
 from ..display import View, Viewed
-from ..errors import explain
-from ..executor._heads import require_heads
+from ..errors import StepError, explain
+from ..executor._heads import check_head_gradients
 from ..ndarray import NDArray
 from ..program import Analysis
-from ..program._counted import Counted
-from ..program._options import options_given
-from ..program._stepping import Part, Plan
-from ._arguments import StepError, parameters, refuse, transformation
-from ._fed import Fed
+from ..program._counted import InstrumentedJit
+from ..program._options import options_from_arguments
+from ..program._stepping import StepSpec, UpdateSpec
+from ._arguments import build_transformation, parameter_indices, reject_options
+from ._fed import BatchFeeder
 from ._files import read_state, write_state
-from ._updates import LossScale, Scaled, Transformed
+from ._updates import LossScale, LossScaledUpdate, OptaxUpdate
 
 
 class Step(Viewed):
@@ -91,31 +91,31 @@ class Step(Viewed):
         compute_dtype: str | None = None,
         remat: Any = None,
     ) -> None:
-        self._fed = Fed(target)
+        self._fed = BatchFeeder(target)
         graph = self._fed.graph
-        wanted = parameters(graph.arg_names, self._fed, inputs)
+        wanted = parameter_indices(graph.arg_names, self._fed, inputs)
         self.names = tuple(graph.arg_names[i] for i in wanted)
-        with options_given(compute_dtype, remat, self._fed.options):
+        with options_from_arguments(compute_dtype, remat, self._fed.options):
             self._target = self._fed.target(wanted)
         self._wanted = wanted
         self._out_grads = out_grads
         self._output_names = graph.output_names
-        self._last: Part | None = None
+        self._last: UpdateSpec | None = None
         self._updater: opt.Updater | None = None
         if isinstance(optimizer, str):
             optimizer = opt.create(optimizer, param_idx2name=dict(enumerate(self.names)))
         if isinstance(optimizer, opt.Optimizer):
-            refuse(rescale_grad=rescale_grad != 1.0, clip_global_norm=clip_global_norm,
+            reject_options(rescale_grad=rescale_grad != 1.0, clip_global_norm=clip_global_norm,
                     accumulate=accumulate != 1, loss_scale=loss_scale)  # fmt: skip
             self._updater = opt.Updater(optimizer)
             return
-        update = Transformed(
-            transformation(optimizer, clip_global_norm, accumulate), self.names, rescale_grad
+        update = OptaxUpdate(
+            build_transformation(optimizer, clip_global_norm, accumulate), self.names, rescale_grad
         )
         if isinstance(loss_scale, int | float):
             loss_scale = LossScale(float(loss_scale), None)
-        self._update = update if loss_scale is None else Scaled(update, loss_scale)
-        state = self._update.init([self._target.first(i)._value for i in wanted])
+        self._update = update if loss_scale is None else LossScaledUpdate(update, loss_scale)
+        state = self._update.init([self._target.first(i).value for i in wanted])
         self._state = jax.tree.map(lambda x: self._target.cell(jnp.asarray(x)), state)
 
     def __call__(self, **batch: Any) -> list[NDArray]:
@@ -139,11 +139,11 @@ class Step(Viewed):
         targets = tuple(range(len(self.names)))
         run.backward(self._heads(run))
         if self._updater is None:
-            self._last = Part(targets, self._update, 0)
+            self._last = UpdateSpec(targets, self._update, 0)
             run.update(targets, self._update, self._state, (), None)
         else:
             firsts = [target.first(i) for i in self._wanted]
-            planned = self._updater.planned(targets, firsts)
+            planned = self._updater.plan_update(targets, firsts)
             if planned is None:
                 raise StepError(
                     explain(
@@ -155,15 +155,15 @@ class Step(Viewed):
                 )
             state = tuple(target.state_of(self._updater, i) for i in targets)
             words = planned.words(firsts[0].context)
-            self._last = Part(targets, planned.update, len(planned.numbers))
+            self._last = UpdateSpec(targets, planned.update, len(planned.numbers))
             run.update(targets, planned.update, state, planned.numbers, words)
         return target.shown_outputs()
 
     def _heads(self, run: Any) -> list[Any]:
         heads = self._target.heads(self._out_grads, self._output_names)
-        needed = run.executor._program.needs_head(run.args, run.aux, run.key)
+        needed = run.executor._program.needs_head_gradient(run.args, run.aux, run.key)
         if any(n and h is None for n, h in zip(needed, heads, strict=True)):
-            require_heads(heads, self._output_names, needed)
+            check_head_gradients(heads, self._output_names, needed)
         return heads
 
     @property
@@ -208,8 +208,8 @@ class Step(Viewed):
 
         return step_view(self)
 
-    def _functions(self) -> list[Counted]:
-        return [] if self._last is None else self._target.functions(Plan((self._last,), False))
+    def _functions(self) -> list[InstrumentedJit]:
+        return [] if self._last is None else self._target.functions(StepSpec((self._last,), False))
 
     def _set_state(self, leaves: list[jax.Array]) -> None:
         tree = jax.tree.structure(self._state)

@@ -14,7 +14,7 @@ Arrays = Sequence[Any]
 
 
 @dataclass(frozen=True)
-class Transformed:
+class OptaxUpdate:
     """Updates by an optax transformation, which sees a dict of parameters by name.
 
     names
@@ -29,7 +29,7 @@ class Transformed:
 
     def init(self, weights: Arrays) -> Any:
         """The state before the first step."""
-        with jax.enable_x64(_wide(weights)):
+        with jax.enable_x64(_needs_x64(weights)):
             return self.transformation.init(dict(zip(self.names, weights, strict=True)))
 
     def __call__(
@@ -37,7 +37,7 @@ class Transformed:
     ) -> tuple[Arrays, Any]:
         params = dict(zip(self.names, weights, strict=True))
         # Schedules and counts are 32-bit numbers in optax unless the parameters are wider.
-        with jax.enable_x64(_wide(weights)):
+        with jax.enable_x64(_needs_x64(weights)):
             if self.rescale != 1.0:
                 grads = [g * self.rescale for g in grads]
             updates, new_state = self.transformation.update(
@@ -48,7 +48,7 @@ class Transformed:
         return tuple(new[n] for n in self.names), new_state
 
 
-def _wide(weights: Arrays) -> bool:
+def _needs_x64(weights: Arrays) -> bool:
     return any(jnp.dtype(w.dtype).itemsize == 8 for w in weights)
 
 
@@ -72,10 +72,10 @@ class LossScale:
 
 
 @dataclass(frozen=True)
-class Scaled:
+class LossScaledUpdate:
     """An update by gradients of scaled losses; the state has the scale and the good steps."""
 
-    update: Transformed
+    update: OptaxUpdate
     scale: LossScale
 
     def init(self, weights: Arrays) -> Any:

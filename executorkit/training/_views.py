@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from ..display import Fold, Line, Part, View, many, scaled, shape
-from ..executor._shown import Entry, Section, parts_of, size_of
+from ..executor._shown import Section, SectionEntry, memory_summary, section_views
 from ..executor._views import executor_parts
-from ..parallel._stacked import Stacked
+from ..parallel._stacked import ReplicatedArray
 from ..parallel._views import group_parts
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ def step_view(step: Step) -> View:
     wanted = [step._target.arg_arrays[i] for i in step._wanted]
     kind = "optax" if step.optimizer is None else type(step.optimizer).__name__
     parts: list[Part] = [
-        Line(f"parameters: {size_of(wanted)} on each device"),
+        Line(f"parameters: {memory_summary(wanted)} on each device"),
         Line(
             f"{many(step.traces, 'compilation')}, {scaled(analysis.flops, 'FLOPs')} by XLA, "
             f"peak memory {peak}"
         ),
     ]
     state = [
-        Entry(jax.tree_util.keystr(path), [shape(x.shape), x.dtype.name], x)
+        SectionEntry(jax.tree_util.keystr(path), [shape(x.shape), x.dtype.name], x)
         for path, x in _state(step)
     ]
-    parts += parts_of([Section("optimizer state", ["shape", "dtype"], state, open=False)])
+    parts += section_views([Section("optimizer state", ["shape", "dtype"], state, open=False)])
     inner: list[Part] = []
     if fed.group is not None:
         inner = group_parts(fed.group)
@@ -51,4 +51,4 @@ def _state(step: Step) -> list[tuple[Any, jax.Array]]:
         states = step._updater.states
         tree = {name: states.get(i) for i, name in enumerate(step.names)}
     leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
-    return [(path, (x[0] if isinstance(x, Stacked) else x)._value) for path, x in leaves]
+    return [(path, (x[0] if isinstance(x, ReplicatedArray) else x).value) for path, x in leaves]

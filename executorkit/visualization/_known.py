@@ -4,24 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import MXNetError, explain
+from ..errors import InputTypeError, ShapeError, explain
 from ..symbol import Symbol
 from ..symbol._json import without_casts
-
-
-class NotASymbolError(MXNetError, TypeError):
-    """What is to be shown is no symbol."""
-
-
-class IncompleteShapesError(MXNetError, ValueError):
-    """The shapes or types given do not suffice to know all others."""
 
 
 def checked(function: str, symbol: Any) -> Symbol:
     """The symbol without the casts that mixed precision put in, as it is written to files."""
     if not isinstance(symbol, Symbol):
         problem = f"{symbol!r} ({type(symbol).__name__}) is no Symbol"
-        raise NotASymbolError(explain(function, problem, hint="a network made with mx.sym"))
+        raise InputTypeError(explain(function, problem, hint="a network made with mx.sym"))
     return Symbol(without_casts(symbol.heads))
 
 
@@ -31,9 +23,7 @@ def output_shapes(function: str, symbol: Symbol, given: Any) -> dict[str, tuple[
     _, shapes, _ = internals.infer_shape(**given)
     if shapes is None:
         hint = "the shapes of all inputs, as in shape={'data': (1, 3, 224, 224)}"
-        raise IncompleteShapesError(
-            explain(function, f"not all shapes follow from {given!r}", hint=hint)
-        )
+        raise ShapeError(explain(function, f"not all shapes follow from {given!r}", hint=hint))
     return dict(zip(internals.list_outputs(), shapes, strict=True))
 
 
@@ -42,7 +32,7 @@ def output_types(function: str, symbol: Symbol, given: Any) -> dict[str, Any]:
     internals = symbol.get_internals()
     _, types, _ = internals.infer_type(**given)
     if types is None:
-        raise IncompleteShapesError(explain(function, f"not all types follow from {given!r}"))
+        raise ShapeError(explain(function, f"not all types follow from {given!r}"))
     return dict(zip(internals.list_outputs(), types, strict=True))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..display import Drawing
 from ..ops import Params
-from ..symbol._drawn import Drawn
+from ..symbol._drawn import GraphDrawing
 from ..symbol._node import Node, topological_order
 from ._known import checked, output_shapes, output_types, times
 from ._picture import Arrow, NetworkPicture, Shape
@@ -130,7 +130,7 @@ def _drawing(
 ) -> Drawing:
     known = {(node, k): (shapes or {}).get(name)
              for node in order for k, name in enumerate(node.output_names)}  # fmt: skip
-    return Drawn.of(order, known, parameters=not hide_weights).whole()
+    return GraphDrawing.of(order, known, parameters=not hide_weights).whole()
 
 
 def _warn_of_repeated(order: Sequence[Node]) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._files import write_whole
+from .._files import write_atomically
 from ..display import Drawing, Line, View, Viewed
 
 #: A node's name and its attributes.
@@ -73,7 +73,7 @@ class NetworkPicture(Viewed):
     ) -> str:
         """Writes ``source`` to a file, ``NAME.gv`` unless given, and returns its path."""
         path = self._path(filename, directory)
-        write_whole(path, [self.source.encode()])
+        write_atomically(path, [self.source.encode()])
         return path
 
     def render(
@@ -99,7 +99,7 @@ class NetworkPicture(Viewed):
         if wanted != "svg":
             warnings.warn(f"no {wanted} but SVG is written; {_NOTE}", UserWarning, stacklevel=2)
         path = self._path(filename, directory) + ".svg"
-        write_whole(path, [self._drawing.picture().encode()])
+        write_atomically(path, [self._drawing.picture().encode()])
         if view:
             webbrowser.open(Path(path).resolve().as_uri())
         return path

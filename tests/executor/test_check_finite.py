@@ -7,7 +7,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.executor import NotFiniteError
-from executorkit.executor._nodewise import _backward, _forward
+from executorkit.executor._nodewise import _backward_function, _forward_function
 
 from ..display._html import checked
 from ..display._snapshots import matches
@@ -78,15 +78,15 @@ def test_nothing_is_changed_and_promises_stay():
 
 
 def test_nodes_that_are_alike_are_compiled_once():
-    _forward.cache_clear()
-    _backward.cache_clear()
+    _forward_function.cache_clear()
+    _backward_function.cache_clear()
     executor = _bound(_deep(8), data=(3, 3))
     executor.check_finite()
     # FullyConnected, log, tanh, SoftmaxOutput
-    assert [f.cache_info().misses for f in (_forward, _backward)] == [4, 4]
-    compiled = _forward.cache_info(), _backward.cache_info()
+    assert [f.cache_info().misses for f in (_forward_function, _backward_function)] == [4, 4]
+    compiled = _forward_function.cache_info(), _backward_function.cache_info()
     executor.check_finite()
-    assert compiled[0].misses == _forward.cache_info().misses
+    assert compiled[0].misses == _forward_function.cache_info().misses
 
 
 def test_nan_in_a_parameter_and_in_a_state():

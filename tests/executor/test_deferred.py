@@ -25,7 +25,7 @@ def _values(*arrays) -> list[list[float]]:
 
 
 def _promised(array) -> bool:
-    return array._storage.promise is not None
+    return array.storage.producer is not None
 
 
 # -- snapshots -------------------------------------------------------------------------------------

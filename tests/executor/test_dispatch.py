@@ -68,7 +68,7 @@ def test_a_known_graph_is_bound_without_asking_jax_for_anything():
     traces = mx.program.cache_info().traces
     executor = net.simple_bind(mx.cpu(), data=(2, 4))
     assert mx.program.cache_info().traces == traces
-    assert all(a._storage.value is None for a in (*executor.arg_arrays, *executor.outputs))
+    assert all(a.storage.value is None for a in (*executor.arg_arrays, *executor.outputs))
     np.testing.assert_array_equal(executor.arg_dict["fc_weight"].asnumpy(), np.zeros((3, 4)))
 
 
@@ -79,6 +79,6 @@ def test_waitall_looks_for_promises_of_all_executors_and_does_each_once():
     one.backward(mx.nd.ones((2,)))
     mx.nd.waitall()
     arrays = [*outputs, *(g for g in one.grad_arrays)]
-    assert all(a._storage.promise is None for a in arrays)
+    assert all(a.storage.producer is None for a in arrays)
     runs = [f.name for e in (one, two) for f in e.program.functions if f.traces]
     assert runs == ["forward_backward_train", "infer"]

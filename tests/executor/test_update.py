@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.executor._run import GradientUsedError
+from executorkit.errors import GradientConsumedError
 
 
 @dataclass(frozen=True)
@@ -100,7 +100,7 @@ def test_what_the_step_replaces_is_donated_and_what_others_hold_is_not():
         executor.backward()
         before = [a.unsafe_buffer_pointer() for a in (executor._run.args[1], executor._run.aux[0])]
         _update(executor, counts)
-        after = [a._value.unsafe_buffer_pointer() for a in (weight, mean)]
+        after = [a.value.unsafe_buffer_pointer() for a in (weight, mean)]
         # The first values may lie in memory that is NumPy's; those are never donated.
         assert step == 0 or after == before
         held.append(executor.arg_dict["fc1_bias"].jax)
@@ -114,7 +114,7 @@ def test_an_unkept_gradient_says_so():
     executor.forward(is_train=True)
     executor.backward()
     _update(executor, _counts(), keep=False)
-    with pytest.raises(GradientUsedError, match="look at it between backward and update"):
+    with pytest.raises(GradientConsumedError, match="look at it between backward and update"):
         executor.grad_dict["fc1_weight"].asnumpy()
     executor.forward(is_train=True)
     executor.backward()

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.module._update import gradients_used_up
+from executorkit.module._update import discard_gradients
 from executorkit.ndarray import _reductions
 from executorkit.program import clear_cache
 
@@ -97,7 +97,7 @@ def test_gradients_that_an_update_used_up_are_named():
     module.init_optimizer()
     executor = module._exec_group.execs[0]
     module.forward_backward(mx.io.DataBatch([mx.nd.ones((2, 3))], [mx.nd.ones((2,))]))
-    with gradients_used_up([]):  # as in fit, where nobody can look at them
+    with discard_gradients([]):  # as in fit, where nobody can look at them
         module.update()
     assert all("used up by the update" in row for row in _rows(executor, "gradients"))
     assert not any("not computed" in row for row in _rows(executor, "arguments"))
@@ -108,17 +108,17 @@ def test_one_transfer_and_few_compilations(transfers):
     for i in range(40):
         net = mx.sym.FullyConnected(net, num_hidden=3 + i % 7, name=f"fc{i}")
     executor = mx.sym.SoftmaxOutput(net, name="softmax").simple_bind(mx.cpu(), data=(2, 3))
-    _reductions._described.clear_cache()
+    _reductions._statistics_rows.clear_cache()
     executor._as_view()
     assert transfers == [1]
-    assert _reductions._described._cache_size() == 2  # arguments and gradients, outputs
+    assert _reductions._statistics_rows._cache_size() == 2  # arguments and gradients, outputs
     executor.forward(is_train=True)
     executor.backward()
     executor._as_view()
     executor.outputs[0].asnumpy()
     executor._as_view()
     assert transfers == [1] * 3
-    assert _reductions._described._cache_size() == 2
+    assert _reductions._statistics_rows._cache_size() == 2
 
 
 def test_arrays_of_all_devices_come_together(transfers):
@@ -148,6 +148,6 @@ def test_large_executors_have_bounded_views():
 
 def test_a_failing_view_is_the_repr():
     executor = _bound()
-    executor.arg_arrays[0]._value.delete()
+    executor.arg_arrays[0].value.delete()
     assert "Executor object" in checked(executor._repr_html_())
     assert "Executor object" in executor._repr_mimebundle_()["text/plain"]

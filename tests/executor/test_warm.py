@@ -10,7 +10,7 @@ from jax import monitoring
 
 import executorkit as mx
 from executorkit.program import clear_cache
-from executorkit.program._background import Task, submit
+from executorkit.program._background import CompileTask, submit
 
 
 @pytest.fixture(autouse=True)
@@ -44,7 +44,7 @@ def _at(executor, batch: int):
 
 def test_what_is_warm_compiles_nothing_more(compiled):
     executor = _bound()
-    warming = executor.warm([{"data": (n, 5)} for n in (2, 3, 4)])
+    warming = executor.precompile([{"data": (n, 5)} for n in (2, 3, 4)])
     assert warming.wait()
     assert warming.done
     assert not warming.errors
@@ -62,7 +62,7 @@ def test_what_is_warm_compiles_nothing_more(compiled):
 
 def test_training_is_compiled_ahead_too():
     executor = _bound()
-    executor.warm([{"data": (2, 5)}], is_train=True).wait()
+    executor.precompile([{"data": (2, 5)}], is_train=True).wait()
     smaller = _at(executor, 2)
     smaller.forward(is_train=True)
     smaller.backward()
@@ -87,7 +87,7 @@ def test_a_step_with_an_update_is_what_is_compiled_ahead(compiled):
 
     step(executor)
     step(_at(executor, 3))  # what the first executor still holds of the weights is copied
-    executor.warm([{"data": (2, 5)}], is_train=True).wait()
+    executor.precompile([{"data": (2, 5)}], is_train=True).wait()
     ran = {f.name: f.traces for f in executor.program.functions if f.traces}
     smaller = _at(executor, 2)
     before = compiled()
@@ -108,7 +108,7 @@ def test_a_call_waits_for_a_compilation_that_has_begun(monkeypatch):
         return evaluate(*args)
 
     monkeypatch.setattr(function, "function", slow)
-    warming = executor.warm([{"data": (2, 5)}])
+    warming = executor.precompile([{"data": (2, 5)}])
     assert begun.wait(30)
     assert not warming.wait(0)
     assert not warming.done
@@ -130,7 +130,7 @@ def test_a_call_does_not_wait_for_what_has_not_begun(monkeypatch):
     busy = [submit(lambda: gate.wait(30)) for _ in range(8)]
     try:
         executor = _bound()
-        warming = executor.warm([{"data": (2, 5)}])
+        warming = executor.precompile([{"data": (2, 5)}])
         assert _at(executor, 2).forward()[0].asnumpy().shape == (2, 3)
         assert warming.done
         assert not busy[-1].done
@@ -144,7 +144,7 @@ def test_a_call_does_not_wait_for_what_has_not_begun(monkeypatch):
 def test_asked_for_twice_it_is_compiled_once():
     executor = _bound()
     shapes = [{"data": (2, 5)}]
-    first, second = executor.warm(shapes), executor.warm(shapes)
+    first, second = executor.precompile(shapes), executor.precompile(shapes)
     first.wait()
     second.wait()
     assert executor.program.traces == 1
@@ -157,7 +157,7 @@ def test_errors_of_compilations_are_told(monkeypatch):
         raise ArithmeticError("no")
 
     monkeypatch.setattr(executor.program.infer[False], "function", broken)
-    warming = executor.warm([{"data": (2, 5)}])
+    warming = executor.precompile([{"data": (2, 5)}])
     with pytest.raises(ArithmeticError, match="no"):
         warming.wait()
     ((shapes, error),) = warming.errors
@@ -169,9 +169,9 @@ def test_errors_of_compilations_are_told(monkeypatch):
 def test_what_does_not_fit_is_refused_at_once():
     executor = _bound()
     with pytest.raises(mx.MXNetError, match=r"warm: unknown argument 'dada'"):
-        executor.warm([{"data": (2, 5)}, {"dada": (2, 5)}])
+        executor.precompile([{"data": (2, 5)}, {"dada": (2, 5)}])
     with pytest.raises(ValueError, match="fc"):
-        executor.warm([{"data": (2, 5), "fc_weight": (3, 7)}])
+        executor.precompile([{"data": (2, 5), "fc_weight": (3, 7)}])
     assert executor.program.traces == 0
 
 
@@ -182,7 +182,7 @@ def test_segments_are_compiled_ahead():
         net = mx.sym.exp(net)
     groups = {"one": mx.cpu(0), "two": mx.cpu(1)}
     executor = net.simple_bind(mx.cpu(), group2ctx=groups, data=(4, 5))
-    executor.warm([{"data": (2, 5)}]).wait()
+    executor.precompile([{"data": (2, 5)}]).wait()
     before = executor.program.traces
     smaller = executor.reshape(data=(2, 5))
     assert smaller.forward()[0].asnumpy().shape == (2, 3)
@@ -191,8 +191,8 @@ def test_segments_are_compiled_ahead():
 
 def test_work_that_is_given_up_is_not_done():
     did = []
-    task = Task(lambda: did.append(1))
-    task.give_up()
+    task = CompileTask(lambda: did.append(1))
+    task.cancel()
     task.finish()
     assert task.done
     assert not did

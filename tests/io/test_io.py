@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.io._mnist import shuffled
+from executorkit.io._mnist import shuffled_indices
 from executorkit.io._sources import Source
 
 ROWS = np.arange(20, dtype="float32").reshape(10, 2)
@@ -275,7 +275,7 @@ def test_gzipped_images(tmp_path):
 def test_images_are_numbered_by_their_place_in_the_file(tmp_path):
     given = {**_mnist(tmp_path), "shuffle": True, "seed": 3}
     found = np.concatenate([b.index for b in mx.io.MNISTIter(**given)])
-    assert found.tolist() == shuffled(6, 3).tolist()
+    assert found.tolist() == shuffled_indices(6, 3).tolist()
     assert found.dtype == np.uint64
 
 
@@ -295,12 +295,12 @@ def test_a_shuffle_draws_again_what_would_not_be_even(monkeypatch):
         wanted[i], wanted[j] = wanted[j], wanted[i]
     draws = np.array([2**32 - 1], np.uint64)
     assert draws // ((2**32 - 1) // 4) >= 4 or draws // ((2**32 - 1) // 3) >= 3
-    assert shuffled(4, 0).tolist() == wanted
+    assert shuffled_indices(4, 0).tolist() == wanted
 
 
 @pytest.mark.parametrize("count", [0, 1])
 def test_shuffles_of_next_to_nothing(count):
-    assert shuffled(count, 0).tolist() == list(range(count))
+    assert shuffled_indices(count, 0).tolist() == list(range(count))
 
 
 def _refused_image(folder, content):

@@ -162,10 +162,10 @@ def test_node_names_stand_in_the_program():
 def failing():
     """An operator whose function fails when it is traced, after its shapes were inferred."""
 
-    def fill(shapes, params):
+    def infer_shape(shapes, params):
         shapes.same()
 
-    @ops.register("test_lowering_fails", fill=fill)
+    @ops.register("test_lowering_fails", infer_shape=infer_shape)
     def fails(data: jax.Array, *, factor: float = 2.0) -> jax.Array:
         """Fails in the traced function, for inputs of more than one element."""
         if data.shape[0] > 1:

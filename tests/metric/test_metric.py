@@ -12,7 +12,7 @@ import pytest
 from jax._src.array import ArrayImpl
 
 import executorkit as mx
-from executorkit.metric._device import stepper
+from executorkit.metric._device import tally_step
 
 CLASSES = {
     "acc": {}, "top_k_accuracy": {"top_k": 2}, "f1": {}, "mcc": {"average": "micro"},
@@ -96,7 +96,7 @@ def test_tallies_stay_on_the_devices_of_the_predictions():
 
 @pytest.mark.parametrize("name", EVERY)
 def test_one_trace_for_each_shape_whatever_the_number_of_metrics(name):
-    stepper.cache_clear()
+    tally_step.cache_clear()
     traces = mx.program._counted.counters.traces
     for _ in range(3):
         metric = mx.metric.create(name, **EVERY[name])

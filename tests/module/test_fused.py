@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.executor._run import GradientUsedError
+from executorkit.errors import GradientConsumedError
 
 CONTEXTS = {
     "one": mx.cpu(),
@@ -200,7 +200,7 @@ def _fit(callback: Any) -> Any:
 
 def test_fit_uses_gradients_up_and_says_so():
     module = _fit(mx.callback.Speedometer(ROWS, 2))
-    with pytest.raises(GradientUsedError, match="a callback of your own keeps gradients"):
+    with pytest.raises(GradientConsumedError, match="a callback of your own keeps gradients"):
         module._exec_group.grad_arrays[0][0].asnumpy()
 
 

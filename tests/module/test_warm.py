@@ -45,7 +45,7 @@ def test_batches_of_a_warm_shape_compile_nothing(devices, is_train):
         return module.get_outputs()[0].asnumpy()
 
     run(12)
-    warming = module.warm([_batch(rows)[1] for rows in (4, 8)])
+    warming = module.precompile([_batch(rows)[1] for rows in (4, 8)])
     assert warming.wait()
     assert len(warming.tasks) == 2
     before = module._exec_group._group.traces
@@ -57,4 +57,4 @@ def test_batches_of_a_warm_shape_compile_nothing(devices, is_train):
 def test_a_module_that_is_not_bound_is_refused():
     module = mx.mod.Module(mx.sym.Variable("data") * 2, label_names=[])
     with pytest.raises(AssertionError):
-        module.warm([])
+        module.precompile([])

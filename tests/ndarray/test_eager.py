@@ -12,7 +12,7 @@ from executorkit.context import cpu
 from executorkit.errors import AttributeValueError, DTypeError, MXNetError, ShapeError
 from executorkit.ndarray import _eager
 from executorkit.ops import _registry, lookup, register
-from executorkit.ops._namespace import call_doc, placements
+from executorkit.ops._namespace import call_doc, namespace_entries
 
 
 def _traces() -> int:
@@ -115,7 +115,7 @@ def test_a_new_operator_is_found_at_once(x, my_operator):
 def test_every_operator_is_a_function_with_signature_and_docstring():
     modules = {m: getattr(nd, m) for m in ("op", "_internal", "contrib", "linalg", "image")}
     modules["random"] = nd.random
-    for module, name, op in placements():
+    for module, name, op in namespace_entries():
         function = getattr(modules[module], name)
         assert name in dir(modules[module])
         if "operator_function" in getattr(function, "__qualname__", "") or hasattr(

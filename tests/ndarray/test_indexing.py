@@ -46,7 +46,7 @@ def test_a_view_is_contiguous_and_writes_through(data):
     model, x = _model(shape), nd.array(_model(shape))
     part = x[key]
     part[:] = -1
-    if part._storage is x._storage:
+    if part.storage is x.storage:
         model[key] = -1
     else:
         contiguous = np.asarray(model[key]).flags.c_contiguous

@@ -17,12 +17,12 @@ from executorkit.ndarray._storage import MAX_OVERLAYS
 SIZE = 12
 
 
-def _view(draw, x: nd.NDArray) -> tuple[nd.NDArray, slice]:
+def flat_view(draw, x: nd.NDArray) -> tuple[nd.NDArray, slice]:
     """A contiguous view of a vector, in some shape, and where it lies."""
     start = draw(st.integers(0, SIZE - 1))
     size = draw(st.integers(1, SIZE - start))
     rows = draw(st.sampled_from([r for r in (1, 2, 3) if size % r == 0]))
-    return x._view((rows, size // rows), start), slice(start, start + size)
+    return x.flat_view((rows, size // rows), start), slice(start, start + size)
 
 
 @settings(max_examples=50, deadline=None)
@@ -33,7 +33,7 @@ def test_any_sequence_of_writes_reads_and_promises_is_that_of_one_buffer(data):
     x = nd.arange(SIZE)
     for step in range(draw(st.integers(1, 12))):
         action = draw(st.sampled_from(["write", "whole", "read", "read whole", "promise"]))
-        view, where = _view(draw, x)
+        view, where = flat_view(draw, x)
         if action == "write":
             view[:] = step + 100
             model[where] = step + 100
@@ -42,7 +42,7 @@ def test_any_sequence_of_writes_reads_and_promises_is_that_of_one_buffer(data):
             model[:] = step
         elif action == "promise":
             value = nd.full(view.shape, step - 100.0).jax
-            view._promise(lambda view=view, value=value: view._assign(value))
+            view.defer(lambda view=view, value=value: view.assign(value))
             model[where] = step - 100
         elif action == "read":
             np.testing.assert_array_equal(view.asnumpy().reshape(-1), model[where])
@@ -79,12 +79,12 @@ def test_an_array_handed_out_keeps_its_contents():
 
 def test_feeding_a_smaller_view_does_not_touch_the_larger_buffer():
     large = nd.zeros((8, 3))
-    small = large._view((2, 3))
-    before = large._storage.value
+    small = large.flat_view((2, 3))
+    before = large.storage.value
     new = nd.ones((2, 3)).jax
-    small._assign(new)
+    small.assign(new)
     assert small.jax is new
-    assert large._storage._base is before
+    assert large.storage._base is before
     assert large.asnumpy().sum() == 6
     assert small.asnumpy().sum() == 6
 
@@ -93,7 +93,7 @@ def test_many_overlays_are_merged():
     x = nd.zeros((100,))
     for i in range(3 * MAX_OVERLAYS):
         x[i] = i
-        assert len(x._storage._overlays) <= MAX_OVERLAYS
+        assert len(x.storage._overlays) <= MAX_OVERLAYS
     expected = np.zeros(100)
     expected[: 3 * MAX_OVERLAYS] = range(3 * MAX_OVERLAYS)
     np.testing.assert_array_equal(x.asnumpy(), expected)
@@ -106,63 +106,63 @@ class _Promise:
         self.arrays = arrays
         self.calls = 0
         for a in arrays:
-            a._promise(self.keep)
-        _pending.register(self)
+            a.defer(self.keep)
+        _pending.register_pending_owner(self)
 
-    def _force(self) -> None:
-        _pending.keep_promises(self.arrays)
+    def force(self) -> None:
+        _pending.resolve_pending(self.arrays)
 
     def keep(self) -> None:
         self.calls += 1
         for a in self.arrays:
-            a._fulfil(self.keep, nd.full(a.shape, 42).jax)
+            a.set_result(self.keep, nd.full(a.shape, 42).jax)
 
 
 def test_a_promise_is_kept_once_when_anyone_looks():
     x, y = nd.zeros((2, 3)), nd.zeros((4,))
-    promise = _Promise(x, y)
-    assert promise.calls == 0
+    producer = _Promise(x, y)
+    assert producer.calls == 0
     assert x[1].asnumpy().tolist() == [42, 42, 42]
     assert y.asnumpy().tolist() == [42] * 4
-    assert promise.calls == 1
+    assert producer.calls == 1
 
 
 def test_shape_dtype_and_context_need_no_promise_to_be_kept():
     x = nd.zeros((2, 3), dtype="float16")
-    promise = _Promise(x)
+    producer = _Promise(x)
     assert (x.shape, x.dtype, x.size, str(x.context)) == ((2, 3), np.float16, 6, "cpu(0)")
     assert x[0].shape == (3,)
-    assert promise.calls == 0
+    assert producer.calls == 0
 
 
 def test_whole_assignment_cancels_a_promise_even_when_a_sister_is_read_later():
     x, y = nd.zeros((2,)), nd.zeros((2,))
-    promise = _Promise(x, y)
+    producer = _Promise(x, y)
     x[:] = 1
-    assert promise.calls == 0
+    assert producer.calls == 0
     assert y.asnumpy().tolist() == [42, 42]
     assert x.asnumpy().tolist() == [1, 1]
 
 
 def test_partial_write_keeps_the_promise_first():
     x = nd.zeros((3,))
-    promise = _Promise(x)
+    producer = _Promise(x)
     x[1] = 5
-    assert promise.calls == 1
+    assert producer.calls == 1
     assert x.asnumpy().tolist() == [42, 5, 42]
 
 
 def test_promise_of_a_view_leaves_the_rest_readable():
     x = nd.zeros((4,))
-    promise = _Promise(x[1:3])
+    producer = _Promise(x[1:3])
     assert x[3:].asnumpy().tolist() == [0]
-    assert promise.calls == 0
+    assert producer.calls == 0
     assert x.asnumpy().tolist() == [0, 42, 42, 0]
 
 
 def test_a_promise_that_is_not_kept_is_an_error_each_time():
     x = nd.zeros((2,))
-    x._promise(lambda: None)
+    x.defer(lambda: None)
     for _ in range(2):
         with pytest.raises(RuntimeError, match="not assigned by its promise"):
             x.asnumpy()
@@ -174,7 +174,7 @@ def test_a_promise_whose_work_fails_stays_open():
     def fails() -> None:
         raise ValueError("out of memory")
 
-    x._promise(fails)
+    x.defer(fails)
     for _ in range(2):
         with pytest.raises(ValueError, match="out of memory"):
             x.asnumpy()
@@ -184,33 +184,33 @@ def test_a_promise_whose_work_fails_stays_open():
 
 def test_waitall_keeps_promises_and_holds_nobody_alive():
     x, y = nd.zeros((2,)), nd.zeros((2,))
-    promise, dropped = _Promise(x), _Promise(y)
+    producer, dropped = _Promise(x), _Promise(y)
     gone = weakref.ref(dropped)
     del dropped, y
     gc.collect()
     nd.waitall()
-    assert promise.calls == 1
+    assert producer.calls == 1
     assert gone() is None
     nd.waitall()
-    assert promise.calls == 1
+    assert producer.calls == 1
 
 
 def test_only_buffers_that_nobody_else_holds_may_be_donated():
     x = nd.zeros((2, 3))
-    assert x._exclusive
-    _ = x._value
-    assert x._exclusive
+    assert x.owns_buffer
+    _ = x.value
+    assert x.owns_buffer
     _ = x.jax
-    assert not x._exclusive
+    assert not x.owns_buffer
     x[:] = 1
-    assert x._exclusive
+    assert x.owns_buffer
     copy = x.copy()
-    assert not x._exclusive
-    assert not copy._exclusive
+    assert not x.owns_buffer
+    assert not copy.owns_buffer
     x[0] = 2
     _ = x.asnumpy()
-    assert x._exclusive
-    assert not x[0]._exclusive
+    assert x.owns_buffer
+    assert not x[0].owns_buffer
 
 
 def test_numpy_buffers_are_copied():

@@ -8,7 +8,12 @@ import pytest
 
 import executorkit as mx
 from executorkit.ndarray import _reductions
-from executorkit.ndarray._statistics import host_statistics, pooled, statistics, statistics_of
+from executorkit.ndarray._statistics import (
+    host_statistics,
+    pool_statistics,
+    statistics,
+    statistics_of_lists,
+)
 
 from ..display._html import checked
 from ..display._snapshots import matches
@@ -37,7 +42,7 @@ def test_one_program_computes_what_the_host_would(monkeypatch, joined):
     monkeypatch.setattr(_reductions, "_JOINED", joined)
     with jax.enable_x64(True):
         values = [jax.numpy.asarray(a) for a in ARRAYS.values()]
-        _reductions._described.clear_cache()
+        _reductions._statistics_rows.clear_cache()
         found = statistics(values)
     for name, array, one in zip(ARRAYS, ARRAYS.values(), found, strict=True):
         host = host_statistics(array)
@@ -58,34 +63,34 @@ def test_both_ways_of_reducing_agree(scan, monkeypatch):
     monkeypatch.setattr(_reductions, "_JOINED", 1000)
     values = (jax.numpy.asarray(ARRAYS["shifted"]), jax.numpy.asarray(ARRAYS["small"]))
     with jax.enable_x64(True):
-        rows = jax.jit(lambda v: _reductions._described.__wrapped__(v, scan))(values)
+        rows = jax.jit(lambda v: _reductions._statistics_rows.__wrapped__(v, scan))(values)
     assert rows[0, 1] == pytest.approx(ARRAYS["shifted"].astype("float64").mean(), rel=1e-8)
     assert rows[0, 2] == pytest.approx(ARRAYS["shifted"].astype("float64").std(), rel=1e-4)
 
 
 def test_arrays_on_several_devices():
     arrays = [mx.nd.ones((3,), ctx=mx.cpu(k)) * k for k in (2, 0, 1)]
-    assert [s.mean for s in statistics([a._value for a in arrays])] == [2, 0, 1]
+    assert [s.mean for s in statistics([a.value for a in arrays])] == [2, 0, 1]
 
 
 def test_lists_come_together_and_are_compiled_apart():
     lists = [[jax.numpy.ones((3,))], [], [jax.numpy.zeros((2,)), jax.numpy.ones((4,))]]
-    _reductions._described.clear_cache()
-    found = statistics_of(lists)
+    _reductions._statistics_rows.clear_cache()
+    found = statistics_of_lists(lists)
     assert [[s.mean for s in each] for each in found] == [[1], [], [0, 1]]
-    statistics_of(lists[1:])
-    assert _reductions._described._cache_size() == 2
+    statistics_of_lists(lists[1:])
+    assert _reductions._statistics_rows._cache_size() == 2
 
 
 def test_arrays_pooled_are_as_if_they_were_one():
     parts = [ARRAYS["odd"], ARRAYS["small"].ravel(), ARRAYS["nothing finite"], ARRAYS["one"]]
-    found = pooled([host_statistics(a) for a in parts])
+    found = pool_statistics([host_statistics(a) for a in parts])
     whole = host_statistics(np.concatenate(parts))
     for name in ("mean", "std", "low", "high"):
         assert getattr(found, name) == pytest.approx(getattr(whole, name), rel=1e-6), name
     assert (found.finite, found.nans, found.infs) == (whole.finite, whole.nans, whole.infs)
     assert sum(found.counts) == sum(whole.counts)
-    assert pooled([host_statistics(ARRAYS["nothing finite"])] * 2).mean is None
+    assert pool_statistics([host_statistics(ARRAYS["nothing finite"])] * 2).mean is None
 
 
 def test_text_form():
@@ -105,4 +110,4 @@ def test_every_array_has_a_view(shape, dtype):
 def test_a_view_leaves_the_buffer_free():
     array = mx.nd.ones((600, 600)) + 1
     array._repr_html_()
-    assert not array._storage.shared
+    assert not array.storage.shared

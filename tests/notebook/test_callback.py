@@ -14,7 +14,7 @@ import executorkit as mx
 from executorkit.notebook import _curve, _frames
 from executorkit.notebook.callback import (
     LiveLearningCurve,
-    MissingPandasError,
+    MissingDependencyError,
     PandasLogger,
     args_wrapper,
 )
@@ -105,7 +105,7 @@ class TestPandasLogger:
 
 def test_missing_pandas_is_said(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(MissingPandasError) as caught:
+    with pytest.raises(MissingDependencyError) as caught:
         PandasLogger(4)
     assert isinstance(caught.value, ImportError)
     assert str(caught.value) == (

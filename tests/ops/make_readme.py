@@ -19,7 +19,7 @@ import numpy as np
 
 from executorkit import ops
 from executorkit.ops import OpDef
-from executorkit.ops._absent import why_absent
+from executorkit.ops._absent import unsupported_reason
 from tests import _golden
 from tests.golden.cases._case import Case
 from tests.ops.test_golden import NO_GOLDEN_CASE
@@ -154,7 +154,7 @@ def absent() -> dict[str, list[str]]:
     found: dict[str, list[str]] = defaultdict(list)
     for name, aliases in MXNET.items():
         if not any(map(ops.lookup, (name, *aliases))):
-            found[why_absent(name) or "no reason"].append(name)
+            found[unsupported_reason(name) or "no reason"].append(name)
     return dict(sorted(found.items(), key=lambda item: -len(item[1])))
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from executorkit import ops
 from executorkit.ops import OpDef
-from executorkit.ops._absent import why_absent
+from executorkit.ops._absent import unsupported_reason
 from tests import _golden
 
 ARGUMENTS: dict[str, dict[str, str]] = json.loads(
@@ -102,7 +102,7 @@ def test_differences_are_still_there():
 
 
 def test_all_that_is_not_served_has_a_reason():
-    assert [n for n in ARGUMENTS if ops.lookup(n) is None and why_absent(n) is None] == []
+    assert [n for n in ARGUMENTS if ops.lookup(n) is None and unsupported_reason(n) is None] == []
 
 
 def test_operators_without_attributes_ignore_any():

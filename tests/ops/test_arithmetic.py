@@ -86,8 +86,8 @@ class TestInference:
         op = found(name)
         p = op.parse({})
         facts = ShapeFacts(name, dict.fromkeys([*op.inputs(p), "out0"]) | known)
-        assert op.fill is not None
-        op.fill(facts, p)
+        assert op.infer_shape is not None
+        op.infer_shape(facts, p)
         return dict(facts)
 
     def test_backwards_through_one_array(self):

@@ -21,12 +21,12 @@ def filled(op_name: str, attrs: dict[str, Any], **known: tuple[int, ...]) -> dic
     """What an operator's rule makes of the shapes known around one node."""
     op = lookup(op_name)
     assert op is not None
-    assert op.fill is not None
+    assert op.infer_shape is not None
     p = op.parse(attrs)
     outs = [f"out{i}" for i in range(len(op.outputs(p)))]
     facts = ShapeFacts(op_name, {**dict.fromkeys([*op.inputs(p), *outs]), **known})
     for _ in range(3):
-        op.fill(facts, p)
+        op.infer_shape(facts, p)
     return facts
 
 

@@ -16,7 +16,7 @@ from tests.golden.cases._loops import ARRAYS, LOOPS, head
 
 
 def built(name):
-    _subgraph.forget_names()
+    _subgraph.reset_subgraph_numbers()
     with mx.name.NameManager():
         return LOOPS[name](mx)
 

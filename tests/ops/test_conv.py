@@ -58,10 +58,10 @@ def facts(op_name: str, data: Any, out: Any = None, **attrs: Any) -> ShapeFacts:
     """What is known after the operator's rule has seen these shapes."""
     op = lookup(op_name)
     assert op is not None
-    assert op.fill is not None
+    assert op.infer_shape is not None
     p = op.parse(attrs)
     box = ShapeFacts(op_name, {**dict.fromkeys(op.inputs(p)), "data": data, "out0": out})
-    op.fill(box, p)
+    op.infer_shape(box, p)
     return box
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from executorkit.ops import _data_turns, _weight_rows, _weight_strips
-from executorkit.ops._convolve import Windows, _on_cpu, _xla, convolve, transposed
+from executorkit.ops._convolve import ConvDims, _cpu_kernels, _xla_conv, conv_transpose, convolve
 from executorkit.ops.conv import convolution
 from executorkit.ops.deconv import deconvolution
 
@@ -33,19 +33,19 @@ CASES = {
 
 
 def arrays(case):
-    data, weight, steps, pads, dilation, groups = CASES[case]
+    data, weight, strides, pads, dilation, groups = CASES[case]
     rng = np.random.RandomState(3)
-    letters = ("NCW", "NCHW", "NCDHW")[len(steps) - 1]
-    windows = Windows(steps, pads, dilation, groups, letters)
+    layout = ("NCW", "NCHW", "NCDHW")[len(strides) - 1]
+    windows = ConvDims(strides, pads, dilation, groups, layout)
     x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
-    g = jnp.asarray(rng.standard_normal(_xla(x, w, windows).shape), jnp.float32)
+    g = jnp.asarray(rng.standard_normal(_xla_conv(x, w, windows).shape), jnp.float32)
     return x, w, g, windows
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_convolution_and_its_gradients(case):
     x, w, g, windows = arrays(case)
-    expected, back = jax.vjp(lambda x, w: _xla(x, w, windows), x, w)
+    expected, back = jax.vjp(lambda x, w: _xla_conv(x, w, windows), x, w)
     out, own_back = jax.vjp(lambda x, w: convolve(x, w, windows), x, w)
     for a, b in zip((out, *own_back(g)), (expected, *back(g)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
@@ -56,10 +56,10 @@ def test_transposed_convolution_and_its_gradients(case):
     x, w, g, windows = arrays(case)
 
     def expected(g, w):
-        return jax.vjp(lambda x: _xla(x, w, windows), jnp.zeros_like(x))[1](g)[0]
+        return jax.vjp(lambda x: _xla_conv(x, w, windows), jnp.zeros_like(x))[1](g)[0]
 
     out, back = jax.vjp(expected, g, w)
-    own, own_back = jax.vjp(lambda g, w: transposed(g, w, x.shape, windows), g, w)
+    own, own_back = jax.vjp(lambda g, w: conv_transpose(g, w, x.shape, windows), g, w)
     for a, b in zip((own, *own_back(x)), (out, *back(x)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
@@ -72,16 +72,16 @@ def test_second_derivatives(case):
         gradient = jax.grad(lambda x: jnp.sum(jnp.tanh(function(x, w, windows))))
         return jax.grad(lambda x: jnp.sum(gradient(x) ** 2))(x)
 
-    np.testing.assert_allclose(penalty(convolve), penalty(_xla), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(penalty(convolve), penalty(_xla_conv), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("depthwise")])
 def test_depth_wise_convolutions_channels_last(case):
     x, w, g, windows = arrays(case)
-    letters = windows.letters
-    expected, back = jax.vjp(lambda x, w: _xla(x, w, windows), x, w)
+    layout = windows.layout
+    expected, back = jax.vjp(lambda x, w: _xla_conv(x, w, windows), x, w)
     x, w, g = (jnp.moveaxis(a, 1, -1) for a in (x, w, g))
-    windows = windows._replace(letters=letters.replace("C", "") + "C")
+    windows = windows._replace(layout=layout.replace("C", "") + "C")
     out, own_back = jax.vjp(lambda x, w: convolve(x, w, windows), x, w)
     for a, b in zip((out, *own_back(g)), (expected, *back(jnp.moveaxis(g, -1, 1))), strict=True):
         np.testing.assert_allclose(jnp.moveaxis(a, -1, 1), b, rtol=1e-4, atol=1e-4)
@@ -104,12 +104,12 @@ LAST = {
 @pytest.mark.parametrize("case", LAST)
 def test_gradients_of_weights_channels_last(case):
     data, weight, *rest, module = LAST[case]
-    windows = Windows(*rest, 1, "NHWC")
+    windows = ConvDims(*rest, 1, "NHWC")
     rng = np.random.RandomState(3)
     x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
-    form = _on_cpu(data, weight, windows)[2]
+    form = _cpu_kernels(data, weight, windows)[2]
     assert form is None if module is None else form.func.__module__ == module.__name__
-    expected, back = jax.vjp(lambda w: _xla(x, w, windows), w)
+    expected, back = jax.vjp(lambda w: _xla_conv(x, w, windows), w)
     g = jnp.asarray(rng.standard_normal(expected.shape), jnp.float32)
     out, own_back = jax.vjp(lambda w: convolve(x, w, windows), w)
     np.testing.assert_array_equal(out, expected)
@@ -128,20 +128,20 @@ TO_DATA = {
 @pytest.mark.parametrize("case", TO_DATA)
 def test_gradients_of_data_channels_last(case):
     data, weight, *rest, in_turns = TO_DATA[case]
-    windows = Windows(*rest, 1, "NHWC")
+    windows = ConvDims(*rest, 1, "NHWC")
     rng = np.random.RandomState(3)
     x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
-    assert (_data_turns.form(data, weight, windows) is not None) == in_turns
+    assert (_data_turns.shifted_matmul_input_grad(data, weight, windows) is not None) == in_turns
 
     def found(function, x):
         out, back = jax.vjp(lambda x: function(x, w, windows), x)
         return back(jnp.tanh(out))[0]
 
-    plain = found(_xla, x)
+    plain = found(_xla_conv, x)
     np.testing.assert_allclose(found(convolve, x), plain, rtol=1e-4, atol=1e-4)
     if in_turns:
         second, expected = (
-            jax.grad(lambda x, f=f: jnp.sum(found(f, x) ** 2))(x) for f in (convolve, _xla)
+            jax.grad(lambda x, f=f: jnp.sum(found(f, x) ** 2))(x) for f in (convolve, _xla_conv)
         )
         np.testing.assert_allclose(second, expected, rtol=1e-3, atol=1e-3)
 
@@ -193,7 +193,7 @@ def test_the_gradient_of_a_kernel_of_one_element_copies_no_data():
 
 def test_which_convolutions_have_forms_of_their_own():
     has = {
-        case: tuple(form is not None for form in _on_cpu(x, w, Windows(*rest, "NCHW")))
+        case: tuple(form is not None for form in _cpu_kernels(x, w, ConvDims(*rest, "NCHW")))
         for case, (x, w, *rest) in CASES.items()
     }
     assert has["one_group"] == (False, False, False)
@@ -211,7 +211,7 @@ def test_axes_that_the_kernel_covers(covered, groups):
     x = jnp.asarray(rng.standard_normal((2, 4, 5, 4)), jnp.float32)
     w = jnp.asarray(rng.standard_normal((6, 4 // groups, *covered)), jnp.float32)
     out = convolution(x, w, kernel=covered, num_filter=6, num_group=groups)
-    expected = _xla(x, w, Windows((1, 1), (0, 0), (1, 1), groups, "NCHW"))
+    expected = _xla_conv(x, w, ConvDims((1, 1), (0, 0), (1, 1), groups, "NCHW"))
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
 
 
@@ -223,7 +223,7 @@ def test_transposed_axes_of_length_one(sizes, groups):
     w = jnp.asarray(rng.standard_normal((4, 6 // groups, 3, 2)), jnp.float32)
     out = deconvolution(x, w, kernel=(3, 2), stride=(2, 2), num_filter=6, num_group=groups)
     shape = (2, 6, *(2 * (n - 1) + k for n, k in zip(sizes, (3, 2), strict=True)))
-    expected = transposed(x, w, shape, Windows((2, 2), (0, 0), (1, 1), groups, "NCHW"))
+    expected = conv_transpose(x, w, shape, ConvDims((2, 2), (0, 0), (1, 1), groups, "NCHW"))
     assert out.shape == shape
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
 
@@ -233,7 +233,7 @@ def test_weights_of_depth_wise_convolutions_lie_as_they_are_read():
 
     def gradients(x, w, g):
         out, back = jax.vjp(
-            lambda x, w: convolve(x, w, Windows((1, 1), (1, 1), (1, 1), 16, "NHWC")), x, w
+            lambda x, w: convolve(x, w, ConvDims((1, 1), (1, 1), (1, 1), 16, "NHWC")), x, w
         )
         return out, back(g)[0]
 

@@ -19,7 +19,7 @@ from executorkit.ops import custom
 
 @pytest.fixture(autouse=True)
 def forget_what_a_test_registers(monkeypatch):
-    monkeypatch.setattr(custom, "_factories", dict(custom._factories))
+    monkeypatch.setattr(custom, "_op_factories", dict(custom._op_factories))
 
 
 def scale_operator(name: str = "scale", seen: list[str] | None = None) -> list[str]:

@@ -16,8 +16,8 @@ from executorkit.ops._namespace import (
     bind_call,
     call_doc,
     call_signature,
-    placement,
-    placements,
+    namespace_entries,
+    public_names,
 )
 
 
@@ -42,12 +42,12 @@ def _fc() -> OpDef:
     ],
 )
 def test_placement(name, expected):
-    assert list(placement(name)) == expected
+    assert list(public_names(name)) == expected
 
 
 def test_placements_cover_the_registry(fc):
-    assert ("op", "FullyConnected", fc) in list(placements(["FullyConnected"]))
-    assert {module for module, _, _ in placements()} <= set(MODULES)
+    assert ("op", "FullyConnected", fc) in list(namespace_entries(["FullyConnected"]))
+    assert {module for module, _, _ in namespace_entries()} <= set(MODULES)
 
 
 def test_signature_is_that_of_the_definition(fc):

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from jax import lax
 
-from executorkit.ops._recur import recur
-from executorkit.ops._same import scan_once
-from executorkit.ops._turn import Product, Turn
+from executorkit.ops._recur import scan_with_vjp
+from executorkit.ops._same import deduplicated_scan
+from executorkit.ops._turn import ScanBody, ScanProduct
 
 ROWS, SIZE = 4, 3
 
@@ -22,15 +22,15 @@ def _multiply(constants: Any, x: Any) -> Any:
     return x @ weight.T + constants[1]
 
 
-def _call(constants: Any, carry: Any, now: Any, tap: Any) -> Any:
+def _call(constants: Any, carry: Any, now: Any, perturb: Any) -> Any:
     """A cell that counts its turns, and reads its bias and a scale beside the product too."""
     h, count = carry
     x, chosen = now
-    h = jnp.tanh(tap(0, h) + x) * constants[2] + constants[1] * chosen
+    h = jnp.tanh(perturb(0, h) + x) * constants[2] + constants[1] * chosen
     return (h, count + 1), [h, count, jnp.where(h > 0, h, 0)]
 
 
-TURN = Turn(_call, [Product(_multiply, (0, 1))], [1, 2])
+TURN = ScanBody(_call, [ScanProduct(_multiply, (0, 1))], [1, 2])
 
 
 def _arrays(turns: int) -> Any:
@@ -44,7 +44,7 @@ def _arrays(turns: int) -> Any:
 
 def _losses(turns: int, reverse: bool) -> list[Any]:
     def ours(constants: Any, start: Any, now: Any) -> Any:
-        return recur(TURN, constants, start, now, turns, reverse, weights=[0])
+        return scan_with_vjp(TURN, constants, start, now, turns, reverse, weights=[0])
 
     def plain(constants: Any, start: Any, now: Any) -> Any:
         def one(carry: Any, now: Any) -> Any:
@@ -105,7 +105,7 @@ def test_what_is_the_same_in_every_turn_is_stacked_once():
         y = jax.jit(jnp.sin)(x)
         return carry + y, [y, x * 2, jax.jit(lambda y: y)(y)]
 
-    last, (one, two, three) = scan_once(turn, jnp.float32(0), jnp.arange(3.0), 3, False)
+    last, (one, two, three) = deduplicated_scan(turn, jnp.float32(0), jnp.arange(3.0), 3, False)
     assert one is three
     np.testing.assert_allclose(one, np.sin(np.arange(3)), 1e-6)
     np.testing.assert_allclose(two, [0, 2, 4])

@@ -24,7 +24,7 @@ def make(mode: str = "lstm", **attrs: Any):
     p = RNN.parse({"state_size": H, "num_layers": 2, "mode": mode, **attrs})
     facts = ShapeFacts("RNN", dict.fromkeys((*RNN.inputs(p), "out0")))
     facts["data"] = (T, N, SIZE)
-    RNN.fill(facts, p)
+    RNN.infer_shape(facts, p)
     rng = np.random.default_rng(0)
     return p, {n: rng.uniform(-0.6, 0.6, facts[n]).astype("f4") for n in RNN.inputs(p)}
 

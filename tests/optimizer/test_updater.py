@@ -192,11 +192,11 @@ def test_buffers_are_written_into() -> None:
     updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", momentum=0.9))
     weight, grad = mx.nd.ones((64, 64)) * 2, mx.nd.ones((64, 64))
     updater(0, grad, weight)
-    old, state = weight._value, updater.states[0]._value
+    old, state = weight.value, updater.states[0].value
     updater(0, grad, weight)
     assert old.is_deleted()
     assert state.is_deleted()
-    assert not grad._value.is_deleted()
+    assert not grad.value.is_deleted()
 
 
 def test_a_weight_that_is_there_twice_is_updated_twice() -> None:

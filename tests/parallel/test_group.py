@@ -10,13 +10,13 @@ import pytest
 
 import executorkit as mx
 from executorkit.parallel import _arrays, traffic
-from executorkit.parallel._batch import Input, merged
-from executorkit.parallel._group import Group
+from executorkit.parallel._batch import BatchInput, gather
+from executorkit.parallel._group import DataParallelCore
 from executorkit.parallel._slicing import split_input_slice
-from executorkit.parallel._stacked import Stacked
+from executorkit.parallel._stacked import ReplicatedArray
 
 ROWS = 8
-INPUTS = [Input("data", (ROWS, 5)), Input("softmax_label", (ROWS,))]
+INPUTS = [BatchInput("data", (ROWS, 5)), BatchInput("softmax_label", (ROWS,))]
 EVEN = [1, 1, 1, 1]
 FOUR = [0, 1, 2, 3]
 
@@ -29,12 +29,14 @@ def _network() -> Any:
     return mx.sym.SoftmaxOutput(x, name="softmax")
 
 
-def _bound(devices: Any = FOUR, loads: Any = EVEN, grad_req: str = "write", **more: Any) -> Group:
+def _bound(
+    devices: Any = FOUR, loads: Any = EVEN, grad_req: str = "write", **more: Any
+) -> DataParallelCore:
     symbol = more.pop("symbol", None)
     symbol = _network() if symbol is None else symbol
     inputs = more.pop("inputs", INPUTS)
     names = [i.name for i in inputs]
-    group = Group(
+    group = DataParallelCore(
         symbol,
         [mx.cpu(i) for i in devices],
         split_input_slice(ROWS, loads),
@@ -54,7 +56,7 @@ def _batch(number: int = 0) -> list[Any]:
     return [mx.nd.array(random.randn(ROWS, 5)), mx.nd.array(random.randint(0, 3, ROWS))]
 
 
-def _facts(group: Group) -> list[np.ndarray]:
+def _facts(group: DataParallelCore) -> list[np.ndarray]:
     arrays = (*group.outputs, *group.grad_arrays, *group.aux_arrays)
     return [a.asnumpy() for arrays in arrays if arrays is not None for a in arrays]
 
@@ -68,7 +70,7 @@ def _moved(before: dict[str, int]) -> dict[str, int]:
     return {k: n - before[k] for k, n in traffic.snapshot().items() if n != before[k]}
 
 
-def _run(group: Group, how: str) -> list[np.ndarray]:
+def _run(group: DataParallelCore, how: str) -> list[np.ndarray]:
     for number in range(3):
         group.load(INPUTS, _batch(number), "batch")
         group.forward(True)
@@ -92,7 +94,7 @@ def test_mapped_and_separate_programs_give_the_same(how, grad_req, monkeypatch):
     mapped = _bound(grad_req=grad_req)
     assert mapped.is_mapped
     ours = _run(mapped, how)
-    monkeypatch.setattr(_arrays, "stackable", lambda *_: False)
+    monkeypatch.setattr(_arrays, "can_replicate", lambda *_: False)
     mx.random.seed(3)
     separate = _bound(grad_req=grad_req)
     assert not separate.is_mapped
@@ -134,7 +136,7 @@ def test_a_step_is_one_program_and_moves_only_the_batch():
     _run(group, "fused")
     assert group.traces == 1
     for array in (*group.arg_arrays, *group.aux_arrays):
-        assert isinstance(array, Stacked)
+        assert isinstance(array, ReplicatedArray)
         _ = array._value
     before = traffic.snapshot()
     for number in range(3):
@@ -169,7 +171,7 @@ def test_nothing_comes_to_the_host_in_a_step(monkeypatch):
             labels = [mx.nd.array(np.zeros(rows.stop - rows.start), ctx=mx.cpu(k))]
             metric.update(labels, [group.outputs[0][k]])
     assert fetched == []
-    merged(group.outputs[0], 0).asnumpy()
+    gather(group.outputs[0], 0).asnumpy()
     assert len(fetched) <= 1
 
 
@@ -255,6 +257,8 @@ def test_custom_operators_run_one_program_per_device():
 
 
 def test_constants_without_arguments_are_no_mapped_program():
-    group = Group(mx.sym.zeros((2,)), [mx.cpu(0), mx.cpu(1)], [slice(0, 1), slice(1, 2)], [], [])
+    group = DataParallelCore(
+        mx.sym.zeros((2,)), [mx.cpu(0), mx.cpu(1)], [slice(0, 1), slice(1, 2)], [], []
+    )
     group.forward(False)
     assert [o.asnumpy().tolist() for o in group.outputs[0]] == [[0, 0]] * 2

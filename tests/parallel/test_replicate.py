@@ -9,9 +9,9 @@ import numpy as np
 import executorkit as mx
 from executorkit.lowering import graph_of
 from executorkit.parallel import all_reduce
-from executorkit.parallel._programs import Mapped, MappedProgram
+from executorkit.parallel._programs import PmapFunction, PmapProgram
 from executorkit.parallel._replicate import Replicas
-from executorkit.parallel._stacked import Stacked
+from executorkit.parallel._stacked import ReplicatedArray
 from executorkit.program import program_for
 
 DEVICES = tuple(mx.cpu(i).device for i in range(4))
@@ -32,16 +32,14 @@ def test_the_same_devices_are_the_same_replicas_and_programs():
     one = program_for(graph_of((2 * x).heads), (0,), (False,))
     two = program_for(graph_of((2 * mx.sym.Variable("y")).heads), (0,), (False,))
     assert Replicas.on(DEVICES) is Replicas.on(list(DEVICES))
-    assert MappedProgram.of(one, Replicas.on(DEVICES)) is MappedProgram.of(
-        two, Replicas.on(DEVICES)
-    )
-    other = MappedProgram.of(one, Replicas.on(DEVICES[:2]))
-    assert other is not MappedProgram.of(one, Replicas.on(DEVICES))
+    assert PmapProgram.of(one, Replicas.on(DEVICES)) is PmapProgram.of(two, Replicas.on(DEVICES))
+    other = PmapProgram.of(one, Replicas.on(DEVICES[:2]))
+    assert other is not PmapProgram.of(one, Replicas.on(DEVICES))
 
 
 def test_a_mapped_function_counts_its_traces_and_forgets_on_demand():
     replicas = Replicas.on(DEVICES)
-    mapped = Mapped(lambda x: 2 * x, "twice", DEVICES)
+    mapped = PmapFunction(lambda x: 2 * x, "twice", DEVICES)
     x = replicas.filled((3,), "float32", 4)
     for _ in range(3):
         assert (np.asarray(mapped(x)) == 8).all()
@@ -56,14 +54,14 @@ def test_a_mapped_function_counts_its_traces_and_forgets_on_demand():
 
 def test_64_bit_types_are_kept():
     replicas = Replicas.on(DEVICES)
-    mapped = Mapped(lambda x: x + 1, "next", DEVICES)
+    mapped = PmapFunction(lambda x: x + 1, "next", DEVICES)
     assert mapped(replicas.zeros((2,), "float64")).dtype == np.float64
     assert mapped(replicas.zeros((2,), "int64")).dtype == np.int64
 
 
 def test_sums_and_means_over_devices():
     contexts = [mx.cpu(i) for i in range(4)]
-    stacked = Stacked(contexts, (2,), "float32")
+    stacked = ReplicatedArray(contexts, (2,), "float32")
     apart = [mx.nd.zeros((2,), ctx=mx.cpu(0)) for _ in range(3)]
     for k, member in enumerate(stacked):
         member[:] = k

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executorkit.parallel._slicing import SliceError, part_of, split_input_slice
+from executorkit.errors import SliceError
+from executorkit.parallel._slicing import part_of, split_input_slice
 from tests._golden import GOLDEN
 
 ANSWERS = json.loads((GOLDEN / "data" / "groups.json").read_text())["slices"]

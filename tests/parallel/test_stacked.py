@@ -7,15 +7,15 @@ import pytest
 
 import executorkit as mx
 from executorkit.parallel import traffic
-from executorkit.parallel._stacked import Stacked
+from executorkit.parallel._stacked import ReplicatedArray
 
 CONTEXTS = [mx.cpu(i) for i in range(4)]
 
 
 @pytest.fixture
 def stack():
-    stack = Stacked(CONTEXTS, (2, 3), "float32")
-    stack._assign(stack.replicas.from_host(np.arange(24, dtype=np.float32).reshape(4, 2, 3)))
+    stack = ReplicatedArray(CONTEXTS, (2, 3), "float32")
+    stack.assign(stack.replicas.from_host(np.arange(24, dtype=np.float32).reshape(4, 2, 3)))
     return stack
 
 
@@ -26,8 +26,8 @@ def counted():
     return lambda: {k: n - before[k] for k, n in traffic.snapshot().items() if n != before[k]}
 
 
-def _host(stack: Stacked) -> np.ndarray:
-    return np.asarray(stack._value)
+def _host(stack: ReplicatedArray) -> np.ndarray:
+    return np.asarray(stack.value)
 
 
 def test_members_are_ndarrays_of_their_contexts(stack):
@@ -74,14 +74,14 @@ def test_members_show_what_is_assigned_to_all(stack):
     assert member.asnumpy()[0, 0] == 6
     view = member[0]
     assert view.asnumpy()[0] == 6
-    stack._assign(stack.replicas.filled((2, 3), "float32", 9))
+    stack.assign(stack.replicas.filled((2, 3), "float32", 9))
     assert (member.asnumpy() == 9).all()
     assert (view.asnumpy() == 9).all()
 
 
 def test_all_members_written_need_nothing_of_what_was(stack, counted):
     promised = []
-    stack._promise(lambda: promised.append(1))
+    stack.defer(lambda: promised.append(1))
     for k, member in enumerate(stack):
         member[:] = k
     assert (_host(stack) == np.arange(4)[:, None, None]).all()
@@ -92,11 +92,11 @@ def test_all_members_written_need_nothing_of_what_was(stack, counted):
 def test_promises_are_kept_when_a_member_is_looked_at(stack):
     kept = []
 
-    def resolve() -> None:
+    def producer() -> None:
         kept.append(1)
-        assert stack._fulfil(resolve, stack.replicas.filled((2, 3), "float32", 4))
+        assert stack.set_result(producer, stack.replicas.filled((2, 3), "float32", 4))
 
-    stack._promise(resolve)
+    stack.defer(producer)
     stack[2][:] = 1
     assert not kept
     assert (stack[0].asnumpy() == 4).all()
@@ -106,18 +106,18 @@ def test_promises_are_kept_when_a_member_is_looked_at(stack):
 
 
 def test_a_promise_that_was_superseded_is_not_fulfilled(stack):
-    def resolve() -> None:
+    def producer() -> None:
         raise AssertionError("nobody needs it")
 
-    stack._promise(resolve)
-    stack._assign(stack.replicas.filled((2, 3), "float32", 1))
-    assert not stack._fulfil(resolve, stack.replicas.filled((2, 3), "float32", 2))
+    stack.defer(producer)
+    stack.assign(stack.replicas.filled((2, 3), "float32", 1))
+    assert not stack.set_result(producer, stack.replicas.filled((2, 3), "float32", 2))
     assert (stack[0].asnumpy() == 1).all()
 
 
 def test_members_keep_their_order_on_devices_in_any_order():
-    stack = Stacked([mx.cpu(i) for i in (3, 0, 2)], (1,), "int64")
-    stack._assign(stack.replicas.from_host(np.array([[5], [6], [7]])))
+    stack = ReplicatedArray([mx.cpu(i) for i in (3, 0, 2)], (1,), "int64")
+    stack.assign(stack.replicas.from_host(np.array([[5], [6], [7]])))
     assert [int(m.asscalar()) for m in stack] == [5, 6, 7]
     stack[1][:] = 8
     assert _host(stack).ravel().tolist() == [5, 8, 7]

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.parallel._batch import Input
-from executorkit.parallel._group import Group
+from executorkit.parallel._batch import BatchInput
+from executorkit.parallel._group import DataParallelCore
 from executorkit.parallel._slicing import split_input_slice
 
 ROWS = 8
-INPUTS = [Input("data", (ROWS, 3, 2, 2)), Input("head", (ROWS, 3, 2, 2))]
+INPUTS = [BatchInput("data", (ROWS, 3, 2, 2)), BatchInput("head", (ROWS, 3, 2, 2))]
 RANDOM = np.random.RandomState(0)
 DATA = RANDOM.randn(ROWS, 3, 2, 2) * [[[[1]], [[2]], [[3]]]] + RANDOM.randn(ROWS, 1, 1, 1)
 HEAD = RANDOM.randn(ROWS, 3, 2, 2)
@@ -21,12 +21,14 @@ VALUES = {"bn_gamma": [1.0, -2.0, 0.5], "bn_beta": [0.5, 1.0, -1.0],
           "bn_moving_mean": [0.1, 0.2, 0.3], "bn_moving_var": [1.0, 2.0, 3.0]}  # fmt: skip
 
 
-def _group(devices: list[int], ndev: int, loads: Any = None, name: str = "SyncBatchNorm") -> Group:
+def _group(
+    devices: list[int], ndev: int, loads: Any = None, name: str = "SyncBatchNorm"
+) -> DataParallelCore:
     more = {"ndev": ndev, "key": "bn"} if name == "SyncBatchNorm" else {}
     normalise = getattr(mx.sym.contrib if more else mx.sym, name)
     x = normalise(mx.sym.Variable("data"), name="bn", fix_gamma=False, momentum=0.5, **more)
     x = mx.sym.make_loss(x * mx.sym.Variable("head"))
-    group = Group(
+    group = DataParallelCore(
         x,
         [mx.cpu(i) for i in devices],
         split_input_slice(ROWS, loads or [1] * len(devices)),
@@ -42,7 +44,7 @@ def _group(devices: list[int], ndev: int, loads: Any = None, name: str = "SyncBa
     return group
 
 
-def _run(group: Group, train: bool, look_first: bool = False) -> dict[str, np.ndarray]:
+def _run(group: DataParallelCore, train: bool, look_first: bool = False) -> dict[str, np.ndarray]:
     """Everything of one step: outputs and gradients of data joined, those of parameters added."""
     group.load(INPUTS, [mx.nd.array(DATA), mx.nd.array(HEAD)], "batch")
     group.forward(train)

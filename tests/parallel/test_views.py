@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.parallel._programs import _describing
+from executorkit.parallel._programs import _statistics_function
 from executorkit.program import clear_cache
 
 from ..display._html import checked
@@ -76,7 +76,7 @@ def test_one_transfer_for_all_devices(monkeypatch):
         return fetch(tree)
 
     monkeypatch.setattr(jax, "device_get", counted)
-    describing = _describing(tuple(mx.cpu(i).device for i in range(4)))
+    describing = _statistics_function(tuple(mx.cpu(i).device for i in range(4)))
     traces = describing.traces
     for _ in range(2):
         module._as_view()

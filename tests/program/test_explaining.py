@@ -10,7 +10,7 @@ import pytest
 import executorkit as mx
 from executorkit.lowering import disabled
 from executorkit.program import clear_cache
-from executorkit.program._history import MAX_TRACES, differences
+from executorkit.program._history import MAX_TRACES, argument_differences
 
 from ..display._html import checked
 from ..models.lstm import lstm
@@ -91,7 +91,7 @@ def test_dropped_code_is_named():
 def test_fields_of_a_signature_are_compared_one_by_one():
     old = {"a": ((2, 3), "float32", "cpu:0"), "b": None, "c": ((1,), "int32", "cpu:0")}
     new = {"a": ((2, 3), "float32", "cpu:1"), "b": ((4,), "float16", "cpu:1"), "d": None}
-    assert differences(old, new) == [
+    assert argument_differences(old, new) == [
         "a: device cpu:0 -> cpu:1",
         "b: none -> float16 (4,)",
         "c: int32 (1,) -> none",

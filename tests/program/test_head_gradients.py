@@ -36,8 +36,8 @@ def _needed(case, name: str) -> int:
     args = tuple(jax.ShapeDtypeStruct(given[n].shape, given[n].dtype) for n in graph.arg_names)
     aux = tuple(jax.ShapeDtypeStruct(given[n].shape, given[n].dtype) for n in graph.aux_names)
     with jax.enable_x64(True):
-        key = jax.eval_shape(lambda: jax.random.key(0)) if graph.draws(True) else None
-    needs = program.needs_head(args, aux, key)
+        key = jax.eval_shape(lambda: jax.random.key(0)) if graph.uses_rng(True) else None
+    needs = program.needs_head_gradient(args, aux, key)
     return max((k + 1 for k, need in enumerate(needs) if need), default=0)
 
 

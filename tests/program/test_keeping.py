@@ -16,12 +16,13 @@ import pytest
 from jax.experimental.compilation_cache import compilation_cache
 
 import executorkit as mx
+from executorkit.errors import NotFingerprintableError
 from executorkit.lowering import graph_of, infer
 from executorkit.program import _keeping, cache_info, clear_cache
-from executorkit.program._canonical import NoTextError, text_of
-from executorkit.program._kept_files import Place
-from executorkit.program._kept_shapes import KeptShapes
-from executorkit.program._surroundings import surroundings
+from executorkit.program._canonical import fingerprint
+from executorkit.program._kept_files import DiskCache
+from executorkit.program._kept_shapes import InferenceDiskCache
+from executorkit.program._surroundings import environment_fingerprint
 
 x = mx.sym.Variable("x")
 
@@ -30,7 +31,7 @@ x = mx.sym.Variable("x")
 def kept(tmp_path, monkeypatch):
     """``kept(make)`` makes a result as a process would that begins with these files, and gives it
     with the number of traces and of loaded programs."""
-    monkeypatch.setattr(_keeping, "_place", Place(str(tmp_path / "own")))
+    monkeypatch.setattr(_keeping, "_place", DiskCache(str(tmp_path / "own")))
     settings = {
         "jax_compilation_cache_dir": str(tmp_path / "jax"),
         "jax_persistent_cache_min_compile_time_secs": 0,
@@ -167,12 +168,12 @@ def test_what_differs_is_another_program(kept, other):
 
 def test_devices_and_settings_are_told_apart():
     device = jax.devices()[0]
-    assert surroundings(device) == surroundings(device)
-    texts = {surroundings(device), surroundings(jax.devices()[1])}
+    assert environment_fingerprint(device) == environment_fingerprint(device)
+    texts = {environment_fingerprint(device), environment_fingerprint(jax.devices()[1])}
     with jax.default_matmul_precision("highest"):
-        texts.add(surroundings(device))
+        texts.add(environment_fingerprint(device))
     with jax.enable_x64(True):
-        texts.add(surroundings(device))
+        texts.add(environment_fingerprint(device))
     assert len(texts) == 4
 
 
@@ -212,7 +213,7 @@ def test_calls_that_lowering_prepares_are_not_kept(kept, tmp_path):
 
 
 def test_files_that_were_read_longest_ago_go_first(tmp_path):
-    place = Place(str(tmp_path))
+    place = DiskCache(str(tmp_path))
     for name, read in {"a": 3, "b": 1, "c": 2}.items():
         place.write(name, {}, b"x")
         os.utime(tmp_path / name, (read, read))
@@ -228,7 +229,7 @@ def test_files_that_were_read_longest_ago_go_first(tmp_path):
 
 def test_a_directory_that_cannot_be_written_is_told_once(tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    place = Place(str(tmp_path / "file" / "folder"))
+    place = DiskCache(str(tmp_path / "file" / "folder"))
     with pytest.warns(UserWarning, match="compiled programs are not kept"):
         place.write("a", {}, b"x")
     place.write("a", {}, b"x")
@@ -238,8 +239,8 @@ def test_a_directory_that_cannot_be_written_is_told_once(tmp_path):
 def test_shapes_are_inferred_once(tmp_path, monkeypatch):
     net = mx.sym.FullyConnected(x, num_hidden=3, name="fc")
     graph = graph_of(net.heads)
-    keeper = KeptShapes(Place(str(tmp_path)))
-    monkeypatch.setattr("executorkit.lowering._infer.KEEPERS", [keeper])
+    keeper = InferenceDiskCache(DiskCache(str(tmp_path)))
+    monkeypatch.setattr("executorkit.lowering._infer.INFERENCE_CACHES", [keeper])
     first = infer(graph, {"x": (2, 5)})
     monkeypatch.setattr("executorkit.lowering._infer._inferred", None)
     graph.memo.clear()
@@ -268,14 +269,14 @@ def test_texts_tell_values_apart():
     values = [
         1, 1.0, True, "1", b"1", None, (1,), [1], ((1,),), {1}, {1: 1}, np.float32(1),
         np.dtype("f4"), np.arange(2), np.arange(2.0), jax.numpy.float32, mx.program.Options(),
-        mx.program.Options(remat="full"), functools.partial(text_of, 1),
-        functools.partial(text_of, 2),
+        mx.program.Options(remat="full"), functools.partial(fingerprint, 1),
+        functools.partial(fingerprint, 2),
     ]  # fmt: skip
-    assert len(set(map(text_of, values))) == len(values)
-    assert text_of({"a": 1, "b": 2}) == text_of({"b": 2, "a": 1})
+    assert len(set(map(fingerprint, values))) == len(values)
+    assert fingerprint({"a": 1, "b": 2}) == fingerprint({"b": 2, "a": 1})
 
 
 @pytest.mark.parametrize("thing", [object(), lambda: 0, functools.partial(print), np.zeros(10_000)])
 def test_what_has_no_text_is_refused(thing):
-    with pytest.raises(NoTextError):
-        text_of((thing,))
+    with pytest.raises(NotFingerprintableError):
+        fingerprint((thing,))

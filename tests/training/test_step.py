@@ -12,7 +12,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.errors import FileFormatError
-from executorkit.training import LossScale, Step, StepError, TargetError
+from executorkit.training import LossScale, Step, StepError
 
 from ..display._html import checked
 
@@ -235,7 +235,7 @@ def test_a_state_of_another_optimizer_is_refused_and_changes_nothing(tmp_path):
 
 
 def test_wrong_use_says_what_to_do():
-    with pytest.raises(TargetError, match=r"module\.bind"):
+    with pytest.raises(StepError, match=r"module\.bind"):
         Step(mx.mod.Module(_net()), optax.sgd(0.1))
     with pytest.raises(StepError, match=r"optax\.adam"):
         Step(_executor(), 0.1)
@@ -253,7 +253,7 @@ def test_wrong_use_says_what_to_do():
     with mx.AttrScope(ctx_group="a"):
         grouped = _net()
     apart = grouped.simple_bind(mx.cpu(), data=(ROWS, 5), group2ctx={"a": mx.cpu(1)})
-    with pytest.raises(TargetError, match="group2ctx or Python operators"):
+    with pytest.raises(StepError, match="group2ctx or Python operators"):
         Step(apart, optax.sgd(0.1))
 
 
