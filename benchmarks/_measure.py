@@ -19,9 +19,9 @@ import numpy as np
 
 import executorkit as mx
 from executorkit._cli._timing import PairedTimes, seconds, time_in_pairs
-from executorkit.display._table import text_table
-from executorkit.executor._ahead import PrecompileSpec, bound_avals
-from executorkit.executor._run import PendingStep
+from executorkit.display._parts import text_table
+from executorkit.executor._pending_step import PendingStep
+from executorkit.executor._precompile_spec import PrecompileSpec, bound_avals
 
 from ._handwritten import functions
 from ._networks import Network, network

@@ -24,10 +24,10 @@ import optax
 
 import executorkit as mx
 from executorkit._cli._timing import time_in_pairs
-from executorkit.display._table import text_table
-from executorkit.module._update import discard_gradients
+from executorkit.display._parts import text_table
+from executorkit.module._optimizer_state import discard_gradients
 from executorkit.program import Analysis
-from executorkit.program._counted import InstrumentedJit
+from executorkit.program._jit import InstrumentedJit
 
 from ._fitting import MOMENTUM, RATE, module_step
 from ._handwritten import FORWARD, trained

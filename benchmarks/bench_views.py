@@ -13,8 +13,7 @@ import numpy as np
 
 import executorkit as mx
 from executorkit._cli._timing import time_in_pairs
-from executorkit.ndarray._reductions import _statistics_rows
-from executorkit.ndarray._statistics import statistics_of_lists
+from executorkit.ndarray.array_statistics import _statistics_rows, statistics_of_lists
 from tests.models.resnet import resnet50
 
 

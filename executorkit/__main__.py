@@ -7,7 +7,9 @@ import os
 import sys
 from collections.abc import Sequence
 
-from ._cli import _coverage, _demo, _inspect
+from ._cli import _coverage_command as _coverage
+from ._cli import _demo_command as _demo
+from ._cli import _inspect_command as _inspect
 from .errors import MXNetError
 
 

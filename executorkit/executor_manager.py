@@ -34,16 +34,16 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .context import Context
+from .debugging.finite_report import FiniteReport
 from .display import Line, View, Viewed
 from .errors import BatchError, BatchTypeError, NotSupportedError, SliceError, explain
-from .executor._report import FiniteReport
 from .ndarray import NDArray
-from .parallel._parameters import mean_parameters, set_parameters
+from .parallel._group_parameters import mean_parameters, set_parameters
+from .parallel._group_view import group_label, group_parts
+from .parallel._replicated_array import PerDevice
 from .parallel._sliced_group import DataParallelExecutorGroup
 from .parallel._sliced_group import check_arguments as _check_arguments  # noqa: F401
 from .parallel._slicing import split_input_slice as _split_input_slice
-from .parallel._stacked import PerDevice
-from .parallel._views import group_label, group_parts
 from .symbol import Symbol
 
 __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]

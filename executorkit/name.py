@@ -1,5 +1,5 @@
 """``mx.name``: how symbols without a name get one."""
 
-from .symbol._naming import NameManager, Prefix
+from .symbol.naming import NameManager, Prefix
 
 __all__ = ["NameManager", "Prefix"]

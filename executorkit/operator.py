@@ -29,8 +29,8 @@ import numpy as np
 from .context import Context, cpu
 from .errors import MXNetError, explain
 from .ndarray import NDArray, array, clear_eager_cache
-from .ops._attrs import DTYPE_NUMBERS, Shape, dtype_name
 from .ops.custom import Arrays, register_factory
+from .ops.schema.attrs import DTYPE_NUMBERS, Shape, dtype_name
 from .program import clear_cache
 
 __all__ = ["CustomOp", "CustomOpProp", "register"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from .ndarray._random_state import get_state, seed, set_state
 from .ndarray.random import (
     exponential,
     gamma,
@@ -16,6 +15,7 @@ from .ndarray.random import (
     shuffle,
     uniform,
 )
+from .ndarray.random_state import get_state, seed, set_state
 
 __all__ = [
     "exponential",

@@ -16,7 +16,7 @@ import numpy as np
 from executorkit import nd
 from executorkit.ndarray._eager import invoke
 from executorkit.ops import OpDef, Params, lookup
-from executorkit.ops._facts import ShapeFacts, TypeFacts, is_fully_known
+from executorkit.ops.schema.inference import ShapeFacts, TypeFacts, is_fully_known
 from tests.golden import _store
 from tests.golden.cases._case import Case
 

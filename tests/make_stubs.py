@@ -20,7 +20,7 @@ from typing import Any
 
 import executorkit
 from executorkit.ops import OpDef, Params
-from executorkit.ops._namespace import (
+from executorkit.ops.schema.calls import (
     MODULES,
     REQUIRED,
     Frontend,

@@ -14,7 +14,8 @@ from typing import Any
 import pytest
 
 import executorkit as mx
-from executorkit.callback import _progress, _report
+from executorkit.callback import _metric_logging as _report
+from executorkit.callback import _progress_bar as _progress
 from tests._tools import compare, names
 from tests.display._html import checked
 

@@ -9,9 +9,9 @@ import pytest
 
 import executorkit as mx
 from executorkit.kvstore import InputTypeError, KVStoreBase, KVStoreError
-from executorkit.kvstore._sum import _sum_parts
+from executorkit.kvstore._sums import _sum_parts
 from executorkit.parallel import traffic
-from executorkit.parallel._stacked import ReplicatedArray
+from executorkit.parallel._replicated_array import ReplicatedArray
 from tests._tools import compare, names
 
 

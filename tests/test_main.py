@@ -12,7 +12,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.__main__ import main
-from executorkit._cli import _demo
+from executorkit._cli import _demo_command as _demo
 
 
 @pytest.fixture

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from executorkit.__main__ import main
-from executorkit._cli import _demo
-from executorkit.ops import _registry
+from executorkit._cli import _demo_command as _demo
+from executorkit.ops.schema import operator_registry as _registry
 
 README = (Path(__file__).parents[1] / "README.md").read_text()
 BLOCKS = re.findall(r"^```python\n(.*?)^```", README, re.MULTILINE | re.DOTALL)

@@ -8,7 +8,7 @@ import inspect
 
 import pytest
 
-from executorkit.ops._namespace import MODULES, namespace_entries
+from executorkit.ops.schema.calls import MODULES, namespace_entries
 from tests import make_stubs
 from tests.ops.make_readme import served
 

@@ -11,9 +11,9 @@ callback (epoch, symbol, arg_params, aux_params). Reports go to the root logger 
 MXNet's words. Reading a metric waits for the device; each callback does that only when it reports.
 """
 
-from ._checkpoint import do_checkpoint, module_checkpoint
-from ._progress import ProgressBar
-from ._report import LogValidationMetricsCallback, Speedometer, log_train_metric
+from ._checkpointing import do_checkpoint, module_checkpoint
+from ._metric_logging import LogValidationMetricsCallback, Speedometer, log_train_metric
+from ._progress_bar import ProgressBar
 
 __all__ = [
     "LogValidationMetricsCallback",

@@ -5,8 +5,4 @@
 ``contrib.symbol`` (``sym``) and ``contrib.ndarray`` (``nd``) hold the same operators.
 """
 
-from . import ndarray, symbol
-from . import ndarray as nd
-from . import symbol as sym
-
 __all__ = ["nd", "ndarray", "sym", "symbol"]

@@ -4,17 +4,27 @@ Text is made from data, never the other way round. Views load nothing and run no
 colours follow the page's theme, or the system's preference.
 """
 
-from ._bar import Bar
-from ._blocks import Block, blocks
-from ._curves import Curve, Curves
-from ._drawing import Box, Drawing
-from ._heatmap import HeatMap
-from ._notebook import Live, notebook_display
-from ._parts import Cell, Emphasis, Fold, Line, Lines, Part, Table, View
-from ._sparkline import Sparkline
-from ._table import text_table
-from ._viewed import Viewed
-from ._words import clipped, count, many, scaled, shape, total, value
+from ._charts import Bar, Curve, Curves, HeatMap, Sparkline
+from ._graph_drawing import Block, Box, Drawing, blocks
+from ._notebook import Live, Viewed, notebook_display
+from ._parts import (
+    Cell,
+    Emphasis,
+    Fold,
+    Line,
+    Lines,
+    Part,
+    Table,
+    View,
+    clipped,
+    count,
+    many,
+    scaled,
+    shape,
+    text_table,
+    total,
+    value,
+)
 
 __all__ = [
     "Bar",

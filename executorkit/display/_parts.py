@@ -1,14 +1,237 @@
-"""What views are made of. Every part has an HTML form and a text form."""
+"""Elements of static HTML: everything that comes from a user's graph is escaped here.
+
+Colours and spacing of views, light and dark.
+
+A page is dark if its theme says so: the classes and attributes that JupyterLab, VS Code and Sphinx
+themes set. Where a page says nothing, the system's preference counts.
+
+Numbers and names as people read them.
+
+Tables in plain text.
+
+What views are made of. Every part has an HTML form and a text form.
+"""
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from typing import Protocol
 
-from ._html import escape, tag
-from ._style import SHEET
-from ._table import text_table
+#: Characters that no HTML or SVG document may hold.
+_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
+
+
+def escape(text: object) -> str:
+    """Text as it may stand between tags and in quoted attributes.
+
+    >>> escape('<script> & "x"')
+    '&lt;script&gt; &amp; &quot;x&quot;'
+    """
+    return html.escape(_FORBIDDEN.sub("\ufffd", str(text)), quote=True)
+
+
+def tag(name: str, *content: str, **attributes: object) -> str:
+    """An element. Content is HTML already; values of attributes are escaped, those that are None
+    left out; a trailing underscore of a name is dropped, others become hyphens.
+
+    >>> tag("p", escape("a < b"), class_="note")
+    '<p class="note">a &lt; b</p>'
+    """
+    shown = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return f"<{name}{shown}>{''.join(content)}</{name}>"
+
+
+_LIGHT = (
+    "--fg:#1c1e21;--soft:#666c75;--line:#d4d8de;--rule:#eceef1;--bg:#fff;--mark:#3574b5;--bad:#c0272d;"
+    "--dense:#f6c7c0;--norm:#d3cfe8;--act:#fbf3b8;--pool:#bcd9ec;--shape:#fbd9b0;--loss:#fbd3e6;"
+    "--input:#bfe6dd;--block:#e6e9ee;--other:#dfeccb"
+)
+_DARK = (
+    "--fg:#e4e6ea;--soft:#9aa1ab;--line:#4a5058;--rule:#33383f;--bg:#16181b;--mark:#6ea8e0;--bad:#ff7b72;"
+    "--dense:#6b362f;--norm:#474068;--act:#5c5420;--pool:#274b63;--shape:#664522;--loss:#63324a;"
+    "--input:#215249;--block:#31363d;--other:#3f4d29"
+)
+_DARK_PAGES = (
+    '[data-jp-theme-light="false"]', ".jp-mod-dark", ".vscode-dark", '[data-theme="dark"]',
+    ".theme-dark",
+)  # fmt: skip
+_LIGHT_PAGES = ('[data-jp-theme-light="true"]', ".vscode-light", '[data-theme="light"]')
+
+_RULES = """
+.ek{font:13px/1.45 system-ui,sans-serif;color:var(--fg);max-width:100%}
+.ek .h{font-weight:600;margin:2px 0 4px}
+.ek p{margin:2px 0;color:var(--soft)}
+.ek pre{margin:2px 0;font-size:12px;color:var(--fg);background:none;white-space:pre;overflow-x:auto}
+.ek .x{overflow:auto;max-height:520px}
+.ek table{border-collapse:collapse;margin:2px 0 6px;font-size:12px}
+.ek .x th,.ek .x td{padding:1px 10px 1px 0;text-align:left;white-space:nowrap}
+.ek .x th,.ek .x td{background:none;color:var(--fg)}
+.ek .x th{color:var(--soft);font-weight:500;border-bottom:1px solid var(--line)}
+.ek .x td{border-bottom:1px solid var(--rule)}
+.ek .x .r{text-align:right;font-variant-numeric:tabular-nums}
+.ek .x tfoot td{font-weight:600;border-top:1px solid var(--line)}
+.ek details{margin:1px 0 1px 2px}
+.ek details>:not(summary){margin-left:14px}
+.ek summary{cursor:pointer}
+.ek b.bad{color:var(--bad)}
+.ek svg{display:block}
+.ek svg.s{display:inline-block;vertical-align:middle}
+.ek svg.s path{fill:var(--mark)}
+.ek text{font:11px system-ui,sans-serif;fill:var(--fg);text-anchor:middle}
+.ek .d{fill:var(--soft);font-size:10px}
+.ek .e{fill:none;stroke:var(--soft);stroke-width:1}
+.ek .n{stroke:var(--line);stroke-width:1}
+"""
+
+#: Kinds of boxes in drawings of graphs, each with a colour.
+KINDS = ("dense", "norm", "act", "pool", "shape", "loss", "input", "block", "other")
+
+
+def _sheet() -> str:
+    kinds = "".join(f".ek .n.{kind}{{fill:var(--{kind})}}" for kind in KINDS)
+    dark, light = (
+        ",".join(f"{page} .ek" for page in pages) for pages in (_DARK_PAGES, _LIGHT_PAGES)
+    )
+    return (
+        f".ek{{{_LIGHT}}}"
+        f"@media (prefers-color-scheme:dark){{.ek{{{_DARK}}}}}"
+        f"{light}{{{_LIGHT}}}{dark}{{{_DARK}}}" + _RULES.replace("\n", "") + kinds
+    )
+
+
+def _picture_sheet() -> str:
+    """Light colours for pictures in files, which viewers show on white, and drawings' own rules."""
+    kinds = "".join(f".n.{kind}{{fill:var(--{kind})}}" for kind in KINDS)
+    rules = [
+        line
+        for line in _RULES.split("\n")
+        if line.startswith((".ek text", ".ek .d", ".ek .e", ".ek .n"))
+    ]
+    return f"svg{{{_LIGHT}}}" + "".join(rules).replace(".ek ", "") + kinds
+
+
+#: The style sheet that every view brings along, and that of a drawing which is a file of its own.
+SHEET = _sheet()
+PICTURE_SHEET = _picture_sheet()
+
+
+def count(number: float | None) -> str:
+    """Thousands set apart; '?' for what is not known.
+
+    >>> count(1234567), count(None)
+    ('1,234,567', '?')
+    """
+    return "?" if number is None else f"{number:,.0f}"
+
+
+def many(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> many(1, "compilation"), many(1200, "row")
+    ('1 compilation', '1,200 rows')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def total(numbers: Collection[float | None]) -> str:
+    """The sum of what is known; marked where something is not.
+
+    >>> total([1000, 234]), total([5, None]), total([None])
+    ('1,234', '5 + ?', '?')
+    """
+    known = [number for number in numbers if number is not None]
+    if not known:
+        return "?" if numbers else "0"
+    return count(sum(known)) + (" + ?" if len(known) < len(numbers) else "")
+
+
+def scaled(number: float | None, unit: str = "", base: int = 1000) -> str:
+    """Three digits and a prefix.
+
+    >>> scaled(7.7e9, "FLOPs"), scaled(102400, "B", 1024), scaled(12, "B"), scaled(None, "B")
+    ('7.7 GFLOPs', '100 KiB', '12 B', '?')
+    """
+    if number is None or not isfinite(number):
+        return "?"
+    size = float(number)
+    prefixes = ("", "Ki", "Mi", "Gi", "Ti", "Pi") if base == 1024 else ("", "k", "M", "G", "T", "P")
+    for prefix in prefixes:
+        if abs(size) < base * 0.9995 or prefix == prefixes[-1]:
+            break
+        size /= base
+    return f"{size:.3g} {prefix}{unit}".rstrip()
+
+
+def shape(sizes: Sequence[int] | None) -> str:
+    """A shape; '?' where nothing is known, and for dimensions of 0, which are not known.
+
+    >>> shape((32, 10)), shape((0, 5)), shape(None), shape((3,))
+    ('(32, 10)', '(?, 5)', '?', '(3,)')
+    """
+    if sizes is None:
+        return "?"
+    words = [str(size) if size else "?" for size in sizes]
+    return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
+
+
+def value(number: float | None) -> str:
+    """A measured value with four digits.
+
+    >>> value(0.123456), value(1e-9), value(None)
+    ('0.1235', '1e-09', '')
+    """
+    return "" if number is None else f"{number:.4g}"
+
+
+def clipped(name: str, length: int) -> str:
+    """A name that is too long without its middle.
+
+    >>> clipped("stage1_unit1_conv1", 10), clipped("conv", 10)
+    ('stage…conv1', 'conv')
+    """
+    if len(name) <= length + 1:
+        return name
+    half = length // 2
+    return f"{name[:half]}…{name[-half:]}"
+
+
+def text_table(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    right: Collection[int] = (),
+    footer: Sequence[str] | None = None,
+) -> str:
+    """Columns as wide as their widest cell, two spaces apart, the header underlined.
+
+    ``right`` are the numbers of the columns that are aligned to the right; ``footer`` is a last
+    row below another line.
+
+    >>> print(text_table(["layer", "size"], [["fc1", "1,280"], ["relu1", "0"]], right={1}))
+    layer   size
+    -----  -----
+    fc1    1,280
+    relu1      0
+    """
+    lines = [header, *rows, *([footer] if footer is not None else [])]
+    widths = [max(len(line[i]) for line in lines) for i in range(len(header))]
+    rule = ["-" * width for width in widths]
+    lines = [header, rule, *rows, *([rule, footer] if footer is not None else [])]
+    return "\n".join(
+        "  ".join(
+            cell.rjust(width) if i in right else cell.ljust(width)
+            for i, (cell, width) in enumerate(zip(line, widths, strict=True))
+        ).rstrip()
+        for line in lines
+    )
 
 
 class Part(Protocol):

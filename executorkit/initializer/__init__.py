@@ -10,10 +10,10 @@ shape, which takes far longer than drawing does.
 """
 
 from ..errors import InitializerError
-from ._base import InitDesc, Initializer, alias, create, register
-from ._compound import FusedRNN, Load, Mixed
-from ._fixed import Bilinear, Constant, LSTMBias, One, Zero
-from ._random import MSRAPrelu, Normal, Orthogonal, Uniform, Xavier
+from ._compound_initializers import FusedRNN, Load, Mixed
+from ._fixed_initializers import Bilinear, Constant, LSTMBias, One, Zero
+from ._initializer import InitDesc, Initializer, alias, create, register
+from ._random_initializers import MSRAPrelu, Normal, Orthogonal, Uniform, Xavier
 
 __all__ = [
     "Bilinear",

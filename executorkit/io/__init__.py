@@ -4,7 +4,12 @@ Reading records of images and libsvm files is not served; those iterators say so
 """
 
 from ..errors import BatchError, DataArgumentError, NotSupportedError
-from ._absent import (
+from ._csv_iter import CSVIter
+from ._data_batch import DataBatch, DataDesc, DataIter
+from ._file_iter import MXDataIter
+from ._mnist_iter import MNISTIter
+from ._ndarray_iter import NDArrayIter
+from ._unsupported_iters import (
     ImageDetRecordIter,
     ImageRecordInt8Iter,
     ImageRecordIter,
@@ -13,12 +18,7 @@ from ._absent import (
     ImageRecordUInt8Iter_v1,
     LibSVMIter,
 )
-from ._arrays import NDArrayIter
-from ._batch import DataBatch, DataDesc, DataIter
-from ._csv import CSVIter
-from ._files import MXDataIter
-from ._mnist import MNISTIter
-from ._wrappers import PrefetchingIter, ResizeIter
+from ._wrapping_iters import PrefetchingIter, ResizeIter
 
 __all__ = [
     "BatchError",

@@ -25,7 +25,7 @@ lists of NDArrays. Sparse storage is not served.
 """
 
 from ..errors import InputTypeError, KVStoreError
-from ._base import KVStoreBase
-from ._store import KVStore, create
+from ._kvstore import KVStore, create
+from ._kvstore_base import KVStoreBase
 
 __all__ = ["KVStore", "InputTypeError", "KVStoreBase", "KVStoreError", "create"]

@@ -2,11 +2,11 @@
 
 from ._graph import Graph, graph_of
 from ._infer import infer, infer_shapes, infer_types, reported_output_shapes
-from ._layers import Layer
 from ._lower import channels_last_allowed, evaluate, lower, to_jax
-from ._partition import placements
 from ._passes import LOWERING_PASSES, PASSES, disabled, disabled_passes, optimized
-from ._summary import Summary
+from ._segments import placements
+from .summary.layers import Layer
+from .summary.network_summary import Summary
 
 __all__ = [
     "LOWERING_PASSES",

@@ -9,8 +9,8 @@ from functools import lru_cache
 from typing import Any
 
 from ..ops import OpDef, Params
-from ..ops._attrs import BODIES
-from ..symbol._node import EDIT_HOOKS, Entry, Node, auxiliary_nodes, topological_order
+from ..ops.schema.attrs import BODIES
+from ..symbol.node import EDIT_HOOKS, Entry, Node, auxiliary_nodes, topological_order
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -128,7 +128,7 @@ def _with_bodies(node: Node, params: Params) -> Params:
     """A step's attributes; those of loops and branches hold their bodies, ready to be called."""
     if not node.subgraphs:
         return params
-    from ._bodies import LoweredBody  # which lowers graphs, and so stands above this module
+    from ._subgraphs import LoweredBody  # which lowers graphs, and so stands above this module
 
     bodies = tuple(LoweredBody(graph_of(heads)) for heads in node.subgraphs)
     return Params({**params, BODIES: bodies})

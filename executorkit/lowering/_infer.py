@@ -16,8 +16,15 @@ import jax
 
 from ..errors import MXNetError, ShapeError, explain
 from ..ops import OpDef, Params
-from ..ops._attrs import Shape, dtype_name, make_attr
-from ..ops._facts import Facts, ShapeFacts, TypeFacts, is_fully_known, merge_shapes, shape_text
+from ..ops.schema.attrs import Shape, dtype_name, make_attr
+from ..ops.schema.inference import (
+    Facts,
+    ShapeFacts,
+    TypeFacts,
+    is_fully_known,
+    merge_shapes,
+    shape_text,
+)
 from ._graph import Graph, GraphStep, graph_of, memoize
 
 #: Sizes put in place of unknown dimensions: divisible by what networks divide by.

@@ -9,16 +9,15 @@ import jax
 
 from ..errors import MXNetError, explain
 from ..ops import Params
-from ..ops._attrs import Shape
+from ..ops.schema.attrs import Shape
 from ._graph import Graph, graph_of
 from ._infer import infer, resolve_open_shapes
+from ._interpreter import Observer, Values, run_step
 from ._passes import disabled_passes
-from ._reroll import Plan
-from ._reroll_join import fusion_pays
-from ._reroll_plan import fused_plan_of, plan_of
-from ._reroll_run import BodyWrapper, execute_plan
-from ._step import Observer, run_step
-from ._values import Values
+from .reroll.execute import BodyWrapper, execute_plan
+from .reroll.fold import fused_plan_of, plan_of
+from .reroll.fuse import fusion_pays
+from .reroll.ir import Plan
 
 
 def lower(

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
-from ..symbol._node import EDIT_HOOKS, Entry, Node, topological_order
+from ..symbol.node import EDIT_HOOKS, Entry, Node, topological_order
 
 Heads = tuple[Entry, ...]
 Pass = Callable[[Heads], Heads]

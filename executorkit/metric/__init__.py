@@ -5,12 +5,12 @@ shape, and nothing comes to the host until a value is asked for. Sums are kept i
 """
 
 from ..errors import MetricShapeError, MetricValueError
-from ._base import EvalMetric, alias, check_label_shapes, register
+from ._accuracy import Accuracy, TopKAccuracy
 from ._binary import F1, MCC
-from ._classes import Accuracy, TopKAccuracy
 from ._composite import CompositeEvalMetric, create
 from ._correlation import PCC, PearsonCorrelation
 from ._custom import CustomMetric, np
+from ._eval_metric import EvalMetric, alias, check_label_shapes, register
 from ._likelihood import CrossEntropy, NegativeLogLikelihood, Perplexity
 from ._loss import Caffe, Loss, Torch
 from ._regression import MAE, MSE, RMSE

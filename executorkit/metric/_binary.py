@@ -10,8 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import MetricShapeError, explain
-from ._base import check_label_shapes, register
-from ._device import DeviceMetric, move_to_device, tally_step, value_and_device, zero_tally
+from ._device_metric import DeviceMetric, move_to_device, tally_step, value_and_device, zero_tally
+from ._eval_metric import check_label_shapes, register
 
 #: Tallies of counts: true positives, false positives, false negatives, true negatives, refused.
 _COUNTS = 5

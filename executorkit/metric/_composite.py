@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ..errors import RegistryError, explain
-from ._base import EvalMetric, alias, create_registered, register
 from ._custom import CustomMetric
+from ._eval_metric import EvalMetric, alias, create_registered, register
 
 
 def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:

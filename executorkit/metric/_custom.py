@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._base import EvalMetric, check_label_shapes, register
+from ._eval_metric import EvalMetric, check_label_shapes, register
 
 
 @register

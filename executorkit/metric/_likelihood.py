@@ -9,11 +9,11 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import MetricShapeError, explain
-from ..ops.indexing import pick
-from ..program._counted import InstrumentedJit
-from ._base import alias, register
-from ._classes import make_tally
-from ._device import DeviceMetric, tally_step
+from ..ops.tensor.indexing import pick
+from ..program._jit import InstrumentedJit
+from ._accuracy import make_tally
+from ._device_metric import DeviceMetric, tally_step
+from ._eval_metric import alias, register
 
 
 class _Likelihood(DeviceMetric):

@@ -10,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import MetricShapeError, explain
-from ..program._counted import InstrumentedJit
-from ._base import register
-from ._classes import make_tally
-from ._device import DeviceMetric, tally_step
+from ..program._jit import InstrumentedJit
+from ._accuracy import make_tally
+from ._device_metric import DeviceMetric, tally_step
+from ._eval_metric import register
 
 
 class _Distance(DeviceMetric):

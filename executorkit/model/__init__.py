@@ -4,10 +4,10 @@ A checkpoint is a symbol in JSON beside its parameters in a ``.params`` file.
 """
 
 from ..errors import BatchError, DataArgumentError, InputTypeError
-from ._callbacks import BatchEndParam
-from ._checkpoint import load_checkpoint, load_params, save_checkpoint
+from ._batch_end import BatchEndParam
+from ._checkpoint_files import load_checkpoint, load_params, save_checkpoint
 from ._feedforward import FeedForward, FeedForwardError
-from ._update import (
+from ._kvstore_update import (
     _create_kvstore,
     _initialize_kvstore,
     _update_params,

@@ -5,14 +5,6 @@ module.fit(train_iterator, optimizer="adam", num_epoch=10)
 module.score(test_iterator, "acc")
 """
 
-from . import (
-    base_module,
-    bucketing_module,
-    executor_group,
-    module,
-    python_module,
-    sequential_module,
-)
 from .base_module import BaseModule
 from .bucketing_module import BucketingModule
 from .module import Module

@@ -9,8 +9,8 @@ from typing import Any
 from ..errors import MissingParameterError, ShapeError, explain
 from ..initializer import InitDesc, Uniform
 from ..ndarray import NDArray
-from ._binding import Bound
-from ._usage import require
+from ._preconditions import require
+from .module import Bound
 
 Params = dict[str, NDArray]
 

@@ -1,4 +1,7 @@
-"""The executor group that modules are built on, made from contexts, workloads and shapes."""
+"""The arrays of a module's group, as scripts read them.
+
+The executor group that modules are built on, made from contexts, workloads and shapes.
+"""
 
 from __future__ import annotations
 
@@ -7,31 +10,103 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..context import Context
+from ..debugging.finite_report import FiniteReport
 from ..display import View, Viewed
 from ..errors import BatchError, ModuleUsageError, explain
-from ..executor._ahead import PrecompileSpec
-from ..executor._report import FiniteReport
+from ..executor import Executor
+from ..executor._precompile_spec import PrecompileSpec
 from ..io import DataDesc
 from ..ndarray import NDArray
-from ..parallel._batch import BatchInput, assign_scattered, gather
-from ..parallel._finite import check_group_finite
-from ..parallel._group import DataParallelCore
-from ..parallel._metric import update_metric
-from ..parallel._parameters import mean_parameters, set_parameters
+from ..parallel._batch_transfer import BatchInput, assign_scattered, gather
+from ..parallel._data_parallel_core import DataParallelCore, update_metric
+from ..parallel._group_parameters import mean_parameters, set_parameters
+from ..parallel._group_snapshots import check_group_finite
+from ..parallel._group_view import group_label, group_parts
+from ..parallel._replicated_array import PerDevice
 from ..parallel._slicing import split_input_slice
-from ..parallel._stacked import PerDevice
-from ..parallel._views import group_label, group_parts
 from ..program import Precompilation, current_options
-from ..program._options import use_options
+from ..program._program_options import use_options
 from ..symbol import Symbol
-from ._shapes import (
+from ._group_arguments import (
     as_data_desc,
     batch_axes_and_size,
     grad_req_by_argument,
     group2ctxs_per_context,
     group_input,
 )
-from ._views import ArrayViews
+
+Pairs = list[list[tuple[slice, NDArray]]]
+
+
+class ArrayViews:
+    """Lists of the arrays of all devices; nothing is split off before its contents are read."""
+
+    _group: DataParallelCore
+    _numbers: dict[str, int]
+    _parameters: list[str]
+    data_names: list[str]
+    label_names: list[str]
+    state_names: list[str]
+    label_shapes: list[Any] | None
+    slices: list[slice]
+    contexts: list[Any]
+    for_training: bool
+    inputs_need_grad: bool
+
+    @property
+    def execs(self) -> list[Executor]:
+        """One executor for each device."""
+        return self._group.execs
+
+    @property
+    def data_arrays(self) -> Pairs:
+        """For each data input, (slice, NDArray) of all devices."""
+        return self._pairs(self.data_names)
+
+    @property
+    def label_arrays(self) -> Pairs | None:
+        """For each label, (slice, NDArray) of all devices; None without label shapes."""
+        return None if self.label_shapes is None else self._pairs(self.label_names)
+
+    @property
+    def state_arrays(self) -> list[list[NDArray]]:
+        """For each state, the arrays of all devices."""
+        return [list(self._arguments(name)) for name in self.state_names]
+
+    @property
+    def param_arrays(self) -> list[PerDevice]:
+        """For each parameter, in the symbol's order, the arrays of all devices."""
+        return [self._arguments(name) for name in self._parameters]
+
+    @property
+    def grad_arrays(self) -> list[Any] | None:
+        """For each parameter the gradients of all devices, Nones without; None for inference."""
+        if not self.for_training:
+            return None
+        nothing = [None] * len(self.contexts)
+        return [self._gradients(name) or nothing for name in self._parameters]
+
+    @property
+    def aux_arrays(self) -> list[PerDevice]:
+        """For each auxiliary state, the arrays of all devices."""
+        return self._group.aux_arrays
+
+    @property
+    def input_grad_arrays(self) -> list[Any] | None:
+        """For each data input the gradients of all devices; None without inputs_need_grad."""
+        if not self.inputs_need_grad:
+            return None
+        nothing = [None] * len(self.contexts)
+        return [list(self._gradients(name) or nothing) for name in self.data_names]
+
+    def _pairs(self, names: Sequence[str]) -> Pairs:
+        return [list(zip(self.slices, self._arguments(n), strict=True)) for n in names]
+
+    def _arguments(self, name: str) -> PerDevice:
+        return self._group.arg_arrays[self._numbers[name]]
+
+    def _gradients(self, name: str) -> PerDevice | None:
+        return self._group.grad_arrays[self._numbers[name]]
 
 
 class DataParallelExecutorGroup(ArrayViews, Viewed):

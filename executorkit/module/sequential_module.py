@@ -6,12 +6,12 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
+from ..debugging.finite_report import FiniteReport
 from ..display import Fold, Part
 from ..errors import ModuleUsageError, explain
-from ..executor._report import FiniteReport
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
-from ._usage import require
+from ._preconditions import require
 from .base_module import BaseModule
 from .python_module import PythonModule
 

@@ -5,27 +5,7 @@
 
 from __future__ import annotations
 
-from . import _internal as _internal
-from . import contrib, image, linalg, op, random, sparse
-from ._call import module_access as _module_access
-from ._creation import (
-    arange,
-    array,
-    concatenate,
-    empty,
-    eye,
-    from_dlpack,
-    from_numpy,
-    full,
-    histogram,
-    linspace,
-    moveaxis,
-    onehot_encode,
-    ones,
-    zeros,
-)
-from ._eager import clear_eager_cache, eager_cache_info
-from ._functions import (
+from ._arithmetic import (
     add,
     divide,
     equal,
@@ -45,9 +25,27 @@ from ._functions import (
     subtract,
     true_divide,
 )
+from ._array_operators import module_access as _module_access
+from ._creation import (
+    arange,
+    array,
+    concatenate,
+    empty,
+    eye,
+    from_dlpack,
+    from_numpy,
+    full,
+    histogram,
+    linspace,
+    moveaxis,
+    onehot_encode,
+    ones,
+    zeros,
+)
+from ._eager import clear_eager_cache, eager_cache_info
 from ._ndarray import NDArray, split_v2
-from ._params import load, load_frombuffer, save
-from ._pending import waitall
+from .params_file import load, load_frombuffer, save
+from .pending import waitall
 
 __all__ = [
     "NDArray",

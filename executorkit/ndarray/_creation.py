@@ -22,8 +22,8 @@ from ..errors import InputTypeError, MXNetError, NotSupportedError, ShapeError, 
 from ..ops import lookup
 from ._eager import call, invoke
 from ._ndarray import NDArray, element_type
-from ._storage import Shape
-from ._values import fit, host_array, to_device
+from .storage import Shape
+from .values import fit, host_array, to_device
 
 
 def from_host(values: np.ndarray, ctx: Context | None = None) -> NDArray:

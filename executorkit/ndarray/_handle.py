@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from ..context import Context, current_context
-from ._storage import Producer, Shape, Storage
+from .storage import Producer, Shape, Storage
 
 
 @lru_cache(maxsize=64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._call import module_access
+from ._array_operators import module_access
 from ._ndarray import NDArray
 
 __getattr__, __dir__ = module_access("_internal", NDArray, __name__)

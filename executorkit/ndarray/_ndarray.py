@@ -17,21 +17,21 @@ import numpy as np
 from ..context import Context, cpu
 from ..display import View, Viewed
 from ..errors import InputTypeError, MXNetError, NotSupportedError, ShapeError, explain
-from ..ops._attrs import dtype_name
-from ..ops.shape import resolve_shape
+from ..ops.schema.attrs import dtype_name
+from ..ops.tensor.shape import resolve_shape
 from ._arithmetic import Arithmetic
 from ._conversions import Conversions
 from ._eager import call
 from ._handle import Handle
 from ._indexing import Indexing
-from ._values import fit, to_device
+from .values import fit, to_device
 
 if TYPE_CHECKING:
     # Its methods are made from the operators; none is known to a type checker.
     class Fluent(Handle):
         def __getattr__(self, name: str) -> Any: ...
 else:
-    from ._fluent import Fluent
+    from ._array_operators import Fluent
 
 
 def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
@@ -214,7 +214,7 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
         return f"\n{self.asnumpy()}\n<{type(self).__name__} {dims} @{self._context}>"
 
     def _as_view(self) -> View:
-        from ._views import array_view
+        from .array_view import array_view
 
         return array_view(self)
 

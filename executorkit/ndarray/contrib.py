@@ -10,8 +10,8 @@ import numpy as np
 
 from ..context import Context, current_context
 from ..errors import InputTypeError, ShapeError, explain
-from ..symbol._nesting import flatten, nest_like
-from ._call import module_access
+from ..symbol.nesting import flatten, nest_like
+from ._array_operators import module_access
 from ._contrib_updates import (
     adamw_update,
     mp_adamw_update,

@@ -13,7 +13,7 @@ from typing import Any
 
 from ..errors import AttributeValueError, InputTypeError, explain
 from ..ops import lookup
-from ._call import module_access
+from ._array_operators import module_access
 from ._eager import call, invoke
 from ._ndarray import NDArray
 

@@ -1,5 +1,3 @@
 """``mx.notebook``: watching a training run where it is started, in a notebook or a terminal."""
 
-from . import callback
-
 __all__ = ["callback"]

@@ -1,4 +1,10 @@
-"""``mx.notebook.callback``: callbacks of ``fit`` that record metrics and draw them.
+"""The values of a metric over the batches since it was last read.
+
+A learning curve that is drawn while the network learns.
+
+Metrics of a training run as pandas data frames.
+
+``mx.notebook.callback``: callbacks of ``fit`` that record metrics and draw them.
 
     curve = mx.notebook.callback.LiveLearningCurve("accuracy", display_freq=2)
     log = mx.notebook.callback.PandasLogger(batch_size=64)
@@ -15,12 +21,218 @@ clear that too, and ``fit`` then logs NaN. MXNet's Bokeh charts are not here.
 
 from __future__ import annotations
 
+import datetime
+import sys
+import time
 from collections import defaultdict
+from collections.abc import Mapping
+from math import isnan
 from typing import Any
+from weakref import WeakKeyDictionary
 
-from ..errors import MissingDependencyError, UnknownNameError
-from ._curve import LiveLearningCurve
-from ._frames import PandasLogger
+from ..display import Curve, Curves, Live, View, Viewed
+from ..errors import MissingDependencyError, UnknownNameError, explain
+
+#: What was read last of each metric: the batch, and the values.
+_LAST: WeakKeyDictionary[Any, tuple[tuple[int, int], dict[str, float]]] = WeakKeyDictionary()
+
+
+def read_training(param: Any) -> dict[str, float]:
+    """Names and values of a training metric, which begins anew. Who reads it again at the same
+    batch, when nothing has come since, gets the same values."""
+    batch = (param.epoch, param.nbatch)
+    values = dict(param.eval_metric.get_name_value())
+    found = _LAST.get(param.eval_metric)
+    if found is not None and found[0] == batch and all(map(isnan, values.values())):
+        return dict(found[1])
+    param.eval_metric.reset()
+    _LAST[param.eval_metric] = (batch, values)
+    return dict(values)
+
+
+class LiveLearningCurve(Viewed):
+    """Draws a metric over the time, of training batches and of evaluations.
+
+    metric_name
+        the metric's name, ``"accuracy"`` say: ``metric.get()[0]``.
+    display_freq
+        seconds between drawings; an evaluation is drawn at once.
+    frequent
+        the training metric is recorded every so many batches.
+
+    In a notebook one drawing is renewed in place: static SVG, nothing to be installed but what
+    notebooks have. In a terminal every drawing is two lines on standard output::
+
+        training    ▁▂▃▅▆▆▇▇█  0.912
+        validation  ▁▅█  0.884
+
+    The object itself is shown the same way, also afterwards.
+    """
+
+    def __init__(self, metric_name: str, display_freq: float = 10, frequent: int = 50) -> None:
+        self.metric_name = metric_name
+        self.display_freq = display_freq
+        self.frequent = frequent
+        self.start_time = time.time()
+        self.last_update = self.start_time
+        self._points: dict[str, list[tuple[float, float]]] = {"training": [], "validation": []}
+        self._live = Live()
+
+    def batch_cb(self, param: Any) -> None:
+        """For ``batch_end_callback``."""
+        if param.nbatch % self.frequent == 0:
+            self._record(param, "training")
+        if time.time() - self.last_update > self.display_freq:
+            self._draw()
+
+    def eval_cb(self, param: Any) -> None:
+        """For ``eval_end_callback``."""
+        self._record(param, "validation")
+        self._draw()
+
+    def callback_args(self) -> dict[str, Any]:
+        """The arguments of ``fit`` that have it call this object."""
+        return {"batch_end_callback": self.batch_cb, "eval_end_callback": self.eval_cb}
+
+    def _record(self, param: Any, which: str) -> None:
+        if param.eval_metric is None:
+            return
+        training = which == "training"
+        metrics = read_training(param) if training else dict(param.eval_metric.get_name_value())
+        if self.metric_name not in metrics:
+            raise UnknownNameError(
+                explain(
+                    "LiveLearningCurve",
+                    f"there is no metric {self.metric_name!r}",
+                    hint=" or ".join(map(repr, metrics)),
+                )
+            )
+        elapsed = time.time() - self.start_time
+        self._points[which].append((elapsed, float(metrics[self.metric_name])))
+
+    def _draw(self) -> None:
+        self.last_update = time.time()
+        if not self._live.show(self):
+            sys.stdout.write(self._curves().text() + "\n")
+
+    def _curves(self) -> Curves:
+        drawn = [Curve(name, points) for name, points in self._points.items() if points]
+        return Curves(drawn, axis="s")
+
+    def _as_view(self) -> View:
+        return View(self.metric_name, [self._curves()])
+
+
+class PandasLogger:
+    """Records training and validation metrics, and epochs, in a data frame each.
+
+    batch_size
+        examples in a batch.
+    frequent
+        training metrics are recorded every so many batches.
+
+    ``train_df`` and ``eval_df`` have one column per metric, and ``batches_per_sec``,
+    ``records_per_sec``, ``elapsed`` (since the logger was made), ``minibatch_count`` and ``epoch``;
+    ``epoch_df`` has ``elapsed`` and ``epoch_time``. Frames are made when they are asked for.
+    MXNet has the two speeds the wrong way round.
+
+    Raises :class:`MissingDependencyError`, an ImportError, if pandas is not installed.
+    """
+
+    def __init__(self, batch_size: int, frequent: int = 50) -> None:
+        try:
+            import pandas
+        except ImportError:
+            raise MissingDependencyError(
+                explain(
+                    "PandasLogger",
+                    "pandas is not installed",
+                    hint="pip install pandas, or LiveLearningCurve, which needs none",
+                )
+            ) from None
+        self._frame = pandas.DataFrame
+        self.batch_size = batch_size
+        self.frequent = frequent
+        self._rows: dict[str, list[dict[str, Any]]] = {"train": [], "eval": [], "epoch": []}
+        self._frames: dict[str, Any] = {}
+        self.last_time = time.time()
+        self.start_time = datetime.datetime.now()
+        self.last_epoch_time = self.start_time
+
+    @property
+    def train_df(self) -> Any:
+        """Metrics of training batches."""
+        return self.all_dataframes["train"]
+
+    @property
+    def eval_df(self) -> Any:
+        """Metrics of evaluations, one row per epoch."""
+        return self.all_dataframes["eval"]
+
+    @property
+    def epoch_df(self) -> Any:
+        """How long each epoch took."""
+        return self.all_dataframes["epoch"]
+
+    @property
+    def all_dataframes(self) -> dict[str, Any]:
+        """The three frames by name: 'train', 'eval', 'epoch'."""
+        for name, rows in self._rows.items():
+            if name not in self._frames:
+                self._frames[name] = self._frame(rows)
+        return dict(self._frames)
+
+    def elapsed(self) -> datetime.timedelta:
+        """The time since the logger was made."""
+        return datetime.datetime.now() - self.start_time
+
+    def append_metrics(self, metrics: Mapping[str, Any], df_name: str) -> None:
+        """Adds a row to one of the frames; new names become new columns."""
+        self._rows[df_name].append(dict(metrics))
+        self._frames.pop(df_name, None)
+
+    def train_cb(self, param: Any) -> None:
+        """For ``batch_end_callback``."""
+        if param.nbatch % self.frequent == 0:
+            self._record(param, "train")
+
+    def eval_cb(self, param: Any) -> None:
+        """For ``eval_end_callback``."""
+        self._record(param, "eval")
+
+    def epoch_cb(self, *_: Any) -> None:
+        """For ``epoch_end_callback``."""
+        now = datetime.datetime.now()
+        self.append_metrics(
+            {"elapsed": self.elapsed(), "epoch_time": now - self.last_epoch_time}, "epoch"
+        )
+        self.last_epoch_time = now
+
+    def callback_args(self) -> dict[str, Any]:
+        """The arguments of ``fit`` that have it call this logger."""
+        return {
+            "batch_end_callback": self.train_cb,
+            "eval_end_callback": self.eval_cb,
+            "epoch_end_callback": self.epoch_cb,
+        }
+
+    def _record(self, param: Any, name: str) -> None:
+        metrics: dict[str, Any] = {}
+        if param.eval_metric is not None:
+            training = name == "train"
+            found = read_training(param) if training else param.eval_metric.get_name_value()
+            metrics.update(found)
+        now = time.time()
+        seconds = now - self.last_time
+        speed = self.frequent / seconds if seconds else float("inf")
+        metrics["batches_per_sec"] = speed
+        metrics["records_per_sec"] = speed * self.batch_size
+        metrics["elapsed"] = self.elapsed()
+        metrics["minibatch_count"] = param.nbatch
+        metrics["epoch"] = param.epoch
+        self.append_metrics(metrics, name)
+        self.last_time = now
+
 
 __all__ = [
     "LiveLearningCurve",

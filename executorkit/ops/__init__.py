@@ -1,81 +1,19 @@
-"""Operators: what one is (``_registry``), and every operator, a file per family.
+"""Operators, a folder per theme; ``schema`` says what an operator is.
 
 ``register`` is public: a user adds a missing operator in three lines.
 """
 
-# ruff: noqa: F401 - importing a family registers it
-from . import (
-    activation,
-    adaptive,
-    anchor,
-    attention,
-    batch_norm,
-    box,
-    broadcast,
-    calibration,
-    cast,
-    choices,
-    classification,
+from . import (  # noqa: F401 - importing a theme registers its operators
     control_flow,
-    conv,
-    correlation,
-    ctc,
-    cumulative,
     custom,
-    deconv,
-    deformable,
-    dense,
-    density,
-    detection,
-    dropout,
-    elemwise,
-    fused,
-    fused_attention,
-    gather,
-    hawkes,
-    image,
-    image_color,
-    image_resize,
-    indexing,
-    init,
-    inplace,
-    join,
-    lamb,
-    layout,
-    linalg,
-    lists,
-    loss,
-    masking,
-    matmul,
-    norm,
-    ordering,
-    patches,
-    piecewise,
-    pool,
-    position_sensitive,
-    proposal,
-    quantize,
+    nn,
+    optimizer_updates,
     quantized,
-    quantized_layers,
     random,
-    reduce,
-    resize,
-    rnn,
-    roi_align,
-    scalar,
-    sequence,
-    sgd,
-    shape,
-    slicing,
-    softmax,
-    spectral,
-    straight_through,
-    tiling,
-    triangles,
+    tensor,
     vision,
 )
-from ._facts import Params
-from ._opdef import OpDef
-from ._registry import all_names, all_ops, lookup, register
+from .schema.inference import Params
+from .schema.operator_registry import OpDef, all_names, all_ops, lookup, register
 
 __all__ = ["OpDef", "Params", "all_names", "all_ops", "lookup", "register"]

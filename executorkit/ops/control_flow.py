@@ -13,10 +13,14 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ._attrs import Bodies, Key, Shape, Train
-from ._body import infer_shapes_from_subgraph, infer_types_from_subgraph, subgraphs_use_rng
-from ._facts import Params, ShapeFacts, TypeFacts
-from ._registry import register
+from .schema.attrs import Bodies, Key, Shape, Train
+from .schema.inference import Params, ShapeFacts, TypeFacts
+from .schema.operator_registry import register
+from .schema.subgraph_bodies import (
+    infer_shapes_from_subgraph,
+    infer_types_from_subgraph,
+    subgraphs_use_rng,
+)
 
 
 def _control_flow_inputs(bodies: int) -> Callable[[Params], tuple[str, ...]]:

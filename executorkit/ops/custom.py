@@ -19,9 +19,9 @@ import numpy as np
 from jax.experimental import io_callback
 
 from ..errors import UnknownOperatorError, explain
-from ._attrs import Shape, Train, dtype_name
-from ._facts import Params, ShapeFacts, TypeFacts, is_fully_known
-from ._registry import register
+from .schema.attrs import Shape, Train, dtype_name
+from .schema.inference import Params, ShapeFacts, TypeFacts, is_fully_known
+from .schema.operator_registry import register
 
 Arrays = Sequence[np.ndarray]
 

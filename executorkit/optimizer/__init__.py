@@ -10,12 +10,11 @@ Classes, arguments and defaults are MXNet 1.9.1's; so are the weights after any 
 from __future__ import annotations
 
 from ..ndarray import op as _operators
-from . import contrib
 from ._accumulating import AdaDelta, AdaGrad, Ftrl, RMSProp
 from ._adaptive import FTML, Adam, Adamax, Nadam
-from ._apply import apply_cache_info
+from ._apply_rules import apply_cache_info
 from ._descent import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
-from ._layers import LAMB, LARS, LBSGD
+from ._layerwise import LAMB, LARS, LBSGD
 from ._optimizer import Optimizer, create, register
 from ._rule import Rule
 from ._updater import Updater, get_updater

@@ -9,7 +9,7 @@ import jax
 import optax
 
 from ..ndarray import NDArray
-from ..ops import adaptive
+from ..ops.optimizer_updates import adaptive_updates as adaptive
 from ._descent import RATE_NAMES, or_negative
 from ._optimizer import Optimizer, register, zeros_like
 from ._rule import Rule, State, clipped, operator_rule

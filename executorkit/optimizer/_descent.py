@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from ..ndarray import NDArray
-from ..ops import sgd
+from ..ops.optimizer_updates import sgd_updates as sgd
 from ._optimizer import Optimizer, register, zeros_like
 from ._rule import Rule, State, clipped, operator_rule
 

@@ -20,7 +20,7 @@ import optax
 from ..context import current_context
 from ..errors import InputTypeError, NotSupportedError, UnknownNameError, explain
 from ..ndarray import NDArray
-from ..ndarray._random_state import next_key_data, wrap_key
+from ..ndarray.random_state import next_key_data, wrap_key
 from ._rule import Rule, State, is_half
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..errors import InputTypeError, NotSupportedError, RefusedCallError, RegistryError, explain
 from ..ndarray import NDArray, zeros
-from ._apply import apply_rules, check_arrays
+from ._apply_rules import apply_rules, check_arrays
 from ._rule import Float32Rule, MasterWeightRule, Rule, State, is_half
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..ops import Params
-from ..ops._updates import UpdateRule
+from ..ops.optimizer_updates.update_common import UpdateRule
 
 #: A state: None, an array, or a tuple of states.
 State = Any

@@ -7,10 +7,16 @@ from typing import Any
 
 from ..context import Context
 from ..ndarray import NDArray
-from ._apply import PlannedUpdate, apply_rules, check_arrays, plan_update, same_shape_and_dtype
+from ._apply_rules import (
+    PlannedUpdate,
+    apply_rules,
+    check_arrays,
+    plan_update,
+    same_shape_and_dtype,
+)
 from ._optimizer import Optimizer
 from ._rule import State
-from ._states import dump_states, load_states
+from ._state_pickle import dump_states, load_states
 
 
 class Updater:

@@ -13,7 +13,7 @@ from ..errors import (
     explain,
 )
 from ..ndarray import NDArray, zeros
-from ..ops.adaptive import group_adagrad_update
+from ..ops.optimizer_updates.adaptive_updates import group_adagrad_update
 from ._descent import or_negative
 from ._optimizer import Hyperparams, Optimizer, register
 from ._rule import Rule, State, as_float32

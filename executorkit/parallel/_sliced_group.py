@@ -6,20 +6,19 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..context import Context
+from ..debugging.finite_report import FiniteReport
 from ..display import View, Viewed
 from ..errors import BatchTypeError, BindError, explain
 from ..executor import Executor
-from ..executor._report import FiniteReport
 from ..io import DataDesc
 from ..ndarray import NDArray
-from ..ops._attrs import dtype_name
+from ..ops.schema.attrs import dtype_name
 from ..symbol import Symbol
-from ._batch import BatchInput, assign_scattered
-from ._finite import check_group_finite
-from ._group import DataParallelCore
-from ._metric import update_metric
-from ._stacked import PerDevice
-from ._views import group_label, group_parts
+from ._batch_transfer import BatchInput, assign_scattered
+from ._data_parallel_core import DataParallelCore, update_metric
+from ._group_snapshots import check_group_finite
+from ._group_view import group_label, group_parts
+from ._replicated_array import PerDevice
 
 Pairs = list[list[tuple[slice, NDArray]]]
 

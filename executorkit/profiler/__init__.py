@@ -17,7 +17,7 @@ of whoever reads the result. What belongs to no node (a metric, say) has the nam
 """
 
 from ..errors import ProfilerError
-from ._objects import Counter, Domain, Event, Frame, Marker, Task, scope
+from ._annotations import Counter, Domain, Event, Frame, Marker, Task, scope
 from ._session import (
     dump,
     dump_profile,

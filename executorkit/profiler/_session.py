@@ -12,7 +12,7 @@ import jax
 
 from .._files import write_atomically
 from ..errors import ProfilerError, explain
-from ._report import SORT_KEYS, as_json, as_table, as_trace, statistics
+from ._profile_report import SORT_KEYS, as_json, as_table, as_trace, statistics
 from ._xspace import Record, Trace
 
 _FLAGS = (

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import jax
 from jax.profiler import ProfileData
 
+from ._annotations import parse_annotation
 from ._hlo import Instruction, instructions, messages, text
-from ._objects import parse_annotation
 
 #: Kernels that run other kernels, which are recorded too.
 _CONTAINERS = ("while", "call", "conditional", "async-start", "async-done")

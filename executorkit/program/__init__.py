@@ -7,8 +7,11 @@ To keep compiled programs between processes::
 
 from ..errors import ArgumentValueError
 from ._analysis import Analysis
-from ._background import Precompilation
-from ._cache import (
+from ._background_tasks import Precompilation
+from ._node_cost import Cost, NodeCost
+from ._partitioned import PartitionedProgram
+from ._program import Program
+from ._program_cache import (
     CacheInfo,
     cache_info,
     clear_cache,
@@ -16,11 +19,8 @@ from ._cache import (
     program_for,
     set_cache_limit,
 )
-from ._cost import Cost, NodeCost
-from ._history import History, Trace
-from ._options import Options, current_options, options
-from ._partitioned import PartitionedProgram
-from ._program import Program
+from ._program_options import Options, current_options, options
+from ._program_report import History, Trace
 
 __all__ = [
     "Analysis",

@@ -11,14 +11,14 @@ import jax
 from ..context import Context
 from ..display import Fold, Part, View, Viewed, many
 from ..lowering import Graph, placements
-from ..lowering._partition import device_segments
+from ..lowering._segments import device_segments
 from ._analysis import Analysis
-from ._cache import program_for
-from ._cost import Cost
-from ._counted import InstrumentedJit
-from ._history import History
+from ._jit import InstrumentedJit
+from ._node_cost import Cost
 from ._program import Arrays, Program
-from ._totals import Totals
+from ._program_cache import program_for
+from ._program_report import History
+from .protocol import Totals
 
 
 class PartitionedProgram(Totals, Viewed):

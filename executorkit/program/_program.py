@@ -1,8 +1,14 @@
-"""A graph's compiled programs: one set per graph signature and choice of gradients."""
+"""A graph's compiled programs: one set per graph signature and choice of gradients.
+
+What ``forward`` keeps for ``backward``, and what goes back through it.
+
+What makes two graphs the same program: structure and attributes, never names.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import jax
@@ -11,23 +17,21 @@ import jax.numpy as jnp
 from ..errors import NotFingerprintableError
 from ..lowering import LOWERING_PASSES, Graph, disabled_passes, evaluate
 from ..lowering._graph import GraphStep
-from ._canonical import fingerprint, structure_fingerprint
-from ._compiling import compiler_options
-from ._counted import InstrumentedJit
-from ._evaluation import GraphEvaluator
-from ._explaining import Explaining
-from ._heads import used_inputs
-from ._options import Options, mirrored_steps
-from ._reach import (
+from ._activity import (
     active_values,
     constant_inputs,
     differentiable_inputs,
     may_need_head_gradient,
     on_active_path,
+    used_inputs,
 )
-from ._residuals import ArraySpec, Residuals, cotangents
-from ._signature import signature_of
-from ._totals import Totals
+from ._compiler_options import compiler_options
+from ._graph_evaluator import GraphEvaluator
+from ._jit import InstrumentedJit
+from ._program_options import Options, mirrored_steps
+from ._program_report import Explaining
+from .disk_cache.fingerprint import fingerprint, structure_fingerprint
+from .protocol import Totals
 
 Arrays = Sequence[Any]
 
@@ -262,3 +266,81 @@ class Program(Totals, Explaining):
         _, vjp = jax.vjp(function, floating)
         (gradients,) = vjp(cotangents(heads, [values[i] for i in self.graph.heads]))
         return tuple(gradients.get(at, zero) for at, zero in zeros.items())
+
+
+class ArraySpec:
+    """Shape and dtype of an array, as a static part of a pytree."""
+
+    __slots__ = ("dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape = shape
+        self.dtype = dtype
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, ArraySpec) and self.shape == other.shape and self.dtype == other.dtype
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.shape, self.dtype))
+
+
+@jax.tree_util.register_pytree_node_class
+class Residuals:
+    """What ``forward`` keeps for ``backward``: the linearised graph with its arrays."""
+
+    __slots__ = ("outputs", "vjp", "argnums")
+
+    def __init__(
+        self, vjp: Any, outputs: tuple[ArraySpec, ...], argnums: tuple[ArraySpec, ...]
+    ) -> None:
+        self.vjp = vjp
+        self.outputs = outputs
+        self.argnums = argnums
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return (self.vjp,), (self.outputs, self.argnums)
+
+    @classmethod
+    def tree_unflatten(cls, static: tuple[Any, ...], children: tuple[Any, ...]) -> Residuals:
+        return cls(children[0], *static)
+
+
+def cotangents(heads: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Cotangents of the floating outputs: the head gradients, zeros where none is needed."""
+    return tuple(
+        jnp.zeros(like.shape, like.dtype) if head is None else head.astype(like.dtype)
+        for head, like in zip(heads, outputs, strict=True)
+        if jnp.issubdtype(like.dtype, jnp.inexact)
+    )
+
+
+class Signature:
+    """A graph's structure as a value: equal when the same computations read the same values.
+
+    Names of nodes and variables do not count, annotations neither. Comparing two of them costs
+    one walk; the hash is computed once.
+    """
+
+    __slots__ = ("_hash", "content")
+
+    def __init__(self, graph: Graph) -> None:
+        self.content = graph.structure
+        self._hash = hash(self.content)
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (
+            isinstance(other, Signature)
+            and self._hash == other._hash
+            and self.content == other.content
+        )
+
+
+@lru_cache(maxsize=512)
+def signature_of(graph: Graph) -> Signature:
+    """The signature of a graph, computed once per graph."""
+    return Signature(graph)

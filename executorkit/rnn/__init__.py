@@ -8,7 +8,6 @@ that grows with its length; :class:`FusedRNNCell` makes one operator of all step
 """
 
 from ..errors import UnknownNameError
-from . import io, rnn, rnn_cell
 from .io import BucketSentenceIter, encode_sentences
 from .rnn import do_rnn_checkpoint, load_rnn_checkpoint, rnn_unroll, save_rnn_checkpoint
 from .rnn_cell import (

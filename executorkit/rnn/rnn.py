@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 from ..model import load_checkpoint, save_checkpoint
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ._base import Arrays, BaseRNNCell, States
-from ._sequence import Sequential
+from ._base_cell import Arrays, BaseRNNCell, States
+from ._unrolling import Sequential
 
 Cells: TypeAlias = BaseRNNCell | Sequence[BaseRNNCell]
 

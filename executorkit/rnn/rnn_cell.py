@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from ..errors import ArgumentValueError, MissingParameterError
-from ._base import BaseRNNCell, RNNParams
-from ._cells import DropoutCell, GRUCell, LSTMCell, RNNCell
-from ._containers import BidirectionalCell, SequentialRNNCell
-from ._convolutional import BaseConvRNNCell, ConvGRUCell, ConvLSTMCell, ConvRNNCell
-from ._fused import FusedRNNCell
-from ._modifiers import ModifierCell, ResidualCell, ZoneoutCell
+from ._base_cell import BaseRNNCell, RNNParams
+from ._container_cells import BidirectionalCell, SequentialRNNCell
+from ._convolutional_cells import BaseConvRNNCell, ConvGRUCell, ConvLSTMCell, ConvRNNCell
+from ._dense_cells import DropoutCell, GRUCell, LSTMCell, RNNCell
+from ._fused_cell import FusedRNNCell
+from ._modifier_cells import ModifierCell, ResidualCell, ZoneoutCell
 
 __all__ = [
     "BaseConvRNNCell",

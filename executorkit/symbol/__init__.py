@@ -1,12 +1,12 @@
 """``mx.sym``: the symbolic interface.
 
 Every operator is a function in here or in one of the modules ``contrib``, ``linalg``, ``random``,
-``image`` and ``_internal``; see :mod:`executorkit.symbol._functions`.
+``image`` and ``_internal``; see :mod:`executorkit.symbol._symbol_functions`.
 """
 
-from . import _internal, contrib, image, linalg, op, random
 from ._coverage import coverage
-from ._creation import (
+from ._symbol import Symbol
+from ._symbol_creation import (
     Group,
     Variable,
     arange,
@@ -26,8 +26,7 @@ from ._creation import (
     var,
     zeros,
 )
-from ._functions import operators_of
-from ._symbol import Symbol
+from ._symbol_functions import operators_of
 
 __all__ = [
     "Group", "Symbol", "Variable", "_internal", "arange", "contrib", "coverage", "eye", "full",

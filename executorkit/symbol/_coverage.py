@@ -6,13 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from ..display._table import text_table
+from ..display._parts import text_table
 from ..errors import AttributeValueError, MXNetError, UnknownOperatorError
 from ..ops import OpDef, Params, lookup
-from ..ops._absent import unsupported_reason
+from ..ops.schema.unsupported import unsupported_reason
 from ._compose import operator_attrs
 from ._document import RawNode, read_document
-from ._node import HIDDEN_KEYS
+from .node import HIDDEN_KEYS
 
 Status = Literal["served", "attribute not served", "absent"]
 

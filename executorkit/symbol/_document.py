@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from ..errors import FileFormatError, explain
-from ._node import hide
+from .node import hide
 
 #: The version of files that name none.
 OLDEST = 800

@@ -10,7 +10,7 @@ from ..errors import FileAccessError, FileFormatError, explain
 from ._compose import check_auxiliaries, complete_inputs
 from ._coverage import CoverageProblem, ResolvedNode, report, resolve
 from ._document import Document, RawNode, read_document
-from ._node import Entry, Node, input_names
+from .node import Entry, Node, input_names
 
 #: Files before this version leave out inputs that were added later (BatchNorm's statistics).
 _COMPLETE = 900

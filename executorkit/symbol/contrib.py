@@ -1,9 +1,21 @@
-"""``mx.sym.contrib``: loops, branches, and operators of the contrib namespace, as ``box_nms``."""
+"""``mx.sym.contrib``: loops, branches, and operators of the contrib namespace, as ``box_nms``.
 
-from ._contrib_updates import adamw_update, mp_adamw_update
+``mx.sym.contrib.adamw_update`` and its sister: names that MXNet has, but no graph can hold.
+
+``mx.sym.contrib.rand_zipfian``: a small graph of other operators.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NoReturn
+
+from . import op
+from ._compose import call, find
 from ._control_flow import cond, foreach, while_loop
-from ._functions import operators_of
-from ._zipfian import rand_zipfian
+from ._symbol import Symbol
+from ._symbol_functions import operators_of
+from .random import uniform
 
 __all__ = [
     "adamw_update",
@@ -15,3 +27,51 @@ __all__ = [
 ]
 
 __getattr__, __dir__ = operators_of(globals(), "contrib")
+
+
+def adamw_update(
+    weight: Symbol, grad: Symbol, mean: Symbol, var: Symbol, rescale_grad: Any,
+    lr: float, eta: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+    wd: float = 0, clip_gradient: float = -1, out: Any = None, name: str | None = None,
+    **kwargs: Any,
+) -> NoReturn:  # fmt: skip
+    """Raises :class:`MXNetError`, as in MXNet: the update changes arrays in place.
+
+    ``mx.nd.contrib.adamw_update`` updates arrays.
+    """
+    _refuse("_adamw_update", name)
+
+
+def mp_adamw_update(
+    weight: Symbol, grad: Symbol, mean: Symbol, var: Symbol, weight32: Symbol, rescale_grad: Any,
+    lr: float, eta: float, beta1: float = 0.9, beta2: float = 0.999, epsilon: float = 1e-8,
+    wd: float = 0, clip_gradient: float = -1, out: Any = None, name: str | None = None,
+    **kwargs: Any,
+) -> NoReturn:  # fmt: skip
+    """Raises :class:`MXNetError`, as :func:`adamw_update` does."""
+    _refuse("_mp_adamw_update", name)
+
+
+def _refuse(operator: str, name: str | None) -> NoReturn:
+    call(find(operator), operator, (), {"name": name, "lr": 0, "eta": 0})
+    raise AssertionError(f"{operator} is for arrays only")
+
+
+def rand_zipfian(
+    true_classes: Symbol, num_sampled: int, range_max: int
+) -> tuple[Symbol, Symbol, Symbol]:
+    """Classes drawn from a distribution that falls off like Zipf's.
+
+    P(c) = log((c + 2) / (c + 1)) / log(range_max + 1). true_classes has any shape. Returns
+    ``num_sampled`` classes (num_sampled,), int64, and how often the true classes, and the drawn
+    ones, are expected among them (float64, in the shapes of both).
+    """
+    total = math.log(range_max + 1)
+    draws = uniform(0, total, shape=(num_sampled,), dtype="float64")
+    sampled = op.cast(op.exp(draws) - 1, dtype="int64") % range_max
+
+    def expected(classes: Symbol) -> Symbol:
+        c = op.cast(classes, dtype="float64")
+        return op.log((c + 2) / (c + 1)) * (num_sampled / total)
+
+    return sampled, expected(true_classes), expected(sampled)

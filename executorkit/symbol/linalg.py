@@ -1,5 +1,5 @@
 """``mx.sym.linalg``: linear algebra, as ``gemm2``."""
 
-from ._functions import operators_of
+from ._symbol_functions import operators_of
 
 __getattr__, __dir__ = operators_of(globals(), "linalg")

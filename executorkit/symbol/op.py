@@ -1,5 +1,5 @@
 """``mx.sym.op``: the operators that also stand in ``mx.sym`` itself."""
 
-from ._functions import operators_of
+from ._symbol_functions import operators_of
 
 __getattr__, __dir__ = operators_of(globals(), "op")

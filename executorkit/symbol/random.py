@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..errors import InputTypeError, explain
-from ._call import find
-from ._functions import operators_of
+from ._compose import find
 from ._symbol import Symbol, call_operator
+from ._symbol_functions import operators_of
 
 
 def _draw(name: str, parameters: dict[str, Any], shape: Any, dtype: Any, kwargs: Any) -> Symbol:

@@ -31,8 +31,24 @@ from ._compare import (
     same_array,
 )
 from ._consistency import check_consistency, check_speed
-from ._data import DummyIter, download, get_mnist, get_mnist_iterator, get_mnist_ubyte
-from ._random import (
+from ._data_sets import DummyIter, download, get_mnist, get_mnist_iterator, get_mnist_ubyte
+from ._distribution_tests import (
+    chi_square_check,
+    gen_buckets_probs_with_ppf,
+    mean_check,
+    var_check,
+    verify_generator,
+)
+from ._environment import (
+    default_context,
+    default_dtype,
+    discard_stderr,
+    environment,
+    list_gpus,
+    retry,
+    set_default_context,
+)
+from ._random_data import (
     assign_each,
     assign_each2,
     collapse_sum_like,
@@ -54,22 +70,6 @@ from ._random import (
     random_arrays,
     random_sample,
     random_uniform_arrays,
-)
-from ._setting import (
-    default_context,
-    default_dtype,
-    discard_stderr,
-    environment,
-    list_gpus,
-    retry,
-    set_default_context,
-)
-from ._statistics import (
-    chi_square_check,
-    gen_buckets_probs_with_ppf,
-    mean_check,
-    var_check,
-    verify_generator,
 )
 
 __all__ = [

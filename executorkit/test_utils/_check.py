@@ -25,7 +25,7 @@ from ._compare import (
     get_rtol,
     to_numpy,
 )
-from ._setting import default_context
+from ._environment import default_context
 
 Arrays = Sequence[Any] | Mapping[str, Any]
 

@@ -14,7 +14,7 @@ from ..executor import Executor
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ._compare import Tolerance, assert_almost_equal, get_tols, to_numpy
-from ._setting import default_context
+from ._environment import default_context
 
 
 def check_consistency(

@@ -7,7 +7,7 @@
 """
 
 from ..errors import StepError, UnknownArgumentError
+from ._optax_updates import LossScale
 from ._step import Step
-from ._updates import LossScale
 
 __all__ = ["UnknownArgumentError", "LossScale", "Step", "StepError", "StepError"]

@@ -11,16 +11,16 @@ import jax.numpy as jnp
 from .. import optimizer as opt
 from ..display import View, Viewed
 from ..errors import StepError, explain
-from ..executor._heads import check_head_gradients
+from ..executor._validation import check_head_gradients
 from ..ndarray import NDArray
 from ..program import Analysis
-from ..program._counted import InstrumentedJit
-from ..program._options import options_from_arguments
-from ..program._stepping import StepSpec, UpdateSpec
-from ._arguments import build_transformation, parameter_indices, reject_options
-from ._fed import BatchFeeder
-from ._files import read_state, write_state
-from ._updates import LossScale, LossScaledUpdate, OptaxUpdate
+from ..program._jit import InstrumentedJit
+from ..program._program_options import options_from_arguments
+from ..program._train_step import StepSpec, UpdateSpec
+from ._batch_feeder import BatchFeeder
+from ._optax_updates import LossScale, LossScaledUpdate, OptaxUpdate
+from ._step_arguments import build_transformation, parameter_indices, reject_options
+from ._step_files import read_state, write_state
 
 
 class Step(Viewed):
@@ -204,7 +204,7 @@ class Step(Viewed):
         return Analysis.of(function.name, function.compile(*function.avals))
 
     def _as_view(self) -> View:
-        from ._views import step_view
+        from ._step_view import step_view
 
         return step_view(self)
 

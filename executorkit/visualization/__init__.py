@@ -7,8 +7,8 @@
 operator), and a symbol that is the last line of a notebook's cell draws itself.
 """
 
-from ._network import plot_network
-from ._picture import NetworkPicture
-from ._table import print_summary
+from ._network_picture import NetworkPicture
+from ._plot_network import plot_network
+from ._print_summary import print_summary
 
 __all__ = ["NetworkPicture", "plot_network", "print_summary"]

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from executorkit.display import Block, Box, Drawing, blocks
-from executorkit.display._layout import layout
+from executorkit.display._graph_drawing import layout
 
 from ._html import checked
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from executorkit.display._table import text_table
+from executorkit.display._parts import text_table
 
 
 def test_columns_are_as_wide_as_their_widest_cell():

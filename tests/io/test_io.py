@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.io._mnist import shuffled_indices
-from executorkit.io._sources import Source
+from executorkit.io._mnist_iter import shuffled_indices
+from executorkit.io._ndarray_iter import Source
 
 ROWS = np.arange(20, dtype="float32").reshape(10, 2)
 

@@ -9,7 +9,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.lowering import _lower
-from executorkit.program import _compiling
+from executorkit.program import _compiler_options as _compiling
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="the pass is for CPUs")
 

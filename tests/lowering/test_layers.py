@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import executorkit as mx
-from executorkit.lowering._layers import layers
+from executorkit.lowering.summary.layers import layers
 
 
 def test_operations_grow_with_the_batch_and_parameters_do_not():
@@ -84,7 +84,7 @@ def test_an_operator_that_cannot_be_traced_is_no_error(monkeypatch):
     def fail(*_: object, **__: object) -> None:
         raise ValueError
 
-    monkeypatch.setattr("executorkit.lowering._layers.jax.make_jaxpr", fail)
+    monkeypatch.setattr("executorkit.lowering.summary.layers.jax.make_jaxpr", fail)
     net = mx.sym.tile(mx.sym.Variable("data"), reps=(7, 3), name="t")
     (layer,) = layers(net, {"data": (11, 13)}, [])
     assert layer.output_shapes == ((77, 39),)

@@ -10,7 +10,7 @@ from jax.sharding import Mesh, PartitionSpec
 
 import executorkit as mx
 from executorkit import ops
-from executorkit.symbol._node import Node
+from executorkit.symbol.node import Node
 
 
 def _net():

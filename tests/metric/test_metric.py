@@ -12,7 +12,7 @@ import pytest
 from jax._src.array import ArrayImpl
 
 import executorkit as mx
-from executorkit.metric._device import tally_step
+from executorkit.metric._device_metric import tally_step
 
 CLASSES = {
     "acc": {}, "top_k_accuracy": {"top_k": 2}, "f1": {}, "mcc": {"average": "micro"},

@@ -11,8 +11,9 @@ from executorkit import ndarray as nd
 from executorkit.context import cpu
 from executorkit.errors import AttributeValueError, DTypeError, MXNetError, ShapeError
 from executorkit.ndarray import _eager
-from executorkit.ops import _registry, lookup, register
-from executorkit.ops._namespace import call_doc, namespace_entries
+from executorkit.ops import lookup, register
+from executorkit.ops.schema import operator_registry as _registry
+from executorkit.ops.schema.calls import call_doc, namespace_entries
 
 
 def _traces() -> int:

@@ -11,7 +11,7 @@ import pytest
 from executorkit import ndarray as nd
 from executorkit import random
 from executorkit.context import cpu
-from executorkit.ndarray._random_state import next_key
+from executorkit.ndarray.random_state import next_key
 
 
 def _words(ctx=None) -> tuple[int, ...]:

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 
 from executorkit import ndarray as nd
-from executorkit.ndarray import _pending
-from executorkit.ndarray._storage import MAX_OVERLAYS
+from executorkit.ndarray import pending as _pending
+from executorkit.ndarray.storage import MAX_OVERLAYS
 
 SIZE = 12
 

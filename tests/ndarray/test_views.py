@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.ndarray import _reductions
-from executorkit.ndarray._statistics import (
+from executorkit.ndarray import array_statistics as _reductions
+from executorkit.ndarray.array_statistics import (
     host_statistics,
     pool_statistics,
     statistics,

@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.notebook import _curve, _frames
+from executorkit.notebook import callback as _curve
+from executorkit.notebook import callback as _frames
 from executorkit.notebook.callback import (
     LiveLearningCurve,
     MissingDependencyError,

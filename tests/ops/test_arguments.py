@@ -9,7 +9,7 @@ import pytest
 
 from executorkit import ops
 from executorkit.ops import OpDef
-from executorkit.ops._absent import unsupported_reason
+from executorkit.ops.schema.unsupported import unsupported_reason
 from tests import _golden
 
 ARGUMENTS: dict[str, dict[str, str]] = json.loads(

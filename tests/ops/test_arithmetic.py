@@ -11,7 +11,7 @@ import pytest
 
 from executorkit.errors import AttributeValueError, ShapeError
 from executorkit.ops import OpDef, lookup
-from executorkit.ops._facts import ShapeFacts, TypeFacts
+from executorkit.ops.schema.inference import ShapeFacts, TypeFacts
 
 OWN_DERIVATIVES = [
     "abs", "round", "reciprocal", "cbrt", "rcbrt", "gamma", "gammaln", "relu", "softsign",

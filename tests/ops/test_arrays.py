@@ -14,7 +14,7 @@ import pytest
 
 from executorkit.errors import AttributeValueError, MXNetError, ShapeError
 from executorkit.ops import lookup
-from executorkit.ops._facts import ShapeFacts, TypeFacts
+from executorkit.ops.schema.inference import ShapeFacts, TypeFacts
 
 
 def filled(op_name: str, attrs: dict[str, Any], **known: tuple[int, ...]) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import pytest
 import executorkit as mx
 from executorkit.errors import AttributeValueError, InputTypeError
 from executorkit.lowering import graph_of, lower
-from executorkit.program import _signature
-from executorkit.symbol import _subgraph
+from executorkit.program import _program as _signature
+from executorkit.symbol import _control_flow as _subgraph
 from tests import _golden
 from tests.golden.cases._loops import ARRAYS, LOOPS, head
 

@@ -11,9 +11,8 @@ import pytest
 
 from executorkit.errors import AttributeValueError, ShapeError
 from executorkit.ops import lookup
-from executorkit.ops._facts import ShapeFacts
-from executorkit.ops.conv import convolution
-from executorkit.ops.deconv import deconvolution
+from executorkit.ops.nn.conv import convolution, deconvolution
+from executorkit.ops.schema.inference import ShapeFacts
 
 LAST = {1: "NWC", 2: "NHWC", 3: "NDHWC"}
 

@@ -10,10 +10,17 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from executorkit.ops import _data_turns, _weight_rows, _weight_strips
-from executorkit.ops._convolve import ConvDims, _cpu_kernels, _xla_conv, conv_transpose, convolve
-from executorkit.ops.conv import convolution
-from executorkit.ops.deconv import deconvolution
+from executorkit.ops.nn.conv import convolution, deconvolution
+from executorkit.ops.nn.conv_kernels import input_grad as _data_turns
+from executorkit.ops.nn.conv_kernels import weight_grad as _weight_rows
+from executorkit.ops.nn.conv_kernels import weight_grad as _weight_strips
+from executorkit.ops.nn.conv_kernels.dispatch import (
+    ConvDims,
+    _cpu_kernels,
+    _xla_conv,
+    conv_transpose,
+    convolve,
+)
 
 #: data, weight, stride, pad, dilation, groups
 CASES = {

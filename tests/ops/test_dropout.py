@@ -11,7 +11,7 @@ import pytest
 
 from executorkit.errors import AttributeValueError
 from executorkit.ops import lookup
-from executorkit.ops._facts import ShapeFacts
+from executorkit.ops.schema.inference import ShapeFacts
 
 SHAPE = (200, 300)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.symbol._node import Node, topological_order
+from executorkit.symbol.node import Node, topological_order
 from tests import _golden
 
 NETWORKS = sorted(_golden.answers("quantized_networks").facts)

@@ -11,7 +11,7 @@ import pytest
 from executorkit import nd
 from executorkit.errors import DTypeError
 from executorkit.ops import OpDef, all_ops, lookup
-from executorkit.ops._namespace import (
+from executorkit.ops.schema.calls import (
     MODULES,
     bind_call,
     call_doc,

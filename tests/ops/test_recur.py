@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from jax import lax
 
-from executorkit.ops._recur import scan_with_vjp
-from executorkit.ops._same import deduplicated_scan
-from executorkit.ops._turn import ScanBody, ScanProduct
+from executorkit.ops.recurrence.jaxpr_dedup import deduplicated_scan
+from executorkit.ops.recurrence.scan import scan_with_vjp
+from executorkit.ops.recurrence.scan_body import ScanBody, ScanProduct
 
 ROWS, SIZE = 4, 3
 

@@ -12,7 +12,7 @@ from jax.test_util import check_grads
 
 from executorkit import ops
 from executorkit.errors import AttributeValueError
-from executorkit.ops._facts import ShapeFacts
+from executorkit.ops.schema.inference import ShapeFacts
 
 RNN = ops.lookup("RNN")
 assert RNN is not None

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.parallel._batch import BatchInput
-from executorkit.parallel._group import DataParallelCore
+from executorkit.parallel._batch_transfer import BatchInput
+from executorkit.parallel._data_parallel_core import DataParallelCore
 from executorkit.parallel._slicing import split_input_slice
 
 ROWS = 8

@@ -13,7 +13,7 @@ import jax
 import pytest
 
 import executorkit as mx
-from executorkit.program import _compiling
+from executorkit.program import _compiler_options as _compiling
 
 PIECES = "xla_multiheap_size_constraint_per_heap"
 

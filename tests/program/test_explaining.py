@@ -10,7 +10,7 @@ import pytest
 import executorkit as mx
 from executorkit.lowering import disabled
 from executorkit.program import clear_cache
-from executorkit.program._history import MAX_TRACES, argument_differences
+from executorkit.program._program_report import MAX_TRACES, argument_differences
 
 from ..display._html import checked
 from ..models.lstm import lstm

@@ -11,7 +11,7 @@ import pytest
 from executorkit.lowering import graph_of
 from executorkit.ops import lookup
 from executorkit.program import Program
-from executorkit.symbol._node import Node
+from executorkit.symbol.node import Node
 from tests import _golden
 
 ANSWERS = json.loads((Path(_golden.GOLDEN) / "data" / "heads.json").read_text())

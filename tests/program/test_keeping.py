@@ -18,11 +18,10 @@ from jax.experimental.compilation_cache import compilation_cache
 import executorkit as mx
 from executorkit.errors import NotFingerprintableError
 from executorkit.lowering import graph_of, infer
-from executorkit.program import _keeping, cache_info, clear_cache
-from executorkit.program._canonical import fingerprint
-from executorkit.program._kept_files import DiskCache
-from executorkit.program._kept_shapes import InferenceDiskCache
-from executorkit.program._surroundings import environment_fingerprint
+from executorkit.program import cache_info, clear_cache
+from executorkit.program.disk_cache import store as _keeping
+from executorkit.program.disk_cache.fingerprint import environment_fingerprint, fingerprint
+from executorkit.program.disk_cache.store import DiskCache, InferenceDiskCache
 
 x = mx.sym.Variable("x")
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from executorkit.ops import lookup
-from executorkit.symbol._node import Node, auxiliary_nodes, topological_order
+from executorkit.symbol.node import Node, auxiliary_nodes, topological_order
 
 
 def _variable(name: str) -> Node:

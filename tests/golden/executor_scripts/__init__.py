@@ -1,17 +1,5 @@
 """Small scripts of symbolic MXNet, run on both sides: MXNet's answers are stored, ours compared."""
 
-from . import (
-    batch_norm,
-    binding,
-    dtypes,
-    groups,
-    heads,
-    inference,
-    monitoring,
-    reference,
-    reshaping,
-    training,
-)
 from ._facts import SCRIPTS, run
 
 __all__ = [

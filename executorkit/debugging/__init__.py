@@ -1,0 +1,1 @@
+"""Searching for the node that made a NaN or an infinity."""

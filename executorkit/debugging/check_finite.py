@@ -1,0 +1,545 @@
+"""A graph run node by node, each compiled by itself, with the range of every value.
+
+XLA fuses nodes, so that a value which is not finite may never be stored; here every node's outputs
+are, with their ranges, and so are the gradients of its inputs. Nodes of equal attributes and shapes
+share what is compiled: the steps of an unrolled network are compiled once.
+
+The ranges of a graph's values and gradients, and where what is not finite comes from.
+
+``check_finite``: a graph run node by node, and the first node that made a NaN or an infinity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ..context import Device
+from ..executor._array_sections import value_or_status
+from ..executor._validation import head_gradients
+from ..lowering import Graph, placements
+from ..lowering._graph import GraphStep
+from ..lowering._interpreter import node_key
+from ..lowering._lower import resolved_params
+from ..ndarray.array_statistics import statistics_of_lists
+from ..ops import OpDef, Params
+from ..program import PartitionedProgram, Program
+from ..program._activity import active_values, dependent_results
+from .finite_report import ArraySummary, Finding, FiniteReport
+
+if TYPE_CHECKING:
+    from ..executor._executor import Executor
+
+
+#: Of an array: how many NaN, how many infinities, minimum and maximum of the finite elements.
+Range = Any
+Key = tuple[tuple[str, Any], ...]
+
+
+@dataclass(slots=True)
+class NodewiseValues:
+    """Values of a graph, by number, and what is known of them; gradients likewise.
+
+    avals, ranges
+        of every value.
+    input_gradients
+        for each step that was gone back through: the ranges of the gradients of its inputs, by
+        position, and of the gradients that came to its outputs.
+    sums
+        ranges of gradients of values, where several were added.
+    """
+
+    values: list[Any]
+    ranges: list[Range]
+    avals: dict[int, jax.ShapeDtypeStruct] = field(default_factory=dict)
+    gradients: dict[int, Any] = field(default_factory=dict)
+    input_gradients: dict[int, tuple[dict[int, Range], dict[int, Range]]] = field(
+        default_factory=dict
+    )
+    sums: dict[int, Range] = field(default_factory=dict)
+
+
+class NodewiseRun:
+    """Runs a graph node by node, each on the device that ``place`` gives for it."""
+
+    def __init__(self, graph: Graph, place: Callable[[GraphStep], Device]) -> None:
+        self._graph = graph
+        self._place = place
+        self._params: dict[int, Params] = {}
+        self._inputs: dict[int, list[Any]] = {}
+
+    def forward(
+        self, args: Sequence[Any], aux: Sequence[Any], key: Any, train: bool, keep: bool
+    ) -> NodewiseValues:
+        """All values; without ``keep`` those that no later node reads are dropped."""
+        graph = self._graph
+        traced = NodewiseValues([None] * graph.n_values, [None] * graph.n_values)
+        values = traced.values
+        for i, array in zip((*graph.arg_values, *graph.aux_values), (*args, *aux), strict=True):
+            values[i], traced.ranges[i] = array, range_of_input(array)
+            traced.avals[i] = jax.ShapeDtypeStruct(array.shape, array.dtype)
+        states = list(aux)
+        filled = resolved_params(graph, args, aux) if graph.has_open_shapes else {}
+        last = {i: step.index for step in graph.steps for i in step.inputs}
+        for step in graph.steps:
+            inputs = [values[i] for i in step.inputs]
+            for position, _, number in step.aux_writes:
+                inputs[position] = states[number]
+            params = self._params[step.index] = filled.get(step.index) or step.params
+            device = self._place(step)
+            inputs = jax.device_put(inputs, device)
+            own_key = _key(step, key, train, device)
+            with jax.enable_x64(True), jax.default_device(None if inputs else device):
+                results, ranges = _forward_function(step.op, params.key, train, step.n_outputs)(
+                    own_key, *inputs
+                )
+            for k, result in enumerate(results[: step.n_outputs]):
+                i = step.first_output + k
+                values[i], traced.ranges[i] = result, ranges[k]
+                traced.avals[i] = jax.ShapeDtypeStruct(result.shape, result.dtype)
+            for _, result, number in step.aux_writes:
+                states[number] = results[result]
+            if keep:
+                self._inputs[step.index] = inputs
+                continue
+            for i in step.inputs:
+                if last[i] == step.index:
+                    values[i] = None
+        return traced
+
+    def backward(
+        self,
+        traced: NodewiseValues,
+        heads: Sequence[Any],
+        wanted: Sequence[int],
+        key: Any,
+        train: bool,
+    ) -> None:
+        """Goes back through the nodes on the way to the wanted arguments. ``heads`` are gradients
+        of the graph's outputs, None where none is given."""
+        graph = self._graph
+        through = active_values(graph, wanted)
+        for i, head in zip(graph.heads, heads, strict=True):
+            value = traced.values[i]
+            if jnp.issubdtype(value.dtype, jnp.inexact):
+                with jax.enable_x64(True):
+                    start = jnp.zeros_like(value) if head is None else head.astype(value.dtype)
+                self._accumulate(traced, i, start)
+        for step in reversed(graph.steps):
+            outputs = range(step.first_output, step.first_output + step.n_outputs)
+            incoming = [traced.gradients.pop(i, None) for i in outputs]
+            if all(g is None for g in incoming) or not through[step.first_output]:
+                continue
+            auxiliary = step.node.aux_names
+            inputs = self._inputs[step.index]
+            chosen = tuple(
+                k
+                for k, name in enumerate(step.names)
+                if through[step.inputs[k]]
+                and name not in auxiliary
+                and jnp.issubdtype(inputs[k].dtype, jnp.inexact)
+            )
+            device = self._place(step)
+            with jax.enable_x64(True):
+                function = _backward_function(
+                    step.op, self._params[step.index].key, train, step.n_outputs, chosen
+                )
+                gradients, ranges, before = function(
+                    _key(step, key, train, device),
+                    tuple(inputs),
+                    tuple(jax.device_put(incoming, device)),
+                )
+            found: dict[int, Range] = {}
+            for k, gradient, its_range in zip(chosen, gradients, ranges, strict=True):
+                if gradient is not None:
+                    found[k] = its_range
+                    self._accumulate(traced, step.inputs[k], gradient)
+            came = {k: r for k, r in enumerate(before) if r is not None}
+            traced.input_gradients[step.index] = found, came
+
+    @staticmethod
+    def _accumulate(traced: NodewiseValues, i: int, gradient: Any) -> None:
+        (home,) = traced.values[i].devices()
+        gradient = jax.device_put(gradient, home)
+        earlier = traced.gradients.get(i)
+        if earlier is None:
+            traced.gradients[i] = gradient
+            return
+        with jax.enable_x64(True):
+            traced.gradients[i], traced.sums[i] = _add_with_range(earlier, gradient)
+
+
+def value_range(x: jax.Array) -> jax.Array:
+    """The range of an array, as four numbers of float64.
+
+    One reduction of four operands: four of their own take six times as long to compile, and there
+    is one for every output of every node.
+    """
+    flat = x.reshape(-1).astype(jnp.float64)
+    finite = jnp.isfinite(flat)
+    counted = [t.astype(jnp.float64) for t in (jnp.isnan(flat), jnp.isinf(flat))]
+    ends = [jnp.where(finite, flat, jnp.inf), jnp.where(finite, flat, -jnp.inf)]
+    found = lax.reduce(
+        [*counted, *ends],
+        [np.float64(n) for n in (0, 0, np.inf, -np.inf)],
+        lambda a, b: [a[0] + b[0], a[1] + b[1], lax.min(a[2], b[2]), lax.max(a[3], b[3])],
+        (0,),
+    )
+    return jnp.stack(found)
+
+
+_range = jax.jit(value_range)
+
+
+def range_of_input(x: jax.Array) -> jax.Array:
+    """The range of an array that no node has made."""
+    with jax.enable_x64(True):
+        return _range(x)
+
+
+def _key(step: GraphStep, key: Any, train: bool, device: Device) -> Any:
+    own = node_key(step, key, train)
+    return None if own is None else jax.device_put(own, device)
+
+
+@lru_cache(maxsize=2048)
+def _forward_function(op: OpDef, key: Key, train: bool, n_outputs: int) -> Callable[..., Any]:
+    params = Params(key)
+
+    def forward(prng: Any, *inputs: Any) -> Any:
+        results = op.apply(params, inputs, key=prng, train=train)
+        return results, [value_range(x) for x in results[:n_outputs]]
+
+    return jax.jit(forward)
+
+
+@lru_cache(maxsize=2048)
+def _backward_function(
+    op: OpDef, key: Key, train: bool, n_outputs: int, chosen: tuple[int, ...]
+) -> Callable[..., Any]:
+    """Gradients of the chosen inputs (None for what depends on nothing, as the derivative of a
+    comparison: JAX drops it, so that it never meets an infinite derivative before it; gradients of
+    losses may be constant), their ranges, and those of what came in."""
+    params = Params(key)
+    loss = op.loss(params)
+
+    def gradients(prng: Any, inputs: Any, incoming: Any) -> Any:
+        def function(*some: Any) -> Any:
+            full = list(inputs)
+            for k, x in zip(chosen, some, strict=True):
+                full[k] = x
+            return op.apply(params, full, key=prng, train=train)[:n_outputs]
+
+        results, vjp = jax.vjp(function, *(inputs[k] for k in chosen))
+        return vjp(tuple(map(_cotangent, incoming, results)))
+
+    @jax.jit
+    def backward(prng: Any, inputs: Any, incoming: Any) -> Any:
+        arrays = jax.tree.map(
+            lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (prng, inputs, incoming)
+        )
+        depends = dependent_results(gradients, *arrays)
+        found = [
+            g if yes or loss else None
+            for g, yes in zip(gradients(prng, inputs, incoming), depends, strict=True)
+        ]
+        ranges, before = (
+            [None if g is None else value_range(g) for g in part] for part in (found, incoming)
+        )
+        return found, ranges, before
+
+    return backward
+
+
+def _cotangent(gradient: Any, result: Any) -> Any:
+    if not jnp.issubdtype(result.dtype, jnp.inexact):
+        return jnp.zeros(result.shape, jax.dtypes.float0)
+    return jnp.zeros_like(result) if gradient is None else gradient
+
+
+@jax.jit
+def _add_with_range(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
+    total = a + b
+    return total, value_range(total)
+
+
+@dataclass(frozen=True, slots=True)
+class StepSnapshot:
+    """What a forward read, and the head gradients of the backward after it (None: not known)."""
+
+    args: tuple[Any, ...]
+    aux: tuple[Any, ...]
+    key: Any
+    train: bool
+    heads: Sequence[Any] | None
+    #: Whether the parameters are those after an update that was a part of the program.
+    updated: bool = False
+
+
+class FiniteAnalysis:
+    """Reads the ranges of one run, and finds where what is not finite comes from."""
+
+    def __init__(self, graph: Graph, heads: Sequence[Any]) -> None:
+        self.graph = graph
+        self.names: dict[int, str] = {i: node.name for node, i in graph.variables}
+        for step in graph.steps:
+            for k, name in enumerate(step.node.output_names):
+                self.names[step.first_output + k] = name
+        self._given_heads = {k: range_of_input(h) for k, h in enumerate(heads) if h is not None}
+        self.heads: dict[int, Any] = {}
+        self.ranges: list[Any] = []
+        self.back: dict[int, Any] = {}
+        self.sums: dict[int, Any] = {}
+        self.parts: dict[int, list[Any]] = {}
+
+    def read(self, traced: NodewiseValues) -> bool:
+        """Brings what is known so far to the host; returns whether all of it is finite."""
+        self.avals = traced.avals
+        self.ranges, self.back, self.sums, self.heads = jax.device_get(
+            (traced.ranges, traced.input_gradients, traced.sums, self._given_heads)
+        )
+        self.parts = {}
+        for step in self.graph.steps:
+            for k, gradient in self.back.get(step.index, ({}, {}))[0].items():
+                self.parts.setdefault(step.inputs[k], []).append(gradient)
+        return not any(map(_is_nonfinite, (*self.ranges, *self.heads.values())))
+
+    @property
+    def checked(self) -> int:
+        """How many arrays were looked at."""
+        known = sum(r is not None for r in self.ranges)
+        return known + sum(len(found) for found, _ in self.back.values())
+
+    @property
+    def outputs(self) -> list[str]:
+        """Names of outputs that are not finite."""
+        names = zip(self.graph.output_names, self.graph.heads, strict=True)
+        return [name for name, i in names if _is_nonfinite(self.ranges[i])]
+
+    def is_bad_gradient(self, i: int) -> bool:
+        """Whether the gradient of an argument is not finite."""
+        value = self.graph.arg_values[i]
+        return _is_nonfinite(self.sums.get(value)) or self._is_from_bad(value)
+
+    def _is_from_bad(self, value: int) -> bool:
+        """Whether one of the gradients that are added up for a value is not finite."""
+        return any(_is_nonfinite(r) for r in self.parts.get(value, ()))
+
+    def _described(self, name: str, value: int, found: Any) -> ArraySummary:
+        aval = self.avals[value]
+        nans, infs, low, high = (float(x) for x in found)
+        return ArraySummary(name, aval.shape, aval.dtype.name, int(nans), int(infs), low, high)
+
+    def findings(self) -> Iterator[Finding]:
+        """What was given, forward in topological order, backward in the reverse."""
+        yield from self._given()
+        for step in self.graph.steps:
+            if any(_is_nonfinite(self.ranges[i]) for i in step.inputs):
+                continue
+            for i in range(step.first_output, step.first_output + step.n_outputs):
+                if _is_nonfinite(self.ranges[i]):
+                    made = self._described(repr(self.names[i]), i, self.ranges[i])
+                    inputs = tuple(self._inputs(step))
+                    yield self._at(step, "forward", made, inputs)
+                    break
+        yield from self._backward()
+
+    @staticmethod
+    def _at(
+        step: GraphStep, stage: str, made: ArraySummary, inputs: tuple[ArraySummary, ...] = ()
+    ) -> Finding:
+        position = step.index if stage == "forward" else -step.index
+        return Finding(stage, step.node.name, step.op.name, made, inputs, position=position)
+
+    def _given(self) -> Iterator[Finding]:
+        kinds = (("argument", self.graph.args, self.graph.arg_values),
+                 ("auxiliary state", self.graph.aux, self.graph.aux_values))  # fmt: skip
+        for kind, nodes, values in kinds:
+            for node, i in zip(nodes, values, strict=True):
+                if _is_nonfinite(self.ranges[i]):
+                    made = self._described(f"{kind} {node.name!r}", i, self.ranges[i])
+                    yield Finding("given", node.name, "", made, position=i)
+        for k, found in self.heads.items():
+            if _is_nonfinite(found):
+                name = self.graph.output_names[k]
+                i = self.graph.heads[k]
+                made = self._described(f"head gradient of {name!r}", i, found)
+                yield Finding("given", name, "", made, position=self.graph.n_values)
+
+    def _inputs(self, step: GraphStep) -> Iterator[ArraySummary]:
+        for name, i in zip(step.names, step.inputs, strict=True):
+            yield self._described(_input_label(name, self.names[i]), i, self.ranges[i])
+
+    def _backward(self) -> Iterator[Finding]:
+        bad_values = {i for i, r in enumerate(self.ranges) if _is_nonfinite(r)}
+        summed = {i for i, r in self.sums.items() if _is_nonfinite(r)}
+        for step in reversed(self.graph.steps):
+            found, came = self.back.get(step.index, ({}, {}))
+            outputs = range(step.first_output, step.first_output + step.n_outputs)
+            if bad_values.intersection((*step.inputs, *outputs)):
+                continue
+            if any(_is_nonfinite(r) for r in came.values()):
+                yield from self._sum(step, came, summed)
+                continue
+            for k, gradient in found.items():
+                if _is_nonfinite(gradient):
+                    name = f"the gradient of input {step.names[k]!r}"
+                    made = self._described(name, step.inputs[k], gradient)
+                    arrived = (
+                        self._described(
+                            f"gradient of {self.names[outputs[j]]}", outputs[j], came[j]
+                        )
+                        for j in came
+                    )
+                    inputs = (*self._inputs(step), *arrived)
+                    yield self._at(step, "backward", made, inputs)
+                    break
+        for node, i in zip(self.graph.args, self.graph.arg_values, strict=True):
+            yield from self._own_sum(node.name, i)
+
+    def _sum(self, step: GraphStep, came: Mapping[int, Any], summed: set[int]) -> Iterator[Finding]:
+        """A sum that overflowed: of finite gradients of one value, which several nodes read."""
+        for k, gradient in came.items():
+            i = step.first_output + k
+            if i in summed and _is_nonfinite(gradient) and not self._is_from_bad(i):
+                name = f"the sum of the gradients of {self.names[i]!r}"
+                made = self._described(name, i, gradient)
+                yield self._at(step, "backward", made)
+
+    def _own_sum(self, name: str, i: int) -> Iterator[Finding]:
+        if _is_nonfinite(self.sums.get(i)) and not self._is_from_bad(i):
+            made = self._described(f"the sum of the gradients of {name!r}", i, self.sums[i])
+            yield Finding("backward", name, "", made)
+
+
+def _input_label(name: str, source: str) -> str:
+    return name if source.endswith(f"_{name}") or source == name else f"{name}: {source}"
+
+
+def _is_nonfinite(found: Any) -> bool:
+    return found is not None and bool(found[0] + found[1])
+
+
+def check_snapshots(
+    graph: Graph,
+    argnums: Sequence[int],
+    snapshots: Mapping[str, StepSnapshot],
+    place: Callable[[str, GraphStep], Device],
+    notes: Sequence[str] = (),
+) -> FiniteReport:
+    """Runs a graph node by node on snapshots, by the words for their devices; ``place`` says where
+    each node of each of them runs."""
+    found: list[Finding] = []
+    outputs: list[str] = []
+    gradients: list[str] = []
+    notes, checked = list(notes), 0
+    if any(s.updated for s in snapshots.values()):
+        notes.append("the parameters are those after the update that ran with backward")
+    for device, snapshot in snapshots.items():
+        runs = NodewiseRun(graph, partial(place, device))
+        traced = runs.forward(
+            snapshot.args, snapshot.aux, snapshot.key, snapshot.train, snapshot.heads is not None
+        )
+        ranges = FiniteAnalysis(graph, snapshot.heads or ())
+        finite = ranges.read(traced)
+        if snapshot.heads is not None and finite:
+            runs.backward(traced, snapshot.heads, argnums, snapshot.key, snapshot.train)
+            ranges.read(traced)
+        elif snapshot.heads is not None:
+            notes.append("gradients were not checked, since forward is not finite already")
+        found += [replace(f, device=device) for f in ranges.findings()]
+        checked += ranges.checked
+        outputs += ranges.outputs
+        gradients += [graph.arg_names[i] for i in argnums if ranges.is_bad_gradient(i)]
+    return FiniteReport(found, checked, outputs, gradients, notes)
+
+
+def check(executor: Executor, out_grads: Any = None) -> FiniteReport:
+    """See ``Executor.check_finite``."""
+    snapshot, notes = last_snapshot(executor, out_grads)
+    placed = node_devices(executor)
+    return check_snapshots(
+        executor._graph,
+        executor._wanted,
+        {"": snapshot},
+        lambda _, step: placed(step),
+        [*notes, *_nonfinite_accumulated(executor)],
+    )
+
+
+def node_devices(executor: Executor) -> Callable[[GraphStep], Device]:
+    """On which device each node runs."""
+    ctx, groups = executor._ctx, executor._group2ctx
+    placed = placements(executor._graph, ctx, groups) if groups else {}
+    return lambda step: placed.get(step.node, ctx).device
+
+
+def _nonfinite_accumulated(executor: Executor) -> list[str]:
+    """Gradients that are added to: what is not finite stays there."""
+    program = executor._program
+    names = [executor._graph.arg_names[i] for i in program.argnums]
+    targets = [
+        (name, value_or_status(target))
+        for name, target, accumulate in zip(
+            names, executor._grad_targets, program.accumulate, strict=True
+        )
+        if accumulate
+    ]
+    known = [(name, value) for name, value in targets if not isinstance(value, str)]
+    found = statistics_of_lists([[value for _, value in known]])[0]
+    bad = [name for (name, _), one in zip(known, found, strict=True) if one.nans or one.infs]
+    if not bad:
+        return []
+    return [f"grad_req 'add' keeps what is not finite in {', '.join(bad[:4])}: zero_grad()"]
+
+
+def last_snapshot(executor: Executor, out_grads: Any) -> tuple[StepSnapshot, list[str]]:
+    """What the last forward read, or would read now, and the head gradients that go with it."""
+    run, program, names = executor._run, executor._program, executor._graph.output_names
+    heads: Sequence[Any] | None = None
+    if out_grads is not None:
+        heads = head_gradients(out_grads, executor.outputs, names)
+    if run is not None:
+        heads = heads or run.heads or run.used_heads
+        snapshot = StepSnapshot(run.args, run.aux, run.key, run.train, heads, run.updated)
+        return complete_snapshot(program, names, snapshot)
+    train = bool(program.argnums)
+    key = jax.random.key(0) if executor._draws[train] else None
+    args, aux = (tuple([a.value for a in xs]) for xs in (executor.arg_arrays, executor.aux_arrays))
+    return complete_snapshot(program, names, StepSnapshot(args, aux, key, train, heads))
+
+
+def complete_snapshot(
+    program: Program | PartitionedProgram, names: Sequence[str], snapshot: StepSnapshot
+) -> tuple[StepSnapshot, list[str]]:
+    """A snapshot in the types that the program computes in, with head gradients where none are
+    needed; and what there is to say of that."""
+    notes = []
+    heads = snapshot.heads
+    if not program.argnums:
+        heads = None
+        notes.append("no gradients are bound: forward alone was checked")
+    elif heads is None and not snapshot.train:
+        notes.append("the last forward was for inference: gradients were not checked")
+    else:
+        heads = heads or (None,) * len(names)
+        needed = program.needs_head_gradient(snapshot.args, snapshot.aux, snapshot.key)
+        missing = [n for n, h, need in zip(names, heads, needed, strict=True) if need and h is None]
+        if missing:
+            heads = None
+            notes.append(
+                f"gradients were not checked: output {missing[0]!r} needs a head gradient; "
+                "call backward first, or give out_grads"
+            )
+    args = snapshot.args
+    if isinstance(program, Program) and program.options.compute_dtype is not None:
+        args = program.cast(args, snapshot.aux, snapshot.key)
+        notes.append(f"computed in {program.options.compute_dtype}")
+    return replace(snapshot, args=args, heads=heads), notes

@@ -1,0 +1,95 @@
+"""Initialisers that write given numbers."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InitializerError, explain
+from ..ndarray import NDArray
+from ._host_numbers import bilinear
+from ._initializer import Initializer, alias, register
+
+
+@register
+@alias("zeros")
+class Zero(Initializer):
+    """0."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        arr[:] = 0
+
+
+@register
+@alias("ones")
+class One(Initializer):
+    """1."""
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        arr[:] = 1
+
+
+@register
+class Constant(Initializer):
+    """``value``: a number, or an NDArray, NumPy array or list that broadcasts to the parameter.
+
+    Raises ValueError if it does not. Unlike in MXNet, lists and NumPy's numbers can be dumped, and
+    constants that are arrays can be compared.
+    """
+
+    def __init__(self, value: Any) -> None:
+        plain = value.asnumpy() if isinstance(value, NDArray) else value
+        plain = plain.tolist() if isinstance(plain, np.ndarray | np.generic) else plain
+        super().__init__(value=plain)
+        self.value = value
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        arr[:] = self.value
+
+
+@register
+class Bilinear(Initializer):
+    """The kernel (channels, channels, rows, columns) of a deconvolution that upsamples bilinearly.
+
+    Every channel gets the same kernel, spaced by the number of columns. Raises IndexError for less
+    than four axes.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        if len(arr.shape) < 4:
+            raise InitializerError(
+                explain(
+                    f"Bilinear: parameter {name!r}",
+                    f"shape {arr.shape}, expected four axes: (out, in, rows, columns)",
+                )
+            )
+        arr[:] = bilinear(arr.shape)
+
+
+@register
+class LSTMBias(Initializer):
+    """The bias of an LSTM, gates i, f, c, o in blocks of rows: ``forget_bias`` for f, else 0.
+
+    A forget gate that is open at the start keeps gradients alive over many steps (Jozefowicz et
+    al. 2015). It is meant as a variable's own ``init``; otherwise names that end in 'bias' get 0.
+    """
+
+    def __init__(self, forget_bias: float = 1.0) -> None:
+        super().__init__(forget_bias=forget_bias)
+        self.forget_bias = forget_bias
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        host = np.zeros(arr.shape, np.float32)
+        hidden = arr.shape[0] // 4
+        host[hidden : 2 * hidden] = self.forget_bias
+        arr[:] = host

@@ -1,0 +1,213 @@
+"""What every initialiser is: an object that is called with a parameter's name and its array."""
+
+from __future__ import annotations
+
+import json
+import logging
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from ..errors import InitializerError, explain
+from ..ndarray import NDArray
+from ..registry import get_alias_func, get_create_func, get_register_func
+from ._host_numbers import bilinear, draw_bytes
+
+
+class InitDesc(str):
+    """The name of a parameter, with what its initialisation depends on besides.
+
+    attrs
+        annotations of the variable, one entry of ``Symbol.attr_dict()``; ``"__init__"`` names an
+        initialiser that goes before all others.
+    global_init
+        the initialiser of the whole network, which those of single variables may fall back to.
+        Filled in by the initialiser that is called first.
+    """
+
+    attrs: Mapping[str, str]
+    global_init: Any
+
+    def __new__(
+        cls, name: str, attrs: Mapping[str, str] | None = None, global_init: Any = None
+    ) -> Self:
+        self = super().__new__(cls, name)
+        self.attrs = attrs or {}
+        self.global_init = global_init
+        return self
+
+
+#: The method that writes a parameter whose name ends so.
+_BY_END = {
+    "weight": "_init_weight",
+    "bias": "_init_bias",
+    "gamma": "_init_gamma",
+    "beta": "_init_beta",
+    "min": "_init_zero",
+    "max": "_init_one",
+    "weight_quantize": "_init_quantized_weight",
+    "bias_quantize": "_init_quantized_bias",
+}
+#: The same for names that are no InitDesc: (beginning, end), the first that fits.
+_BY_BEGINNING_AND_END = {
+    ("upsampling", ""): "_init_bilinear",
+    ("stn_loc", "weight"): "_init_zero",
+    ("stn_loc", "bias"): "_init_loc_bias",
+    ("", "bias"): "_init_bias",
+    ("", "gamma"): "_init_gamma",
+    ("", "beta"): "_init_beta",
+    ("", "weight"): "_init_weight",
+    ("", "moving_mean"): "_init_zero",
+    ("", "moving_var"): "_init_one",
+    ("", "moving_inv_var"): "_init_zero",
+    ("", "moving_avg"): "_init_zero",
+    ("", "min"): "_init_zero",
+    ("", "max"): "_init_one",
+}
+
+
+class Initializer:
+    """Base class of initialisers: a subclass writes ``_init_weight(name, array)``.
+
+    Called with an :class:`InitDesc` and an NDArray, it overwrites the array
+
+    - by ``_init_weight`` of the initialiser that ``desc.attrs["__init__"]`` names, if any does;
+    - otherwise by the end of the name: weight: ``_init_weight``; bias, beta, min, bias_quantize:
+      0; gamma, max: 1; weight_quantize: integers from -127 to 126. A subclass may override
+      ``_init_bias``, ``_init_gamma``, ``_init_beta`` and ``_init_default``, which takes all other
+      names and by default raises ValueError.
+
+    Called with a mere str (deprecated), moving_mean, moving_inv_var and moving_avg (0) and
+    moving_var (1) are known too, 'upsampling...' is made bilinear, and 'stn_loc...' the identity.
+
+    ``kwargs`` are the constructor arguments of the subclass: ``dumps`` and ``==`` look at them.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = kwargs
+        self._verbose = False
+        self._print_func: Callable[[NDArray], str] | None = None
+
+    def set_verbosity(
+        self, verbose: bool = False, print_func: Callable[[NDArray], str] | None = None
+    ) -> Self:
+        """Whether each array is logged after it is written, with ``print_func(array)``, by default
+        its root mean square."""
+        self._verbose = verbose
+        self._print_func = print_func or _root_mean_square
+        return self
+
+    def _verbose_print(self, desc: str, init: str, arr: NDArray) -> None:
+        if self._verbose and self._print_func:
+            logging.info("%s initialized (%s): %s", desc, init, self._print_func(arr))
+
+    def dumps(self) -> str:
+        """A JSON text from which ``create`` makes such an initialiser.
+
+        >>> Initializer(sigma=0.5).dumps()
+        '["initializer", {"sigma": 0.5}]'
+        """
+        return json.dumps([type(self).__name__.lower(), self._kwargs])
+
+    def __call__(self, desc: str, arr: NDArray) -> None:
+        """Overwrites ``arr`` as it befits a parameter of that name."""
+        if not isinstance(desc, InitDesc):
+            self._legacy_init(desc, arr)
+            return
+        if desc.global_init is None:
+            desc.global_init = self
+        own = desc.attrs.get("__init__")
+        if own:
+            create(own)._init_weight(desc, arr)
+            self._verbose_print(desc, own, arr)
+            return
+        for end, method in _BY_END.items():
+            if desc.endswith(end):
+                getattr(self, method)(desc, arr)
+                self._verbose_print(desc, end, arr)
+                return
+        self._init_default(desc, arr)
+
+    def _legacy_init(self, name: str, arr: NDArray) -> None:
+        """Initialises by a name without annotations, as MXNet did before it had InitDesc."""
+        warnings.warn(
+            "initializer(str, NDArray) is deprecated: pass mx.init.InitDesc(name) as the name",
+            DeprecationWarning,
+            stacklevel=3,
+        )
+        for what, value, kind in (("name", name, str), ("arr", arr, NDArray)):
+            if not isinstance(value, kind):
+                problem = f"a {type(value).__name__}, expected {kind.__name__}"
+                raise TypeError(explain(f"{type(self).__name__}: {what}", problem))
+        for (beginning, end), method in _BY_BEGINNING_AND_END.items():
+            if name.startswith(beginning) and name.endswith(end):
+                getattr(self, method)(name, arr)
+                return
+        self._init_default(name, arr)
+
+    def _init_bilinear(self, name: str, arr: NDArray) -> None:
+        arr[:] = bilinear(arr.shape)
+
+    def _init_loc_bias(self, name: str, arr: NDArray) -> None:
+        if arr.shape[0] != 6:
+            problem = f"shape {arr.shape}, expected 6 numbers, those of an affine transformation"
+            raise InitializerError(explain(f"parameter {name!r}", problem))
+        arr[:] = np.array([1, 0, 0, 0, 1, 0], np.float32)
+
+    def _init_zero(self, name: str, arr: NDArray) -> None:
+        arr[:] = 0
+
+    def _init_one(self, name: str, arr: NDArray) -> None:
+        arr[:] = 1
+
+    def _init_bias(self, name: str, arr: NDArray) -> None:
+        arr[:] = 0
+
+    def _init_quantized_bias(self, name: str, arr: NDArray) -> None:
+        arr[:] = 0
+
+    def _init_gamma(self, name: str, arr: NDArray) -> None:
+        arr[:] = 1
+
+    def _init_beta(self, name: str, arr: NDArray) -> None:
+        arr[:] = 0
+
+    def _init_weight(self, name: str, arr: NDArray) -> None:
+        raise NotImplementedError(
+            explain(
+                f"{type(self).__name__}: parameter {name!r}",
+                "this initializer has no _init_weight",
+                hint="mx.init.Xavier(), or write _init_weight(name, array)",
+            )
+        )
+
+    def _init_quantized_weight(self, name: str, arr: NDArray) -> None:
+        """Integers from -127 to 126, each drawn for itself; MXNet draws one for all."""
+        draw_bytes(arr)
+
+    def _init_default(self, name: str, arr: NDArray) -> None:
+        raise InitializerError(
+            explain(
+                f"{type(self).__name__}: parameter {name!r}",
+                "nothing is known about names that end so",
+                because=f"known ends are {', '.join(_BY_END)}",
+                hint=f"mx.sym.var({str(name)!r}, init=mx.init.Zero()), or mx.init.Mixed",
+            )
+        )
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Initializer):
+            return NotImplemented
+        return type(self) is type(other) and self._kwargs == other._kwargs
+
+
+def _root_mean_square(arr: NDArray) -> str:
+    host = arr.asnumpy()
+    return str(host.dtype.type(np.sqrt(np.mean(np.square(host, dtype=np.float64)))))
+
+
+register = get_register_func(Initializer, "initializer")
+alias = get_alias_func(Initializer, "initializer")
+create = get_create_func(Initializer, "initializer")

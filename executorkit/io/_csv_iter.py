@@ -1,0 +1,142 @@
+"""CSVIter: rows of a text file of numbers."""
+
+from __future__ import annotations
+
+import math
+import operator
+import os
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataArgumentError, FileAccessError, FileFormatError, explain
+from ._file_iter import MXDataIter
+
+_TYPES = ("float32", "int32", "int64")
+
+
+class CSVIter(MXDataIter):
+    """Batches of the rows of a CSV file, each of which holds one example's numbers.
+
+    data_csv, data_shape
+        the file, and the shape of one example: a row has as many numbers. No header line.
+    label_csv, label_shape
+        the same for the labels; without a file labels are 0. Labels of shape (1,) make a batch of
+        shape (batch_size,).
+    round_batch
+        True fills the last batch with rows from the start, and begins the next epoch after
+        those. False fills it with what the batch before had in these places (at the very
+        first batch: zeros). Both count in ``batch.pad``.
+    dtype
+        'float32', 'int32' or 'int64', of data and labels.
+    prefetch_buffer, ctx, device_id
+        accepted for MXNet's sake, without effect.
+
+    ``batch.index`` holds row numbers (MXNet counts on beyond the last row in later epochs). Files
+    are read whole when the iterator is made. Raises OSError if one cannot be read,
+    FileFormatError (a ValueError) if its rows do not fit.
+    """
+
+    def __init__(
+        self,
+        *,
+        data_csv: Any = None,
+        data_shape: Any = None,
+        label_csv: Any = "NULL",
+        label_shape: Any = (1,),
+        batch_size: Any = None,
+        round_batch: bool = True,
+        prefetch_buffer: int = 4,
+        ctx: str = "gpu",
+        device_id: int = -1,
+        dtype: Any = None,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+    ) -> None:
+        if data_csv is None:
+            raise DataArgumentError(explain("CSVIter: data_csv", "it is missing"))
+        kind = "float32" if dtype is None else np.dtype(dtype).name
+        if kind not in _TYPES:
+            raise DataArgumentError(
+                explain("CSVIter: dtype", f"{kind}, expected one of {', '.join(_TYPES)}")
+            )
+        shape, labels = _dims(data_shape, "data_shape"), _dims(label_shape, "label_shape")
+        kept = () if labels == (1,) else labels
+        super().__init__(batch_size, shape, kept, kind, data_name, label_name)
+        self._data = _read(data_csv, shape, kind)
+        rows = len(self._data)
+        if label_csv is None or str(label_csv) == "NULL":
+            self._label = np.zeros((rows, *kept), kind)
+        else:
+            self._label = _read(label_csv, labels, kind).reshape(-1, *kept)
+        if len(self._label) < rows:
+            raise FileFormatError(
+                explain(str(label_csv), f"it has {len(self._label)} rows, expected {rows}")
+            )
+        self.round_batch = bool(round_batch)
+        self._next_row = 0
+        self._overflow = 0
+        self._last: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def reset(self) -> None:
+        """Goes back to the first row, or to the first that the last batch did not take."""
+        self._next_row, self._overflow = self._overflow, 0
+        self._batch = None
+
+    def _load(self) -> tuple[np.ndarray, np.ndarray, int, np.ndarray] | None:
+        count, size = len(self._data), self.batch_size
+        start = self._next_row
+        if start >= count or self._overflow:
+            return None
+        self._next_row = start + size
+        pad = max(start + size - count, 0)
+        rows = np.arange(start, start + size)
+        if pad and not self.round_batch:
+            fresh = rows[: size - pad]
+            batch = [x.copy() for x in self._last or self._nothing()]
+            for target, source in zip(batch, (self._data, self._label), strict=False):
+                target[: size - pad] = source[fresh]
+            batch[2][: size - pad] = fresh
+            data, label, rows = batch
+        else:
+            self._overflow = (start + size) % count if pad else 0
+            rows %= count
+            data, label = self._data[rows], self._label[rows]
+        self._last = data, label, rows
+        return data, label, pad, rows
+
+    def _nothing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        size = self.batch_size
+        data, label = (np.zeros((size, *x.shape[1:]), x.dtype) for x in (self._data, self._label))
+        return data, label, np.zeros(size, np.int64)
+
+
+def _dims(shape: Any, name: str) -> tuple[int, ...]:
+    try:
+        dims = tuple(operator.index(d) for d in shape)
+    except TypeError:
+        problem = "it is missing" if shape is None else f"{shape!r}, expected a tuple of integers"
+        raise DataArgumentError(explain(f"CSVIter: {name}", problem)) from None
+    if not dims or min(dims) < 1:
+        raise DataArgumentError(explain(f"CSVIter: {name}", f"{dims}, expected sizes from 1 on"))
+    return dims
+
+
+def _read(path: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:
+    """The rows of a file, each in the given shape."""
+    try:
+        with open(os.fspath(path)) as file:
+            rows = np.loadtxt(file, np.dtype(dtype), delimiter=",", ndmin=2)
+    except OSError as error:
+        raise FileAccessError(explain(str(path), error.strerror or str(error))) from None
+    except ValueError as error:
+        raise FileFormatError(explain(str(path), str(error))) from None
+    if rows.shape[1] != math.prod(shape):
+        raise FileFormatError(
+            explain(
+                str(path),
+                f"a row has {rows.shape[1]} numbers, expected {math.prod(shape)}",
+                because=f"an example has shape {shape}",
+            )
+        )
+    return rows.reshape(-1, *shape)

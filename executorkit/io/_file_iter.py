@@ -1,0 +1,87 @@
+"""What iterators over files have in common: numbered rows, read whole when they are made."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from ..context import Context, current_context
+from ..errors import DataArgumentError, MXNetError, explain
+from ..ndarray import NDArray
+from ..ndarray._creation import from_host
+from ._data_batch import DataBatch, DataDesc, DataIter
+
+
+class MXDataIter(DataIter):
+    """Base of the iterators over files. Batches hold one data and one label array.
+
+    Batches are made in the context that is current at construction.
+    """
+
+    def __init__(
+        self,
+        batch_size: Any,
+        data_shape: tuple[int, ...],
+        label_shape: tuple[int, ...],
+        dtype: str,
+        data_name: str,
+        label_name: str,
+    ) -> None:
+        super().__init__(positive_integer(type(self).__name__, "batch_size", batch_size))
+        kind = np.dtype(dtype).type
+        self.provide_data = [DataDesc(data_name, (self.batch_size, *data_shape), kind)]
+        self.provide_label = [DataDesc(label_name, (self.batch_size, *label_shape), kind)]
+        self._context: Context = current_context()
+        self._batch: tuple[np.ndarray, np.ndarray, int, np.ndarray] | None = None
+
+    def _load(self) -> tuple[np.ndarray, np.ndarray, int, np.ndarray] | None:
+        """The next batch's data, labels, pad and row numbers; None at the end."""
+        raise NotImplementedError
+
+    def iter_next(self) -> bool:
+        """Moves to the next batch; whether there is one."""
+        self._batch = self._load()
+        return self._batch is not None
+
+    def next(self) -> DataBatch:
+        """The next batch; StopIteration after the last."""
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch([self.getdata()], [self.getlabel()], self.getpad(), self.getindex())
+
+    def getdata(self) -> NDArray:
+        """The data of the current batch, an NDArray."""
+        return from_host(self._current()[0], self._context)
+
+    def getlabel(self) -> NDArray:
+        """The labels of the current batch, an NDArray."""
+        return from_host(self._current()[1], self._context)
+
+    def getpad(self) -> int:
+        """How many examples of the current batch are there only to fill it."""
+        return self._current()[2]
+
+    def getindex(self) -> np.ndarray:
+        """Row numbers of the current batch's examples, uint64."""
+        return self._current()[3].astype(np.uint64)
+
+    def _current(self) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+        if self._batch is None:
+            raise MXNetError(
+                explain(type(self).__name__, "it has no current batch", hint="call next()")
+            )
+        return self._batch
+
+
+def positive_integer(where: str, name: str, value: Any) -> int:
+    """A positive integer argument."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        problem = "it is missing" if value is None else f"{value!r}, expected an integer from 1 on"
+        raise DataArgumentError(explain(f"{where}: {name}", problem))
+    return number

@@ -1,0 +1,151 @@
+"""MNISTIter: images and labels in the idx format of the MNIST files."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+import math
+import os
+import struct
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataArgumentError, FileAccessError, FileFormatError, explain
+from ._file_iter import MXDataIter, positive_integer
+
+_IMAGES, _LABELS = 2051, 2049
+
+
+class MNISTIter(MXDataIter):
+    """Batches of images in [0, 1), (batch_size, 1, height, width), and their labels.
+
+    image, label
+        idx files of unsigned bytes (http://yann.lecun.com/exdb/mnist), or the same gzipped
+        (MXNet reads them uncompressed only).
+    flat
+        gives images as (batch_size, height * width).
+    shuffle, seed
+        orders the examples at random, once; the order is MXNet's for the same seed.
+    num_parts, part_index
+        takes one of ``num_parts`` consecutive parts of the examples.
+    silent
+        leaves out the line that is logged otherwise.
+    prefetch_buffer, ctx, device_id, dtype
+        accepted for MXNet's sake; images are float32.
+
+    Pixels are divided by 256. An incomplete last batch is left out. ``batch.index`` numbers the
+    examples of the file (zeros in MXNet). Raises OSError if a file cannot be read,
+    FileFormatError (a ValueError) if it is not what it should be.
+    """
+
+    def __init__(
+        self,
+        *,
+        image: Any = "./train-images-idx3-ubyte",
+        label: Any = "./train-labels-idx1-ubyte",
+        batch_size: Any = 128,
+        shuffle: bool = True,
+        flat: bool = False,
+        seed: int = 0,
+        silent: bool = False,
+        num_parts: int = 1,
+        part_index: int = 0,
+        prefetch_buffer: int = 4,
+        ctx: str = "gpu",
+        device_id: int = -1,
+        dtype: Any = None,
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+    ) -> None:
+        if dtype is not None and np.dtype(dtype) != np.float32:
+            raise DataArgumentError(
+                explain("MNISTIter: dtype", f"{np.dtype(dtype).name}, expected float32")
+            )
+        parts = positive_integer("MNISTIter", "num_parts", num_parts)
+        if not 0 <= part_index < parts:
+            raise DataArgumentError(
+                explain("MNISTIter: part_index", f"{part_index}, expected 0 to {parts - 1}")
+            )
+        images, labels = _idx(image, _IMAGES, 3), _idx(label, _LABELS, 1)
+        if len(images) != len(labels):
+            raise FileFormatError(
+                explain(str(label), f"{len(labels)} labels, expected {len(images)}")
+            )
+        height, width = images.shape[1:]
+        shape = (height * width,) if flat else (1, height, width)
+        super().__init__(batch_size, shape, (), "float32", data_name, label_name)
+        share = len(images) / parts
+        rows = np.arange(int(share * part_index), int(share * (part_index + 1)))
+        self._rows = rows[shuffled_indices(len(rows), seed)] if shuffle else rows
+        if len(rows) < self.batch_size:
+            raise DataArgumentError(
+                explain("MNISTIter: batch_size", f"{self.batch_size} of {len(rows)} examples")
+            )
+        self._images = images.reshape(-1, *shape)
+        self._labels = labels
+        self._position = 0
+        if not silent:
+            logging.info(
+                "MNISTIter: %d images%s, batches of %s",
+                len(rows), ", shuffled" if shuffle else "", self.provide_data[0].shape,
+            )  # fmt: skip
+
+    def reset(self) -> None:
+        """Goes back to the first batch; the order stays."""
+        self._position = 0
+        self._batch = None
+
+    def _load(self) -> tuple[np.ndarray, np.ndarray, int, np.ndarray] | None:
+        rows = self._rows[self._position : self._position + self.batch_size]
+        if len(rows) < self.batch_size:
+            return None
+        self._position += self.batch_size
+        images = self._images[rows] * np.float32(1 / 256)
+        return images, self._labels[rows].astype(np.float32), 0, rows
+
+
+def shuffled_indices(count: int, seed: int) -> np.ndarray:
+    """The numbers below ``count`` in the order that C++'s ``std::shuffle`` gives with a Mersenne
+    twister seeded by ``seed``: element i is exchanged with one of those up to i, drawn by division
+    of 32 bits, where the incomplete last interval is drawn again."""
+    generator = np.random.RandomState(seed)
+    order = list(range(count))
+    limits = np.arange(2, count + 1, dtype=np.uint64)
+    intervals = np.uint64(2**32 - 1) // limits
+    draws = generator.randint(0, 2**32, max(count - 1, 0), np.uint32).astype(np.uint64)
+    # Each draw thrown away moves all later ones up by one.
+    while (wasted := np.flatnonzero(draws // intervals >= limits)).size:
+        more = generator.randint(0, 2**32, 1, np.uint32).astype(np.uint64)
+        draws = np.concatenate([np.delete(draws, wasted[0]), more])
+    for i, j in enumerate((draws // intervals).tolist(), start=1):
+        order[i], order[j] = order[j], order[i]
+    return np.array(order, np.int64)
+
+
+def _idx(path: Any, magic: int, ndim: int) -> np.ndarray:
+    """The array of unsigned bytes in an idx file."""
+    try:
+        with open(os.fspath(path), "rb") as file:
+            content = file.read()
+        if content[:2] == b"\x1f\x8b":
+            content = gzip.decompress(content)
+    except OSError as error:
+        raise FileAccessError(explain(str(path), error.strerror or str(error))) from None
+    except EOFError:
+        raise FileFormatError(explain(str(path), "the gzipped file is truncated")) from None
+    header = 4 * (1 + ndim)
+    if len(content) < header or int.from_bytes(content[:4], "big") != magic:
+        raise FileFormatError(
+            explain(str(path), f"it does not start with {magic}, the mark of such a file")
+        )
+    shape = struct.unpack(f">{ndim}I", content[4:header])
+    if len(content) - header != math.prod(shape):
+        raise FileFormatError(
+            explain(
+                str(path),
+                f"it holds {len(content) - header} values, expected {math.prod(shape)}",
+                because=f"its header says {shape}",
+            )
+        )
+    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)

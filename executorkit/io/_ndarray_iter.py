@@ -1,0 +1,277 @@
+"""Named arrays that batches are cut from, each where its data are.
+
+NDArrayIter: batches of arrays that are in memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..context import Context
+from ..errors import BatchError, DataArgumentError, ShapeError, explain
+from ..ndarray import NDArray, array
+from ..ndarray.values import batch_to_device
+from ._data_batch import DataBatch, DataDesc, DataIter
+
+
+class Source(NamedTuple):
+    """One named array: NumPy's view of it where it is on the CPU, else the array on its device."""
+
+    name: str
+    value: Any
+    context: Context
+
+    def take(self, rows: np.ndarray, axis: int) -> NDArray:
+        """The given examples, as an NDArray in the context of the data."""
+        if isinstance(self.value, jax.Array):
+            with jax.enable_x64(True):
+                taken = _gather(self.value, rows, axis)
+            return NDArray.from_jax(taken, self.context, shared=False)
+        consecutive = len(rows) > 0 and bool((np.diff(rows) == 1).all())
+        if not consecutive:
+            taken = np.take(self.value, rows, axis)
+        else:
+            window = slice(int(rows[0]), int(rows[-1]) + 1)
+            taken = np.ascontiguousarray(self.value[(slice(None),) * axis + (window,)])
+        # A contiguous part may be used without a copy, so it must not be donated.
+        return NDArray.from_jax(
+            batch_to_device(taken, self.context.device), self.context, shared=consecutive
+        )
+
+
+@partial(jax.jit, static_argnums=2)
+def _gather(value: jax.Array, rows: jax.Array, axis: int) -> jax.Array:
+    return jnp.take(value, rows, axis, mode="clip")
+
+
+def named_sources(given: Any, name: str, what: str) -> list[Source]:
+    """Named arrays of whatever NDArrayIter is given."""
+    if given is None:
+        return []
+    if isinstance(given, NDArray | np.ndarray | jax.Array):
+        given = [given]
+    if isinstance(given, list):
+        names = [name] if len(given) == 1 else [f"_{i}_{name}" for i in range(len(given))]
+        given = dict(zip(names, given, strict=True))
+    if not isinstance(given, Mapping):
+        raise DataArgumentError(
+            explain(
+                f"NDArrayIter: {what}",
+                f"a {type(given).__name__}, expected an array, a list of arrays or a dict",
+            )
+        )
+    return [_source(name, given[name]) for name in sorted(given)]
+
+
+def _source(name: str, given: Any) -> Source:
+    try:
+        made = given if isinstance(given, NDArray) else array(given)
+    except (TypeError, ValueError) as error:
+        raise DataArgumentError(explain(f"NDArrayIter: {name!r}", str(error))) from None
+    value: Any = made.jax
+    if made.context.device.platform == "cpu":
+        value = np.asarray(value)
+    return Source(name, value, made.context)
+
+
+_LAST = ("pad", "discard", "roll_over")
+
+
+class NDArrayIter(DataIter):
+    """Batches of arrays in memory, in order or shuffled.
+
+    data, label
+        an array, a list of arrays or a dict of name -> array (NDArray, or anything that
+        ``mx.nd.array`` takes, which makes it float32). Names are ``data_name`` and ``label_name``
+        for one array, ``_0_data``, ``_1_data``, ... for several; a dict is sorted by name. The
+        first of the data decides how many examples there are; others may have more, not fewer.
+    shuffle
+        shuffles the examples at the start and at every reset, with ``numpy.random``, in the order
+        in which MXNet does after the same ``numpy.random.seed``.
+    last_batch_handle
+        an incomplete last batch is filled up with examples from the start ('pad', counted in
+        ``batch.pad``), left out ('discard'), or comes first in the next epoch ('roll_over').
+    layout
+        names the axes; batches are cut along its 'N'. (MXNet counts the examples along axis 0
+        whatever the layout.)
+
+    Contents are those at construction: data on the CPU stay there and each batch is cut by NumPy;
+    data on an accelerator stay there too and are gathered there. ``getindex`` is None.
+
+    >>> import executorkit as mx
+    >>> batches = mx.io.NDArrayIter(mx.nd.arange(5), batch_size=2)
+    >>> [(batch.data[0].asnumpy().tolist(), batch.pad) for batch in batches]
+    [([0.0, 1.0], 0), ([2.0, 3.0], 0), ([4.0, 0.0], 1)]
+    """
+
+    def __init__(
+        self,
+        data: Any,
+        label: Any = None,
+        batch_size: int = 1,
+        shuffle: bool = False,
+        last_batch_handle: str = "pad",
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        layout: str = "NCHW",
+    ) -> None:
+        super().__init__(batch_size)
+        self.layout = layout
+        self.shuffle = shuffle
+        self.last_batch_handle = last_batch_handle
+        self._axis = DataDesc.get_batch_axis(layout)
+        self._data = named_sources(data, data_name, "data")
+        self._label = named_sources(label, label_name, "label")
+        self.num_data = self._check()
+        self.idx = np.arange(self.num_data)
+        self._order = np.arange(self.num_data)
+        self._left_over: np.ndarray | None = None
+        self.cursor = -batch_size
+        self.reset()
+
+    def _check(self) -> int:
+        """The number of examples, once everything fits."""
+        if self.last_batch_handle not in _LAST:
+            problem = f"{self.last_batch_handle!r}, expected one of {', '.join(_LAST)}"
+            raise BatchError(explain("NDArrayIter: last_batch_handle", problem))
+        if self.batch_size < 1:
+            raise BatchError(
+                explain("NDArrayIter: batch_size", f"{self.batch_size}, expected at least 1")
+            )
+        if not self._data:
+            raise DataArgumentError(explain("NDArrayIter: data", "there is none"))
+        count = None
+        for source in (*self._data, *self._label):
+            where = f"NDArrayIter: {source.name!r}"
+            if not 0 <= self._axis < source.value.ndim:
+                raise ShapeError(
+                    explain(
+                        where,
+                        f"shape {source.value.shape} has no batch axis in layout {self.layout!r}",
+                        hint="a layout whose 'N' stands for an axis of every array",
+                    )
+                )
+            rows = source.value.shape[self._axis]
+            if count is None:
+                count = rows
+            elif rows < count:
+                raise ShapeError(
+                    explain(
+                        where,
+                        f"{rows} examples, expected {count}",
+                        because=f"{self._data[0].name!r} has so many",
+                    )
+                )
+        assert count is not None
+        return count
+
+    @property
+    def provide_data(self) -> list[DataDesc]:
+        """Name, shape, dtype and layout of the data of a batch."""
+        return [self._describe(s) for s in self._data]
+
+    @property
+    def provide_label(self) -> list[DataDesc]:
+        """Name, shape, dtype and layout of the labels of a batch."""
+        return [self._describe(s) for s in self._label]
+
+    def _describe(self, source: Source) -> DataDesc:
+        shape = list(source.value.shape)
+        shape[self._axis] = self.batch_size
+        return DataDesc(source.name, tuple(shape), source.value.dtype.type, self.layout)
+
+    @property
+    def data(self) -> list[tuple[str, NDArray]]:
+        """Names and whole arrays of the data, in the current order."""
+        return [(s.name, s.take(self._order, self._axis)) for s in self._data]
+
+    @property
+    def label(self) -> list[tuple[str, NDArray]]:
+        """Names and whole arrays of the labels, in the current order."""
+        return [(s.name, s.take(self._order, self._axis)) for s in self._label]
+
+    @property
+    def data_list(self) -> list[NDArray]:
+        """All arrays, data first, in the current order."""
+        return [array for _, array in (*self.data, *self.label)]
+
+    @property
+    def num_source(self) -> int:
+        """How many arrays there are."""
+        return len(self._data) + len(self._label)
+
+    def reset(self) -> None:
+        """Goes back to the start; with 'roll_over', to the examples that were left over."""
+        if self.shuffle:
+            self._shuffle()
+        incomplete = self.num_data - self.batch_size < self.cursor < self.num_data
+        if self.last_batch_handle == "roll_over" and incomplete:
+            self.cursor -= self.num_data + self.batch_size
+        else:
+            self.cursor = -self.batch_size
+
+    def hard_reset(self) -> None:
+        """Goes back to the start, forgetting what was left over."""
+        if self.shuffle:
+            self._shuffle()
+        self.cursor = -self.batch_size
+        self._left_over = None
+
+    def _shuffle(self) -> None:
+        # As in MXNet, each permutation is drawn from the last one and applied to the last order.
+        np.random.shuffle(self.idx)
+        self._order = self._order[self.idx]
+
+    def iter_next(self) -> bool:
+        """Moves to the next batch; whether there is one (with 'roll_over' maybe a short one)."""
+        self.cursor += self.batch_size
+        return self.cursor < self.num_data
+
+    def next(self) -> DataBatch:
+        """The next batch; StopIteration after the last complete one."""
+        if not self.iter_next():
+            raise StopIteration
+        rows = self._rows()
+        if len(rows) != self.batch_size:
+            self._left_over = rows
+            raise StopIteration
+        return DataBatch(self._take(self._data, rows), self._take(self._label, rows), self.getpad())
+
+    def getdata(self) -> list[NDArray]:
+        """The data of the current batch."""
+        return self._take(self._data, self._rows())
+
+    def getlabel(self) -> list[NDArray]:
+        """The labels of the current batch."""
+        return self._take(self._label, self._rows())
+
+    def getpad(self) -> int:
+        """How many examples of the current batch fill it up, or were left over before."""
+        if self.last_batch_handle == "pad":
+            return max(self.cursor + self.batch_size - self.num_data, 0)
+        if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:
+            return -self.cursor
+        return 0
+
+    def _rows(self) -> np.ndarray:
+        """Which examples the current batch holds, numbered as they were given."""
+        start, stop = self.cursor, self.cursor + self.batch_size
+        if start >= self.num_data:
+            raise BatchError(explain("NDArrayIter", "it is at its end", hint="call reset()"))
+        if start <= -self.batch_size:
+            raise BatchError(explain("NDArrayIter", "it has no batch yet", hint="call next()"))
+        if start < 0:
+            assert self._left_over is not None
+            return np.concatenate([self._left_over, self._order[: max(stop, 0)]])
+        if self.last_batch_handle == "pad" and stop > self.num_data:
+            return self._order[np.arange(start, stop) % self.num_data]
+        return self._order[start:stop]
+
+    def _take(self, found: list[Source], rows: np.ndarray) -> list[NDArray]:
+        return [s.take(rows, self._axis) for s in found]

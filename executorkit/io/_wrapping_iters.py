@@ -1,0 +1,163 @@
+"""Iterators over other iterators: ResizeIter changes the length of an epoch, PrefetchingIter runs
+several side by side and one batch ahead."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Any
+
+from ..errors import BatchError, explain
+from ._data_batch import DataBatch, DataDesc, DataIter, rename_descriptions
+
+
+class _Current(DataIter):
+    """An iterator that holds its current batch."""
+
+    current_batch: Any = None
+
+    def getdata(self) -> Any:
+        """The data of the current batch."""
+        return self.current_batch.data
+
+    def getlabel(self) -> Any:
+        """The labels of the current batch."""
+        return self.current_batch.label
+
+    def getindex(self) -> Any:
+        """The numbers of the current batch's examples, or None."""
+        return self.current_batch.index
+
+    def getpad(self) -> int | None:
+        """How many examples of the current batch are there only to fill it."""
+        return self.current_batch.pad
+
+
+class ResizeIter(_Current):
+    """Another iterator with epochs of ``size`` batches.
+
+    It starts over where the other one ends. ``reset_internal=False`` lets an epoch go on where
+    the last one stopped.
+    """
+
+    def __init__(self, data_iter: Any, size: int, reset_internal: bool = True) -> None:
+        super().__init__(data_iter.batch_size)
+        self.data_iter = data_iter
+        self.size = size
+        self.reset_internal = reset_internal
+        self.cur = 0
+        self.provide_data = data_iter.provide_data
+        self.provide_label = data_iter.provide_label
+        if hasattr(data_iter, "default_bucket_key"):
+            self.default_bucket_key = data_iter.default_bucket_key
+
+    def reset(self) -> None:
+        """Starts a new epoch."""
+        self.cur = 0
+        if self.reset_internal:
+            self.data_iter.reset()
+
+    def iter_next(self) -> bool:
+        """Moves to the next batch; whether the epoch has one."""
+        if self.cur == self.size:
+            return False
+        try:
+            self.current_batch = self.data_iter.next()
+        except StopIteration:
+            self.data_iter.reset()
+            self.current_batch = self.data_iter.next()
+        self.cur += 1
+        return True
+
+
+class PrefetchingIter(_Current):
+    """Several iterators side by side, each run one batch ahead in a thread of its own.
+
+    A batch holds the data and the labels of all of them, one after the other; they must agree in
+    their numbers of batches and in ``pad`` (AssertionError otherwise). An error in one of them is
+    raised by ``next`` (MXNet hangs).
+
+    rename_data, rename_label
+        one dict per iterator, {its name: new name}; without them names are kept. Layouts are kept.
+    """
+
+    def __init__(
+        self,
+        iters: Any,
+        rename_data: Sequence[Mapping[str, str]] | None = None,
+        rename_label: Sequence[Mapping[str, str]] | None = None,
+    ) -> None:
+        self.iters = list(iters) if isinstance(iters, list | tuple) else [iters]
+        self.n_iter = len(self.iters)
+        if not self.iters:
+            raise BatchError(explain("PrefetchingIter", "iters is empty, expected iterators"))
+        super().__init__(self.iters[0].batch_size)
+        self.rename_data = rename_data
+        self.rename_label = rename_label
+        self._pool = ThreadPoolExecutor(self.n_iter, thread_name_prefix="prefetch")
+        weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
+        self._prefetched = self._fetch()
+
+    @property
+    def provide_data(self) -> list[DataDesc]:
+        """Descriptions of the data of all iterators, under their new names."""
+        names = self.rename_data or [None] * self.n_iter
+        pairs = zip(names, self.iters, strict=True)
+        return [d for n, it in pairs for d in rename_descriptions(it.provide_data, n)]
+
+    @property
+    def provide_label(self) -> list[DataDesc]:
+        """Descriptions of the labels of all iterators, under their new names."""
+        names = self.rename_label or [None] * self.n_iter
+        pairs = zip(names, self.iters, strict=True)
+        return [d for n, it in pairs for d in rename_descriptions(it.provide_label, n)]
+
+    def _fetch(self) -> list[Future[DataBatch | None]]:
+        return [self._pool.submit(_next_of, it) for it in self.iters]
+
+    def reset(self) -> None:
+        """Goes back to the start of every iterator."""
+        for future in self._prefetched:
+            future.exception()
+        for it in self.iters:
+            it.reset()
+        self._prefetched = self._fetch()
+
+    def iter_next(self) -> bool:
+        """Moves to the next batch; whether there is one."""
+        batches = [future.result() for future in self._prefetched]
+        found = [b for b in batches if b is not None]
+        if not found:
+            return False
+        if len(found) != len(batches):
+            ended = ", ".join(str(i) for i, b in enumerate(batches) if b is None)
+            raise BatchError(
+                explain("PrefetchingIter", f"iterator {ended} ended before the others")
+            )
+        pads = [b.pad for b in found]
+        if len(set(pads)) > 1:
+            raise BatchError(explain("PrefetchingIter", f"the iterators' batches have pads {pads}"))
+        self.current_batch = DataBatch(
+            [x for b in found for x in b.data or ()],
+            [x for b in found for x in b.label or ()],
+            pads[0],
+            found[0].index,
+            provide_data=self.provide_data,
+            provide_label=self.provide_label,
+        )
+        self._prefetched = self._fetch()
+        return True
+
+    def next(self) -> DataBatch:
+        """The next batch; StopIteration after the last."""
+        if not self.iter_next():
+            raise StopIteration
+        return self.current_batch
+
+
+def _next_of(iterator: Any) -> DataBatch | None:
+    try:
+        return iterator.next()
+    except StopIteration:
+        return None

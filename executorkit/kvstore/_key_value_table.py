@@ -1,0 +1,190 @@
+"""The arrays of a store by key, and how sums come into them and out again."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..errors import KVStoreError, ShapeError, explain
+from ..ndarray import NDArray
+from ..parallel._pmap_program import reduce_replicated
+from ..parallel._replicated_array import PerDevice, ReplicatedArray
+from ._array_arguments import Key
+from ._sums import (
+    quantize_two_bit,
+    sum_on,
+    sum_over_devices,
+    sums_over_processes,
+    value_of_first_process,
+    write_to_devices,
+)
+
+ArraysByKey = dict[Key, PerDevice]
+
+
+@dataclass
+class StoredArray:
+    """A key's array, how many keys came before it, whether it is where sums are made, and what
+    compression left over of each pushed array."""
+
+    array: NDArray
+    number: int
+    on_sum_device: bool
+    residuals: dict[int, jax.Array] = field(default_factory=dict)
+
+
+class KeyValueTable:
+    """Arrays by key.
+
+    moves
+        sums are made on the device of the first array that is pushed.
+    dist
+        sums are over all processes.
+    threshold
+        not None: what is pushed is rounded to two bits.
+    """
+
+    def __init__(self, on_first_device: bool, dist: bool) -> None:
+        self.on_first_device = on_first_device
+        self.dist = dist
+        self.threshold: float | None = None
+        self._entries: dict[Key, StoredArray] = {}
+
+    def add(self, given: ArraysByKey) -> None:
+        """New keys with copies of their arrays, in a dist store with those of process 0."""
+        for key, arrays in given.items():
+            self._check_type(key, "init")
+            if key in self._entries or len(arrays) > 1:
+                raise KVStoreError(explain("init", f"the key {key!r} is there already"))
+        for key, arrays in given.items():
+            for array in arrays:
+                stored = array.copy()
+                if self._spans_processes:
+                    value = value_of_first_process(array.value, array.context)
+                    stored = NDArray.from_jax(value, array.context, shared=False)
+                self._entries[key] = StoredArray(
+                    stored, len(self._entries), not self.on_first_device
+                )
+
+    def push(self, given: ArraysByKey, updater: Callable[..., Any] | None, where: str) -> None:
+        """Stores sums, or has the updater take them into account: by number, or as they came."""
+        self._check(given, where)
+        sums = {
+            k: self._sum(self._entries[k], arrays) for k, arrays in given.items() if len(arrays)
+        }
+        if self._spans_processes:
+            sums = self._over_processes(sums)
+        for key in sorted(sums, key=lambda k: k if isinstance(k, int) else self._entries[k].number):
+            entry = self._entries[key]
+            total = NDArray.from_jax(sums[key], entry.array.context, shared=False)
+            if updater is None:
+                entry.array = total
+            else:
+                updater(key, total, entry.array)
+
+    def pull(self, outs: ArraysByKey, where: str) -> None:
+        """Writes what is stored to all arrays in ``outs``."""
+        self._check(outs, where)
+        for key, targets in outs.items():
+            write_to_devices(self._entries[key].array, targets)
+
+    def reduce_in_place(
+        self, values: ArraysByKey, outs: ArraysByKey, where: str
+    ) -> tuple[ArraysByKey, ArraysByKey]:
+        """Pushes and pulls what a group keeps stacked on its devices, without leaving them.
+
+        Returns what is left to be pushed and pulled.
+        """
+        if self.threshold is not None or (jax.process_count() > 1 and not self.dist):
+            return values, outs
+        self._check(values, where)
+        self._check(outs, where)
+        done: dict[Key, tuple[ReplicatedArray, ReplicatedArray]] = {}
+        for key, value in values.items():
+            out = outs.get(key)
+            if (
+                isinstance(value, ReplicatedArray)
+                and isinstance(out, ReplicatedArray)
+                and (value.replicas, value.dtype) == (out.replicas, out.dtype)
+            ):
+                done[key] = value, out
+        for replicas in {value.replicas for value, _ in done.values()}:
+            keys = [k for k, (value, _) in done.items() if value.replicas is replicas]
+            totals = reduce_replicated(replicas, tuple(done[k][0].value for k in keys))
+            for key, total in zip(keys, totals, strict=True):
+                value, out = done[key]
+                self._move_to_sum_device(self._entries[key], value)
+                context = self._entries[key].array.context
+                first = jax.device_put(replicas.split(total, 0), context.device)
+                self._entries[key].array = NDArray.from_jax(first, context, shared=False)
+                out.assign(total)
+        return (
+            {k: v for k, v in values.items() if k not in done},
+            {k: v for k, v in outs.items() if k not in done},
+        )
+
+    @property
+    def _spans_processes(self) -> bool:
+        return self.dist and jax.process_count() > 1
+
+    def _move_to_sum_device(self, entry: StoredArray, arrays: PerDevice) -> None:
+        if not entry.on_sum_device:
+            first = arrays.contexts[0] if isinstance(arrays, ReplicatedArray) else arrays[0].context
+            entry.array = entry.array.as_in_context(first)
+            entry.on_sum_device = True
+
+    def _sum(self, entry: StoredArray, arrays: PerDevice) -> jax.Array:
+        self._move_to_sum_device(entry, arrays)
+        context = entry.array.context
+        if self.threshold is None:
+            return sum_over_devices(arrays, context)
+        if self.dist:
+            return self._compressed(entry, 0, sum_over_devices(arrays, context))
+        return sum_on([self._compressed(entry, i, a.value) for i, a in enumerate(arrays)], context)
+
+    def _compressed(self, entry: StoredArray, place: int, value: jax.Array) -> jax.Array:
+        with jax.enable_x64(True):
+            residual = entry.residuals.get(place)
+            residual = jnp.zeros_like(value) if residual is None else residual
+            sent, entry.residuals[place] = quantize_two_bit(
+                value, residual, jnp.float32(self.threshold)
+            )
+        return sent
+
+    def _over_processes(self, sums: dict[Key, jax.Array]) -> dict[Key, jax.Array]:
+        contexts = {k: self._entries[k].array.context for k in sums}
+        totals = dict(sums)
+        for context in dict.fromkeys(contexts.values()):
+            keys = [k for k in sums if contexts[k] == context]
+            found = sums_over_processes([sums[k] for k in keys], context)
+            totals.update(zip(keys, found, strict=True))
+        return totals
+
+    def _check(self, given: ArraysByKey, where: str) -> None:
+        for key, arrays in given.items():
+            self._check_type(key, where)
+            if key not in self._entries:
+                raise KVStoreError(
+                    explain(where, f"the key {key!r} is not there", hint=f"init({key!r}, value)")
+                )
+            shape = self._entries[key].array.shape
+            for array in [arrays] if isinstance(arrays, ReplicatedArray) else arrays:
+                if array.shape != shape:
+                    raise ShapeError(
+                        explain(f"{where}: key {key!r}", f"shape {array.shape}, expected {shape}")
+                    )
+
+    def _check_type(self, key: Key, where: str) -> None:
+        known = next(iter(self._entries), key)
+        if isinstance(known, str) != isinstance(key, str):
+            raise KVStoreError(
+                explain(
+                    where,
+                    f"the key {key!r} is of another type than those before",
+                    because=f"{known!r} is in the store",
+                )
+            )

@@ -1,0 +1,257 @@
+"""The store that comes with the package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+from jax.experimental import multihost_utils
+
+from .. import optimizer as opt
+from .._files import write_atomically
+from ..errors import InputTypeError, KVStoreError, explain
+from ._array_arguments import arrays_by_key
+from ._key_value_table import KeyValueTable
+from ._kvstore_base import KVStoreBase
+
+_LOCAL = ("local", "local_update_cpu", "local_allreduce_cpu")
+_DEVICE = ("device", "local_allreduce_device", "nccl")
+_DIST = (
+    "dist", "dist_sync", "dist_async", "dist_device_sync", "dist_sync_device", "dist_device_async",
+)  # fmt: skip
+
+
+def create(name: str = "local") -> Any:
+    """A store by name, upper or lower case: see ``help(mx.kv)`` for what the names mean.
+
+    Raises TypeError if ``name`` is no str, MXNetError if there is no such store.
+    """
+    if not isinstance(name, str):
+        raise InputTypeError(
+            explain("kvstore: create", f"a {type(name).__name__} as name, expected a str")
+        )
+    registered = KVStoreBase.kv_registry.get(name.lower())
+    return KVStore(name) if registered is None else registered()
+
+
+class KVStore(KVStoreBase):
+    """Arrays by key; what is pushed replaces them, or updates them if there is an optimizer.
+
+    Keys are ints or strs, one of the two in a store. Wherever one is expected, a list may stand,
+    with as many arrays (or lists of arrays, which ``push`` sums); everything is checked first. All
+    methods return at once, and ``priority`` changes nothing: JAX orders what depends on each other.
+
+    >>> import executorkit as mx
+    >>> store, out = create("local"), mx.nd.zeros((2,))
+    >>> store.init("w", mx.nd.ones((2,)))
+    >>> store.push("w", [mx.nd.array([1, 2]), mx.nd.array([10, 20])])
+    >>> store.pull("w", out=out)
+    >>> out.asnumpy().tolist()
+    [11.0, 22.0]
+    """
+
+    def __init__(self, name: str = "local") -> None:
+        name = name.lower()
+        if name not in (*_LOCAL, *_DEVICE, *_DIST):
+            raise KVStoreError(
+                explain(
+                    f"kvstore {name!r}",
+                    "there is no such store",
+                    hint=" or ".join(map(repr, ("local", "device", "nccl", *_DIST))),
+                )
+            )
+        self._name = name
+        self._table = KeyValueTable(
+            on_first_device="device" in name or name == "nccl", dist=name in _DIST
+        )
+        self._updater: Callable[..., Any] | None = None
+
+    @property
+    def type(self) -> str:
+        """The name that the store was made with, in lower case."""
+        return self._name
+
+    @property
+    def rank(self) -> int:
+        """The number of this process; 0 for a store of one process."""
+        return jax.process_index() if self._table.dist else 0
+
+    @property
+    def num_workers(self) -> int:
+        """How many processes share the store."""
+        return jax.process_count() if self._table.dist else 1
+
+    @property
+    def compresses(self) -> bool:
+        """Whether :meth:`set_gradient_compression` has been called."""
+        return self._table.threshold is not None
+
+    def is_capable(self, capability: str) -> bool:
+        """True for 'optimizer'; ValueError for anything else."""
+        if capability.lower() != self.OPTIMIZER:
+            raise KVStoreError(explain("is_capable", f"{capability!r} is no known capability"))
+        return True
+
+    def init(self, key: Any, value: Any) -> None:
+        """Gives new keys their arrays (which are copied), in a dist store those of process 0.
+
+        MXNetError for a key that is there already.
+        """
+        self._table.add(arrays_by_key(key, value, "init"))
+
+    def push(self, key: Any, value: Any, priority: int = 0) -> None:
+        """Sums the arrays of each key, over the processes too in a dist store, and stores the sum,
+        or calls the updater with (key, sum, stored array).
+
+        The sum has the dtype of the first array pushed. Raises MXNetError for a key that ``init``
+        was not given, and for arrays of other shapes than the stored one (MXNet stores them).
+        """
+        self._table.push(arrays_by_key(key, value, "push"), self._updater, "push")
+
+    def pull(
+        self, key: Any, out: Any = None, priority: int = 0, ignore_sparse: bool = True
+    ) -> None:
+        """Writes each key's array to all arrays in ``out``, converted to their dtypes.
+
+        ``ignore_sparse`` changes nothing, since nothing is sparse here.
+        """
+        if out is None:
+            raise InputTypeError(explain("pull", "out is None, expected NDArrays"))
+        self._table.pull(arrays_by_key(key, out, "pull"), "pull")
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """``push``, then ``pull`` into ``out``, or into the arrays that were pushed."""
+        values = arrays_by_key(key, value, "pushpull")
+        outs = values if out is None else arrays_by_key(key, out, "pushpull")
+        if self._updater is None:
+            values, outs = self._table.reduce_in_place(values, outs, "pushpull")
+        self._table.push(values, self._updater, "pushpull")
+        self._table.pull(outs, "pushpull")
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """``init``, then ``pull`` into ``out``."""
+        outs = arrays_by_key(key, out, "broadcast")
+        self._table.add(arrays_by_key(key, value, "broadcast"))
+        self._table.pull(outs, "broadcast")
+
+    def row_sparse_pull(
+        self, key: Any, out: Any = None, priority: int = 0, row_ids: Any = None
+    ) -> None:
+        """Not served: MXNetError, as in MXNet for arrays that are not row_sparse."""
+        if out is None or row_ids is None:
+            raise InputTypeError(explain("row_sparse_pull", "out or row_ids is None"))
+        raise KVStoreError(
+            explain("row_sparse_pull", "sparse storage is not served", hint="pull(key, out=...)")
+        )
+
+    def set_updater(self, updater: Callable[..., Any]) -> None:
+        """Has ``push`` call ``updater(key, sum, stored)``, which writes to the stored NDArray.
+
+        A str key comes as a str; MXNet gives functions of users bytes.
+        """
+        self._updater = updater
+
+    _set_updater = set_updater
+
+    def set_optimizer(self, optimizer: Any) -> None:
+        """Has ``push`` update what is stored by an :class:`executorkit.optimizer.Optimizer`.
+
+        In a dist store every process makes the same update (in MXNet the servers make it).
+        """
+        self.set_updater(opt.get_updater(optimizer))
+
+    def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
+        """Rounds what is pushed to two bits, and adds what is left over to the next push.
+
+        compression_params
+            ``{"type": "2bit", "threshold": 0.5}``: values become -threshold, 0 or threshold. Other
+            entries are ignored.
+
+        In a 'device' store each pushed array is rounded, in a dist store each process's sum.
+        Numbers are those of MXNet; nothing is sent in fewer bytes here.
+        MXNetError for other stores, types, and thresholds that are not positive.
+        """
+        where = "set_gradient_compression"
+        if "device" not in self._name and not self._table.dist:
+            raise KVStoreError(explain(where, f"a {self._name!r} store does not compress"))
+        if not isinstance(compression_params, Mapping):
+            raise InputTypeError(explain(where, f"{compression_params!r}, expected a dict"))
+        kind = compression_params.get("type")
+        if kind != "2bit":
+            raise KVStoreError(explain(where, f"type {kind!r}, expected '2bit'"))
+        threshold = float(compression_params.get("threshold", 0.5))
+        if not threshold > 0:
+            raise KVStoreError(explain(where, f"threshold {threshold:g}, expected more than 0"))
+        self._table.threshold = threshold
+
+    def save_optimizer_states(self, fname: Any, dump_optimizer: bool = False) -> None:
+        """Writes the optimizer's states to ``fname``, and with ``dump_optimizer`` the optimizer."""
+        updater = self._with_states("save_optimizer_states")
+        write_atomically(str(fname), [updater.get_states(dump_optimizer)])
+
+    def load_optimizer_states(self, fname: Any) -> None:
+        """Reads what :meth:`save_optimizer_states` wrote to ``fname``."""
+        updater = self._with_states("load_optimizer_states")
+        with open(fname, "rb") as file:
+            updater.set_states(file.read())
+
+    def barrier(self) -> None:
+        """Waits until every process of a dist store is here."""
+        if self.num_workers > 1:
+            multihost_utils.sync_global_devices("kvstore barrier")
+
+    _barrier = barrier
+
+    def _with_states(self, where: str) -> Any:
+        if self._updater is None:
+            raise InputTypeError(
+                explain(where, "there is no optimizer", hint="set_optimizer(optimizer) first")
+            )
+        return self._updater
+
+
+@KVStoreBase.register
+class TestStore(KVStoreBase):
+    """The smallest store: it sums over the devices and keeps nothing. ``create("teststore")``."""
+
+    __test__ = False  # not a class of tests
+
+    def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
+        """Writes ``value`` to all arrays in ``out``."""
+        for array in _listed(out):
+            array[:] = value
+
+    def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
+        """Writes the sum of the arrays in ``value`` to those in ``out``, or to them themselves."""
+        values = _listed(value)
+        total = values[0].copy()
+        for other in values[1:]:
+            total += other.as_in_context(total.context)
+        for array in values if out is None else _listed(out):
+            array[:] = total
+
+    def is_capable(self, capability: str) -> bool:
+        """False for 'optimizer'; ValueError for anything else."""
+        if capability.lower() != self.OPTIMIZER:
+            raise KVStoreError(explain("is_capable", f"{capability!r} is no known capability"))
+        return False
+
+    @property
+    def type(self) -> str:
+        """'teststore'."""
+        return "teststore"
+
+    @property
+    def rank(self) -> int:
+        """0."""
+        return 0
+
+    @property
+    def num_workers(self) -> int:
+        """1."""
+        return 1
+
+
+def _listed(arrays: Any) -> list[Any]:
+    return list(arrays) if isinstance(arrays, list | tuple) else [arrays]

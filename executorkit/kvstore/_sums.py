@@ -1,0 +1,82 @@
+"""Sums over devices and processes, and gradients in two bits."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from functools import partial, reduce
+
+import jax
+import jax.numpy as jnp
+
+from ..context import Context
+from ..ndarray import NDArray
+from ..ndarray.values import fit
+from ..parallel._pmap_program import reduce_replicated
+from ..parallel._replicas import Replicas
+from ..parallel._replicated_array import PerDevice, ReplicatedArray
+
+
+def sum_over_devices(arrays: PerDevice, context: Context) -> jax.Array:
+    """The sum of the arrays of several devices, as an array of its own on the context's device."""
+    if isinstance(arrays, ReplicatedArray):
+        parts = arrays.replicas.gather(arrays.value, context.device)
+        with jax.enable_x64(True):
+            return _sum_parts(tuple(parts), arrays.shape)
+    return sum_on([a.value for a in arrays], context)
+
+
+def sum_on(parts: Sequence[jax.Array], context: Context) -> jax.Array:
+    """The sum of arrays, as an array of its own on the context's device, in the first's dtype."""
+    with jax.enable_x64(True):
+        return _sum_parts(tuple(jax.device_put(list(parts), context.device)), parts[0].shape)
+
+
+@partial(jax.jit, static_argnums=1)
+def _sum_parts(parts: tuple[jax.Array, ...], shape: tuple[int, ...]) -> jax.Array:
+    return reduce(operator.add, (p.reshape(shape).astype(parts[0].dtype) for p in parts))
+
+
+def write_to_devices(array: NDArray, targets: PerDevice) -> None:
+    """Writes one array to those of several devices, converted to their dtypes."""
+    if not isinstance(targets, ReplicatedArray):
+        for target in targets:
+            if target is not array:
+                array.copyto(target)
+        return
+    replicas, dtype = targets.replicas, targets.dtype
+    value = fit(array, targets.shape, dtype, replicas.devices[0], "pull").value
+    targets.assign(replicas.broadcast(value))
+
+
+def sums_over_processes(values: Sequence[jax.Array], context: Context) -> list[jax.Array]:
+    """The sums over all processes of arrays on one device of each; one program for all."""
+    if jax.process_count() == 1:
+        return list(values)
+    replicas = Replicas.on([context.device])
+    sums = reduce_replicated(replicas, tuple(replicas.assemble([v]) for v in values))
+    return [replicas.split(s, 0) for s in sums]
+
+
+def value_of_first_process(value: jax.Array, context: Context) -> jax.Array:
+    """The first process's array, in all processes."""
+    with jax.enable_x64(True):
+        mine = value if jax.process_index() == 0 else jnp.zeros_like(value)
+    return sums_over_processes([mine], context)[0]
+
+
+@jax.jit
+def quantize_two_bit(
+    gradient: jax.Array, residual: jax.Array, threshold: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    """A gradient rounded to -threshold, 0 or threshold, and what is left over for the next one.
+
+    sent = threshold where residual + gradient >= threshold, -threshold where it is at most
+    -threshold, else 0; the new residual is what was not sent. F. Seide et al., "1-bit stochastic
+    gradient descent", Interspeech 2014, with two bits.
+    """
+    total = residual + gradient
+    level = threshold.astype(total.dtype)
+    sent = jnp.where(total >= level, level, jnp.where(total <= -level, -level, 0))
+    sent = sent.astype(total.dtype)
+    return sent, total - sent

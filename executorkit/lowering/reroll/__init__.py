@@ -1,0 +1,1 @@
+"""Repeated blocks of a graph as one scan."""

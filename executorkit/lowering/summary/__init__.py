@@ -1,0 +1,1 @@
+"""Layers, FLOPs and the table of a network."""

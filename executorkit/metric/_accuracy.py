@@ -1,0 +1,132 @@
+"""Metrics of predicted classes: Accuracy, TopKAccuracy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..errors import MetricShapeError, explain
+from ..program._jit import InstrumentedJit
+from ._device_metric import DeviceMetric, tally_step
+from ._eval_metric import alias, check_label_shapes, register
+
+
+def make_tally(total: jax.Array, count: Any, refused: Any = 0) -> jax.Array:
+    """A plain tally: sum, count, number of refused labels."""
+    return jnp.stack([jnp.asarray(x, jnp.float64) for x in (total, count, refused)])
+
+
+@register
+@alias("acc")
+class Accuracy(DeviceMetric):
+    """The share of labels that are predicted.
+
+    Predictions (N, ..., C, ...) of the classes' scores count as the class with the highest one
+    along ``axis``; predictions of the labels' own shape are class numbers. Labels (N, ...) in any
+    shape of as many elements. Both are truncated to integers.
+
+    >>> import executorkit as mx
+    >>> metric = mx.metric.Accuracy()
+    >>> metric.update([mx.nd.array([0, 1, 1])], [mx.nd.array([[0.3, 0.7], [0, 1], [0.4, 0.6]])])
+    >>> metric.get()
+    ('accuracy', 0.6666666666666666)
+    """
+
+    def __init__(
+        self,
+        axis: int = 1,
+        name: str = "accuracy",
+        output_names: Any = None,
+        label_names: Any = None,
+    ) -> None:
+        self.axis = axis
+        super().__init__(name, output_names, label_names, axis=axis)
+
+    def _step(self) -> InstrumentedJit:
+        return tally_step(_accuracy, options=(("axis", self.axis),))
+
+    def _check(self, label: Any, pred: Any) -> None:
+        count = pred.size
+        if pred.shape != label.shape:
+            if not -pred.ndim <= self.axis < pred.ndim:
+                raise MetricShapeError(
+                    explain(
+                        f"metric {self.name!r}",
+                        f"predictions {pred.shape} have no axis {self.axis}",
+                        hint="axis=..., the axis of the classes",
+                    )
+                )
+            count = count // max(pred.shape[self.axis], 1)
+        if label.size != count:
+            raise MetricShapeError(
+                explain(
+                    f"metric {self.name!r}",
+                    f"labels {label.shape} for predictions {pred.shape}, expected {count} labels",
+                )
+            )
+
+
+def _accuracy(label: jax.Array, pred: jax.Array, *, axis: int) -> jax.Array:
+    if pred.shape != label.shape:
+        pred = jnp.argmax(pred, axis)
+    right = pred.astype(jnp.int32).ravel() == label.astype(jnp.int32).ravel()
+    return make_tally(jnp.sum(right, dtype=jnp.float64), right.size)
+
+
+@register
+@alias("top_k_accuracy", "top_k_acc")
+class TopKAccuracy(DeviceMetric):
+    """The share of labels that are among the ``top_k`` classes of highest score.
+
+    Predictions (N, C) with C >= ``top_k`` > 1, labels (N,) or (N, 1). Of equal scores the lower
+    class counts as higher (in MXNet: any of them). ``_<top_k>`` is added to the name. Class numbers
+    as predictions are an error; MXNet compares labels with a permutation of the examples there.
+    """
+
+    def __init__(
+        self,
+        top_k: int = 1,
+        name: str = "top_k_accuracy",
+        output_names: Any = None,
+        label_names: Any = None,
+    ) -> None:
+        if top_k <= 1:
+            raise MetricShapeError(
+                explain(
+                    f"metric {name!r}", f"top_k is {top_k}, expected at least 2", hint="Accuracy()"
+                )
+            )
+        self.top_k = top_k
+        ending = f"_{top_k}"
+        # A configuration holds the whole name already.
+        name = name if name.endswith(ending) else name + ending
+        super().__init__(name, output_names, label_names, top_k=top_k)
+
+    def _step(self) -> InstrumentedJit:
+        return tally_step(_top_k, options=(("top_k", self.top_k),))
+
+    def _check(self, label: Any, pred: Any) -> None:
+        if pred.ndim != 2 or pred.shape[1] < self.top_k:
+            raise MetricShapeError(
+                explain(
+                    f"metric {self.name!r}",
+                    f"predictions {pred.shape}, expected scores of at least {self.top_k} classes "
+                    "for each example, (N, C)",
+                )
+            )
+        check_label_shapes(label, pred)
+        if label.size != label.shape[0]:
+            raise MetricShapeError(
+                explain(
+                    f"metric {self.name!r}", f"labels {label.shape}, expected {label.shape[:1]}"
+                )
+            )
+
+
+def _top_k(label: jax.Array, pred: jax.Array, *, top_k: int) -> jax.Array:
+    _, best = lax.top_k(pred.astype(jnp.float32), top_k)
+    right = best == label.astype(jnp.int32).reshape(-1, 1)
+    return make_tally(jnp.sum(right, dtype=jnp.float64), len(pred))

@@ -1,0 +1,224 @@
+"""Accumulation on devices: a metric's tally of numbers lives where its predictions are.
+
+An update runs one program, ``tally = step(tally, label, pred)``, on the device of the prediction;
+labels are copied there. Tallies are float64 vectors, one per device, which are fetched together,
+and merged on the host, when somebody reads the metric.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..context import Device, current_context
+from ..errors import MetricValueError, explain
+from ..ndarray import NDArray
+from ..ndarray.values import to_device
+from ..program._jit import InstrumentedJit
+from ._eval_metric import EvalMetric, check_label_shapes, ratio_or_nan
+
+
+class DeviceMetric(EvalMetric):
+    """A metric whose sums are accumulated on the devices of the predictions.
+
+    The tally ends with the number of labels that were refused. Of a plain metric it is (sum,
+    count, refused); others override :meth:`_sums`.
+    """
+
+    #: How long the tally is.
+    _tally_size = 3
+    #: What the metric requires of labels, for the error about those that were refused.
+    _label_requirement = ""
+
+    def __init__(self, name: str, output_names: Any, label_names: Any, **kwargs: Any) -> None:
+        self._clear_tallies()
+        super().__init__(name, output_names, label_names, has_global_stats=True, **kwargs)
+
+    def _clear_tallies(self) -> None:
+        self._device_tallies: dict[tuple[Device, int], jax.Array] = {}
+        self._local_tally = np.zeros(self._tally_size)
+        self._global_tally = np.zeros(self._tally_size)
+
+    def reset(self) -> None:
+        """Forgets all batches."""
+        self._clear_tallies()
+
+    def reset_local(self) -> None:
+        """Forgets all batches, but for the global value."""
+        self._fetch_tallies()
+        self._local_tally = np.zeros(self._tally_size)
+
+    # -- what subclasses give ------------------------------------------------------------------
+
+    def _step(self) -> InstrumentedJit:
+        """The program (tally, label, pred) -> tally."""
+        raise NotImplementedError
+
+    def _check(self, label: Any, pred: Any) -> None:
+        """Raises MetricShapeError for shapes that the metric cannot take."""
+
+    def _merge(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+        """The tally of what two tallies count."""
+        return a + b
+
+    def _sums(self, tally: np.ndarray) -> tuple[float, float]:
+        """The sum and the count whose quotient is the metric."""
+        return tally[0], tally[1]
+
+    # -- updating ------------------------------------------------------------------------------
+
+    def update(self, labels: Any, preds: Any) -> None:
+        """Takes a batch into account: lists of labels and of predictions, pair by pair.
+
+        Arrays are NDArrays, on any devices, or NumPy or JAX arrays.
+        """
+        step = self._step()
+        for label, pred in self._pairs(labels, preds):
+            self._run(step, label, pred, self._tally_size)
+
+    def _pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
+        """All pairs, once all of them are found to fit."""
+        labels, preds = check_label_shapes(labels, preds, wrap=True)
+        pairs = list(zip(labels, preds, strict=True))
+        for label, pred in pairs:
+            self._check(label, pred)
+        return pairs
+
+    def _run(self, step: InstrumentedJit, label: Any, pred: Any, width: int) -> None:
+        value, device = value_and_device(pred)
+        key = device, width
+        tally = self._device_tallies.get(key)
+        if tally is None:
+            tally = zero_tally(device, width)
+        self._device_tallies[key] = step(tally, move_to_device(label, device), value)
+
+    # -- reading -------------------------------------------------------------------------------
+
+    def _fetch_tallies(self) -> None:
+        """Fetches what the devices hold, if anything, into the tallies on the host."""
+        if self._device_tallies:
+            tallies = jax.device_get(list(self._device_tallies.values()))
+            self._device_tallies = {}
+            for tally in tallies:
+                self._local_tally = self._merge(self._local_tally, tally)
+                self._global_tally = self._merge(self._global_tally, tally)
+
+    def _read(self, whole: bool) -> tuple[float, float]:
+        self._fetch_tallies()
+        tally = self._global_tally if whole else self._local_tally
+        if tally[-1]:
+            raise MetricValueError(
+                explain(
+                    f"metric {self.name!r}",
+                    f"{int(tally[-1])} labels are not what it takes",
+                    because=self._label_requirement,
+                    hint="reset() before going on",
+                )
+            )
+        return self._sums(tally)
+
+    def _final(self, value: float) -> float:
+        """The metric, given the quotient."""
+        return value
+
+    def get(self) -> tuple[str, float]:
+        """The name and the value over the batches since the last reset; NaN without any."""
+        return self.name, self._final(float(ratio_or_nan(*self._read(whole=False))))
+
+    def get_global(self) -> tuple[str, float]:
+        """The name and the value over all batches, also those before ``reset_local``."""
+        return self.name, self._final(float(ratio_or_nan(*self._read(whole=True))))
+
+    def _write(self, whole: bool, place: int, value: Any) -> None:
+        if type(self)._sums is not DeviceMetric._sums:
+            raise AttributeError(f"the sums of {type(self).__name__} follow from its counts")
+        self._fetch_tallies()
+        (self._global_tally if whole else self._local_tally)[place] = value
+
+    @property
+    def sum_metric(self) -> float:  # type: ignore[override]
+        """The sum over the batches since the last reset. Reading it fetches it."""
+        return float(self._read(whole=False)[0])
+
+    @sum_metric.setter
+    def sum_metric(self, value: Any) -> None:
+        self._write(False, 0, value)
+
+    @property
+    def num_inst(self) -> float:  # type: ignore[override]
+        """How much the sum counts. Reading it fetches it."""
+        return _count(self._read(whole=False)[1])
+
+    @num_inst.setter
+    def num_inst(self, value: Any) -> None:
+        self._write(False, 1, value)
+
+    @property
+    def global_sum_metric(self) -> float:  # type: ignore[override]
+        """The sum over all batches. Reading it fetches it."""
+        return float(self._read(whole=True)[0])
+
+    @global_sum_metric.setter
+    def global_sum_metric(self, value: Any) -> None:
+        self._write(True, 0, value)
+
+    @property
+    def global_num_inst(self) -> float:  # type: ignore[override]
+        """How much the sum over all batches counts. Reading it fetches it."""
+        return _count(self._read(whole=True)[1])
+
+    @global_num_inst.setter
+    def global_num_inst(self, value: Any) -> None:
+        self._write(True, 1, value)
+
+
+def _count(number: float) -> float:
+    return int(number) if float(number).is_integer() else float(number)
+
+
+def value_and_device(array: Any) -> tuple[Any, Device]:
+    """The contents and the device of an NDArray, a JAX array, or a NumPy array."""
+    if isinstance(array, NDArray):
+        return array.value, array._context.device
+    if isinstance(array, jax.Array):
+        return array, next(iter(array.devices()))
+    return np.asarray(array), current_context().device
+
+
+def move_to_device(array: Any, device: Device) -> Any:
+    """The contents of an array, on ``device``; None stays None."""
+    if array is None:
+        return None
+    value, place = value_and_device(array)
+    return value if place == device or isinstance(value, np.ndarray) else _moved(value, device)
+
+
+def _moved(value: jax.Array, device: Device) -> jax.Array:
+    with jax.enable_x64(True):
+        return jax.device_put(value, device)
+
+
+@lru_cache(maxsize=256)
+def zero_tally(device: Device, width: int) -> jax.Array:
+    """A tally of nothing."""
+    return to_device(np.zeros(width), device)
+
+
+@lru_cache(maxsize=256)
+def tally_step(
+    measure: Callable[..., jax.Array],
+    merge: Callable[[jax.Array, jax.Array], jax.Array] | None = None,
+    options: Sequence[tuple[str, Any]] = (),
+) -> InstrumentedJit:
+    """The program that adds ``measure(label, pred, **options)`` to a tally, made once."""
+    measured = partial(measure, **dict(options))
+
+    def step(tally: jax.Array, label: Any, pred: Any) -> jax.Array:
+        found = measured(label, pred)
+        return tally + found if merge is None else merge(tally, found)
+
+    return InstrumentedJit(step, f"metric_{measure.__name__.strip('_')}")

@@ -1,0 +1,292 @@
+"""The program that describes many arrays on their device: a row of statistics for each.
+
+On a CPU an array is read once: a scan keeps one running sum, minimum and so on for each of
+``_LANES`` columns. (Measured on two cores: 47 ms for 25 million elements, where a reduction per
+statistic takes 130 to 200 ms.) Other devices fuse the reductions themselves, and are slow at
+scans. Smaller arrays are joined, so that a network of hundreds of them compiles in seconds.
+
+Statistics of many arrays by one program on their device, and one transfer to the host.
+
+Measured for the 261 parameters and states of a ResNet-50 on two cores: 2.6 s for the first time,
+most of which is compiling, then 0.15 s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from math import prod
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+BINS = 16
+#: Histograms are of so many elements at most, evenly spaced over the array.
+SAMPLE = 2048
+_LANES = 8192
+#: Arrays of so many elements and less are joined to a matrix of rows of this length.
+_JOINED = 2**20
+_ROW, _COLUMNS = 1024, 64
+
+
+def statistics_rows(values: tuple[jax.Array, ...], platform: str) -> jax.Array:
+    """A row of float64 for each array, on their device. 64-bit types have to be enabled."""
+    return _statistics_rows(values, platform == "cpu")
+
+
+@partial(jax.jit, static_argnums=1)
+def _statistics_rows(values: tuple[jax.Array, ...], scan: bool) -> jax.Array:
+    """A row of float64 for each array: the count of its finite elements, what ``Statistics``
+    has of them, and the histogram."""
+    samples = jnp.stack([_sample(value) for value in values])
+    counted = jnp.isfinite(samples)
+    shifts = jnp.where(counted, samples, 0).sum(1) / jnp.maximum(counted.sum(1), 1)
+    # Rounded here, since what is subtracted from each element is added to the mean again.
+    single = np.array([_wide(value.dtype) == jnp.float32 for value in values])
+    shifts = jnp.where(single, shifts.astype(jnp.float32).astype(jnp.float64), shifts)
+    found = jnp.zeros((len(values), 6))
+    joined: dict[Any, list[int]] = {}
+    for i, value in enumerate(values):
+        if value.size > _JOINED:
+            found = found.at[i].set(_large(value, shifts[i], scan))
+        elif value.size:
+            joined.setdefault(_wide(value.dtype), []).append(i)
+    for dtype, numbers in joined.items():
+        rows = _small([values[i].astype(dtype) for i in numbers], shifts[np.array(numbers)], scan)
+        found = found.at[np.array(numbers)].set(rows)
+    total, squares, low, high, nans, infs = (found[:, k] for k in range(6))
+    sizes = np.array([value.size for value in values], np.float64)
+    count = sizes - nans - infs
+    offset = total / jnp.maximum(count, 1)
+    variance = squares / jnp.maximum(count, 1) - offset**2
+    mean, std = offset + shifts, jnp.sqrt(jnp.maximum(variance, 0))
+    columns = jnp.stack([count, mean, std, low, high, nans, infs], 1)
+    return jnp.concatenate([columns, _histograms(samples, low, high)], 1)
+
+
+def _wide(dtype: Any) -> Any:
+    """The type to compute in: one that holds the elements, at least float32."""
+    exact = dtype.itemsize >= 4 and dtype != jnp.float32
+    return jnp.float64 if exact else jnp.float32
+
+
+def _sample(value: jax.Array) -> jax.Array:
+    flat = value.reshape(-1)[:: max(1, value.size // SAMPLE)][:SAMPLE].astype(jnp.float64)
+    return jnp.pad(flat, (0, SAMPLE - flat.size), constant_values=jnp.nan)
+
+
+def _terms(x: jax.Array, shift: jax.Array) -> tuple[jax.Array, ...]:
+    """For each element what is added, added, minimised, maximised, counted and counted."""
+    finite = jnp.isfinite(x)
+    apart = jnp.where(finite, x - shift, 0)
+    low, high = jnp.where(finite, x, jnp.inf), jnp.where(finite, x, -jnp.inf)
+    return (
+        apart,
+        apart * apart,
+        low,
+        high,
+        jnp.isnan(x).astype(x.dtype),
+        jnp.isinf(x).astype(x.dtype),
+    )
+
+
+def _reduced(terms: Sequence[jax.Array], axis: int) -> tuple[jax.Array, ...]:
+    """The six statistics along an axis."""
+    total, squares, low, high, nans, infs = terms
+    return (
+        total.sum(axis), squares.sum(axis), low.min(axis), high.max(axis), nans.sum(axis),
+        infs.sum(axis),
+    )  # fmt: skip
+
+
+def _large(value: jax.Array, shift: jax.Array, scan: bool) -> jax.Array:
+    """The six statistics of one array, which is not copied."""
+    dtype = _wide(value.dtype)
+    shift = shift.astype(dtype)
+    flat = value.reshape(-1)
+    rows = flat.size // _LANES
+    whole = flat[: rows * _LANES].reshape(rows, _LANES)
+    rest = _terms(jnp.pad(flat[rows * _LANES :].astype(dtype), (0, 1)), shift)
+
+    def step(sums: Any, row: jax.Array) -> tuple[Any, None]:
+        terms = _terms(row.astype(dtype), shift)
+        low, high = jnp.minimum(sums[2], terms[2]), jnp.maximum(sums[3], terms[3])
+        added = [a + b for a, b in zip(sums, terms, strict=True)]
+        return (*added[:2], low, high, *added[4:]), None
+
+    if scan:
+        zero = jnp.zeros(_LANES, dtype)
+        start = (zero, zero, zero + jnp.inf, zero - jnp.inf, zero, zero)
+        lanes, _ = jax.lax.scan(step, start, whole)
+    else:
+        lanes = _reduced(_terms(whole.astype(dtype), shift), 0)
+    both = [
+        jnp.concatenate([a, b[:-1]]).astype(jnp.float64) for a, b in zip(lanes, rest, strict=True)
+    ]
+    return jnp.stack(_reduced(both, 0))
+
+
+def _small(values: Sequence[jax.Array], shifts: jax.Array, scan: bool) -> jax.Array:
+    """The six statistics of each of many arrays, which are joined, in rows filled up with NaN."""
+    rows = [-(-value.size // _ROW) for value in values]
+    padding = np.array([n * _ROW - value.size for n, value in zip(rows, values, strict=True)])
+    owner = np.repeat(np.arange(len(values)), rows)
+    flat = [
+        jnp.pad(value.reshape(-1), (0, int(n)), constant_values=jnp.nan)
+        for value, n in zip(values, padding, strict=True)
+    ]
+    matrix = jnp.concatenate(flat).reshape(-1, _ROW // _COLUMNS, _COLUMNS)
+    shift = shifts.astype(matrix.dtype)[owner][:, None, None]
+
+    def one(row: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, ...]:
+        return _reduced(_terms(*row), 0)
+
+    columns = jax.lax.map(one, (matrix, shift)) if scan else _reduced(_terms(matrix, shift), 1)
+    terms = _reduced([x.astype(jnp.float64) for x in columns], 1)
+    merge = [jax.ops.segment_sum, jax.ops.segment_min, jax.ops.segment_max]
+    found = [
+        merge[how](x, owner, len(values), indices_are_sorted=True)
+        for how, x in zip((0, 0, 1, 2, 0, 0), terms, strict=True)
+    ]
+    found[4] -= padding
+    return jnp.stack(found, 1)
+
+
+def _histograms(samples: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
+    """Counts per bin; elements of one value are in the middle bin."""
+    width = jnp.where(high > low, high - low, 1)[:, None]
+    place = jnp.floor((samples - low[:, None]) / width * BINS)
+    place = jnp.where((high > low)[:, None], jnp.clip(place, 0, BINS - 1), BINS // 2)
+    place = jnp.where(jnp.isfinite(samples), place, -1)
+    return jnp.stack([(place == k).sum(1) for k in range(BINS)], 1).astype(jnp.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What an array holds. Mean, spread and range are those of its finite elements.
+
+    finite
+        the number of finite elements.
+    mean, std, low, high
+        mean, standard deviation, minimum and maximum; None if no element is finite.
+    nans, infs
+        numbers of elements that are NaN, and that are infinite.
+    counts
+        histogram of an evenly spaced sample of the finite elements, from ``low`` to ``high``.
+    """
+
+    finite: int
+    mean: float | None
+    std: float | None
+    low: float | None
+    high: float | None
+    nans: int
+    infs: int
+    counts: tuple[int, ...]
+
+
+def statistics(values: Sequence[jax.Array]) -> list[Statistics]:
+    """Statistics of arrays: one program for each device that they are on, one transfer in all."""
+    return statistics_of_lists([values])[0]
+
+
+def statistics_of_lists(lists: Sequence[Sequence[jax.Array]]) -> list[list[Statistics]]:
+    """Statistics of several lists of arrays, brought to the host by one transfer.
+
+    Each list is a program of its own on each of its devices: lists that stay the same are compiled
+    once, whatever others they are looked at with. Of devices of several kinds, such as CPUs and
+    GPUs, each kind has its transfer.
+    """
+    places: dict[tuple[int, Any], list[int]] = {}
+    for n, values in enumerate(lists):
+        for i, value in enumerate(values):
+            places.setdefault((n, frozenset(value.devices())), []).append(i)
+    with jax.enable_x64(True):
+        computed = [
+            statistics_rows(tuple(lists[n][i] for i in group), next(iter(devices)).platform)
+            for (n, devices), group in places.items()
+        ]
+        matrices = fetch_rows(computed)
+    found: list[list[Any]] = [[None] * len(values) for values in lists]
+    for ((n, _), group), rows in zip(places.items(), matrices, strict=True):
+        for i, row in zip(group, rows, strict=True):
+            found[n][i] = read(row)
+    return found
+
+
+def fetch_rows(parts: Sequence[jax.Array]) -> list[np.ndarray]:
+    """What programs have :func:`statistics_rows`, as matrices on the host, one below the other for a
+    part that is sharded over devices. Those of one platform come together, from one device.
+
+    64-bit types have to be enabled.
+    """
+    kinds: dict[str, list[int]] = {}
+    for i, part in enumerate(parts):
+        kinds.setdefault(next(iter(part.devices())).platform, []).append(i)
+    joined = []
+    for group in kinds.values():
+        home = min(parts[group[0]].devices(), key=lambda d: d.id)
+        there = [jax.device_put(parts[i], home) for i in group]
+        flat = [x if x.ndim == 2 else x.reshape(-1, x.shape[-1]) for x in there]
+        joined.append(flat[0] if len(flat) == 1 else jnp.concatenate(flat))
+    found: dict[int, np.ndarray] = {}
+    for group, rows in zip(kinds.values(), jax.device_get(joined), strict=True):
+        cuts = np.cumsum([prod(parts[i].shape[:-1]) for i in group])[:-1]
+        found.update(zip(group, np.split(rows, cuts), strict=True))
+    return [found[i] for i in range(len(parts))]
+
+
+def pool_statistics(parts: Sequence[Statistics]) -> Statistics:
+    """Statistics of several arrays as if they were one; their histograms are put together."""
+    nans, infs = sum(p.nans for p in parts), sum(p.infs for p in parts)
+    known = [p for p in parts if p.mean is not None]
+    finite = sum(p.finite for p in known)
+    if not finite:
+        return Statistics(0, None, None, None, None, nans, infs, (0,) * BINS)
+    weights = np.array([p.finite for p in known]) / finite
+    means, stds, lows, highs = (
+        np.array([getattr(p, name) for p in known]) for name in ("mean", "std", "low", "high")
+    )
+    mean = float(weights @ means)
+    std = float(np.sqrt(weights @ (stds**2 + (means - mean) ** 2)))
+    low, high = float(lows.min()), float(highs.max())
+    counts = np.zeros(BINS)
+    for p, a, b in zip(known, lows, highs, strict=True):
+        middles = a + (b - a) * (np.arange(BINS) + 0.5) / BINS
+        place = (middles - low) / (high - low) * BINS if high > low else np.full(BINS, BINS // 2)
+        np.add.at(counts, np.minimum(place, BINS - 1).astype(int), p.counts)
+    shown = tuple(int(n) for n in counts)
+    return Statistics(finite, mean, std, low, high, nans, infs, shown)
+
+
+def host_statistics(array: np.ndarray) -> Statistics:
+    """The same of an array on the host."""
+    flat = array.reshape(-1).astype(np.float64)
+    finite = flat[np.isfinite(flat)]
+    nans = int(np.isnan(flat).sum())
+    infs = flat.size - finite.size - nans
+    if not finite.size:
+        return Statistics(0, None, None, None, None, nans, infs, (0,) * BINS)
+    low, high = float(finite.min()), float(finite.max())
+    sample = flat[:: max(1, flat.size // SAMPLE)][:SAMPLE]
+    sample = sample[np.isfinite(sample)]
+    if high > low:
+        place = np.minimum((sample - low) / (high - low) * BINS, BINS - 1).astype(int)
+    else:
+        place = np.full(sample.size, BINS // 2)
+    counts = tuple(np.bincount(place, minlength=BINS).tolist())
+    with np.errstate(over="ignore", invalid="ignore"):
+        mean, std = float(finite.mean()), float(finite.std())
+    return Statistics(finite.size, mean, std, low, high, nans, infs, counts)
+
+
+def read(row: np.ndarray) -> Statistics:
+    """One row of what :func:`statistics_rows` computes."""
+    count, mean, std, low, high, nans, infs = row[:7].tolist()
+    counts = tuple(int(n) for n in row[7:])
+    if not count:
+        return Statistics(0, None, None, None, None, int(nans), int(infs), counts)
+    return Statistics(int(count), mean, std, low, high, int(nans), int(infs), counts)

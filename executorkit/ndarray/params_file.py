@@ -1,0 +1,222 @@
+"""MXNet's ``.params`` files: a list or a dictionary of dense arrays.
+
+    uint64 0x112, uint64 0, uint64 number of arrays, the arrays,
+    uint64 number of names (0 for a list), each uint64 length and UTF-8 bytes
+
+An array is, since MXNet 1.0 (V2; V3 where shapes may be () or hold 0), little-endian throughout:
+
+    uint32 magic, int32 storage type (0: dense), uint32 ndim, int64 sizes,
+    int32 device type, int32 device number, int32 element type, elements
+
+MXNet 0.12 (V1) had no storage type; before, there was no magic number either, and the sizes were
+uint32. All are read; what is written is what MXNet 1.9.1 writes, byte for byte. The one exception
+are arrays of shape (), which it writes in a way that it cannot read itself: they are written as V3.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from .._files import write_atomically
+from ..context import Context, cpu
+from ..errors import FileAccessError, FileFormatError, InputTypeError, MXNetError, explain
+from ..ops.schema.attrs import DTYPE_NUMBERS, DTYPES
+from ._ndarray import NDArray
+from .values import to_device
+
+_LIST = 0x112
+_V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
+_STORAGE = {1: "row_sparse", 2: "csr"}
+#: MXNet's own limit is 32; a larger number is a sign of something else than an array.
+_MAX_NDIM = 32
+
+
+def save(fname: str | os.PathLike[str], data: Any) -> None:
+    """Writes an NDArray, a list of NDArrays, or a dictionary of them by name, as MXNet does.
+
+    The file ``fname`` appears whole or not at all. ValueError, TypeError for other data.
+
+    >>> import tempfile
+    >>> import executorkit as mx
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(f"{folder}/x.params", {"arg:w": mx.nd.array([1, 2])})
+    ...     load(f"{folder}/x.params")["arg:w"].asnumpy().tolist()
+    [1.0, 2.0]
+    """
+    names: list[str] = []
+    if isinstance(data, NDArray):
+        arrays: Sequence[Any] = [data]
+    elif isinstance(data, Mapping):
+        names, arrays = list(data.keys()), list(data.values())
+    elif isinstance(data, list):
+        arrays = data
+    else:
+        raise ValueError(
+            explain(
+                "nd.save",
+                f"data is a {type(data).__name__}",
+                hint="an NDArray, a list of NDArrays, or a dict of them",
+            )
+        )
+    for what, wanted, items in (("name", str, names), ("array", NDArray, arrays)):
+        for x in items:
+            if not isinstance(x, wanted):
+                raise InputTypeError(explain("nd.save", f"{what} {x!r} is no {wanted.__name__}"))
+    header = uint64_bytes(_LIST, 0, len(arrays))
+    write_atomically(
+        _path(fname), itertools.chain((header,), array_records(arrays), _name_parts(names))
+    )
+
+
+def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
+    """The arrays of the file ``fname``, on the CPU: a list, or a dictionary if they have names.
+
+    Arrays that were saved from a GPU go to the same one if it is there. FileFormatError for a
+    file that is truncated, malformed, or holds sparse arrays.
+    """
+    path = _path(fname)
+    try:
+        with open(path, "rb") as file:
+            content = file.read()
+    except OSError as error:
+        raise FileAccessError(explain(path, f"cannot be read: {error.strerror or error}")) from None
+    return _ParamsReader(content, path).read_all()
+
+
+def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict[str, NDArray]:
+    """:func:`load` of ``buf``, the contents of a file."""
+    if isinstance(buf, str) or not isinstance(buf, bytes | bytearray | memoryview):
+        raise FileFormatError(
+            explain("load_frombuffer", f"{type(buf).__name__} given, expected bytes")
+        )
+    return _ParamsReader(bytes(buf), "buffer").read_all()
+
+
+def _path(fname: Any) -> str:
+    if not isinstance(fname, str | os.PathLike):
+        raise TypeError(explain("file name", f"{fname!r} is neither a string nor a path"))
+    return os.fspath(fname)
+
+
+def uint64_bytes(*numbers: int) -> bytes:
+    return np.array(numbers, "<u8").tobytes()
+
+
+def array_records(arrays: Sequence[NDArray]) -> Iterator[bytes]:
+    """The bytes of each array, made only when the one before is written."""
+    for x in arrays:
+        host = np.ascontiguousarray(x.asnumpy())
+        context = x.context if x.context.device_type != "tpu" else cpu()
+        numbers = [context.device_typeid, context.device_id, DTYPE_NUMBERS[host.dtype.name]]
+        yield np.array((_V2 if x.ndim else _V3, 0, x.ndim), "<u4").tobytes()
+        yield np.array(x.shape, "<i8").tobytes()
+        yield np.array(numbers, "<i4").tobytes()
+        yield host.tobytes()
+
+
+def _name_parts(names: Sequence[str]) -> Iterator[bytes]:
+    yield uint64_bytes(len(names))
+    for name in names:
+        text = name.encode()
+        yield uint64_bytes(len(text))
+        yield text
+
+
+class _ParamsReader:
+    """Takes a file apart; every number is checked against the bytes there are before it is used."""
+
+    def __init__(self, content: bytes, source: str) -> None:
+        self._content = content
+        self._source = source
+        self._at = 0
+        self._entry = "header"
+
+    def read_all(self) -> list[NDArray] | dict[str, NDArray]:
+        magic, _ = self._numbers("<u8", 2, "magic number")
+        if magic != _LIST:
+            raise self._error(f"it begins with {magic:#x}, expected {_LIST:#x}: no .params file")
+        (count,) = self._numbers("<u8", 1, "number of arrays")
+        arrays = []
+        for i in range(count):
+            self._entry = f"array {i} of {count}"
+            arrays.append(self._array())
+        self._entry = "names"
+        (n_names,) = self._numbers("<u8", 1, "number of names")
+        if n_names not in (0, count):
+            raise self._error(f"{n_names} names for {count} arrays")
+        names = []
+        for i in range(n_names):
+            self._entry = f"name {i} of {n_names}"
+            (length,) = self._numbers("<u8", 1, "length")
+            try:
+                names.append(self._take(length, "text").decode())
+            except UnicodeDecodeError:
+                raise self._error("it is no UTF-8 text") from None
+        if self._at != len(self._content):
+            self._entry = "end"
+            raise self._error(
+                f"expected {self._at} bytes, found {len(self._content)}: something follows"
+            )
+        return dict(zip(names, arrays, strict=True)) if names else arrays
+
+    def _array(self) -> NDArray:
+        (magic,) = self._numbers("<u4", 1, "magic number")
+        storage = 0
+        if magic in (_V2, _V3):
+            (storage,) = self._numbers("<i4", 1, "storage type")
+        if storage in _STORAGE:
+            raise self._error(
+                f"it is a {_STORAGE[storage]} array; sparse arrays are not served",
+                hint="save x.tostype('default') with MXNet",
+            )
+        if storage != 0:
+            raise self._error(f"unknown storage type {storage}")
+        (ndim,) = self._numbers("<u4", 1, "ndim") if magic in (_V1, _V2, _V3) else (magic,)
+        if ndim > _MAX_NDIM:
+            raise self._error(f"{ndim} axes, at most {_MAX_NDIM} expected")
+        if not ndim and magic != _V3:
+            raise self._error("it has no shape: an array without contents was saved")
+        shape = self._numbers("<i8" if magic in (_V1, _V2, _V3) else "<u4", ndim, "shape")
+        if any(d < 0 for d in shape):
+            raise self._error(f"shape {shape} holds a negative size")
+        device_type, device_id, number = self._numbers("<i4", 3, "context and dtype")
+        if number not in DTYPES:
+            raise self._error(f"unknown element type {number}")
+        dtype = jax.numpy.dtype(DTYPES[number])
+        raw = self._take(math.prod(shape) * dtype.itemsize, f"elements {dtype.name}{shape}")
+        host = np.frombuffer(raw, dtype).reshape(shape)
+        context = _home(device_type, device_id)
+        return NDArray.from_jax(to_device(host, context.device), context, shared=False)
+
+    def _take(self, size: int, what: str) -> bytes:
+        found = len(self._content) - self._at
+        if size > found:
+            raise self._error(f"{what}: expected {size} bytes at {self._at}, found {found}")
+        self._at += size
+        return self._content[self._at - size : self._at]
+
+    def _numbers(self, dtype: str, count: int, what: str) -> tuple[int, ...]:
+        raw = self._take(count * np.dtype(dtype).itemsize, what)
+        return tuple(np.frombuffer(raw, dtype).tolist())
+
+    def _error(self, problem: str, hint: str | None = None) -> FileFormatError:
+        return FileFormatError(explain(f"{self._source}: {self._entry}", problem, hint=hint))
+
+
+def _home(device_type: int, device_id: int) -> Context:
+    """Where a saved array goes: to its GPU if there is one, else to the CPU."""
+    if Context.devtype2str.get(device_type) == "gpu":
+        context = Context("gpu", device_id)
+        try:
+            _ = context.device
+        except MXNetError:
+            return cpu()
+        return context
+    return cpu()

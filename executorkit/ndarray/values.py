@@ -1,0 +1,133 @@
+"""Values given from outside, made into a ``jax.Array`` of a wanted shape, dtype and device."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..context import Device
+from ..errors import ShapeError, explain
+from ..ops.tensor.binary_arithmetic import convert
+from ._handle import Handle
+from .storage import Shape
+
+#: Bytes from which on copying an array costs more than the call that does it.
+SMALL = 1 << 20
+
+
+class FittedValue(NamedTuple):
+    """A value ready to be assigned, and whether someone else holds its buffer."""
+
+    value: jax.Array
+    shared: bool
+
+
+def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, what: str) -> FittedValue:
+    """``source`` (number, NumPy or JAX array, NDArray, nested list) broadcast to ``shape``.
+
+    Surplus leading axes of length 1 are dropped. TypeError if it is no array; ShapeError (a
+    ValueError) if it does not broadcast; ``what`` names the assignment in the message.
+    """
+    if isinstance(source, bool | int | float | np.number | np.bool_):
+        return FittedValue(filled(source, shape, dtype, device), False)
+    if isinstance(source, Handle | jax.Array):
+        value = source.value if isinstance(source, Handle) else source
+        made = jax.device_put(value, device) if value.devices() != {device} else value
+        if made.shape != shape or made.dtype != dtype:
+            _check_broadcast(made.shape, shape, what)
+            with jax.enable_x64(True):
+                return FittedValue(_converted(made, shape, dtype.name), False)
+        if isinstance(source, Handle):
+            source.storage.shared = True
+        return FittedValue(made, True)
+    host = host_array(source, dtype, what)
+    if host.shape != shape:
+        _check_broadcast(host.shape, shape, what)
+        host = np.broadcast_to(host.reshape(host.shape[max(host.ndim - len(shape), 0) :]), shape)
+    return FittedValue(to_device(np.ascontiguousarray(host).reshape(shape), device), False)
+
+
+def host_array(source: Any, dtype: np.dtype, what: str) -> np.ndarray:
+    """A new NumPy array of ``source``; TypeError if it cannot be read as one."""
+    if isinstance(source, np.ndarray) and source.dtype == dtype:
+        return np.array(source)
+    try:
+        with np.errstate(invalid="ignore"):
+            if isinstance(source, np.ndarray):
+                return source.astype(dtype)
+            return np.array(source, dtype)
+    except (TypeError, ValueError):
+        text = " ".join(repr(source).split())
+        text = text if len(text) <= 80 else text[:77] + "..."
+        raise TypeError(
+            explain(
+                what,
+                f"{text} ({type(source).__name__}) is no array of {dtype.name}",
+                hint="a number, a regular nested list, a NumPy array or an NDArray",
+            )
+        ) from None
+
+
+def to_device(host: np.ndarray, device: Device) -> jax.Array:
+    """A NumPy array that nobody will write to any more, on a device."""
+    with jax.enable_x64(True):
+        # Does what jax.device_put does with a third of its Python.
+        return jax.make_array_from_callback(host.shape, _sharding(device), lambda _: host)
+
+
+@lru_cache(maxsize=64)
+def _sharding(device: Device) -> jax.sharding.Sharding:
+    return jax.sharding.SingleDeviceSharding(device)
+
+
+def batch_to_device(host: np.ndarray, device: Device) -> jax.Array:
+    """:func:`to_device` for what comes with every step, in shapes that come again.
+
+    Small arrays take the way through a compiled identity: ``jax.device_put`` is Python code that
+    costs 0.1 ms when, between two steps, it has left the processor's caches.
+    """
+    if host.nbytes > SMALL:
+        return to_device(host, device)
+    with jax.enable_x64(True):
+        return _placing(device)(host)
+
+
+@lru_cache(maxsize=64)
+def _placing(device: Device) -> Callable[[np.ndarray], jax.Array]:
+    return jax.jit(lambda x: x, out_shardings=_sharding(device))
+
+
+def filled(number: Any, shape: Shape, dtype: np.dtype, device: Device) -> jax.Array:
+    """A new array of one number; on the CPU made by NumPy, so that no program is compiled."""
+    with np.errstate(invalid="ignore", over="ignore"):
+        value = np.asarray(number).astype(dtype)
+    if device.platform == "cpu" or math.prod(shape) <= 1024:
+        return to_device(np.full(shape, value, dtype), device)
+    with jax.enable_x64(True):
+        return _broadcast(jax.device_put(value, device), shape)
+
+
+@partial(jax.jit, static_argnums=1)
+def _broadcast(value: jax.Array, shape: Shape) -> jax.Array:
+    return jnp.broadcast_to(value, shape)
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _converted(value: jax.Array, shape: Shape, dtype: str) -> jax.Array:
+    surplus = max(value.ndim - len(shape), 0)
+    return jnp.broadcast_to(convert(value.reshape(value.shape[surplus:]), dtype), shape)
+
+
+def _check_broadcast(given: Shape, wanted: Shape, what: str) -> None:
+    surplus = len(given) - len(wanted)
+    fits = all(d == 1 for d in given[: max(surplus, 0)]) and all(
+        g in (1, w) for g, w in zip(reversed(given), reversed(wanted), strict=False)
+    )
+    if not fits:
+        raise ShapeError(explain(what, f"a value of shape {given} does not broadcast to {wanted}"))

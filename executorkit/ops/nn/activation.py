@@ -1,0 +1,158 @@
+"""Activation functions that are chosen by an attribute."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ...errors import ShapeError, explain
+from ..schema.attrs import Key, Shape, Train
+from ..schema.channels_last import LayoutRewrite, layout_elementwise
+from ..schema.inference import Params, ShapeFacts, same_shapes
+from ..schema.operator_registry import register
+from ..tensor.derivatives import with_jvp
+
+_SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
+
+_softrelu = with_jvp(
+    lambda x: jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x))),
+    lambda t, out, x: t * jax.nn.sigmoid(x),
+)
+_ACTIVATIONS = {
+    "relu": jax.nn.relu,
+    "sigmoid": jax.nn.sigmoid,
+    "softrelu": _softrelu,
+    "softsign": lambda x: x / (1 + jnp.abs(x)),
+    "tanh": jnp.tanh,
+}
+
+
+@register("Activation", infer_shape=same_shapes, last=layout_elementwise)
+def activation(
+    data: jax.Array, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
+):
+    """An activation function of every element x of data, in data's shape and (floating) dtype.
+
+    relu: max(x, 0), with gradient 0 at 0; sigmoid: 1 / (1 + exp(-x)); softrelu: log(1 + exp(x));
+    softsign: x / (1 + \\|x\\|); tanh. NaN stays NaN.
+    """
+    return _ACTIVATIONS[act_type](data)
+
+
+def _leaky_inputs(p: Params) -> tuple[str, ...]:
+    return ("data", "gamma") if p.act_type == "prelu" else ("data",)
+
+
+def _leaky_outputs(p: Params) -> tuple[str, ...]:
+    return ("output", "mask") if p.act_type == "rrelu" else ("output",)
+
+
+def _infer_leaky_relu_shape(s: ShapeFacts, p: Params) -> None:
+    s.same(*(n for n in s if n != "gamma"))
+    data, gamma = s["data"], s["gamma"]
+    if p.act_type != "prelu" or data is None or (gamma and 0 not in gamma):
+        return
+    if len(data) < 2:
+        raise ShapeError(f"'data' is {data}, expected channels on axis 1", None, "data")
+    s.set("gamma", data[1:2], because=f"data is {data}, with one slope per channel")
+
+
+def _leaky_relu_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
+    if p.act_type == "rrelu":  # draws a number per element, in the order of the elements
+        return None
+    moved = layout_elementwise(p, shapes[:1])
+    if moved and p.act_type == "prelu":
+        moved = moved._replace(function=lambda data, gamma, **_: _prelu(data, gamma, -1))
+    return moved
+
+
+def _prelu(x: jax.Array, gamma: jax.Array, axis: int = 1) -> jax.Array:
+    channels = x.shape[axis] if x.ndim > 1 else 1
+    if gamma.ndim != 1 or gamma.shape[0] not in (1, channels):
+        raise ShapeError(
+            explain(
+                "LeakyReLU",
+                f"'gamma' is {gamma.shape}, expected (1,) or ({channels},)",
+                because=f"data is {x.shape}",
+            )
+        )
+    if gamma.shape[0] == 1:
+        slopes = gamma[0]
+    else:
+        slopes = gamma if axis == -1 else gamma.reshape(-1, *(1,) * (x.ndim - 2))
+    return jnp.where(x > 0, x, slopes * x)
+
+
+def _elu(x: jax.Array, slope: float) -> jax.Array:
+    return with_jvp(
+        lambda x: jnp.where(x > 0, x, slope * jnp.expm1(x)),
+        lambda t, out, x: t * jnp.where(x > 0, 1, slope + out),
+    )(x)
+
+
+# MXNet's gradient below 0 is scale (alpha + out); the derivative would be scale alpha + out.
+_selu = with_jvp(
+    lambda x: _SELU_SCALE * jnp.where(x > 0, x, _SELU_ALPHA * jnp.expm1(x)),
+    lambda t, out, x: t * (_SELU_SCALE * jnp.where(x > 0, 1, _SELU_ALPHA + out)),
+)
+
+
+def _gelu(x: jax.Array) -> jax.Array:
+    return x * (0.5 * (1 + lax.erf(x * 0.5**0.5)))
+
+
+@register(
+    "LeakyReLU",
+    inputs=_leaky_inputs,
+    outputs=_leaky_outputs,
+    infer_shape=_infer_leaky_relu_shape,
+    uses_rng=lambda p, train: train and p.act_type == "rrelu",
+    last=_leaky_relu_layout,
+)
+def leaky_relu(
+    data: jax.Array,
+    gamma: jax.Array | None = None,
+    *,
+    act_type: Literal["elu", "gelu", "leaky", "prelu", "rrelu", "selu"] = "leaky",
+    slope: float = 0.25,
+    lower_bound: float = 0.125,
+    upper_bound: float = 0.334,
+    key: Key,
+    train: Train = False,
+):
+    """A rectifier with a slope below 0, of every element x of data.
+
+    data of any shape and floating dtype; the result has them too. For x > 0 all but gelu and selu
+    give x; for x <= 0, where the gradient at 0 belongs,
+
+    * leaky: slope x
+    * prelu: gamma x, with gamma (C,), one slope per channel of axis 1, or (1,)
+    * elu: slope (exp(x) - 1)
+    * selu: scale alpha (exp(x) - 1), and scale x above, scale 1.0507, alpha 1.6733. Its gradient
+      below 0 is scale (alpha + out), as in MXNet, which is not the derivative
+    * gelu: x Phi(x) everywhere, with the normal distribution function Phi
+    * rrelu: s x; in training s is drawn uniformly from [lower_bound, upper_bound) for each
+      element, otherwise s is their mean. The second output, mask, holds s.
+    """
+    x = data
+    if act_type == "leaky":
+        return jnp.where(x > 0, x, slope * x)
+    if act_type == "prelu":
+        assert gamma is not None, "inputs() names gamma for prelu"
+        return _prelu(x, gamma)
+    if act_type == "elu":
+        return _elu(x, slope)
+    if act_type == "selu":
+        return _selu(x)
+    if act_type == "gelu":
+        return _gelu(x)
+    if train:
+        uses_rng = jax.random.uniform(key, x.shape, "float32", lower_bound, upper_bound)
+        slopes = uses_rng.astype(x.dtype)
+    else:
+        slopes = jnp.full(x.shape, (lower_bound + upper_bound) / 2, x.dtype)
+    return jnp.where(x > 0, x, slopes * x), slopes

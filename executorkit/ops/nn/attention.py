@@ -1,0 +1,109 @@
+"""Multi-head attention on interleaved projections: the layout that BERT's checkpoints have.
+
+Projections (length, batch, heads * parts * size) hold, head by head, the query, key and value (or
+key and value) of one head side by side, so that one matrix product made them all.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+
+from ...errors import ShapeError
+from ..schema.inference import same_shapes
+from ..schema.operator_registry import register
+from ..tensor.binary_arithmetic import through_float
+
+
+def _parts(x: jax.Array, name: str, heads: int, count: int) -> list[jax.Array]:
+    """The ``count`` parts of a projection, each (batch, heads, length, size)."""
+    if x.ndim != 3 or heads < 1 or x.shape[2] % (heads * count):
+        raise ShapeError(
+            f"{name!r} is {x.shape}, expected (length, batch, a multiple of {count} * {heads})",
+            f"heads={heads}",
+        )
+    length, batch, _ = x.shape
+    split = x.reshape(length, batch, heads, count, -1)
+    return [split[:, :, :, i].transpose(1, 2, 0, 3) for i in range(count)]
+
+
+def _scores(query: jax.Array, key: jax.Array) -> jax.Array:
+    """query key^T / sqrt(size), (batch * heads, query length, key length)."""
+    scores = jnp.einsum("bhqd,bhkd->bhqk", query / math.sqrt(query.shape[-1]), key)
+    return scores.reshape(-1, *scores.shape[2:])
+
+
+def _weighted(attention: jax.Array, value: jax.Array) -> jax.Array:
+    """attention value, with the heads side by side again: (query length, batch, heads * size)."""
+    batch, heads, length, size = value.shape
+    if attention.ndim != 3 or attention.shape[::2] != (batch * heads, length):
+        raise ShapeError(
+            f"'attention' is {attention.shape}, expected ({batch * heads}, length, {length})",
+            "that is batch * heads, and the length of keys_values",
+        )
+    weights = attention.reshape(batch, heads, -1, length)
+    out = jnp.einsum("bhqk,bhkd->qbhd", weights, value)
+    return out.reshape(out.shape[0], batch, heads * size)
+
+
+@register("_contrib_interleaved_matmul_selfatt_qk")
+def interleaved_matmul_selfatt_qk(queries_keys_values: jax.Array, *, heads: int):
+    """Attention scores of every position with every other: q k^T / sqrt(size), head by head.
+
+    queries_keys_values (length, batch, heads * 3 * size): for each head, query, key and value side
+    by side. Returns (batch * heads, length, length).
+    """
+    query, key, _ = _parts(queries_keys_values, "queries_keys_values", heads, 3)
+    return _scores(query, key)
+
+
+@register("_contrib_interleaved_matmul_selfatt_valatt")
+def interleaved_matmul_selfatt_valatt(
+    queries_keys_values: jax.Array, attention: jax.Array, *, heads: int
+):
+    """Sums of the values weighted by attention, head by head.
+
+    queries_keys_values (length, batch, heads * 3 * size), of which the values are used; attention
+    (batch * heads, length, length). Returns (length, batch, heads * size).
+    """
+    _, _, value = _parts(queries_keys_values, "queries_keys_values", heads, 3)
+    return _weighted(attention, value)
+
+
+@register("_contrib_interleaved_matmul_encdec_qk")
+def interleaved_matmul_encdec_qk(queries: jax.Array, keys_values: jax.Array, *, heads: int):
+    """Attention scores of each query with every key: q k^T / sqrt(size), head by head.
+
+    queries (query length, batch, heads * size); keys_values (key length, batch, heads * 2 * size):
+    for each head, key and value side by side. Returns (batch * heads, query length, key length).
+    """
+    (query,) = _parts(queries, "queries", heads, 1)
+    key, _ = _parts(keys_values, "keys_values", heads, 2)
+    if query.shape[:2] != key.shape[:2] or query.shape[3] != key.shape[3]:
+        raise ShapeError(
+            f"'keys_values' is {keys_values.shape}, expected (length, {queries.shape[1]}, "
+            f"{2 * queries.shape[2]}): queries is {queries.shape}"
+        )
+    return _scores(query, key)
+
+
+@register("_contrib_interleaved_matmul_encdec_valatt")
+def interleaved_matmul_encdec_valatt(keys_values: jax.Array, attention: jax.Array, *, heads: int):
+    """Sums of the values weighted by attention, head by head.
+
+    keys_values (key length, batch, heads * 2 * size), of which the values are used; attention
+    (batch * heads, query length, key length). Returns (query length, batch, heads * size).
+    """
+    _, value = _parts(keys_values, "keys_values", heads, 2)
+    return _weighted(attention, value)
+
+
+@register("_contrib_div_sqrt_dim", infer_shape=same_shapes)
+def div_sqrt_dim(data: jax.Array):
+    """data / sqrt(size of its last axis), for data of any shape and dtype, which the result has.
+
+    Integers are computed in float32 and truncated.
+    """
+    return through_float(lambda x: x / math.sqrt(x.shape[-1]))(data)

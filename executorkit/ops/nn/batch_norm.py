@@ -1,0 +1,224 @@
+"""Batch normalisation in its variants."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..schema.attrs import Aux, Train, Tuning
+from ..schema.channels_last import layout_per_channel
+from ..schema.inference import Params, ShapeFacts, TypeFacts, channel_shapes
+from ..schema.operator_registry import register
+from .moments import at_least_float32, batch_normalize, mapped_axis, moving_normalize
+
+_PER_CHANNEL = ("gamma", "beta", "moving_mean", "moving_var")
+
+
+def _infer_shape(s: ShapeFacts, p: Params) -> None:
+    channel_shapes(s, p.get("axis", 1), *_PER_CHANNEL)
+
+
+def _infer_type(t: TypeFacts, p: Params) -> None:
+    t.same("data", "out0")
+    if t["data"] is None:
+        return
+    stats = "float32" if t["data"] in ("float16", "bfloat16") else t["data"]
+    for name in (*_PER_CHANNEL, "out1", "out2"):
+        t.set(name, stats, because=f"data is {t['data']}")
+
+
+def _visible(p: Params) -> int:
+    return 3 if p.output_mean_var else 1
+
+
+def _constant_inputs(p: Params) -> dict[str, float]:
+    return {"gamma": 1.0} if p.fix_gamma else {}
+
+
+_RULES = {
+    "outputs": ("output", "mean", "var"),
+    "visible": _visible,
+    "infer_shape": _infer_shape,
+    "types": _infer_type,
+    "constant_inputs": _constant_inputs,
+}
+
+
+def _batch_norm(
+    data: jax.Array, gamma: jax.Array, beta: jax.Array, moving_mean: jax.Array,
+    moving_var: jax.Array, *, eps: float, momentum: float, fix_gamma: bool,
+    use_global_stats: bool, train: bool, axis: int = 1, over: str | None = None,
+) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array, jax.Array]:  # fmt: skip
+    """Output, mean, variance, new moving mean and variance.
+
+    The batch is that of all devices of the mapped axis ``over``, if one is given.
+    """
+    axis %= data.ndim
+    axes = tuple(i for i in range(data.ndim) if i != axis)
+    shape = [1] * data.ndim
+    shape[axis] = data.shape[axis]
+    x = at_least_float32(data)
+    scale = jnp.ones_like(gamma) if fix_gamma else gamma
+    scale, shift = scale.reshape(shape), beta.reshape(shape)
+    if train and not use_global_stats:
+        out, mean, var = batch_normalize(x, scale, shift, axes, eps, over)
+        # They pass no gradient: the rest need not be differentiated.
+        mean, var = (lax.stop_gradient(x).reshape(-1) for x in (mean, var))
+        moving_mean = moving_mean * momentum + mean * (1 - momentum)
+        moving_var = moving_var * momentum + var * (1 - momentum)
+        return out.astype(data.dtype), mean, var, moving_mean, moving_var
+    mean, var = lax.stop_gradient((moving_mean, moving_var))
+    if use_global_stats:
+        factor = scale * lax.rsqrt(var + eps).reshape(shape)
+        out = (x - mean.reshape(shape)) * factor + shift
+    else:
+        out = moving_normalize(
+            x, scale, shift, mean.reshape(shape), var.reshape(shape), axes, eps, over
+        )
+    return out.astype(data.dtype), mean, var, moving_mean, moving_var
+
+
+@register("BatchNorm", **_RULES, last=layout_per_channel)
+def batch_norm(
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
+    moving_mean: Aux,
+    moving_var: Aux,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: Tuning[bool] = False,
+    min_calib_range: Tuning[float | None] = None,
+    max_calib_range: Tuning[float | None] = None,
+    train: Train = False,
+):
+    """Batch normalisation (Ioffe and Szegedy, arXiv:1502.03167): per channel of ``axis``,
+
+    ``out = gamma (data - mean) / sqrt(var + eps) + beta``
+
+    data (N, C, ...) or any shape with C entries on ``axis``; gamma, beta and the auxiliary states
+    moving_mean, moving_var (C,). They keep float32 where data is float16; the result has data's
+    shape and dtype.
+
+    | is_train | use_global_stats | mean, var used    | moving statistics | gradient of data       |
+    | -------- | ---------------- | ----------------- | ----------------- | ---------------------- |
+    | True     | False            | of this batch     | updated           | through mean and var   |
+    | True     | True             | moving statistics | kept              | mean, var are constant |
+    | False    | False            | moving statistics | kept              | as in the first row    |
+    | False    | True             | moving statistics | kept              | mean, var are constant |
+
+    The third gradient is MXNet's, not the derivative: the formula for batch statistics, with
+    the moving ones in it. ``use_global_stats=True`` gives the derivative.
+
+    In each of these four rows, ``fix_gamma=True`` (the default!) means that gamma counts as 1, is
+    overwritten with 1 and gets zero gradient; ``fix_gamma=False`` uses and trains it.
+
+    The update is ``moving = momentum moving + (1 - momentum) batch``, with the biased variance; the
+    executor applies it in backward. ``output_mean_var`` shows two more outputs: mean and, unlike
+    its name, 1 / sqrt(var + eps); head gradients given for these are ignored.
+    """
+    out, mean, var, new_mean, new_var = _batch_norm(
+        data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
+        fix_gamma=fix_gamma, use_global_stats=use_global_stats, train=train, axis=axis,
+    )  # fmt: skip
+    return out, mean, lax.stop_gradient(lax.rsqrt(var + eps)), new_mean, new_var
+
+
+@register("BatchNorm_v1", **_RULES)
+def batch_norm_v1(
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
+    moving_mean: Aux,
+    moving_var: Aux,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    train: Train = False,
+):
+    """The batch normalisation of MXNet before 1.0: :func:`batch_norm` along axis 1.
+
+    data (N, C, ...), gamma, beta, moving_mean, moving_var (C,). ``output_mean_var`` shows mean and
+    the variance itself. After an inference forward without ``use_global_stats``, MXNet's gradient
+    of data has one small term more than :func:`batch_norm`'s; here the two are the same.
+    """
+    return _batch_norm(
+        data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
+        fix_gamma=fix_gamma, use_global_stats=use_global_stats, train=train,
+    )  # fmt: skip
+
+
+@register("_contrib_SyncBatchNorm", **_RULES)
+def sync_batch_norm(
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
+    moving_mean: Aux,
+    moving_var: Aux,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    ndev: int = 1,
+    key: str,
+    train: Train = False,
+):
+    """Batch normalisation with the statistics of the whole batch of a group of devices.
+
+    data (N, C, ...), gamma, beta, moving_mean, moving_var (C,). With ``ndev`` above 1, and on the
+    devices of a group that runs as one program, mean and variance in training, and the sums that
+    the gradient of data needs, are those of all devices' slices: results, gradients (gamma's and
+    beta's added up over the devices, as those of all parameters) and moving statistics are those
+    of :func:`batch_norm_v1` on one device with the whole batch. ``ndev`` itself is not looked at
+    any further, nor ``key``, by which MXNet's devices find each other. With ``ndev=1``, on a lone
+    device, and where slices run as separate programs (of unequal lengths, or several on one
+    device) it is :func:`batch_norm_v1` with this device's own slice. Zhang et al., Context Encoding
+    for Semantic Segmentation, 2018.
+    """
+    return _batch_norm(
+        data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
+        fix_gamma=fix_gamma, use_global_stats=use_global_stats, train=train,
+        over=mapped_axis() if ndev > 1 else None,
+    )  # fmt: skip
+
+
+@register("_contrib_BatchNormWithReLU", **_RULES, last=layout_per_channel)
+def batch_norm_with_relu(
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
+    moving_mean: Aux,
+    moving_var: Aux,
+    *,
+    eps: float = 1e-3,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: Tuning[bool] = False,
+    min_calib_range: Tuning[float | None] = None,
+    max_calib_range: Tuning[float | None] = None,
+    train: Train = False,
+):
+    """max(0, x) of :func:`batch_norm`, as one operator.
+
+    data (N, C, ...), gamma, beta, moving_mean, moving_var (C,).
+    """
+    out, *rest = batch_norm(
+        data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
+        fix_gamma=fix_gamma, use_global_stats=use_global_stats, output_mean_var=output_mean_var,
+        axis=axis, train=train,
+    )  # fmt: skip
+    return jax.nn.relu(out), *rest

@@ -1,0 +1,389 @@
+"""Convolution in one, two and three dimensions, and what its transpose shares with it.
+
+Transposed convolution in one, two and three dimensions.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ...errors import AttributeValueError, ShapeError, explain
+from ..schema.attrs import Count, Shape, Tuning
+from ..schema.channels_last import LayoutRewrite, layout_with_windows
+from ..schema.inference import Params, ShapeFacts
+from ..schema.operator_registry import register
+from .conv_kernels.dispatch import ConvDims, conv_transpose, convolve, pointwise_matmul
+
+CudnnTune = Literal["fastest", "limited_workspace", "off"]
+Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"]
+
+
+def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
+    """A per-axis attribute, with MXNet's default where it was not given."""
+    if not value:
+        return (default,) * rank
+    if len(value) != rank:
+        raise AttributeValueError(
+            explain(
+                f"attribute {name!r}",
+                f"{value} has {len(value)} entries, expected {rank}",
+                because=f"kernel has {rank} axes",
+            )
+        )
+    return value
+
+
+def data_layout(layout: str | None, rank: int) -> str:
+    """The letters of the data's axes; channels first unless stated otherwise."""
+    if rank not in (1, 2, 3):
+        raise AttributeValueError(
+            explain("attribute 'kernel'", f"it has {rank} axes, expected 1, 2 or 3")
+        )
+    layout = layout or {1: "NCW", 2: "NCHW", 3: "NCDHW"}[rank]
+    if len(layout) != rank + 2:
+        raise AttributeValueError(
+            explain("attribute 'layout'", f"{layout!r} does not fit a kernel of {rank} axes")
+        )
+    return layout
+
+
+def spatial_axes(layout: str) -> tuple[int, ...]:
+    """Positions of the axes of a layout that are neither batch nor channels."""
+    return tuple(i for i, letter in enumerate(layout) if letter not in "NC")
+
+
+def shape_in_layout(layout: str, n: int, c: int, rest: Shape) -> Shape:
+    """A shape in the order of ``layout``."""
+    places = iter(rest)
+    return tuple(n if a == "N" else c if a == "C" else next(places) for a in layout)
+
+
+def conv_inputs(p: Params) -> tuple[str, ...]:
+    return ("data", "weight") if p.no_bias else ("data", "weight", "bias")
+
+
+def checked_data_shape(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
+    """The data's shape, after a look at its rank and groups."""
+    if s["data"] is None:
+        return None
+    s.set("data", (0,) * len(layout), because=f"kernel={p.kernel} means data of layout {layout}")
+    data: Shape = s["data"]
+    for size, what in ((data[layout.index("C")], "channels"), (p.num_filter, "filters")):
+        if size % p.num_group:
+            raise ShapeError(
+                f"{size} {what} cannot be divided into {p.num_group} groups",
+                f"data is {data} and num_filter={p.num_filter}",
+            )
+    return data
+
+
+def infer_convolution_shape(s: ShapeFacts, p: Params) -> None:
+    rank = len(p.kernel)
+    layout = data_layout(p.layout, rank)
+    data = checked_data_shape(s, p, layout)
+    if data is None:
+        return
+    place = layout.index("C")
+    if not data[place] and s["weight"] is not None and len(s["weight"]) == len(layout):
+        channels = s["weight"][place] * p.num_group
+        data = (*data[:place], channels, *data[place + 1 :])
+        s.set("data", data)
+    channels = data[place]
+    because = f"data is {data}, kernel={p.kernel}, num_filter={p.num_filter}"
+    if p.num_group > 1:
+        because += f", num_group={p.num_group}"
+    s.set(
+        "weight", shape_in_layout(layout, p.num_filter, channels // p.num_group, p.kernel), because
+    )
+    s.set("bias", (p.num_filter,), because=f"num_filter={p.num_filter}")
+    stride = per_axis("stride", p.stride, rank, 1)
+    pad = per_axis("pad", p.pad, rank, 0)
+    dilate = per_axis("dilate", p.dilate, rank, 1)
+    spans = [d * (k - 1) + 1 for k, d in zip(p.kernel, dilate, strict=True)]
+    axes = spatial_axes(layout)
+    for i, axis in enumerate(axes):
+        if data[axis] and data[axis] + 2 * pad[i] < spans[i]:
+            raise ShapeError(
+                f"the kernel spans {spans[i]} on axis {axis} of data, which has only "
+                f"{data[axis] + 2 * pad[i]} with padding",
+                f"data is {data}, kernel={p.kernel}, pad={pad}, dilate={dilate}",
+            )
+    out = s["out0"]
+    if out is None or len(out) != len(layout):
+        return
+    sizes = list(data)
+    sizes[0] = sizes[0] or out[0]
+    for i, axis in enumerate(axes):
+        if not sizes[axis] and stride[i] == 1 and out[axis]:
+            sizes[axis] = out[axis] - 1 + spans[i] - 2 * pad[i]
+    s.set("data", sizes)
+
+
+def with_bias(out: jax.Array, bias: jax.Array | None, layout: str) -> jax.Array:
+    if bias is None:
+        return out
+    shape = tuple(bias.shape[0] if letter == "C" else 1 for letter in layout)
+    return out + bias.reshape(shape)
+
+
+def _pointwise(data: jax.Array, weight: jax.Array, layout: str) -> jax.Array:
+    """A convolution with a kernel of one element, as a matrix product: on CPUs in about two thirds
+    of the time, forward and backward. (Other backends get it channels last only, where it is
+    nothing but a product.)
+
+    Channels first, one product per sample saves transposing the data, but makes a copy of the
+    weight per sample, which is worth it only where the weight is small.
+    """
+    weight = weight.reshape(weight.shape[0], -1)
+    if layout[-1] == "C":
+        out = pointwise_matmul(data.reshape(-1, data.shape[-1]), weight)
+        return out.reshape(*data.shape[:-1], weight.shape[0])
+    n, c = data.shape[:2]
+    columns = data.reshape(n, c, -1)
+    if weight.size <= 4 * columns.shape[2]:
+        copies = jnp.broadcast_to(weight, (n, *weight.shape))
+        out = lax.dot_general(copies, columns, (((2,), (1,)), ((0,), (0,))))
+    else:
+        out = jnp.moveaxis(lax.dot_general(weight, columns, (((1,), (1,)), ((), ()))), 0, 1)
+    return out.reshape(n, weight.shape[0], *data.shape[2:])
+
+
+def fully_covered_axes(shape: Shape, kernel: Shape, windows: ConvDims) -> Shape:
+    """The spatial axes that the kernel covers whole, in one position (channels first only).
+
+    Such an axis is one more axis of channels. As a spatial one it is a waste in the gradient of the
+    data, which pads its single position by all of the kernel: 600 times the time for the sentences
+    of a text CNN, on CPUs.
+    """
+    if windows.layout[1] != "C":
+        return ()
+    return tuple(
+        axis
+        for axis, (k, pad, dilation) in enumerate(
+            zip(kernel, windows.pads, windows.dilation, strict=True), start=2
+        )
+        if shape[axis] == k and not pad and (dilation == 1 or k == 1)
+    )
+
+
+def drop_axes(windows: ConvDims, axes: Shape) -> ConvDims:
+    """The windows on the other spatial axes."""
+    kept = [i for i in range(len(windows.strides)) if i + 2 not in axes]
+    strides, pads, dilation = (tuple(values[i] for i in kept) for values in windows[:3])
+    return ConvDims(
+        strides, pads, dilation, windows.groups, ("NC", "NCW", "NCHW", "NCDHW")[len(kept)]
+    )
+
+
+def fold_into_channels(x: jax.Array, axes: Shape) -> jax.Array:
+    """(n, c, spatial...) with ``axes`` as further channels behind axis 1."""
+    x = jnp.moveaxis(x, axes, range(2, 2 + len(axes)))
+    return x.reshape(x.shape[0], -1, *x.shape[2 + len(axes) :])
+
+
+def _single_position_conv(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
+    """A convolution that has no spatial axis left: (N, C) and (F, C / groups) give (N, F)."""
+    if groups == 1:
+        return lax.dot_general(data, weight, (((1,), (1,)), ((), ())))
+    data = data.reshape(data.shape[0], groups, -1)
+    weight = weight.reshape(groups, -1, weight.shape[1])
+    return jnp.einsum("ngc,gfc->ngf", data, weight).reshape(data.shape[0], -1)
+
+
+def _convolution_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
+    """Two-dimensional convolutions are worth moving their data for, unless their kernel covers an
+    axis; those in groups know the form only if every channel is a group of its own."""
+    moved = layout_with_windows(p, shapes)
+    if moved is None or len(p.kernel) != 2 or (p.num_group > 1 and shapes[1][1] > 1):
+        return None
+    pads, dilation = per_axis("pad", p.pad, 2, 0), per_axis("dilate", p.dilate, 2, 1)
+    if fully_covered_axes(shapes[0], p.kernel, ConvDims((), pads, dilation, 1, "NCHW")):
+        return None
+    return moved._replace(profitable=True)
+
+
+@register(
+    "Convolution_v1",
+    inputs=conv_inputs,
+    infer_shape=infer_convolution_shape,
+    last=_convolution_layout,
+)
+@register(
+    "Convolution", inputs=conv_inputs, infer_shape=infer_convolution_shape, last=_convolution_layout
+)
+def convolution(
+    data: jax.Array,
+    weight: jax.Array,
+    bias: jax.Array | None = None,
+    *,
+    kernel: Shape,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    num_filter: Count,
+    num_group: int = 1,
+    workspace: Tuning[int] = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Tuning[CudnnTune | None] = None,
+    cudnn_off: Tuning[bool] = False,
+    layout: Layout | None = None,
+):
+    """Convolution (cross-correlation) over one, two or three spatial axes.
+
+    ``out[n, f, i] = bias[f] + sum_ck weight[f, c, k] data[n, c, i stride + k dilate - pad]``
+
+    data (N, C, spatial...), weight (num_filter, C / num_group, kernel...), bias (num_filter,),
+    absent with ``no_bias``. Returns (N, num_filter, spatial...), each spatial size
+    ``floor((size + 2 pad - dilate (kernel - 1) - 1) / stride) + 1``, in the dtype of data
+    (floating). stride and dilate default to 1, pad to 0. ``num_group`` splits channels and
+    filters into groups that do not see each other; as many groups as channels is a depth-wise
+    convolution. With a channels-last ``layout`` data and result are (N, spatial..., C) and weight
+    is (num_filter, kernel..., C / num_group); MXNet has that on GPUs only.
+    """
+    rank = len(kernel)
+    letters = data_layout(layout, rank)
+    strides, edges = per_axis("stride", stride, rank, 1), per_axis("pad", pad, rank, 0)
+    if num_group == 1 and max(kernel) == 1 and not any(edges):
+        if letters[-1] == "C" and max(strides) > 1:
+            data, strides = data[:, *(slice(None, None, s) for s in strides)], (1,) * rank
+        if max(strides) == 1 and (letters[-1] == "C" or jax.default_backend() == "cpu"):
+            return with_bias(_pointwise(data, weight, letters), bias, letters)
+    windows = ConvDims(strides, edges, per_axis("dilate", dilate, rank, 1), num_group, letters)
+    covered = fully_covered_axes(data.shape, kernel, windows)
+    if covered:
+        data, weight = fold_into_channels(data, covered), fold_into_channels(weight, covered)
+        windows = drop_axes(windows, covered)
+    out = (
+        convolve(data, weight, windows)
+        if windows.strides
+        else _single_position_conv(data, weight, num_group)
+    )
+    out = lax.expand_dims(out, covered)
+    return with_bias(out, bias, letters)
+
+
+def _transposed_padding(p: Params, sizes: Shape) -> tuple[list[int], list[int], list[int]]:
+    """Per axis of a transposed convolution: the kernel's span, pad and adj.
+
+    ``target_shape`` overrides pad and adj: what is too much is cut off, half of it (rounded up) on
+    each side, and one is added back at the end where that was one too many.
+    """
+    rank = len(p.kernel)
+    stride = per_axis("stride", p.stride, rank, 1)
+    dilate = per_axis("dilate", p.dilate, rank, 1)
+    spans = [d * (k - 1) + 1 for k, d in zip(p.kernel, dilate, strict=True)]
+    if not any(p.target_shape):
+        pad = per_axis("pad", p.pad, rank, 0)
+        adj = per_axis("adj", p.adj, rank, 0)
+        return spans, list(pad), list(adj)
+    target = per_axis("target_shape", p.target_shape, rank, 0)
+    excess = [s * (n - 1) + k - t for s, n, k, t in zip(stride, sizes, spans, target, strict=True)]
+    return spans, [(e + 1) // 2 for e in excess], [e % 2 for e in excess]
+
+
+def _infer_deconvolution_shape(s: ShapeFacts, p: Params) -> None:
+    layout = data_layout(p.layout, len(p.kernel))
+    data = checked_data_shape(s, p, layout)
+    if data is None:
+        return
+    channels = data[layout.index("C")]
+    s.set(
+        "weight",
+        shape_in_layout(layout, channels, p.num_filter // p.num_group, p.kernel),
+        because=f"data is {data}, kernel={p.kernel}, num_filter={p.num_filter}, "
+        f"num_group={p.num_group}",
+    )
+    s.set("bias", (p.num_filter,), because=f"num_filter={p.num_filter}")
+    stride = per_axis("stride", p.stride, len(p.kernel), 1)
+    sizes = tuple(data[a] for a in spatial_axes(layout))
+    _, pad, adj = _transposed_padding(p, sizes)
+    for i, size in enumerate(sizes):
+        if not size and any(p.target_shape):
+            continue
+        if pad[i] < 0:
+            raise ShapeError(
+                f"target_shape={p.target_shape} is too large",
+                f"data is {data}, kernel={p.kernel}, stride={stride}",
+            )
+        if adj[i] >= stride[i]:
+            raise ShapeError(
+                f"adj {adj[i]} on spatial axis {i}, expected less than the stride {stride[i]}",
+                f"target_shape={p.target_shape} and data is {data}"
+                if any(p.target_shape)
+                else None,
+            )
+
+
+@register("Deconvolution", inputs=conv_inputs, infer_shape=_infer_deconvolution_shape)
+def deconvolution(
+    data: jax.Array,
+    weight: jax.Array,
+    bias: jax.Array | None = None,
+    *,
+    kernel: Shape,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    adj: Shape = (),
+    target_shape: Shape = (),
+    num_filter: Count,
+    num_group: int = 1,
+    workspace: Tuning[int] = 512,
+    no_bias: bool = True,
+    cudnn_tune: Tuning[CudnnTune | None] = None,
+    cudnn_off: Tuning[bool] = False,
+    layout: Layout | None = None,
+):
+    """Transposed convolution: what a convolution does to its data's gradient.
+
+    data (N, C, spatial...), weight (C, num_filter / num_group, kernel...), bias (num_filter,),
+    absent unless ``no_bias=False``. Returns (N, num_filter, spatial...), each spatial size
+    ``stride (size - 1) + dilate (kernel - 1) + 1 - 2 pad + adj``, in the dtype of data (floating).
+    ``adj`` (less than the stride) adds rows at the end. ``target_shape`` states the spatial sizes
+    of the result and overrides pad and adj. With a channels-last ``layout`` data and result are
+    (N, spatial..., C) and weight is (C, kernel..., num_filter / num_group).
+    """
+    rank = len(kernel)
+    letters = data_layout(layout, rank)
+    p = Params(kernel=kernel, stride=stride, dilate=dilate, pad=pad, adj=adj,
+               target_shape=target_shape)  # fmt: skip
+    axes = spatial_axes(letters)
+    strides = per_axis("stride", stride, rank, 1)
+    sizes = tuple(data.shape[a] for a in axes)
+    spans, low, extra = _transposed_padding(p, sizes)
+    full = tuple(
+        s * (n - 1) + k - 2 * x + a
+        for s, n, k, x, a in zip(strides, sizes, spans, low, extra, strict=True)
+    )
+    shape = shape_in_layout(letters, data.shape[0], num_filter, full)
+    dilation = per_axis("dilate", dilate, rank, 1)
+    windows = ConvDims(strides, tuple(low), dilation, num_group, letters)
+    covered = fully_covered_axes(shape, kernel, windows)
+    if not covered:
+        return with_bias(conv_transpose(data, weight, shape, windows), bias, letters)
+    rest = tuple(n for i, n in enumerate(shape) if i > 1 and i not in covered)
+    inner = (shape[0], num_filter * math.prod(shape[i] for i in covered), *rest)
+    data, weight = lax.squeeze(data, covered), fold_into_channels(weight, covered)
+    out = (
+        conv_transpose(data, weight, inner, drop_axes(windows, covered))
+        if rest
+        else _single_position_conv_transpose(data, weight, num_group)
+    )
+    out = out.reshape(shape[0], num_filter, *(shape[i] for i in covered), *rest)
+    out = jnp.moveaxis(out, range(2, 2 + len(covered)), covered)
+    return with_bias(out, bias, letters)
+
+
+def _single_position_conv_transpose(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
+    """A transposed convolution of single positions: (N, C) and (C, F / groups) give (N, F)."""
+    if groups == 1:
+        return lax.dot_general(data, weight, (((1,), (0,)), ((), ())))
+    data = data.reshape(data.shape[0], groups, -1)
+    weight = weight.reshape(groups, -1, weight.shape[1])
+    return jnp.einsum("ngc,gcf->ngf", data, weight).reshape(data.shape[0], -1)

@@ -1,0 +1,1 @@
+"""Algorithms for convolutions on CPUs behind one entry."""

@@ -1,0 +1,232 @@
+"""Connectionist temporal classification: the loss of a labelling whose alignment is not known.
+
+Graves et al., Connectionist Temporal Classification, 2006. The recursions run in the logarithm,
+over time; every step works on all samples and all positions of the extended label (a blank before,
+between and behind the labels) at once.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.operator_registry import register
+from ..tensor.ordering import order
+
+#: Stands for the logarithm of 0: finite, so that differences of two of them are no NaN.
+_NEVER = -1e30
+
+
+def _skipping(extended: jax.Array) -> jax.Array:
+    """Where a path may leave out the blank before a position: (N, 2 L + 1) booleans."""
+    before = jnp.pad(extended, ((0, 0), (2, 0)), constant_values=-1)[:, :-2]
+    at = jnp.arange(extended.shape[1], dtype=jnp.int32)
+    return (at % 2 == 1) & (extended != before) & (at > 1)
+
+
+def _shifted(x: jax.Array, by: int) -> jax.Array:
+    return jnp.pad(x, ((0, 0), (by, 0)), constant_values=_NEVER)[:, : x.shape[1]]
+
+
+def _paths(score: jax.Array, skip: jax.Array, start: jax.Array) -> jax.Array:
+    """Log probability of all paths that begin at ``start`` (log, (N, S)) and are at a position at a
+    time, given the log probability of each position's symbol, both (T, N, S)."""
+
+    def step(alpha: jax.Array, now: jax.Array) -> tuple[jax.Array, jax.Array]:
+        moved = jnp.logaddexp(alpha, _shifted(alpha, 1))
+        moved = jnp.logaddexp(moved, jnp.where(skip, _shifted(alpha, 2), _NEVER))
+        alpha = moved + now
+        return alpha, alpha
+
+    first = start + score[0]
+    return jnp.concatenate([first[None], lax.scan(step, first, score[1:])[1]])
+
+
+def _align(log_p, label, label_length, data_length, blank: int):
+    """(loss (N,), alpha, start, score, skip, extended): everything of the forward recursion.
+
+    After its last time step, a sample's symbols cost nothing and its paths stay where they are, so
+    that the loss always stands in the last row.
+    """
+    steps, count, _ = log_p.shape
+    size = 2 * label.shape[1] + 1
+    at = jnp.arange(size, dtype=jnp.int32)
+    extended = jnp.full((count, size), blank, jnp.int32).at[:, 1::2].set(label)
+    skip = _skipping(extended)
+    index = jnp.broadcast_to(extended, (steps, count, size))
+    score = jnp.take_along_axis(log_p, index, axis=2)
+    start = jnp.broadcast_to(jnp.where(at < 2, 0.0, _NEVER).astype(log_p.dtype), (count, size))
+    alpha = _paths(score, skip, start)
+    last = jnp.take_along_axis(alpha, (data_length - 1)[None, :, None], axis=0)[0]
+    end = 2 * label_length[:, None]
+    ends = (at == end) | (at == end - 1)
+    return -jax.nn.logsumexp(jnp.where(ends, last, _NEVER), axis=1), (alpha, score, skip, ends)
+
+
+def _occupancy(alpha, score, skip, ends, data_length):
+    """Log probability of being at a position at a time and finishing: alpha times beta."""
+    steps = score.shape[0]
+
+    def step(beta: jax.Array, now: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        following, last = now
+        ahead = beta + following
+        jump = jnp.where(skip, ahead, _NEVER)
+        back = jnp.logaddexp(ahead, _backwards(ahead, 1))
+        back = jnp.logaddexp(back, _backwards(jump, 2))
+        beta = jnp.where(last[:, None], finish, back)
+        return beta, beta
+
+    finish = jnp.where(ends, 0.0, _NEVER).astype(score.dtype)
+    last = jnp.arange(steps, dtype=jnp.int32)[:, None] == data_length - 1
+    following = jnp.concatenate([score[1:], jnp.zeros_like(score[:1])])
+    _, beta = lax.scan(step, finish, (following, last), reverse=True)
+    return alpha + beta
+
+
+def _backwards(x: jax.Array, by: int) -> jax.Array:
+    return jnp.pad(x, ((0, 0), (0, by)), constant_values=_NEVER)[:, by:]
+
+
+def _too_short(label: jax.Array, label_length: jax.Array, data_length: jax.Array) -> jax.Array:
+    """Whether a label, with a blank between equal neighbours, does not fit into its time steps."""
+    at = jnp.arange(1, label.shape[1], dtype=jnp.int32)
+    repeats = (label[:, 1:] == label[:, :-1]) & (at < label_length[:, None])
+    return label_length + jnp.sum(repeats, axis=1, dtype=jnp.int32) > data_length
+
+
+def _gradient(log_p, label, label_length, data_length, blank: int):
+    """(loss, its gradient with respect to what log_p is the log-softmax of)."""
+    loss, kept = _align(log_p, label, label_length, data_length, blank)
+    alpha, score, skip, ends = kept
+    where = jnp.exp(_occupancy(alpha, score, skip, ends, data_length) + loss[:, None])
+    count = jnp.arange(label.shape[0], dtype=jnp.int32)[:, None]
+    used = jnp.zeros_like(log_p).at[:, count, label].add(where[:, :, 1::2])
+    used = used.at[:, :, blank].add(jnp.sum(where[:, :, ::2], axis=2))
+    steps = jnp.arange(log_p.shape[0], dtype=jnp.int32)[:, None]
+    void = _too_short(label, label_length, data_length)
+    counts = (steps < data_length) & ~void
+    return jnp.where(void, 0, loss), jnp.where(counts[..., None], jnp.exp(log_p) - used, 0)
+
+
+def _packed(label: jax.Array, keep: jax.Array) -> jax.Array:
+    """The labels to be kept moved to the front of each row."""
+    return jnp.take_along_axis(label, order(~keep, 1), axis=1)
+
+
+def _ctc_inputs(p: Params) -> tuple[str, ...]:
+    lengths = (("data_lengths", p.use_data_lengths), ("label_lengths", p.use_label_lengths))
+    return ("data", "label", *(name for name, used in lengths if used))
+
+
+def _infer_ctc_shape(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    s.set("data", (0, 0, 0), because="scores are (T, N, C)")
+    batch = data[1] if data else 0
+    s.set("label", (batch, 0), because=f"data is {data}")
+    s.set("data_lengths", (batch,), because=f"data is {data}")
+    s.set("label_lengths", (batch,), because=f"data is {data}")
+
+
+def _infer_ctc_type(t: TypeFacts, p: Params) -> None:
+    t.same("data", "out0", "out1")
+
+
+@register(
+    "CTCLoss", "_contrib_CTCLoss", "_contrib_ctc_loss", "ctc_loss",
+    inputs=_ctc_inputs, outputs=("output0", "output1"), visible=1, infer_shape=_infer_ctc_shape, types=_infer_ctc_type,
+)  # fmt: skip
+def ctc_loss(
+    data: jax.Array,
+    label: jax.Array,
+    data_lengths: jax.Array | None = None,
+    label_lengths: jax.Array | None = None,
+    *,
+    use_data_lengths: bool = False,
+    use_label_lengths: bool = False,
+    blank_label: Literal["first", "last"] = "first",
+):
+    """``-log P(label | softmax(data))``, summed over all alignments: the CTC loss of each sample.
+
+    data (T, N, C), scores before the softmax, floating; label (N, L), class numbers, padded behind
+    the last one. The blank is class 0 and the padding 0 (``blank_label="first"``), or the blank is
+    class C - 1 and the padding -1 (``"last"``). data_lengths (N,), with ``use_data_lengths``, says
+    how many of the T steps count; label_lengths (N,), with ``use_label_lengths``, how many of the L
+    labels, in place of padding. Returns (N,); hidden behind it is the gradient, (T, N, C).
+
+    A label that does not fit into the steps has loss and gradient 0. Graves et al., 2006.
+    """
+    steps, batch, classes = data.shape
+    blank, padding = (0, 0) if blank_label == "first" else (classes - 1, -1)
+    label = label.astype(jnp.int32)
+    if label_lengths is not None:
+        length = label_lengths.astype(jnp.int32)
+    else:
+        length = jnp.sum(jnp.cumprod(label != padding, axis=1, dtype=jnp.int32), axis=1)
+    counted = jnp.arange(label.shape[1], dtype=jnp.int32) < length[:, None]
+    label = jnp.where(counted, label, blank)
+    if data_lengths is not None:
+        until = data_lengths.astype(jnp.int32)
+    else:
+        until = jnp.full((batch,), steps, jnp.int32)
+
+    def solve(data: jax.Array) -> tuple[jax.Array, jax.Array]:
+        log_p = jax.nn.log_softmax(data, axis=2)
+        return _gradient(log_p, label, length, until, blank)
+
+    @jax.custom_vjp
+    def loss(data: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return solve(data)
+
+    def keep(data: jax.Array):
+        out = solve(data)
+        return out, out[1]
+
+    loss.defvjp(keep, lambda gradient, heads: (gradient * heads[0][:, None],))
+    return loss(data)
+
+
+def _infer_warp_ctc_shape(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    s.set("data", (0, 0), because="scores are (input_length * N, C)")
+    if data is not None and data[0]:
+        length = p.label_length * (data[0] // p.input_length)
+        s.set("label", (length,), because=f"data is {data}, label_length={p.label_length}")
+    s.same("data", "out0")
+
+
+def _infer_warp_ctc_type(t: TypeFacts, p: Params) -> None:
+    t.set("label", "int32")
+    t.same("data", "out0")
+
+
+@register("WarpCTC", infer_shape=_infer_warp_ctc_shape, types=_infer_warp_ctc_type, loss=True)
+def warp_ctc(data: jax.Array, label: jax.Array, *, label_length: int = 0, input_length: int = 0):
+    """``softmax(data)``, with the gradient of the CTC loss: the head of MXNet's Warp-CTC plugin.
+
+    data (T N, C), the scores of N samples at T = ``input_length`` steps, time before samples,
+    floating; label (N L,), L = ``label_length`` class numbers for each sample, int32. Class 0 is
+    the blank; zeros among the labels are padding, wherever they stand. Returns the probabilities,
+    in data's shape. The head gradient is ignored; the gradient is that of the sum of the samples'
+    losses. A label that does not fit into the steps has gradient 0.
+    """
+    classes = data.shape[1]
+
+    @jax.custom_vjp
+    def head(data: jax.Array, label: jax.Array) -> jax.Array:
+        return jax.nn.softmax(data, axis=1)
+
+    def gradient(kept, _):
+        data, label = kept
+        log_p = jax.nn.log_softmax(data.reshape(input_length, -1, classes), axis=2)
+        rows = label.reshape(-1, label_length).astype(jnp.int32)
+        until = jnp.full((len(rows),), input_length, jnp.int32)
+        counts = jnp.sum(rows != 0, axis=1, dtype=jnp.int32)
+        _, grad = _gradient(log_p, _packed(rows, rows != 0), counts, until, blank=0)
+        return grad.reshape(data.shape), None
+
+    head.defvjp(lambda data, label: (head(data, label), (data, label)), gradient)
+    return head(data, label)

@@ -1,0 +1,60 @@
+"""Fully connected layers."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+from jax import lax
+
+from ..schema.attrs import Count
+from ..schema.inference import Params, ShapeFacts, is_fully_known
+from ..schema.operator_registry import register
+
+
+def _inputs(p: Params) -> tuple[str, ...]:
+    return ("data", "weight") if p.no_bias else ("data", "weight", "bias")
+
+
+def infer_dense_shape(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    s.set("bias", (p.num_hidden,), because=f"num_hidden={p.num_hidden}")
+    features = 0
+    if data is not None:
+        rest = data[1:] if p.flatten else data[-1:]
+        features = math.prod(rest) if is_fully_known(rest) else 0
+    s.set(
+        "weight",
+        (p.num_hidden, features),
+        because=f"num_hidden={p.num_hidden} and data is {data}"
+        + (f", flattened to {features}" if p.flatten else ""),
+    )
+    weight = s["weight"]
+    if data is not None and weight is not None and (not p.flatten or len(data) == 2):
+        s.set("data", (*data[:-1], weight[1]))
+        data = s["data"]
+    out = s["out0"]
+    if data is not None and out is not None:
+        s.set("data", (out[0], *data[1:]) if p.flatten else (*out[:-1], data[-1]))
+
+
+@register("FullyConnected", inputs=_inputs, infer_shape=infer_dense_shape)
+def fully_connected(
+    data: jax.Array,
+    weight: jax.Array,
+    bias: jax.Array | None = None,
+    *,
+    num_hidden: Count,
+    no_bias: bool = False,
+    flatten: bool = True,
+):
+    """Affine map ``y = x W^T + b``.
+
+    data (N, ...) is flattened to (N, K), or with ``flatten=False`` (..., K) keeps its leading
+    axes; weight (num_hidden, K); bias (num_hidden,), absent with ``no_bias``. Returns
+    (N, num_hidden) or (..., num_hidden), in the dtype of data (floating).
+    """
+    if flatten:
+        data = data.reshape(data.shape[0], -1)
+    out = lax.dot_general(data, weight, (((data.ndim - 1,), (1,)), ((), ())))
+    return out if bias is None else out + bias

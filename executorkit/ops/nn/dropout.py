@@ -1,0 +1,59 @@
+"""Dropout."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ...errors import AttributeValueError
+from ..schema.attrs import Key, Shape, Train, Tuning
+from ..schema.inference import Params, ShapeFacts
+from ..schema.operator_registry import register
+
+
+def _infer_shape(s: ShapeFacts, p: Params) -> None:
+    if not 0 <= p.p <= 1:
+        raise AttributeValueError(f"p={p.p}, expected a probability between 0 and 1")
+    s.same("data", "out0")
+
+
+def _keep_mask(key: jax.Array, keep: float, shape: Shape) -> jax.Array:
+    """True with probability ``keep``; 32 random bits each, whatever the width of floats is."""
+    threshold = np.uint32(min(round(keep * 2**32), 2**32 - 1))
+    return jax.random.bits(key, shape, "uint32") < threshold
+
+
+def _uses_rng(p: Params, train: bool) -> bool:
+    return p.p > 0 and (train or p.mode == "always")
+
+
+@register(
+    "Dropout", outputs=("output", "mask"), visible=1, infer_shape=_infer_shape, uses_rng=_uses_rng
+)
+def dropout(
+    data: jax.Array,
+    *,
+    p: float = 0.5,
+    mode: Literal["always", "training"] = "training",
+    axes: Shape = (),
+    cudnn_off: Tuning[bool | None] = False,
+    key: Key,
+    train: Train = False,
+):
+    """Sets elements of data to 0 with probability p and multiplies the others by 1 / (1 - p).
+
+    data of any shape and floating dtype; the result has them too. It does so in training only,
+    or, with ``mode="always"``, in inference too; otherwise it returns data. All elements
+    along each of ``axes`` share one draw. The hidden second output, mask, has size 1 on ``axes``
+    and holds the factors. With p=1 everything becomes 0 (NaN in MXNet).
+    """
+    shape = tuple(1 if i in axes else n for i, n in enumerate(data.shape))
+    if not (train or mode == "always") or p == 0:
+        return data, jnp.ones(shape, data.dtype)
+    if p == 1:
+        return jnp.zeros_like(data), jnp.zeros(shape, data.dtype)
+    mask = jnp.where(_keep_mask(key, 1 - p, shape), 1 / (1 - p), 0).astype(data.dtype)
+    return data * mask, mask

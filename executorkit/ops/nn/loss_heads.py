@@ -1,0 +1,347 @@
+"""Loss heads: outputs whose gradient is the loss's, whatever head gradient arrives.
+
+MXNet's training graphs end in such an operator: it passes predictions on, and its gradient is that
+of a loss that is never computed, so that the head gradient is ignored; labels get zero gradients.
+The heads of classifiers are in ``classification``.
+
+Heads of classifiers: softmax and support vector machine.
+
+``SoftmaxOutput`` and ``SVMOutput`` are loss heads (see ``loss``): they ignore the head gradient.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+
+from ..schema.attrs import Aux, Shape, Train
+from ..schema.inference import Params, ShapeFacts, is_fully_known, merge_shapes, same_shapes
+from ..schema.operator_registry import register
+
+Normalization = Literal["null", "batch", "valid"]
+
+
+def loss_head(
+    forward: Callable[[jax.Array], jax.Array],
+    gradient: Callable[[jax.Array, jax.Array], jax.Array],
+    data: jax.Array,
+    label: jax.Array,
+) -> jax.Array:
+    """``forward(data)``, with ``gradient(out, label)`` in place of its derivative."""
+    head = jax.custom_vjp(lambda data, label: forward(data))
+
+    def keep(data, label):
+        out = forward(data)
+        return out, (out, label)
+
+    head.defvjp(keep, lambda kept, _: (gradient(*kept).astype(data.dtype), None))
+    return head(data, label)
+
+
+def identity(data: jax.Array) -> jax.Array:
+    return data
+
+
+def _infer_regression_shape(s: ShapeFacts, p: Params) -> None:
+    data, label = s["data"], s["label"]
+    if data is None or not is_fully_known(data):
+        return
+    if is_fully_known(label) and label[:1] == data[:1] and math.prod(label) == math.prod(data):
+        return
+    shape = data[:1] if len(data) == 2 and data[1] == 1 else data
+    s.set("label", shape, because=f"data is {data}")
+
+
+def _regression(forward, difference, data, label, grad_scale):
+    def gradient(out: jax.Array, label: jax.Array) -> jax.Array:
+        per_sample = label.size // label.shape[0]
+        return difference(out, label.reshape(out.shape)) * (grad_scale / per_sample)
+
+    return loss_head(forward, gradient, data, label)
+
+
+@register(
+    "LinearRegressionOutput", infer_shape=_infer_regression_shape, loss=True, ignore_unknown=True
+)
+def linear_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
+    """data itself, with the gradient of half the squared error: ``out - label``, scaled.
+
+    data (N, ...), floating; label of the same shape, or any other of N and as many entries
+    ((N,) for data (N, 1)). The gradient is multiplied by ``grad_scale`` and divided by the number
+    of outputs per sample - not by N. Returns data's shape and dtype.
+    """
+    return _regression(identity, jnp.subtract, data, label, grad_scale)
+
+
+@register(
+    "LogisticRegressionOutput", infer_shape=_infer_regression_shape, loss=True, ignore_unknown=True
+)
+def logistic_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
+    """``sigmoid(data)``, with the gradient of the binary cross entropy: ``out - label``, scaled.
+
+    data (N, ...), floating; label of the same shape, or any other of N and as many entries
+    ((N,) for data (N, 1)). The gradient is multiplied by ``grad_scale`` and divided by the number
+    of outputs per sample - not by N. Returns data's shape and dtype.
+    """
+    return _regression(jax.nn.sigmoid, jnp.subtract, data, label, grad_scale)
+
+
+@register(
+    "MAERegressionOutput", infer_shape=_infer_regression_shape, loss=True, ignore_unknown=True
+)
+def mae_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
+    """data itself, with the gradient of the absolute error: ``sign(out - label)``, scaled.
+
+    Where both are equal, the sign is -1.
+    data (N, ...), floating; label of the same shape, or any other of N and as many entries
+    ((N,) for data (N, 1)). The gradient is multiplied by ``grad_scale`` and divided by the number
+    of outputs per sample - not by N. Returns data's shape and dtype.
+    """
+
+    def sign(out: jax.Array, label: jax.Array) -> jax.Array:
+        return jnp.where(out > label, 1, -1).astype(out.dtype)
+
+    return _regression(identity, sign, data, label, grad_scale)
+
+
+@register("MakeLoss", infer_shape=same_shapes, loss=True)
+def make_loss_scaled(
+    data: jax.Array,
+    *,
+    grad_scale: float = 1.0,
+    valid_thresh: float = 0.0,
+    normalization: Normalization = "null",
+):
+    """data itself, as a loss to be minimised: its gradient is a constant.
+
+    data (...), floating. The gradient is ``grad_scale`` everywhere, divided by the number of rows
+    for ``batch`` (the product of all axes but the last, as in MXNet: the batch only for data
+    (N, C), 1 for data (N,)) and by the number of entries above ``valid_thresh`` for ``valid``.
+    Returns data's shape and dtype.
+    """
+
+    def gradient(out: jax.Array, _: jax.Array) -> jax.Array:
+        if normalization == "valid":
+            count = jnp.maximum(jnp.sum(out > valid_thresh, dtype=jnp.int32), 1)
+            return jnp.broadcast_to(grad_scale / count, out.shape)
+        rows = math.prod(out.shape[:-1]) if normalization == "batch" else 1
+        return jnp.full_like(out, grad_scale / rows)
+
+    return loss_head(identity, gradient, data, data)
+
+
+@register("make_loss", outputs=("loss",), infer_shape=same_shapes, loss=True)
+def make_loss(data: jax.Array):
+    """data itself, as a loss to be minimised: its gradient is one. data (...), floating."""
+    return loss_head(identity, lambda out, _: jnp.ones_like(out), data, data)
+
+
+def _infer_sparse_reg_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("data", "out0")
+    if s["data"] is not None and len(s["data"]) > 1:
+        s.set("moving_avg", s["data"][1:2], because=f"data is {s['data']}")
+
+
+@register("IdentityAttachKLSparseReg", infer_shape=_infer_sparse_reg_shape)
+def identity_attach_kl_sparse_reg(
+    data: jax.Array,
+    moving_avg: Aux,
+    *,
+    sparseness_target: float = 0.1,
+    penalty: float = 0.001,
+    momentum: float = 0.9,
+    train: Train = False,
+):
+    """data itself, with the gradient of a sparseness penalty added to the head gradient.
+
+    data (N, C, ...), activations in (0, 1), float32. ``moving_avg`` (C,), auxiliary, follows the
+    mean activation m of each channel, ``momentum * moving_avg + (1 - momentum) * m``; with t being
+    ``sparseness_target`` and a its new value, ``penalty * ((1 - t) / (1 - a) - t / a)`` is added.
+    """
+    axes = (0, *range(2, data.ndim))
+    average = moving_avg * momentum + jnp.mean(data, axis=axes) * (1 - momentum)
+    shape = (1, -1, *[1] * (data.ndim - 2))
+
+    @jax.custom_vjp
+    def attach(data, average):
+        return data
+
+    def back(average, head):
+        a = average.reshape(shape)
+        slope = (1 - sparseness_target) / (1 - a) - sparseness_target / a
+        return head + penalty * slope, None
+
+    attach.defvjp(lambda data, average: (data, average), back)
+    out = attach(data, jax.lax.stop_gradient(average))
+    return out, jax.lax.stop_gradient(average) if train else moving_avg
+
+
+def _infer_label_shape(s: ShapeFacts, candidates: list[Shape], because: str) -> None:
+    """Keeps a label that fits one of the candidates, and otherwise demands the first."""
+    for shape in candidates:
+        try:
+            merge_shapes(s["label"], shape)
+        except ValueError:
+            continue
+        return s.set("label", shape)
+    s.set("label", candidates[0], because=because)
+
+
+def _infer_softmax_output_shape(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    if data is None:
+        return
+    if p.multi_output and len(data) > 1:
+        batch, _, *spatial = data
+        positions = math.prod(spatial)
+        shapes = [(batch, positions), (batch, *spatial), (batch, 1, *spatial), data]
+    elif len(data) > 1:
+        shapes = [data[:-1], data]
+    else:
+        shapes = [data]
+    _infer_label_shape(s, shapes, because=f"data is {data} and multi_output={p.multi_output}")
+
+
+@register("SoftmaxOutput", "Softmax", infer_shape=_infer_softmax_output_shape, loss=True)
+def softmax_output(
+    data: jax.Array,
+    label: jax.Array,
+    *,
+    grad_scale: float = 1.0,
+    ignore_label: float = -1.0,
+    multi_output: bool = False,
+    use_ignore: bool = False,
+    preserve_shape: bool = False,
+    normalization: Normalization = "null",
+    out_grad: bool = False,
+    smooth_alpha: float = 0.0,
+):
+    """Softmax whose gradient is that of the cross entropy: ``(p - onehot(label)) * scale``.
+
+    data (N, ...), floating; returns its softmax p, in data's shape, over
+
+    - axis 1 with ``multi_output``: data (N, K, d...), label (N, d...), (N, 1, d...) or (N, prod d);
+    - the last axis with ``preserve_shape``: data (..., K), label (...);
+    - otherwise all axes but the first, as one: data (N, K), label (N,). For more axes, (N, ..., L),
+      MXNet gives the label shape (N, ...) and reads only its first N entries; so does this.
+
+    A label of data's own shape holds probabilities: the gradient is ``(p - label) * grad_scale``.
+
+    ``scale`` is ``grad_scale``, divided by: nothing for ``null`` (``multi_output``: the number of
+    positions d), the number of labels for ``batch``, and for ``valid`` the number of labels that
+    are not ``ignore_label``, at least 1. ``use_ignore`` zeroes the gradient at ignored labels (it
+    does not change what ``valid`` counts). ``smooth_alpha`` takes that much from the label's class
+    and spreads it over the others; ``multi_output`` disregards it. ``out_grad`` does not let the
+    head gradient in: 1.9.1 multiplies the gradient by p itself. Labels are truncated to integers;
+    one out of range is no class at all.
+    """
+    batch = data.shape[0]
+    if multi_output:
+        rows = (batch, data.shape[1], -1)
+    elif preserve_shape:
+        rows = (-1, data.shape[-1], 1)
+    else:
+        rows = (batch, -1, 1)
+
+    # Without a last axis of length 1: with it, XLA's loops over classes are not vectorised on CPU.
+    table = rows[:2] if rows[2] == 1 else rows
+
+    def forward(data: jax.Array) -> jax.Array:
+        return jax.nn.softmax(data.reshape(table), axis=1).reshape(data.shape)
+
+    def gradient(out: jax.Array, label: jax.Array) -> jax.Array:
+        if label.shape == out.shape:
+            grad = (out - label) * grad_scale
+            return grad * out if out_grad else grad
+        p = out.reshape(rows)
+        count, classes, positions = p.shape
+        index = label.astype(jnp.int32).reshape(-1)
+        read = index[: count * positions].reshape(count, 1, positions)
+        target = (jnp.arange(classes, dtype=jnp.int32)[:, None] == read).astype(p.dtype)
+        if smooth_alpha and not multi_output:
+            other = smooth_alpha / (classes - 1) if classes > 1 else math.inf
+            target = jnp.where(target > 0, 1 - smooth_alpha, other)
+        grad = p - target.astype(p.dtype)
+        if use_ignore:
+            grad = jnp.where(read == int(ignore_label), 0, grad)
+        if normalization == "valid":
+            valid = jnp.maximum(jnp.sum(index != int(ignore_label), dtype=jnp.int32), 1)
+            grad = grad * (grad_scale / valid).astype(p.dtype)
+        else:
+            grad = grad * (grad_scale / (label.size if normalization == "batch" else positions))
+        return (grad * p if out_grad else grad).reshape(out.shape)
+
+    return loss_head(forward, gradient, data, label)
+
+
+def _infer_svm_output_shape(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    if data is not None and len(data) > 1:
+        s.set("label", data[:-1], because=f"data is {data}")
+
+
+@register("SVMOutput", infer_shape=_infer_svm_output_shape, loss=True)
+def svm_output(
+    data: jax.Array,
+    label: jax.Array,
+    *,
+    margin: float = 1.0,
+    regularization_coefficient: float = 1.0,
+    use_linear: bool = False,
+):
+    """data itself, with the gradient of a one-against-all hinge loss.
+
+    data (..., K), floating, holds a score per class; label (...) the class. With ``y`` = 1 for the
+    label's class and -1 for the others and ``v = margin - y * data``, the gradient is
+    ``-y * c * [v > 0]`` for ``use_linear`` and ``-2 * y * c * max(v, 0)`` otherwise, c being
+    ``regularization_coefficient``. Returns data's shape and dtype.
+    """
+
+    def gradient(out: jax.Array, label: jax.Array) -> jax.Array:
+        index = label.astype(jnp.int32)[..., None]
+        hit = jnp.arange(out.shape[-1], dtype=jnp.int32) == index
+        sign = jnp.where(hit, 1, -1).astype(out.dtype)
+        violation = margin - sign * out
+        slope = (violation > 0).astype(out.dtype) if use_linear else 2 * jnp.maximum(violation, 0)
+        return -regularization_coefficient * sign * slope
+
+    return loss_head(identity, gradient, data, label)
+
+
+def _infer_cross_entropy_shape(s: ShapeFacts, p: Params) -> None:
+    if s["data"] is not None:
+        s.set("label", s["data"][:1], because=f"data is {s['data']}")
+
+
+@register("softmax_cross_entropy", infer_shape=_infer_cross_entropy_shape)
+def softmax_cross_entropy(data: jax.Array, label: jax.Array):
+    """Sum over the batch of ``-log(softmax(data)[label])``, each probability at least 1e-8.
+
+    data (N, K), floating; label (N,) with classes in the same dtype. Returns shape (1,). The
+    gradient, ``(softmax(data) - onehot(label)) * head``, does not notice the bound; the label's is
+    zero (MXNet refuses to compute that one).
+    """
+
+    def loss(p: jax.Array, hit: jax.Array) -> jax.Array:
+        chosen = jnp.sum(jnp.where(hit, p, 0), axis=1)
+        return -jnp.sum(jnp.log(jnp.maximum(chosen, 1e-8)), dtype=data.dtype)[None]
+
+    @jax.custom_vjp
+    def entropy(data, label):
+        return keep(data, label)[0]
+
+    def keep(data, label):
+        p = jax.nn.softmax(data, axis=1)
+        hit = jnp.arange(data.shape[1], dtype=jnp.int32) == label[:, None].astype(jnp.int32)
+        return loss(p, hit), (p, hit)
+
+    def back(kept, head):
+        p, hit = kept
+        return (p - hit.astype(p.dtype)) * head, None
+
+    entropy.defvjp(keep, back)
+    return entropy(data, label)

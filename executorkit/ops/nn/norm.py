@@ -1,0 +1,212 @@
+"""Normalisation of single samples: over layers, instances, groups, lengths and neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial, reduce
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ...errors import ShapeError
+from ..schema.attrs import Count, Shape
+from ..schema.channels_last import LayoutRewrite, layout_elementwise
+from ..schema.inference import Params, ShapeFacts, channel_shapes
+from ..schema.operator_registry import register
+from ..tensor.derivatives import with_jvp
+from .moments import at_least_float32, standardize
+from .pool import reduce_windows
+
+
+def _infer_layer_norm_shape(s: ShapeFacts, p: Params) -> None:
+    channel_shapes(s, p.axis, "gamma", "beta")
+
+
+def _moments_shown(p: Params) -> int:
+    return 3 if p.output_mean_var else 1
+
+
+@register(
+    "LayerNorm",
+    outputs=("output", "mean", "std"),
+    visible=_moments_shown,
+    infer_shape=_infer_layer_norm_shape,
+)
+def layer_norm(
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
+    *,
+    axis: int = -1,
+    eps: float = 1e-5,
+    output_mean_var: bool = False,
+):
+    """gamma (data - mean) / sqrt(var + eps) + beta, with mean and biased variance along ``axis``.
+
+    data of any shape, gamma and beta (size of ``axis``,). Returns data's shape and dtype;
+    ``output_mean_var`` shows mean and, under the name std, sqrt(var + eps), both with size 1 on
+    ``axis``; head gradients given for these are ignored. (Ba et al., arXiv:1607.06450)
+    """
+    axis %= data.ndim
+    shape = [1] * data.ndim
+    shape[axis] = data.shape[axis]
+    x, mean, var = standardize(at_least_float32(data), (axis,), eps)
+    out = x * at_least_float32(gamma).reshape(shape) + at_least_float32(beta).reshape(shape)
+    return tuple(a.astype(data.dtype) for a in (out, mean, jnp.sqrt(var + eps)))
+
+
+def _infer_instance_norm_shape(s: ShapeFacts, p: Params) -> None:
+    channel_shapes(s, 1, "gamma", "beta")
+
+
+def _instance_norm_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
+    moved = layout_elementwise(p, shapes[:1])
+    return moved and moved._replace(outputs=3, function=partial(_instance_norm, axis=-1))
+
+
+def _instance_norm(
+    data: jax.Array, gamma: jax.Array, beta: jax.Array, *, eps: float, axis: int
+) -> tuple[jax.Array, ...]:
+    axis %= data.ndim
+    shape = [1] * data.ndim
+    shape[axis] = data.shape[axis]
+    axes = tuple(i for i in range(1, data.ndim) if i != axis)
+    x, mean, var = standardize(at_least_float32(data), axes, eps)
+    out = x * at_least_float32(gamma).reshape(shape) + at_least_float32(beta).reshape(shape)
+    return tuple(a.astype(data.dtype) for a in (out, mean, var))
+
+
+@register(
+    "InstanceNorm", outputs=("output", "mean", "var"), visible=1, infer_shape=_infer_instance_norm_shape,
+    last=_instance_norm_layout,
+)  # fmt: skip
+def instance_norm(data: jax.Array, gamma: jax.Array, beta: jax.Array, *, eps: float = 1e-3):
+    """gamma (data - mean) / sqrt(var + eps) + beta, mean and variance of each channel.
+
+    data (N, C, spatial...), gamma and beta (C,). Returns data's shape and dtype; MXNet has it for
+    float32 only. (Ulyanov et al., arXiv:1607.08022)
+    """
+    return _instance_norm(data, gamma, beta, eps=eps, axis=1)
+
+
+def _infer_group_norm_shape(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    if data is None:
+        return
+    if len(data) < 3:
+        raise ShapeError(f"'data' is {data}, expected at least 3 axes", None, "data")
+    if data[1] % p.num_groups:
+        raise ShapeError(
+            f"{data[1]} channels cannot be divided into {p.num_groups} groups",
+            f"data is {data}",
+        )
+    for name in ("gamma", "beta"):
+        s.set(name, (p.num_groups,), because=f"num_groups={p.num_groups}")
+
+
+@register(
+    "GroupNorm",
+    outputs=("output", "mean", "std"),
+    visible=_moments_shown,
+    infer_shape=_infer_group_norm_shape,
+)
+def group_norm(
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
+    *,
+    num_groups: int = 1,
+    eps: float = 1e-5,
+    output_mean_var: bool = False,
+):
+    """gamma (data - mean) / sqrt(var + eps) + beta, with mean and variance of groups of channels.
+
+    data (N, C, spatial...); gamma and beta have one entry per group (num_groups,), not per channel
+    as elsewhere. Returns data's shape and dtype; ``output_mean_var`` shows mean and, under the
+    name std, sqrt(var + eps), both (N, num_groups); head gradients given for these are ignored.
+    (Wu and He, arXiv:1803.08494)
+    """
+    grouped = at_least_float32(data).reshape(data.shape[0], num_groups, -1)
+    x, mean, var = standardize(grouped, (2,), eps)
+    out = x * at_least_float32(gamma).reshape(-1, 1) + at_least_float32(beta).reshape(-1, 1)
+    std = jnp.sqrt(var + eps)
+    return (
+        out.reshape(data.shape).astype(data.dtype),
+        mean.squeeze(2).astype(data.dtype),
+        std.squeeze(2).astype(data.dtype),
+    )
+
+
+@register("L2Normalization", outputs=("output", "norm"), visible=1)
+def l2_normalization(
+    data: jax.Array,
+    *,
+    eps: float = 1e-10,
+    mode: Literal["channel", "instance", "spatial"] = "instance",
+):
+    """data / sqrt(sum data^2 + eps).
+
+    data (N, C, ...); the sum runs over all axes but the first ("instance"), over axis 1
+    ("channel"), or over the axes from 2 on ("spatial"). Returns data's shape and dtype.
+    """
+    first, last = {"instance": (1, data.ndim), "channel": (1, 2), "spatial": (2, data.ndim)}[mode]
+    axes = tuple(range(first, last))
+    x = at_least_float32(data)
+    square = jnp.sum(lax.square(x), axes, keepdims=True) + eps
+    norm = lax.stop_gradient(jnp.sqrt(square)).squeeze(axes)
+    return (x * lax.rsqrt(square)).astype(data.dtype), norm.astype(data.dtype)
+
+
+#: Up to this many channels, a sum of neighbours is written out: XLA's own is slow on CPUs.
+_WRITTEN_OUT = 32
+
+
+def _around(x: jax.Array, half: int) -> jax.Array:
+    """The sum of every entry and ``half`` neighbours on both sides of it, along axis 1."""
+    reach = [(0, 0), (half, half), *((0, 0),) * (x.ndim - 2)]
+    count = 2 * half + 1
+    if count > _WRITTEN_OUT:
+        return reduce_windows(x, False, (1,), (count,), (1,), reach[1:2])
+    size, x = x.shape[1], jnp.pad(x, reach)
+    neighbours = (lax.slice_in_dim(x, i, i + size, axis=1) for i in range(count))
+    return reduce(jnp.add, neighbours)
+
+
+def _root(norm: jax.Array, beta: float) -> jax.Array:
+    """norm ^ -beta; for the common exponent by square roots, which are several times as fast."""
+    if beta != 0.75:
+        return jnp.power(norm, -beta)
+    root = lax.rsqrt(norm)
+    return root * jnp.sqrt(root)
+
+
+@register("LRN", outputs=("output", "tmp_norm"), visible=1)
+def lrn(
+    data: jax.Array,
+    *,
+    alpha: float = 1e-4,
+    beta: float = 0.75,
+    knorm: float = 2.0,
+    nsize: Count,
+):
+    """Local response normalisation: data (knorm + alpha / nsize sum data^2) ^ -beta.
+
+    data (N, C, ...); the sum runs over each channel and (nsize - 1) // 2 on both sides of it.
+    Returns data's shape and dtype. (Krizhevsky et al., NIPS 2012, section 3.3)
+    """
+    half, share = (nsize - 1) // 2, alpha / nsize
+
+    def norm(x: jax.Array) -> jax.Array:
+        return knorm + share * _around(lax.square(x), half)
+
+    def slope(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+        norm_x = norm(x)
+        # Without the barrier, what the transposed sum adds up is computed for each neighbour anew.
+        moved = lax.optimization_barrier(_around(x * t, half))
+        return t * _root(norm_x, beta) - (2 * beta * share) * out / norm_x * moved
+
+    normalized = with_jvp(lambda x: x * _root(norm(x), beta), slope)
+    x = at_least_float32(data)
+    return normalized(x).astype(data.dtype), lax.stop_gradient(norm(x)).astype(data.dtype)

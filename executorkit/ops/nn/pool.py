@@ -1,0 +1,281 @@
+"""Sums and maxima over windows of an array, with the gradients that pooling needs.
+
+Pooling over windows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ...errors import AttributeValueError, ShapeError
+from ..schema.attrs import Shape, Tuning
+from ..schema.channels_last import layout_with_windows
+from ..schema.inference import Params, ShapeFacts
+from ..schema.operator_registry import register
+from ..tensor.derivatives import with_jvp
+from .conv import Layout, data_layout, per_axis, spatial_axes
+
+
+def reduce_windows(
+    x: jax.Array, maximum: bool, axes: Shape, kernel: Shape, stride: Shape, pads: Sequence[Shape]
+) -> jax.Array:
+    """Maximum or sum over windows of the named axes; only windows that fit count."""
+    sizes, steps, padding = [1] * x.ndim, [1] * x.ndim, [(0, 0)] * x.ndim
+    for axis, k, s, (low, high) in zip(axes, kernel, stride, pads, strict=True):
+        sizes[axis], steps[axis], padding[axis] = k, s, (low, high)
+    if not maximum:
+        return lax.reduce_window(x, np.zeros((), x.dtype), lax.add, sizes, steps, padding)
+    floating = jnp.issubdtype(x.dtype, jnp.floating)
+    lowest = np.asarray(-np.inf if floating else jnp.iinfo(x.dtype).min, x.dtype)
+    return lax.reduce_window(x, lowest, lax.max, sizes, steps, padding)
+
+
+def _routed(
+    t: jax.Array, out: jax.Array, x: jax.Array, axes: Shape, kernel: Shape, stride: Shape,
+    first_only: bool,
+) -> jax.Array:  # fmt: skip
+    """Sum of the entries of ``t`` at each window's maximum: at its first one, or at all of them."""
+    total, taken = jnp.zeros_like(out), jnp.zeros(out.shape, bool)
+    for offset in np.ndindex(*kernel):
+        start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim
+        for axis, o, s in zip(axes, offset, stride, strict=True):
+            start[axis], stop[axis], step[axis] = o, o + (out.shape[axis] - 1) * s + 1, s
+        hit = lax.slice(x, start, stop, step) == out
+        if first_only:
+            hit, taken = hit & ~taken, taken | hit
+        total += jnp.where(hit, lax.slice(t, start, stop, step), 0)
+    return total
+
+
+def window_maximum(
+    x: jax.Array, axes: Shape, kernel: Shape, stride: Shape, first_only: bool
+) -> jax.Array:
+    """Maximum over windows, the gradient of which goes to the first maximum or to all of them.
+
+    The gradient is written out window place by window place: on CPUs XLA's own (select and scatter)
+    takes three to ten times as long. It keeps only the data and the result.
+    """
+
+    def fwd(x: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
+        out = reduce_windows(x, True, axes, kernel, stride, [(0, 0)] * len(axes))
+        return out, (x, out)
+
+    def bwd(residuals: tuple[jax.Array, jax.Array], head: jax.Array) -> tuple[jax.Array]:
+        x, out = residuals
+        route = jax.linear_transpose(
+            lambda t: _routed(t, out, x, axes, kernel, stride, first_only), x
+        )
+        return tuple(route(head))
+
+    maximum = jax.custom_vjp(lambda x: fwd(x)[0])
+    maximum.defvjp(fwd, bwd)
+    return maximum(x)
+
+
+def pad_axes(x: jax.Array, value: float, axes: Shape, pads: Sequence[Shape]) -> jax.Array:
+    if not any(map(any, pads)):
+        return x
+    config = [(0, 0, 0)] * x.ndim
+    for axis, (low, high) in zip(axes, pads, strict=True):
+        config[axis] = (low, high, 0)
+    return lax.pad(x, np.asarray(value, x.dtype), config)
+
+
+def global_maximum(data: jax.Array, axes: Shape) -> jax.Array:
+    """The maximum over whole axes, as axes of size 1; its first place gets the gradient."""
+
+    def first_only(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+        place = jnp.zeros(out.shape, "int32")
+        for axis in axes:
+            place = place * x.shape[axis] + lax.broadcasted_iota("int32", x.shape, axis)
+        first = jnp.min(jnp.where(x == out, place, jnp.iinfo("int32").max), axes, keepdims=True)
+        return jnp.sum(jnp.where(place == first, t, 0), axes, keepdims=True)
+
+    return with_jvp(lambda x: jnp.max(x, axes, keepdims=True), first_only)(data)
+
+
+#: Up to this many places in a window, a maximum's gradient is written out, place by place.
+_WRITTEN_OUT = 32
+
+
+def _out_sizes(sizes: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> Shape:
+    """How many windows there are on each axis."""
+    if convention == "same":
+        return tuple(-(-n // s) for n, s in zip(sizes, stride, strict=True))
+    up = convention == "full"
+    return tuple(
+        (n + 2 * x - k + (s - 1 if up else 0)) // s + 1
+        for n, k, s, x in zip(sizes, kernel, stride, pad, strict=True)
+    )
+
+
+def _infer_shape(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    if p.pool_type == "lp" and p.p_value is None:
+        raise AttributeValueError("pool_type='lp' needs p_value, one of 1, 2, 3")
+    if data is None or p.global_pool:
+        return
+    rank = len(p.kernel)
+    layout = data_layout(p.get("layout"), rank)
+    s.set("data", (0,) * len(layout), because=f"kernel={p.kernel} means data of layout {layout}")
+    pad = per_axis("pad", p.pad, rank, 0)
+    for axis, k, x in zip(spatial_axes(layout), p.kernel, pad, strict=True):
+        if data[axis] and k > data[axis] + 2 * x and p.pooling_convention != "same":
+            raise ShapeError(
+                f"the kernel spans {k} on axis {axis} of data, which has only "
+                f"{data[axis] + 2 * x} with padding",
+                f"data is {data}, kernel={p.kernel}, pad={pad}",
+            )
+
+
+def _pads(sizes: Shape, outs: Shape, kernel: Shape, stride: Shape, pad: Shape) -> list[Shape]:
+    """Padding of each axis: as asked at the start, at the end what the last window needs."""
+    return [
+        (x, max(0, (o - 1) * s + k - n - x))
+        for n, o, k, s, x in zip(sizes, outs, kernel, stride, pad, strict=True)
+    ]
+
+
+def _counts(
+    size: int, out: int, kernel: int, stride: int, pad: int, include_pad: bool
+) -> np.ndarray:
+    """How many entries each window of one axis holds; at least 1, so that empty windows give 0."""
+    start = np.arange(out) * stride - pad
+    low, high = (-pad, size + pad) if include_pad else (0, size)
+    return np.maximum(np.minimum(start + kernel, high) - np.maximum(start, low), 1)
+
+
+def _divide(total: jax.Array, axes: Shape, counts: list[np.ndarray]) -> jax.Array:
+    uniform = math.prod(int(c[0]) for c in counts if (c == c[0]).all())
+    total = total / np.asarray(uniform, total.dtype) if uniform > 1 else total
+    for axis, count in zip(axes, counts, strict=True):
+        if not (count == count[0]).all():
+            shape = [1] * total.ndim
+            shape[axis] = count.size
+            total = total / count.reshape(shape).astype(total.dtype)
+    return total
+
+
+def _root(total: jax.Array, power: int) -> jax.Array:
+    """total ** (1 / power); where it is 0 the gradient is 0, not infinite times 0, as in MXNet."""
+    if power == 1:
+        return total
+    zero = total == 0
+    safe = jnp.where(zero, jnp.ones_like(total), total)
+    root = jnp.sqrt(safe) if power == 2 else jnp.power(safe, 1.0 / power)
+    return jnp.where(zero, jnp.zeros_like(total), root)
+
+
+@register("Pooling", infer_shape=_infer_shape, last=layout_with_windows)
+def pooling(
+    data: jax.Array,
+    *,
+    kernel: Shape = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] = "max",
+    global_pool: bool = False,
+    cudnn_off: Tuning[bool] = False,
+    pooling_convention: Literal["full", "same", "valid"] = "valid",
+    stride: Shape = (),
+    pad: Shape = (),
+    p_value: Literal[1, 2, 3] | None = None,
+    count_include_pad: bool | None = None,
+    layout: Layout | None = None,
+):
+    """Maximum, average, sum or p-norm over windows of the spatial axes.
+
+    data (N, C, spatial...), one to three spatial axes (channels last with such a ``layout``), of
+    floating type. Returns the same with each spatial size replaced by
+    ``floor((size + 2 pad - kernel) / stride) + 1``; ``pooling_convention="full"`` rounds up
+    instead, so that the last windows may reach over the edge, and ``"same"`` gives
+    ``ceil(size / stride)`` without padding at the start. ``global_pool`` takes the whole extent as
+    one window, whatever kernel, stride and pad say.
+
+    * ``max``: padding never wins; a window of nothing but padding gives the lowest finite number.
+      The gradient goes to the first maximum of a window only. NaN is the maximum of its windows
+      (MXNet sometimes skips it).
+    * ``avg``: divides by the window's size within the padded data, or within the data alone if
+      ``count_include_pad=False``; what "full" adds beyond the padding never counts.
+    * ``sum``.
+    * ``lp``: ``(sum x ** p_value) ** (1 / p_value)``, p_value 1, 2 or 3, without magnitudes.
+      Where the result is 0 its gradient is 0.
+
+    MXNet accepts ``"same"`` in its signature but refuses every use of it.
+    """
+    rank = data.ndim - 2 if global_pool else len(kernel)
+    axes = spatial_axes(data_layout(layout, rank))
+    sizes = tuple(data.shape[a] for a in axes)
+    if global_pool:
+        kernel, stride, pad, pooling_convention = sizes, (), (), "valid"
+    stride, pad = per_axis("stride", stride, rank, 1), per_axis("pad", pad, rank, 0)
+    if not all(0 <= x < k for x, k in zip(pad, kernel, strict=True)):
+        raise AttributeValueError(
+            f"pad={pad}, expected at least 0 and less than kernel={kernel}: windows of nothing but "
+            "padding have no maximum and no average"
+        )
+    outs = _out_sizes(sizes, kernel, stride, pad, pooling_convention)
+    pads = _pads(sizes, outs, kernel, stride, pad)
+    if pool_type == "max":
+        if kernel == sizes and not any(pad):
+            return global_maximum(data, axes)
+        if not jnp.issubdtype(data.dtype, jnp.floating):
+            return reduce_windows(data, True, axes, kernel, stride, pads)
+        lowest = float(jnp.finfo(data.dtype).min)
+        if math.prod(kernel) <= _WRITTEN_OUT:
+            return window_maximum(pad_axes(data, lowest, axes, pads), axes, kernel, stride, True)
+        out = reduce_windows(data, True, axes, kernel, stride, pads)
+        return jnp.maximum(out, lowest) if any(map(any, pads)) else out
+    if pool_type == "lp":
+        data = lax.integer_pow(data, p_value or 1)
+    if kernel == sizes and not any(pad):
+        total = jnp.sum(data, axis=axes, keepdims=True)
+    else:
+        total = reduce_windows(data, False, axes, kernel, stride, pads)
+    if pool_type == "lp":
+        return _root(total, p_value or 1)
+    if pool_type == "sum":
+        return total
+    counts = [
+        _counts(n, o, k, s, x, count_include_pad is not False)
+        for n, o, k, s, x in zip(sizes, outs, kernel, stride, pad, strict=True)
+    ]
+    return _divide(total, axes, counts)
+
+
+@register("Pooling_v1", infer_shape=_infer_shape)
+def pooling_v1(
+    data: jax.Array,
+    *,
+    kernel: Shape = (),
+    pool_type: Literal["avg", "max", "sum"] = "max",
+    global_pool: bool = False,
+    pooling_convention: Literal["full", "valid"] = "valid",
+    stride: Shape = (),
+    pad: Shape = (),
+):
+    """The pooling of MXNet before 1.0, for channels-first data of two or three spatial axes.
+
+    As :func:`pooling`, except that padding is zeros which do take part in a maximum, that a
+    maximum over nothing is -inf, that an average always divides by the size of the kernel, and
+    that every entry which equals its window's maximum receives that window's gradient.
+    """
+    rank = data.ndim - 2
+    axes = tuple(range(2, data.ndim))
+    sizes = data.shape[2:]
+    if global_pool:
+        kernel, stride, pad, pooling_convention = sizes, (), (), "valid"
+    stride, pad = per_axis("stride", stride, rank, 1), per_axis("pad", pad, rank, 0)
+    outs = _out_sizes(sizes, kernel, stride, pad, pooling_convention)
+    pads = _pads(sizes, outs, kernel, stride, pad)
+    if pool_type != "max":
+        total = reduce_windows(data, False, axes, kernel, stride, pads)
+        return total / math.prod(kernel) if pool_type == "avg" else total
+    data = pad_axes(data, 0, axes, [(x, x) for x in pad])
+    beyond = [(0, max(0, high - x)) for (_, high), x in zip(pads, pad, strict=True)]
+    return window_maximum(pad_axes(data, -np.inf, axes, beyond), axes, kernel, stride, False)

@@ -1,0 +1,270 @@
+"""Fused recurrent layers: RNN, with LSTM, GRU and plain cells, over MXNet's packed parameters.
+
+Time runs in a loop (``_recur``), so the program does not grow with the sequence. What does not
+depend on the previous step stands outside, as one large product: ``x W^T`` of all steps, and the
+gradients of weights. On CPUs layers above each other run in one loop where that pays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ..recurrence.scan import fused_scan_pays, scan_with_vjp
+from ..recurrence.scan_body import Constants, ScanBody, ScanProduct
+from ..schema.attrs import Key, Train
+from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.operator_registry import register
+from .rnn_parameters import PackedSizes
+
+
+def _inputs(p: Params) -> tuple[str, ...]:
+    cell = ("state_cell",) if p.mode == "lstm" else ()
+    length = ("sequence_length",) if p.use_sequence_length else ()
+    return ("data", "parameters", "state", *cell, *length)
+
+
+def _outputs(p: Params) -> tuple[str, ...]:
+    if not p.state_outputs:
+        return ("output",)
+    cell = ("statecell_output",) if p.mode == "lstm" else ()
+    return ("output", "state_output", *cell)
+
+
+def _infer_shape(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    if data is None:
+        return
+    sizes = PackedSizes.of(p)
+    s.set("data", (0, 0, 0), because="RNN takes (time, batch, features)")
+    rows, batch = sizes.layers * sizes.directions, data[1]
+    because = f"num_layers={p.num_layers}, bidirectional={p.bidirectional} and data is {data}"
+    s.set("state", (rows, batch, sizes.hidden), because)
+    s.set("state_cell", (rows, batch, sizes.state), because)
+    s.set("sequence_length", (batch,), because)
+    if data[2]:
+        s.set("parameters", (sizes.count(data[2]),), f"mode={p.mode!r}, {because}")
+
+
+def _infer_type(t: TypeFacts, p: Params) -> None:
+    t.same(*(n for n in t if n != "sequence_length"))
+    if t["sequence_length"] is None:
+        t.set("sequence_length", t["data"])
+
+
+Carry = tuple[jax.Array, ...]
+#: ``step(carry, from input, from state, project) -> carry``: the parts of the gates that the input
+#: and the state before make.
+Step = Callable[[Carry, jax.Array, jax.Array, Callable[[jax.Array], jax.Array]], Carry]
+#: The weight and bias of every product of a cell.
+_PRODUCTS = {
+    "recurrent": ("recurrent", "recurrent_bias"),
+    "input": ("input", "input_bias"),
+    "projection": ("projection",),
+}
+
+
+def _plain(activation: Callable[[jax.Array], jax.Array]) -> Step:
+    return lambda carry, x, h, project: (activation(x + h),)
+
+
+def _lstm(clip: Callable[[jax.Array], jax.Array]) -> Step:
+    def step(carry: Carry, x: jax.Array, h: jax.Array, project: Any) -> Carry:
+        i, f, g, o = jnp.split(x + h, 4, axis=-1)
+        cell = jax.nn.sigmoid(f) * carry[1] + jax.nn.sigmoid(i) * jnp.tanh(g)
+        cell = clip(cell)
+        return project(jax.nn.sigmoid(o) * jnp.tanh(cell)), cell
+
+    return step
+
+
+def _gru(carry: Carry, x: jax.Array, h: jax.Array, project: Any) -> Carry:
+    rx, zx, nx = jnp.split(x, 3, axis=-1)
+    rh, zh, nh = jnp.split(h, 3, axis=-1)
+    z = jax.nn.sigmoid(zx + zh)
+    n = jnp.tanh(nx + jax.nn.sigmoid(rx + rh) * nh)
+    return ((1 - z) * n + z * carry[0],)
+
+
+def _clip(low: float | None, high: float | None, nan: bool) -> Callable[[jax.Array], jax.Array]:
+    if low is None or high is None:
+        return lambda cell: cell
+
+    def clip(cell: jax.Array) -> jax.Array:
+        clipped = jnp.clip(cell, low, high)
+        return clipped if nan else jnp.where(jnp.isnan(cell), jnp.asarray(low, cell.dtype), clipped)
+
+    return clip
+
+
+def _affine(weight: int, bias: int | None = None) -> ScanProduct:
+    """``x W^T + b``, of constants by number."""
+
+    def apply(constants: Constants, x: jax.Array) -> jax.Array:
+        if ~weight in constants:
+            out = x @ constants[~weight]
+        else:
+            out = lax.dot_general(x, constants[weight], (((1,), (1,)), ((), ())))
+        return out if bias is None else out + constants[bias]
+
+    return ScanProduct(apply, (weight,) if bias is None else (weight, bias))
+
+
+def _run(
+    step: Step,
+    reverse: bool,
+    cells: Sequence[dict[str, jax.Array]],
+    from_input: jax.Array,
+    start: list[Carry],
+    masks: tuple[jax.Array | None, list[jax.Array | None]],
+    drop: Callable[[jax.Array, jax.Array | None], jax.Array],
+) -> tuple[jax.Array, list[Carry]]:
+    """Layers in one direction, one above the other: the output (T, N, H) of the last one, and the
+    last carry of each.
+
+    ``from_input`` is what the input adds to the gates of the first layer in all steps. The first of
+    the masks (T, N, 1) tells which steps count: at the others the state stands still and the output
+    is zero. The others (T, N, H) tell what ``drop`` passes on to the second layer and so on.
+    """
+    arrays: list[jax.Array] = []
+    products: list[ScanProduct] = []
+    place: dict[tuple[int, str], int] = {}
+    weights = []
+    for layer, cell in enumerate(cells):
+        for name, parts in _PRODUCTS.items():
+            if parts[0] in cell and (layer or name != "input"):
+                place[layer, name] = len(products)
+                weights.append(len(arrays))
+                products.append(_affine(*range(len(arrays), len(arrays) + len(parts))))
+                arrays += [cell[part] for part in parts]
+
+    def call(_: Constants, carry: Sequence[Carry], now: Any, perturb: Any) -> Any:
+        x, valid, kept = now
+        after = []
+        for layer, before in enumerate(carry):
+            if layer:
+                x = perturb(place[layer, "input"], drop(x, kept[layer - 1]))
+            project = lambda h: h  # noqa: E731
+            if (layer, "projection") in place:
+                project = partial(perturb, place[layer, "projection"])
+            new = step(before, x, perturb(place[layer, "recurrent"], before[0]), project)
+            x = new[0]
+            if valid is not None:
+                x = jnp.where(valid, x, 0)
+                new = tuple(jnp.where(valid, a, b) for a, b in zip(new, before, strict=True))
+            after.append(new)
+        return after, x
+
+    turn = ScanBody(call, products)
+    constants, now = dict(enumerate(arrays)), (from_input, *masks)
+    last, out = scan_with_vjp(turn, constants, start, now, len(from_input), reverse, weights)
+    return out, last
+
+
+@register(
+    "RNN",
+    inputs=_inputs,
+    outputs=_outputs,
+    infer_shape=_infer_shape,
+    types=_infer_type,
+    uses_rng=lambda p, train: train and p.p > 0 and p.num_layers > 1,
+)
+def rnn(
+    data: jax.Array,
+    parameters: jax.Array,
+    state: jax.Array,
+    state_cell: jax.Array | None = None,
+    sequence_length: jax.Array | None = None,
+    *,
+    state_size: int,
+    num_layers: int,
+    bidirectional: bool = False,
+    mode: Literal["rnn_relu", "rnn_tanh", "lstm", "gru"],
+    p: float = 0.0,
+    state_outputs: bool = False,
+    projection_size: int | None = None,
+    lstm_state_clip_min: float | None = None,
+    lstm_state_clip_max: float | None = None,
+    lstm_state_clip_nan: bool = False,
+    use_sequence_length: bool = False,
+    key: Key = None,
+    train: Train = False,
+):
+    """Recurrent layers over a sequence: ``h' = cell(x W^T + b + h R^T + c, h)``.
+
+    data (T, N, I), floating; state (L * D, N, H) and, for lstm, state_cell (L * D, N, H) hold the
+    initial states of L = ``num_layers`` layers in D = 1 or 2 (``bidirectional``) directions, with
+    H = ``state_size``. parameters is one vector: for each layer, for each direction, W (G * H, I)
+    and R (G * H, H); then likewise all b and c (G * H,). I is D * H from the second layer on. The
+    G gates are, in order:
+
+    - rnn_relu, rnn_tanh: one, the new h;
+    - lstm: i, f, g, o; ``cell' = s(f) cell + s(i) tanh(g)``, ``h' = s(o) tanh(cell')``;
+    - gru: r, z, n; ``n = tanh(x_n + s(r) h_n)``, ``h' = (1 - s(z)) n + s(z) h``.
+
+    Returns the last layer's h of every step, (T, N, D * H), directions side by side; with
+    ``state_outputs`` also the last states, in the shapes of state and state_cell.
+
+    ``p`` drops that share of what passes from layer to layer, in training. ``projection_size`` P
+    (lstm) multiplies h by a further matrix (P, H), packed after R; h, R, state and output then have
+    P columns. With ``use_sequence_length``, sequence_length (N,) says how many steps of each
+    sequence count: the output behind them is zero, the last state is that of the last one, and the
+    backward direction begins there. ``lstm_state_clip_min`` and ``_max`` bound the cell after every
+    step; NaN becomes the lower bound unless ``lstm_state_clip_nan``. MXNet's CPU build silently
+    disregards sequence lengths and clipping; here they do what its GPU build documents. Of three or
+    more plain layers in float64 it gets the gradients of the inner layers' W wrong (rnn_tanh, three
+    layers, T = 3, sizes of 2: off by 0.08 from finite differences in one direction, by 1.3 in two,
+    where these are within 1e-9; its float32, lstm and gru agree with these), and it computes the
+    relu of float64 in float32.
+    """
+    sizes = PackedSizes.of(
+        Params(mode=mode, num_layers=num_layers, bidirectional=bidirectional,
+               state_size=state_size, projection_size=projection_size)
+    )  # fmt: skip
+    clip = _clip(lstm_state_clip_min, lstm_state_clip_max, lstm_state_clip_nan)
+    step = {
+        "rnn_relu": _plain(jax.nn.relu), "rnn_tanh": _plain(jnp.tanh), "lstm": _lstm(clip),
+        "gru": _gru,
+    }[mode]  # fmt: skip
+    length, rows, features = data.shape
+    mask = None
+    if sequence_length is not None:
+        times = jnp.arange(length, dtype=jnp.int32)[:, None, None]
+        mask = times < sequence_length.astype(jnp.int32)[:, None]
+    cells = sizes.unpack(parameters, features)
+    kept: list[jax.Array | None] = [None] * num_layers
+    for layer in range(1, num_layers if p and train else 0):
+        key, now = jax.random.split(key)
+        shape = length, rows, sizes.directions * sizes.hidden
+        kept[layer] = jax.random.bernoulli(now, 1 - p, shape)
+
+    def drop(x: jax.Array, kept: jax.Array | None) -> jax.Array:
+        return x if kept is None else jnp.where(kept, x / (1 - p), 0)
+
+    groups = [[layer] for layer in range(num_layers)]
+    inner = sum(cell["recurrent"].size for cell in cells) + sum(c["input"].size for c in cells[1:])
+    if sizes.directions == 1 and fused_scan_pays(rows, inner):
+        groups = [list(range(num_layers))]
+    x, last = data, []
+    for group in groups:
+        x = drop(x, kept[group[0]])
+        outs = []
+        for direction in range(sizes.directions):
+            places = [layer * sizes.directions + direction for layer in group]
+            own = [cells[i] for i in places]
+            from_input = jnp.einsum("tni,gi->tng", x, own[0]["input"]) + own[0]["input_bias"]
+            states = (state,) if state_cell is None else (state, state_cell)
+            start = [tuple(s[i] for s in states) for i in places]
+            passing = mask, [kept[layer] for layer in group[1:]]
+            out, end = _run(step, direction == 1, own, from_input, start, passing, drop)
+            outs.append(out)
+            last += end
+        x = outs[0] if len(outs) == 1 else jnp.concatenate(outs, axis=-1)
+    if not state_outputs:
+        return x
+    return x, *(jnp.stack(states) for states in zip(*last, strict=True))

@@ -1,0 +1,140 @@
+"""The packed parameter vector of fused recurrent layers: MXNet's order of weights and biases.
+
+The packed parameter vector of fused recurrent layers, gate by gate: names, shapes, length.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Self, TypeAlias
+
+import jax
+
+from ...errors import AttributeValueError, ParameterShapeError, explain
+from ..schema.inference import Params
+
+Mode: TypeAlias = Literal["rnn_relu", "rnn_tanh", "lstm", "gru"]
+#: Names of the gates, which are blocks of ``state_size`` rows in a weight.
+GATE_NAMES: dict[Mode, tuple[str, ...]] = {
+    "rnn_relu": ("",),
+    "rnn_tanh": ("",),
+    "lstm": ("_i", "_f", "_c", "_o"),
+    "gru": ("_r", "_z", "_o"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PackedSizes:
+    """The shapes inside a packed parameter vector."""
+
+    layers: int
+    directions: int
+    gates: int
+    state: int
+    hidden: int
+    projected: bool
+
+    @classmethod
+    def of(cls, p: Params) -> PackedSizes:
+        if p.projection_size is not None and p.mode != "lstm":
+            raise AttributeValueError(
+                explain("operator RNN", f"projection_size={p.projection_size} with mode={p.mode!r}",
+                        because="only lstm has a projection", hint="mode='lstm'")
+            )  # fmt: skip
+        gates = len(GATE_NAMES[p.mode])
+        return cls(p.num_layers, 2 if p.bidirectional else 1, gates, p.state_size,
+                   p.projection_size or p.state_size, p.projection_size is not None)  # fmt: skip
+
+    def layout(self, features: int) -> Iterator[tuple[int, str, tuple[int, ...]]]:
+        """(layer and direction, name, shape) of each piece of the vector, in order.
+
+        All weights come first, all biases after them; by layer, then by direction.
+        """
+        rows = self.gates * self.state
+        for cell in range(self.layers * self.directions):
+            first = cell < self.directions
+            inputs = features if first else self.directions * self.hidden
+            yield cell, "input", (rows, inputs)
+            yield cell, "recurrent", (rows, self.hidden)
+            if self.projected:
+                yield cell, "projection", (self.hidden, self.state)
+        for cell in range(self.layers * self.directions):
+            yield cell, "input_bias", (rows,)
+            yield cell, "recurrent_bias", (rows,)
+
+    def unpack(self, vector: jax.Array, features: int) -> list[dict[str, jax.Array]]:
+        """The weights and biases of every layer and direction."""
+        cells: list[dict[str, jax.Array]] = [{} for _ in range(self.layers * self.directions)]
+        start = 0
+        for cell, name, shape in self.layout(features):
+            cells[cell][name] = vector[start : start + math.prod(shape)].reshape(shape)
+            start += math.prod(shape)
+        return cells
+
+    def count(self, features: int) -> int:
+        """The length of the packed vector."""
+        return sum(math.prod(shape) for *_, shape in self.layout(features))
+
+
+_NAMES = {
+    "input": "i2h{}_weight",
+    "recurrent": "h2h{}_weight",
+    "input_bias": "i2h{}_bias",
+    "recurrent_bias": "h2h{}_bias",
+}
+
+
+class GateParameters(NamedTuple):
+    """The weights and biases of all gates of recurrent layers without projection."""
+
+    names: tuple[str, ...]
+    sizes: PackedSizes
+
+    @classmethod
+    def of(cls, mode: Mode, hidden: int, layers: int, bidirectional: bool) -> Self:
+        """Raises ValueError for an unknown mode."""
+        if mode not in GATE_NAMES:
+            expected = ", ".join(map(repr, GATE_NAMES))
+            raise AttributeValueError(
+                explain("recurrent layers", f"mode is {mode!r}, expected one of {expected}")
+            )
+        names = GATE_NAMES[mode]
+        return cls(
+            names, PackedSizes(layers, 1 + bool(bidirectional), len(names), hidden, hidden, False)
+        )
+
+    def features(self, length: int) -> int:
+        """How many features the input has if the packed vector has that length.
+
+        Raises AssertionError if no number of features gives it.
+        """
+        per_feature = self.sizes.count(1) - self.sizes.count(0)
+        features, surplus = divmod(length - self.sizes.count(0), per_feature)
+        if surplus or features < 1:
+            possible = ", ".join(str(self.sizes.count(n)) for n in (1, 2, 3))
+            raise ParameterShapeError(
+                explain(
+                    "packed parameters of recurrent layers",
+                    f"there are {length}, expected {possible}, ... for 1, 2, 3, ... input features",
+                    because=f"they are {self.sizes.layers} layers of {self.sizes.state} units, "
+                    f"{self.sizes.directions} direction(s), {self.sizes.gates} gate(s)",
+                )
+            )
+        return features
+
+    def pieces(self, features: int) -> Iterator[tuple[str, slice, tuple[int, ...]]]:
+        """(name, place in the vector, shape) of every gate's weight or bias, in order.
+
+        A name is l, or r for the backward direction, and the layer's number, then as in cells:
+        'l0_i2h_f_weight'.
+        """
+        start = 0
+        for cell, piece, (rows, *columns) in self.sizes.layout(features):
+            layer, direction = divmod(cell, self.sizes.directions)
+            shape = (rows // self.sizes.gates, *columns)
+            for gate in self.names:
+                name = f"{'lr'[direction]}{layer}_{_NAMES[piece].format(gate)}"
+                yield name, slice(start, start + math.prod(shape)), shape
+                start += math.prod(shape)

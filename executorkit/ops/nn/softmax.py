@@ -1,0 +1,127 @@
+"""Softmax and its relatives, as plain functions; the loss heads are in ``loss``."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ...errors import AttributeValueError, ShapeError
+from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.operator_registry import register
+from .moments import at_least_float32
+
+OutType = Literal["float16", "float32", "float64"]
+
+
+def _inputs(p: Params) -> tuple[str, ...]:
+    return ("data", "length") if p.use_length else ("data",)
+
+
+def _infer_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("data", "out0")
+    data = s["data"]
+    if data is None:
+        return
+    if not -len(data) <= p.axis < len(data):
+        raise ShapeError(f"axis {p.axis} is out of range", f"data is {data}")
+    axis = p.axis % len(data)
+    s.set("length", data[:axis] + data[axis + 1 :], because=f"data is {data} and axis={p.axis}")
+
+
+def _infer_shape_without_length(s: ShapeFacts, p: Params) -> None:
+    if p.use_length:
+        raise AttributeValueError("use_length=True, which only softmax takes")
+    _infer_shape(s, p)
+
+
+def _infer_type(t: TypeFacts, p: Params) -> None:
+    if p.dtype is None:
+        t.same("data", "out0")
+    else:
+        t.set("out0", p.dtype, because=f"dtype={p.dtype}")
+
+
+def _cooled(data: jax.Array, temperature: float | None) -> jax.Array:
+    return at_least_float32(data) if temperature is None else at_least_float32(data) / temperature
+
+
+@register("softmax", inputs=_inputs, infer_shape=_infer_shape, types=_infer_type)
+def softmax(
+    data: jax.Array,
+    length: jax.Array | None = None,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: OutType | None = None,
+    use_length: bool | None = False,
+):
+    """exp(x / temperature) / sum exp(x / temperature) along ``axis``.
+
+    data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
+    dtype. With ``use_length``, length (data's shape without ``axis``, integers) says how many
+    leading entries take part; the others give 0.
+    """
+    x = _cooled(data, temperature)
+    if length is None:
+        return jax.nn.softmax(x, axis).astype(dtype or data.dtype)
+    place = lax.broadcasted_iota("int32", x.shape, axis % x.ndim)
+    inside = place < jnp.expand_dims(length, axis)
+    # the lowest finite number, not -inf: a row of length 0 must not become NaN
+    out = jax.nn.softmax(jnp.where(inside, x, jnp.finfo(x.dtype).min), axis)
+    return jnp.where(inside, out, 0).astype(dtype or data.dtype)
+
+
+@register("log_softmax", infer_shape=_infer_shape_without_length, types=_infer_type)
+def log_softmax(
+    data: jax.Array,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: OutType | None = None,
+    use_length: bool | None = False,
+):
+    """The logarithm of :func:`softmax` along ``axis``, without its rounding to 0.
+
+    data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
+    dtype. ``use_length`` must be False.
+    """
+    return jax.nn.log_softmax(_cooled(data, temperature), axis).astype(dtype or data.dtype)
+
+
+@register("softmin", infer_shape=_infer_shape_without_length, types=_infer_type)
+def softmin(
+    data: jax.Array,
+    *,
+    axis: int = -1,
+    temperature: float | None = None,
+    dtype: OutType | None = None,
+    use_length: bool | None = False,
+):
+    """:func:`softmax` of -data along ``axis``.
+
+    data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
+    dtype. ``use_length`` must be False.
+    """
+    return jax.nn.softmax(-_cooled(data, temperature), axis).astype(dtype or data.dtype)
+
+
+def _infer_softmax_activation_shape(s: ShapeFacts, p: Params) -> None:
+    s.same()
+    data = s["data"]
+    if p.mode == "channel" and data is not None and len(data) < 3:
+        raise ShapeError(f"'data' is {data}, expected at least 3 axes", "mode='channel'", "data")
+
+
+@register("SoftmaxActivation", infer_shape=_infer_softmax_activation_shape)
+def softmax_activation(data: jax.Array, *, mode: Literal["channel", "instance"] = "instance"):
+    """Softmax along the last axis ("instance") or along axis 1 ("channel").
+
+    data (N, C), or (N, C, ...) for "channel"; the result has its shape and dtype. For data of more
+    than two axes, MXNet's gradient of "instance" is that of a softmax along axis 1; here it is
+    that of the forward.
+    """
+    axis = -1 if mode == "instance" else 1
+    return jax.nn.softmax(at_least_float32(data), axis).astype(data.dtype)

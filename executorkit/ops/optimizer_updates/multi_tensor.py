@@ -1,0 +1,95 @@
+"""Checks and sums over whole lists of arrays, as optimizers with mixed precision need them."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import jax
+import jax.numpy as jnp
+
+from ...errors import AttributeValueError, explain
+from ..schema.inference import Params, ShapeFacts, output_dtype
+from ..schema.operator_registry import register
+
+
+def _all_finite(op: str, arrays: tuple[jax.Array, ...], init_output: bool) -> jax.Array:
+    if not init_output:
+        raise AttributeValueError(
+            explain(
+                op,
+                "init_output=False is not served: results do not depend on what was in out",
+                hint="multiply the results of several calls",
+            )
+        )
+    flags = [jnp.all(jnp.isfinite(x)) for x in arrays]
+    return reduce(jnp.logical_and, flags).astype("float32").reshape(1)
+
+
+@register("all_finite", types=output_dtype("float32"))
+def all_finite(data: jax.Array, *, init_output: bool = True):
+    """1 if every element of data is finite, else 0: float32 of shape (1,).
+
+    data has any shape and a floating dtype; it gets zero gradient. ``init_output=False``, with
+    which MXNet multiplies the result into what ``out`` holds, is refused.
+    """
+    return _all_finite("all_finite", (data,), init_output)
+
+
+def _multi_tensor_inputs(p: Params) -> tuple[str, ...]:
+    return tuple(f"array_{i}" for i in range(p.num_arrays))
+
+
+@register("multi_all_finite", inputs=_multi_tensor_inputs, types=output_dtype("float32"))
+def multi_all_finite(*data: jax.Array, num_arrays: int = 1, init_output: bool = True):
+    """1 if every element of all ``num_arrays`` arrays is finite, else 0: float32 of shape (1,).
+
+    data have any shapes and floating dtypes; they get zero gradients. ``init_output=False`` is
+    refused, see ``all_finite``.
+    """
+    return _all_finite("multi_all_finite", data, init_output)
+
+
+@register("multi_sum_sq", inputs=_multi_tensor_inputs, types=output_dtype("float32"))
+def multi_sum_sq(*data: jax.Array, num_arrays: int):
+    """The sum of squares of each of ``num_arrays`` arrays: float32 of shape (num_arrays,).
+
+    data have any shapes and one floating dtype; squares are added in float32. They get zero
+    gradients (MXNet has none).
+    """
+    wide = [jax.lax.stop_gradient(x).astype("float32") for x in data]
+    return jnp.stack([jnp.sum(jnp.square(x)) for x in wide])
+
+
+@register(
+    "reset_arrays",
+    mutates=True,
+    inputs=_multi_tensor_inputs,
+    outputs=(),
+    aux=_multi_tensor_inputs,
+    types=lambda t, p: None,
+)
+def reset_arrays(*data: jax.Array, num_arrays: int):
+    """Fills ``num_arrays`` arrays of any shapes and dtypes with zeros, in place.
+
+    Returns an empty list. For arrays only; not part of graphs.
+    """
+    return tuple(jnp.zeros_like(x) for x in data)
+
+
+def _infer_allclose_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("a", "b")
+
+
+@register(
+    "_contrib_allclose", infer_shape=_infer_allclose_shape, types=output_dtype("uint8", "a", "b")
+)
+def allclose(
+    a: jax.Array, b: jax.Array, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True
+):
+    """1 if |a - b| <= atol + rtol |b| for all elements, else 0: uint8 of shape ().
+
+    a and b have one shape and dtype. Infinities are close to themselves; so is NaN with
+    ``equal_nan``. Gradients are zero.
+    """
+    a, b = jax.lax.stop_gradient((a, b))
+    return jnp.allclose(a, b, rtol, atol, equal_nan).astype("uint8")

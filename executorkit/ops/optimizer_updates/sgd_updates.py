@@ -1,0 +1,121 @@
+"""Updates by the gradient or its sign, with and without momentum."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import jax
+import jax.numpy as jnp
+
+from ..schema.attrs import Floats
+from ..schema.inference import Params
+from .update_common import (
+    LAZY,
+    LR,
+    REQUIRED,
+    RESCALE,
+    WD,
+    Attrs,
+    UpdateRule,
+    register_several,
+    register_update,
+    rescaled,
+)
+
+_MOMENTUM: Attrs = {"momentum": (float, 0.0)}
+
+
+def _sgd(p: Params, weight: jax.Array, grad: jax.Array) -> tuple[jax.Array, ...]:
+    return (weight - p.lr * (rescaled(p, grad) + p.wd * weight),)
+
+
+def _sgd_momentum(
+    p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
+) -> tuple[jax.Array, ...]:
+    mom = p.momentum * mom - p.lr * (rescaled(p, grad) + p.wd * weight)
+    return weight + mom, mom
+
+
+def _nesterov(
+    p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
+) -> tuple[jax.Array, ...]:
+    step = p.lr * (rescaled(p, grad) + p.wd * weight)
+    mom = p.momentum * mom - step
+    return weight + p.momentum * mom - step, mom
+
+
+def _nesterov_out_of_place(
+    p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
+) -> tuple[jax.Array, ...]:
+    new, _ = _nesterov(p, weight, grad, mom)
+    return new, p.momentum * mom - p.lr * (rescaled(p, grad) + p.wd * new)
+
+
+def _sign(p: Params, weight: jax.Array, grad: jax.Array) -> tuple[jax.Array, ...]:
+    return ((1 - p.lr * p.wd) * weight - p.lr * jnp.sign(grad),)
+
+
+def _sign_momentum(
+    p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
+) -> tuple[jax.Array, ...]:
+    mom = p.momentum * mom - (1 - p.momentum) * (rescaled(p, grad) + p.wd * weight)
+    return (1 - p.lr * p.wd_lh) * weight + p.lr * jnp.sign(mom), mom
+
+
+SGD = UpdateRule(
+    _sgd,
+    "Stochastic gradient descent: weight - lr (g + wd weight).",
+    attrs={**LR, **WD, **RESCALE, **LAZY},
+)
+SGD_MOMENTUM = UpdateRule(
+    _sgd_momentum,
+    "Stochastic gradient descent with momentum: mom = momentum mom - lr (g + wd weight), "
+    "weight + mom.",
+    ("mom",),
+    {**LR, **_MOMENTUM, **WD, **RESCALE, **LAZY},
+)
+_NESTEROV = (
+    "Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, "
+    "weight + momentum mom - s. {}he momentum that is kept has the decay of the new weight in it."
+)
+NESTEROV = UpdateRule(
+    _nesterov,
+    _NESTEROV.format("With the weight as ``out``, t"),
+    ("mom",),
+    {**LR, **_MOMENTUM, **WD, **RESCALE},
+)
+NESTEROV_OUT_OF_PLACE = replace(
+    NESTEROV,
+    step=_nesterov_out_of_place,
+    words=_NESTEROV.format("T"),
+)
+SIGN_SGD = UpdateRule(
+    _sign,
+    "Descent by the sign of the gradient: (1 - lr wd) weight - lr sign(grad). Source: Bernstein "
+    "et al., signSGD, 2018.",
+    attrs={**LR, **WD, **RESCALE},
+)
+SIGNUM = UpdateRule(
+    _sign_momentum,
+    "Descent by the sign of the momentum: mom = momentum mom - (1 - momentum) (g + wd weight), "
+    "(1 - lr wd_lh) weight + lr sign(mom). Source: Bernstein et al., signSGD, 2018.",
+    ("mom",),
+    {**LR, **_MOMENTUM, **WD, **RESCALE, "wd_lh": (float, 0.0)},
+)
+
+_RATES: Attrs = {"lrs": (Floats, REQUIRED), "wds": (Floats, REQUIRED)}
+_COUNT: Attrs = {"num_weights": (int, 1)}
+
+for _stem, _update in {"sgd": SGD, "sgd_mom": SGD_MOMENTUM}.items():
+    _own: Attrs = {**(_MOMENTUM if _update.states else {}), **RESCALE, **_COUNT}
+    for _mixed in (False, True):
+        _name = f"{'mp_' if _mixed else ''}{_stem}_update"
+        register_update(_name, _update, mixed=_mixed)
+        register_several(f"multi_{_name}", _update, {**_RATES, **_own}, mixed=_mixed)
+        register_several(
+            f"preloaded_multi_{_name}", _update, _own, mixed=_mixed, trailing=("lrs", "wds")
+        )
+register_update("nag_mom_update", NESTEROV, in_place=NESTEROV_OUT_OF_PLACE)
+register_update("mp_nag_mom_update", NESTEROV_OUT_OF_PLACE, mixed=True)
+register_update("signsgd_update", SIGN_SGD)
+register_update("signum_update", SIGNUM)

@@ -1,0 +1,218 @@
+"""What the optimizers' update operators have in common.
+
+An update is a function of one weight, its gradient and its states. It is served in several forms:
+for one weight, for a half precision weight with a float32 copy (``mp_``), and for many weights at
+once (``multi_``). They exist for arrays only: calling one changes the states in place.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..schema.attrs import Tuning
+from ..schema.calls import with_signature
+from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.operator_registry import register
+
+Attrs = Mapping[str, tuple[Any, Any]]
+
+REQUIRED = inspect.Parameter.empty
+LR: Attrs = {"lr": (float, REQUIRED)}
+WD: Attrs = {"wd": (float, 0.0)}
+CLIP: Attrs = {"clip_gradient": (float, -1.0)}
+RESCALE: Attrs = {"rescale_grad": (float, 1.0), **CLIP}
+LAZY: Attrs = {"lazy_update": (Tuning[bool], True)}
+
+#: Attributes of the forms for many weights, and what they are called for one.
+_PLURALS = {
+    "lrs": "lr",
+    "wds": "wd",
+    "etas": "eta",
+    "learning_rates": "lr",
+    "step_count": "t",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateRule:
+    """A rule of an optimizer.
+
+    step
+        ``step(p, weight, grad, *states)`` returns the new weight and the new states.
+    states
+        names of the states.
+    attrs
+        attributes of the form for one weight, as :func:`with_signature` takes them.
+    words
+        the equations, for docstrings.
+    trailing
+        arrays that come once, behind all weights; ``step`` finds them in ``p``.
+    """
+
+    step: Callable[..., tuple[jax.Array, ...]]
+    words: str
+    states: tuple[str, ...] = ()
+    attrs: Attrs = field(default_factory=dict)
+    trailing: tuple[str, ...] = ()
+
+    def names(self, mixed: bool) -> tuple[str, ...]:
+        """The arrays that belong to one weight."""
+        return ("weight", "grad", *self.states, *(("weight32",) if mixed else ()))
+
+    def kept(self, mixed: bool) -> tuple[str, ...]:
+        """Those of them that change."""
+        return self.names(mixed)[2:]
+
+    def run(self, p: Params, mixed: bool, *arrays: jax.Array) -> tuple[jax.Array, ...]:
+        """The new weight, then the new value of everything in ``kept``."""
+        if not mixed:
+            return self.step(p, *arrays)
+        weight, grad, *states, weight32 = arrays
+        new, *rest = self.step(p, weight32, grad.astype(weight32.dtype), *states)
+        return new.astype(weight.dtype), *rest, new
+
+
+def clipped(grad: jax.Array, limit: float) -> jax.Array:
+    """``grad`` within [-limit, limit], or as it is for a negative limit."""
+    return jnp.clip(grad, -limit, limit) if limit >= 0 else grad
+
+
+def rescaled(p: Params, grad: jax.Array) -> jax.Array:
+    """The gradient times ``rescale_grad``, then clipped."""
+    return clipped(grad * p.rescale_grad, p.clip_gradient)
+
+
+def _same(names: tuple[str, ...]) -> Callable[[ShapeFacts, Params], None]:
+    def infer_shape(s: ShapeFacts, p: Params) -> None:
+        s.same(*names)
+
+    return infer_shape
+
+
+def _infer_type(mixed: bool, kept: tuple[str, ...]) -> Callable[[TypeFacts, Params], None]:
+    def types(t: TypeFacts, p: Params) -> None:
+        if mixed:
+            t.same("weight", "grad", "out0")
+            t.same(*kept)
+        else:
+            t.same("weight", "grad", *kept, "out0")
+
+    return types
+
+
+_MIXED = (
+    " The weight is the float32 copy ``weight32``, rounded; everything is computed in float32,"
+    " which the states are too."
+)
+_ONE = (
+    "{words}\n\nweight, grad{states} have one shape. Returns the new weight, usually into "
+    "``out=weight``; {changes}.{mixed} g is the gradient times rescale_grad, clipped to "
+    "[-clip_gradient, clip_gradient] unless that is negative. For arrays only, dense ones; "
+    "not part of graphs."
+)
+
+
+def register_update(
+    name: str, update: UpdateRule, *, mixed: bool = False, in_place: UpdateRule | None = None
+) -> None:
+    """Registers the form for one weight, in one precision or with a float32 copy.
+
+    ``in_place`` is the rule that holds when the new weight is written over the old one, where it is
+    another.
+    """
+    names, kept = update.names(mixed), update.kept(mixed)
+
+    def form(rule: UpdateRule) -> Callable[..., Any]:
+        def run(arrays: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[jax.Array, ...]:
+            own, trailing = arrays[: len(names)], arrays[len(names) :]
+            p = Params({**attrs, **dict(zip(rule.trailing, trailing, strict=True))})
+            return rule.run(p, mixed, *own)
+
+        return with_signature(run, name, doc, (*names, *rule.trailing), rule.attrs, states=kept)
+
+    doc = _ONE.format(
+        words=update.words,
+        states="".join(f", {n}" for n in kept),
+        changes=f"{', '.join(kept)} change in place" if kept else "nothing else changes",
+        mixed=_MIXED if mixed else "",
+    )
+    register(
+        name,
+        mutates=True,
+        infer_shape=_same((*names, "out0")),
+        types=_infer_type(mixed, kept),
+        in_place=None if in_place is None else form(in_place),
+    )(form(update))
+
+
+_MANY = (
+    "{words}\n\nThis is done for ``{count}`` weights of any shapes at once. data are, weight by "
+    "weight, {names}, all of one shape{trailing}. Returns the new weights, usually into ``out``, a "
+    "list of the weights; {changes}.{mixed} g is the gradient times rescale_grad, clipped to "
+    "[-clip_gradient, clip_gradient] unless that is negative. {plural}For arrays only, dense "
+    "ones; not part of graphs."
+)
+
+
+def register_several(
+    name: str,
+    update: UpdateRule,
+    attrs: Attrs,
+    *,
+    mixed: bool = False,
+    count: str = "num_weights",
+    trailing: tuple[str, ...] = (),
+) -> None:
+    """Registers the form for many weights; ``trailing`` are arrays with one number per weight."""
+    names, kept = update.names(mixed), update.kept(mixed)
+    plural = {n: one for n, one in _PLURALS.items() if n in attrs or n in trailing}
+
+    def run(arrays: tuple[Any, ...], p: dict[str, Any]) -> tuple[jax.Array, ...]:
+        many = p[count]
+        last = arrays[many * len(names) :]
+        shared = {**p, **dict(zip((*update.trailing, *trailing), last, strict=True))}
+        weights, states = [], []
+        for i in range(many):
+            own = arrays[i * len(names) : (i + 1) * len(names)]
+            mine = Params({**shared, **{one: shared[n][i] for n, one in plural.items()}})
+            weight, *new = update.run(mine, mixed, *own)
+            weights.append(weight)
+            states += new
+        return *weights, *states
+
+    def numbered(which: tuple[str, ...], p: Params) -> tuple[str, ...]:
+        return tuple(f"{n}_{i}" for i in range(p[count]) for n in which)
+
+    def infer_shape(s: ShapeFacts, p: Params) -> None:
+        for i in range(p[count]):
+            s.same(*(f"{n}_{i}" for n in names), f"out{i}")
+
+    def types(t: TypeFacts, p: Params) -> None:
+        for i in range(p[count]):
+            t.same(*(f"{n}_{i}" for n in (names[:2] if mixed else names)), f"out{i}")
+
+    last = (*update.trailing, *trailing)
+    doc = _MANY.format(
+        words=update.words,
+        count=count,
+        names=", ".join(names),
+        trailing=f"; behind them {' and '.join(last)}" if last else "",
+        changes=f"{', '.join(kept)} change in place" if kept else "nothing else changes",
+        mixed=_MIXED if mixed else "",
+        plural="".join(f"{n} holds {one} of each weight. " for n, one in plural.items()),
+    )
+    register(
+        name,
+        mutates=True,
+        inputs=lambda p: (*numbered(names, p), *last),
+        outputs=lambda p: tuple(f"output{i}" for i in range(p[count])),
+        aux=lambda p: numbered(kept, p),
+        infer_shape=infer_shape,
+        types=types,
+    )(with_signature(run, name, doc, ("*data",), attrs))

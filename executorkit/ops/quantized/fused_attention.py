@@ -1,0 +1,160 @@
+"""Attention that MXNet's optimiser for x86 fused, in single precision or on bytes.
+
+Files of transformers hold these nodes, each with a subgraph of the one operator that it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..nn.attention import interleaved_matmul_selfatt_qk, interleaved_matmul_selfatt_valatt
+from ..schema.attrs import Bodies
+from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.operator_registry import register
+from .int8_arithmetic import (
+    STEPS,
+    fill_ends,
+    largest,
+    one,
+    product_range,
+    ranges_are_real,
+    rounded,
+    scale_of,
+    scale_of_array,
+)
+
+
+def _input_names(*arrays: str) -> Callable[[Params], tuple[str, ...]]:
+    """Input names: the arrays and, where they are of bytes, the two ends of each one's range."""
+
+    def names(p: Params) -> tuple[str, ...]:
+        short = ("qkv", "attention")[: len(arrays)]
+        ends = tuple(f"{end}_{x}" for x in short for end in ("min", "max"))
+        return (*arrays, *ends) if p.quantized else arrays
+
+    return names
+
+
+def _attention_outputs(p: Params) -> tuple[str, ...]:
+    ranges = p.quantized and not p.enable_float_output
+    return ("output", "min_output", "max_output") if ranges else ("output",)
+
+
+def _calibrated(p: Params) -> bool:
+    return p.min_calib_range is not None and p.max_calib_range is not None
+
+
+def _infer_attention_type(t: TypeFacts, p: Params) -> None:
+    if not p.quantized:
+        t.same()
+        return
+    arrays = 2 if "attention" in t else 1
+    ranges_are_real(t, arrays)
+    t.set("queries_keys_values", "int8")
+    t.set("attention", t["attention"] or "uint8")
+    real, kept = p.enable_float_output, "int8" if _calibrated(p) else "int32"
+    t.set("out0", "float32" if real else kept)
+
+
+def _infer_attention_shape(s: ShapeFacts, p: Params) -> None:
+    fill_ends(s, p)
+
+
+def _run_attention(
+    attend: Callable[..., jax.Array], p: Params, *arrays: Any
+) -> jax.Array | tuple[jax.Array, ...]:
+    if not p.quantized:
+        return attend(*arrays, heads=p.heads)
+    count = len(arrays) // 3
+    of_bytes = arrays[:count]
+    ends = [arrays[count + 2 * i : count + 2 * i + 2] for i in range(count)]
+    if count == 1:  # queries times keys: both are of the same array
+        of_bytes, ends = of_bytes * 2, ends * 2
+    scale = scale_of_array(of_bytes[0], *ends[0]) * scale_of_array(of_bytes[1], *ends[1])
+    total = attend(*(x.astype(jnp.float32) for x in of_bytes[:count]), heads=p.heads)
+    if p.enable_float_output:
+        return total / scale
+    if _calibrated(p):
+        low, high = one(p.min_calib_range), one(p.max_calib_range)
+        return rounded(total / scale * scale_of("int8", low, high), "int8"), low, high
+    last = int(STEPS[of_bytes[1].dtype.name])
+    if count == 1:
+        most = largest(*ends[0])
+        ends = [(-most, most), (-most, most)]
+    return jnp.round(total).astype(jnp.int32), *product_range(last, *ends[1], *ends[0])
+
+
+@register(
+    "_sg_mkldnn_selfatt_qk",
+    inputs=_input_names("queries_keys_values"),
+    outputs=_attention_outputs,
+    infer_shape=_infer_attention_shape,
+    types=_infer_attention_type,
+)
+def sg_mkldnn_selfatt_qk(
+    queries_keys_values: jax.Array,
+    min_qkv: Any = None,
+    max_qkv: Any = None,
+    *,
+    heads: int,
+    quantized: bool = False,
+    enable_float_output: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    bodies: Bodies = None,
+):
+    """Attention scores of every position with every other: q k^T / sqrt(size), head by head.
+
+    queries_keys_values (length, batch, heads * 3 * size): for each head, query, key and value side
+    by side. Returns (batch * heads, length, length). With ``quantized`` the array is int8, over the
+    range whose two ends follow, (1,) each. Then the result is float32 with
+    ``enable_float_output``; int8 over the calibrated range, if there is one; otherwise int32. The
+    ends of its range are the second and third output (MXNet gives 0 for those of int32).
+    """
+    p = Params(
+        heads=heads, quantized=quantized, enable_float_output=enable_float_output,
+        min_calib_range=min_calib_range, max_calib_range=max_calib_range,
+    )  # fmt: skip
+    ends = (min_qkv, max_qkv) if quantized else ()
+    return _run_attention(interleaved_matmul_selfatt_qk, p, queries_keys_values, *ends)
+
+
+@register(
+    "_sg_mkldnn_selfatt_valatt",
+    inputs=_input_names("queries_keys_values", "attention"),
+    outputs=_attention_outputs,
+    infer_shape=_infer_attention_shape,
+    types=_infer_attention_type,
+)
+def sg_mkldnn_selfatt_valatt(
+    queries_keys_values: jax.Array,
+    attention: jax.Array,
+    min_qkv: Any = None,
+    max_qkv: Any = None,
+    min_attention: Any = None,
+    max_attention: Any = None,
+    *,
+    heads: int,
+    quantized: bool = False,
+    enable_float_output: bool = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    bodies: Bodies = None,
+):
+    """Sums of the values weighted by attention, head by head.
+
+    queries_keys_values (length, batch, heads * 3 * size), of which the values are used; attention
+    (batch * heads, length, length). Returns (length, batch, heads * size). ``quantized`` is as for
+    ``_sg_mkldnn_selfatt_qk``; attention is uint8 or int8 then.
+    """
+    p = Params(
+        heads=heads, quantized=quantized, enable_float_output=enable_float_output,
+        min_calib_range=min_calib_range, max_calib_range=max_calib_range,
+    )  # fmt: skip
+    ends = (min_qkv, max_qkv, min_attention, max_attention)
+    arrays = (queries_keys_values, attention, *(ends if quantized else ()))
+    return _run_attention(interleaved_matmul_selfatt_valatt, p, *arrays)

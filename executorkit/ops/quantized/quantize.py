@@ -1,0 +1,240 @@
+"""From real numbers to eight bits and back.
+
+Where to cut off the values of a layer that is to be quantised.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ...errors import ShapeError
+from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.operator_registry import register
+from .int8_arithmetic import (
+    INT32,
+    STEPS,
+    OutType,
+    is_unsigned,
+    largest,
+    one,
+    ranges_are_real,
+    rounded,
+    scale_of,
+    scale_of_array,
+)
+
+#: The largest integers, to which these two operators scale: ``quantize_v2`` goes half a step on.
+_MAX_CODES = {"int8": 127, "uint8": 255}
+_QUANTIZE_OUTPUTS = ("output0", "output1", "output2")
+
+
+def _infer_quantize_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("data", "out0")
+    for name in ("min_range", "max_range"):
+        s.set(name, (1,), because="it is one end of a range")
+
+
+def _infer_byte_output_type(t: TypeFacts, p: Params) -> None:
+    ranges_are_real(t)
+    t.set("out0", "uint8" if is_unsigned(p.out_type, p.min_calib_range) else "int8")
+
+
+def _infer_quantize_type(t: TypeFacts, p: Params) -> None:
+    t.set("data", "float32")
+    ranges_are_real(t)
+    t.set("out0", p.out_type)
+
+
+@register(
+    "_contrib_quantize",
+    outputs=_QUANTIZE_OUTPUTS,
+    infer_shape=_infer_quantize_shape,
+    types=_infer_quantize_type,
+)
+def quantize(
+    data: jax.Array,
+    min_range: jax.Array,
+    max_range: jax.Array,
+    *,
+    out_type: Literal["int8", "uint8"] = "uint8",
+):
+    """Real numbers as bytes, over a range that is given.
+
+    data (...), float32; min_range and max_range (1,), its ends. Returns ``data * S / m`` rounded,
+    m being the larger magnitude of the two and S 127 (int8) or 255 (uint8), and the range that it
+    covers: -m and m for int8, min_range and max_range for uint8.
+    """
+    most = largest(min_range, max_range)
+    out = rounded(data * (_MAX_CODES[out_type] / most), out_type)
+    if out_type == "uint8":
+        return out, one(min_range), one(max_range)
+    return out, one(-most), one(most)
+
+
+def _infer_v2_type(t: TypeFacts, p: Params) -> None:
+    ranges_are_real(t)
+    t.set("out0", "uint8" if is_unsigned(p.out_type, p.min_calib_range) else "int8")
+
+
+@register(
+    "_contrib_quantize_v2",
+    outputs=_QUANTIZE_OUTPUTS,
+    infer_shape=_infer_quantize_shape,
+    types=_infer_v2_type,
+)
+def quantize_v2(
+    data: jax.Array,
+    *,
+    out_type: OutType = "int8",
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+):
+    """Real numbers as bytes, over a calibrated range or that of the numbers themselves.
+
+    data (...), float32; ``min_calib_range`` and ``max_calib_range`` are the range, by default the
+    smallest and largest entry; ``auto`` is uint8 where a calibrated range has nothing below 0.
+    Returns ``data * S / m`` rounded, m being the larger magnitude of the two and S 127.5 (int8) or
+    255.5 (uint8), and the range that it covers, (1,) each: -m and m for int8, the range itself for
+    uint8. Data that is quantised already keeps its bits, over the calibrated range or that of its
+    steps; as in MXNet they are only read as the type that ``out_type`` says.
+    """
+    unsigned = is_unsigned(out_type, min_calib_range)
+    dtype = "uint8" if unsigned else "int8"
+    steps = STEPS.get(data.dtype.name)
+    if min_calib_range is not None and max_calib_range is not None:
+        low, high = one(min_calib_range), one(max_calib_range)
+    elif steps is not None:
+        low, high = one(-steps if data.dtype == jnp.int8 else 0.0), one(steps)
+    else:
+        low, high = one(jnp.min(data)), one(jnp.max(data))
+    if steps is not None:
+        return data.astype(dtype), low, high
+    out = rounded(data * scale_of(dtype, low, high), dtype)
+    if unsigned:
+        return out, low, high
+    most = largest(low, high)
+    return out, one(-most), one(most)
+
+
+def _infer_dequantize_type(t: TypeFacts, p: Params) -> None:
+    for name in ("min_range", "max_range", "out0"):
+        t.set(name, "float32")
+
+
+@register("_contrib_dequantize", infer_shape=_infer_quantize_shape, types=_infer_dequantize_type)
+def dequantize(
+    data: jax.Array,
+    min_range: jax.Array,
+    max_range: jax.Array,
+    *,
+    out_type: Literal["float32"] = "float32",
+):
+    """Bytes as the real numbers that they stand for.
+
+    data (...), int8 or uint8; min_range and max_range (1,), the range that it covers; returns
+    ``data * m / S``, float32, m being the larger magnitude of the two and S 127.5 or 255.5.
+    """
+    return data.astype(jnp.float32) / scale_of_array(data, min_range, max_range)
+
+
+def _infer_requantize_type(t: TypeFacts, p: Params) -> None:
+    t.set("data", "int32")
+    _infer_byte_output_type(t, p)
+
+
+@register(
+    "_contrib_requantize",
+    outputs=_QUANTIZE_OUTPUTS,
+    infer_shape=_infer_quantize_shape,
+    types=_infer_requantize_type,
+)
+def requantize(
+    data: jax.Array,
+    min_range: jax.Array,
+    max_range: jax.Array,
+    *,
+    out_type: OutType = "int8",
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+):
+    """32-bit integers, what sums of products of bytes are, as bytes again.
+
+    data (...), int32; min_range and max_range (1,), what its largest and smallest integers stand
+    for. Returns ``x * S / m`` rounded for those real numbers x, and the range that it covers, as
+    ``quantize`` does for the calibrated range, or for int8 and the largest magnitude of x.
+    """
+    real = data.astype(jnp.float32) * (largest(min_range, max_range) / INT32)
+    if min_calib_range is None or max_calib_range is None:
+        most = jnp.max(jnp.abs(real))
+        return quantize(real, -most, most, out_type="int8")
+    unsigned = is_unsigned(out_type, min_calib_range)
+    dtype = "uint8" if unsigned else "int8"
+    return quantize(real, one(min_calib_range), one(max_calib_range), out_type=dtype)
+
+
+#: What empty bins get, taken from the others, before distributions are compared.
+_EPSILON = 1e-4
+
+
+def _smoothed_distribution(p: jax.Array, inside: jax.Array) -> tuple[jax.Array, jax.Array]:
+    """The distribution without zeros, adding up to 1; and whether enough of it is not zero."""
+    zeros, others = jnp.sum(inside & (p == 0)), jnp.sum(inside & (p != 0))
+    share = _EPSILON * zeros / jnp.maximum(others, 1)
+    smooth = jnp.where(inside, jnp.where(p == 0, _EPSILON, p - share), 0)
+    return smooth / jnp.sum(smooth), (others > 0) & (share < 1)
+
+
+def _divergence(hist: jax.Array, half: jax.Array, bins: int) -> jax.Array:
+    """What is lost if the ``2 half + 1`` middle bins are merged into ``bins``, the rest cut off."""
+    place = lax.iota("int32", hist.shape[0])
+    start, stop = hist.shape[0] // 2 - half, hist.shape[0] // 2 + half + 1
+    inside = (place >= start) & (place < stop)
+    kept = jnp.where(inside & (place != start), hist, 0)
+    below = jnp.sum(jnp.where(place <= start, hist, 0))
+    above = jnp.sum(jnp.where(place >= stop, hist, 0))
+    p = kept + jnp.where(place == start, below, 0) + jnp.where(place == stop - 1, above, 0)
+
+    merged = (2 * half + 1) // bins
+    group = jnp.clip((place - start) // merged, 0, bins - 1)
+    totals = jnp.zeros(bins, hist.dtype).at[group].add(kept)
+    counts = jnp.zeros(bins, hist.dtype).at[group].add(kept != 0)
+    q = jnp.where(inside & (p != 0), (totals / jnp.maximum(counts, 1))[group], 0)
+
+    (p, _), (q, usable) = _smoothed_distribution(p, inside), _smoothed_distribution(q, inside)
+    terms = jnp.where(inside, p * jnp.log(jnp.where(inside, p / q, 1)), 0)
+    return jnp.where(usable, jnp.sum(terms), jnp.inf)
+
+
+def _infer_calibration_shape(s: ShapeFacts, p: Params) -> None:
+    if s["hist"] is not None and len(s["hist"]) == 1 and s["hist"][0]:
+        s.set("hist_edges", (s["hist"][0] + 1,), because=f"hist is {s['hist']}")
+
+
+@register(
+    "_contrib_calibrate_entropy",
+    outputs=("threshold", "divergence"),
+    infer_shape=_infer_calibration_shape,
+)
+def calibrate_entropy(hist: jax.Array, hist_edges: jax.Array, *, num_quantized_bins: int = 255):
+    """The threshold at which quantised values lose least, by the Kullback-Leibler divergence.
+
+    hist (B,) counts the values of a layer in bins between hist_edges (B + 1,), which are symmetric
+    about 0; B is odd and at least ``num_quantized_bins``. Every number of bins around the middle
+    one is tried: what lies outside goes to the outermost ones, which are merged into
+    num_quantized_bins. Returns the upper edge of the best choice and its divergence, (1,) each,
+    float32. No gradients. Source: Migacz, 8-bit inference with TensorRT, 2017.
+    """
+    half = num_quantized_bins // 2
+    if hist.ndim != 1 or hist.shape[0] < num_quantized_bins:
+        raise ShapeError(f"'hist' is {hist.shape}, expected {num_quantized_bins} bins or more")
+    counts = lax.stop_gradient(hist).astype("float64")
+    tried = jnp.arange(half, hist.shape[0] // 2 + 1, dtype="int32")
+    found = lax.map(lambda i: _divergence(counts, i, num_quantized_bins), tried)
+    best = jnp.argmin(found)
+    edge = hist_edges[hist.shape[0] // 2 + tried[best] + 1]
+    lowest = jnp.minimum(found[best], jnp.finfo("float32").max)
+    return lax.stop_gradient(edge).reshape(1), lowest.astype("float32").reshape(1)

@@ -1,0 +1,233 @@
+"""Layers of parameters on bytes: convolution, affine maps, embeddings, normalisation.
+
+Ranges are as in ``quantized``. A product of bytes is a 32-bit integer, whose range is what its
+largest integer stands for. Nothing here has a gradient, as in MXNet.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ...errors import AttributeValueError
+from ..nn.batch_norm import batch_norm
+from ..nn.conv import CudnnTune, Layout, convolution, infer_convolution_shape, with_bias
+from ..nn.dense import fully_connected, infer_dense_shape
+from ..schema.attrs import Aux, Count, Shape, Tuning
+from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.operator_registry import register
+from ..tensor.indexing import IndexedType, embedding, infer_embedding_shape
+from .int8_arithmetic import (
+    OUTPUTS,
+    exactly,
+    fill_ends,
+    kept_types,
+    one,
+    product_range,
+    ranges_are_real,
+    rounded,
+    scale_of,
+    scale_of_array,
+)
+
+
+def _product_inputs(p: Params) -> tuple[str, ...]:
+    names = ("data", "weight", *(() if p.no_bias else ("bias",)), "min_data", "max_data")
+    names += ("min_weight", "max_weight")
+    return names if p.no_bias else (*names, "min_bias", "max_bias")
+
+
+def _infer_product_type(t: TypeFacts, p: Params) -> None:
+    t.set("weight", "int8")
+    t.set("out0", "int32")
+    ranges_are_real(t, 2 if p.no_bias else 3)
+
+
+def _infer_conv_type(t: TypeFacts, p: Params) -> None:
+    t.set("bias", "int8")
+    _infer_product_type(t, p)
+
+
+def _infer_conv_shape(s: ShapeFacts, p: Params) -> None:
+    infer_convolution_shape(s, p)
+    fill_ends(s, p)
+
+
+@register(
+    "_contrib_quantized_conv",
+    inputs=_product_inputs,
+    outputs=OUTPUTS,
+    infer_shape=_infer_conv_shape,
+    types=_infer_conv_type,
+)
+def quantized_conv(
+    data: jax.Array,
+    weight: jax.Array,
+    bias: jax.Array | None = None,
+    min_data: Any = None,
+    max_data: Any = None,
+    min_weight: Any = None,
+    max_weight: Any = None,
+    min_bias: Any = None,
+    max_bias: Any = None,
+    *,
+    kernel: Shape,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+    num_filter: Count,
+    num_group: int = 1,
+    workspace: Tuning[int] = 1024,
+    no_bias: bool = False,
+    cudnn_tune: Tuning[CudnnTune | None] = None,
+    cudnn_off: Tuning[bool] = False,
+    layout: Layout | None = None,
+):
+    """Convolution of bytes, shapes as of Convolution; int32.
+
+    data int8 or uint8, weight int8, bias int8 or absent with ``no_bias``; each with its range,
+    (1,) each. The bias is added as it is, whatever its range, as in MXNet on CPU.
+    """
+
+    def product(data: jax.Array, weight: jax.Array) -> jax.Array:
+        return convolution(
+            data, weight, kernel=kernel, stride=stride, dilate=dilate, pad=pad,
+            num_filter=num_filter, num_group=num_group, no_bias=True, layout=layout,
+        )  # fmt: skip
+
+    total = exactly(product, data, weight, weight.size // num_filter)
+    total = with_bias(total, None if bias is None else bias.astype(jnp.int32), layout or "NCHW")
+    return total, *product_range(127, min_data, max_data, min_weight, max_weight)
+
+
+def _infer_dense_shape(s: ShapeFacts, p: Params) -> None:
+    infer_dense_shape(s, p)
+    fill_ends(s, p)
+
+
+@register(
+    "_contrib_quantized_fully_connected",
+    inputs=_product_inputs,
+    outputs=OUTPUTS,
+    infer_shape=_infer_dense_shape,
+    types=_infer_conv_type,
+)
+def quantized_fully_connected(
+    data: jax.Array,
+    weight: jax.Array,
+    bias: jax.Array | None = None,
+    min_data: Any = None,
+    max_data: Any = None,
+    min_weight: Any = None,
+    max_weight: Any = None,
+    min_bias: Any = None,
+    max_bias: Any = None,
+    *,
+    num_hidden: Count,
+    no_bias: bool = False,
+    flatten: bool = True,
+):
+    """Affine map of bytes, shapes as of FullyConnected; int32.
+
+    data int8 or uint8, weight int8, bias int8 or absent with ``no_bias``; each with its range,
+    (1,) each. The bias is brought to the scale of the products, rounded towards 0.
+    """
+
+    def product(data: jax.Array, weight: jax.Array) -> jax.Array:
+        return fully_connected(data, weight, num_hidden=num_hidden, no_bias=True, flatten=flatten)
+
+    total = exactly(product, data, weight, weight.shape[1])
+    if bias is not None:
+        scale = scale_of_array(data, min_data, max_data)
+        scale *= scale_of("int8", min_weight, max_weight) / scale_of("int8", min_bias, max_bias)
+        total += (bias.astype(jnp.float32) * scale).astype(jnp.int32)
+    steps = 255 if data.dtype == jnp.uint8 else 127
+    return total, *product_range(steps, min_data, max_data, min_weight, max_weight)
+
+
+def _infer_embedding_shape(s: ShapeFacts, p: Params) -> None:
+    infer_embedding_shape(s, p)
+    fill_ends(s, p)
+
+
+def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
+    t.set("weight", "int8")
+    t.set("out0", "int8")
+    ranges_are_real(t, 2)
+
+
+@register(
+    "_contrib_quantized_embedding",
+    outputs=OUTPUTS,
+    infer_shape=_infer_embedding_shape,
+    types=_infer_embedding_type,
+)
+def quantized_embedding(
+    data: jax.Array,
+    weight: jax.Array,
+    min_weight: jax.Array,
+    max_weight: jax.Array,
+    *,
+    input_dim: Count,
+    output_dim: Count,
+    dtype: IndexedType = "float32",
+    sparse_grad: Tuning[bool] = False,
+):
+    """Rows of a table of bytes: data (...), indices; weight (input_dim, output_dim), int8.
+
+    Returns (..., output_dim), int8; the weight's range, (1,) each, stays.
+    """
+    rows = embedding(data, weight, input_dim=input_dim, output_dim=output_dim, dtype=dtype)
+    return rows, min_weight, max_weight
+
+
+def _infer_norm_shape(s: ShapeFacts, p: Params) -> None:
+    channels = s["data"][p.axis] if s["data"] else 0
+    for name in ("gamma", "beta", "moving_mean", "moving_var"):
+        s.set(name, (channels,), because=f"data is {s['data']} and axis={p.axis}")
+    fill_ends(s, p)
+
+
+@register(
+    "_contrib_quantized_batch_norm",
+    outputs=OUTPUTS,
+    infer_shape=_infer_norm_shape,
+    types=kept_types,
+)
+def quantized_batch_norm(
+    data: jax.Array,
+    gamma: jax.Array,
+    beta: jax.Array,
+    moving_mean: Aux,
+    moving_var: Aux,
+    min_data: jax.Array,
+    max_data: jax.Array,
+    *,
+    eps: float = 0.0010000000474974513,
+    momentum: float = 0.9,
+    fix_gamma: bool = True,
+    use_global_stats: bool = False,
+    output_mean_var: bool = False,
+    axis: int = 1,
+    cudnn_off: Tuning[bool] = False,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+):
+    """Batch normalisation of bytes with the moving statistics, over a calibrated range.
+
+    data (N, C, ...), int8, with its range, (1,) each; gamma, beta and the auxiliary states
+    moving_mean and moving_var (C,), float32. Returns int8 over the calibrated range, which has to
+    be given. The states stay. ``fix_gamma`` has no effect, as in MXNet.
+    """
+    if min_calib_range is None or max_calib_range is None:
+        raise AttributeValueError("min_calib_range and max_calib_range are not given")
+    real = data.astype(jnp.float32) / scale_of_array(data, min_data, max_data)
+    out, *_ = batch_norm(
+        real, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
+        fix_gamma=False, use_global_stats=True, axis=axis, train=False,
+    )  # fmt: skip
+    low, high = one(min_calib_range), one(max_calib_range)
+    out = rounded(out * scale_of("int8", low, high), "int8")
+    return out, low, high, moving_mean, moving_var

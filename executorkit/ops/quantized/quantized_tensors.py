@@ -1,0 +1,211 @@
+"""Bytes pooled, joined, added, multiplied.
+
+Every quantised input comes with the ends of the range that it covers, (1,) each, and so does every
+output. A product of bytes is a 32-bit integer, whose range is what its largest integer stands for.
+Nothing here has a gradient, as in MXNet.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+
+from ...errors import AttributeValueError
+from ..nn.pool import Layout as PoolLayout
+from ..nn.pool import pooling
+from ..schema.attrs import Shape, Tuning
+from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.operator_registry import register
+from ..tensor.shape import flatten
+from .int8_arithmetic import (
+    INT32,
+    OUTPUTS,
+    fill_ends,
+    kept_types,
+    largest,
+    one,
+    product_range,
+    ranges_are_real,
+    rounded,
+    scale_of,
+    scale_of_array,
+    unsigned_unless_known,
+)
+
+
+@register("_contrib_quantized_pooling", outputs=OUTPUTS, infer_shape=fill_ends, types=kept_types)
+def quantized_pooling(
+    data: jax.Array,
+    min_data: jax.Array,
+    max_data: jax.Array,
+    *,
+    kernel: Shape = (),
+    pool_type: Literal["avg", "lp", "max", "sum"] = "max",
+    global_pool: bool = False,
+    cudnn_off: Tuning[bool] = False,
+    pooling_convention: Literal["full", "same", "valid"] = "valid",
+    stride: Shape = (),
+    pad: Shape = (),
+    p_value: Literal[1, 2, 3] | None = None,
+    count_include_pad: bool | None = None,
+    layout: PoolLayout | None = None,
+):
+    """Pooling of bytes, shapes as of Pooling; means are rounded, halves to even.
+
+    data int8 or uint8; its range, (1,) each, stays.
+    """
+    out = pooling(
+        data.astype(jnp.float32), kernel=kernel, pool_type=pool_type, global_pool=global_pool,
+        pooling_convention=pooling_convention, stride=stride, pad=pad, p_value=p_value,
+        count_include_pad=count_include_pad, layout=layout,
+    )  # fmt: skip
+    return rounded(out, data.dtype.name), min_data, max_data
+
+
+@register("_contrib_quantized_flatten", outputs=OUTPUTS, infer_shape=fill_ends, types=kept_types)
+def quantized_flatten(data: jax.Array, min_data: jax.Array, max_data: jax.Array):
+    """Bytes (N, ...) as (N, K); the range, (1,) each, stays."""
+    return flatten(data), min_data, max_data
+
+
+@register("_contrib_quantized_act", outputs=OUTPUTS, infer_shape=fill_ends, types=kept_types)
+def quantized_act(
+    data: jax.Array,
+    min_data: jax.Array,
+    max_data: jax.Array,
+    *,
+    act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
+):
+    """Bytes (...), those below 0 as 0; the range, (1,) each, stays. Only ``relu`` is there."""
+    if act_type != "relu":
+        raise AttributeValueError(f"act_type={act_type!r}, expected 'relu'")
+    return jnp.maximum(data, 0), min_data, max_data
+
+
+def _concat_inputs(p: Params) -> tuple[str, ...]:
+    names = tuple(f"arg{i}" for i in range(p.num_args))
+    return (*names, *(f"{name}_{end}" for name in names for end in ("min", "max")))
+
+
+def _infer_concat_type(t: TypeFacts, p: Params) -> None:
+    names = [f"arg{i}" for i in range(p.num_args)]
+    ranges_are_real(t, p.num_args)
+    unsigned_unless_known(t, *names)
+    t.set("out0", "int8" if "int8" in (t[name] for name in names) else "uint8")
+
+
+@register(
+    "_contrib_quantized_concat",
+    inputs=_concat_inputs,
+    outputs=OUTPUTS,
+    infer_shape=fill_ends,
+    types=_infer_concat_type,
+)
+def quantized_concat(*data: jax.Array, num_args: int, dim: int = 1):
+    """Bytes side by side along axis ``dim``, brought to the widest of their ranges.
+
+    The first ``num_args`` arrays are the data, int8 or uint8; then come their ranges, (1,) each,
+    smallest before largest. uint8 if all are, else int8.
+    """
+    parts, lows, highs = data[:num_args], data[num_args::2], data[num_args + 1 :: 2]
+    low = jnp.min(jnp.stack(lows), axis=0)
+    high = jnp.max(jnp.stack(highs), axis=0)
+    dtype = "uint8" if all(part.dtype == jnp.uint8 for part in parts) else "int8"
+    scale = scale_of(dtype, low, high)
+    moved = [
+        rounded(part.astype(jnp.float32) * (scale / scale_of_array(part, a, b)), dtype)
+        for part, a, b in zip(parts, lows, highs, strict=True)
+    ]
+    return jnp.concatenate(moved, axis=dim), low, high
+
+
+def _infer_pair_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("lhs", "rhs", "out0")
+    for name in ("lhs_min", "lhs_max", "rhs_min", "rhs_max"):
+        s.set(name, (1,), because="it is one end of a range")
+
+
+def _infer_pair_type(t: TypeFacts, p: Params) -> None:
+    ranges_are_real(t, 2)
+    unsigned_unless_known(t, "lhs", "rhs")
+    if p.get("enable_float_output"):
+        t.set("out0", "float32")
+    elif p.min_calib_range is None:
+        t.set("out0", "int32")
+    else:
+        t.set("out0", "uint8" if t["lhs"] == t["rhs"] == "uint8" else "int8")
+
+
+@register(
+    "_contrib_quantized_elemwise_add",
+    outputs=OUTPUTS,
+    infer_shape=_infer_pair_shape,
+    types=_infer_pair_type,
+)
+def quantized_elemwise_add(
+    lhs: jax.Array,
+    rhs: jax.Array,
+    lhs_min: jax.Array,
+    lhs_max: jax.Array,
+    rhs_min: jax.Array,
+    rhs_max: jax.Array,
+    *,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+):
+    """The sum of two arrays of bytes of one shape, each with its range, (1,) each.
+
+    With a calibrated range, bytes over that: uint8 if both are, else int8. Without one, int32 over
+    the sum of their ranges.
+    """
+    scales = scale_of_array(lhs, lhs_min, lhs_max), scale_of_array(rhs, rhs_min, rhs_max)
+
+    def total(scale: jax.Array) -> jax.Array:
+        return lhs.astype(jnp.float32) * (scale / scales[0]) + rhs * (scale / scales[1])
+
+    if min_calib_range is None or max_calib_range is None:
+        most = largest(lhs_min, lhs_max) + largest(rhs_min, rhs_max)
+        return jnp.round(total(INT32 / most)).astype(jnp.int32), one(-most), one(most)
+    low, high = one(min_calib_range), one(max_calib_range)
+    dtype = "uint8" if lhs.dtype == rhs.dtype == jnp.uint8 else "int8"
+    return rounded(total(scale_of(dtype, low, high)), dtype), low, high
+
+
+def _mul_outputs(p: Params) -> tuple[str, ...]:
+    return OUTPUTS[:1] if p.enable_float_output else OUTPUTS
+
+
+@register(
+    "_contrib_quantized_elemwise_mul",
+    outputs=_mul_outputs,
+    infer_shape=_infer_pair_shape,
+    types=_infer_pair_type,
+)
+def quantized_elemwise_mul(
+    lhs: jax.Array,
+    rhs: jax.Array,
+    lhs_min: jax.Array,
+    lhs_max: jax.Array,
+    rhs_min: jax.Array,
+    rhs_max: jax.Array,
+    *,
+    min_calib_range: float | None = None,
+    max_calib_range: float | None = None,
+    enable_float_output: bool = False,
+):
+    """The product of two int8 arrays of one shape, each with its range, (1,) each.
+
+    float32 with ``enable_float_output``; with a calibrated range int8 over that, rounded towards
+    0; otherwise int32.
+    """
+    total = lhs.astype(jnp.int32) * rhs.astype(jnp.int32)
+    scale = scale_of_array(lhs, lhs_min, lhs_max) * scale_of_array(rhs, rhs_min, rhs_max)
+    if enable_float_output:
+        return total / scale.astype(jnp.float32)
+    if min_calib_range is None or max_calib_range is None:
+        return total, *product_range(127, lhs_min, lhs_max, rhs_min, rhs_max)
+    low, high = one(min_calib_range), one(max_calib_range)
+    steps = jnp.trunc(total * (scale_of("int8", low, high) / scale))
+    return rounded(steps, "int8"), low, high

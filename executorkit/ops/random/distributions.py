@@ -1,0 +1,118 @@
+"""Distributions from which random operators draw: pure functions of a key, and what describes them.
+
+Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..schema.attrs import Shape
+
+#: Draws numbers of a shape in float32 or float64; parameters broadcast against the shape.
+Draw = Callable[..., jax.Array]
+
+
+def _uniform(key: Any, shape: Shape, dtype: Any, low: Any, high: Any) -> jax.Array:
+    return low + (high - low) * jax.random.uniform(key, shape, dtype)
+
+
+def _normal(key: Any, shape: Shape, dtype: Any, loc: Any, scale: Any) -> jax.Array:
+    return loc + scale * jax.random.normal(key, shape, dtype)
+
+
+def _gamma(key: Any, shape: Shape, dtype: Any, alpha: Any, beta: Any) -> jax.Array:
+    return beta * jax.random.gamma(key, alpha, shape, dtype)
+
+
+def _exponential(key: Any, shape: Shape, dtype: Any, lam: Any) -> jax.Array:
+    return jax.random.exponential(key, shape, dtype) / lam
+
+
+def _poisson(key: Any, shape: Shape, dtype: Any, lam: Any) -> jax.Array:
+    return jax.random.poisson(key, jnp.broadcast_to(lam, shape), shape).astype(dtype)
+
+
+def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> jax.Array:
+    one, two = jax.random.split(key)
+    rate = jax.random.gamma(one, jnp.asarray(k, dtype), shape, dtype) * (1 - p) / p
+    return _poisson(two, shape, dtype, rate)
+
+
+def _generalized_negative_binomial(
+    key: Any, shape: Shape, dtype: Any, mu: Any, alpha: Any
+) -> jax.Array:
+    one, two = jax.random.split(key)
+    spread = jnp.where(jnp.asarray(alpha) == 0, 1, alpha).astype(dtype)
+    rate = jax.random.gamma(one, 1 / spread, shape, dtype) * (mu * spread)
+    return _poisson(two, shape, dtype, jnp.where(jnp.asarray(alpha) == 0, mu, rate))
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """A distribution: how it is drawn, its parameters with their types and defaults, in words."""
+
+    draw: Draw
+    scalars: dict[str, tuple[type, float]]
+    arrays: tuple[str, ...]
+    words: str
+    aliases: tuple[str, ...] = ()
+
+
+#: by the name that stands in those of the operators, as ``_random_X``
+DISTRIBUTIONS = {
+    "uniform": Distribution(
+        _uniform,
+        {"low": (float, 0.0), "high": (float, 1.0)},
+        ("low", "high"),
+        "Uniformly distributed numbers in [low, high)",
+        ("uniform",),
+    ),
+    "normal": Distribution(
+        _normal,
+        {"loc": (float, 0.0), "scale": (float, 1.0)},
+        ("mu", "sigma"),
+        "Normally distributed numbers with mean {0} and standard deviation {1}",
+        ("normal",),
+    ),
+    "gamma": Distribution(
+        _gamma,
+        {"alpha": (float, 1.0), "beta": (float, 1.0)},
+        ("alpha", "beta"),
+        "Gamma distributed numbers with shape alpha and scale beta (mean alpha beta)",
+    ),
+    "exponential": Distribution(
+        _exponential,
+        {"lam": (float, 1.0)},
+        ("lam",),
+        "Exponentially distributed numbers with rate lam (mean 1 / lam)",
+    ),
+    "poisson": Distribution(
+        _poisson,
+        {"lam": (float, 1.0)},
+        ("lam",),
+        "Poisson distributed numbers with mean lam",
+    ),
+    "negative_binomial": Distribution(
+        _negative_binomial,
+        {"k": (int, 1), "p": (float, 1.0)},
+        ("k", "p"),
+        "Numbers of failures before success k, where each trial succeeds with probability p",
+    ),
+    "generalized_negative_binomial": Distribution(
+        _generalized_negative_binomial,
+        {"mu": (float, 1.0), "alpha": (float, 1.0)},
+        ("mu", "alpha"),
+        "Negative binomial numbers with mean mu and dispersion alpha (variance mu + alpha mu^2)",
+    ),
+}
+
+
+def wide(dtype: Any) -> Any:
+    """The dtype in which numbers are drawn: float16 would round the distribution itself."""
+    return jnp.float64 if jnp.dtype(dtype) == jnp.float64 else jnp.float32

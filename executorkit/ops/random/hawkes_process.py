@@ -1,0 +1,93 @@
+"""The likelihood of point processes that excite themselves."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ...errors import DTypeError
+from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.operator_registry import register
+from ..tensor.binary_arithmetic import is_floating
+
+
+def _infer_hawkes_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("lda", "state", "out1")
+    s.same("lags", "marks")
+    s.same("valid_length", "max_time", "out0")
+    if s["lda"] is not None:
+        batch, kinds = s["lda"]
+        for name in ("alpha", "beta"):
+            s.set(name, (kinds,), because=f"lda is {s['lda']}: one for each mark")
+        s.set("lags", (batch, 0), because=f"lda is {s['lda']}")
+        s.set("valid_length", (batch,), because=f"lda is {s['lda']}")
+    s.same("lags", "marks")
+    s.same("valid_length", "max_time", "out0")
+
+
+def _infer_hawkes_type(t: TypeFacts, p: Params) -> None:
+    t.same(*(n for n in t if n != "marks"))
+    t.set("marks", "int32")
+
+
+@register(
+    "_contrib_hawkesll",
+    outputs=("output", "out_state"),
+    infer_shape=_infer_hawkes_shape,
+    types=_infer_hawkes_type,
+)
+def hawkesll(
+    lda: jax.Array,
+    alpha: jax.Array,
+    beta: jax.Array,
+    state: jax.Array,
+    lags: jax.Array,
+    marks: jax.Array,
+    valid_length: jax.Array,
+    max_time: jax.Array,
+):
+    """Log-likelihood of a marked Hawkes process with exponential decay, and its last state.
+
+    The intensity of mark k at time t is lda[k] + alpha[k] beta[k] times the sum, over earlier
+    points of mark k at times s, of exp(-beta[k] (t - s)). lda (N, K), alpha and beta (K,), state
+    (N, K): what is left of the excitement before time 0; lags (N, T): times since the point before;
+    marks (N, T): int32 in [0, K); valid_length (N,): how many points count; max_time (N,): when the
+    observation ends. Returns the log-likelihood (N,) and the state at max_time (N, K). Only lda,
+    alpha and beta get gradients, and only through the log-likelihood. lda and what is of its dtype
+    are floating; MXNet takes integers too, and drops the fraction of every step. Source: Hawkes,
+    1971.
+    """
+    if not is_floating(lda):
+        raise DTypeError(f"'lda' is {lda.dtype.name}, expected a floating type")
+    batch, kinds = lda.shape
+    state, lags, valid_length, max_time = lax.stop_gradient((state, lags, valid_length, max_time))
+    each = jnp.arange(kinds, dtype=marks.dtype)
+
+    def of_mark(values: jax.Array, chosen: jax.Array) -> jax.Array:
+        return jnp.sum(jnp.where(chosen, values, 0), 1)
+
+    def expected(since: jax.Array, state: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """Points expected in the time since the last one of each mark; what decay leaves."""
+        left = jnp.exp(-beta * since)
+        return lda * since + alpha * state * (1 - left), left
+
+    def point(carry: tuple[jax.Array, ...], step: tuple[jax.Array, ...]):
+        total, now, last, state = carry
+        lag, mark, number = step
+        now = now + lag
+        chosen = mark[:, None] == each
+        counts = number < valid_length
+        change = chosen & counts[:, None]
+        points, left = expected(now[:, None] - last, state)
+        intensity = lda + alpha * beta * state * left
+        gain = of_mark(jnp.log(intensity) - points, change)
+        state = jnp.where(change, 1 + state * left, state)
+        last = jnp.where(change, now[:, None], last)
+        return (total + gain, now, last, state), None
+
+    start = jnp.zeros(batch, lda.dtype), jnp.zeros(batch, lda.dtype), jnp.zeros_like(state), state
+    numbers = jnp.arange(lags.shape[1], dtype=lags.dtype)
+    (total, _, last, state), _ = lax.scan(point, start, (lags.T, marks.T, numbers))
+    points, left = expected(max_time[:, None] - last, state)
+    return total - jnp.sum(points, 1), lax.stop_gradient(state * left)

@@ -1,0 +1,216 @@
+"""Random numbers: pure functions of a key.
+
+Every distribution comes in three forms. ``_random_X`` draws an array of a given shape,
+``_random_X_like`` one like another array, ``_sample_X`` one block per element of its parameter
+arrays. Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
+
+Random choices: categories, orders, rows of different numbers; pure functions of a key.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ...errors import AttributeValueError
+from ..schema.attrs import Key, Shape, Tuning
+from ..schema.calls import with_signature
+from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
+from ..schema.operator_registry import register
+from .distributions import DISTRIBUTIONS, Distribution, wide
+
+FloatType = Literal["float16", "float32", "float64"] | None
+
+
+def _draw(
+    d: Distribution, key: Any, shape: Shape, dtype: Any, values: tuple[Any, ...]
+) -> jax.Array:
+    kind = wide(dtype)
+    numbers = [jnp.asarray(v, kind) for v in values]
+    return lax.stop_gradient(d.draw(key, shape, kind, *numbers).astype(dtype))
+
+
+def _typed(t: TypeFacts, p: Params) -> None:
+    t.set("out0", p.dtype or "float32")
+
+
+def _register_samplers(stem: str, d: Distribution) -> None:
+    shaped = {
+        **d.scalars,
+        "shape": (Shape | None, None),
+        "ctx": (Tuning[str], ""),
+        "dtype": (FloatType, None),
+    }
+
+    def of_shape(_: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
+        values = tuple(attrs[n] for n in d.scalars)
+        return _draw(d, key, attrs["shape"] or (1,), attrs["dtype"] or "float32", values)
+
+    def like(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
+        (data,) = arrays
+        return _draw(d, key, data.shape, data.dtype, tuple(attrs[n] for n in d.scalars))
+
+    def sample(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
+        shape = attrs["shape"]
+        values = tuple(a.reshape(*a.shape, *(1 for _ in shape)) for a in arrays)
+        return _draw(d, key, (*arrays[0].shape, *shape), attrs["dtype"] or "float32", values)
+
+    words = d.words.format(*d.scalars)
+    register(f"_random_{stem}", f"random_{stem}", *d.aliases, types=_typed, shape_attr="shape")(
+        with_signature(
+            of_shape,
+            f"_random_{stem}",
+            f"{words}.\n\nThe result has ``shape``, of which sizes that are 0 are taken from the "
+            "operators that use it, and ``dtype`` (default float32). ``ctx`` is accepted and has "
+            "no effect.",
+            (),
+            shaped,
+            random=True,
+        )
+    )
+    register(f"_random_{stem}_like", infer_shape=same_shapes)(
+        with_signature(
+            like,
+            f"_random_{stem}_like",
+            f"{words}.\n\nThe result has the shape and dtype of data, which gets zero gradient.",
+            ("data",),
+            dict(d.scalars),
+            random=True,
+        )
+    )
+    register(
+        f"_sample_{stem}", f"sample_{stem}", infer_shape=_same_parameters, types=_infer_sample_type
+    )(
+        with_signature(
+            sample,
+            f"_sample_{stem}",
+            f"{d.words.format(*d.arrays)}.\n\n{' and '.join(d.arrays)} have one shape (s), the "
+            "result (s, ``shape``): a block of numbers for each element. Its dtype is ``dtype`` "
+            "(default float32). Gradients are zero.",
+            d.arrays,
+            {"shape": (Shape, ()), "dtype": (FloatType, None)},
+            random=True,
+        )
+    )
+
+
+def _same_parameters(s: ShapeFacts, p: Params) -> None:
+    s.same(*(n for n in s if not n.startswith("out")))
+
+
+def _infer_sample_type(t: TypeFacts, p: Params) -> None:
+    t.same(*(n for n in t if not n.startswith("out")))
+    t.set("out0", p.dtype or "float32")
+
+
+for _stem, _distribution in DISTRIBUTIONS.items():
+    _register_samplers(_stem, _distribution)
+
+
+def _infer_randint_type(t: TypeFacts, p: Params) -> None:
+    t.set("out0", p.dtype or "int32")
+
+
+@register("_random_randint", "random_randint", types=_infer_randint_type, shape_attr="shape")
+def randint(
+    *,
+    low: int,
+    high: int,
+    shape: Shape | None = None,
+    ctx: Tuning[str] = "",
+    dtype: Literal["int32", "int64"] | None = None,
+    key: Key,
+) -> jax.Array:
+    """Uniformly distributed integers in [low, high).
+
+    The result has ``shape``, of which sizes that are 0 are taken from the operators that use it,
+    and ``dtype`` (default int32). ``ctx`` is accepted and has no effect.
+    """
+    return jax.random.randint(key, shape or (1,), low, high, dtype or "int32")
+
+
+def _infer_multinomial_type(t: TypeFacts, p: Params) -> None:
+    t.set("out0", p.dtype)
+    t.same("data", "out1")
+
+
+@register(
+    "_sample_multinomial",
+    "sample_multinomial",
+    outputs=lambda p: ("output0", "output1") if p.get_prob else ("output",),
+    types=_infer_multinomial_type,
+)
+def sample_multinomial(
+    data: jax.Array,
+    *,
+    shape: Shape = (),
+    get_prob: bool = False,
+    dtype: Literal["uint8", "int32", "float16", "float32", "float64"] = "int32",
+    key: Key,
+) -> jax.Array | tuple[jax.Array, jax.Array]:
+    """Indices drawn with the probabilities in data's last axis.
+
+    data (..., K), each row summing to 1, gives ``dtype`` of shape (..., ``shape``); a row alone
+    gives shape (1,) by default. ``get_prob`` adds the logarithms of the drawn probabilities, in
+    data's dtype and the same shape, through which data gets its gradient (1 / probability where
+    an index was drawn).
+    """
+    rows = data.shape[:-1]
+    wanted = (*rows, *shape) or (1,)
+    logits = jnp.log(lax.stop_gradient(data).astype(wide(data.dtype)))
+    count = (1,) * (len(wanted) - len(rows))
+    drawn = jax.random.categorical(key, logits.reshape(*rows, *count, data.shape[-1]), shape=wanted)
+    if not get_prob:
+        return drawn.astype(dtype)
+    flat = drawn.reshape(*rows, -1)
+    probability = jnp.take_along_axis(data, flat, -1).reshape(wanted)
+    return drawn.astype(dtype), jnp.log(probability)
+
+
+@register("_shuffle", "shuffle", infer_shape=same_shapes)
+def shuffle(data: jax.Array, *, key: Key) -> jax.Array:
+    """data (N, ...) with its N rows in a random order.
+
+    The gradient follows the rows (MXNet refuses to compute one).
+    """
+    return jax.random.permutation(key, data, axis=0)
+
+
+def _infer_zipfian_type(t: TypeFacts, p: Params) -> None:
+    t.set("out0", "int64")
+    t.set("out1", "int64")
+
+
+@register("_sample_unique_zipfian", outputs=("output0", "output1"), types=_infer_zipfian_type)
+def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Key):
+    """Rows of different integers in [0, range_max), small ones more likely, and how many draws
+    each row took.
+
+    Integer k is drawn with probability log((k + 2) / (k + 1)) / log(range_max + 1), and drawn again
+    if the row has it already. ``shape`` is (rows, numbers), with no more numbers than range_max.
+    Returns int64 (rows, numbers) and int64 (rows,).
+    """
+    if shape is None or len(shape) != 2 or shape[1] > range_max:
+        raise AttributeValueError(
+            f"shape={shape}, expected (rows, numbers) with up to range_max={range_max} numbers"
+        )
+    rows, numbers = shape
+
+    def draw(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        key, found, count, tries = state
+        key, own = jax.random.split(key)
+        power = jax.random.uniform(own, (), jnp.float64) * jnp.log(range_max + 1.0)
+        number = jnp.clip(jnp.exp(power).astype(jnp.int64) - 1, 0, range_max - 1)
+        new = jnp.all(found != number)
+        return key, found.at[count].set(jnp.where(new, number, -1)), count + new, tries + 1
+
+    def row(key: Any) -> tuple[jax.Array, jax.Array]:
+        zero = jnp.zeros((), jnp.int64)
+        start = key, jnp.full(numbers, -1, jnp.int64), zero, zero
+        _, found, _, tries = lax.while_loop(lambda state: state[2] < numbers, draw, start)
+        return found, tries
+
+    return jax.vmap(row)(jax.random.split(key, rows))

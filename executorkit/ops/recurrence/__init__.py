@@ -1,0 +1,1 @@
+"""Loops over time with a backward pass of their own."""

@@ -1,0 +1,1 @@
+"""What an operator is: its registry, attributes, inference of shapes and types, calls. No JAX."""

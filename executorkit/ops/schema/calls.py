@@ -1,0 +1,261 @@
+"""Signatures for operators that are made from a table: the registry and ``help`` read them.
+
+Where operators are found in ``mx.sym`` and ``mx.nd``, and how they are called there.
+
+Both faces are generated from the same definition: ``placements`` says which operator stands under
+which name in which module, ``call_signature`` what ``help`` shows, and ``bind_call`` sorts a call's
+arguments into arrays, attributes and options.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, get_args
+
+import jax
+import numpy as np
+
+from ...errors import AttributeValueError, DTypeError
+from .attrs import Aux, Count, Key, UnitInterval, dtype_name
+from .inference import same_dtypes
+from .operator_registry import OpDef, all_names
+
+#: ``run(arrays, attrs)`` or, for random operators, ``run(arrays, attrs, key)``.
+ArrayFunction = Callable[..., Any]
+
+
+def with_signature(
+    run: ArrayFunction,
+    name: str,
+    doc: str,
+    arrays: tuple[str, ...],
+    attrs: Mapping[str, tuple[Any, Any]],
+    *,
+    states: tuple[str, ...] = (),
+    random: bool = False,
+) -> Callable[..., Any]:
+    """``run`` as a function with array inputs and keyword-only attributes, as operators are.
+
+    ``arrays`` are names, or one name with a star for any number of arrays; ``states`` those of them
+    that are auxiliary. ``attrs`` maps names to (annotation, default), where
+    ``inspect.Parameter.empty`` stands for a required attribute. A ``random`` operator gets a key.
+    """
+    variadic = arrays[0].startswith("*") if arrays else False
+
+    def fn(*args: Any, **keywords: Any) -> Any:
+        extra = (keywords.pop("key"),) if random else ()
+        inputs = () if variadic else tuple(keywords.pop(n) for n in arrays[len(args) :])
+        return run((*args, *inputs), keywords, *extra)
+
+    kinds = inspect.Parameter
+    kind = kinds.VAR_POSITIONAL if variadic else kinds.POSITIONAL_OR_KEYWORD
+    parameters = [
+        kinds(n.lstrip("*"), kind, annotation=Aux if n in states else jax.Array) for n in arrays
+    ]
+    parameters += [
+        kinds(n, kinds.KEYWORD_ONLY, annotation=hint, default=default)
+        for n, (hint, default) in attrs.items()
+    ]
+    if random:
+        parameters.append(kinds("key", kinds.KEYWORD_ONLY, annotation=Key))
+    fn.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    fn.__annotations__ = {p.name: p.annotation for p in parameters}
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = doc
+    return fn
+
+
+Frontend = Literal["symbol", "ndarray"]
+
+#: Modules of operators with a prefix; all other names that begin with ``_`` are in ``_internal``.
+PREFIXES = {
+    "_contrib_": "contrib",
+    "_linalg_": "linalg",
+    "_random_": "random",
+    "_image_": "image",
+}
+MODULES = ("op", "_internal", *PREFIXES.values())
+
+
+class _Required:
+    """Stands as the default of an attribute that must be given: arrays before it have defaults."""
+
+    def __repr__(self) -> str:
+        return "<required>"
+
+
+REQUIRED = _Required()
+
+#: Options of a call that are neither arrays nor attributes, in order.
+_OPTIONS: dict[str, tuple[str, ...]] = {
+    "symbol": ("name", "attr", "out"),
+    "ndarray": ("out", "name"),
+}
+
+
+def public_names(name: str) -> Iterator[tuple[str, str]]:
+    """The (module, public name) pairs of the operator name ``name``.
+
+    >>> list(placement("_contrib_box_nms")), list(placement("relu"))
+    ([('contrib', 'box_nms')], [('op', 'relu')])
+    """
+    for prefix, module in PREFIXES.items():
+        if name.startswith(prefix):
+            yield module, name.removeprefix(prefix)
+            if module == "random":
+                yield "_internal", name
+            return
+    yield ("_internal" if name.startswith("_") else "op"), name
+
+
+def namespace_entries(names: Iterable[str] | None = None) -> Iterator[tuple[str, str, OpDef]]:
+    """(module, public name, operator) of every registered name, or of ``names``."""
+    ops = all_names()
+    for name in tuple(ops if names is None else names):
+        for module, public in public_names(name):
+            yield module, public, ops[name]
+
+
+@lru_cache(maxsize=4096)
+def call_signature(op: OpDef, face: Frontend) -> inspect.Signature:
+    """The signature of ``mx.sym.X`` or ``mx.nd.X``: arrays, attributes, options."""
+    kind = inspect.Parameter
+    parameters: list[inspect.Parameter] = []
+    style = kind.POSITIONAL_OR_KEYWORD
+    if op.variadic is not None:
+        parameters.append(kind(op.variadic, kind.VAR_POSITIONAL))
+        style = kind.KEYWORD_ONLY
+    else:
+        parameters += [kind(name, style, default=None) for name in op.array_names]
+    for attr in op.attrs.values():
+        marked = attr.tuning or attr.annotation in (Count, UnitInterval)
+        annotation = get_args(attr.annotation)[0] if marked else attr.annotation
+        default = REQUIRED if attr.required else attr.default
+        parameters.append(kind(attr.name, style, default=default, annotation=annotation))
+    taken = {p.name for p in parameters}
+    parameters += [kind(n, style, default=None) for n in _OPTIONS[face] if n not in taken]
+    parameters.append(kind("kwargs", kind.VAR_KEYWORD))
+    return inspect.Signature(parameters)
+
+
+#: Words of docstrings that say themselves what the gradients are.
+_GRADIENTS = re.compile("gradient|derivative|backward", re.IGNORECASE)
+#: Words with which a docstring says what dtypes go in and come out.
+_DTYPES = re.compile(r"dtype|type|float|int(eger|\d)|bytes|bool")
+_OPTION_DOCS: dict[Frontend, str] = {
+    "symbol": """\
+Of the symbol:
+  name: the node's; made from the operator's if not given
+  attr: annotations, a dict of texts
+  out: without effect
+Inputs that are not given become variables, such as ``<name>_weight``.""",
+    "ndarray": """\
+Of the call:
+  out: the NDArray, or list of them, that the result is written to, and returned
+  name: without effect""",
+}
+
+
+def _dtype_doc(op: OpDef) -> list[str]:
+    if _DTYPES.search(op.doc) or not (op.array_names or op.variadic):
+        return []
+    if op.types is same_dtypes:
+        return ["All arrays, results too, are of one dtype.", ""]
+    return [f"Results are of the dtype of {op.array_names[0]}.", ""] if op.array_names else []
+
+
+def call_doc(op: OpDef, face: Frontend) -> str:
+    """The docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's, what its dtypes and gradients
+    are where it does not say, a line per attribute, and what the call takes besides.
+
+    >>> from executorkit.ops import lookup
+    >>> "  axis: an integer, required" in call_doc(lookup("expand_dims"), "symbol").splitlines()
+    True
+    """
+    lines = []
+    for attr in op.attrs.values():
+        default = "required" if attr.required else f"default {attr.default!r}"
+        effect = ", without effect" if attr.tuning else ""
+        lines.append(f"  {attr.name}: {attr.accepts}, {default}{effect}")
+    attributes = ["Attributes:", *lines] if lines else []
+    takes_arrays = bool(op.array_names or op.variadic)
+    plain = takes_arrays and not op.mutates and not _GRADIENTS.search(op.doc)
+    gradients = ["Gradients are those of this function, as JAX derives them.", ""] if plain else []
+    return "\n".join([op.doc, "", *_dtype_doc(op), *gradients, *attributes, _OPTION_DOCS[face]])
+
+
+@dataclass(frozen=True, slots=True)
+class BoundCall:
+    """The arguments of a call, sorted.
+
+    arrays
+        by position for operators with any number of inputs, else empty.
+    named
+        array inputs by name.
+    attrs
+        attributes that were given (not their defaults), and every unknown keyword.
+    options
+        ``name``, ``attr``, ``out``, where given.
+    """
+
+    arrays: tuple[Any, ...]
+    named: dict[str, Any]
+    attrs: dict[str, Any]
+    options: dict[str, Any]
+
+
+@lru_cache(maxsize=4096)
+def _positions(op: OpDef, face: Frontend) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
+    options = tuple(n for n in _OPTIONS[face] if n not in op.attrs and n not in op.array_names)
+    arrays = () if op.variadic is not None else op.array_names
+    return (*arrays, *op.attrs, *options), frozenset(arrays), frozenset(options)
+
+
+def bind_call(
+    op: OpDef, face: Frontend, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+) -> BoundCall:
+    """Sorts the arguments of a call of ``func_name``.
+
+    Raises TypeError, as Python does, for too many positional arguments and for one given twice. An
+    array input that is None counts as not given.
+    """
+    order, arrays, options = _positions(op, face)
+    given = dict(kwargs)
+    positional: tuple[Any, ...] = ()
+    if op.variadic is not None:
+        positional = args
+    else:
+        if len(args) > len(order):
+            raise TypeError(
+                f"{func_name}() takes at most {len(order)} positional arguments, got {len(args)}"
+            )
+        for name, value in zip(order, args, strict=False):
+            if name in given:
+                raise TypeError(f"{func_name}() got {name!r} by position and by keyword")
+            given[name] = value
+    call = BoundCall(positional, {}, {}, {})
+    for name, value in given.items():
+        if name in arrays:
+            if value is not None:
+                call.named[name] = value
+        elif name in options:
+            call.options[name] = value
+        else:
+            call.attrs[name] = numpy_dtype_name(value) if name == "dtype" else value
+    return call
+
+
+def numpy_dtype_name(value: Any) -> str:
+    """A ``dtype`` argument as NumPy reads it: ``float`` and None are float64, as in MXNet."""
+    try:
+        return np.dtype(value).name
+    except TypeError:
+        pass
+    try:
+        return dtype_name(value)
+    except AttributeValueError as error:
+        raise DTypeError(*error.args) from None

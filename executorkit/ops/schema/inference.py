@@ -1,0 +1,227 @@
+"""A node's parsed attributes, and what is known about the shapes and element types around it.
+
+No jax in here.
+
+Axes given as attributes: counted from either end, and checked. No jax in here.
+
+Rules of shapes and element types that several families share. No jax in here.
+"""
+
+from __future__ import annotations
+
+import typing
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from ...errors import DTypeError, ShapeError
+from .attrs import Shape
+
+
+class Params(dict[str, Any]):
+    """The parsed attributes of one operator node, readable as ``p.kernel``."""
+
+    __slots__ = ("_key",)
+
+    def __getattr__(self, name: str) -> Any:
+        try:
+            return self[name]
+        except KeyError:
+            raise AttributeError(name) from None
+
+    @property
+    def key(self) -> tuple[tuple[str, Any], ...]:
+        """A hashable form: equal keys mean equal computations."""
+        try:
+            return self._key
+        except AttributeError:
+            self._key = tuple(sorted(self.items()))
+            return self._key
+
+
+def merge_shapes(old: Shape | None, new: Iterable[int] | None) -> Shape | None:
+    """Both descriptions of a shape at once (None and 0: unknown); ValueError if they differ.
+
+    >>> merge_shapes((0, 3), (2, 0))
+    (2, 3)
+    """
+    if new is None:
+        return old
+    new = tuple(int(d) for d in new)
+    if old is None:
+        return new
+    if len(old) != len(new) or any(a and b and a != b for a, b in zip(old, new, strict=True)):
+        raise ValueError
+    return tuple(a or b for a, b in zip(old, new, strict=True))
+
+
+def shape_text(shape: Shape | None) -> str:
+    """A shape for messages, with question marks for what is unknown.
+
+    >>> shape_text((0, 3))
+    '(?, 3)'
+    """
+    if shape is None:
+        return "unknown"
+    sizes = ", ".join(str(d or "?") for d in shape)
+    return f"({sizes},)" if len(shape) == 1 else f"({sizes})"
+
+
+def is_fully_known(shape: Shape | None) -> typing.TypeGuard[Shape]:
+    """Whether every dimension of a shape is known."""
+    return shape is not None and 0 not in shape
+
+
+class Facts(dict[str, Any]):
+    """What is known about the shapes (or element types) around one node, while it is inferred.
+
+    Keys are the node's input names and ``"out0"``, ``"out1"``, ...; a missing fact reads as None.
+    ``set`` adds knowledge and refuses a contradiction with an error whose arguments are the
+    problem, its reason and the name of the fact; inference makes the user's message of them.
+    """
+
+    __slots__ = ("changed", "op")
+
+    def __init__(self, op: str, facts: Mapping[str, Any]) -> None:
+        super().__init__(facts)
+        self.op = op
+        self.changed = False
+
+    def __getitem__(self, name: str) -> Any:
+        return self.get(name)
+
+
+class ShapeFacts(Facts):
+    """Shapes around a node: tuples in which 0 is an unknown dimension, or None."""
+
+    __slots__ = ()
+
+    def set(self, name: str, shape: Iterable[int] | None, because: str | None = None) -> None:
+        """Adds what ``shape`` says about ``name``; names the node does not have are skipped."""
+        if name not in self:
+            return
+        old = self[name]
+        try:
+            new = merge_shapes(old, shape)
+        except ValueError:
+            expected = tuple(shape) if shape is not None else None
+            problem = f"{name!r} is {shape_text(old)}, expected {shape_text(expected)}"
+            raise ShapeError(problem, because, name) from None
+        if new != old:
+            self[name] = new
+            self.changed = True
+
+    def same(self, *names: str) -> None:
+        """States that all named shapes are equal (all names of the node if none is given)."""
+        names = names or tuple(self)
+        for name in names:
+            self.set(names[0], self[name])
+        for name in names[1:]:
+            self.set(name, self[names[0]])
+
+
+class TypeFacts(Facts):
+    """Element types around a node: dtype names, or None."""
+
+    __slots__ = ()
+
+    def set(self, name: str, dtype: str | None, because: str | None = None) -> None:
+        """Adds that ``name`` has ``dtype``; inputs that the node does not have are skipped."""
+        if name not in self or dtype is None:
+            return
+        old = self[name]
+        if old is None:
+            self[name] = dtype
+            self.changed = True
+        elif old != dtype:
+            raise DTypeError(f"{name!r} is {old}, expected {dtype}", because, name)
+
+    def same(self, *names: str) -> None:
+        """States that all named types are equal (all names of the node if none is given)."""
+        names = names or tuple(self)
+        first = next((self[n] for n in names if self[n] is not None), None)
+        for name in names:
+            self.set(name, first)
+
+
+def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
+    """``axis`` counted from the front; a :class:`ShapeError` names the attribute.
+
+    >>> normal_axis(-1, 3)
+    2
+    """
+    if not -ndim <= axis < ndim:
+        raise ShapeError(
+            f"{name}={axis}, expected {-ndim} to {ndim - 1}: the input has {ndim} axes"
+        )
+    return axis % ndim
+
+
+def normal_axes(axes: tuple[int, ...], ndim: int, name: str = "axes") -> tuple[int, ...]:
+    """Several axes counted from the front, none of them twice."""
+    normal = tuple(normal_axis(a, ndim, name) for a in axes)
+    if len(set(normal)) != len(normal):
+        raise ShapeError(f"{name}={axes} names an axis twice")
+    return normal
+
+
+InferShape = Callable[[ShapeFacts, Params], None]
+InferType = Callable[[TypeFacts, Params], None]
+
+
+def same_dtypes(t: TypeFacts, p: Params) -> None:
+    """The rule of most operators: every input and output has one element type."""
+    t.same()
+
+
+def output_dtype(output: str, *inputs: str) -> InferType:
+    """A rule for operators whose output type is given: by an attribute's name or a dtype's name.
+
+    Inputs named (default: none) are of one type among themselves.
+    """
+
+    def rule(t: TypeFacts, p: Params) -> None:
+        if inputs:
+            t.same(*inputs)
+        dtype = p.get(output, output)
+        for name in tuple(t):
+            if name.startswith("out"):
+                t.set(name, dtype)
+
+    return rule
+
+
+def same_shapes(s: ShapeFacts, p: Params) -> None:
+    """The rule of element-wise operators: every input and output has one shape."""
+    s.same()
+
+
+def channel_shapes(s: ShapeFacts, axis: int, *names: str) -> None:
+    """The arrays named have one entry for each channel, channels being ``axis`` of data.
+
+    Raises :class:`ShapeError` for an axis that data does not have.
+    """
+    data = s["data"]
+    if data is None:
+        return
+    if not -len(data) <= axis < len(data):
+        raise ShapeError(f"axis {axis} is out of range", f"data is {shape_text(data)}")
+    axis %= len(data)
+    for name in names:
+        s.set(name, (data[axis],), because=f"data is {shape_text(data)} and axis={axis}")
+        if s[name] is not None:
+            s.set("data", (*data[:axis], *s[name], *data[axis + 1 :]))
+        data = s["data"]
+
+
+def dtype_of_first_input(t: TypeFacts, p: Params) -> None:
+    """The output is of the first input's type; other inputs may be of any."""
+    t.same(next(iter(t)), "out0")
+
+
+def same_dtype_among(*names: str) -> InferType:
+    """The arrays named are of one type; others may be of any."""
+
+    def rule(t: TypeFacts, p: Params) -> None:
+        t.same(*names)
+
+    return rule

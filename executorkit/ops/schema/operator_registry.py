@@ -1,0 +1,338 @@
+"""An operator as the graph sees it: a function, its attributes, and the facts about its arrays.
+
+No jax in here.
+
+What an operator is: one typed function, and the few facts that its signature cannot say.
+
+    @register("FullyConnected", inputs=..., fill=...)
+    def fully_connected(data, weight, bias=None, *, num_hidden: int, no_bias: bool = False):
+        '''y = x W^T + b. ...'''
+
+Positional parameters are array inputs in MXNet's order (``*data`` for any number of them);
+keyword-only parameters are attributes, with MXNet's defaults and in MXNet's order, because users
+pass them positionally. Markers in annotations name auxiliary states, the PRNG key and the train
+flag (see ``_attrs``). The function returns one array or a tuple: the outputs, then the new value
+of each auxiliary state.
+
+No jax in here: the registry, the graph and the command line's ``coverage`` work without it.
+"""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Annotated, Any, TypeVar, get_args, get_origin
+
+from ...errors import AttributeValueError, did_you_mean, explain
+from .attrs import AUX, BODIES, KEY, TRAIN, Attr, make_attr, to_text
+from .channels_last import LayoutRule
+from .inference import InferShape, InferType, Params, same_dtypes
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OpDef:
+    """An operator: its function and everything the graph needs to know about it."""
+
+    name: str
+    names: tuple[str, ...]
+    fn: Callable[..., Any]
+    array_names: tuple[str, ...]
+    variadic: str | None
+    count: str | None
+    attrs: Mapping[str, Attr]
+    open_attrs: bool
+    ignore_unknown: bool
+    aux: tuple[str, ...]
+    key_name: str | None
+    train_name: str | None
+    infer_shape: InferShape | None
+    types: InferType
+    loss: Callable[[Params], bool]
+    constant_inputs: Callable[[Params], Mapping[str, float]]
+    shape_attr: str | None
+    effects: bool
+    mutates: bool
+    dynamic_shape: bool
+    inner_states: bool
+    last: LayoutRule | None
+    _inputs: Callable[[Params], tuple[str, ...]] | None
+    _outputs: Callable[[Params], tuple[str, ...]]
+    _visible: Callable[[Params], int] | None
+    _aux: Callable[[Params], tuple[str, ...]] | None
+    _uses_rng: Callable[[Params, bool], bool] | None
+    in_place: OpDef | None = None
+
+    @property
+    def doc(self) -> str:
+        """The docstring of the function, without its indentation."""
+        return inspect.cleandoc(self.fn.__doc__ or "")
+
+    def parse(self, texts: Mapping[str, Any]) -> Params:
+        """The parsed attributes of a node; values may be texts or Python values.
+
+        Raises :class:`AttributeValueError` for an unknown, missing or malformed attribute. As in
+        MXNet, operators without attributes, and lenient ones, take any, and ignore them.
+        """
+        values: dict[str, Any] = {}
+        for name, value in texts.items():
+            attr = self.attrs.get(name)
+            if attr is None:
+                if self.ignore_unknown:
+                    continue
+                if not self.open_attrs:
+                    raise AttributeValueError(
+                        explain(
+                            f"operator {self.name}",
+                            f"unknown attribute {name!r} (value {to_text(value)!r})",
+                            hint=did_you_mean(name, self.attrs),
+                        )
+                    )
+                values[name] = to_text(value)
+            else:
+                parsed = attr.read(self.name, to_text(value))
+                if not attr.tuning:
+                    values[name] = parsed
+        for attr in self.attrs.values():
+            if attr.tuning or attr.name in values:
+                continue
+            if attr.required:
+                raise AttributeValueError(
+                    explain(
+                        f"operator {self.name}",
+                        f"required attribute {attr.name!r} is not given, expected {attr.accepts}",
+                    )
+                )
+            values[attr.name] = attr.default
+        return Params(values)
+
+    def inputs(self, p: Params) -> tuple[str, ...]:
+        """Names of the array inputs of a node with these attributes, auxiliary states included."""
+        if self._inputs is not None:
+            return self._inputs(p)
+        if self.variadic is not None:
+            return tuple(f"arg{i}" for i in range(p[self.count] if self.count else 0))
+        return self.array_names
+
+    def aux_of(self, p: Params) -> tuple[str, ...]:
+        """Names of the inputs that are auxiliary states."""
+        return self.aux if self._aux is None else self._aux(p)
+
+    def uses_rng(self, p: Params, train: bool) -> bool:
+        """Whether a run in this mode draws random numbers, so that it needs a PRNG key."""
+        return self.key_name is not None and (self._uses_rng is None or self._uses_rng(p, train))
+
+    def open_shape(self, p: Params) -> str | None:
+        """The attribute that leaves (part of) the output's shape to the consumers, if one does."""
+        if self.shape_attr is None:
+            return None
+        shape = p[self.shape_attr]
+        return self.shape_attr if not shape or 0 in shape else None
+
+    def outputs(self, p: Params) -> tuple[str, ...]:
+        """Names of all outputs, hidden ones last."""
+        return self._outputs(p)
+
+    def visible(self, p: Params) -> int:
+        """How many of the outputs a symbol of this operator shows."""
+        return len(self._outputs(p)) if self._visible is None else self._visible(p)
+
+    def apply(
+        self,
+        p: Params,
+        arrays: Iterable[Any],
+        *,
+        key: Any = None,
+        train: bool = False,
+        function: Callable[..., Any] | None = None,
+    ) -> tuple[Any, ...]:
+        """Runs the function (or one that stands in for it) on arrays given in the order of
+        ``inputs(p)``.
+
+        Returns outputs, then new auxiliary states, as a flat tuple.
+        """
+        fn = function or self.fn
+        keywords: dict[str, Any] = dict(p)
+        if self.key_name:
+            keywords[self.key_name] = key
+        if self.train_name:
+            keywords[self.train_name] = train
+        if self.variadic is not None:
+            result = fn(*arrays, **keywords)
+        else:
+            result = fn(**dict(zip(self.inputs(p), arrays, strict=True)), **keywords)
+        return result if isinstance(result, tuple) else (result,)
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OPS: dict[str, OpDef] = {}
+
+
+def _constant(value: Any) -> Callable[[Params], Any]:
+    return value if callable(value) else lambda p: value
+
+
+def register(
+    name: str,
+    *aliases: str,
+    inputs: Callable[[Params], tuple[str, ...]] | None = None,
+    outputs: tuple[str, ...] | Callable[[Params], tuple[str, ...]] = ("output",),
+    visible: int | Callable[[Params], int] | None = None,
+    infer_shape: InferShape | None = None,
+    types: InferType = same_dtypes,
+    loss: bool | Callable[[Params], bool] = False,
+    constant_inputs: Callable[[Params], Mapping[str, float]] | None = None,
+    shape_attr: str | None = None,
+    count: str = "num_args",
+    effects: bool = False,
+    mutates: bool = False,
+    dynamic_shape: bool = False,
+    inner_states: bool = False,
+    ignore_unknown: bool = False,
+    aux: Callable[[Params], tuple[str, ...]] | None = None,
+    uses_rng: Callable[[Params, bool], bool] | None = None,
+    in_place: Callable[..., Any] | None = None,
+    last: LayoutRule | None = None,
+) -> Callable[[F], F]:
+    """Registers a function as the operator ``name``, also found under ``aliases``.
+
+    inputs
+        names of the inputs that a node has, where attributes decide (``no_bias``).
+    outputs, visible
+        names of the outputs, and how many of them a symbol shows.
+    fill
+        ``fill(shapes, params)`` deduces unknown input shapes (and, where inference runs backwards,
+        uses ``shapes["out0"]``). Output shapes are never written: they come from the function.
+    types
+        ``types(dtypes, params)``; the default states that all inputs and outputs are of one type.
+    loss
+        whether ``backward`` needs no head gradient for this operator's outputs.
+    pins
+        inputs that MXNet overwrites with a constant whenever the operator runs (``fix_gamma``).
+    shape_attr
+        the attribute that holds the output shape of an operator without inputs; a 0 in it (or
+        nothing at all) is unknown, to be filled from the consumers.
+    count
+        the attribute with the number of inputs, for ``*data`` operators.
+    effects
+        the operator calls back into Python, so that its forward must run when it is asked for.
+    imperative
+        the operator exists for arrays only: it changes its auxiliary inputs when it is called, and
+        graphs refuse it.
+    dynamic
+        MXNet learns the output shapes only when the operator runs, so that inference of shapes
+        answers that they are unknown (binding knows them all the same).
+    inner_states
+        auxiliary states of the node's subgraphs are those of the node.
+    lenient
+        attributes that the operator does not have are ignored, as always where it has none.
+    aux
+        names of the auxiliary inputs, where attributes decide (Custom); else markers say so.
+    draws
+        ``draws(params, train)``: whether the function uses its PRNG key, where attributes or the
+        mode decide (Dropout outside training); it gets None for a key where it does not.
+    in_place
+        the function that runs instead when ``out`` of a call is its first input, for operators of
+        which MXNet then reads what it has just written.
+    last
+        how the operator runs on channels-last data, one of the rules in ``_layouts``; without one,
+        it always runs on data as it is in the graph.
+
+    >>> from executorkit import ops
+    >>> @ops.register("my_scale")
+    ... def my_scale(data, *, by: float = 2.0):
+    ...     '''data times ``by``.'''
+    ...     return data * by
+    """
+
+    def add(fn: F) -> F:
+        facts = _read_signature(fn)
+        op = OpDef(
+            name=name,
+            names=(name, *aliases),
+            fn=fn,
+            infer_shape=infer_shape,
+            types=types,
+            loss=_constant(loss),
+            constant_inputs=constant_inputs or (lambda p: {}),
+            shape_attr=shape_attr,
+            effects=effects,
+            mutates=mutates,
+            dynamic_shape=dynamic_shape,
+            inner_states=inner_states,
+            ignore_unknown=ignore_unknown or not (facts["attrs"] or facts["open_attrs"]),
+            last=last,
+            count=count if facts["variadic"] is not None and count in facts["attrs"] else None,
+            _inputs=inputs,
+            _outputs=_constant(outputs),
+            _visible=None if visible is None else _constant(visible),
+            _aux=aux,
+            _uses_rng=uses_rng,
+            **facts,
+        )
+        if in_place is not None:
+            op = replace(op, in_place=replace(op, fn=in_place))
+        for n in op.names:
+            if n in _OPS:
+                raise ValueError(f"operator {n!r} is already registered, as {_OPS[n].name}")
+        for n in op.names:
+            _OPS[n] = op
+        return fn
+
+    return add
+
+
+def _read_signature(fn: Callable[..., Any]) -> dict[str, Any]:
+    """What a function's parameters and their markers say about the operator."""
+    hints = typing.get_type_hints(fn, include_extras=True)
+    arrays: list[str] = []
+    aux: list[str] = []
+    attrs: dict[str, Attr] = {}
+    variadic = key_name = train_name = None
+    open_attrs = False
+    for parameter in inspect.signature(fn).parameters.values():
+        hint = hints.get(parameter.name)
+        marks = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
+        if parameter.kind is parameter.VAR_POSITIONAL:
+            variadic = parameter.name
+        elif parameter.kind is parameter.VAR_KEYWORD:
+            open_attrs = True
+        elif parameter.kind is not parameter.KEYWORD_ONLY:
+            arrays.append(parameter.name)
+            if AUX in marks:
+                aux.append(parameter.name)
+        elif KEY in marks:
+            key_name = parameter.name
+        elif TRAIN in marks:
+            train_name = parameter.name
+        elif BODIES in marks:
+            continue
+        else:
+            attrs[parameter.name] = make_attr(parameter.name, hint, parameter.default)
+    return {
+        "array_names": tuple(arrays),
+        "variadic": variadic,
+        "attrs": attrs,
+        "open_attrs": open_attrs,
+        "aux": tuple(aux),
+        "key_name": key_name,
+        "train_name": train_name,
+    }
+
+
+def lookup(name: str) -> OpDef | None:
+    """The operator that MXNet calls ``name``, or None if it is not served."""
+    return _OPS.get(name)
+
+
+def all_ops() -> Iterator[OpDef]:
+    """Every registered operator once, in order of registration."""
+    return iter(dict.fromkeys(_OPS.values()))
+
+
+def all_names() -> Mapping[str, OpDef]:
+    """Every name under which an operator is found, aliases included."""
+    return MappingProxyType(_OPS)

@@ -1,0 +1,20 @@
+"""Operators on arrays: arithmetic, shapes, indexing, linear algebra."""
+
+from . import (  # noqa: F401 - importing a family registers its operators
+    binary_arithmetic,
+    broadcast,
+    cast,
+    constants,
+    derivatives,
+    elemwise,
+    indexing,
+    join,
+    linear_algebra,
+    matmul,
+    ordering,
+    reduce,
+    shape,
+    slicing,
+    spectral,
+    tiling,
+)

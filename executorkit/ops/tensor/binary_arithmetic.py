@@ -1,0 +1,159 @@
+"""Two-argument arithmetic as MXNet does it, shared by element-wise, broadcasting and scalar ops.
+
+Arguments are two arrays of one dtype and one shape, or one of them is 0-dimensional and constant.
+Results have the dtype of the arguments, comparisons too.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ...errors import AttributeValueError
+from .derivatives import with_jvp
+
+
+def is_floating(x: jax.Array) -> bool:
+    return jnp.issubdtype(x.dtype, jnp.floating)
+
+
+def convert(x: jax.Array, dtype: str) -> jax.Array:
+    """``x`` as ``dtype``; floating numbers become integers as on x86, where C leaves it open: what
+    int32 (or int64) does not hold, NaN too, is its smallest number, and narrow integers are the
+    low bits of an int32 (XLA's own conversion would saturate, and make 0 of NaN)."""
+    target = jnp.dtype(dtype)
+    if is_floating(x) and jnp.issubdtype(target, jnp.integer):
+        wide = jnp.int64 if target.itemsize == 8 else jnp.int32
+        low = float(jnp.iinfo(wide).min)
+        x = x.astype("float32") if x.dtype == jnp.float16 else x  # which does not hold the bounds
+        x = jnp.where((x >= low) & (x < -low), x, low).astype(wide)
+    return x.astype(target)
+
+
+def through_float(fn: Callable[..., jax.Array], dtype: str = "float32") -> Callable[..., jax.Array]:
+    """``fn`` for integers too: computed in a floating ``dtype`` and truncated."""
+
+    def wrapped(*arrays: jax.Array) -> jax.Array:
+        if is_floating(arrays[0]):
+            return fn(*arrays)
+        return convert(fn(*(a.astype(dtype) for a in arrays)), arrays[0].dtype.name)
+
+    return wrapped
+
+
+def scalar_constant(scalar: float, dtype: np.dtype) -> jax.Array:
+    """A scalar attribute as MXNet uses it: converted to the array's dtype before anything else.
+
+    So an int32 array plus 1.5 adds 1. Narrow integers wrap.
+    """
+    if jnp.issubdtype(dtype, jnp.integer):
+        if not math.isfinite(scalar):
+            raise AttributeValueError(f"scalar {scalar} has no meaning for {dtype.name} data")
+        return jnp.asarray(np.array(int(scalar)).astype(dtype))
+    return jnp.asarray(scalar, dtype)
+
+
+def _div(a: jax.Array, b: jax.Array) -> jax.Array:
+    if is_floating(a):
+        return jnp.true_divide(a, b)
+    return lax.div(*jnp.broadcast_arrays(a, b))
+
+
+def _mod(a: jax.Array, b: jax.Array) -> jax.Array:
+    zero = b == 0
+    return jnp.where(zero, 0, jnp.mod(a, jnp.where(zero, 1, b)))
+
+
+def _compared(fn: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+    return lambda a, b: fn(a, b).astype(a.dtype)
+
+
+def _where(mask: jax.Array, tangent: jax.Array) -> jax.Array:
+    return jnp.where(mask, tangent, 0)
+
+
+power = with_jvp(
+    through_float(jnp.power),
+    lambda t, out, a, b: t * (b * jnp.power(a, b - 1)),
+    lambda t, out, a, b: t * (out * jnp.log(a)),
+)
+mod = with_jvp(
+    _mod,
+    lambda t, out, a, b: t,
+    lambda t, out, a, b: t * -jnp.floor(a / b),
+)
+hypot = with_jvp(
+    through_float(jnp.hypot),
+    lambda t, out, a, b: t * (a / out),
+    lambda t, out, a, b: t * (b / out),
+)
+maximum = with_jvp(
+    jnp.maximum,
+    lambda t, out, a, b: _where(a >= b, t),
+    lambda t, out, a, b: _where(a < b, t),
+)
+minimum = with_jvp(
+    jnp.minimum,
+    lambda t, out, a, b: _where(a <= b, t),
+    lambda t, out, a, b: _where(a > b, t),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class BinaryFunction:
+    """A function of two arrays; ``equation`` and ``note`` are for docstrings, with ``{a}`` and
+    ``{b}`` in place of the arguments' names."""
+
+    fn: Callable[[jax.Array, jax.Array], jax.Array]
+    equation: str
+    note: str = ""
+
+    def words(self, a: str, b: str) -> tuple[str, str]:
+        return self.equation.format(a=a, b=b), self.note.format(a=a, b=b)
+
+
+_DIVISION = "Integers are divided towards zero."
+_POWER = (
+    "Integers are raised in float32 and truncated. Gradients are {b} {a}^({b} - 1) and"
+    " out log({a}), NaN for {a} < 0 in the latter."
+)
+_MOD = (
+    "The remainder has the sign of {b} and is 0 where {b} is 0, for floating numbers too."
+    " Gradients are 1 and -floor({a} / {b})."
+)
+_HYPOT = (
+    "Integers are computed in float32 and truncated. Gradients are {a} / out and {b} / out, NaN"
+    " where both are 0."
+)
+_TIE = "Where the two are equal, {a} gets the whole gradient and {b} none."
+_COMPARISON = "Results are 0 and 1 in the dtype of the inputs; the gradient is zero."
+
+#: Every two-argument function by the stem of its operators' names.
+BINARY = {
+    "add": BinaryFunction(jnp.add, "{a} + {b}"),
+    "sub": BinaryFunction(jnp.subtract, "{a} - {b}"),
+    "mul": BinaryFunction(jnp.multiply, "{a} * {b}"),
+    "div": BinaryFunction(_div, "{a} / {b}", _DIVISION),
+    "mod": BinaryFunction(mod, "{a} mod {b}", _MOD),
+    "power": BinaryFunction(power, "{a} ^ {b}", _POWER),
+    "hypot": BinaryFunction(hypot, "sqrt({a}^2 + {b}^2)", _HYPOT),
+    "maximum": BinaryFunction(maximum, "max({a}, {b})", _TIE),
+    "minimum": BinaryFunction(minimum, "min({a}, {b})", _TIE),
+    "equal": BinaryFunction(_compared(jnp.equal), "{a} == {b}", _COMPARISON),
+    "not_equal": BinaryFunction(_compared(jnp.not_equal), "{a} != {b}", _COMPARISON),
+    "greater": BinaryFunction(_compared(jnp.greater), "{a} > {b}", _COMPARISON),
+    "greater_equal": BinaryFunction(_compared(jnp.greater_equal), "{a} >= {b}", _COMPARISON),
+    "lesser": BinaryFunction(_compared(jnp.less), "{a} < {b}", _COMPARISON),
+    "lesser_equal": BinaryFunction(_compared(jnp.less_equal), "{a} <= {b}", _COMPARISON),
+    "logical_and": BinaryFunction(_compared(jnp.logical_and), "{a} != 0 and {b} != 0", _COMPARISON),
+    "logical_or": BinaryFunction(_compared(jnp.logical_or), "{a} != 0 or {b} != 0", _COMPARISON),
+    "logical_xor": BinaryFunction(
+        _compared(jnp.logical_xor), "({a} != 0) != ({b} != 0)", _COMPARISON
+    ),
+}

@@ -1,0 +1,150 @@
+"""Operators that stretch axes of size 1: two-argument arithmetic, and broadcasting itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import zip_longest
+
+import jax
+import jax.numpy as jnp
+
+from ...errors import AttributeValueError, ShapeError, explain
+from ..schema.attrs import Shape
+from ..schema.channels_last import layout_elementwise
+from ..schema.inference import Params, ShapeFacts, TypeFacts
+from ..schema.operator_registry import register
+from .binary_arithmetic import BINARY, BinaryFunction
+
+#: Further names; the first one is always ``broadcast_`` and the stem of the function.
+_ALIASES = {"add": ("broadcast_plus",), "sub": ("broadcast_minus",)}
+
+
+def _broadcasting(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    def op(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
+        try:
+            shape = jnp.broadcast_shapes(lhs.shape, rhs.shape)
+        except ValueError:
+            raise ShapeError(
+                explain(name, f"lhs {lhs.shape} and rhs {rhs.shape} do not broadcast together")
+            ) from None
+        return rule.fn(jnp.broadcast_to(lhs, shape), jnp.broadcast_to(rhs, shape))
+
+    equation, note = rule.words("lhs", "rhs")
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = (
+        f"{equation}, with broadcasting.\n\n"
+        "Axes of lhs and rhs are matched from the last one; of each pair the sizes are equal or "
+        "one of them is 1, and that one is stretched. Both have one dtype, the result too. "
+        f"Gradients are summed over stretched axes. {note}"
+    ).rstrip()
+    return op
+
+
+def _infer_broadcast_shape(s: ShapeFacts, p: Params) -> None:
+    """The result of partly known shapes: an unknown size against a larger one than 1 is that one
+    or 1, so the result has the larger one."""
+    lhs, rhs = s["lhs"], s["rhs"]
+    if lhs is None or rhs is None or (0 not in lhs and 0 not in rhs):
+        return
+    pairs = list(zip_longest(lhs[::-1], rhs[::-1], fillvalue=1))
+    s.set("out0", [0 if {a, b} == {0, 1} else max(a, b) for a, b in pairs][::-1])
+
+
+for _stem, _rule in BINARY.items():
+    _name = f"broadcast_{_stem}"
+    _fn = _broadcasting(_name, _rule)
+    register(
+        _name, *_ALIASES.get(_stem, ()), infer_shape=_infer_broadcast_shape, last=layout_elementwise
+    )(_fn)
+
+
+def _stretched(where: str, data: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+    if len(shape) != data.ndim or any(
+        a not in (1, b) for a, b in zip(data.shape, shape, strict=True)
+    ):
+        raise ShapeError(
+            explain(
+                where,
+                f"'data' {data.shape} cannot be stretched to {shape}",
+                because="only axes of size 1 are stretched, and their number stays",
+            )
+        )
+    return jnp.broadcast_to(data, shape)
+
+
+@register("broadcast_to")
+def broadcast_to(data: jax.Array, *, shape: Shape = ()) -> jax.Array:
+    """data stretched to ``shape``.
+
+    Each axis of data has the size in ``shape`` or size 1; a 0 in ``shape`` keeps data's size.
+    The gradient is summed over stretched axes.
+    """
+    if len(shape) != data.ndim:
+        return _stretched("broadcast_to", data, shape)
+    return _stretched(
+        "broadcast_to", data, tuple(b or a for a, b in zip(data.shape, shape, strict=True))
+    )
+
+
+@register("broadcast_axis", "broadcast_axes")
+def broadcast_axis(data: jax.Array, *, axis: Shape = (), size: Shape = ()) -> jax.Array:
+    """data with each axis in ``axis``, of size 1, stretched to the matching entry of ``size``.
+
+    The result has as many axes as data. The gradient is summed over stretched axes.
+    """
+    if len(axis) != len(size) or any(not 0 <= a < data.ndim for a in axis):
+        raise AttributeValueError(
+            explain(
+                "broadcast_axis",
+                f"axis={axis} and size={size} for 'data' {data.shape}",
+                because="axis and size go together, and axes are counted from 0",
+            )
+        )
+    new = list(data.shape)
+    for a, n in zip(axis, size, strict=True):
+        if new[a] != 1:
+            raise ShapeError(
+                explain("broadcast_axis", f"axis {a} of 'data' {data.shape} has not size 1")
+            )
+        new[a] = n
+    return jnp.broadcast_to(data, new)
+
+
+def _infer_like_type(t: TypeFacts, p: Params) -> None:
+    t.same("lhs", "out0")
+
+
+@register("broadcast_like", types=_infer_like_type)
+def broadcast_like(
+    lhs: jax.Array,
+    rhs: jax.Array,
+    *,
+    lhs_axes: Shape | None = None,
+    rhs_axes: Shape | None = None,
+) -> jax.Array:
+    """lhs stretched to the shape of rhs, or each axis in ``lhs_axes`` to that in ``rhs_axes``.
+
+    Stretched axes of lhs have size 1; negative axes count from the end. Without axes, both have
+    as many. The result has the dtype of lhs. rhs may be of any dtype and gets zero gradient.
+    """
+    if lhs_axes is None and rhs_axes is None:
+        return _stretched("broadcast_like", lhs, rhs.shape)
+    ours, theirs = lhs_axes or (), rhs_axes or ()
+    if (
+        len(ours) != len(theirs)
+        or not ours
+        or any(not -lhs.ndim <= a < lhs.ndim for a in ours)
+        or any(not -rhs.ndim <= a < rhs.ndim for a in theirs)
+    ):
+        raise AttributeValueError(
+            explain(
+                "broadcast_like",
+                f"lhs_axes={lhs_axes} and rhs_axes={rhs_axes} for lhs {lhs.shape} "
+                f"and rhs {rhs.shape}",
+                because="both are given, of one length, and name axes that there are",
+            )
+        )
+    new = list(lhs.shape)
+    for a, b in zip(ours, theirs, strict=True):
+        new[a] = rhs.shape[b]
+    return _stretched("broadcast_like", lhs, tuple(new))

@@ -1,0 +1,131 @@
+"""Operators that hand their input on: copies, gradient stops, conversions between dtypes."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ...errors import AttributeValueError, explain
+from ..schema.channels_last import layout_elementwise
+from ..schema.inference import Params, ShapeFacts, TypeFacts, output_dtype, same_shapes
+from ..schema.operator_registry import register
+from .binary_arithmetic import convert, is_floating
+
+_AMP = ("float16", "bfloat16", "float32", "float64")
+_WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32, "float64": 64}
+
+
+@register("_copy", "identity", infer_shape=same_shapes, last=layout_elementwise)
+def copy(data: jax.Array) -> jax.Array:
+    """data itself, of any shape and dtype."""
+    return data
+
+
+@register("_identity_with_attr_like_rhs", infer_shape=same_shapes)
+def identity_with_attr_like_rhs(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
+    """lhs itself; rhs, of the same shape and dtype, is only looked at and gets zero gradient."""
+    return lhs
+
+
+@register("BlockGrad", "stop_gradient", infer_shape=same_shapes, loss=True)
+def block_grad(data: jax.Array) -> jax.Array:
+    """data itself, of any shape and dtype; its gradient is zero."""
+    return lax.stop_gradient(data)
+
+
+@register("cast_storage", infer_shape=same_shapes)
+def cast_storage(data: jax.Array, *, stype: Literal["csr", "default", "row_sparse"]) -> jax.Array:
+    """data itself, of any shape and dtype. Arrays are dense, so a sparse ``stype`` is an error."""
+    if stype != "default":
+        raise AttributeValueError(
+            explain(
+                "cast_storage",
+                f"stype={stype!r} is sparse, expected 'default'",
+                hint="leave the operator out: dense arrays hold the same numbers",
+            )
+        )
+    return data
+
+
+@register(
+    "Cast", "cast", infer_shape=same_shapes, types=output_dtype("dtype"), last=layout_elementwise
+)
+def cast(
+    data: jax.Array,
+    *,
+    dtype: Literal[
+        "float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bool", "bfloat16"
+    ],
+) -> jax.Array:
+    """data, of any shape and dtype, converted to ``dtype``.
+
+    Floating numbers lose their fraction on the way to integers and wrap in uint8 and int8
+    (300 gives 44, -1 gives 255); everything but 0 is True. The head gradient is converted to the
+    dtype of data; of an integer result there is none in JAX, so data gets zero gradient, where
+    MXNet hands on whatever stands in the integer head gradient.
+    """
+    return convert(data, dtype)
+
+
+def _infer_amp_cast_type(t: TypeFacts, p: Params) -> None:
+    if t["data"] is not None:
+        t.set("out0", p.dtype if t["data"] in _AMP else t["data"])
+
+
+@register("amp_cast", infer_shape=same_shapes, types=_infer_amp_cast_type, last=layout_elementwise)
+def amp_cast(
+    data: jax.Array,
+    *,
+    dtype: Literal["float32", "float64", "float16", "uint8", "int32", "int8", "int64", "bfloat16"],
+) -> jax.Array:
+    """data, of any shape, converted to ``dtype`` if it is floating, otherwise unchanged.
+
+    Automatic mixed precision puts it in front of operators. float32 is rounded to integers, halves
+    to even, and saturates them (300 gives 127 for int8; NaN is left open); float16 becomes integers
+    as in ``Cast``. The head gradient is converted back.
+    """
+    if data.dtype == jnp.float32 and jnp.issubdtype(dtype, jnp.integer):
+        return jnp.round(data).astype(dtype)  # XLA's conversion saturates
+    return convert(data, dtype) if is_floating(data) else data
+
+
+def _common(dtypes: list[str | None], narrow: bool) -> str | None:
+    floating = [d for d in dtypes if d in _WIDTH]
+    return (min if narrow else max)(floating, key=_WIDTH.__getitem__) if floating else None
+
+
+def _infer_amp_multicast_type(t: TypeFacts, p: Params) -> None:
+    dtypes = [t[f"data_{i}"] for i in range(p.num_outputs)]
+    if None in dtypes:
+        return
+    common = _common(dtypes, p.cast_narrow)
+    for i, dtype in enumerate(dtypes):
+        t.set(f"out{i}", common if dtype in _AMP else dtype)
+
+
+def _infer_amp_multicast_shape(s: ShapeFacts, p: Params) -> None:
+    for i in range(p.num_outputs):
+        s.same(f"data_{i}", f"out{i}")
+
+
+@register(
+    "amp_multicast",
+    count="num_outputs",
+    inputs=lambda p: tuple(f"data_{i}" for i in range(p.num_outputs)),
+    outputs=lambda p: tuple(f"output{i}" for i in range(p.num_outputs)),
+    infer_shape=_infer_amp_multicast_shape,
+    types=_infer_amp_multicast_type,
+)
+def amp_multicast(
+    *data: jax.Array, num_outputs: int, cast_narrow: bool = False
+) -> tuple[jax.Array, ...]:
+    """``num_outputs`` arrays of any shapes, the floating ones converted to one common dtype.
+
+    It is the widest among them, or with ``cast_narrow`` the narrowest; other dtypes stay. Head
+    gradients are converted back.
+    """
+    common = _common([x.dtype.name for x in data], cast_narrow)
+    return tuple(x.astype(common) if is_floating(x) and common else jnp.asarray(x) for x in data)

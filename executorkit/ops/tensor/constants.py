@@ -1,0 +1,177 @@
+"""Operators that make constant arrays, from attributes or after the shape of another array."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ...errors import AttributeValueError, explain
+from ..schema.attrs import DType, Shape, Tuning
+from ..schema.inference import normal_axis, output_dtype, same_shapes
+from ..schema.operator_registry import register
+from .binary_arithmetic import convert, scalar_constant
+
+_of_dtype = output_dtype("dtype")
+
+
+def _constant_op(name: str, value: int) -> Callable[..., jax.Array]:
+    def op(*, shape: Shape = (), ctx: Tuning[str] = "", dtype: DType = "float32") -> jax.Array:
+        return jnp.full(shape, value, dtype)
+
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = (
+        f"An array of ``shape`` and ``dtype`` filled with {value}.\n\n"
+        "Sizes that are 0, or all of them for (), are taken from the operators that use it. "
+        "``ctx`` is accepted and has no effect."
+    )
+    return op
+
+
+register("_zeros", types=_of_dtype, shape_attr="shape")(_constant_op("_zeros", 0))
+register("_ones", types=_of_dtype, shape_attr="shape")(_constant_op("_ones", 1))
+
+
+@register("_full", types=_of_dtype, shape_attr="shape")
+def full(
+    *,
+    shape: Shape | None = None,
+    ctx: Tuning[str] = "",
+    dtype: DType = "float32",
+    value: float,
+) -> jax.Array:
+    """An array of ``shape`` and ``dtype`` filled with ``value``, which is converted to dtype.
+
+    Sizes that are 0, or all of them for None, are taken from the operators that use it. ``ctx``
+    is accepted and has no effect.
+    """
+    return jnp.full(shape or (), scalar_constant(value, jnp.dtype(dtype)), dtype)
+
+
+@register("_eye", types=_of_dtype)
+def eye(
+    *,
+    N: int,  # noqa: N803
+    M: int = 0,  # noqa: N803
+    k: int = 0,
+    ctx: Tuning[str] = "",
+    dtype: DType = "float32",
+) -> jax.Array:
+    """A matrix of shape (N, M) with ones on diagonal ``k`` (above the main one if positive).
+
+    M=0 means M=N. ``ctx`` is accepted and has no effect.
+    """
+    return jnp.eye(N, M or N, k, dtype=dtype)
+
+
+def _repeated_iota(count: int, repeat: int, dtype: np.dtype) -> jax.Array:
+    """0, 1, ..., count - 1, each ``repeat`` times."""
+    index: Any = lax.iota(jnp.int32, count * repeat)
+    return (index // repeat).astype(dtype)
+
+
+@register("_arange", types=_of_dtype)
+def arange(
+    *,
+    start: float,
+    stop: float | None = None,
+    step: float = 1.0,
+    repeat: int = 1,
+    infer_range: bool = False,
+    ctx: Tuning[str] = "",
+    dtype: DType = "float32",
+) -> jax.Array:
+    """start, start + step, ... before stop, each ``repeat`` times, of shape (count * repeat,).
+
+    Computed in ``dtype``, to which start and step are converted first: a step of 1.5 is 1 for
+    integers (in MXNet for float16 too). With stop None the numbers go from 0 to ``start``.
+    ``ctx`` is accepted and has no effect. ``infer_range`` (the length is taken from the operators
+    that use the array) is not served.
+    """
+    if infer_range:
+        raise AttributeValueError(
+            explain("_arange", "infer_range=True is not served", hint="give stop")
+        )
+    if stop is None:
+        start, stop = 0.0, start
+    if step == 0 or repeat < 1 or (stop - start) / step <= 0:
+        raise AttributeValueError(
+            explain("_arange", f"start={start}, stop={stop}, step={step}, repeat={repeat} is empty")
+        )
+    kind = jnp.dtype(dtype)
+    index = _repeated_iota(math.ceil((stop - start) / step), repeat, kind)
+    return scalar_constant(start, kind) + index * scalar_constant(step, kind)
+
+
+@register("_linspace", types=_of_dtype)
+def linspace(
+    *,
+    start: float,
+    stop: float,
+    num: int,
+    endpoint: bool = True,
+    ctx: Tuning[str] = "",
+    dtype: DType = "float32",
+) -> jax.Array:
+    """``num`` equally spaced numbers from start to stop, of shape (num,).
+
+    stop is the last one, or with ``endpoint=False`` the one that would come next. They are
+    computed in float64 and converted to ``dtype``. ``ctx`` is accepted and has no effect.
+    """
+    gaps = max(num - 1 if endpoint else num, 1)
+    index = _repeated_iota(num, 1, jnp.dtype("float64"))
+    return convert(start + index * ((stop - start) / gaps), dtype)
+
+
+@register("zeros_like", infer_shape=same_shapes)
+def zeros_like(data: jax.Array) -> jax.Array:
+    """Zeros in the shape and dtype of data, which gets zero gradient."""
+    return jnp.zeros_like(data)
+
+
+@register("ones_like", infer_shape=same_shapes)
+def ones_like(data: jax.Array) -> jax.Array:
+    """Ones in the shape and dtype of data, which gets zero gradient."""
+    return jnp.ones_like(data)
+
+
+@register("_contrib_arange_like")
+def arange_like(
+    data: jax.Array,
+    *,
+    start: float = 0.0,
+    step: float = 1.0,
+    repeat: int = 1,
+    ctx: Tuning[str] = "",
+    axis: int | None = None,
+) -> jax.Array:
+    """start, start + step, ..., each ``repeat`` times, as many as data needs, in data's dtype.
+
+    With axis None the result has the shape of data, in row-major order; otherwise it is (size of
+    that axis,). data gets zero gradient. ``ctx`` has no effect. For float16 start and step lose
+    their fractions, as MXNet has it.
+    """
+    if data.dtype == jnp.float16:
+        start, step = math.trunc(start), math.trunc(step)
+    shape = data.shape if axis is None else (data.shape[normal_axis(axis, data.ndim)],)
+    index = lax.iota(jnp.int32, math.prod(shape)) // repeat
+    kind = data.dtype
+    values = scalar_constant(start, kind) + index.astype(kind) * scalar_constant(step, kind)
+    return values.reshape(shape)
+
+
+@register("shape_array", types=output_dtype("int64"))
+def shape_array(data: jax.Array) -> jax.Array:
+    """The shape of data as int64 of shape (number of axes,); data gets zero gradient."""
+    return jnp.asarray(data.shape, jnp.int64)
+
+
+@register("size_array", types=output_dtype("int64"))
+def size_array(data: jax.Array) -> jax.Array:
+    """The number of elements of data as int64 of shape (1,); data gets zero gradient."""
+    return jnp.asarray([data.size], jnp.int64)

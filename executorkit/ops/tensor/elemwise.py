@@ -1,0 +1,400 @@
+"""Element-wise operators of one array, of two arrays of one shape, and of any number of them.
+
+Operators of an array and a number.
+
+The number is converted to the array's dtype before anything else: an int32 array plus 1.5 adds 1.
+
+Functions of one array with attributes, put together from pieces: where do slopes change?
+
+Operators whose gradient is said to be another than the derivative.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ..schema.attrs import Tuning
+from ..schema.channels_last import layout_elementwise
+from ..schema.inference import Params, TypeFacts, same_shapes
+from ..schema.operator_registry import register
+from .binary_arithmetic import (
+    BINARY,
+    BinaryFunction,
+    convert,
+    is_floating,
+    scalar_constant,
+    through_float,
+)
+from .derivatives import with_jvp
+
+
+def _relu(x: jax.Array) -> jax.Array:
+    return jnp.maximum(x, 0)
+
+
+def sign(x: jax.Array) -> jax.Array:
+    """1, 0 or -1; 0 for NaN."""
+    return (x > 0).astype(x.dtype) - (x < 0).astype(x.dtype)
+
+
+def _rounding(fn: Callable[[jax.Array], jax.Array]) -> Callable[[jax.Array], jax.Array]:
+    return with_jvp(lambda x: fn(x) if is_floating(x) else x, None)
+
+
+def _rint(x: jax.Array) -> jax.Array:
+    below, above = jnp.floor(x), jnp.ceil(x)
+    return jnp.where(x - below <= above - x, below, above)
+
+
+def _digamma(x: jax.Array) -> jax.Array:
+    """The digamma function, +inf at 0 (jax gives NaN) as MXNet's gradients of gamma need it."""
+    return jnp.where(x == 0, jnp.inf, lax.digamma(x))
+
+
+_DEGREES = 180 / jnp.pi
+
+#: name: (function, equation, remark)
+_UNARY_FUNCTIONS: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
+    "abs": (
+        with_jvp(jnp.abs, lambda t, out, x: t * sign(x)),
+        "|x|",
+        "The gradient at 0 and at NaN is 0.",
+    ),
+    "sign": (sign, "1, 0 or -1", "sign(NaN) is 0. The gradient is zero."),
+    "round": (
+        _rounding(lambda x: lax.round(x, lax.RoundingMethod.AWAY_FROM_ZERO)),
+        "the nearest integer",
+        "Halves are rounded away from zero. The gradient is zero.",
+    ),
+    "rint": (
+        _rounding(_rint),
+        "the nearest integer",
+        "Halves are rounded down: 1.5 gives 1, -1.5 gives -2. The gradient is zero.",
+    ),
+    "ceil": (_rounding(jnp.ceil), "the smallest integer >= x", "The gradient is zero."),
+    "floor": (_rounding(jnp.floor), "the largest integer <= x", "The gradient is zero."),
+    "trunc": (_rounding(jnp.trunc), "x without its fraction", "The gradient is zero."),
+    "fix": (_rounding(jnp.trunc), "x rounded towards zero", "The gradient is zero."),
+    "negative": (jnp.negative, "-x", ""),
+    "reciprocal": (
+        with_jvp(lambda x: 1 / x, lambda t, out, x: -t * (out * out)),
+        "1 / x",
+        "The gradient at 0 is -inf.",
+    ),
+    "square": (lambda x: x * x, "x^2", ""),
+    "sqrt": (jnp.sqrt, "sqrt(x)", "The gradient at 0 is inf."),
+    "rsqrt": (lax.rsqrt, "1 / sqrt(x)", "The gradient at 0 is -inf."),
+    "cbrt": (
+        with_jvp(jnp.cbrt, lambda t, out, x: t / (3 * out * out)),
+        "the cube root of x",
+        "The gradient at 0 is inf.",
+    ),
+    "rcbrt": (
+        with_jvp(lambda x: 1 / jnp.cbrt(x), lambda t, out, x: t * (out / (-3 * x))),
+        "1 / cbrt(x)",
+        "The gradient at 0 is -inf.",
+    ),
+    "exp": (jnp.exp, "e^x", ""),
+    "expm1": (jnp.expm1, "e^x - 1", "Accurate for small x."),
+    "log": (jnp.log, "ln x", ""),
+    "log10": (jnp.log10, "log10 x", ""),
+    "log2": (jnp.log2, "log2 x", ""),
+    "log1p": (jnp.log1p, "ln(1 + x)", "Accurate for small x."),
+    "sin": (jnp.sin, "sin x", "x is in radians."),
+    "cos": (jnp.cos, "cos x", "x is in radians."),
+    "tan": (jnp.tan, "tan x", "x is in radians."),
+    "arcsin": (jnp.arcsin, "arcsin x", "In radians, from -pi/2 to pi/2."),
+    "arccos": (jnp.arccos, "arccos x", "In radians, from 0 to pi."),
+    "arctan": (jnp.arctan, "arctan x", "In radians, from -pi/2 to pi/2."),
+    "sinh": (jnp.sinh, "sinh x", ""),
+    "cosh": (jnp.cosh, "cosh x", ""),
+    "tanh": (jnp.tanh, "tanh x", ""),
+    "arcsinh": (jnp.arcsinh, "arsinh x", ""),
+    "arccosh": (jnp.arccosh, "arcosh x", ""),
+    "arctanh": (jnp.arctanh, "artanh x", ""),
+    "degrees": (lambda x: x * _DEGREES, "180 x / pi", "Radians to degrees."),
+    "radians": (lambda x: x / _DEGREES, "pi x / 180", "Degrees to radians."),
+    "erf": (lax.erf, "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x", ""),
+    "erfinv": (lax.erf_inv, "the y with erf(y) = x", "NaN outside [-1, 1]."),
+    "gamma": (
+        with_jvp(jax.scipy.special.gamma, lambda t, out, x: t * (out * _digamma(x))),
+        "the gamma function of x",
+        "",
+    ),
+    "gammaln": (
+        with_jvp(lax.lgamma, lambda t, out, x: t * _digamma(x)),
+        "ln |gamma(x)|",
+        "The gradient is the digamma function.",
+    ),
+    "relu": (
+        with_jvp(_relu, lambda t, out, x: jnp.where(x > 0, t, 0)),
+        "max(x, 0)",
+        "The gradient at 0 is 0; at NaN it is 0 too, where MXNet gives NaN.",
+    ),
+    "sigmoid": (lax.logistic, "1 / (1 + e^-x)", ""),
+    "softsign": (
+        with_jvp(
+            lambda x: x / (1 + jnp.abs(x)),
+            lambda t, out, x: t / lax.square(1 + jnp.abs(x)),
+        ),
+        "x / (1 + |x|)",
+        "",
+    ),
+    "logical_not": (
+        lambda x: (x == 0).astype(x.dtype),
+        "x == 0",
+        "Results are 0 and 1 in the dtype of data; the gradient is zero.",
+    ),
+}
+#: Functions that integers go through unchanged; all others compute integers in float32.
+_INTEGER_PRESERVING = {"abs", "sign", "round", "rint", "ceil", "floor", "trunc", "fix", "negative",
+                "relu", "logical_not"}  # fmt: skip
+
+
+def _unary_op(
+    name: str, fn: Callable[[jax.Array], jax.Array], equation: str, remark: str
+) -> Callable[[jax.Array], jax.Array]:
+    def op(data: jax.Array) -> jax.Array:
+        return fn(data)
+
+    if name not in _INTEGER_PRESERVING:
+        wide = "float64" if name == "erf" else "float32"
+        fn = through_float(fn, wide)
+        remark = f"{remark} Integers are computed in {wide} and truncated.".lstrip()
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = (
+        f"{equation[0].upper()}{equation[1:]}, for every element x of data."
+        f"\n\ndata has any shape; the result has its shape and dtype. {remark}"
+    ).rstrip()
+    return op
+
+
+for _name, _row in _UNARY_FUNCTIONS.items():
+    register(_name, infer_shape=same_shapes, last=layout_elementwise)(_unary_op(_name, *_row))
+
+#: stem of the function: names, MXNet's canonical one first
+_BINARY_NAMES = {
+    "add": ("elemwise_add", "_Plus", "_plus", "_add"),
+    "sub": ("elemwise_sub", "_Minus", "_minus", "_sub"),
+    "mul": ("elemwise_mul", "_Mul", "_mul"),
+    "div": ("elemwise_div", "_Div", "_div"),
+    "mod": ("_mod", "_Mod"),
+    "power": ("_power", "_Power"),
+    "hypot": ("_hypot", "_Hypot"),
+    "maximum": ("_maximum", "_Maximum"),
+    "minimum": ("_minimum", "_Minimum"),
+    "equal": ("_equal", "_Equal"),
+    "not_equal": ("_not_equal", "_Not_Equal"),
+    "greater": ("_greater", "_Greater"),
+    "greater_equal": ("_greater_equal", "_Greater_Equal"),
+    "lesser": ("_lesser", "_Lesser"),
+    "lesser_equal": ("_lesser_equal", "_Lesser_Equal"),
+    "logical_and": ("_logical_and", "_Logical_And"),
+    "logical_or": ("_logical_or", "_Logical_Or"),
+    "logical_xor": ("_logical_xor", "_Logical_Xor"),
+}
+
+
+def _binary_op(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    def op(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
+        return rule.fn(lhs, rhs)
+
+    equation, note = rule.words("lhs", "rhs")
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = (
+        f"{equation}, element by element.\n\n"
+        f"lhs and rhs have one shape and one dtype, the result has them too. {note}"
+    ).rstrip()
+    return op
+
+
+for _stem, _names in _BINARY_NAMES.items():
+    register(*_names, infer_shape=same_shapes, last=layout_elementwise)(
+        _binary_op(_names[0], BINARY[_stem])
+    )
+# Gradient accumulation and sparse-aware variants: for dense arrays they are the plain operators.
+register("_grad_add", infer_shape=same_shapes)(_binary_op("_grad_add", BINARY["add"]))
+register("_scatter_elemwise_div", infer_shape=same_shapes)(
+    _binary_op("_scatter_elemwise_div", BINARY["div"])
+)
+
+
+@register("add_n", "ElementWiseSum", infer_shape=same_shapes, last=layout_elementwise)
+def add_n(*args: jax.Array, num_args: int) -> jax.Array:
+    """Sum of ``num_args`` arrays of one shape and dtype, element by element."""
+    return reduce(jnp.add, args)
+
+
+#: stem of the function, whether the scalar comes first: names, MXNet's canonical one first
+_SCALAR_NAMES = {
+    ("add", False): ("_plus_scalar", "_PlusScalar"),
+    ("sub", False): ("_minus_scalar", "_MinusScalar"),
+    ("sub", True): ("_rminus_scalar", "_RMinusScalar"),
+    ("mul", False): ("_mul_scalar", "_MulScalar"),
+    ("div", False): ("_div_scalar", "_DivScalar"),
+    ("div", True): ("_rdiv_scalar", "_RDivScalar"),
+    ("mod", False): ("_mod_scalar", "_ModScalar"),
+    ("mod", True): ("_rmod_scalar", "_RModScalar"),
+    ("power", False): ("_power_scalar", "_PowerScalar"),
+    ("power", True): ("_rpower_scalar", "_RPowerScalar"),
+    ("hypot", False): ("_hypot_scalar", "_HypotScalar"),
+    ("maximum", False): ("_maximum_scalar", "_MaximumScalar"),
+    ("minimum", False): ("_minimum_scalar", "_MinimumScalar"),
+    ("equal", False): ("_equal_scalar", "_EqualScalar"),
+    ("not_equal", False): ("_not_equal_scalar", "_NotEqualScalar"),
+    ("greater", False): ("_greater_scalar", "_GreaterScalar"),
+    ("greater_equal", False): ("_greater_equal_scalar", "_GreaterEqualScalar"),
+    ("lesser", False): ("_lesser_scalar", "_LesserScalar"),
+    ("lesser_equal", False): ("_lesser_equal_scalar", "_LesserEqualScalar"),
+    ("logical_and", False): ("_logical_and_scalar", "_LogicalAndScalar"),
+    ("logical_or", False): ("_logical_or_scalar", "_LogicalOrScalar"),
+    ("logical_xor", False): ("_logical_xor_scalar", "_LogicalXorScalar"),
+}
+
+
+def _infer_scalar_type(t: TypeFacts, p: Params) -> None:
+    if p.is_int:
+        t.same()
+    elif t["data"] is not None:
+        t.set("out0", t["data"] if "float" in t["data"] else "float64")
+    else:
+        t.set("data", t["out0"])
+
+
+def _scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., jax.Array]:
+    def op(data: jax.Array, *, scalar: float = 1.0, is_int: bool = True) -> jax.Array:
+        if not is_int and not is_floating(data):
+            data = data.astype("float64")
+        constant = scalar_constant(scalar, data.dtype)
+        return rule.fn(constant, data) if first else rule.fn(data, constant)
+
+    equation, note = rule.words(*(("scalar", "x") if first else ("x", "scalar")))
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = (
+        f"{equation}, for every element x of data.\n\n"
+        "data has any shape; the result has its shape and dtype, to which scalar is converted "
+        f"first. Without ``is_int``, integers are computed and returned in float64. {note}"
+    ).rstrip()
+    return op
+
+
+for (_stem, _first), _names in _SCALAR_NAMES.items():
+    _fn = _scalar_op(_names[0], BINARY[_stem], _first)
+    register(*_names, infer_shape=same_shapes, types=_infer_scalar_type, last=layout_elementwise)(
+        _fn
+    )
+# Sparse-aware variants: for dense arrays they are the plain operators.
+for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", "sub")):
+    register(_name, infer_shape=same_shapes, types=_infer_scalar_type)(
+        _scalar_op(_name, BINARY[_stem], False)
+    )
+
+
+@register("hard_sigmoid", infer_shape=same_shapes, last=layout_elementwise)
+def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> jax.Array:
+    """min(max(alpha x + beta, 0), 1), for every element x of data.
+
+    data has any shape and a floating dtype; the result has them too. The gradient is alpha where
+    the result lies strictly between 0 and 1, otherwise 0.
+    """
+
+    def line(x: jax.Array) -> jax.Array:
+        return jnp.clip(alpha * x + beta, 0, 1)
+
+    return with_jvp(line, lambda t, out, x: jnp.where((out > 0) & (out < 1), alpha * t, 0))(data)
+
+
+@register("clip", infer_shape=same_shapes, last=layout_elementwise)
+def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
+    """min(max(x, a_min), a_max), for every element x of data.
+
+    data has any shape; the result has its shape and dtype. Elements are compared with the bounds as
+    float32, so that integers may have bounds that their type does not hold; a bound that wins is
+    converted (1.7 is 1 for integers). Where a_min > a_max, what exceeds a_max gives that, all else
+    a_min. The gradient passes at both bounds and for NaN.
+    """
+    with np.errstate(over="ignore"):  # a bound that the type does not hold is infinite
+        bounds = np.float32(a_min), np.float32(a_max)
+        if is_floating(data):
+            low, high = (jnp.asarray(bound.astype(data.dtype)) for bound in bounds)
+        else:
+            low, high = (convert(jnp.asarray(bound), data.dtype.name) for bound in bounds)
+
+    def outside(x: jax.Array) -> tuple[jax.Array, jax.Array]:
+        if is_floating(x):
+            return x < low, x > high
+        return x.astype("float32") < bounds[0], x.astype("float32") > bounds[1]
+
+    def clipped(x: jax.Array) -> jax.Array:
+        if is_floating(x) and a_min <= a_max:
+            return jnp.clip(x, low, high)
+        below, above = outside(x)
+        return jnp.where(above, high, jnp.where(below, low, x))
+
+    return with_jvp(clipped, lambda t, out, x: jnp.where(jnp.logical_or(*outside(x)), 0, t))(data)
+
+
+@register("smooth_l1", infer_shape=same_shapes)
+def smooth_l1(data: jax.Array, *, scalar: float = 1.0, is_int: Tuning[bool] = True) -> jax.Array:
+    """Huber-like loss of every element x of data, with s = ``scalar``.
+
+    s^2 x^2 / 2 where |x| < 1 / s^2, elsewhere |x| - 1 / (2 s^2). data has any shape; the result
+    has its shape and dtype. The gradient is s^2 x inside and sign(x) outside.
+    """
+    square = scalar * scalar
+
+    def loss(x: jax.Array) -> jax.Array:
+        far = jnp.abs(x) > 1 / square
+        return jnp.where(far, jnp.abs(x) - 0.5 / square, 0.5 * square * x * x)
+
+    def slope(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+        return t * jnp.where(jnp.abs(x) > 1 / square, jnp.sign(x), square * x)
+
+    return with_jvp(through_float(loss), slope)(data)
+
+
+@register("_contrib_quadratic", infer_shape=same_shapes)
+def quadratic(data: jax.Array, *, a: float = 0.0, b: float = 0.0, c: float = 0.0) -> jax.Array:
+    """a x^2 + b x + c, for every element x of data.
+
+    data has any shape; the result has its shape and dtype. Integers are computed in
+    float32 and truncated.
+    """
+    return through_float(lambda x: (a * x + b) * x + c)(data)
+
+
+@register("_contrib_round_ste", infer_shape=same_shapes)
+def round_ste(data: jax.Array) -> jax.Array:
+    """Every element of data rounded, halves away from zero; the gradient passes unchanged.
+
+    data has any shape and dtype; the result has them too. This is the straight-through
+    estimator of Bengio et al., 2013, with which quantised networks are trained.
+    """
+    away = lax.RoundingMethod.AWAY_FROM_ZERO
+    return with_jvp(lambda x: lax.round(x, away) if is_floating(x) else x, lambda t, out, x: t)(
+        data
+    )
+
+
+@register("_contrib_sign_ste", infer_shape=same_shapes)
+def sign_ste(data: jax.Array) -> jax.Array:
+    """The sign of every element of data: 1, 0 or -1; the gradient passes unchanged.
+
+    data has any shape and dtype; the result has them too. See ``round_ste``.
+    """
+    return with_jvp(sign, lambda t, out, x: t)(data)
+
+
+@register("_contrib_gradientmultiplier", infer_shape=same_shapes)
+def gradientmultiplier(data: jax.Array, *, scalar: float = 1.0, is_int: bool = True) -> jax.Array:
+    """data itself, of any shape and dtype; its gradient is multiplied by ``scalar``.
+
+    A negative scalar reverses the gradient (Ganin and Lempitsky, 2015). ``is_int`` has no effect.
+    """
+    return with_jvp(lambda x: x, lambda t, out, x: t * scalar)(data)

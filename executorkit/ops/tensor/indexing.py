@@ -1,0 +1,460 @@
+"""Choosing entries by index arrays. Indices may be floats, as in MXNet, and are truncated.
+
+Gathering and scattering by index tuples, and indices as tuples or numbers.
+
+Assignments written as operators. They exist for arrays only and change their first input.
+
+Operators whose result has a shape that depends on values: they run uncompiled, on arrays.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, NoReturn
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.core import Tracer
+
+from ...errors import AttributeValueError, DynamicShapeError, MXNetError, ShapeError, explain
+from ..schema.attrs import Aux, Count, Shape, Tuning
+from ..schema.inference import (
+    Params,
+    ShapeFacts,
+    TypeFacts,
+    dtype_of_first_input,
+    normal_axis,
+    output_dtype,
+    same_dtype_among,
+    same_shapes,
+)
+from ..schema.operator_registry import register
+from .derivatives import with_jvp
+
+
+def integer_indices(indices: jax.Array) -> jax.Array:
+    """Indices as integers: cut off towards zero, as MXNet does. They have no gradient."""
+    if jnp.issubdtype(indices.dtype, jnp.integer) and indices.dtype.itemsize >= 4:
+        return indices
+    return lax.stop_gradient(indices).astype(jnp.int32)
+
+
+def _in_range(indices: jax.Array, size: int, mode: str = "clip") -> jax.Array:
+    index = integer_indices(indices)
+    return jnp.remainder(index, size) if mode == "wrap" else jnp.clip(index, 0, size - 1)
+
+
+def _infer_where_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("x", "y", "out0")
+    condition, x = s["condition"], s["x"]
+    if condition is not None and len(condition) > 1:
+        s.same("condition", "x", "y", "out0")
+    elif condition is not None and x is not None:
+        s.set("condition", x[:1], because=f"a vector chooses entries of the first axis, x is {x}")
+        s.set("x", (*s["condition"], *x[1:]))
+
+
+@register("where", infer_shape=_infer_where_shape, types=same_dtype_among("x", "y", "out0"))
+def where(condition: jax.Array, x: jax.Array, y: jax.Array):
+    """x where condition is not 0 (NaN counts as not 0), else y.
+
+    x and y have one shape (d0, d1, ...); condition has it too, or is a vector (d0,) that chooses
+    whole entries of the first axis. condition may be of any type and has a zero gradient.
+    """
+    chosen = lax.stop_gradient(condition) != 0
+    if condition.ndim == 1 and x.ndim > 1:
+        chosen = lax.broadcast_in_dim(chosen, x.shape, (0,))
+    return lax.select(chosen, x, y)
+
+
+@register("take", types=dtype_of_first_input)
+def take(
+    a: jax.Array,
+    indices: jax.Array,
+    *,
+    axis: int = 0,
+    mode: Literal["clip", "raise", "wrap"] = "clip",
+):
+    """Entries of ``axis`` of a, chosen by indices.
+
+    a (.., d, ..) and indices of any shape (i0, i1, ...) give (.., i0, i1, ..., ..). Indices
+    outside [0, d) are clipped, or with ``wrap`` taken modulo d. The gradient of a goes to the
+    entries taken; that of indices is zero.
+
+    ``raise`` clips too: a compiled program cannot raise (MXNet does).
+    """
+    at = normal_axis(axis, a.ndim)
+    # The gather clips by itself.
+    index = _in_range(indices, a.shape[at], mode) if mode == "wrap" else integer_indices(indices)
+    return jnp.take(a, index, at, mode="clip")
+
+
+def _infer_batch_take_type(t: TypeFacts, p: Params) -> None:
+    t.same("a", "out0")
+    t.set("indices", "int32", because="MXNet takes no other indices here")
+
+
+def _infer_batch_take_shape(s: ShapeFacts, p: Params) -> None:
+    if s["a"] is not None:
+        s.set("indices", s["a"][:1])
+    s.same("indices", "out0")
+
+
+@register("batch_take", infer_shape=_infer_batch_take_shape, types=_infer_batch_take_type)
+def batch_take(a: jax.Array, indices: jax.Array):
+    """out[i] = a[i, indices[i]].
+
+    a (N, K); indices (N,), int32, clipped to [0, K). Returns (N,). MXNet has no gradient for it.
+    """
+    if a.ndim != 2:
+        raise ShapeError(f"'a' is {a.shape}, expected (N, K)")
+    index = _in_range(indices, a.shape[1])[:, None]
+    return jnp.take_along_axis(a, index, 1, mode="promise_in_bounds")[:, 0]
+
+
+def _infer_pick_shape(s: ShapeFacts, p: Params) -> None:
+    data, index = s["data"], s["index"]
+    if data is None or p.axis is None or not -len(data) <= p.axis < len(data):
+        return
+    at = p.axis % len(data)
+    kept = (1,) if index is not None and len(index) == len(data) else ()
+    s.set(
+        "index",
+        (*data[:at], *kept, *data[at + 1 :]) or (1,),
+        because=f"data is {data} without axis {at}",
+    )
+
+
+@register(
+    "pick", "choose_element_0index", infer_shape=_infer_pick_shape, types=dtype_of_first_input
+)
+def pick(
+    data: jax.Array,
+    index: jax.Array,
+    *,
+    axis: int | None = -1,
+    keepdims: bool = False,
+    mode: Literal["clip", "wrap"] = "clip",
+):
+    """One entry of ``axis`` of data for each index.
+
+    data (.., d, ..); index has data's shape without that axis, or with size 1 there. Indices
+    outside [0, d) are clipped, or with ``wrap`` taken modulo d. Returns index's shape without the
+    axis ((1,) for data (d,)), or with ``keepdims`` with size 1 there. The gradient of index is
+    zero.
+    """
+    if axis is None:
+        raise AttributeValueError("axis=None is not supported, name an axis")
+    at = normal_axis(axis, data.ndim)
+    chosen = _in_range(index, data.shape[at], mode)
+    if chosen.ndim < data.ndim:
+        chosen = lax.expand_dims(chosen, (at,))
+    out = jnp.take_along_axis(data, chosen, at, mode="promise_in_bounds")
+    return out if keepdims or data.ndim == 1 else lax.squeeze(out, (at,))
+
+
+IndexedType = Literal[
+    "bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8"
+]
+
+
+@register("one_hot", types=output_dtype("dtype"))
+def one_hot(
+    indices: jax.Array,
+    *,
+    depth: int,
+    on_value: float = 1.0,
+    off_value: float = 0.0,
+    dtype: IndexedType = "float32",
+):
+    """``on_value`` at each index of a new last axis of size ``depth``, ``off_value`` elsewhere.
+
+    indices, of any shape (i0, i1, ...), give (i0, i1, ..., depth) of type ``dtype``. An index
+    outside [0, depth) gives no ``on_value``. The gradient of indices is zero.
+    """
+    if depth < 0:
+        raise AttributeValueError(f"depth={depth}, expected 0 or more")
+    # Without the barrier, each index is made whole again for every entry.
+    index = lax.optimization_barrier(integer_indices(indices))[..., None]
+    on, off = (_constant(v, dtype) for v in (on_value, off_value))
+    return jnp.where(index == jnp.arange(depth, dtype=index.dtype), on, off)
+
+
+def _constant(value: float, dtype: str) -> jax.Array:
+    """``value`` in another type; integers are cut off and wrap around, as in MXNet."""
+    if dtype.startswith(("int", "uint")):
+        return jnp.asarray(np.asarray(int(value), np.int64).astype(dtype))
+    return jnp.asarray(value, dtype)
+
+
+def infer_embedding_shape(s: ShapeFacts, p: Params) -> None:
+    s.set(
+        "weight",
+        (p.input_dim, p.output_dim),
+        because=f"input_dim={p.input_dim} and output_dim={p.output_dim}",
+    )
+    if s["out0"] is not None:
+        s.set("data", s["out0"][:-1])
+
+
+def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
+    t.same("weight", "out0")
+    if t["weight"] is None and t["data"] is not None:
+        t.set("weight", p.dtype)
+        t.set("out0", p.dtype)
+
+
+@register("Embedding", infer_shape=infer_embedding_shape, types=_infer_embedding_type)
+@register(
+    "_contrib_SparseEmbedding", infer_shape=infer_embedding_shape, types=_infer_embedding_type
+)
+def embedding(
+    data: jax.Array,
+    weight: jax.Array,
+    *,
+    input_dim: Count,
+    output_dim: Count,
+    dtype: IndexedType = "float32",
+    sparse_grad: Tuning[bool] = False,
+    deterministic: Tuning[bool] = False,
+):
+    """Rows of weight chosen by data.
+
+    data, of any shape (i0, i1, ...), holds indices, clipped to [0, input_dim); weight
+    (input_dim, output_dim), of type ``dtype`` unless it is known otherwise. Returns
+    (i0, i1, ..., output_dim). The gradient of a row is the sum over its uses, dense whatever
+    ``sparse_grad`` says; that of data is zero (MXNet refuses to give one).
+    """
+    return jnp.take(weight, integer_indices(data), 0, mode="clip")
+
+
+def _index_tuple(indices: jax.Array, axes: int) -> tuple[jax.Array, ...]:
+    if indices.ndim < 2 or indices.shape[0] > axes:
+        raise ShapeError(f"'indices' is {indices.shape}, expected (M, ...) with M up to {axes}")
+    return tuple(integer_indices(indices))
+
+
+@register("gather_nd", types=dtype_of_first_input)
+def gather_nd(data: jax.Array, indices: jax.Array):
+    """out[j, ...] = data[indices[0, j], ..., indices[M - 1, j], ...].
+
+    data (d0, d1, ...); indices (M, j0, j1, ...) holds in its first axis the M first coordinates of
+    each entry. Returns (j0, j1, ..., dM, ...). Coordinates are taken modulo the axis' size. The
+    gradient goes to the entries gathered, which it is added up for; that of indices is zero.
+    (MXNet forgets the modulo there: it adds the gradient of coordinates outside to other entries,
+    or to memory beyond the array.)
+    """
+    where = _index_tuple(indices, data.ndim)
+    wrapped = tuple(jnp.remainder(i, d) for i, d in zip(where, data.shape, strict=False))
+    return data.at[wrapped].get(mode="promise_in_bounds", wrap_negative_indices=False)
+
+
+def _scatter_add(shape: Shape, unique: bool, data: jax.Array, *where: jax.Array) -> jax.Array:
+    return jnp.zeros(shape, data.dtype).at[where].set(data, mode="drop", unique_indices=unique)
+
+
+@register("scatter_nd", types=dtype_of_first_input)
+def scatter_nd(data: jax.Array, indices: jax.Array, *, shape: Shape):
+    """out[indices[0, j], ..., indices[M - 1, j], ...] = data[j, ...], zeros elsewhere.
+
+    data (j0, j1, ..., sM, ...); indices (M, j0, j1, ...); ``shape`` (s0, s1, ...) is the shape of
+    the result. Where indices name an entry twice one of the values stays; the gradient of each of
+    them is that of the entry, as in MXNet. Entries outside are dropped.
+    """
+    where = _index_tuple(indices, len(shape))
+    expected = (*indices.shape[1:], *shape[indices.shape[0] :])
+    if data.shape != expected:
+        raise ShapeError(
+            f"'data' is {data.shape}, expected {expected}",
+            f"indices is {indices.shape} and shape={shape}",
+        )
+
+    def scatter(data: jax.Array, *where: jax.Array) -> jax.Array:
+        return _scatter_add(shape, False, data, *where)
+
+    def rule(tangent: jax.Array, out: jax.Array, data: jax.Array, *where: jax.Array) -> jax.Array:
+        # Unique indices make the transpose a plain gather; jax's own also zeroes the values lost.
+        return _scatter_add(shape, True, tangent, *where)
+
+    return with_jvp(scatter, rule, *(None for _ in where))(data, *where)
+
+
+def _strides(shape: Shape) -> list[int]:
+    return [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+
+
+def _infer_ravel_shape(s: ShapeFacts, p: Params) -> None:
+    out = s["out0"]
+    if p.shape is not None:
+        s.set("data", (len(p.shape), out[0] if out is not None else 0), because=f"shape={p.shape}")
+
+
+@register("_ravel_multi_index", "ravel_multi_index", infer_shape=_infer_ravel_shape)
+def ravel_multi_index(data: jax.Array, *, shape: Shape | None = None):
+    """The position of each coordinate tuple in an array of shape ``shape``, last axis fastest.
+
+    data (len(shape), N) holds a tuple in each column; the first entry of ``shape`` does not
+    matter. Returns (N,), of data's type. Coordinates are not checked. The gradient is zero.
+    """
+    if not shape or data.ndim != 2 or data.shape[0] != len(shape):
+        raise ShapeError(f"'data' is {data.shape}, expected ({len(shape or ())}, N), shape={shape}")
+    rows = integer_indices(data)
+    strides = jnp.asarray(np.array(_strides(shape)), rows.dtype)
+    return (rows * strides[:, None]).sum(0, dtype=rows.dtype).astype(data.dtype)
+
+
+@register("_unravel_index", "unravel_index")
+def unravel_index(data: jax.Array, *, shape: Shape | None = None):
+    """The coordinates of each position in an array of shape ``shape``, last axis fastest.
+
+    data (N,) gives (len(shape), N), of data's type; the first entry of ``shape`` does not matter.
+    More axes of data are kept (MXNet returns garbage for them). The gradient is zero.
+    """
+    if not shape:
+        raise AttributeValueError("'shape' is not given")
+    position = integer_indices(data)
+    rows = []
+    for stride in _strides(shape):
+        step = jnp.asarray(stride, position.dtype)
+        rows.append(lax.div(position, step))
+        position = lax.rem(position, step)
+    return jnp.stack(rows).astype(data.dtype)
+
+
+def _infer_index_copy_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("old_tensor", "out0")
+    old, index = s["old_tensor"], s["index_vector"]
+    if old is not None and index is not None:
+        s.set("new_tensor", (*index, *old[1:]))
+
+
+@register(
+    "_contrib_index_copy",
+    infer_shape=_infer_index_copy_shape,
+    types=same_dtype_among("old_tensor", "new_tensor", "out0"),
+)
+def index_copy(old_tensor: jax.Array, index_vector: jax.Array, new_tensor: jax.Array):
+    """old_tensor with the entries of its first axis named by index_vector replaced.
+
+    old_tensor (d0, d1, ...); index_vector (K,); new_tensor (K, d1, ...). The gradient of replaced
+    entries is zero, that of index_vector too.
+    """
+    if index_vector.ndim != 1:
+        raise ShapeError(f"'index_vector' is {index_vector.shape}, expected (K,)")
+    return old_tensor.at[integer_indices(index_vector)].set(new_tensor)
+
+
+@register("_contrib_index_array", types=output_dtype("int64"))
+def index_array(data: jax.Array, *, axes: Shape | None = None):
+    """The coordinates of every element of data.
+
+    data (d0, d1, ...) gives (d0, d1, ..., n), int64: all n = data.ndim coordinates of each
+    element, or those named by ``axes``. data's values do not matter, its gradient is zero.
+    """
+    named = range(data.ndim) if axes is None else [a % data.ndim for a in axes]
+    rows = [lax.broadcasted_iota(jnp.int64, data.shape, a) for a in named]
+    return jnp.stack(rows, -1)
+
+
+def _infer_rows_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("lhs", "out0")
+    if s["lhs"] is not None:
+        for name in ("mhs", "rhs"):
+            s.set(name, s["lhs"][:1], because="there is one for each row of lhs")
+
+
+@register("fill_element_0index", mutates=True, infer_shape=_infer_rows_shape)
+def fill_element_0index(lhs: jax.Array, mhs: jax.Array, rhs: jax.Array):
+    """lhs with lhs[i, rhs[i]] = mhs[i] for every row i.
+
+    lhs (N, K); mhs and rhs (N,), all of one dtype. Returns (N, K). For arrays only.
+    """
+    if lhs.ndim != 2:
+        raise ShapeError(f"'lhs' is {lhs.shape}, expected (N, K)")
+    rows = jnp.arange(lhs.shape[0], dtype="int32")
+    return lhs.at[rows, integer_indices(rhs)].set(mhs, mode="drop")
+
+
+def _infer_onehot_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("rhs", "out0")
+    if s["rhs"] is not None:
+        s.set("lhs", s["rhs"][:1], because="there is one index for each row of rhs")
+
+
+@register("_onehot_encode", mutates=True, infer_shape=_infer_onehot_shape)
+def onehot_encode(lhs: jax.Array, rhs: jax.Array):
+    """Rows with 1 at the index that lhs holds and 0 elsewhere.
+
+    lhs (N,) of indices and rhs (N, K), which gives shape and dtype. Returns (N, K), usually into
+    ``out=rhs``. For arrays only.
+    """
+    return jax.nn.one_hot(integer_indices(lhs), rhs.shape[1], dtype=rhs.dtype)
+
+
+@register("_scatter_set_nd", mutates=True, types=same_dtype_among("lhs", "rhs", "out0"))
+def scatter_set_nd(lhs: Aux, rhs: jax.Array, indices: jax.Array, *, shape: Shape):
+    """lhs with lhs[indices[0, j], ..., indices[M - 1, j], ...] = rhs[j, ...], in place.
+
+    lhs has ``shape``; indices (M, j0, ...) hold coordinates in their first axis; rhs
+    (j0, ..., dM, ...). Returns lhs, which must be ``out`` in MXNet. For arrays only.
+    """
+    if lhs.shape != shape:
+        raise ShapeError(f"'lhs' is {lhs.shape}, expected shape={shape}")
+    new = lhs.at[tuple(integer_indices(indices))].set(rhs, mode="drop")
+    return new, new
+
+
+@register("_copyto", mutates=True, infer_shape=same_shapes, types=dtype_of_first_input)
+def copyto(data: jax.Array):
+    """data, of any shape and dtype: with ``out`` it is copied there. For arrays only."""
+    return data
+
+
+def _infer_mask_shape(s: ShapeFacts, p: Params) -> None:
+    data = s["data"]
+    if data is not None and -len(data) <= p.axis < len(data):
+        s.set("index", (data[p.axis],), because=f"data is {data} and axis={p.axis}")
+
+
+@register("_contrib_boolean_mask", infer_shape=_infer_mask_shape, types=dtype_of_first_input)
+def boolean_mask(data: jax.Array, index: jax.Array, *, axis: int = 0):
+    """The entries of ``axis`` of data at which index is not 0.
+
+    data (.., d, ..) and index (d,) give (.., number of nonzero entries, ..). The size of the result
+    depends on the values of index, so the operator works on arrays (``mx.nd.contrib``) and not in a
+    compiled graph; there, multiply by the mask, or use SequenceMask.
+    """
+    at = normal_axis(axis, data.ndim)
+    if index.shape != (data.shape[at],):
+        raise ShapeError(f"'index' is {index.shape}, expected ({data.shape[at]},)")
+    if isinstance(index, Tracer):
+        raise DynamicShapeError(
+            explain(
+                "_contrib_boolean_mask",
+                "the size of its result depends on the values of index, "
+                "which are not known while a program is compiled",
+                hint="mx.nd.contrib.boolean_mask on arrays; in a graph, multiply by the mask",
+            )
+        )
+    return jnp.take(data, np.flatnonzero(np.asarray(index)), at)
+
+
+def _infer_nnz_type(t: TypeFacts, p: Params) -> None:
+    t.set("out0", "int64")
+
+
+@register("_contrib_getnnz", types=_infer_nnz_type)
+def getnnz(data: jax.Array, *, axis: int | None = None) -> NoReturn:
+    """The number of stored elements of a CSR matrix: refused, because arrays here are dense.
+
+    MXNet refuses dense arrays of any shape too.
+    """
+    raise MXNetError(
+        explain(
+            "_contrib_getnnz",
+            "it counts the stored elements of a CSR matrix, and arrays here are dense",
+            hint="(data != 0).sum()",
+        )
+    )

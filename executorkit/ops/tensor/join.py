@@ -1,0 +1,158 @@
+"""Joining arrays along an axis, and splitting them again."""
+
+from __future__ import annotations
+
+import jax
+from jax import lax
+
+from ...errors import AttributeValueError, ShapeError
+from ..schema.attrs import Count, Shape
+from ..schema.channels_last import layout_with_axis, layout_with_parts
+from ..schema.inference import Params, ShapeFacts, merge_shapes, normal_axis, shape_text
+from ..schema.operator_registry import register
+
+
+def _infer_concat_shape(s: ShapeFacts, p: Params) -> None:
+    names = [n for n in s if n != "out0"]
+    boxes = [s[n] for n in s if s[n] is not None]
+    if not boxes:
+        return
+    ndim = len(boxes[0])
+    if any(len(b) != ndim for b in boxes):
+        return
+    at = normal_axis(p.dim, ndim, "dim")
+    common = None
+    for name in s:
+        if s[name] is not None:
+            box = tuple(0 if i == at else d for i, d in enumerate(s[name]))
+            try:
+                common = merge_shapes(common, box)
+            except ValueError:
+                raise ShapeError(
+                    f"{name!r} is {s[name]}, expected {shape_text(common)}",
+                    f"only axis {at} may differ",
+                    name,
+                ) from None
+    for name in names:
+        s.set(name, common)
+    unknown = [n for n in names if s[n][at] == 0]
+    out = s["out0"]
+    if len(unknown) == 1 and out is not None and out[at]:
+        left = out[at] - sum(s[n][at] for n in names)
+        s.set(unknown[0], (max(left, 0) if i == at else 0 for i in range(ndim)))
+
+
+@register("Concat", "concat", infer_shape=_infer_concat_shape, last=layout_with_axis("dim"))
+@register("_rnn_param_concat", infer_shape=_infer_concat_shape)
+def concat(*data: jax.Array, num_args: int, dim: int = 1):
+    """The inputs one after the other along axis ``dim``.
+
+    Inputs have one shape, except for the size of axis ``dim``, which adds up in the result. The
+    shape of one input may be deduced from the output and the other inputs.
+    """
+    first, *others = data
+    at = normal_axis(dim, first.ndim, "dim")
+    return lax.concatenate(data, at) if others else first
+
+
+def _infer_stack_shape(s: ShapeFacts, p: Params) -> None:
+    out = s["out0"]
+    names = [n for n in s if n != "out0"]
+    if out is not None and -len(out) <= p.axis < len(out):
+        at = p.axis % len(out)
+        s.set(names[0], (*out[:at], *out[at + 1 :]))
+    s.same(*names)
+
+
+@register("stack", infer_shape=_infer_stack_shape)
+def stack(*data: jax.Array, axis: int = 0, num_args: int):
+    """The inputs, all of one shape (d0, d1, ...), along a new axis at position ``axis``."""
+    at = normal_axis(axis, data[0].ndim + 1)
+    return lax.concatenate([lax.expand_dims(x, (at,)) for x in data], at)
+
+
+def _numbered(n: int) -> tuple[str, ...]:
+    return tuple(f"output{i}" for i in range(n))
+
+
+def _infer_split_shape(s: ShapeFacts, p: Params) -> None:
+    outs = [s[n] for n in s if n != "data"]
+    out = None
+    for box in outs:
+        try:
+            out = merge_shapes(out, box)
+        except ValueError:
+            raise ShapeError(f"outputs are {out} and {box}, expected one shape") from None
+    if out is None:
+        return
+    ndim = len(out) + p.squeeze_axis
+    if not -ndim <= p.axis < ndim:
+        return
+    at = p.axis % ndim
+    size = p.num_outputs * (1 if p.squeeze_axis else out[at])
+    rest = out[at:] if p.squeeze_axis else out[at + 1 :]
+    s.set("data", (*out[:at], size, *rest), because=f"num_outputs={p.num_outputs}, each {out}")
+
+
+@register(
+    "SliceChannel", "split", outputs=lambda p: _numbered(p.num_outputs), infer_shape=_infer_split_shape,
+    last=layout_with_parts,
+)  # fmt: skip
+def split(data: jax.Array, *, num_outputs: Count, axis: int = 1, squeeze_axis: bool = False):
+    """data, of any shape, cut into ``num_outputs`` equal parts along ``axis``.
+
+    The size of the axis must be a multiple of ``num_outputs``. With ``squeeze_axis`` it must be
+    ``num_outputs`` itself, and the parts come without that axis.
+    """
+    at = normal_axis(axis, data.ndim)
+    size = data.shape[at]
+    if num_outputs < 1 or size % num_outputs or (squeeze_axis and size != num_outputs):
+        raise ShapeError(
+            f"axis {at} of data {data.shape} has {size} entries, expected "
+            + (f"{num_outputs}" if squeeze_axis else f"a multiple of {num_outputs}"),
+            f"num_outputs={num_outputs}, squeeze_axis={squeeze_axis}",
+        )
+    parts = lax.split(data, [size // num_outputs] * num_outputs, at)
+    return tuple(lax.squeeze(x, (at,)) if squeeze_axis else x for x in parts)
+
+
+def _split_v2_outputs(p: Params) -> tuple[str, ...]:
+    n = p.sections or len(p.indices)
+    return _numbered(n) if n > 1 else ("output",)
+
+
+@register("_split_v2", outputs=_split_v2_outputs)
+def split_v2(
+    data: jax.Array,
+    *,
+    indices: Shape,
+    axis: int = 1,
+    squeeze_axis: bool = False,
+    sections: int = 0,
+):
+    """data, of any shape, cut along ``axis`` at ``indices``, or into ``sections`` parts.
+
+    ``indices`` are the beginnings of the parts, so the first is 0 (the Python function
+    ``split_v2`` puts it there). Given ``sections``, the parts are as equal as they can be, larger
+    ones first. With ``squeeze_axis`` every part must be of size 1 and comes without that axis.
+    """
+    at = normal_axis(axis, data.ndim)
+    size = data.shape[at]
+    if sections:
+        small, larger = divmod(size, sections)
+        sizes = [small + (i < larger) for i in range(sections)]
+    else:
+        if not indices or indices[0] != 0:
+            raise AttributeValueError(f"indices={indices}, expected 0 first: where a part begins")
+        ends = (*indices[1:], size)
+        sizes = [end - begin for begin, end in zip(indices, ends, strict=True)]
+    if min(sizes) < 0:
+        raise ShapeError(
+            f"indices={indices} are not ascending numbers up to {size}, the axis' size"
+        )
+    if squeeze_axis and set(sizes) != {1}:
+        raise ShapeError(
+            f"parts along axis {at} have sizes {sizes}, expected 1", "squeeze_axis=True"
+        )
+    parts = lax.split(data, sizes, at)
+    return tuple(lax.squeeze(x, (at,)) if squeeze_axis else x for x in parts)

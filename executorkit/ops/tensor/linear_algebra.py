@@ -1,0 +1,298 @@
+"""Diagonals and triangles of matrices as vectors, and back.
+
+Factorisations, triangular matrices, determinants: LAPACK's part of MXNet's ``linalg``.
+
+All work on stacks of matrices (..., n, n), in float32 and float64.
+"""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ...errors import ShapeError
+from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
+from ..schema.operator_registry import register
+
+# ruff: noqa: N803 - MXNet names matrices with capitals
+
+
+def square(A: jax.Array) -> jax.Array:
+    """A, having checked that it holds square matrices."""
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
+        raise ShapeError(f"'A' is {A.shape}, expected square matrices (..., n, n)")
+    return A
+
+
+def _triangle_indices(n: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the triangle beyond diagonal ``offset``: of the lower one, row by row,
+    for negative offsets, of the upper one, column by column, for positive, of the one named for 0.
+    """
+    if offset > 0 or (offset == 0 and not lower):
+        columns, rows = np.tril_indices(n, -offset)
+    else:
+        rows, columns = np.tril_indices(n, offset)
+    return rows, columns
+
+
+@register("_linalg_extractdiag", "linalg_extractdiag")
+def extractdiag(A: jax.Array, *, offset: int = 0):
+    """Diagonal ``offset`` of each matrix of A (..., n, n), as (..., n - abs(offset))."""
+    if abs(offset) >= square(A).shape[-1]:
+        raise ShapeError(f"offset={offset}: matrices {A.shape} have no such diagonal")
+    return jnp.diagonal(A, offset, -2, -1)
+
+
+@register("_linalg_makediag", "linalg_makediag")
+def makediag(A: jax.Array, *, offset: int = 0):
+    """Matrices (..., m, m), m = n + abs(offset), with A (..., n) on diagonal ``offset``."""
+    n = A.shape[-1]
+    m = n + abs(offset)
+    rows = np.arange(n) + max(-offset, 0)
+    columns = np.arange(n) + max(offset, 0)
+    out = jnp.zeros((*A.shape[:-1], m, m), A.dtype)
+    return out.at[..., rows, columns].set(A, unique_indices=True)
+
+
+@register("_linalg_extracttrian", "linalg_extracttrian")
+def extracttrian(A: jax.Array, *, offset: int = 0, lower: bool = True):
+    """A triangle of each matrix of A (..., n, n) as a vector (..., k (k + 1) / 2).
+
+    k = n - abs(offset); lower triangles are read row by row, upper ones column by column. The
+    triangle is the one below diagonal ``offset`` if that is negative, above it if positive; for 0
+    ``lower`` decides.
+    """
+    rows, columns = _triangle_indices(square(A).shape[-1], offset, lower)
+    if not len(rows):
+        raise ShapeError(f"offset={offset}: matrices {A.shape} have no such triangle")
+    return A[..., rows, columns]
+
+
+@register("_linalg_maketrian", "linalg_maketrian")
+def maketrian(A: jax.Array, *, offset: int = 0, lower: bool = True):
+    """Matrices with A (..., k (k + 1) / 2) as a triangle, zeros elsewhere.
+
+    The inverse of ``extracttrian``: (..., n, n) with n = k + abs(offset).
+    """
+    length = A.shape[-1]
+    k = (math.isqrt(8 * length + 1) - 1) // 2
+    if k * (k + 1) // 2 != length:
+        raise ShapeError(f"'A' is {A.shape}, expected a last axis of k (k + 1) / 2 entries")
+    n = k + abs(offset)
+    rows, columns = _triangle_indices(n, offset, lower)
+    out = jnp.zeros((*A.shape[:-1], n, n), A.dtype)
+    return out.at[..., rows, columns].set(A, unique_indices=True)
+
+
+# ruff: noqa: N803 - MXNet names matrices with capitals
+
+
+def _transpose(A: jax.Array) -> jax.Array:
+    return jnp.swapaxes(A, -1, -2)
+
+
+def _triangle(A: jax.Array, lower: bool) -> jax.Array:
+    return jnp.tril(A) if lower else jnp.triu(A)
+
+
+def _solve(A: jax.Array, B: jax.Array, **how: bool) -> jax.Array:
+    """``triangular_solve``, one matrix after the other.
+
+    On CPUs a stack is divided among XLA's threads by one of them, which waits for the others; two
+    independent solves on two cores then wait for each other for ever.
+    """
+    if A.ndim == 2:
+        return lax.linalg.triangular_solve(A, B, **how)
+    count = math.prod(A.shape[:-2])
+    stacks = tuple(x.reshape(count, *x.shape[-2:]) for x in (A, B))
+    return lax.map(lambda x: lax.linalg.triangular_solve(*x, **how), stacks).reshape(B.shape)
+
+
+@jax.custom_vjp
+def _cholesky(A: jax.Array) -> jax.Array:
+    return lax.linalg.cholesky(A, symmetrize_input=False)
+
+
+def _cholesky_forward(A: jax.Array) -> tuple[jax.Array, jax.Array]:
+    out = _cholesky(A)
+    return out, out
+
+
+def _cholesky_backward(out: jax.Array, head: jax.Array) -> tuple[jax.Array]:
+    """L^-T copyltu(L^T head) L^-1 / 2, symmetric though only the lower triangle of A is read."""
+    inner = jnp.tril(_transpose(out) @ head)
+    inner = inner + _transpose(jnp.tril(inner, -1))
+    left = _solve(out, inner, left_side=True, lower=True, transpose_a=True)
+    return (0.5 * _solve(out, left, left_side=False, lower=True),)
+
+
+_cholesky.defvjp(_cholesky_forward, _cholesky_backward)
+
+
+@register("_linalg_potrf", "linalg_potrf", infer_shape=same_shapes)
+def potrf(A: jax.Array, *, lower: bool = True):
+    """The Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T.
+
+    A (..., n, n), symmetric and positive definite; only its lower triangle is read, or without
+    ``lower`` the upper one. Returns (..., n, n). The gradient is a symmetric matrix, as in MXNet.
+    """
+    return _cholesky(square(A)) if lower else _transpose(_cholesky(_transpose(square(A))))
+
+
+@register("_linalg_potri", "linalg_potri", infer_shape=same_shapes)
+def potri(A: jax.Array, *, lower: bool = True):
+    """The inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T.
+
+    A (..., n, n) is triangular. Returns (..., n, n), symmetric.
+    """
+    factor = jnp.tril(square(A) if lower else _transpose(square(A)))
+    eye = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=A.dtype), A.shape)
+    inverse = _solve(factor, eye, left_side=True, lower=True)
+    return _transpose(inverse) @ inverse
+
+
+def _infer_triangular_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("B", "out0")
+    b = s["B"]
+    if b is not None and len(b) >= 2:
+        n = b[-1] if p.rightside else b[-2]
+        s.set("A", (*b[:-2], n, n), because=f"B is {b}, rightside={p.rightside}")
+
+
+@register("_linalg_trmm", "linalg_trmm", infer_shape=_infer_triangular_shape)
+def trmm(
+    A: jax.Array,
+    B: jax.Array,
+    *,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+):
+    """alpha op(A) B, or with ``rightside`` alpha B op(A), A triangular.
+
+    A (..., n, n), of which the lower triangle is read, or without ``lower`` the upper one; with
+    ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
+    """
+    triangle = _triangle(square(A), lower)
+    triangle = _transpose(triangle) if transpose else triangle
+    return alpha * (B @ triangle if rightside else triangle @ B)
+
+
+@register("_linalg_trsm", "linalg_trsm", infer_shape=_infer_triangular_shape)
+def trsm(
+    A: jax.Array,
+    B: jax.Array,
+    *,
+    transpose: bool = False,
+    rightside: bool = False,
+    lower: bool = True,
+    alpha: float = 1.0,
+):
+    """X with op(A) X = alpha B, or with ``rightside`` X op(A) = alpha B, A triangular.
+
+    A (..., n, n), of which the lower triangle is read, or without ``lower`` the upper one; with
+    ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
+    """
+    return _solve(
+        _triangle(square(A), lower),
+        alpha * B,
+        left_side=not rightside,
+        lower=lower,
+        transpose_a=transpose,
+    )
+
+
+@register("_linalg_syrk", "linalg_syrk")
+def syrk(A: jax.Array, *, transpose: bool = False, alpha: float = 1.0):
+    """alpha A A^T (..., n, n), or with ``transpose`` alpha A^T A (..., m, m), A (..., n, m)."""
+    return alpha * (_transpose(A) @ A if transpose else A @ _transpose(A))
+
+
+@register("_linalg_gelqf", "linalg_gelqf", outputs=("output0", "output1"))
+def gelqf(A: jax.Array):
+    """A = L Q with lower triangular L and orthonormal rows of Q.
+
+    A (..., n, m), n <= m, of full rank. Returns Q (..., n, m), then L (..., n, n).
+    """
+    if A.ndim < 2 or A.shape[-2] > A.shape[-1]:
+        raise ShapeError(f"'A' is {A.shape}, expected (..., n, m) with n <= m")
+    q, r = jnp.linalg.qr(_transpose(A))
+    return _transpose(q), _transpose(r)
+
+
+@register("_linalg_syevd", outputs=("output0", "output1"))
+def syevd(A: jax.Array):
+    """A = U^T diag(l) U: eigenvalues and eigenvectors of symmetric matrices.
+
+    A (..., n, n), symmetric. Returns U (..., n, n), an eigenvector in each row, its entry of
+    largest magnitude positive; then l (..., n), ascending.
+    """
+    values, vectors = jnp.linalg.eigh(square(A), symmetrize_input=True)
+    rows = _transpose(vectors)
+    largest = jnp.argmax(jnp.abs(rows), -1, keepdims=True)
+    sign = jnp.sign(lax.stop_gradient(jnp.take_along_axis(rows, largest, -1)))
+    return rows * sign, values
+
+
+@register("_linalg_inverse", "linalg_inverse", infer_shape=same_shapes)
+def inverse(A: jax.Array):
+    """The inverses of the matrices A (..., n, n)."""
+    return jnp.linalg.inv(square(A))
+
+
+def _batch_shape(A: jax.Array) -> tuple[int, ...]:
+    """The shape of one number for each matrix: a single matrix gives (1,)."""
+    return A.shape[:-2] or (1,)
+
+
+def _infer_lu_type(t: TypeFacts, p: Params) -> None:
+    """Pivots, the last output, are integers."""
+    *floats, pivots = t
+    t.same(*floats)
+    t.set(pivots, "int32")
+
+
+@register(
+    "_linalg_det",
+    "linalg_det",
+    outputs=("output0", "output1", "output2"),
+    visible=1,
+    types=_infer_lu_type,
+)
+def det(A: jax.Array):
+    """The determinant of each matrix of A (..., n, n): (...), or (1,) for a single matrix.
+
+    Hidden outputs hold the LU factorisation and its pivots.
+    """
+    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(square(A)))
+    return jnp.linalg.det(A).reshape(_batch_shape(A)), lu, pivots
+
+
+@register(
+    "_linalg_slogdet",
+    "linalg_slogdet",
+    outputs=("output0", "output1", "output2", "output3"),
+    visible=2,
+    types=_infer_lu_type,
+)
+def slogdet(A: jax.Array):
+    """Sign and log(abs(determinant)) of each matrix of A (..., n, n).
+
+    Both are (...), or (1,) for a single matrix. The sign has no gradient. Hidden outputs hold the
+    LU factorisation and its pivots.
+    """
+    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(square(A)))
+    sign, log = jnp.linalg.slogdet(A)
+    return sign.reshape(_batch_shape(A)), log.reshape(_batch_shape(A)), lu, pivots
+
+
+@register("_linalg_sumlogdiag", "linalg_sumlogdiag")
+def sumlogdiag(A: jax.Array):
+    """The sum of the logarithms of each diagonal of A (..., n, n): (...), for one matrix (1,)."""
+    diagonal = jnp.diagonal(square(A), axis1=-2, axis2=-1)
+    return jnp.log(diagonal).sum(-1).reshape(_batch_shape(A))

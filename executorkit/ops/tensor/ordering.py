@@ -1,0 +1,164 @@
+"""Orders and extremes along an axis, in forms that XLA's CPU code runs fast.
+
+Sorting. Ties keep the order in which they stand, whichever way is sorted.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ...errors import ShapeError
+from ..schema.inference import Params, TypeFacts, normal_axis, output_dtype
+from ..schema.operator_registry import register
+
+
+def _ranked(key: jax.Array) -> jax.Array:
+    """Whole numbers of 32 bits in the order of numbers of up to 32 bits; NaN is the largest."""
+    if not jnp.issubdtype(key.dtype, jnp.floating):
+        return key.astype(jnp.int32)
+    single = key.astype(jnp.float32)
+    # One zero and one NaN: equal numbers are to be equal bits.
+    single = jnp.where(jnp.isnan(single), jnp.nan, single + 0.0)
+    bits = lax.bitcast_convert_type(single, jnp.int32)
+    return bits ^ ((bits >> 31) & 0x7FFFFFFF)
+
+
+def descending(key: jax.Array) -> jax.Array:
+    """Numbers whose ascending order is the descending one of ``key``, without overflow."""
+    return ~key if jnp.issubdtype(key.dtype, jnp.integer) else -key
+
+
+def order(data: jax.Array, axis: int, ascending: bool = True) -> jax.Array:
+    """The indices (int32) that sort ``data`` along ``axis``; ties keep their order, NaN is last.
+
+    What is sorted are pairs of a number and its index, packed into one integer where both fit: on
+    CPUs that takes a fifth of the time of a sort with a comparison of floats.
+    """
+    key = lax.stop_gradient(data if ascending else descending(data))
+    number = lax.broadcasted_iota(jnp.int32, key.shape, axis)
+    if key.dtype.itemsize > 4 or key.dtype == jnp.uint32:
+        return lax.sort((key, number), dimension=axis, num_keys=1)[1]
+    with jax.enable_x64(True):
+        packed = (_ranked(key).astype(jnp.int64) << 32) | number.astype(jnp.int64)
+        return lax.sort(packed, dimension=axis, is_stable=False).astype(jnp.int32)
+
+
+def place_of(extreme: jax.Array, data: jax.Array, axis: int) -> jax.Array:
+    """Index (int32) of the first entry that equals ``extreme`` (size 1 along ``axis``), which is
+    the maximum or minimum of data along it; of the first NaN, if that is NaN."""
+    hit = data == extreme
+    if jnp.issubdtype(data.dtype, jnp.floating):
+        hit |= jnp.isnan(data)  # there is none unless the extreme is NaN
+    number = lax.broadcasted_iota(jnp.int32, data.shape, axis)
+    return jnp.min(jnp.where(hit, number, data.shape[axis]), axis=axis)
+
+
+def argmax(data: jax.Array, axis: int) -> jax.Array:
+    """``lax.argmax`` as int32: a maximum and a minimum, on CPUs a fifth of its time."""
+    return place_of(jnp.max(data, axis=axis, keepdims=True), data, axis)
+
+
+def argmin(data: jax.Array, axis: int) -> jax.Array:
+    """``lax.argmin`` as int32."""
+    return place_of(jnp.min(data, axis=axis, keepdims=True), data, axis)
+
+
+IndexType = Literal["float16", "float32", "float64", "int32", "int64", "uint8"]
+
+
+def _flatten_for_axis(data: jax.Array, axis: int | None) -> tuple[jax.Array, int]:
+    if axis is None:
+        return data.reshape(-1), 0
+    return data, normal_axis(axis, data.ndim)
+
+
+def _topk_outputs(p: Params) -> tuple[str, ...]:
+    return ("output0", "output1") if p.ret_typ in ("value", "both") else ("output",)
+
+
+def _infer_topk_type(t: TypeFacts, p: Params) -> None:
+    if p.ret_typ == "indices":
+        t.set("out0", p.dtype)
+    else:
+        t.same("data", "out0")
+        t.set("out1", p.dtype)
+
+
+@register(
+    "topk",
+    outputs=_topk_outputs,
+    visible=lambda p: 2 if p.ret_typ == "both" else 1,
+    types=_infer_topk_type,
+)
+def topk(
+    data: jax.Array,
+    *,
+    axis: int | None = -1,
+    k: int = 1,
+    ret_typ: Literal["both", "indices", "mask", "value"] = "indices",
+    is_ascend: bool = False,
+    dtype: IndexType = "float32",
+):
+    """The ``k`` largest (``is_ascend``: smallest) entries along ``axis``, in order.
+
+    data may have any shape; ``axis=None`` flattens it, ``k`` < 1 means all entries. Returns, with
+    size k along the axis, the values, or their indices as numbers of type ``dtype``, or both
+    (values first), or with ``mask`` data's shape with 1 at the entries chosen and 0 elsewhere.
+    The gradient of values goes to the entries chosen; indices and mask have none.
+    """
+    flat, at = _flatten_for_axis(data, axis)
+    size = flat.shape[at]
+    if k > size:
+        raise ShapeError(f"k={k}, expected at most {size}: data is {data.shape}, axis={axis}")
+    key = lax.stop_gradient(descending(flat) if is_ascend else flat)
+    k = k if k > 0 else size
+    if 4 * k > size:  # most of a sort
+        index = lax.slice_in_dim(order(key, at, ascending=False), 0, k, axis=at)
+    else:
+        index = jnp.moveaxis(lax.top_k(jnp.moveaxis(key, at, -1), k)[1], -1, at)
+    if ret_typ == "mask":
+        one = jnp.ones((), data.dtype)
+        mask = jnp.put_along_axis(jnp.zeros_like(flat), index, one, at, inplace=False)
+        return mask.reshape(data.shape)
+    numbers = index.astype(dtype)
+    if ret_typ == "indices":
+        return numbers
+    return jnp.take_along_axis(flat, index, at, mode="promise_in_bounds"), numbers
+
+
+def _infer_sort_type(t: TypeFacts, p: Params) -> None:
+    t.same("data", "out0")
+    t.set("out1", "int32")
+
+
+@register("sort", outputs=("output0", "output1"), visible=1, types=_infer_sort_type)
+def sort(data: jax.Array, *, axis: int | None = -1, is_ascend: bool = True):
+    """data sorted along ``axis``, ascending or descending.
+
+    data may have any shape; ``axis=None`` flattens it. The gradient goes to where each entry came
+    from (in MXNet it fails unless ``axis`` is given). A hidden second output holds the indices.
+    """
+    flat, at = _flatten_for_axis(data, axis)
+    index = order(flat, at, is_ascend)
+    return jnp.take_along_axis(flat, index, at, mode="promise_in_bounds"), index
+
+
+@register("argsort", types=output_dtype("dtype"))
+def argsort(
+    data: jax.Array,
+    *,
+    axis: int | None = -1,
+    is_ascend: bool = True,
+    dtype: IndexType = "float32",
+):
+    """The indices that sort data along ``axis``, as numbers of type ``dtype``.
+
+    data may have any shape; ``axis=None`` flattens it. Of equal entries the first comes first,
+    ascending or descending. The gradient is zero.
+    """
+    flat, at = _flatten_for_axis(data, axis)
+    return order(flat, at, is_ascend).astype(dtype)

@@ -1,0 +1,323 @@
+"""Reductions over axes. A reduction over all axes gives shape (1,), not a 0-dimensional array.
+
+Running sums and histograms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ...errors import AttributeValueError
+from ..schema.attrs import Floats, Shape
+from ..schema.inference import Params, TypeFacts, normal_axes, normal_axis
+from ..schema.operator_registry import register
+from .binary_arithmetic import convert, is_floating
+from .derivatives import with_jvp
+from .ordering import argmax, argmin
+
+#: ``fn(x, axes)`` reduces with ``keepdims``.
+Reduction = Callable[[jax.Array, tuple[int, ...]], jax.Array]
+
+
+def _axes(axis: Shape | None, ndim: int, exclude: bool = False) -> tuple[int, ...]:
+    """The axes to reduce, counted from the front; none given means all."""
+    if not axis:
+        return tuple(range(ndim))
+    axes = normal_axes(axis, ndim, "axis")
+    return tuple(a for a in range(ndim) if a not in axes) if exclude else axes
+
+
+def _shaped(kept: jax.Array, axes: tuple[int, ...], keepdims: bool) -> jax.Array:
+    """A reduction with ``keepdims``, in the shape that MXNet gives it."""
+    if keepdims:
+        return kept
+    return jnp.squeeze(kept, axes) if len(axes) < kept.ndim else kept.reshape(1)
+
+
+def _sum(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    return jnp.sum(x, axes, keepdims=True, dtype=x.dtype)
+
+
+def _mean(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    count = 1
+    for a in axes:
+        count *= x.shape[a]
+    total = _sum(x, axes)
+    if is_floating(x):
+        return total / count
+    return lax.div(total.astype(jnp.int64), jnp.full_like(total, count, jnp.int64)).astype(x.dtype)
+
+
+def _prod(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+    return jnp.prod(x, axes, keepdims=True, dtype=x.dtype)
+
+
+def _over(fn: Reduction, rule: Callable[..., jax.Array]) -> Reduction:
+    """``fn`` with ``rule(t, out, x)``, whose sum over the axes is the result's tangent."""
+
+    def run(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
+        return with_jvp(
+            lambda y: fn(y, axes),
+            lambda t, out, y: jnp.sum(rule(t, out, y), axes, keepdims=True, dtype=t.dtype),
+        )(x)
+
+    return run
+
+
+def _without_nan(x: jax.Array, instead: int) -> jax.Array:
+    return jnp.where(jnp.isnan(x), instead, x) if is_floating(x) else x
+
+
+def _ties(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+    return jnp.where(x == out, t, 0)
+
+
+_TIES = "Every element that equals the result gets the whole head gradient."
+
+#: name: (aliases, function, equation, remark)
+_REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
+    "sum": (("sum_axis",), _sum, "Sum", "Narrow integers wrap."),
+    "_square_sum": ((), lambda x, axes: _sum(x * x, axes), "Sum of squares",
+                    "MXNet has it for row_sparse arrays only."),
+    "mean": (
+        (),
+        _mean,
+        "Arithmetic mean",
+        "For integers the sum wraps and is then divided towards zero.",
+    ),
+    "prod": ((), _over(_prod, lambda t, out, x: t * (out / x)), "Product",
+             "The gradient is out / x, so NaN where x is 0."),
+    "nansum": (
+        (),
+        _over(
+            lambda x, axes: _sum(_without_nan(x, 0), axes),
+            lambda t, out, x: jnp.where(jnp.isnan(x), 0, t),
+        ),
+        "Sum of all that is not NaN",
+        "",
+    ),
+    "nanprod": (
+        (),
+        _over(
+            lambda x, axes: _prod(_without_nan(x, 1), axes),
+            lambda t, out, x: t * jnp.where(jnp.isnan(x), 0, out / x),
+        ),
+        "Product of all that is not NaN",
+        "The gradient is out / x, so NaN where x is 0.",
+    ),
+    "max": (
+        ("max_axis",),
+        _over(lambda x, axes: jnp.max(x, axes, keepdims=True), _ties),
+        "Maximum",
+        _TIES,
+    ),
+    "min": (
+        ("min_axis",),
+        _over(lambda x, axes: jnp.min(x, axes, keepdims=True), _ties),
+        "Minimum",
+        _TIES,
+    ),
+}  # fmt: skip
+
+
+def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable[..., jax.Array]:
+    def op(
+        data: jax.Array,
+        *,
+        axis: Shape | None = None,
+        keepdims: bool = False,
+        exclude: bool = False,
+    ) -> jax.Array:
+        axes = _axes(axis, data.ndim, exclude)
+        return _shaped(fn(data, axes), axes, keepdims)
+
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = (
+        f"{equation} over ``axis``.\n\n"
+        "data has any shape. axis None or () means all axes, which gives shape (1,); with "
+        "``exclude`` the axes that are not named are reduced; with ``keepdims`` reduced axes stay "
+        f"with size 1. The dtype is that of data. {remark}"
+    ).rstrip()
+    return op
+
+
+for _name, (_aliases, _fn, _equation, _remark) in _REDUCTIONS.items():
+    register(_name, *_aliases)(_reduction(_name, _fn, _equation, _remark))
+
+
+def _infer_norm_type(t: TypeFacts, p: Params) -> None:
+    if p.out_dtype is None:
+        t.same()
+    else:
+        t.set("out0", p.out_dtype)
+
+
+@register("norm", types=_infer_norm_type)
+def norm(
+    data: jax.Array,
+    *,
+    ord: Literal[1, 2] = 2,
+    axis: Shape | None = None,
+    out_dtype: Literal["float16", "float32", "float64", "int32", "int64", "int8"] | None = None,
+    keepdims: bool = False,
+) -> jax.Array:
+    """Sum of magnitudes (``ord=1``) or root of the sum of squares (``ord=2``) over ``axis``.
+
+    data has any shape. axis None means all axes, which gives shape (1,); with ``keepdims`` reduced
+    axes stay with size 1. The result is of ``out_dtype`` or data's dtype; integers are computed in
+    float32 and truncated, where MXNet computes in integers throughout. Gradients are sign(x) and
+    x / out, the latter NaN where the norm is 0.
+    """
+    axes = _axes(axis, data.ndim)
+    dtype = out_dtype or data.dtype.name
+    x: Any = data if is_floating(data) else data.astype(jnp.float32)
+    if jnp.dtype(dtype).itemsize > x.dtype.itemsize and jnp.issubdtype(dtype, jnp.floating):
+        x = x.astype(dtype)
+    if ord == 1:
+        run = _over(lambda y, a: _sum(jnp.abs(y), a), lambda t, out, y: t * jnp.sign(y))
+    else:
+        run = _over(lambda y, a: jnp.sqrt(_sum(y * y, a)), lambda t, out, y: t * (y / out))
+    return _shaped(convert(run(x, axes), dtype), axes, keepdims)
+
+
+@register("moments", outputs=("output0", "output1"))
+def moments(data: jax.Array, *, axes: Shape | None = None, keepdims: bool = False):
+    """Mean of data over ``axes``, and variance around it (divided by the count), as two outputs.
+
+    data has any shape and a floating dtype; axes None means all axes, which gives shape (1,); with
+    ``keepdims`` reduced axes stay with size 1.
+    """
+    over = _axes(axes, data.ndim)
+    mean = _mean(data, over)
+    return tuple(_shaped(x, over, keepdims) for x in (mean, _mean(jnp.square(data - mean), over)))
+
+
+_ARG = """Position of the {word} element along ``axis``, in data's dtype.
+
+data has any shape. axis None means all axes, counted in row-major order, which gives shape (1,);
+with ``keepdims`` reduced axes stay with size 1. Of equal elements the first counts, and NaN counts
+as {word}. The gradient is zero. Positions above 2048 are inexact for float16, as in MXNet.
+"""
+
+
+def _arg(name: str, word: str, fn: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+    def op(data: jax.Array, *, axis: int | None = None, keepdims: bool = False) -> jax.Array:
+        if axis is None:
+            axes, flat, along = tuple(range(data.ndim)), data.reshape(-1), 0
+        else:
+            axes = normal_axes((axis,), data.ndim, "axis")
+            flat, along = data, axes[0]
+        found = fn(lax.stop_gradient(flat), along).astype(data.dtype)
+        shape = tuple(1 if a in axes else n for a, n in enumerate(data.shape))
+        return _shaped(found.reshape(shape), axes, keepdims)
+
+    op.__name__ = op.__qualname__ = name
+    op.__doc__ = _ARG.format(word=word)
+    return op
+
+
+register("argmax")(_arg("argmax", "largest", argmax))
+register("argmin")(_arg("argmin", "smallest", argmin))
+
+
+@register("argmax_channel")
+def argmax_channel(data: jax.Array) -> jax.Array:
+    """Position of the largest element along axis 1, in data's dtype.
+
+    data (N, C, ...) gives (N, ...). Of equal elements the first counts. The gradient is zero
+    (MXNet refuses to compute one).
+    """
+    return argmax(lax.stop_gradient(data), 1).astype(data.dtype)
+
+
+def _infer_cumsum_type(t: TypeFacts, p: Params) -> None:
+    if p.dtype is None:
+        t.same()
+    else:
+        t.set("out0", p.dtype)
+
+
+@register("_np_cumsum", "cumsum", types=_infer_cumsum_type)
+def cumsum(
+    a: jax.Array,
+    *,
+    axis: int | None = None,
+    dtype: Literal["float16", "float32", "float64", "int32", "int64", "int8"] | None = None,
+):
+    """Running sums along ``axis``: out[i] = a[0] + ... + a[i].
+
+    a has any shape, the result the same; with axis None a is flattened first, which gives (number
+    of elements,). Elements are converted to ``dtype``, if it is given, before they are added.
+    """
+    x = a.reshape(-1) if axis is None else a
+    return lax.cumsum(convert(x, dtype or a.dtype.name), normal_axis(axis or 0, x.ndim))
+
+
+def _histogram_inputs(p: Params) -> tuple[str, ...]:
+    return ("data", "bins") if p.bin_cnt is None else ("data",)
+
+
+def _infer_histogram_type(t: TypeFacts, p: Params) -> None:
+    t.set("out0", "int64")
+    t.same(*(n for n in t if n != "out0"))
+
+
+def _even_bins(
+    data: jax.Array, count: int, low: float, high: float
+) -> tuple[jax.Array, jax.Array, jax.Array]:
+    """The bin of each element, whether it is in any, and the edges.
+
+    The bin follows from the element's distance to ``low``; where the edges, which are rounded to
+    data's dtype, disagree, the one beside it is taken.
+    """
+    place = np.arange(count + 1)
+    edges = convert(jnp.asarray((high * place + low * place[::-1]) / count), data.dtype.name)
+    exact = data.astype("float64")
+    found = jnp.floor((exact - low) * count / (high - low)).astype("int32")
+    found = jnp.clip(found, 0, count - 1)
+    above = (data >= edges[found + 1]) & (found < count - 1)
+    found = jnp.where(data < edges[found], found - 1, jnp.where(above, found + 1, found))
+    return jnp.maximum(found, 0), (exact >= low) & (exact <= high), edges
+
+
+@register(
+    "_histogram",
+    inputs=_histogram_inputs,
+    outputs=("output0", "output1"),
+    types=_infer_histogram_type,
+)
+def histogram(
+    data: jax.Array,
+    bins: jax.Array | None = None,
+    *,
+    bin_cnt: int | None = None,
+    range: Floats | None = None,
+):
+    """How many elements of data lie in each bin, and the edges of the bins, as two outputs.
+
+    data has any shape. Bins are given by their edges (count + 1,), which increase, or by
+    ``bin_cnt`` and ``range``, (low, high), which are divided evenly. A bin contains its lower edge;
+    the last one contains its upper edge too. What lies outside is not counted. Returns int64
+    (count,) and the edges (count + 1,) in data's dtype. Gradients are zero.
+    """
+    data = lax.stop_gradient(data).reshape(-1)
+    if bins is None:
+        if range is None or len(range) != 2 or not range[0] < range[1] or not bin_cnt:
+            raise AttributeValueError(
+                f"bin_cnt={bin_cnt} and range={range}, expected a count and (low, high)"
+            )
+        found, inside, edges = _even_bins(data, bin_cnt, *range)
+    else:
+        edges = lax.stop_gradient(bins)
+        found = jnp.searchsorted(edges, data, side="right").astype("int32") - 1
+        found = jnp.where(data == edges[-1], edges.shape[0] - 2, found)
+        inside = (data >= edges[0]) & (data <= edges[-1])
+    count = edges.shape[0] - 1
+    counts = jnp.zeros(count, "int64").at[found].add(inside.astype("int64"), mode="drop")
+    return counts, edges

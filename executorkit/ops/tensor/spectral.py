@@ -1,0 +1,67 @@
+"""Fourier transforms, with complex numbers as pairs, and count sketches.
+
+MXNet has these for GPUs only, in float32.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from ...errors import ShapeError
+from ..schema.attrs import Tuning
+from ..schema.inference import Params, ShapeFacts
+from ..schema.operator_registry import register
+from .indexing import integer_indices
+
+
+@register("_contrib_fft")
+def fft(data: jax.Array, *, compute_size: Tuning[int] = 128):
+    """Fourier transform along the last axis of real data.
+
+    data (..., d) gives (..., 2 d): real and imaginary parts in turn. ``compute_size`` has no
+    effect.
+    """
+    out = jnp.fft.fft(data)
+    pairs = jnp.stack([out.real, out.imag], -1).astype(data.dtype)
+    return pairs.reshape(*data.shape[:-1], -1)
+
+
+@register("_contrib_ifft")
+def ifft(data: jax.Array, *, compute_size: Tuning[int] = 128):
+    """Real part of the inverse Fourier transform along the last axis, not divided by its length.
+
+    data (..., 2 d), real and imaginary parts in turn, gives (..., d); ``ifft(fft(x))`` is d x.
+    ``compute_size`` has no effect.
+    """
+    if data.shape[-1] % 2:
+        raise ShapeError(f"'data' is {data.shape}, expected pairs in its last axis")
+    pairs = data.reshape(*data.shape[:-1], -1, 2)
+    return jnp.fft.ifft(jax.lax.complex(pairs[..., 0], pairs[..., 1]), norm="forward").real
+
+
+def _infer_sketch_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("h", "s")
+    if s["data"] is not None:
+        because = f"there is one for each column of data {s['data']}"
+        s.set("h", (1, s["data"][-1]), because=because)
+        s.set("s", (1, s["data"][-1]), because=because)
+
+
+@register("_contrib_count_sketch", infer_shape=_infer_sketch_shape)
+def count_sketch(
+    data: jax.Array,
+    h: jax.Array,
+    s: jax.Array,
+    *,
+    out_dim: int,
+    processing_batch_size: Tuning[int] = 32,
+):
+    """The count sketch of data's rows: out[n, h[i]] is the sum of s[i] data[n, i].
+
+    data (..., d); h (1, d) holds indices in [0, out_dim), s (1, d) signs. Returns (..., out_dim).
+    Only data gets a gradient. Source: Pham and Pagh, 2013.
+    """
+    index = integer_indices(h).reshape(-1)
+    out = jnp.zeros((*data.shape[:-1], out_dim), data.dtype)
+    return out.at[..., index].add(data * jax.lax.stop_gradient(s).reshape(-1), mode="drop")

@@ -1,0 +1,96 @@
+"""Correlation of two images: how alike their patches are, over a range of displacements."""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from ...errors import ShapeError
+from ..nn.pool import reduce_windows
+from ..schema.inference import Params, ShapeFacts
+from ..schema.operator_registry import register
+from ..tensor.derivatives import with_jvp
+
+
+def _sign_of_difference(difference: jax.Array) -> jax.Array:
+    return jnp.where(difference >= 0, 1, -1).astype(difference.dtype)
+
+
+#: ``|x - y|``, whose derivative where both are equal is that of x > y.
+_distance = with_jvp(
+    lambda x, y: jnp.abs(x - y),
+    lambda t, out, x, y: t * _sign_of_difference(x - y),
+    lambda t, out, x, y: -t * _sign_of_difference(x - y),
+)
+
+
+def _infer_correlation_shape(s: ShapeFacts, p: Params) -> None:
+    s.set("data1", (0, 0, 0, 0), because="an image batch is (N, C, H, W)")
+    s.same("data1", "data2")
+
+
+@register(
+    "Correlation",
+    outputs=("output", "tmp1", "tmp2"),
+    visible=1,
+    infer_shape=_infer_correlation_shape,
+)
+def correlation(
+    data1: jax.Array,
+    data2: jax.Array,
+    *,
+    kernel_size: int = 1,
+    max_displacement: int = 1,
+    stride1: int = 1,
+    stride2: int = 1,
+    pad_size: int = 0,
+    is_multiply: bool = True,
+):
+    """Mean product of the patches of two images, for every place and displacement.
+
+    data1, data2 (N, C, H, W), floating, both padded by ``pad_size`` zeros. For a patch of data1
+    (C, k, k), k = ``kernel_size`` (odd), at every ``stride1``-th place, and each of D x D
+    displacements of data2 (multiples of ``stride2`` up to ``max_displacement`` each way, y before
+    x), the mean of the products, or with ``is_multiply=False`` of the absolute differences. Returns
+    (N, D * D, H', W') over the places from which no displacement leaves the padded image; hidden
+    behind it are the padded images, channels last. Dosovitskiy et al., FlowNet, 2015.
+    """
+    radius = (kernel_size - 1) // 2
+    reach = max_displacement // stride2
+    side = 2 * reach + 1
+    border = ((0, 0), (pad_size, pad_size), (pad_size, pad_size), (0, 0))
+    first, second = (jnp.pad(jnp.moveaxis(x, 1, 3), border) for x in (data1, data2))
+    channels, size = first.shape[3], first.shape[1:3]
+    places = [-(-(n - 2 * (max_displacement + radius)) // stride1) for n in size]
+    if min(places) < 1:
+        raise ShapeError(
+            f"the padded image is {size}, too small for max_displacement={max_displacement} "
+            f"and kernel_size={kernel_size}"
+        )
+    # The patches' extent: the last place may end within the border on the far side.
+    extent = [(n - 1) * stride1 + kernel_size for n in places]
+    spare = max_displacement - reach * stride2
+    start = max_displacement
+    missing = [max(start + e + reach * stride2 - n, 0) for e, n in zip(extent, size, strict=True)]
+    edges = ((0, 0), *((0, m) for m in missing), (0, 0))
+    one = jnp.pad(first, edges)[:, start : start + extent[0], start : start + extent[1]]
+    other = jnp.pad(second, edges)
+
+    def compare(one: jax.Array, other: jax.Array) -> jax.Array:
+        if (
+            is_multiply
+        ):  # as a product of matrices: on CPUs a sum of products takes ten times as long
+            return jnp.einsum("nyxc,nyxc->nyx", one, other)
+        return jnp.sum(_distance(one, other), axis=3)
+
+    def at(displacement: jax.Array) -> jax.Array:
+        y, x = displacement // side * stride2 + spare, displacement % side * stride2 + spare
+        zero = jnp.zeros((), jnp.int32)
+        alike = compare(one, lax.dynamic_slice(other, (zero, y, x, zero), one.shape))
+        kernel, stride = (kernel_size,) * 2, (stride1,) * 2
+        return reduce_windows(alike, False, (1, 2), kernel, stride, [(0, 0)] * 2)
+
+    out = lax.map(at, jnp.arange(side * side, dtype=jnp.int32))
+    out = jnp.moveaxis(out, 0, 1) / (kernel_size**2 * channels)
+    return out, first, second

@@ -1,0 +1,161 @@
+"""Images cut into the patches that a convolution sees, and put together again."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ...errors import AttributeValueError, ShapeError
+from ..nn.conv import per_axis
+from ..schema.attrs import Shape
+from ..schema.operator_registry import register
+
+#: Up to this many places in a kernel, the sum of patches is written out, place by place.
+_MAX_UNROLLED_TAPS = 32
+
+
+class _PatchGrid(NamedTuple):
+    """How patches lie in an image: a number for each spatial axis in every field."""
+
+    kernel: Shape
+    stride: Shape
+    dilate: Shape
+    pad: Shape
+
+    def places(self, sizes: Shape) -> Shape:
+        """How many patches there are along each axis of images of these sizes."""
+        found = tuple(
+            (n + 2 * p - d * (k - 1) - 1) // s + 1
+            for n, k, s, d, p in zip(sizes, *self, strict=True)
+        )
+        for axis, (count, k, d) in enumerate(zip(found, self.kernel, self.dilate, strict=True), 2):
+            if count < 1:
+                raise ShapeError(f"axis {axis} is too short for a kernel of {k} with dilate {d}")
+        return found
+
+
+def _gather_patches(images: jax.Array, grid: _PatchGrid) -> jax.Array:
+    """Patches (N, C, *kernel, *places) of images (N, C, *sizes)."""
+    rank, places = len(grid.kernel), grid.places(images.shape[2:])
+    widths, split, starts, phases = [(0, 0, 0)] * 2, [*images.shape[:2]], [], []
+    block = [*split]
+    for axis, (count, n, k, s, d, p) in enumerate(
+        zip(places, images.shape[2:], *grid, strict=True)
+    ):
+        offset = np.indices(grid.kernel, "int32")[axis].reshape(-1) * d
+        steps = (k - 1) * d // s + count
+        widths.append((p, steps * s - n - p, 0))
+        starts.append(offset // s)
+        split.append(steps)
+        block.append(count)
+        if s > 1:  # the axis is cut into (steps, stride): what a place of the kernel reads is whole
+            starts.append(offset % s)
+            phases.append(len(split))
+            split.append(s)
+            block.append(1)
+    images = lax.pad(images, jnp.zeros((), images.dtype), widths).reshape(split)
+    numbers = lax.GatherDimensionNumbers(
+        offset_dims=(0, 1, *range(3, 3 + rank)),
+        collapsed_slice_dims=tuple(phases),
+        start_index_map=tuple(range(2, len(split))),
+    )
+    start = np.stack(starts, axis=-1)
+    patches = lax.gather(images, start, numbers, tuple(block), mode="promise_in_bounds")
+    return patches.reshape(*images.shape[:2], *grid.kernel, *places)
+
+
+def _add_patches(patches: jax.Array, sizes: Shape, grid: _PatchGrid) -> jax.Array:
+    """Images (N, C, *sizes) from patches (N, C, *kernel, *places): the transpose of cutting."""
+    if math.prod(grid.kernel) > _MAX_UNROLLED_TAPS:
+        images = jax.ShapeDtypeStruct((*patches.shape[:2], *sizes), patches.dtype)
+        return jax.linear_transpose(lambda x: _gather_patches(x, grid), images)(patches)[0]
+
+    def moved(offset: Shape) -> jax.Array:
+        """What one place of the kernel read, where it read it."""
+        patch, widths = patches[:, :, *offset], [(0, 0, 0)] * 2
+        around = zip(offset, patch.shape[2:], sizes, *grid[1:], strict=True)
+        for o, count, n, s, d, p in around:
+            low = o * d - p
+            widths.append((low, n - low - (count - 1) * s - 1, s - 1))
+        return lax.pad(patch, jnp.zeros((), patch.dtype), widths)
+
+    return functools.reduce(jnp.add, map(moved, np.ndindex(*grid.kernel)))
+
+
+def _im2col_pair(sizes: Shape, grid: _PatchGrid) -> tuple[Callable[..., jax.Array], ...]:
+    """Cutting images of these sizes and adding up patches, each the other's gradient.
+
+    JAX's own transpose of the gather is a scatter, which takes many times as long on CPUs.
+    """
+    cut = jax.custom_vjp(lambda images: _gather_patches(images, grid))
+    add = jax.custom_vjp(lambda patches: _add_patches(patches, sizes, grid))
+    cut.defvjp(lambda images: (cut(images), None), lambda _, head: (add(head),))
+    add.defvjp(lambda patches: (add(patches), None), lambda _, head: (cut(head),))
+    return cut, add
+
+
+def _patch_grid(kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> _PatchGrid:
+    if not 1 <= len(kernel) <= 3:
+        raise AttributeValueError(f"kernel={kernel}, expected one to three numbers")
+    rank = len(kernel)
+    return _PatchGrid(
+        kernel,
+        per_axis("stride", stride, rank, 1),
+        per_axis("dilate", dilate, rank, 1),
+        per_axis("pad", pad, rank, 0),
+    )
+
+
+@register("im2col")
+def im2col(
+    data: jax.Array, *, kernel: Shape, stride: Shape = (), dilate: Shape = (), pad: Shape = ()
+):
+    """The patches of images that a convolution multiplies with its weight, as columns.
+
+    data (N, C, *sizes) with one to three sizes, as many as ``kernel`` has numbers; stride and
+    dilate default to 1, pad (with zeros) to 0. Returns (N, C * product of kernel, places): row
+    c * product of kernel + k holds channel c at place k of the kernel, column by column for every
+    place of the kernel in the image, row by row. The gradient is ``col2im``.
+    """
+    grid = _patch_grid(kernel, stride, dilate, pad)
+    if data.ndim != len(kernel) + 2:
+        raise ShapeError(f"'data' is {data.shape}, expected {len(kernel) + 2} axes")
+    batch, channels = data.shape[:2]
+    cut, _ = _im2col_pair(data.shape[2:], grid)
+    return cut(data).reshape(batch, channels * math.prod(kernel), -1)
+
+
+@register("col2im")
+def col2im(
+    data: jax.Array,
+    *,
+    output_size: Shape,
+    kernel: Shape,
+    stride: Shape = (),
+    dilate: Shape = (),
+    pad: Shape = (),
+):
+    """Images from columns of patches, which are added up where they overlap.
+
+    data (N, C * product of kernel, places), as ``im2col`` gives it for images of ``output_size``.
+    Returns (N, C, *output_size). The gradient is ``im2col``.
+    """
+    grid = _patch_grid(kernel, stride, dilate, pad)
+    if data.ndim != 3 or data.shape[1] % math.prod(kernel) or len(output_size) != len(kernel):
+        raise ShapeError(
+            f"'data' is {data.shape}, expected (N, C * {math.prod(kernel)}, places) for images of "
+            f"output_size={output_size}"
+        )
+    batch, channels = data.shape[0], data.shape[1] // math.prod(kernel)
+    places = grid.places(output_size)
+    if math.prod(places) != data.shape[2]:
+        raise ShapeError(f"'data' is {data.shape}, expected {math.prod(places)} places")
+    _, add = _im2col_pair(output_size, grid)
+    return add(data.reshape(batch, channels, *kernel, *places))

@@ -1,0 +1,248 @@
+"""Images (height, width, channels) prepared for a network: crops, flips, tensors.
+
+Images (height, width, channels) resized as OpenCV does it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ...errors import AttributeValueError, DTypeError, ShapeError
+from ..schema.attrs import Floats, Key, Shape
+from ..schema.inference import output_dtype, same_shapes
+from ..schema.operator_registry import register
+from ..tensor.binary_arithmetic import through_float
+
+
+def check_image(data: jax.Array, ranks: tuple[int, ...] = (3,)) -> None:
+    """Raises a :class:`ShapeError` for what is no image or batch of images."""
+    if data.ndim not in ranks:
+        batch = " or (N, height, width, channels)" if 4 in ranks else ""
+        raise ShapeError(f"'data' is {data.shape}, expected (height, width, channels){batch}")
+
+
+@register("_image_crop")
+def crop(data: jax.Array, *, x: int, y: int, width: int, height: int):
+    """The part of images from column x and row y on, of ``height`` by ``width``.
+
+    data (height, width, channels) or (N, height, width, channels), of any dtype.
+    """
+    check_image(data, (3, 4))
+    rows, columns = data.shape[-3:-1]
+    if min(x, y) < 0 or min(width, height) < 1 or x + width > columns or y + height > rows:
+        raise AttributeValueError(
+            f"x={x}, y={y}, width={width}, height={height} is not inside {rows} by {columns}"
+        )
+    return data[..., y : y + height, x : x + width, :]
+
+
+@register("_image_to_tensor", types=output_dtype("float32"))
+def to_tensor(data: jax.Array):
+    """Images from 0 to 255 as float32 from 0 to 1, with channels first.
+
+    data (height, width, channels) or (N, height, width, channels), of any dtype, gives
+    (channels, height, width) or (N, channels, height, width). float16 is divided in float16.
+    """
+    check_image(data, (3, 4))
+    image = jnp.moveaxis(data, -1, -3)
+    if data.dtype == jnp.float16:
+        return (image / jnp.float16(255)).astype("float32")
+    return image.astype("float32") / 255
+
+
+@register("_image_normalize", infer_shape=same_shapes)
+def normalize(
+    data: jax.Array,
+    *,
+    mean: Floats = (0.0, 0.0, 0.0, 0.0),
+    std: Floats = (1.0, 1.0, 1.0, 1.0),
+):
+    """(data - mean) / std, channel by channel.
+
+    data (channels, height, width) or (N, channels, height, width) with 1 or 3 channels; mean and
+    std have a number for each channel, or one for all (MXNet refuses its own default). Returns
+    data's shape and dtype; integers are computed in float32 and truncated.
+    """
+    if data.ndim not in (3, 4) or data.shape[-3] not in (1, 3):
+        raise ShapeError(f"'data' is {data.shape}, expected (1 or 3 channels, height, width)")
+    channels = data.shape[-3]
+
+    def each(name: str, values: Floats) -> jax.Array:
+        if len(values) != 1 and len(values) < channels:
+            raise AttributeValueError(f"{name}={values}, expected 1 or {channels} numbers")
+        numbers = values * channels if len(values) == 1 else values[:channels]
+        return jnp.asarray(numbers)[:, None, None]
+
+    centre, width = each("mean", mean), each("std", std)
+    return through_float(lambda x: (x - centre.astype(x.dtype)) / width.astype(x.dtype))(data)
+
+
+def _register_flips(side: str, axis: int) -> None:
+    def flip(data: jax.Array) -> jax.Array:
+        check_image(data)
+        return lax.rev(data, (axis,))
+
+    def random_flip(data: jax.Array, *, key: Key) -> jax.Array:
+        return lax.select(jax.random.bernoulli(key), flip(data), data)
+
+    shape = "data (height, width, channels), of any dtype, gives the same shape and dtype."
+    made: list[tuple[str, Callable[..., jax.Array], str]] = [
+        (f"_image_flip_{side}", flip, f"Images flipped, {side.replace('_', ' to ')}."),
+        (
+            f"_image_random_flip_{side}",
+            random_flip,
+            f"Images flipped, {side.replace('_', ' to ')}, in half of all calls.",
+        ),
+    ]
+    for name, fn, words in made:
+        fn.__name__ = fn.__qualname__ = name
+        fn.__doc__ = f"{words}\n\n{shape}"
+        register(name, infer_shape=same_shapes)(fn)
+
+
+_register_flips("left_right", 1)
+_register_flips("top_bottom", 0)
+
+
+#: Bits of the fixed-point weights for uint8 images.
+_FIXED_POINT_BITS = 11
+
+
+def _cubic(t: np.ndarray) -> np.ndarray:
+    t, a = np.abs(t), -0.75
+    near = ((a + 2) * t - (a + 3)) * t * t + 1
+    far = ((a * t - 5 * a) * t + 8 * a) * t - 4 * a
+    return np.where(t <= 1, near, np.where(t < 2, far, 0))
+
+
+def _lanczos(t: np.ndarray) -> np.ndarray:
+    return np.sinc(t) * np.sinc(t / 4)
+
+
+def _taps(size: int, out: int, interp: int, across: bool) -> tuple[np.ndarray, np.ndarray]:
+    """For each new pixel of an axis: the old pixels that count, and their weights, (out, taps)."""
+    scale = size / out
+    place = np.arange(out)
+    if interp == 0:
+        low = np.floor(place * scale).astype(int)
+        return np.minimum(low, size - 1)[:, None], np.ones((out, 1), "float32")
+    if interp == 3:  # enlarging by areas: nearly nearest
+        low = np.floor(place * scale).astype(int)
+        part = (place + 1) - (low + 1) / scale
+        part = np.where(part <= 0, 0, part - np.floor(part))
+    else:
+        centre = ((place + 0.5) * scale - 0.5).astype("float32")
+        low = np.floor(centre).astype(int)
+        part = centre - low
+    if interp in (1, 3):
+        if across:  # rows keep their two weights at the edges, which shows in fixed point
+            part = np.where((low < 0) | (low >= size - 1), 0, part)
+            low = np.clip(low, 0, size - 1)
+        weights = np.stack([1 - part, part], 1)
+    else:
+        reach, kernel = (2, _cubic) if interp == 2 else (4, _lanczos)
+        weights = kernel(part[:, None] - np.arange(1 - reach, reach + 1))
+        weights /= weights.sum(1, keepdims=True)
+        low = low + 1 - reach
+    where = np.clip(low[:, None] + np.arange(weights.shape[1]), 0, size - 1)
+    return where, weights.astype("float32")
+
+
+def _weighted_sum(x: jax.Array, axis: int, where: np.ndarray, weights: np.ndarray) -> jax.Array:
+    """Weighted sums of the pixels at ``where``: few terms, whatever the size of the image."""
+    shape = [1] * x.ndim
+    shape[axis] = -1
+    total = None
+    for at, weight in zip(where.T, weights.T, strict=True):
+        term = jnp.take(x, jnp.asarray(at, "int32"), axis) * jnp.asarray(weight).reshape(shape)
+        total = term if total is None else total + term
+    assert total is not None
+    return total
+
+
+def _resize_by_taps(x: jax.Array, height: int, width: int, interp: int) -> jax.Array:
+    """Interpolation between a fixed number of neighbours; uint8 in fixed point."""
+    taps = [
+        _taps(x.shape[-2], width, interp, across=True),
+        _taps(x.shape[-3], height, interp, across=False),
+    ]
+    if interp == 0 or x.dtype != jnp.uint8:
+        for axis, (where, weights) in zip((x.ndim - 2, x.ndim - 3), taps, strict=True):
+            x = _weighted_sum(x, axis, where, weights.astype(x.dtype))
+        return x
+    (columns, across), (rows, down) = (
+        (where, np.rint(weights * 2.0**_FIXED_POINT_BITS).astype("int32"))
+        for where, weights in taps
+    )
+    wide = _weighted_sum(x.astype("int32"), x.ndim - 2, columns, across)
+    axis = x.ndim - 3
+    if interp in (1, 3):
+        # OpenCV drops bits on the way, so that products fit into 16 bits.
+        ones = [np.eye(2, dtype="int32")[i][None].repeat(len(rows), 0) for i in range(2)]
+        shape = [1] * x.ndim
+        shape[axis] = -1
+        parts = [
+            ((_weighted_sum(wide, axis, rows, one) >> 4) * jnp.asarray(down[:, i]).reshape(shape))
+            >> 16
+            for i, one in enumerate(ones)
+        ]
+        out = (parts[0] + parts[1] + 2) >> 2
+    else:
+        half = 1 << (2 * _FIXED_POINT_BITS - 1)
+        out = (_weighted_sum(wide, axis, rows, down) + half) >> (2 * _FIXED_POINT_BITS)
+    return jnp.clip(out, 0, 255).astype("uint8")
+
+
+def _resize_by_area(x: jax.Array, height: int, width: int) -> jax.Array:
+    """Averages over the areas that new pixels cover."""
+    out = x.astype("float32") if x.dtype == jnp.uint8 else x
+    quarter = (2 * height, 2 * width) == x.shape[-3:-1]
+    for letters, axis, n in (("...hwc,Hh->...Hwc", -3, height), ("...hwc,Ww->...hWc", -2, width)):
+        size = x.shape[axis]
+        scale = size / n
+        new = lax.broadcasted_iota("float64", (n, size), 0) * scale
+        old = lax.broadcasted_iota("float64", (n, size), 1)
+        cover = jnp.minimum(old + 1, new + scale) - jnp.maximum(old, new)
+        weights = (jnp.maximum(cover, 0) / scale).astype(out.dtype)
+        out = jnp.einsum(letters, out, weights, precision="highest")
+    if x.dtype != jnp.uint8:
+        return out
+    return (jnp.floor(out + 0.5) if quarter else jnp.rint(out)).astype("uint8")
+
+
+@register("_image_resize")
+def resize(data: jax.Array, *, size: Shape = (), keep_ratio: bool = False, interp: int = 1):
+    """Images resized to ``size``: (width, height), or one number for both.
+
+    With ``keep_ratio`` one number is the length of the shorter side, and the longer one is scaled
+    alike, rounded down. ``interp``: 0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas (where
+    both sides shrink), 4 Lanczos over eight pixels; other methods of OpenCV are not served. data
+    (height, width, channels) or (N, height, width, channels), of uint8, float32 or float64, and of
+    int8 or int32 for the nearest; the result has data's dtype. MXNet has no gradient for it.
+    """
+    check_image(data, (3, 4))
+    if len(size) not in (1, 2) or min(size) < 1:
+        raise AttributeValueError(f"size={size}, expected one or two positive numbers")
+    if interp not in range(5):
+        raise AttributeValueError(f"interp={interp}, expected 0 to 4")
+    served = ("uint8", "float32", "float64", *(("int8", "int32") if interp == 0 else ()))
+    if data.dtype.name not in served:
+        raise DTypeError(f"'data' is {data.dtype.name}, expected one of {', '.join(served)}")
+    rows, columns = data.shape[-3:-1]
+    width, height = size * 2 if len(size) == 1 else size
+    if keep_ratio and len(size) == 1:
+        if rows > columns:
+            height = math.floor(rows * width / columns)
+        else:
+            width = math.floor(columns * height / rows)
+    if (height, width) == (rows, columns):
+        return data
+    if interp == 3 and height <= rows and width <= columns:
+        return _resize_by_area(data, height, width)
+    return _resize_by_taps(data, height, width, interp)

@@ -1,0 +1,150 @@
+"""Proposals of a region proposal network: boxes where something seems to be, after suppression."""
+
+from __future__ import annotations
+
+import math
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ..schema.attrs import Floats
+from ..schema.inference import Params, ShapeFacts
+from ..schema.operator_registry import register
+from .bounding_boxes import suppress
+
+
+def _infer_proposal_shape(s: ShapeFacts, p: Params) -> None:
+    scores = s["cls_prob"]
+    if scores is None:
+        return
+    batch, channels, height, width = scores if len(scores) == 4 else (0, 0, 0, 0)
+    s.set("cls_prob", (0, 0, 0, 0), because="scores are (N, 2 A, H, W)")
+    s.set("bbox_pred", (batch, channels * 2, height, width), because=f"cls_prob is {scores}")
+    s.set("im_info", (batch, 3), because="an image has height, width and scale")
+
+
+def _anchors(stride: int, ratios: Floats, scales: Floats) -> np.ndarray:
+    """The anchors of the first position, (A, 4): for each ratio (height by width) each scale."""
+    middle, area = (stride - 1) / 2, stride * stride
+    boxes = []
+    for ratio in ratios:
+        width = math.floor(math.sqrt(math.floor(np.float32(area / np.float32(ratio)))) + 0.5)
+        height = math.floor(np.float32(width * np.float32(ratio)) + 0.5)
+        for scale in scales:
+            x, y = (width * scale - 1) / 2, (height * scale - 1) / 2
+            boxes.append((middle - x, middle - y, middle + x, middle + y))
+    return np.array(boxes)
+
+
+def _box_sizes(box: jax.Array) -> jax.Array:
+    """Width and height of boxes whose far corners are inside."""
+    return box[..., 2:] - box[..., :2] + 1
+
+
+def _apply_offsets(anchor: jax.Array, offset: jax.Array, directly: bool) -> jax.Array:
+    """Anchors moved by what the network predicts: corner by corner, or in center form."""
+    if directly:
+        return anchor + offset
+    size = _box_sizes(anchor)
+    middle = anchor[..., :2] + (size - 1) / 2 + offset[..., :2] * size
+    half = (jnp.exp(offset[..., 2:]) * size - 1) / 2
+    return jnp.concatenate([middle - half, middle + half], axis=-1)
+
+
+def _propose(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]:
+    """Boxes (post, 4) and scores (post, 1) of one image."""
+    channels, rows, columns = scores.shape
+    count, kind, stride = channels // 2, scores.dtype, p.feature_stride
+    base = jnp.asarray(_anchors(stride, p.ratios, p.scales), kind)
+    y, x = (jnp.arange(n, dtype=jnp.int32) for n in (rows, columns))
+    at_x, at_y = (m.astype(kind) * stride for m in jnp.meshgrid(x, y))
+    anchor = base + jnp.stack([at_x, at_y, at_x, at_y], axis=-1)[:, :, None]
+    offset = jnp.moveaxis(offsets.reshape(count, 4, rows, columns), (0, 1), (2, 3))
+    score = jnp.moveaxis(scores[count:], 0, 2)
+
+    height, width, scale = info
+    last = jnp.stack([width, height, width, height]) - 1
+    box = jnp.clip(_apply_offsets(anchor, offset, p.iou_loss), 0, last)
+    padding = (y[:, None] >= (height / stride).astype(jnp.int32)) | (
+        x >= (width / stride).astype(jnp.int32)
+    )
+    least = p.rpn_min_size * scale
+    small = jnp.any(_box_sizes(box) < least, axis=-1)
+    grown = jnp.asarray([-0.5, -0.5, 0.5, 0.5], kind) * least
+    box = jnp.where(small[..., None], box + grown, box).reshape(-1, 4)
+    score = jnp.where(padding[..., None] | small, -1, score).reshape(-1)
+
+    before = min(p.rpn_pre_nms_top_n, score.size) if p.rpn_pre_nms_top_n > 0 else score.size
+    score, order = lax.top_k(score, before)  # of ties, the first comes first
+    box = box[order]
+    ends = box.at[:, 2:].add(1)
+    after = min(p.rpn_post_nms_top_n, before)
+    candidate = jnp.ones((1, before), bool)
+    keep = suppress(ends[None], candidate, None, p.threshold, inclusive=False, enough=after)[0]
+    rank = jnp.cumsum(keep, dtype=jnp.int32) - 1
+    place = jnp.where(keep, rank, after)
+    at = jnp.arange(before, dtype=jnp.int32)
+    front = jnp.zeros(after, jnp.int32).at[place].set(at, mode="drop")
+    found = jnp.minimum(rank[-1] + 1, after)
+    chosen = front[jnp.arange(p.rpn_post_nms_top_n, dtype=jnp.int32) % found]
+    return box[chosen], score[chosen, None]
+
+
+def _proposal_visible_outputs(p: Params) -> int:
+    return 2 if p.output_score else 1
+
+
+@register(
+    "_contrib_Proposal",
+    outputs=("output", "score"),
+    visible=_proposal_visible_outputs,
+    infer_shape=_infer_proposal_shape,
+    loss=True,
+)
+@register(
+    "_contrib_MultiProposal",
+    outputs=("output", "score"),
+    visible=_proposal_visible_outputs,
+    infer_shape=_infer_proposal_shape,
+    loss=True,
+)
+def proposal(
+    cls_prob: jax.Array,
+    bbox_pred: jax.Array,
+    im_info: jax.Array,
+    *,
+    rpn_pre_nms_top_n: int = 6000,
+    rpn_post_nms_top_n: int = 300,
+    threshold: float = 0.7,
+    rpn_min_size: int = 16,
+    scales: Floats = (4.0, 8.0, 16.0, 32.0),
+    ratios: Floats = (0.5, 1.0, 2.0),
+    feature_stride: int = 16,
+    output_score: bool = False,
+    iou_loss: bool = False,
+):
+    """Regions of interest from a region proposal network's scores and offsets.
+
+    cls_prob (N, 2 A, H, W), of which the last A channels are the scores of A anchors (each of
+    ``ratios`` with each of ``scales``) at every position, ``feature_stride`` pixels apart;
+    bbox_pred (N, 4 A, H, W), offsets in center form, or with ``iou_loss`` of the corners; im_info
+    (N, 3), each (height, width, scale) of an image. Boxes are cut at the image; those smaller than
+    ``rpn_min_size`` times the scale are grown by half of that on each side and, as those whose
+    position is outside the image, get score -1. Of the ``rpn_pre_nms_top_n`` best, a box goes if a
+    better one overlaps it by more than ``threshold``. Returns ``rpn_post_nms_top_n`` = R rows
+    (index of the image, x1, y1, x2, y2) for each image, (N R, 5), the best first, repeated where
+    there are fewer; and, shown with ``output_score``, their scores (N R, 1). Gradients are zero.
+    float32. Ren et al., Faster R-CNN, 2015.
+    """
+    p = Params(
+        rpn_pre_nms_top_n=rpn_pre_nms_top_n, rpn_post_nms_top_n=rpn_post_nms_top_n,
+        threshold=threshold, rpn_min_size=rpn_min_size, scales=scales, ratios=ratios,
+        feature_stride=feature_stride, iou_loss=iou_loss,
+    )  # fmt: skip
+    arrays = (lax.stop_gradient(a) for a in (cls_prob, bbox_pred, im_info))
+    box, score = jax.vmap(lambda a, b, c: _propose(a, b, c, p))(*arrays)
+    image = jnp.arange(len(box), dtype=box.dtype)[:, None, None]
+    image = jnp.broadcast_to(image, (*box.shape[:2], 1))
+    return jnp.concatenate([image, box], axis=-1).reshape(-1, 5), score.reshape(-1, 1)

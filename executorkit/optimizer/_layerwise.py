@@ -1,0 +1,319 @@
+"""Rules whose step depends on the norms of a whole parameter: LARS, LAMB, LBSGD."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..ndarray import NDArray
+from ..ops.optimizer_updates import layerwise_updates as lamb
+from ..ops.optimizer_updates.sgd_updates import SGD_MOMENTUM
+from ._descent import RATE_NAMES, aggregation_size, or_negative, sgd_rule
+from ._optimizer import Hyperparams, Optimizer, register, zeros_like
+from ._rule import Float32Rule, MasterWeightRule, Rule, State, as_float32, is_half, operator_rule
+
+
+def _sum_of_squares(x: jax.Array) -> jax.Array:
+    return jnp.sum(jnp.square(x.astype(jnp.promote_types(x.dtype, jnp.float32))))
+
+
+@dataclass(frozen=True)
+class _LayerRate(Rule):
+    """Another rule, at a rate that is in proportion to the norms of weight and gradient.
+
+    The fourth number, the momentum, is passed on as one of the rule's constants are: it changes
+    with the rate.
+    """
+
+    rule: Rule
+    eta: float
+    epsilon: float
+
+    def __call__(
+        self,
+        weight: jax.Array,
+        grad: jax.Array,
+        state: State,
+        hyperparams: jax.Array,
+        key: jax.Array | None = None,
+    ) -> tuple[jax.Array, State]:
+        rate = lamb.multi_lars(
+            hyperparams[0],
+            _sum_of_squares(weight).astype(hyperparams.dtype),
+            _sum_of_squares(grad).astype(hyperparams.dtype),
+            hyperparams[1],
+            eta=self.eta,
+            eps=self.epsilon,
+            rescale_grad=hyperparams[2],  # type: ignore[arg-type]
+        )
+        return self.rule(weight, grad, state, hyperparams.at[0].set(rate), key)
+
+
+@register
+class LARS(Optimizer):
+    """Gradient descent with a rate per layer.
+
+    ``rate = lr eta |weight| / (|g| + wd |weight| + eps)``, or lr where a norm is 0; then as
+    :class:`SGD`. g is the gradient times rescale_grad; it is clipped after its norm is taken.
+    Parameters whose name ends in gamma, beta or bias keep lr; only those ending in ``_weight``
+    are decayed. With ``momentum_correction`` the momentum is multiplied by the rate's change since
+    the last update; as in MXNet only for the first few parameters of a step (``aggregate_num``).
+    Source: You et al., 2017.
+    """
+
+    _master_last = True
+
+    def __init__(
+        self,
+        momentum: float = 0.0,
+        lazy_update: bool = True,
+        eta: float = 0.001,
+        eps: float = 0,
+        momentum_correction: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(**kwargs)
+        self.momentum = momentum
+        self.momentum_correction = momentum_correction
+        self.lazy_update = lazy_update
+        self.aggregate_num = aggregation_size(4)
+        self.eta = eta
+        self.eps = eps
+        self.skip = 0
+        self.last_lr: float | None = None
+        self.cur_lr: float | None = None
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight) if self.momentum != 0.0 else None
+
+    def _decays(self, name: str) -> bool:
+        return name.endswith("_weight")
+
+    @property
+    def shared_state(self) -> Any:
+        return self.cur_lr, self.last_lr
+
+    @shared_state.setter
+    def shared_state(self, shared_state: Any) -> None:
+        self.cur_lr, self.last_lr = shared_state
+
+    def _begin_step(self, rate: Any, shared_state: Any) -> Any:
+        before, _ = shared_state
+        return rate, rate if before is None else before
+
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+        hyperparams = lr, wd, self.rescale_grad
+        if self.momentum <= 0:
+            return hyperparams, shared_state
+        now, before = shared_state
+        momentum = self.momentum
+        if self.momentum_correction:
+            # Where the last rate was 0 the momentum stays; no division by it, traced or not.
+            momentum = momentum * ((now + (before == 0) * (1 - now)) / (before + (before == 0)))
+        return (*hyperparams, momentum), shared_state
+
+    def _descent(self) -> Rule:
+        if self.momentum <= 0:
+            return sgd_rule(0.0, self.clip_gradient)
+        return operator_rule(
+            SGD_MOMENTUM, (*RATE_NAMES, "momentum"), clip_gradient=or_negative(self.clip_gradient)
+        )
+
+    def _scaled(self, index: Any, rule: Rule) -> Rule:
+        name = self.idx2name.get(index, str(index))
+        if name.endswith(("gamma", "beta", "bias")):
+            return rule
+        return _LayerRate(rule, as_float32(self.eta), as_float32(self.eps))
+
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+        return self._scaled(index, self._descent())
+
+    def _master_weight_rule(self, index: Any, weight: NDArray) -> Rule:
+        # The norms are those of the half precision arrays.
+        return self._scaled(index, MasterWeightRule(self._descent(), master_last=True))
+
+
+@register
+class LAMB(Optimizer):
+    """Adam with steps in proportion to the norm of the parameter.
+
+    mean (beta1) and var (beta2) are moving averages of g and g^2, divided by 1 - beta^t with
+    ``bias_correction``; ``h = mean / (sqrt(var) + epsilon) + wd weight; weight - lr |weight| / |h|
+    h``, where ``|weight|`` is kept within the bounds and the ratio is 1 if a norm is 0. g is the
+    gradient times rescale_grad, then clipped. Source: You et al., 2020.
+    """
+
+    def __init__(
+        self,
+        learning_rate: float = 0.001,
+        beta1: float = 0.9,
+        beta2: float = 0.999,
+        epsilon: float = 1e-6,
+        lower_bound: float | None = None,
+        upper_bound: float | None = None,
+        bias_correction: bool = True,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(learning_rate=learning_rate, **kwargs)
+        self.beta1 = beta1
+        self.beta2 = beta2
+        self.epsilon = epsilon
+        self.lower_bound = lower_bound
+        self.upper_bound = upper_bound
+        self.bias_correction = bias_correction
+        self.aggregate_num = max(1, min(45, aggregation_size(45)))
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        return zeros_like(weight), zeros_like(weight)
+
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+        return (lr, wd, self.rescale_grad, t), shared_state
+
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+        return operator_rule(
+            lamb.LAMB,
+            (*RATE_NAMES, "t"),
+            beta1=float(self.beta1),
+            beta2=float(self.beta2),
+            epsilon=float(self.epsilon),
+            lower_bound=or_negative(self.lower_bound),
+            upper_bound=or_negative(self.upper_bound),
+            bias_correction=bool(self.bias_correction),
+            clip_gradient=or_negative(self.clip_gradient),
+        )
+
+
+@dataclass(frozen=True)
+class _LargeBatch(Rule):
+    """Another rule, applied to the mean of so many gradients; the fourth number says when."""
+
+    rule: Rule
+    scale: int
+    adaptive: bool
+
+    def __call__(
+        self,
+        weight: jax.Array,
+        grad: jax.Array,
+        state: State,
+        hyperparams: jax.Array,
+        key: jax.Array | None = None,
+    ) -> tuple[jax.Array, State]:
+        inner, total = (state, grad) if self.scale == 1 else (state[0], state[1] + grad)
+        mean = total / self.scale
+        if self.adaptive:
+            w, g = _sum_of_squares(weight), _sum_of_squares(mean)
+            ratio = jnp.sqrt(w / (g + hyperparams[1].astype(w.dtype) * w + 1e-18))
+            hyperparams = hyperparams.at[0].multiply(
+                jnp.clip(ratio, 0.01, 100).astype(hyperparams.dtype)
+            )
+        new = self.rule(weight, mean, inner, hyperparams[:3], key)
+        if self.scale == 1:
+            return new
+        due = hyperparams[3] != 0
+        weight, inner = jax.tree.map(lambda x, old: jnp.where(due, x, old), new, (weight, inner))
+        return weight, (inner, jnp.where(due, 0, total))
+
+
+@register
+class LBSGD(Optimizer):
+    """Gradient descent for large batches, put together of ``batch_scale`` small ones.
+
+    Every ``batch_scale`` updates the mean of the gradients since is used as :class:`SGD` would, at
+    a rate that is multiplied: over ``warmup_epochs`` epochs of ``updates_per_epoch`` updates by
+    what rises from 1 to ``batch_scale`` (``warmup_strategy`` 'linear', 'power2' or 'sqrt'), then by
+    ``batch_scale``; or, with 'lars', by ``sqrt(|weight|^2 / (|g|^2 + wd |weight|^2))`` within 0.01
+    and 100. A scheduler is asked before an update is counted, not after it.
+
+    With ``batch_scale`` above 1 a state is a pair: SGD's, and the sum of the gradients so far,
+    which MXNet keeps in the optimizer.
+    """
+
+    def __init__(
+        self,
+        momentum: float = 0.0,
+        multi_precision: bool = False,
+        warmup_strategy: str = "linear",
+        warmup_epochs: int = 5,
+        batch_scale: int = 1,
+        updates_per_epoch: int = 32,
+        begin_epoch: int = 0,
+        num_epochs: int = 60,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(multi_precision=multi_precision, **kwargs)
+        logging.info("Running Large-Batch SGD Algorithm")
+        logging.info(
+            "(Batch_scale=%f, warmup_epochs=%d, warmup_strategy=%s, updates_per_epoch=%d)",
+            batch_scale,
+            warmup_epochs,
+            warmup_strategy,
+            updates_per_epoch,
+        )
+        self.momentum = momentum
+        self.warmup_strategy = warmup_strategy
+        self.warmup_epochs = warmup_epochs
+        self.batch_scale = batch_scale
+        self.updates_per_epoch = updates_per_epoch
+        self.init_updates = begin_epoch * updates_per_epoch
+        self.num_epochs = num_epochs
+        self.lbmult = 1
+        self.cumgrads: dict[Any, Any] = {}
+        self.adaptive = False
+        self.admult = 1
+        self._rates: dict[Any, float] = {}
+
+    def create_state(self, index: Any, weight: NDArray) -> State:
+        mixed = self.multi_precision and is_half(weight.dtype)
+        master = weight.astype(np.float32) if mixed else weight
+        state: State = zeros_like(master) if self.momentum != 0.0 else None
+        if mixed:
+            state = (state, master)
+        return state if self.batch_scale == 1 else (state, zeros_like(weight))
+
+    def _update_count(self, index: Any) -> None:
+        for i in index if isinstance(index, list | tuple) else (index,):
+            self.__dict__.setdefault("_rates", {})[i] = self._get_lr(i)
+            super()._update_count(i)
+
+    def _counted_lr(self, index: Any) -> float:
+        return self._rates[index]
+
+    def _schedule_count(self, position: int, count: Any) -> Any:
+        return count - 1 if position == 0 else count
+
+    def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
+        done = t - self.begin_num_update + self.init_updates
+        rate = lr if self.warmup_strategy == "lars" else lr * self._warmup(done)
+        return (rate, wd, self.rescale_grad, done % self.batch_scale == 0), shared_state
+
+    def _warmup(self, done: Any) -> Any:
+        """What the rate is multiplied by, so many updates from the beginning."""
+        whole, top = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
+        if whole <= 1:
+            return top
+        power = {"linear": 1.0, "power2": 2.0, "sqrt": 0.5}.get(self.warmup_strategy)
+        over = done >= whole
+        if power is None:
+            return 1.0 + (top - 1.0) * over
+        part = over + (1 - over) * done / whole
+        return 1.0 + (top - 1.0) * part**power
+
+    def _base_rule(self, index: Any, weight: NDArray) -> Rule:
+        return self._gathered(sgd_rule(self.momentum, self.clip_gradient))
+
+    def _update_rule(self, index: Any, weight: NDArray) -> Rule:
+        plain = sgd_rule(self.momentum, self.clip_gradient)
+        if not is_half(weight.dtype):
+            return self._gathered(plain)
+        if self.multi_precision:
+            return self._gathered(MasterWeightRule(plain, master_last=True))
+        return Float32Rule(self._gathered(plain))
+
+    def _gathered(self, rule: Rule) -> Rule:
+        return _LargeBatch(rule, self.batch_scale, self.warmup_strategy == "lars")

@@ -1,0 +1,219 @@
+"""Arrays of a whole batch, cut into one part per device and put together again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from ..context import Context
+from ..errors import BatchError, BatchTypeError, explain
+from ..executor._validation import transfer_batch
+from ..ndarray import NDArray
+from ..ndarray.values import host_array, to_device
+from ..ops.tensor.binary_arithmetic import convert
+from ._replicated_array import PerDevice, ReplicatedArray
+from ._slicing import part_of
+
+Bounds = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BatchInput:
+    """An input of a group: its shape for the whole batch, its element type (None: inferred), and
+    the axis along which it is divided, -1 if every device gets all of it."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str | None = None
+    axis: int = 0
+
+    def part(self, rows: slice) -> tuple[int, ...]:
+        """The shape of one device's part."""
+        return part_of(self.shape, self.axis, rows)
+
+
+def scatter(
+    value: Any, whole: BatchInput, slices: Sequence[slice], target: PerDevice, where: str
+) -> Any:
+    """What ``target`` is assigned to hold a batch's array: a stacked array, or a list of parts.
+
+    Nothing is assigned here. Arrays in host memory go to each device directly; those of other
+    devices are cut where they are and copied from device to device. An array that all goes to the
+    one device where it is already is not copied.
+    """
+    _check(value, whole, where)
+    if isinstance(target, list) and len(target) == 1:
+        return [transfer_batch(value, target[0], where).value]
+    dtype = target.dtype if isinstance(target, ReplicatedArray) else target[0].storage.dtype
+    host = _on_host(value, dtype)
+    if isinstance(target, ReplicatedArray):
+        if host is not None:
+            return target.replicas.scatter_host(_with_device_axis(host, whole.axis, len(slices)))
+        return target.replicas.scatter(
+            _copy_to_devices(_slice_on_device(value, slices, whole.axis, dtype), target.contexts)
+        )
+    contexts = [a.context for a in target]
+    if host is None:
+        return _copy_to_devices(_slice_on_device(value, slices, whole.axis, dtype), contexts)
+    return [
+        to_device(np.ascontiguousarray(_host_rows(host, rows, whole.axis)), c.device)
+        for rows, c in zip(slices, contexts, strict=True)
+    ]
+
+
+def assign_scattered(target: PerDevice, value: Any) -> None:
+    """Assigns what :func:`scatter` returned."""
+    if isinstance(target, ReplicatedArray):
+        target.assign(value)
+    else:
+        for array, part in zip(target, value, strict=True):
+            array.assign(part, shared=True)
+
+
+def slice_array(
+    value: Any, slices: Sequence[slice], axis: int, contexts: Sequence[Context], where: str
+) -> list[NDArray]:
+    """An array's parts as new NDArrays, one on each device."""
+    array = value if isinstance(value, NDArray | np.ndarray) else None
+    if array is None:
+        raise _no_array(value, where)
+    dtype = array.storage.dtype if isinstance(array, NDArray) else array.dtype
+    last = slices[-1].stop
+    if axis >= 0 and (len(array.shape) <= axis or array.shape[axis] < last):
+        raise BatchError(explain(where, f"shape {array.shape}, expected {last} rows"))
+    if isinstance(array, NDArray) and _is_whole(array, slices, axis, contexts):
+        return [array]
+    host = _on_host(array, dtype)
+    if host is None:
+        parts = _copy_to_devices(_slice_on_device(array, slices, axis, dtype), contexts)
+    else:
+        parts = [
+            to_device(np.ascontiguousarray(_host_rows(host, rows, axis)), c.device)
+            for rows, c in zip(slices, contexts, strict=True)
+        ]
+    return [NDArray.from_jax(p, c) for p, c in zip(parts, contexts, strict=True)]
+
+
+def gather(arrays: PerDevice, axis: int) -> NDArray:
+    """The arrays of all devices along the batch axis, on the first device; the first one's for
+    arrays without a batch axis."""
+    if len(arrays) == 1 or axis < 0:
+        return arrays[0]
+    context = arrays[0].context if isinstance(arrays, list) else arrays.contexts[0]
+    if isinstance(arrays, ReplicatedArray):
+        parts = arrays.replicas.gather(arrays.value, context.device)
+    else:
+        parts = jax.device_put([a.value for a in arrays], context.device)
+    with jax.enable_x64(True):
+        value = _concatenate(tuple(parts), axis, isinstance(arrays, ReplicatedArray))
+    return NDArray.from_jax(value, context, shared=False)
+
+
+def mean_over_devices(arrays: PerDevice, target: Context) -> jax.Array:
+    """The mean over the devices, on the device of ``target``; rounded as MXNet does it, one
+    addition after the other."""
+    if isinstance(arrays, ReplicatedArray):
+        parts = arrays.replicas.gather(arrays.value, target.device)
+    else:
+        parts = jax.device_put([a.value for a in arrays], target.device)
+    with jax.enable_x64(True):
+        return _mean(tuple(parts), isinstance(arrays, ReplicatedArray))
+
+
+def _check(value: Any, whole: BatchInput, where: str) -> None:
+    if not isinstance(value, NDArray | np.ndarray):
+        raise _no_array(value, where)
+    if tuple(value.shape) != whole.shape:
+        raise BatchError(
+            explain(
+                where,
+                f"shape {tuple(value.shape)}, expected {whole.shape}",
+                because="the group is bound to that shape",
+                hint="reshape the group, or have the iterator pad its last batch",
+            )
+        )
+
+
+def _is_whole(
+    array: NDArray, slices: Sequence[slice], axis: int, contexts: Sequence[Context]
+) -> bool:
+    """Whether the one part of an array is all of it, where it is."""
+    rows = slices[-1].stop if axis < 0 else array.shape[axis]
+    return slices == [slice(0, rows)] and array.context.device == contexts[0].device
+
+
+def _no_array(value: Any, where: str) -> BatchTypeError:
+    return BatchTypeError(
+        explain(
+            where,
+            f"{type(value).__name__}, expected an NDArray or a NumPy array",
+            hint="mx.nd.array(value)",
+        )
+    )
+
+
+def _on_host(value: NDArray | np.ndarray, dtype: np.dtype) -> np.ndarray | None:
+    """The array in host memory, if it is there already: JAX's own memory on the CPU, a copy of
+    what the user may write to."""
+    if not isinstance(value, NDArray):
+        return host_array(value, dtype, "batch")
+    array = value.value
+    if next(iter(array.devices())).platform != "cpu":
+        return None
+    value.storage.shared = True
+    host = np.asarray(array)
+    return host if host.dtype == dtype else host_array(host, dtype, "batch")
+
+
+def _host_rows(host: np.ndarray, rows: slice, axis: int) -> np.ndarray:
+    return host if axis < 0 else host[(slice(None),) * axis + (rows,)]
+
+
+def _with_device_axis(host: np.ndarray, axis: int, count: int) -> np.ndarray:
+    """A view with a leading axis of devices."""
+    if axis < 0:
+        return np.broadcast_to(host, (count, *host.shape))
+    shape = host.shape
+    split = host.reshape(*shape[:axis], count, shape[axis] // count, *shape[axis + 1 :])
+    return np.moveaxis(split, axis, 0)
+
+
+def _slice_on_device(
+    value: Any, slices: Sequence[slice], axis: int, dtype: np.dtype
+) -> tuple[jax.Array, ...]:
+    bounds = tuple((s.start, s.stop) for s in slices)
+    with jax.enable_x64(True):
+        return _slices_of(value.value, bounds, axis, dtype.name)
+
+
+def _copy_to_devices(parts: Sequence[jax.Array], contexts: Sequence[Context]) -> list[jax.Array]:
+    return [jax.device_put(p, c.device) for p, c in zip(parts, contexts, strict=True)]
+
+
+@partial(jax.jit, static_argnums=(1, 2, 3))
+def _slices_of(value: jax.Array, bounds: Bounds, axis: int, dtype: str) -> tuple[jax.Array, ...]:
+    value = convert(value, dtype)
+    if axis < 0:
+        return (value,) * len(bounds)
+    return tuple(lax.slice_in_dim(value, start, stop, axis=axis) for start, stop in bounds)
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _concatenate(parts: tuple[jax.Array, ...], axis: int, leading: bool) -> jax.Array:
+    return jnp.concatenate([p[0] for p in parts] if leading else parts, axis)
+
+
+@partial(jax.jit, static_argnums=1)
+def _mean(parts: tuple[jax.Array, ...], leading: bool) -> jax.Array:
+    total = sum(parts[1:], start=parts[0])
+    # XLA multiplies by the reciprocal of a number, which rounds differently.
+    count = lax.optimization_barrier(jnp.full_like(total, len(parts)))
+    value = total / count
+    return value[0] if leading else value

@@ -1,0 +1,198 @@
+"""What notebooks show of executor groups: which device has which rows, and what its arrays hold."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+from ..display import Fold, Line, Part, Table, clipped, count, many, shape
+from ..executor._array_sections import (
+    Section,
+    SectionEntry,
+    memory_summary,
+    pending_status,
+    section_views,
+    value_shapes,
+)
+from ..ndarray.array_statistics import (
+    Statistics,
+    fetch_rows,
+    pool_statistics,
+    read,
+    statistics_of_lists,
+)
+from ..symbol.node import topological_order
+from ..symbol.symbol_view import graph_parts
+from ._data_parallel_core import DataParallelCore
+from ._pmap_program import replicated_statistics_rows
+from ._replicas import Replicas
+from ._replicated_array import PerDevice, ReplicatedArray
+from ._slicing import part_of
+
+#: So many parameters that differ between devices are named.
+_MAX_LISTED_PARAMETERS = 4
+
+
+def group_parts(group: DataParallelCore) -> list[Part]:
+    """The devices with their slices, the arrays with statistics over all devices, the graph.
+
+    Statistics are those of all devices' arrays together: of the whole batch, for inputs and
+    outputs. Each device computes those of its own, and one transfer brings them to the host. What
+    is promised is not computed.
+    """
+    sections = _sections(group)
+    reader = _GroupStatisticsReader(group, sections)
+    arrays = section_views(sections, reader)
+    first = [_representative(a) for a in (*group.arg_arrays, *group.aux_arrays)]
+    shapes = value_shapes(group._graph, first)
+    order = topological_order(group.symbol.heads)
+    each = "each device has " if len(group.contexts) > 1 else ""
+    parts: list[Part] = [
+        Line(how_it_runs(group)),
+        _devices(group),
+        Line(f"{each}{memory_summary(first)}; {many(group.traces, 'compilation')}"),
+    ]
+    if reader.differing:
+        words = ", ".join(clipped(n, 80) for n in reader.differing[:_MAX_LISTED_PARAMETERS])
+        more = len(reader.differing) - _MAX_LISTED_PARAMETERS
+        words += f", ... {more} more" if more > 0 else ""
+        parts.append(Line(f"not the same on all devices: {words}", bad=True))
+    return [*parts, *arrays, Fold("graph", graph_parts(group.symbol, order, shapes))]
+
+
+def group_label(group: DataParallelCore) -> str:
+    """What a view calls the group's symbol."""
+    return clipped(group.symbol.name or ", ".join(group.output_names[:3]), 80)
+
+
+def how_it_runs(group: DataParallelCore) -> str:
+    """Whether all devices run one mapped program, and why not."""
+    contexts, slices = group.contexts, group.slices
+    if group.is_mapped:
+        return f"{len(contexts)} devices run one mapped program"
+    if len(contexts) == 1:
+        return "one device"
+    reasons = []
+    if len({s.stop - s.start for s in slices}) > 1:
+        reasons.append("slices have different lengths")
+    if len({c.device for c in contexts}) < len(contexts):
+        reasons.append("contexts share a device")
+    if any(group.group2ctxs):
+        reasons.append("group2ctx spreads the graph over devices")
+    if group._graph.has_effects:
+        reasons.append("Python operators belong to one executor")
+    because = f", because {' and '.join(reasons)}" if reasons else ""
+    return f"{len(contexts)} slices run a program each{because}"
+
+
+def _devices(group: DataParallelCore) -> Table:
+    inputs = [(i, clipped(i.name, 80)) for i in group.inputs]
+    rows = [
+        [
+            str(context), str(context.device), f"{rows.start} to {rows.stop}",
+            count(rows.stop - rows.start),
+            *(shape(part_of(i.shape, i.axis, rows)) for i, _ in inputs),
+        ]
+        for context, rows in zip(group.contexts, group.slices, strict=True)
+    ]  # fmt: skip
+    header = ["context", "device", "slice", "rows", *(name for _, name in inputs)]
+    return Table(header, rows, {3})
+
+
+def _sections(group: DataParallelCore) -> list[Section]:
+    inputs = {i.name for i in group.inputs}
+    arguments = list(zip(group.arg_names, group.arg_arrays, group.grad_req, strict=True))
+    loaded = [(n, a, r) for n, a, r in arguments if n in inputs]
+    others = [(n, a, r) for n, a, r in arguments if n not in inputs]
+    gradients = [
+        (n, a) for n, a in zip(group.arg_names, group.grad_arrays, strict=True) if a is not None
+    ]
+    states = zip(group.aux_names, group.aux_arrays, strict=True)
+    outputs = zip(group.output_names, group.outputs, strict=True)
+    place, asked = ("shape", "dtype"), ("shape", "dtype", "grad_req")
+    return [
+        Section("inputs", asked, [_entry(group, n, a, r) for n, a, r in loaded]),
+        Section("parameters", asked, [_entry(group, n, a, r) for n, a, r in others]),
+        Section("auxiliary states", place, [_entry(group, n, a) for n, a in states]),
+        Section("gradients", place, [_entry(group, n, a) for n, a in gradients]),
+        Section("outputs", place, [_entry(group, n, a) for n, a in outputs]),
+    ]
+
+
+#: The section whose arrays are the same on all devices, or something is wrong.
+_PARAMETER_SECTION = 1
+
+
+def _entry(group: DataParallelCore, name: str, array: PerDevice, *request: str) -> SectionEntry:
+    sizes = [array.shape] if isinstance(array, ReplicatedArray) else [a.shape for a in array]
+    shapes = " ".join(shape(s) for s in dict.fromkeys(sizes))
+    words = [shapes, jax.numpy.dtype(_representative(array).dtype).name, *request]
+    return SectionEntry(name, words, _value_or_status(group, array))
+
+
+def _representative(array: PerDevice) -> Any:
+    return array if isinstance(array, ReplicatedArray) else array[0]
+
+
+def _value_or_status(
+    group: DataParallelCore, array: PerDevice
+) -> jax.Array | list[jax.Array] | str:
+    """The contents on all devices: stacked, or one by one; or why they are not there."""
+    stacked = isinstance(array, ReplicatedArray) and group.is_mapped
+    promises = [array.pending] if isinstance(array, ReplicatedArray) else [a.pending for a in array]
+    reason = next((r for r in map(pending_status, promises) if r is not None), None)
+    if reason is not None:
+        return reason
+    return array.value if stacked else [a.value for a in array]  # type: ignore[union-attr]
+
+
+class _GroupStatisticsReader:
+    """Reads sections of a group; notes which parameters differ between devices."""
+
+    def __init__(self, group: DataParallelCore, sections: Sequence[Section]) -> None:
+        self._group = group
+        entries = sections[_PARAMETER_SECTION].entries
+        self._names = [e.name for e in entries if not isinstance(e.contents, str)]
+        self.differing: list[str] = []
+
+    def __call__(self, lists: Sequence[Sequence[Any]]) -> list[list[Statistics]]:
+        parts = (self._mapped if self._group.is_mapped else self._apart)(lists)
+        self.differing = [
+            name
+            for name, each in zip(self._names, parts[_PARAMETER_SECTION], strict=True)
+            if len(set(each)) > 1
+        ]
+        return [[pool_statistics(each) for each in section] for section in parts]
+
+    def _mapped(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
+        replicas = Replicas.on([c.device for c in self._group.contexts])
+        asked = [stacks for stacks in lists if stacks]
+        with jax.enable_x64(True):
+            matrices = iter(
+                fetch_rows([replicated_statistics_rows(replicas, stacks) for stacks in asked])
+            )
+        found: list[list[list[Statistics]]] = []
+        for stacks in lists:
+            rows = [read(row) for row in next(matrices)] if stacks else []
+            found.append([rows[i :: len(stacks)] for i in range(len(stacks))])
+        return found
+
+    def _apart(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
+        devices = range(len(self._group.contexts))
+        flat = statistics_of_lists(
+            self._at_home([[x[k] for x in xs] for xs in lists for k in devices])
+        )
+        starts = range(0, len(flat), len(devices))
+        return [
+            [list(each) for each in zip(*flat[s : s + len(devices)], strict=True)] for s in starts
+        ]
+
+    def _at_home(self, lists: list[list[jax.Array]]) -> list[list[jax.Array]]:
+        """The same arrays; those of CPUs, which have one memory, on the first of them, so that
+        lists of the same shapes are compiled once."""
+        home = self._group.contexts[0].device
+        if any(c.device.platform != "cpu" for c in self._group.contexts):
+            return lists
+        return jax.device_put(lists, home)

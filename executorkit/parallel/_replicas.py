@@ -1,0 +1,174 @@
+"""Arrays stacked for one program on several devices.
+
+A stacked array has one leading axis, one entry per device, and is sharded over the devices, so that
+a mapped program (``_programs``) takes it and gives it back as it is: parameters never leave their
+devices. Measured on 8 CPU devices with 160 arrays: such a call takes 1.2 ms; taking the results
+apart into arrays per device another 6 ms, putting them together again 6 ms. So that is done only
+for arrays that someone looks at, and counted in ``traffic``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding, PartitionSpec
+
+from ..context import Context, Device
+from ..ndarray.random_state import next_key_data
+from ..ops.nn.moments import AXIS
+
+
+class Traffic:
+    """How often arrays have been moved so far in this process, by kind of movement.
+
+    split
+        shards of stacked arrays that were made into arrays of their own.
+    assembled
+        stacked arrays put together from arrays per device.
+    scattered
+        arrays (of a batch, mostly) cut into one part per device.
+    broadcast
+        arrays copied to every device.
+    gathered
+        stacked arrays brought together on one device.
+    """
+
+    __slots__ = ("assembled", "broadcast", "gathered", "scattered", "split")
+
+    def __init__(self) -> None:
+        self.split = self.assembled = self.scattered = self.broadcast = self.gathered = 0
+
+    def snapshot(self) -> dict[str, int]:
+        """The counts as they are now."""
+        return {name: getattr(self, name) for name in sorted(self.__slots__)}
+
+
+traffic = Traffic()
+
+
+class Replicas:
+    """Distinct devices of one platform, and the stacked arrays on them.
+
+    ``Replicas.on(devices)`` gives the same object for the same devices.
+    """
+
+    def __init__(self, devices: tuple[Device, ...]) -> None:
+        self.devices = devices
+        mesh = Mesh(np.array(devices), (AXIS,))
+        self.sharding = NamedSharding(mesh, PartitionSpec(AXIS))
+        self._everywhere = NamedSharding(mesh, PartitionSpec())
+
+    @staticmethod
+    def on(devices: Sequence[Device]) -> Replicas:
+        return _replicas(tuple(devices))
+
+    def __len__(self) -> int:
+        return len(self.devices)
+
+    def zeros(self, shape: Sequence[int], dtype: Any) -> jax.Array:
+        """A stacked array of zeros; ``shape`` is that of one device's part."""
+        return self.filled(shape, dtype, 0)
+
+    def filled(self, shape: Sequence[int], dtype: Any, number: float) -> jax.Array:
+        """A stacked array of one number."""
+        with jax.enable_x64(True):
+            host = np.full((len(self), *shape), number, jnp.dtype(dtype))
+            return jax.device_put(host, self.sharding)
+
+    def from_host(self, host: np.ndarray) -> jax.Array:
+        """A stacked array of NumPy contents that nobody will write to any more."""
+        with jax.enable_x64(True):
+            return jax.device_put(host, self.sharding)
+
+    def keys(self, contexts: Sequence[Context]) -> jax.Array:
+        """The words of one new PRNG key per context, each from its context's own stream."""
+        return self.from_host(np.stack([next_key_data(c) for c in contexts]))
+
+    def split(self, stacked: jax.Array, k: int) -> jax.Array:
+        """Device ``k``'s entry of a stacked array, as an array of that device."""
+        traffic.split += 1
+        with jax.enable_x64(True):
+            return _without_leading_axis(stacked.addressable_data(k))
+
+    def assemble(self, parts: Sequence[jax.Array]) -> jax.Array:
+        """The stacked array of one part per device."""
+        traffic.assembled += 1
+        return self._stack(parts)
+
+    def replace(self, stacked: jax.Array, parts: dict[int, jax.Array]) -> jax.Array:
+        """A stacked array with other entries for some of the devices."""
+        traffic.assembled += 1
+        with jax.enable_x64(True):
+            return self._joined(
+                [
+                    _leading_axis(parts[k]) if k in parts else stacked.addressable_data(k)
+                    for k in range(len(self))
+                ]
+            )
+
+    def scatter(self, parts: Sequence[jax.Array]) -> jax.Array:
+        """As :meth:`assemble`, for the parts of one array that was cut up for the devices."""
+        traffic.scattered += 1
+        return self._stack(parts)
+
+    def scatter_host(self, host: np.ndarray) -> jax.Array:
+        """As :meth:`from_host`, counted as a scattered array."""
+        traffic.scattered += 1
+        return self.from_host(host)
+
+    def broadcast(self, value: jax.Array | np.ndarray) -> jax.Array:
+        """The stacked array of as many copies of one array."""
+        traffic.broadcast += 1
+        with jax.enable_x64(True):
+            copies = jax.device_put(value[None], self._everywhere)
+            return self._joined([shard.data for shard in copies.addressable_shards])
+
+    def gather(self, stacked: jax.Array, device: Device) -> list[jax.Array]:
+        """All entries of a stacked array on one device, each with its leading axis."""
+        traffic.gathered += 1
+        return jax.device_put([stacked.addressable_data(k) for k in range(len(self))], device)
+
+    def _stack(self, parts: Sequence[jax.Array]) -> jax.Array:
+        with jax.enable_x64(True):
+            return self._joined([_leading_axis(p) for p in parts])
+
+    def _joined(self, leading: Sequence[jax.Array]) -> jax.Array:
+        shape = (len(self), *leading[0].shape[1:])
+        return jax.make_array_from_single_device_arrays(shape, self.sharding, list(leading))
+
+    def everywhere(self) -> tuple[Device, ...]:
+        """These devices and their counterparts in all other processes, process by process."""
+        return _in_all_processes(self.devices)
+
+
+@lru_cache(maxsize=64)
+def _replicas(devices: tuple[Device, ...]) -> Replicas:
+    return Replicas(devices)
+
+
+@lru_cache(maxsize=64)
+def _in_all_processes(devices: tuple[Device, ...]) -> tuple[Device, ...]:
+    if jax.process_count() == 1:
+        return devices
+    backend = devices[0].client
+    numbers = [jax.local_devices(backend=backend.platform).index(d) for d in devices]
+    return tuple(
+        jax.local_devices(process, backend.platform)[n]
+        for process in range(jax.process_count())
+        for n in numbers
+    )
+
+
+@jax.jit
+def _leading_axis(x: jax.Array) -> jax.Array:
+    return x[None]
+
+
+@jax.jit
+def _without_leading_axis(x: jax.Array) -> jax.Array:
+    return x.reshape(x.shape[1:])

@@ -1,0 +1,176 @@
+"""Cells made of cells: one after another, and one in each direction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .. import symbol as sym
+from ..errors import ArgumentValueError, explain
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from ._base_cell import Arrays, BaseRNNCell, RNNParams, States
+from ._unrolling import SQUEEZE_AXIS, Sequential, as_steps, time_axis
+
+
+class _Container(BaseRNNCell):
+    """Cells, whose states and parameters are this one's."""
+
+    _cells: list[BaseRNNCell]
+
+    def __init__(self, params: RNNParams | None) -> None:
+        self._cells = []
+        super().__init__("", params)
+        self._override_cell_params = params is not None
+
+    def _adopt(self, cell: BaseRNNCell) -> None:
+        if self._override_cell_params:
+            if not cell._own_params:
+                raise ArgumentValueError(
+                    explain(
+                        type(self).__name__,
+                        f"both it and its {type(cell).__name__} have params",
+                        hint="give params to the cells inside alone",
+                    )
+                )
+            cell.params._params.update(self.params._params)
+        self.params._params.update(cell.params._params)
+        self._cells.append(cell)
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        return [info for cell in self._cells for info in cell.state_info]
+
+    def begin_state(self, func: Callable[..., Symbol] = sym.zeros, **kwargs: Any) -> States:
+        self._check_not_modified()
+        return [s for cell in self._cells for s in cell.begin_state(func=func, **kwargs)]
+
+    def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
+        found = dict(args)
+        for cell in self._cells:
+            found = cell.unpack_weights(found)
+        return found
+
+    def pack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
+        found = dict(args)
+        for cell in self._cells:
+            found = cell.pack_weights(found)
+        return found
+
+
+class SequentialRNNCell(_Container):
+    """A stack of cells: each takes the output of the one before it.
+
+    Its states are those of all cells, one after another.
+    """
+
+    def __init__(self, params: RNNParams | None = None) -> None:
+        super().__init__(params)
+
+    def add(self, cell: BaseRNNCell) -> None:
+        """Puts a cell on top."""
+        self._adopt(cell)
+
+    def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
+        self._counter += 1
+        following = []
+        for cell in self._cells:
+            if isinstance(cell, BidirectionalCell):
+                raise ArgumentValueError(
+                    explain(
+                        "SequentialRNNCell",
+                        "a BidirectionalCell inside cannot be stepped",
+                        hint="unroll",
+                    )
+                )
+            n = len(cell.state_info)
+            inputs, now = cell(inputs, states[:n])
+            states = states[n:]
+            following += now
+        return inputs, following
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Sequential,
+        begin_state: States | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+    ) -> tuple[Any, States]:
+        self.reset()
+        states = self.begin_state() if begin_state is None else begin_state
+        following = []
+        for i, cell in enumerate(self._cells):
+            n = len(cell.state_info)
+            inputs, now = cell.unroll(
+                length,
+                inputs=inputs,
+                begin_state=states[:n],
+                layout=layout,
+                merge_outputs=merge_outputs if i == len(self._cells) - 1 else None,
+            )
+            states = states[n:]
+            following.extend(now)
+        return inputs, following
+
+
+class BidirectionalCell(_Container):
+    """A cell forwards in time, another one backwards; their outputs stand side by side.
+
+    l_cell, r_cell
+        forwards and backwards.
+    output_prefix
+        stands before the names of the outputs.
+
+    The states are those of ``l_cell``, then those of ``r_cell``; after ``unroll`` they are two
+    lists. It cannot be stepped: the backward cell begins at the end.
+    """
+
+    def __init__(
+        self,
+        l_cell: BaseRNNCell,
+        r_cell: BaseRNNCell,
+        params: RNNParams | None = None,
+        output_prefix: str = "bi_",
+    ) -> None:
+        super().__init__(params)
+        self._output_prefix = output_prefix
+        for cell in (l_cell, r_cell):
+            self._adopt(cell)
+
+    def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
+        raise NotImplementedError(
+            explain("BidirectionalCell", "it cannot be stepped", hint="unroll")
+        )
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Sequential,
+        begin_state: States | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+    ) -> tuple[Any, States]:
+        self.reset()
+        axis = time_axis(layout)
+        steps = as_steps(length, inputs, layout)
+        begin = self.begin_state() if begin_state is None else begin_state
+        left, right = self._cells
+        n = len(left.state_info)
+        forth, l_states = left.unroll(length, steps, begin[:n], layout, merge_outputs)
+        back, r_states = right.unroll(length, steps[::-1], begin[n:], layout, merge_outputs)
+        states = [l_states, r_states]
+        if merge_outputs is not False and isinstance(forth, Symbol) and isinstance(back, Symbol):
+            back = sym.reverse(back, axis=axis)
+            return sym.Concat(forth, back, dim=2, name=f"{self._output_prefix}out"), states
+        forth, back = (
+            list(sym.SliceChannel(found, axis=axis, num_outputs=length, **SQUEEZE_AXIS))
+            if isinstance(found, Symbol)
+            else found
+            for found in (forth, back)
+        )
+        outputs = [
+            sym.Concat(a, b, dim=1, name=f"{self._output_prefix}t{i}")
+            for i, (a, b) in enumerate(zip(forth, reversed(back), strict=True))
+        ]
+        return outputs, states

@@ -1,0 +1,164 @@
+"""Recurrent cells of convolutions, for sequences of images."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, ClassVar, TypeAlias
+
+from .. import symbol as sym
+from ..errors import ArgumentValueError, explain
+from ..ops.nn.rnn_parameters import GATE_NAMES
+from ..symbol import Symbol
+from ._base_cell import Activation, BaseRNNCell, RNNParams, States, apply_activation
+from ._dense_cells import gru_step, lstm_step
+
+Pair: TypeAlias = tuple[int, int]
+_leaky = functools.partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
+
+
+class BaseConvRNNCell(BaseRNNCell):
+    """Base class of cells whose gates are convolutions of the input and of the state.
+
+    input_shape
+        the shape of one step's input, with batch, in ``conv_layout``.
+    num_hidden
+        channels of output and states.
+    h2h_kernel, h2h_dilate
+        convolution of the state, which keeps its size: kernels are odd (else AssertionError).
+    i2h_kernel, i2h_stride, i2h_pad, i2h_dilate
+        convolution of the input.
+    i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
+        initialisers of the variables, or their texts.
+    activation
+        the name of one of Activation's functions, or a function of symbols.
+    prefix
+        None: the class's own, such as 'ConvLSTM_'.
+    """
+
+    _default_prefix: ClassVar[str] = ""
+
+    def __init__(
+        self,
+        input_shape: Sequence[int],
+        num_hidden: int,
+        h2h_kernel: Pair = (3, 3),
+        h2h_dilate: Pair = (1, 1),
+        i2h_kernel: Pair = (3, 3),
+        i2h_stride: Pair = (1, 1),
+        i2h_pad: Pair = (1, 1),
+        i2h_dilate: Pair = (1, 1),
+        i2h_weight_initializer: Any = None,
+        h2h_weight_initializer: Any = None,
+        i2h_bias_initializer: Any = "zeros",
+        h2h_bias_initializer: Any = "zeros",
+        activation: Activation = _leaky,
+        prefix: str | None = None,
+        params: RNNParams | None = None,
+        conv_layout: str = "NCHW",
+    ) -> None:
+        super().__init__(self._default_prefix if prefix is None else prefix, params)
+        if any(n % 2 == 0 for n in h2h_kernel[:2]):
+            problem = f"{h2h_kernel}, expected odd numbers, which keep the state's size"
+            raise ArgumentValueError(explain(f"{type(self).__name__}: h2h_kernel", problem))
+        self._num_hidden = num_hidden
+        self._conv_layout = conv_layout
+        self._activation: Activation = activation
+        self._i2h: dict[str, Any] = {
+            "kernel": i2h_kernel, "stride": i2h_stride, "pad": i2h_pad, "dilate": i2h_dilate,
+            "layout": conv_layout,
+        }  # fmt: skip
+        pad = tuple(d * (k - 1) // 2 for d, k in zip(h2h_dilate, h2h_kernel, strict=True))
+        self._h2h: dict[str, Any] = {
+            "kernel": h2h_kernel, "dilate": h2h_dilate, "pad": pad, "stride": (1, 1),
+            "layout": conv_layout,
+        }  # fmt: skip
+        probe = sym.Convolution(data=sym.var("data"), num_filter=num_hidden, **self._i2h)
+        self._state_shape = (0, *probe.infer_shape(data=tuple(input_shape))[1][0][1:])
+        initializers = {
+            "i2h_weight": i2h_weight_initializer,
+            "h2h_weight": h2h_weight_initializer,
+            "i2h_bias": i2h_bias_initializer,
+            "h2h_bias": h2h_bias_initializer,
+        }
+        self._variables = {n: self.params.get(n, init=i) for n, i in initializers.items()}
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        return [{"shape": self._state_shape, "__layout__": self._conv_layout}]
+
+    def _conv_forward(self, inputs: Symbol, states: States, name: str) -> tuple[Symbol, Symbol]:
+        """The gates, from the input and from the state."""
+        i2h, h2h = (
+            sym.Convolution(
+                name=name + group,
+                data=data,
+                num_filter=self._num_hidden * len(self._gate_names),
+                weight=self._variables[f"{group}_weight"],
+                bias=self._variables[f"{group}_bias"],
+                **options,
+            )
+            for group, data, options in (
+                ("i2h", inputs, self._i2h),
+                ("h2h", states[0], self._h2h),
+            )
+        )
+        return i2h, h2h
+
+
+class ConvRNNCell(BaseConvRNNCell):
+    """``h' = activation(W * x + b + R * h + c)``, with convolutions: see BaseConvRNNCell."""
+
+    _default_prefix = "ConvRNN_"
+
+    @property
+    def _gate_names(self) -> Sequence[str]:
+        return GATE_NAMES["rnn_tanh"]
+
+    def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
+        name = self._step_prefix()
+        i2h, h2h = self._conv_forward(inputs, states, name)
+        output = apply_activation(i2h + h2h, self._activation, name=f"{name}out")
+        return output, [output]
+
+
+class ConvLSTMCell(BaseConvRNNCell):
+    """LSTM of convolutions, see BaseConvRNNCell; ``activation`` stands for LSTM's tanh.
+
+    Shi et al. 2015, https://arxiv.org/abs/1506.04214, without its peepholes.
+    """
+
+    _default_prefix = "ConvLSTM_"
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        return super().state_info * 2
+
+    @property
+    def _gate_names(self) -> Sequence[str]:
+        return GATE_NAMES["lstm"]
+
+    def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
+        name = self._step_prefix()
+        i2h, h2h = self._conv_forward(inputs, states, name)
+        axis = self._conv_layout.find("C")
+        gates = sym.SliceChannel(i2h + h2h, num_outputs=4, axis=axis, name=f"{name}slice")
+        return lstm_step(list(gates), states[1], self._activation, name)
+
+
+class ConvGRUCell(BaseConvRNNCell):
+    """GRU of convolutions, see BaseConvRNNCell; ``activation`` stands for GRU's tanh.
+
+    As in MXNet, channels must be axis 1 of ``conv_layout``.
+    """
+
+    _default_prefix = "ConvGRU_"
+
+    @property
+    def _gate_names(self) -> Sequence[str]:
+        return GATE_NAMES["gru"]
+
+    def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
+        name = self._step_prefix()
+        i2h, h2h = self._conv_forward(inputs, states, name)
+        return gru_step(i2h, h2h, states[0], self._activation, name)

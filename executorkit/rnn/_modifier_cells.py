@@ -1,0 +1,139 @@
+"""Cells that change what another cell does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from .. import symbol as sym
+from ..errors import ArgumentValueError, explain
+from ..ndarray import NDArray
+from ..symbol import Symbol
+from ._base_cell import Arrays, BaseRNNCell, RNNParams, States
+from ._container_cells import BidirectionalCell
+from ._fused_cell import FusedRNNCell
+from ._unrolling import Sequential, merge_or_split
+
+
+class ModifierCell(BaseRNNCell):
+    """Base class of cells that change ``base_cell``, which is no longer to be called by itself.
+
+    Parameters and states are the base cell's. As in MXNet, ``reset`` does not reset it.
+    """
+
+    def __init__(self, base_cell: BaseRNNCell) -> None:
+        super().__init__()
+        base_cell._modified = True
+        self.base_cell = base_cell
+
+    @property
+    def params(self) -> RNNParams:
+        self._own_params = False
+        return self.base_cell.params
+
+    @property
+    def state_info(self) -> list[dict[str, Any]]:
+        return self.base_cell.state_info
+
+    def begin_state(
+        self,
+        init_sym: Callable[..., Symbol] = sym.zeros,
+        func: Callable[..., Symbol] | None = None,
+        **kwargs: Any,
+    ) -> States:
+        """The base cell's; ``init_sym`` and ``func`` are two names of one argument."""
+        self._check_not_modified()
+        self.base_cell._modified = False
+        try:
+            return self.base_cell.begin_state(func=func or init_sym, **kwargs)
+        finally:
+            self.base_cell._modified = True
+
+    def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
+        return self.base_cell.unpack_weights(args)
+
+    def pack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
+        return self.base_cell.pack_weights(args)
+
+
+class ZoneoutCell(ModifierCell):
+    """Keeps that share of outputs, or of states, as they were one step before, in training.
+
+    Krueger et al. 2016, https://arxiv.org/abs/1606.01305. As in MXNet, outside training nothing is
+    kept. Raises AssertionError for cells that cannot be stepped.
+    """
+
+    def __init__(
+        self, base_cell: BaseRNNCell, zoneout_outputs: float = 0.0, zoneout_states: float = 0.0
+    ) -> None:
+        if isinstance(base_cell, FusedRNNCell | BidirectionalCell):
+            fused = isinstance(base_cell, FusedRNNCell)
+            raise ArgumentValueError(
+                explain(
+                    "ZoneoutCell",
+                    f"a {type(base_cell).__name__} cannot be stepped",
+                    hint="base_cell.unfuse()" if fused else "ZoneoutCell of the cells inside",
+                )
+            )
+        super().__init__(base_cell)
+        self.zoneout_outputs = zoneout_outputs
+        self.zoneout_states = zoneout_states
+        self.prev_output: Symbol | None = None
+
+    def reset(self) -> None:
+        super().reset()
+        self.prev_output = None
+
+    def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
+        output, following = self.base_cell(inputs, states)
+        if self.zoneout_outputs:
+            before = sym.zeros((0, 0)) if self.prev_output is None else self.prev_output
+            output = _kept(self.zoneout_outputs, output, before)
+        if self.zoneout_states:
+            following = [
+                _kept(self.zoneout_states, new, old)
+                for new, old in zip(following, states, strict=True)
+            ]
+        self.prev_output = output
+        return output, following
+
+
+def _kept(share: float, new: Symbol, old: Symbol) -> Symbol:
+    return sym.where(sym.Dropout(sym.ones_like(new), p=share), new, old)
+
+
+class ResidualCell(ModifierCell):
+    """Adds the input to the output of the base cell, which must be of the same shape.
+
+    Wu et al. 2016, https://arxiv.org/abs/1609.08144.
+    """
+
+    def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
+        output, following = self.base_cell(inputs, states)
+        return _sum(output, inputs), following
+
+    def unroll(
+        self,
+        length: int,
+        inputs: Sequential,
+        begin_state: States | None = None,
+        layout: str = "NTC",
+        merge_outputs: bool | None = None,
+    ) -> tuple[Any, States]:
+        self.reset()
+        self.base_cell._modified = False
+        try:
+            outputs, states = self.base_cell.unroll(
+                length, inputs, begin_state, layout, merge_outputs
+            )
+        finally:
+            self.base_cell._modified = True
+        merge = isinstance(outputs, Symbol) if merge_outputs is None else merge_outputs
+        sequence = merge_or_split(length, inputs, layout, merge)
+        if isinstance(sequence, Symbol):
+            return _sum(outputs, sequence), states
+        return [_sum(o, i) for o, i in zip(outputs, sequence, strict=True)], states
+
+
+def _sum(output: Symbol, inputs: Symbol) -> Symbol:
+    return sym.elemwise_add(output, inputs, name=f"{output.name}_plus_residual")

@@ -1,0 +1,178 @@
+"""Graphs as MXNet 1.9.1's JSON, and files of it.
+
+What is written here loads in MXNet, and is the text that MXNet itself writes: keys, order of the
+nodes, line breaks. Reading, which has to know every generation of files, is in ``_document`` and
+``_load``.
+
+A graph in words: what ``debug_str`` shows.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import IO, Any
+
+from .._files import write_atomically
+from ..errors import explain
+from .node import Entry, Node, topological_order
+
+#: The version whose format is written.
+MXNET_VERSION = 10901
+
+_SCRATCH = {
+    "BilinearSampler": 1, "GridGenerator": 1, "ROIPooling": 1, "SpatialTransformer": 2,
+    "_contrib_box_nms": 1,
+}  # fmt: skip
+_CASTS = ("amp_cast", "amp_multicast")
+_ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
+
+
+def _string(text: str) -> str:
+    return '"' + text.translate(_ESCAPES) + '"'
+
+
+def _list(items: Sequence[str], indent: int, *, broken: bool | None = None) -> str:
+    """A JSON list; MXNet breaks those of more than ten simple items over lines."""
+    if not items:
+        return "[]"
+    if broken or (broken is None and len(items) > 10):
+        gap = "\n" + " " * (indent + 2)
+        return "[" + gap + f", {gap}".join(items) + "\n" + " " * indent + "]"
+    return "[" + ", ".join(items) + "]"
+
+
+def _dict(items: Mapping[str, str], indent: int, *, broken: bool | None = None) -> str:
+    pairs = [f"{_string(key)}: {value}" for key, value in items.items()]
+    if broken or (broken is None and len(pairs) > 1):
+        gap = "\n" + " " * (indent + 2)
+        return "{" + gap + f", {gap}".join(pairs) + "\n" + " " * indent + "}"
+    return "{" + ", ".join(pairs) + "}"
+
+
+def versions(order: Iterable[Node]) -> Iterator[tuple[Node, list[int]]]:
+    """Each node with the version of each of its inputs.
+
+    The version of a variable counts how often it has been an auxiliary state so far: that is how
+    MXNet writes down that an operator changes it.
+    """
+    counts: dict[Node, int] = {}
+    for node in order:
+        auxiliary = set(node.aux_inputs)
+        for child, _ in auxiliary:
+            counts[child] = counts.get(child, 0) + 1
+        yield node, [counts.get(child, 0) for child, _ in node.inputs]
+
+
+def _graph(heads: Sequence[Entry], indent: int) -> dict[str, str]:
+    order = topological_order(heads)
+    number = {node: i for i, node in enumerate(order)}
+    inner = indent + 2
+    nodes: list[str] = []
+    rows = [0]
+    for node, input_versions in versions(order):
+        rows.append(rows[-1] + node.n_outputs + _scratch(node))
+        item = {
+            "op": _string("null" if node.op is None else node.op.name),
+            "name": _string(node.name),
+        }
+        if node.attrs:
+            attrs = {key: _string(node.attrs[key]) for key in sorted(node.attrs)}
+            item["attrs"] = _dict(attrs, inner + 4)
+        inputs = [
+            f"[{number[child]}, {index}, {version}]"
+            for (child, index), version in zip(node.inputs, input_versions, strict=True)
+        ]
+        item["inputs"] = _list(inputs, inner + 4)
+        if node.subgraphs:
+            bodies = [
+                _dict(_graph(body, inner + 6), inner + 6, broken=True) for body in node.subgraphs
+            ]
+            item["subgraphs"] = _list(bodies, inner + 4, broken=True)
+        nodes.append(_dict(item, inner + 2, broken=True))
+    variables = [str(i) for i, node in enumerate(order) if node.op is None]
+    tops = [f"[{number[node]}, {index}, 0]" for node, index in heads]
+    return {
+        "nodes": _list(nodes, inner, broken=True),
+        "arg_nodes": _list(variables, inner),
+        "node_row_ptr": _list([str(row) for row in rows], inner),
+        "heads": _list(tops, inner),
+    }
+
+
+def _scratch(node: Node) -> int:
+    """How many outputs MXNet counts that only hold memory of its own implementations."""
+    if node.op is None:
+        return 0
+    if node.op.name == "Pooling":
+        return int(node.attrs.get("pool_type", "max") == "max")
+    return _SCRATCH.get(node.op.name, 0)
+
+
+def write_json(heads: Sequence[Entry], *, remove_amp_cast: bool = True) -> str:
+    """The JSON text of a graph; ``remove_amp_cast`` leaves out what mixed precision put in."""
+    if remove_amp_cast:
+        heads = without_casts(heads)
+    graph = _graph(heads, 0)
+    version = _list([_string("int"), str(MXNET_VERSION)], 2)
+    graph["attrs"] = _dict({"mxnet_version": version}, 2)
+    return _dict(graph, 0, broken=True)
+
+
+def without_casts(heads: Sequence[Entry]) -> list[Entry]:
+    """The graph in which nobody reads a cast of mixed precision; a head that is one stays."""
+    new: dict[Node, Node] = {}
+
+    def source(entry: Entry) -> Entry:
+        node, index = entry
+        while node.op is not None and node.op.name in _CASTS:
+            node, index = node.inputs[index]
+        return new.get(node, node), index
+
+    for node in topological_order(heads):
+        inputs = tuple(source(entry) for entry in node.inputs)
+        if inputs != node.inputs:
+            new[node] = Node(node.op, node.name, node.attrs, node.params, inputs, node.subgraphs)
+    return [(new.get(node, node), index) for node, index in heads]
+
+
+def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:
+    """Writes ``text`` to a path or an open file. A path never holds half a text: the text goes to
+    a temporary file beside it, which is then renamed."""
+    if not isinstance(target, str | os.PathLike):
+        if not hasattr(target, "write"):
+            kind = type(target).__name__
+            raise TypeError(explain("save", f"{target!r} ({kind}) is neither a path nor a file"))
+        try:
+            target.write(text)
+        except TypeError:
+            target.write(text.encode())
+        return
+    write_atomically(os.fspath(target), [text.encode()])
+
+
+def debug_text(heads: Sequence[Entry]) -> str:
+    """Outputs, then every node with its inputs and attributes, in MXNet's layout."""
+    if len(heads) == 1 and not heads[0][0].inputs:
+        node = heads[0][0]
+        return (
+            f"Variable:{node.name}\n" if node.op is None else f"AtomicFunctor  Op:{node.op.name}\n"
+        )
+    lines = ["Symbol Outputs:"]
+    lines += [f"\toutput[{i}]={node.name}({index})" for i, (node, index) in enumerate(heads)]
+    for node, input_versions in versions(topological_order(heads)):
+        lines += _node_lines(node, input_versions)
+    return "\n".join(lines) + "\n"
+
+
+def _node_lines(node: Node, input_versions: Sequence[int]) -> list[str]:
+    if node.op is None:
+        return [f"Variable:{node.name}"]
+    lines = ["-" * 20, f"Op:{node.op.name}, Name={node.name}", "Inputs:"]
+    for i, ((child, index), version) in enumerate(zip(node.inputs, input_versions, strict=True)):
+        suffix = f" version={version}" if child.op is None else ""
+        lines.append(f"\targ[{i}]={child.name}({index}){suffix}")
+    if node.attrs:
+        lines.append("Attrs:")
+        lines += [f"\t{key}={node.attrs[key]}" for key in sorted(node.attrs)]
+    return lines

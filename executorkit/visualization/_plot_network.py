@@ -1,0 +1,158 @@
+"""``plot_network``: a network as a graph of graphviz, or as a drawing of our own."""
+
+from __future__ import annotations
+
+import shutil
+import warnings
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..display import Drawing
+from ..ops import Params
+from ..symbol.node import Node, topological_order
+from ..symbol.symbol_view import GraphDrawing
+from ._known_shapes import checked, output_shapes, output_types, times
+from ._network_picture import Arrow, NetworkPicture, Shape
+
+_PARAMETERS = ("_weight", "_bias", "_gamma", "_beta", "_moving_mean", "_moving_var",
+               "_running_mean", "_running_var")  # fmt: skip
+_STYLE = {
+    "shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled",
+}  # fmt: skip
+_INPUT, _OTHER = "#8dd3c7", "#fccde5"
+_COLOURS = {
+    "Convolution": "#fb8072", "FullyConnected": "#fb8072", "BatchNorm": "#bebada",
+    "Activation": "#ffffb3", "LeakyReLU": "#ffffb3", "Pooling": "#80b1d3",
+    "Concat": "#fdb462", "Flatten": "#fdb462", "Reshape": "#fdb462",
+}  # fmt: skip
+
+
+def _convolution(node: Node) -> str:
+    p = node.params or Params()
+    return f"Convolution\n{times(p.kernel)}/{times(p.stride or (1,))}, {p.num_filter}"
+
+
+def _pooling(node: Node) -> str:
+    p = node.params or Params()
+    return f"Pooling\n{p.pool_type}, {times(p.kernel) or '[]'}/{times(p.stride or (1,))}"
+
+
+#: What is written on a node in place of its name.
+_LABELS: dict[str, Callable[[Node], str]] = {
+    "Convolution": _convolution,
+    "FullyConnected": lambda node: f"FullyConnected\n{node.attrs['num_hidden']}",
+    "Activation": lambda node: f"Activation\n{node.attrs['act_type']}",
+    "LeakyReLU": lambda node: f"LeakyReLU\n{node.attrs.get('act_type', 'Leaky')}",
+    "Pooling": _pooling,
+    "Custom": lambda node: node.attrs["op_type"],
+}
+
+
+def plot_network(
+    symbol: Any,
+    title: str = "plot",
+    save_format: str = "pdf",
+    shape: Mapping[str, tuple[int, ...]] | None = None,
+    dtype: Mapping[str, Any] | None = None,
+    node_attrs: Any = {},  # noqa: B006 - MXNet's default, not changed
+    hide_weights: bool = True,
+) -> Any:
+    """A picture of a symbol: operators as boxes, inputs as ovals, arrows with the shapes.
+
+    symbol
+        the network; otherwise a TypeError.
+    title, save_format
+        name of the picture, and in which format its ``render()`` writes it.
+    shape
+        shapes of the inputs by name, as tuples: arrows then show the shape of what they carry,
+        without its first dimension. All others must follow, otherwise it is a ValueError.
+    dtype
+        types of the inputs by name: arrows then show types as well.
+    node_attrs
+        Graphviz attributes of all nodes, such as ``{"fixedsize": "false"}``.
+    hide_weights
+        leave out variables that are named like parameters (``_weight``, ``_bias``, ``_gamma``,
+        ``_beta``, moving averages).
+
+    Returns a ``graphviz.Digraph`` with MXNet's nodes, edges and attributes if the Python package
+    ``graphviz`` and Graphviz's program ``dot`` are installed, and otherwise a
+    :class:`NetworkPicture` with the same ``source``, drawn as SVG without either. Nodes of the same
+    name become one; a RuntimeWarning names them.
+
+    >>> import executorkit as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
+    >>> print(mx.viz.plot_network(net, shape={"data": (32, 784)}).source.splitlines()[-2].strip())
+    fc -> data [label=784 arrowtail=open dir=back]
+    """
+    symbol = checked("plot_network", symbol)
+    shapes = None if shape is None else output_shapes("plot_network", symbol, shape)
+    types = None if dtype is None else output_types("plot_network", symbol, dtype)
+    order = topological_order(symbol.heads)
+    _warn_of_repeated(order)
+    hidden = {node.name for node in order if node.op is None and node.name.endswith(_PARAMETERS)}
+    style = {**_STYLE, **dict(node_attrs)}
+    nodes = [_node(node, style) for node in order if node.op is not None or node.name not in hidden]
+    arrows = [
+        Arrow(node.name, child.name, _carried(child, shapes, types))
+        for node in order
+        for child, _ in node.inputs
+        if not (hide_weights and child.name in hidden)
+    ]
+    graphviz = _graphviz()
+    if graphviz is None:
+        return NetworkPicture(
+            title, save_format, nodes, arrows, _drawing(order, shapes, hide_weights)
+        )
+    graph = graphviz.Digraph(name=title, format=save_format)
+    for name, attributes in nodes:
+        graph.node(name=name, **attributes)
+    for arrow in arrows:
+        graph.edge(arrow.tail, arrow.head, **arrow.attributes)
+    return graph
+
+
+def _graphviz() -> Any:
+    """The package, if it is there and can draw: its pictures are made by a program of Graphviz."""
+    if shutil.which("dot") is None:
+        return None
+    try:
+        import graphviz  # pyright: ignore[reportMissingImports]
+    except ImportError:
+        return None
+    return graphviz
+
+
+def _drawing(
+    order: Sequence[Node], shapes: Mapping[str, tuple[int, ...]] | None, hide_weights: bool
+) -> Drawing:
+    known = {(node, k): (shapes or {}).get(name)
+             for node in order for k, name in enumerate(node.output_names)}  # fmt: skip
+    return GraphDrawing.of(order, known, parameters=not hide_weights).whole()
+
+
+def _warn_of_repeated(order: Sequence[Node]) -> None:
+    counts = Counter(node.name for node in order)
+    repeated = [name for name, count in counts.items() if count > 1]
+    if repeated:
+        words = f"plot_network: nodes of one name are drawn as one: {', '.join(repeated)}"
+        warnings.warn(words, RuntimeWarning, stacklevel=3)
+
+
+def _node(node: Node, style: Mapping[str, str]) -> Shape:
+    if node.op is None:
+        return node.name, {**style, "shape": "oval", "label": node.name, "fillcolor": _INPUT}
+    label = _LABELS[node.op.name](node) if node.op.name in _LABELS else node.name
+    colour = _COLOURS.get(node.op.name, _OTHER)
+    return node.name, {**style, "label": label, "fillcolor": colour}
+
+
+def _carried(
+    source: Node, shapes: Mapping[str, tuple[int, ...]] | None, types: Mapping[str, Any] | None
+) -> str:
+    """The shape and type of what comes from a node: of the first of several outputs."""
+    name = source.output_names[0]
+    words = "" if shapes is None else times(shapes.get(name, ())[1:])
+    return words if types is None else f"{words}({np.dtype(types[name]).name})"

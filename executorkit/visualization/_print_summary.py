@@ -1,0 +1,120 @@
+"""``print_summary``: one line for each layer, on standard output."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import prod
+from typing import Any
+
+from ..symbol.node import Node, topological_order
+from ._known_shapes import checked, output_shapes, times
+
+_HEADER = ("Layer (type)", "Output Shape", "Param #", "Previous Layer")
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+def print_summary(
+    symbol: Any,
+    shape: Mapping[str, tuple[int, ...]] | None = None,
+    line_length: int = 120,
+    positions: Sequence[float] = (0.44, 0.64, 0.74, 1.0),
+) -> None:
+    """Prints the layers of a symbol: name, output shape, parameters, and the layers they read.
+
+    symbol
+        the network; otherwise a TypeError.
+    shape
+        shapes of the inputs by name, as tuples. All others must follow from them, otherwise it is
+        a ValueError; without it, no shapes are shown and parameters are not known.
+    line_length
+        characters in a line.
+    positions
+        where the four columns end, as fractions of the line, or in characters.
+
+    The text is MXNet's, and so is what it counts: shapes without their first dimension, parameters
+    of Convolution, FullyConnected, BatchNorm and Embedding only, moving averages left out, and of
+    Convolution and FullyConnected the size of the input taken from its second dimension. Where
+    that dimension is missing, MXNet fails with an IndexError; here it counts as 0.
+    ``symbol.summary()`` counts every parameter of every operator.
+
+    >>> import executorkit as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
+    >>> mx.viz.print_summary(net, shape={"data": (32, 784)}, line_length=60)
+    ____________________________________________________________
+    Layer (type)              Output ShapeParam Previous Layer
+    ============================================================
+    data(null)                784         0
+    ____________________________________________________________
+    fc(FullyConnected)        10          7850  data
+    ============================================================
+    Total params: 7850
+    ____________________________________________________________
+    """
+    symbol = checked("print_summary", symbol)
+    shapes = None if shape is None else output_shapes("print_summary", symbol, shape)
+    ends: Sequence[Any] = positions
+    if positions[-1] <= 1:
+        ends = [int(line_length * position) for position in positions]
+    order = topological_order(symbol.heads)
+    shown = _shown_variables(order, symbol.heads[0])
+    print("_" * line_length)
+    print(_row(_HEADER, ends))
+    print("=" * line_length)
+    total = 0
+    layers = [node for k, node in enumerate(order) if node.op is not None or k == 0]
+    for node in layers:
+        sources = [child for child, _ in node.inputs if child.op is not None or child in shown]
+        parameters = _parameters(node, sources, shapes)
+        total += parameters
+        sizes: Sequence[int] = ()
+        if shapes is not None and (node.op is not None or node in shown):
+            sizes = shapes.get(_output(node), ())[1:]
+        title = f"{node.name}({'null' if node.op is None else node.op.name})"
+        names = [source.name for source in sources] or [""]
+        print(_row((title, times(sizes), parameters, names[0]), ends))
+        for name in names[1:]:
+            print(_row(("", "", "", name), ends))
+        print(("=" if node is order[-1] else "_") * line_length)
+    print(f"Total params: {total}")
+    print("_" * line_length)
+
+
+def _shown_variables(order: Sequence[Node], head: tuple[Node, int]) -> set[Node]:
+    """The variables that MXNet shows as layers: those whose number in the file is found in the
+    triple that describes the first output there (its node, which output, and a version, 0)."""
+    return {order[i] for i in (order.index(head[0]), head[1], 0) if i < len(order)}
+
+
+def _row(fields: Sequence[Any], ends: Sequence[int]) -> str:
+    """The fields, each from where the one before ended; what is too long is cut."""
+    line = ""
+    for i, field in enumerate(fields):
+        line = f"{line}{field}"[: ends[i]]
+        line += " " * (ends[i] - len(line))
+    return line
+
+
+def _output(node: Node) -> str:
+    return node.name if node.op is None else f"{node.name}_output"
+
+
+def _parameters(node: Node, sources: Sequence[Node], shapes: Shapes | None) -> int:
+    """The number of parameters, as far as MXNet counts them."""
+    p = node.params
+    if node.op is None or p is None:
+        return 0
+    found = [(shapes or {}).get(_output(source), ()) for source in sources]
+    channels = sum(shape[1] for shape in found if len(shape) > 1)
+    biased = node.attrs.get("no_bias") != "True"
+    match node.op.name:
+        case "Convolution":
+            weights = channels * p.num_filter // p.num_group * prod(p.kernel)
+            return weights + biased * p.num_filter
+        case "FullyConnected":
+            return (channels + biased) * p.num_hidden
+        case "BatchNorm":
+            return 2 * shapes[_output(node)][1] if shapes else 0
+        case "Embedding":
+            return p.input_dim * p.output_dim
+    return 0

@@ -1,0 +1,153 @@
+"""What notebooks show of an executor: statistics of what there is, and nothing is run for them."""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.module._optimizer_state import discard_gradients
+from executorkit.ndarray import array_statistics as _reductions
+from executorkit.program import clear_cache
+
+from ..display._html import checked
+from ..display._snapshots import matches
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    clear_cache()
+
+
+def _net():
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc")
+    net = mx.sym.BatchNorm(net, name="bn")
+    return mx.sym.SoftmaxOutput(net, name="softmax")
+
+
+def _bound(net=None, **kwargs):
+    executor = (_net() if net is None else net).simple_bind(mx.cpu(), data=(2, 3), **kwargs)
+    for name, array in executor.arg_dict.items():
+        if name != "softmax_label":
+            array[:] = np.linspace(-1, 2, array.size).reshape(array.shape)
+    return executor
+
+
+@pytest.fixture
+def transfers(monkeypatch):
+    """How many arrays each call of ``jax.device_get`` has brought to the host."""
+    counts = []
+    fetch = jax.device_get
+
+    def counted(tree):
+        counts.append(len(jax.tree.leaves(tree)))
+        return fetch(tree)
+
+    monkeypatch.setattr(jax, "device_get", counted)
+    return counts
+
+
+def test_text_form():
+    executor = _bound(grad_req={"fc_weight": "write", "fc_bias": "add"})
+    executor.arg_dict["data"][1] = [np.nan, np.inf, -np.inf]
+    matches("executor", executor._as_view().text())
+
+
+def _rows(executor, title):
+    """The rows of one section, as words."""
+    lines = executor._as_view().text().split("\n")
+    start = next(i for i, line in enumerate(lines) if line.startswith(title)) + 3
+    stop = next(i for i in range(start, len(lines)) if not lines[i].startswith("  "))
+    return lines[start:stop]
+
+
+def test_views_run_and_compile_nothing():
+    executor = _bound()
+    assert "not run yet" in executor._as_view().text()
+    executor.forward(is_train=True)
+    assert all("not computed yet" in row for row in _rows(executor, "outputs"))
+    executor.backward()
+    checked(executor._repr_html_())
+    for title in ("outputs", "gradients", "auxiliary states"):
+        assert all("not computed yet" in row for row in _rows(executor, title))
+    assert executor._run is not None
+    assert not executor._run.done
+    assert executor.program.traces == 0
+    executor.outputs[0].asnumpy()
+    for title in ("outputs", "gradients", "auxiliary states"):
+        assert not any("not computed" in row for row in _rows(executor, title))
+    # Nobody has looked in between: still one program, forwards and backwards.
+    assert executor.program.traces == 1
+
+
+def test_a_view_of_a_part_of_a_promised_array_waits_too():
+    executor = _bound()
+    small = executor.reshape(data=(1, 3), softmax_label=(1,), partial_shaping=True)
+    executor.forward(is_train=True)
+    executor.backward()
+    assert "not computed yet" in _rows(small, "gradients")[0]
+    assert executor.program.traces == 0
+
+
+def test_gradients_that_an_update_used_up_are_named():
+    module = mx.mod.Module(_net())
+    module.bind([("data", (2, 3))], [("softmax_label", (2,))])
+    module.init_params()
+    module.init_optimizer()
+    executor = module._exec_group.execs[0]
+    module.forward_backward(mx.io.DataBatch([mx.nd.ones((2, 3))], [mx.nd.ones((2,))]))
+    with discard_gradients([]):  # as in fit, where nobody can look at them
+        module.update()
+    assert all("used up by the update" in row for row in _rows(executor, "gradients"))
+    assert not any("not computed" in row for row in _rows(executor, "arguments"))
+
+
+def test_one_transfer_and_few_compilations(transfers):
+    net = mx.sym.Variable("data")
+    for i in range(40):
+        net = mx.sym.FullyConnected(net, num_hidden=3 + i % 7, name=f"fc{i}")
+    executor = mx.sym.SoftmaxOutput(net, name="softmax").simple_bind(mx.cpu(), data=(2, 3))
+    _reductions._statistics_rows.clear_cache()
+    executor._as_view()
+    assert transfers == [1]
+    assert _reductions._statistics_rows._cache_size() == 2  # arguments and gradients, outputs
+    executor.forward(is_train=True)
+    executor.backward()
+    executor._as_view()
+    executor.outputs[0].asnumpy()
+    executor._as_view()
+    assert transfers == [1] * 3
+    assert _reductions._statistics_rows._cache_size() == 2
+
+
+def test_arrays_of_all_devices_come_together(transfers):
+    with mx.AttrScope(ctx_group="a"):
+        net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc1")
+    with mx.AttrScope(ctx_group="b"):
+        net = mx.sym.FullyConnected(net, num_hidden=4, name="fc2")
+    executor = _bound(net, group2ctx={"a": mx.cpu(1), "b": mx.cpu(2)}, grad_req="null")
+    rows = _rows(executor, "arguments")
+    assert ["cpu(1)" in row for row in rows] == [True] * 3 + [False] * 2
+    assert transfers == [1]
+
+
+def test_large_executors_have_bounded_views():
+    variables = [mx.sym.Variable(f"<x{i}>") for i in range(700)]
+    executor = mx.sym.add_n(*variables, name="sum").bind(
+        mx.cpu(), {f"<x{i}>": mx.nd.zeros((2,)) for i in range(700)}
+    )
+    view = executor._as_view()
+    html = view.html()
+    checked(html)
+    assert "<x1>" not in html
+    assert len(html) < 600_000
+    assert "... 200 more" in html
+    assert "... 670 more" in view.text() or "... 470 more" in view.text()
+
+
+def test_a_failing_view_is_the_repr():
+    executor = _bound()
+    executor.arg_arrays[0].value.delete()
+    assert "Executor object" in checked(executor._repr_html_())
+    assert "Executor object" in executor._repr_mimebundle_()["text/plain"]

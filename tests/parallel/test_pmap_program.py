@@ -1,0 +1,76 @@
+"""Mapped programs: one module knows how; sums over devices; shared by groups of equal graphs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+import executorkit as mx
+from executorkit.lowering import graph_of
+from executorkit.parallel import all_reduce
+from executorkit.parallel._pmap_program import PmapFunction, PmapProgram
+from executorkit.parallel._replicas import Replicas
+from executorkit.parallel._replicated_array import ReplicatedArray
+from executorkit.program import program_for
+
+DEVICES = tuple(mx.cpu(i).device for i in range(4))
+
+
+def test_one_module_knows_how_programs_are_mapped():
+    package = Path(mx.__file__).parent
+    called = [
+        p.relative_to(package).as_posix()
+        for p in package.rglob("*.py")
+        if "jax.pmap" in p.read_text() or "shard_map(" in p.read_text()
+    ]
+    assert called == ["parallel/_pmap_program.py"]
+
+
+def test_the_same_devices_are_the_same_replicas_and_programs():
+    x = mx.sym.Variable("x")
+    one = program_for(graph_of((2 * x).heads), (0,), (False,))
+    two = program_for(graph_of((2 * mx.sym.Variable("y")).heads), (0,), (False,))
+    assert Replicas.on(DEVICES) is Replicas.on(list(DEVICES))
+    assert PmapProgram.of(one, Replicas.on(DEVICES)) is PmapProgram.of(two, Replicas.on(DEVICES))
+    other = PmapProgram.of(one, Replicas.on(DEVICES[:2]))
+    assert other is not PmapProgram.of(one, Replicas.on(DEVICES))
+
+
+def test_a_mapped_function_counts_its_traces_and_forgets_on_demand():
+    replicas = Replicas.on(DEVICES)
+    mapped = PmapFunction(lambda x: 2 * x, "twice", DEVICES)
+    x = replicas.filled((3,), "float32", 4)
+    for _ in range(3):
+        assert (np.asarray(mapped(x)) == 8).all()
+    assert mapped.traces == 1
+    assert mapped.seconds > 0
+    mapped(replicas.filled((5,), "float32", 4))
+    assert mapped.traces == 2
+    mapped.clear()
+    mapped(x)
+    assert mapped.traces == 3
+
+
+def test_64_bit_types_are_kept():
+    replicas = Replicas.on(DEVICES)
+    mapped = PmapFunction(lambda x: x + 1, "next", DEVICES)
+    assert mapped(replicas.zeros((2,), "float64")).dtype == np.float64
+    assert mapped(replicas.zeros((2,), "int64")).dtype == np.int64
+
+
+def test_sums_and_means_over_devices():
+    contexts = [mx.cpu(i) for i in range(4)]
+    stacked = ReplicatedArray(contexts, (2,), "float32")
+    apart = [mx.nd.zeros((2,), ctx=mx.cpu(0)) for _ in range(3)]
+    for k, member in enumerate(stacked):
+        member[:] = k
+    for k, member in enumerate(apart):
+        member[:] = k
+    sums = all_reduce([stacked, apart])
+    assert [[m.asnumpy().tolist() for m in s] for s in sums] == [[[6, 6]] * 4, [[3, 3]] * 3]
+    means = all_reduce([stacked, apart], mean=True)
+    assert [[m.asnumpy().tolist() for m in s] for s in means] == [[[1.5, 1.5]] * 4, [[1, 1]] * 3]
+    assert stacked[3].asnumpy().tolist() == [3, 3]
+    assert apart[2].asnumpy().tolist() == [2, 2]
+    assert [m.context for m in sums[0]] == contexts

@@ -1,0 +1,134 @@
+"""Stacked arrays: members are real NDArrays, made, split and put together only when needed."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.parallel import traffic
+from executorkit.parallel._replicated_array import ReplicatedArray
+
+CONTEXTS = [mx.cpu(i) for i in range(4)]
+
+
+@pytest.fixture
+def stack():
+    stack = ReplicatedArray(CONTEXTS, (2, 3), "float32")
+    stack.assign(stack.replicas.from_host(np.arange(24, dtype=np.float32).reshape(4, 2, 3)))
+    return stack
+
+
+@pytest.fixture
+def counted():
+    """The movements since the fixture was made, without those that did not happen."""
+    before = traffic.snapshot()
+    return lambda: {k: n - before[k] for k, n in traffic.snapshot().items() if n != before[k]}
+
+
+def _host(stack: ReplicatedArray) -> np.ndarray:
+    return np.asarray(stack.value)
+
+
+def test_members_are_ndarrays_of_their_contexts(stack):
+    assert [m.context for m in stack] == CONTEXTS
+    assert [m.shape for m in stack] == [(2, 3)] * 4
+    assert [next(iter(m.jax.devices())) for m in stack] == [c.device for c in CONTEXTS]
+    assert stack[1] is stack[1]
+    assert [m.asnumpy()[0, 0] for m in stack[1:3]] == [6, 12]
+    assert stack[-1].asnumpy()[1, 2] == 23
+    assert stack[0].dtype is np.float32
+
+
+def test_what_nobody_looks_at_is_not_split(stack, counted):
+    members = list(stack)
+    assert counted() == {}
+    members[2].asnumpy()
+    assert counted() == {"split": 1}
+    members[2].asnumpy()
+    assert _host(stack).shape == (4, 2, 3)
+    assert counted() == {"split": 1}
+
+
+def test_a_write_to_a_member_is_seen_and_costs_one_assembly(stack, counted):
+    stack[1][:] = 7
+    assert (_host(stack)[1] == 7).all()
+    assert (_host(stack)[[0, 2, 3]] == np.arange(24).reshape(4, 2, 3)[[0, 2, 3]]).all()
+    assert counted() == {"assembled": 1}
+
+
+def test_a_partial_write_and_arithmetic_in_place_are_seen(stack, counted):
+    stack[0][0] = -1
+    stack[3] += 100
+    stack[2].reshape((3, 2))[1] = 5
+    expected = np.arange(24, dtype=np.float32).reshape(4, 2, 3)
+    expected[0, 0] = -1
+    expected[3] += 100
+    expected[2].reshape(3, 2)[1] = 5
+    assert (_host(stack) == expected).all()
+    assert counted() == {"split": 3, "assembled": 1}
+
+
+def test_members_show_what_is_assigned_to_all(stack):
+    member = stack[1]
+    assert member.asnumpy()[0, 0] == 6
+    view = member[0]
+    assert view.asnumpy()[0] == 6
+    stack.assign(stack.replicas.filled((2, 3), "float32", 9))
+    assert (member.asnumpy() == 9).all()
+    assert (view.asnumpy() == 9).all()
+
+
+def test_all_members_written_need_nothing_of_what_was(stack, counted):
+    promised = []
+    stack.defer(lambda: promised.append(1))
+    for k, member in enumerate(stack):
+        member[:] = k
+    assert (_host(stack) == np.arange(4)[:, None, None]).all()
+    assert not promised
+    assert counted() == {"assembled": 1}
+
+
+def test_promises_are_kept_when_a_member_is_looked_at(stack):
+    kept = []
+
+    def producer() -> None:
+        kept.append(1)
+        assert stack.set_result(producer, stack.replicas.filled((2, 3), "float32", 4))
+
+    stack.defer(producer)
+    stack[2][:] = 1
+    assert not kept
+    assert (stack[0].asnumpy() == 4).all()
+    assert (stack[2].asnumpy() == 1).all()
+    assert _host(stack)[:, 0, 0].tolist() == [4, 4, 1, 4]
+    assert len(kept) == 1
+
+
+def test_a_promise_that_was_superseded_is_not_fulfilled(stack):
+    def producer() -> None:
+        raise AssertionError("nobody needs it")
+
+    stack.defer(producer)
+    stack.assign(stack.replicas.filled((2, 3), "float32", 1))
+    assert not stack.set_result(producer, stack.replicas.filled((2, 3), "float32", 2))
+    assert (stack[0].asnumpy() == 1).all()
+
+
+def test_members_keep_their_order_on_devices_in_any_order():
+    stack = ReplicatedArray([mx.cpu(i) for i in (3, 0, 2)], (1,), "int64")
+    stack.assign(stack.replicas.from_host(np.array([[5], [6], [7]])))
+    assert [int(m.asscalar()) for m in stack] == [5, 6, 7]
+    stack[1][:] = 8
+    assert _host(stack).ravel().tolist() == [5, 8, 7]
+    assert [m.context.device_id for m in stack] == [3, 0, 2]
+    assert stack[0].dtype is np.int64
+
+
+def test_a_member_cannot_be_replaced(stack):
+    with pytest.raises(TypeError, match="cannot be replaced") as error:
+        stack[1] = mx.nd.zeros((2, 3))
+    assert str(error.value) == (
+        "arrays[1]: the arrays of a group cannot be replaced\n"
+        "  try: write to its contents: arrays[1][:] = value"
+    )
