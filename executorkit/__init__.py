@@ -12,6 +12,48 @@ Names, arguments and import paths are MXNet 1.9.1's.
 from importlib.metadata import version as _version
 from typing import TYPE_CHECKING
 
+from . import (
+    attribute,
+    base,
+    callback,
+    context,
+    contrib,
+    executor,
+    executor_manager,
+    initializer,
+    io,
+    kvstore,
+    lowering,
+    lr_scheduler,
+    metric,
+    model,
+    module,
+    monitor,
+    name,
+    ndarray,
+    notebook,
+    operator,
+    ops,
+    optimizer,
+    parallel,
+    profiler,
+    program,
+    random,
+    registry,
+    rnn,
+    symbol,
+    test_utils,
+    training,
+    visualization,
+)
+from . import initializer as init
+from . import kvstore as kv
+from . import module as mod
+from . import monitor as mon
+from . import ndarray as nd
+from . import random as rnd
+from . import symbol as sym
+from . import visualization as viz
 from .attribute import AttrScope
 from .context import (
     Context,

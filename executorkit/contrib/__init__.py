@@ -5,4 +5,8 @@
 ``contrib.symbol`` (``sym``) and ``contrib.ndarray`` (``nd``) hold the same operators.
 """
 
+from . import ndarray, symbol
+from . import ndarray as nd
+from . import symbol as sym
+
 __all__ = ["nd", "ndarray", "sym", "symbol"]

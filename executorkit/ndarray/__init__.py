@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from . import _internal as _internal
+from . import contrib, image, linalg, op, random, sparse
 from ._arithmetic import (
     add,
     divide,

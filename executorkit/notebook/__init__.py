@@ -1,3 +1,7 @@
 """``mx.notebook``: watching a training run where it is started, in a notebook or a terminal."""
 
+from . import callback
+
+from . import callback
+
 __all__ = ["callback"]

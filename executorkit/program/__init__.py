@@ -6,39 +6,76 @@ To keep compiled programs between processes::
 """
 
 from ..errors import ArgumentValueError
+from ..lowering import Cost, NodeCost
+from ._activity import active_values, dependent_results
 from ._analysis import Analysis
-from ._background_tasks import Precompilation
-from ._node_cost import Cost, NodeCost
+from ._background_tasks import CompileTask, Precompilation, submit
+from ._compiler_options import can_split_temp_buffers
+from ._jit import InstrumentedJit
 from ._partitioned import PartitionedProgram
-from ._program import Program
-from ._program_cache import (
-    CacheInfo,
-    cache_info,
-    clear_cache,
-    enable_disk_cache,
-    program_for,
-    set_cache_limit,
+from ._program import Program, program_for
+from ._program_cache import CacheInfo, cache_info, clear_cache, set_cache_limit
+from ._program_options import (
+    Options,
+    current_options,
+    options,
+    options_from_arguments,
+    use_options,
 )
-from ._program_options import Options, current_options, options
-from ._program_report import History, Trace
+from ._program_view import program_parts
+from ._trace_history import History, Trace
+from ._train_step import (
+    DONATED_ARG,
+    REPLICATED_ARGS,
+    Arrays,
+    StepSpec,
+    UpdateFunction,
+    UpdateSpec,
+    make_step,
+)
+from .disk_cache import enable_disk_cache
+from .protocol import BaseProgram, ProgramCall, ProgramFunction
+
+#: Former names of the first release.
+keep_compiled = enable_disk_cache
+Warming = Precompilation
+OptionError = ArgumentValueError
 
 __all__ = [
+    "DONATED_ARG",
+    "REPLICATED_ARGS",
     "Analysis",
+    "Arrays",
+    "BaseProgram",
     "CacheInfo",
+    "CompileTask",
     "Cost",
     "History",
+    "InstrumentedJit",
     "NodeCost",
-    "ArgumentValueError",
     "Options",
     "PartitionedProgram",
-    "Program",
-    "Trace",
     "Precompilation",
+    "Program",
+    "ProgramCall",
+    "ProgramFunction",
+    "StepSpec",
+    "Trace",
+    "UpdateFunction",
+    "UpdateSpec",
+    "active_values",
     "cache_info",
+    "can_split_temp_buffers",
     "clear_cache",
     "current_options",
+    "dependent_results",
     "enable_disk_cache",
+    "make_step",
     "options",
+    "options_from_arguments",
     "program_for",
+    "program_parts",
     "set_cache_limit",
+    "submit",
+    "use_options",
 ]

@@ -5,6 +5,7 @@ Every operator is a function in here or in one of the modules ``contrib``, ``lin
 """
 
 from ._coverage import coverage
+from . import _internal, contrib, image, linalg, op, random
 from ._symbol import Symbol
 from ._symbol_creation import (
     Group,

@@ -6,8 +6,10 @@
 ``executor.params()`` and ``executor.grads()`` are pytrees for loops of your own.
 """
 
-from ..errors import StepError, UnknownArgumentError
+from ..errors import StepError
+from ..errors import StepError as TargetError
+from ..errors import UnknownArgumentError as InputError
 from ._optax_updates import LossScale
 from ._step import Step
 
-__all__ = ["UnknownArgumentError", "LossScale", "Step", "StepError", "StepError"]
+__all__ = ["InputError", "LossScale", "Step", "StepError", "TargetError"]
