@@ -230,7 +230,7 @@ def check_inference(case: Case, facts: Mapping[str, Any]) -> list[str]:
     problems = []
     for what, make, rule in (
         ("shape", ShapeFacts, op.infer_shape),
-        ("type", TypeFacts, op.types),
+        ("type", TypeFacts, op.infer_type),
     ):
         theirs = facts.get(f"{what}_first")
         if first is None or theirs is None or rule is None:

@@ -21,6 +21,7 @@ from .schema.subgraph_bodies import (
     infer_types_from_subgraph,
     subgraphs_use_rng,
 )
+from .schema.traits import LOOP
 
 
 def _control_flow_inputs(bodies: int) -> Callable[[Params], tuple[str, ...]]:
@@ -38,8 +39,8 @@ def _argument_names(locations: Sequence[int]) -> list[str]:
     return [f"arg{i}" for i in locations]
 
 
-def _node_key(key: Any, turn: Any) -> Any:
-    return None if key is None else jax.random.fold_in(key, turn)
+def _node_key(key: Any, iteration: Any) -> Any:
+    return None if key is None else jax.random.fold_in(key, iteration)
 
 
 def _foreach_body_order(p: Params) -> list[str]:
@@ -64,9 +65,8 @@ def _infer_foreach_type(t: TypeFacts, p: Params) -> None:
 
 
 @register(
-    "_foreach", inputs=_control_flow_inputs(1), outputs=_control_flow_outputs, infer_shape=_infer_foreach_shape, types=_infer_foreach_type,
-    uses_rng=subgraphs_use_rng,
-)  # fmt: skip
+    "_foreach", inputs=_control_flow_inputs(1), outputs=_control_flow_outputs, infer_shape=_infer_foreach_shape, infer_type=_infer_foreach_type,
+    uses_rng=subgraphs_use_rng, traits={LOOP})  # fmt: skip
 def foreach(
     *data: jax.Array,
     num_args: int,
@@ -88,19 +88,19 @@ def foreach(
     """
     (body,) = bodies
     n_data, n_states = len(in_data_locs), len(in_state_locs)
-    rest = data[n_data + n_states :]
+    constants = data[n_data + n_states :]
     locations = (*in_data_locs, *in_state_locs, *remain_locs)
 
-    def turn(carry: tuple[Any, tuple[Any, ...]], slices: tuple[Any, ...]):
+    def scan_body(carry: tuple[Any, tuple[Any, ...]], slices: tuple[Any, ...]):
         number, states = carry
         arrays: list[Any] = [None] * len(locations)
-        for location, array in zip(locations, (*slices, *states, *rest), strict=True):
+        for location, array in zip(locations, (*slices, *states, *constants), strict=True):
             arrays[location] = array
         out = body(arrays, _node_key(key, number), train)
         return (number + 1, out[num_out_data:]), out[:num_out_data]
 
-    start = jnp.zeros((), jnp.int32), data[n_data : n_data + n_states]
-    (_, states), stacked = lax.scan(turn, start, data[:n_data])
+    init = jnp.zeros((), jnp.int32), data[n_data : n_data + n_states]
+    (_, states), stacked = lax.scan(scan_body, init, data[:n_data])
     return (*stacked, *states)
 
 
@@ -122,9 +122,8 @@ def _is_true(outputs: tuple[jax.Array, ...]) -> jax.Array:
 
 
 @register(
-    "_while_loop", inputs=_control_flow_inputs(2), outputs=_control_flow_outputs, infer_shape=_infer_while_shape, types=_infer_while_type,
-    uses_rng=subgraphs_use_rng, dynamic_shape=True,
-)  # fmt: skip
+    "_while_loop", inputs=_control_flow_inputs(2), outputs=_control_flow_outputs, infer_shape=_infer_while_shape, infer_type=_infer_while_type,
+    uses_rng=subgraphs_use_rng, dynamic_shape=True, traits={LOOP})  # fmt: skip
 def while_loop(
     *data: jax.Array,
     num_args: int,
@@ -150,66 +149,66 @@ def while_loop(
     ``max_iterations`` turns, of which those past the end do nothing.
     """
     condition, body = bodies
-    places = [func_input_locs[i] for i in func_var_locs]
+    variable_inputs = [func_input_locs[i] for i in func_var_locs]
 
     def read(data, locations, variables):
-        now = dict(zip(places, variables, strict=True))
-        return [now.get(i, data[i]) for i in locations]
+        current = dict(zip(variable_inputs, variables, strict=True))
+        return [current.get(i, data[i]) for i in locations]
 
-    def goes_on(data, number, variables):
+    def condition_holds(data, number, variables):
         inputs = read(data, cond_input_locs, variables)
         return _is_true(condition(inputs, _node_key(key, number), train))
 
-    def turn(data, number, variables):
+    def run_body(data, number, variables):
         inputs = read(data, func_input_locs, variables)
-        turn_key = _node_key(key, number + max_iterations)
-        out = body(inputs, turn_key, train)
+        body_key = _node_key(key, number + max_iterations)
+        out = body(inputs, body_key, train)
         return out[:num_out_data], out[num_out_data:]
 
-    def first(data):
-        return jnp.zeros((), jnp.int32), tuple(data[i] for i in places)
+    def init(data):
+        return jnp.zeros((), jnp.int32), tuple(data[i] for i in variable_inputs)
 
-    def rows(data):
-        return jax.eval_shape(lambda: turn(data, *first(data)))[0]
+    def row_avals(data):
+        return jax.eval_shape(lambda: run_body(data, *init(data)))[0]
 
-    def ending(*data: jax.Array) -> tuple[jax.Array, ...]:
+    def early_exit_loop(*data: jax.Array) -> tuple[jax.Array, ...]:
         def step(state):
             number, variables, stacked = state
-            out, variables = turn(data, number, variables)
+            out, variables = run_body(data, number, variables)
             stacked = tuple(
                 lax.dynamic_update_index_in_dim(whole, row, number, 0)
                 for whole, row in zip(stacked, out, strict=True)
             )
             return number + 1, variables, stacked
 
-        empty = tuple(jnp.zeros((max_iterations, *r.shape), r.dtype) for r in rows(data))
+        empty = tuple(jnp.zeros((max_iterations, *r.shape), r.dtype) for r in row_avals(data))
         _, variables, stacked = lax.while_loop(
-            lambda state: (state[0] < max_iterations) & goes_on(data, *state[:2]),
+            lambda state: (state[0] < max_iterations) & condition_holds(data, *state[:2]),
             step,
-            (*first(data), empty),
+            (*init(data), empty),
         )
         return (*stacked, *variables)
 
-    def bounded(*data: jax.Array) -> tuple[jax.Array, ...]:
-        nothing = tuple(jnp.zeros(r.shape, r.dtype) for r in rows(data))
+    def bounded_scan(*data: jax.Array) -> tuple[jax.Array, ...]:
+        zero_rows = tuple(jnp.zeros(r.shape, r.dtype) for r in row_avals(data))
 
-        def step(state, _):
-            number, variables, going = state
-            going &= goes_on(data, number, variables)
+        def scan_body(state, _):
+            number, variables, active = state
+            active &= condition_holds(data, number, variables)
             out, variables = lax.cond(
-                going,
-                lambda variables: turn(data, number, variables),
-                lambda variables: (nothing, variables),
+                active,
+                lambda variables: run_body(data, number, variables),
+                lambda variables: (zero_rows, variables),
                 variables,
             )
-            return (number + 1, variables, going), out
+            return (number + 1, variables, active), out
 
-        start = (*first(data), jnp.array(True))
-        (_, variables, _), stacked = lax.scan(step, start, length=max_iterations)
+        carry = (*init(data), jnp.array(True))
+        (_, variables, _), stacked = lax.scan(scan_body, carry, length=max_iterations)
         return (*stacked, *variables)
 
-    loop = jax.custom_vjp(ending)
-    loop.defvjp(lambda *data: jax.vjp(bounded, *data), lambda back, heads: back(heads))
+    loop = jax.custom_vjp(early_exit_loop)
+    loop.defvjp(lambda *data: jax.vjp(bounded_scan, *data), lambda back, heads: back(heads))
     return loop(*data)
 
 
@@ -226,7 +225,7 @@ def _infer_cond_type(t: TypeFacts, p: Params) -> None:
 
 
 @register(
-    "_cond", inputs=_control_flow_inputs(3), outputs=_control_flow_outputs, infer_shape=_infer_cond_shape, types=_infer_cond_type,
+    "_cond", inputs=_control_flow_inputs(3), outputs=_control_flow_outputs, infer_shape=_infer_cond_shape, infer_type=_infer_cond_type,
     uses_rng=subgraphs_use_rng, dynamic_shape=True,
 )  # fmt: skip
 def cond(

@@ -22,6 +22,7 @@ from ..errors import UnknownOperatorError, explain
 from .schema.attrs import Shape, Train, dtype_name
 from .schema.inference import Params, ShapeFacts, TypeFacts, is_fully_known
 from .schema.operator_registry import register
+from .schema.traits import NAMED_DATA
 
 Arrays = Sequence[np.ndarray]
 
@@ -93,35 +94,35 @@ def op_info(p: Mapping[str, Any]) -> CustomOpInfo:
 
 
 def _custom_inputs(p: Params) -> tuple[str, ...]:
-    made = op_info(p)
-    return (*made.arguments, *made.states)
+    info = op_info(p)
+    return (*info.arguments, *info.states)
 
 
 def _infer_custom_shape(s: ShapeFacts, p: Params) -> None:
-    made = op_info(p)
-    given = [s[name] for name in made.arguments]
-    complete = all(is_fully_known(shape) for shape in given)
+    info = op_info(p)
+    input_shapes = [s[name] for name in info.arguments]
+    complete = all(is_fully_known(shape) for shape in input_shapes)
     try:
-        inputs, _, states = made.shapes([shape or () for shape in given])
+        inputs, _, states = info.shapes([shape or () for shape in input_shapes])
     except Exception:
         # User code that reads the shape of an input which is not known yet: later, perhaps.
         if complete:
             raise
         return
     because = f"infer_shape of {p.op_type!r} says so"
-    for name, shape in zip((*made.arguments, *made.states), (*inputs, *states), strict=True):
+    for name, shape in zip((*info.arguments, *info.states), (*inputs, *states), strict=True):
         if shape:
             s.set(name, shape, because)
 
 
 def _infer_custom_type(t: TypeFacts, p: Params) -> None:
-    made = op_info(p)
-    given = [t[name] for name in made.arguments]
-    first = next((dtype for dtype in given if dtype is not None), None)
+    info = op_info(p)
+    input_types = [t[name] for name in info.arguments]
+    first = next((dtype for dtype in input_types if dtype is not None), None)
     if first is None:
         return
-    inputs, outputs, states = made.types([dtype or first for dtype in given])
-    for name, dtype in zip((*made.arguments, *made.states), (*inputs, *states), strict=True):
+    inputs, outputs, states = info.types([dtype or first for dtype in input_types])
+    for name, dtype in zip((*info.arguments, *info.states), (*inputs, *states), strict=True):
         t.set(name, dtype, f"infer_type of {p.op_type!r} says so")
     for i, dtype in enumerate(outputs):
         t.set(f"out{i}", dtype)
@@ -167,10 +168,9 @@ def _copies(arrays: Sequence[Any]) -> list[np.ndarray]:
     outputs=lambda p: op_info(p).outputs,
     aux=lambda p: op_info(p).states,
     infer_shape=_infer_custom_shape,
-    types=_infer_custom_type,
+    infer_type=_infer_custom_type,
     loss=lambda p: not op_info(p).needs_head_gradient,
-    effects=True,
-)
+    effects=True, traits={NAMED_DATA})
 def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
     """The operator that ``mx.operator.register(op_type)`` registered, run by Python.
 
@@ -180,11 +180,11 @@ def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
     host, and ``backward`` once per gradient; what ``backward`` does to auxiliary states is lost
     (MXNet keeps it). Integer inputs have no gradient.
     """
-    made = op_info({"op_type": op_type, **attrs})
-    count = len(made.arguments)
+    info = op_info({"op_type": op_type, **attrs})
+    count = len(info.arguments)
     shapes = [tuple(x.shape) for x in data]
     dtypes = [dtype_name(x.dtype) for x in data]
-    out_shapes, out_types = made.shapes(shapes[:count])[1], made.types(dtypes[:count])[1]
+    out_shapes, out_types = info.shapes(shapes[:count])[1], info.types(dtypes[:count])[1]
     outs = [
         jax.ShapeDtypeStruct(shape, jnp.dtype(dtype))
         for shape, dtype in zip(out_shapes, out_types, strict=True)
@@ -192,7 +192,7 @@ def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
     states = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in data[count:]]
     floating = [i for i in range(count) if jnp.issubdtype(data[i].dtype, jnp.floating)]
     smooth = [jax.ShapeDtypeStruct(data[i].shape, data[i].dtype) for i in floating]
-    instance = _KernelRef(lambda: made.create(shapes, dtypes))
+    instance = _KernelRef(lambda: info.create(shapes, dtypes))
 
     def run_forward(*arrays: Any) -> tuple[Any, ...]:
         new, results = _copies(arrays[count:]), _zeros_like(outs)
@@ -200,33 +200,33 @@ def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
         return (np.int32(instance.number), *results, *new)
 
     def run_backward(number: Any, *arrays: Any) -> list[np.ndarray]:
-        heads, rest = _copies(arrays[: len(outs)]), _copies(arrays[len(outs) :])
-        inputs, results = rest[:count], rest[count : count + len(outs)]
+        heads, saved = _copies(arrays[: len(outs)]), _copies(arrays[len(outs) :])
+        inputs, results = saved[:count], saved[count : count + len(outs)]
         grads = [np.zeros(a.shape, a.dtype) for a in inputs]
         kernel = instance.numbered(int(number)).kernel
-        kernel.backward(heads, inputs, results, grads, rest[count + len(outs) :])
+        kernel.backward(heads, inputs, results, grads, saved[count + len(outs) :])
         return [grads[i] for i in floating]
 
     def forward(*data: jax.Array):
-        like = (jax.ShapeDtypeStruct((), np.dtype("int32")), *outs, *states)
-        return io_callback(run_forward, like, *data)
+        result_avals = (jax.ShapeDtypeStruct((), np.dtype("int32")), *outs, *states)
+        return io_callback(run_forward, result_avals, *data)
 
     @jax.custom_vjp
     def call(*data: jax.Array):
         return tuple(forward(*data)[1:])
 
-    def keep(*data: jax.Array):
+    def forward_rule(*data: jax.Array):
         number, *results = forward(*data)
         return tuple(results), (number, data[:count], tuple(results))
 
-    def back(kept: Any, heads: tuple[Any, ...]):
-        number, inputs, results = kept
-        given = [
+    def backward_rule(residuals: Any, heads: tuple[Any, ...]):
+        number, inputs, results = residuals
+        cotangents = [
             jnp.zeros(o.shape, o.dtype) if h.dtype == jax.dtypes.float0 else h
             for h, o in zip(heads[: len(outs)], outs, strict=True)
         ]
-        grads = iter(io_callback(run_backward, smooth, number, *given, *inputs, *results))
+        grads = iter(io_callback(run_backward, smooth, number, *cotangents, *inputs, *results))
         return tuple(next(grads) if i in floating else None for i in range(len(data)))
 
-    call.defvjp(keep, back)
+    call.defvjp(forward_rule, backward_rule)
     return call(*data[:count], *(jax.lax.stop_gradient(x) for x in data[count:]))

@@ -117,7 +117,7 @@ class TestInference:
         op = found(name)
         p = op.parse(attrs)
         facts = TypeFacts(name, {"data": given, "out0": None})
-        op.types(facts, p)
+        op.infer_type(facts, p)
         assert facts == {"data": given, "out0": out}
         with jax.enable_x64(True):
             assert op.apply(p, [jnp.ones((2, 2), given)])[0].dtype == out
@@ -135,7 +135,7 @@ def test_mixed_precision_finds_a_common_dtype(narrow, common):
         {n: a.dtype.name for n, a in zip(names, arrays, strict=True)}
         | dict.fromkeys(["out0", "out1", "out2"]),
     )
-    op.types(facts, p)
+    op.infer_type(facts, p)
     assert [a.dtype.name for a in op.apply(p, arrays)] == [common, common, "int32"]
     assert [facts[f"out{i}"] for i in range(3)] == [common, common, "int32"]
 

@@ -284,7 +284,7 @@ def test_types_of_indices_are_free_but_decide_defaults():
         assert op is not None
         p = op.parse(attrs)
         facts = TypeFacts(op_name, {**dict.fromkeys([*op.inputs(p), "out0"]), **known})
-        op.types(facts, p)
+        op.infer_type(facts, p)
         return dict(facts)
 
     size = {"input_dim": 4, "output_dim": 2}

@@ -13,7 +13,8 @@ from ...errors import ShapeError, explain
 from ..schema.attrs import Key, Shape, Train
 from ..schema.channels_last import LayoutRewrite, layout_elementwise
 from ..schema.inference import Params, ShapeFacts, same_shapes
-from ..schema.operator_registry import register
+from ..schema.operator_registry import FileFormat, register
+from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
 
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
@@ -31,7 +32,7 @@ _ACTIVATIONS = {
 }
 
 
-@register("Activation", infer_shape=same_shapes, last=layout_elementwise)
+@register("Activation", infer_shape=same_shapes, layout_rule=layout_elementwise, kind="activation")
 def activation(
     data: jax.Array, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
 ):
@@ -111,7 +112,10 @@ def _gelu(x: jax.Array) -> jax.Array:
     outputs=_leaky_outputs,
     infer_shape=_infer_leaky_relu_shape,
     uses_rng=lambda p, train: train and p.act_type == "rrelu",
-    last=_leaky_relu_layout,
+    layout_rule=_leaky_relu_layout,
+    traits={NAMED_DATA},
+    kind="activation",
+    file_format=FileFormat(initializers={"gamma": '["Constant", {"value": 0.25}]'}),
 )
 def leaky_relu(
     data: jax.Array,

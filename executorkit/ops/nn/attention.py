@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from ...errors import ShapeError
 from ..schema.inference import same_shapes
 from ..schema.operator_registry import register
+from ..schema.traits import MATMUL
 from ..tensor.binary_arithmetic import through_float
 
 
@@ -48,7 +49,7 @@ def _weighted(attention: jax.Array, value: jax.Array) -> jax.Array:
     return out.reshape(out.shape[0], batch, heads * size)
 
 
-@register("_contrib_interleaved_matmul_selfatt_qk")
+@register("_contrib_interleaved_matmul_selfatt_qk", traits={MATMUL})
 def interleaved_matmul_selfatt_qk(queries_keys_values: jax.Array, *, heads: int):
     """Attention scores of every position with every other: q k^T / sqrt(size), head by head.
 
@@ -59,7 +60,7 @@ def interleaved_matmul_selfatt_qk(queries_keys_values: jax.Array, *, heads: int)
     return _scores(query, key)
 
 
-@register("_contrib_interleaved_matmul_selfatt_valatt")
+@register("_contrib_interleaved_matmul_selfatt_valatt", traits={MATMUL})
 def interleaved_matmul_selfatt_valatt(
     queries_keys_values: jax.Array, attention: jax.Array, *, heads: int
 ):
@@ -72,7 +73,7 @@ def interleaved_matmul_selfatt_valatt(
     return _weighted(attention, value)
 
 
-@register("_contrib_interleaved_matmul_encdec_qk")
+@register("_contrib_interleaved_matmul_encdec_qk", traits={MATMUL})
 def interleaved_matmul_encdec_qk(queries: jax.Array, keys_values: jax.Array, *, heads: int):
     """Attention scores of each query with every key: q k^T / sqrt(size), head by head.
 
@@ -89,7 +90,7 @@ def interleaved_matmul_encdec_qk(queries: jax.Array, keys_values: jax.Array, *, 
     return _scores(query, key)
 
 
-@register("_contrib_interleaved_matmul_encdec_valatt")
+@register("_contrib_interleaved_matmul_encdec_valatt", traits={MATMUL})
 def interleaved_matmul_encdec_valatt(keys_values: jax.Array, attention: jax.Array, *, heads: int):
     """Sums of the values weighted by attention, head by head.
 

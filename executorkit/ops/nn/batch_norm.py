@@ -40,7 +40,7 @@ _RULES = {
     "outputs": ("output", "mean", "var"),
     "visible": _visible,
     "infer_shape": _infer_shape,
-    "types": _infer_type,
+    "infer_type": _infer_type,
     "constant_inputs": _constant_inputs,
 }
 
@@ -79,7 +79,7 @@ def _batch_norm(
     return out.astype(data.dtype), mean, var, moving_mean, moving_var
 
 
-@register("BatchNorm", **_RULES, last=layout_per_channel)
+@register("BatchNorm", **_RULES, layout_rule=layout_per_channel, kind="norm")
 def batch_norm(
     data: jax.Array,
     gamma: jax.Array,
@@ -193,7 +193,7 @@ def sync_batch_norm(
     )  # fmt: skip
 
 
-@register("_contrib_BatchNormWithReLU", **_RULES, last=layout_per_channel)
+@register("_contrib_BatchNormWithReLU", **_RULES, layout_rule=layout_per_channel)
 def batch_norm_with_relu(
     data: jax.Array,
     gamma: jax.Array,

@@ -1,13 +1,10 @@
-"""Convolution in one, two and three dimensions, and what its transpose shares with it.
-
-Transposed convolution in one, two and three dimensions.
-"""
+"""Convolution and transposed convolution in one, two and three dimensions."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -18,14 +15,15 @@ from ..schema.attrs import Count, Shape, Tuning
 from ..schema.channels_last import LayoutRewrite, layout_with_windows
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
-from .conv_kernels.dispatch import ConvDims, conv_transpose, convolve, pointwise_matmul
+from ..schema.traits import CONVOLUTION, MATMUL
+from .conv_kernels import ConvDims, conv_transpose, convolve, pointwise_matmul
 
 CudnnTune = Literal["fastest", "limited_workspace", "off"]
 Layout = Literal["NCW", "NCHW", "NCDHW", "NWC", "NHWC", "NDHWC"]
 
 
 def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
-    """A per-axis attribute, with MXNet's default where it was not given."""
+    """A per-axis attribute, with MXNet's default if it is empty."""
     if not value:
         return (default,) * rank
     if len(value) != rank:
@@ -58,10 +56,10 @@ def spatial_axes(layout: str) -> tuple[int, ...]:
     return tuple(i for i, letter in enumerate(layout) if letter not in "NC")
 
 
-def shape_in_layout(layout: str, n: int, c: int, rest: Shape) -> Shape:
+def shape_in_layout(layout: str, n: int, c: int, spatial: Shape) -> Shape:
     """A shape in the order of ``layout``."""
-    places = iter(rest)
-    return tuple(n if a == "N" else c if a == "C" else next(places) for a in layout)
+    sizes = iter(spatial)
+    return tuple(n if a == "N" else c if a == "C" else next(sizes) for a in layout)
 
 
 def conv_inputs(p: Params) -> tuple[str, ...]:
@@ -69,7 +67,7 @@ def conv_inputs(p: Params) -> tuple[str, ...]:
 
 
 def checked_data_shape(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
-    """The data's shape, after a look at its rank and groups."""
+    """The data's shape, if there is one, once its rank and groups are checked."""
     if s["data"] is None:
         return None
     s.set("data", (0,) * len(layout), because=f"kernel={p.kernel} means data of layout {layout}")
@@ -84,23 +82,23 @@ def checked_data_shape(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
 
 
 def infer_convolution_shape(s: ShapeFacts, p: Params) -> None:
+    """The ``infer_shape`` rule of Convolution and of operators with its arguments."""
     rank = len(p.kernel)
     layout = data_layout(p.layout, rank)
     data = checked_data_shape(s, p, layout)
     if data is None:
         return
-    place = layout.index("C")
-    if not data[place] and s["weight"] is not None and len(s["weight"]) == len(layout):
-        channels = s["weight"][place] * p.num_group
-        data = (*data[:place], channels, *data[place + 1 :])
+    channel_axis = layout.index("C")
+    if not data[channel_axis] and s["weight"] is not None and len(s["weight"]) == len(layout):
+        channels = s["weight"][channel_axis] * p.num_group
+        data = (*data[:channel_axis], channels, *data[channel_axis + 1 :])
         s.set("data", data)
-    channels = data[place]
+    channels = data[channel_axis]
     because = f"data is {data}, kernel={p.kernel}, num_filter={p.num_filter}"
     if p.num_group > 1:
         because += f", num_group={p.num_group}"
-    s.set(
-        "weight", shape_in_layout(layout, p.num_filter, channels // p.num_group, p.kernel), because
-    )
+    weight = shape_in_layout(layout, p.num_filter, channels // p.num_group, p.kernel)
+    s.set("weight", weight, because)
     s.set("bias", (p.num_filter,), because=f"num_filter={p.num_filter}")
     stride = per_axis("stride", p.stride, rank, 1)
     pad = per_axis("pad", p.pad, rank, 0)
@@ -126,6 +124,7 @@ def infer_convolution_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def with_bias(out: jax.Array, bias: jax.Array | None, layout: str) -> jax.Array:
+    """``out`` plus one number per channel, if there is a bias."""
     if bias is None:
         return out
     shape = tuple(bias.shape[0] if letter == "C" else 1 for letter in layout)
@@ -154,31 +153,30 @@ def _pointwise(data: jax.Array, weight: jax.Array, layout: str) -> jax.Array:
     return out.reshape(n, weight.shape[0], *data.shape[2:])
 
 
-def fully_covered_axes(shape: Shape, kernel: Shape, windows: ConvDims) -> Shape:
+def fully_covered_axes(shape: Shape, kernel: Shape, dims: ConvDims) -> Shape:
     """The spatial axes that the kernel covers whole, in one position (channels first only).
 
-    Such an axis is one more axis of channels. As a spatial one it is a waste in the gradient of the
-    data, which pads its single position by all of the kernel: 600 times the time for the sentences
-    of a text CNN, on CPUs.
+    Such an axis is one more axis of channels. As a spatial one it is a waste in the input gradient,
+    which pads its single position by all of the kernel: 600 times the time for the sentences of a
+    text CNN, on CPUs.
     """
-    if windows.layout[1] != "C":
+    if dims.channels_last:
         return ()
     return tuple(
         axis
         for axis, (k, pad, dilation) in enumerate(
-            zip(kernel, windows.pads, windows.dilation, strict=True), start=2
+            zip(kernel, dims.pads, dims.dilation, strict=True), start=2
         )
         if shape[axis] == k and not pad and (dilation == 1 or k == 1)
     )
 
 
-def drop_axes(windows: ConvDims, axes: Shape) -> ConvDims:
-    """The windows on the other spatial axes."""
-    kept = [i for i in range(len(windows.strides)) if i + 2 not in axes]
-    strides, pads, dilation = (tuple(values[i] for i in kept) for values in windows[:3])
-    return ConvDims(
-        strides, pads, dilation, windows.groups, ("NC", "NCW", "NCHW", "NCDHW")[len(kept)]
-    )
+def drop_axes(dims: ConvDims, axes: Shape) -> ConvDims:
+    """The dimension numbers of the other spatial axes."""
+    remaining = [i for i in range(len(dims.strides)) if i + 2 not in axes]
+    strides, pads, dilation = (tuple(values[i] for i in remaining) for values in dims[:3])
+    layout = ("NC", "NCW", "NCHW", "NCDHW")[len(remaining)]
+    return ConvDims(strides, pads, dilation, dims.groups, layout)
 
 
 def fold_into_channels(x: jax.Array, axes: Shape) -> jax.Array:
@@ -188,7 +186,7 @@ def fold_into_channels(x: jax.Array, axes: Shape) -> jax.Array:
 
 
 def _single_position_conv(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:
-    """A convolution that has no spatial axis left: (N, C) and (F, C / groups) give (N, F)."""
+    """A convolution without spatial axes: (N, C) and (F, C / groups) give (N, F)."""
     if groups == 1:
         return lax.dot_general(data, weight, (((1,), (1,)), ((), ())))
     data = data.reshape(data.shape[0], groups, -1)
@@ -197,26 +195,30 @@ def _single_position_conv(data: jax.Array, weight: jax.Array, groups: int) -> ja
 
 
 def _convolution_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Two-dimensional convolutions are worth moving their data for, unless their kernel covers an
-    axis; those in groups know the form only if every channel is a group of its own."""
-    moved = layout_with_windows(p, shapes)
-    if moved is None or len(p.kernel) != 2 or (p.num_group > 1 and shapes[1][1] > 1):
+    """The channels-last form of a convolution.
+
+    Two-dimensional convolutions are worth moving their data for, unless their kernel covers an
+    axis; those in groups have the form only if every channel is a group of its own.
+    """
+    rewrite = layout_with_windows(p, shapes)
+    if rewrite is None or len(p.kernel) != 2 or (p.num_group > 1 and shapes[1][1] > 1):
         return None
     pads, dilation = per_axis("pad", p.pad, 2, 0), per_axis("dilate", p.dilate, 2, 1)
     if fully_covered_axes(shapes[0], p.kernel, ConvDims((), pads, dilation, 1, "NCHW")):
         return None
-    return moved._replace(profitable=True)
+    return rewrite._replace(profitable=True)
 
 
-@register(
-    "Convolution_v1",
-    inputs=conv_inputs,
-    infer_shape=infer_convolution_shape,
-    last=_convolution_layout,
-)
-@register(
-    "Convolution", inputs=conv_inputs, infer_shape=infer_convolution_shape, last=_convolution_layout
-)
+_CONVOLUTION: dict[str, Any] = {
+    "inputs": conv_inputs,
+    "infer_shape": infer_convolution_shape,
+    "layout_rule": _convolution_layout,
+    "traits": (CONVOLUTION, MATMUL),
+}
+
+
+@register("Convolution_v1", **_CONVOLUTION)
+@register("Convolution", **_CONVOLUTION, kind="dense")
 def convolution(
     data: jax.Array,
     weight: jax.Array,
@@ -247,32 +249,32 @@ def convolution(
     is (num_filter, kernel..., C / num_group); MXNet has that on GPUs only.
     """
     rank = len(kernel)
-    letters = data_layout(layout, rank)
+    axes_layout = data_layout(layout, rank)
     strides, edges = per_axis("stride", stride, rank, 1), per_axis("pad", pad, rank, 0)
     if num_group == 1 and max(kernel) == 1 and not any(edges):
-        if letters[-1] == "C" and max(strides) > 1:
+        if axes_layout[-1] == "C" and max(strides) > 1:
             data, strides = data[:, *(slice(None, None, s) for s in strides)], (1,) * rank
-        if max(strides) == 1 and (letters[-1] == "C" or jax.default_backend() == "cpu"):
-            return with_bias(_pointwise(data, weight, letters), bias, letters)
-    windows = ConvDims(strides, edges, per_axis("dilate", dilate, rank, 1), num_group, letters)
-    covered = fully_covered_axes(data.shape, kernel, windows)
+        if max(strides) == 1 and (axes_layout[-1] == "C" or jax.default_backend() == "cpu"):
+            return with_bias(_pointwise(data, weight, axes_layout), bias, axes_layout)
+    dims = ConvDims(strides, edges, per_axis("dilate", dilate, rank, 1), num_group, axes_layout)
+    covered = fully_covered_axes(data.shape, kernel, dims)
     if covered:
         data, weight = fold_into_channels(data, covered), fold_into_channels(weight, covered)
-        windows = drop_axes(windows, covered)
+        dims = drop_axes(dims, covered)
     out = (
-        convolve(data, weight, windows)
-        if windows.strides
+        convolve(data, weight, dims)
+        if dims.strides
         else _single_position_conv(data, weight, num_group)
     )
     out = lax.expand_dims(out, covered)
-    return with_bias(out, bias, letters)
+    return with_bias(out, bias, axes_layout)
 
 
 def _transposed_padding(p: Params, sizes: Shape) -> tuple[list[int], list[int], list[int]]:
     """Per axis of a transposed convolution: the kernel's span, pad and adj.
 
-    ``target_shape`` overrides pad and adj: what is too much is cut off, half of it (rounded up) on
-    each side, and one is added back at the end where that was one too many.
+    ``target_shape`` overrides pad and adj: the surplus is cut off, half of it (rounded up) on each
+    side, and one is added back at the end where that was one too many.
     """
     rank = len(p.kernel)
     stride = per_axis("stride", p.stride, rank, 1)
@@ -320,7 +322,10 @@ def _infer_deconvolution_shape(s: ShapeFacts, p: Params) -> None:
             )
 
 
-@register("Deconvolution", inputs=conv_inputs, infer_shape=_infer_deconvolution_shape)
+@register(
+    "Deconvolution", inputs=conv_inputs, infer_shape=_infer_deconvolution_shape,
+    traits=(CONVOLUTION, MATMUL), kind="dense",
+)  # fmt: skip
 def deconvolution(
     data: jax.Array,
     weight: jax.Array,
@@ -340,7 +345,7 @@ def deconvolution(
     cudnn_off: Tuning[bool] = False,
     layout: Layout | None = None,
 ):
-    """Transposed convolution: what a convolution does to its data's gradient.
+    """Transposed convolution: the input gradient of a convolution.
 
     data (N, C, spatial...), weight (C, num_filter / num_group, kernel...), bias (num_filter,),
     absent unless ``no_bias=False``. Returns (N, num_filter, spatial...), each spatial size
@@ -350,10 +355,10 @@ def deconvolution(
     (N, spatial..., C) and weight is (C, kernel..., num_filter / num_group).
     """
     rank = len(kernel)
-    letters = data_layout(layout, rank)
+    axes_layout = data_layout(layout, rank)
     p = Params(kernel=kernel, stride=stride, dilate=dilate, pad=pad, adj=adj,
                target_shape=target_shape)  # fmt: skip
-    axes = spatial_axes(letters)
+    axes = spatial_axes(axes_layout)
     strides = per_axis("stride", stride, rank, 1)
     sizes = tuple(data.shape[a] for a in axes)
     spans, low, extra = _transposed_padding(p, sizes)
@@ -361,23 +366,23 @@ def deconvolution(
         s * (n - 1) + k - 2 * x + a
         for s, n, k, x, a in zip(strides, sizes, spans, low, extra, strict=True)
     )
-    shape = shape_in_layout(letters, data.shape[0], num_filter, full)
+    shape = shape_in_layout(axes_layout, data.shape[0], num_filter, full)
     dilation = per_axis("dilate", dilate, rank, 1)
-    windows = ConvDims(strides, tuple(low), dilation, num_group, letters)
-    covered = fully_covered_axes(shape, kernel, windows)
+    dims = ConvDims(strides, tuple(low), dilation, num_group, axes_layout)
+    covered = fully_covered_axes(shape, kernel, dims)
     if not covered:
-        return with_bias(conv_transpose(data, weight, shape, windows), bias, letters)
-    rest = tuple(n for i, n in enumerate(shape) if i > 1 and i not in covered)
-    inner = (shape[0], num_filter * math.prod(shape[i] for i in covered), *rest)
+        return with_bias(conv_transpose(data, weight, shape, dims), bias, axes_layout)
+    other_sizes = tuple(n for i, n in enumerate(shape) if i > 1 and i not in covered)
+    inner = (shape[0], num_filter * math.prod(shape[i] for i in covered), *other_sizes)
     data, weight = lax.squeeze(data, covered), fold_into_channels(weight, covered)
     out = (
-        conv_transpose(data, weight, inner, drop_axes(windows, covered))
-        if rest
+        conv_transpose(data, weight, inner, drop_axes(dims, covered))
+        if other_sizes
         else _single_position_conv_transpose(data, weight, num_group)
     )
-    out = out.reshape(shape[0], num_filter, *(shape[i] for i in covered), *rest)
+    out = out.reshape(shape[0], num_filter, *(shape[i] for i in covered), *other_sizes)
     out = jnp.moveaxis(out, range(2, 2 + len(covered)), covered)
-    return with_bias(out, bias, letters)
+    return with_bias(out, bias, axes_layout)
 
 
 def _single_position_conv_transpose(data: jax.Array, weight: jax.Array, groups: int) -> jax.Array:

@@ -137,7 +137,7 @@ def _infer_ctc_type(t: TypeFacts, p: Params) -> None:
 
 @register(
     "CTCLoss", "_contrib_CTCLoss", "_contrib_ctc_loss", "ctc_loss",
-    inputs=_ctc_inputs, outputs=("output0", "output1"), visible=1, infer_shape=_infer_ctc_shape, types=_infer_ctc_type,
+    inputs=_ctc_inputs, outputs=("output0", "output1"), visible=1, infer_shape=_infer_ctc_shape, infer_type=_infer_ctc_type,
 )  # fmt: skip
 def ctc_loss(
     data: jax.Array,
@@ -203,7 +203,7 @@ def _infer_warp_ctc_type(t: TypeFacts, p: Params) -> None:
     t.same("data", "out0")
 
 
-@register("WarpCTC", infer_shape=_infer_warp_ctc_shape, types=_infer_warp_ctc_type, loss=True)
+@register("WarpCTC", infer_shape=_infer_warp_ctc_shape, infer_type=_infer_warp_ctc_type, loss=True)
 def warp_ctc(data: jax.Array, label: jax.Array, *, label_length: int = 0, input_length: int = 0):
     """``softmax(data)``, with the gradient of the CTC loss: the head of MXNet's Warp-CTC plugin.
 

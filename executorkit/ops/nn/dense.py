@@ -10,6 +10,7 @@ from jax import lax
 from ..schema.attrs import Count
 from ..schema.inference import Params, ShapeFacts, is_fully_known
 from ..schema.operator_registry import register
+from ..schema.traits import MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT
 
 
 def _inputs(p: Params) -> tuple[str, ...]:
@@ -38,7 +39,13 @@ def infer_dense_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (out[0], *data[1:]) if p.flatten else (*out[:-1], data[-1]))
 
 
-@register("FullyConnected", inputs=_inputs, infer_shape=infer_dense_shape)
+@register(
+    "FullyConnected",
+    inputs=_inputs,
+    infer_shape=infer_dense_shape,
+    traits={MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT},
+    kind="dense",
+)
 def fully_connected(
     data: jax.Array,
     weight: jax.Array,

@@ -12,6 +12,7 @@ from ...errors import AttributeValueError
 from ..schema.attrs import Key, Shape, Train, Tuning
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
+from ..schema.traits import NAMED_DATA
 
 
 def _infer_shape(s: ShapeFacts, p: Params) -> None:
@@ -31,7 +32,13 @@ def _uses_rng(p: Params, train: bool) -> bool:
 
 
 @register(
-    "Dropout", outputs=("output", "mask"), visible=1, infer_shape=_infer_shape, uses_rng=_uses_rng
+    "Dropout",
+    outputs=("output", "mask"),
+    visible=1,
+    infer_shape=_infer_shape,
+    uses_rng=_uses_rng,
+    traits={NAMED_DATA},
+    kind="activation",
 )
 def dropout(
     data: jax.Array,

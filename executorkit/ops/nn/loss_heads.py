@@ -21,6 +21,7 @@ import jax.numpy as jnp
 from ..schema.attrs import Aux, Shape, Train
 from ..schema.inference import Params, ShapeFacts, is_fully_known, merge_shapes, same_shapes
 from ..schema.operator_registry import register
+from ..schema.traits import NAMED_DATA
 
 Normalization = Literal["null", "batch", "valid"]
 
@@ -65,7 +66,11 @@ def _regression(forward, difference, data, label, grad_scale):
 
 
 @register(
-    "LinearRegressionOutput", infer_shape=_infer_regression_shape, loss=True, ignore_unknown=True
+    "LinearRegressionOutput",
+    infer_shape=_infer_regression_shape,
+    loss=True,
+    ignore_unknown=True,
+    kind="loss",
 )
 def linear_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
     """data itself, with the gradient of half the squared error: ``out - label``, scaled.
@@ -78,7 +83,11 @@ def linear_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: f
 
 
 @register(
-    "LogisticRegressionOutput", infer_shape=_infer_regression_shape, loss=True, ignore_unknown=True
+    "LogisticRegressionOutput",
+    infer_shape=_infer_regression_shape,
+    loss=True,
+    ignore_unknown=True,
+    kind="loss",
 )
 def logistic_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
     """``sigmoid(data)``, with the gradient of the binary cross entropy: ``out - label``, scaled.
@@ -91,7 +100,11 @@ def logistic_regression_output(data: jax.Array, label: jax.Array, *, grad_scale:
 
 
 @register(
-    "MAERegressionOutput", infer_shape=_infer_regression_shape, loss=True, ignore_unknown=True
+    "MAERegressionOutput",
+    infer_shape=_infer_regression_shape,
+    loss=True,
+    ignore_unknown=True,
+    kind="loss",
 )
 def mae_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
     """data itself, with the gradient of the absolute error: ``sign(out - label)``, scaled.
@@ -108,7 +121,7 @@ def mae_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: floa
     return _regression(identity, sign, data, label, grad_scale)
 
 
-@register("MakeLoss", infer_shape=same_shapes, loss=True)
+@register("MakeLoss", infer_shape=same_shapes, loss=True, traits={NAMED_DATA}, kind="loss")
 def make_loss_scaled(
     data: jax.Array,
     *,
@@ -206,7 +219,9 @@ def _infer_softmax_output_shape(s: ShapeFacts, p: Params) -> None:
     _infer_label_shape(s, shapes, because=f"data is {data} and multi_output={p.multi_output}")
 
 
-@register("SoftmaxOutput", "Softmax", infer_shape=_infer_softmax_output_shape, loss=True)
+@register(
+    "SoftmaxOutput", "Softmax", infer_shape=_infer_softmax_output_shape, loss=True, kind="loss"
+)
 def softmax_output(
     data: jax.Array,
     label: jax.Array,
@@ -284,7 +299,7 @@ def _infer_svm_output_shape(s: ShapeFacts, p: Params) -> None:
         s.set("label", data[:-1], because=f"data is {data}")
 
 
-@register("SVMOutput", infer_shape=_infer_svm_output_shape, loss=True)
+@register("SVMOutput", infer_shape=_infer_svm_output_shape, loss=True, kind="loss")
 def svm_output(
     data: jax.Array,
     label: jax.Array,
@@ -317,7 +332,7 @@ def _infer_cross_entropy_shape(s: ShapeFacts, p: Params) -> None:
         s.set("label", s["data"][:1], because=f"data is {s['data']}")
 
 
-@register("softmax_cross_entropy", infer_shape=_infer_cross_entropy_shape)
+@register("softmax_cross_entropy", infer_shape=_infer_cross_entropy_shape, kind="loss")
 def softmax_cross_entropy(data: jax.Array, label: jax.Array):
     """Sum over the batch of ``-log(softmax(data)[label])``, each probability at least 1e-8.
 

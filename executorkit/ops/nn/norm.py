@@ -15,6 +15,7 @@ from ..schema.attrs import Count, Shape
 from ..schema.channels_last import LayoutRewrite, layout_elementwise
 from ..schema.inference import Params, ShapeFacts, channel_shapes
 from ..schema.operator_registry import register
+from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
 from .moments import at_least_float32, standardize
 from .pool import reduce_windows
@@ -33,6 +34,7 @@ def _moments_shown(p: Params) -> int:
     outputs=("output", "mean", "std"),
     visible=_moments_shown,
     infer_shape=_infer_layer_norm_shape,
+    kind="norm",
 )
 def layer_norm(
     data: jax.Array,
@@ -80,8 +82,7 @@ def _instance_norm(
 
 @register(
     "InstanceNorm", outputs=("output", "mean", "var"), visible=1, infer_shape=_infer_instance_norm_shape,
-    last=_instance_norm_layout,
-)  # fmt: skip
+    layout_rule=_instance_norm_layout, kind="norm")  # fmt: skip
 def instance_norm(data: jax.Array, gamma: jax.Array, beta: jax.Array, *, eps: float = 1e-3):
     """gamma (data - mean) / sqrt(var + eps) + beta, mean and variance of each channel.
 
@@ -111,6 +112,7 @@ def _infer_group_norm_shape(s: ShapeFacts, p: Params) -> None:
     outputs=("output", "mean", "std"),
     visible=_moments_shown,
     infer_shape=_infer_group_norm_shape,
+    kind="norm",
 )
 def group_norm(
     data: jax.Array,
@@ -139,7 +141,9 @@ def group_norm(
     )
 
 
-@register("L2Normalization", outputs=("output", "norm"), visible=1)
+@register(
+    "L2Normalization", outputs=("output", "norm"), visible=1, traits={NAMED_DATA}, kind="norm"
+)
 def l2_normalization(
     data: jax.Array,
     *,
@@ -182,7 +186,7 @@ def _root(norm: jax.Array, beta: float) -> jax.Array:
     return root * jnp.sqrt(root)
 
 
-@register("LRN", outputs=("output", "tmp_norm"), visible=1)
+@register("LRN", outputs=("output", "tmp_norm"), visible=1, traits={NAMED_DATA}, kind="norm")
 def lrn(
     data: jax.Array,
     *,

@@ -1,7 +1,4 @@
-"""Sums and maxima over windows of an array, with the gradients that pooling needs.
-
-Pooling over windows.
-"""
+"""Pooling: maximum, average, sum or p-norm over windows, with their gradients."""
 
 from __future__ import annotations
 
@@ -18,9 +15,13 @@ from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Shape, Tuning
 from ..schema.channels_last import layout_with_windows
 from ..schema.inference import Params, ShapeFacts
-from ..schema.operator_registry import register
+from ..schema.operator_registry import FileFormat, register
+from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
 from .conv import Layout, data_layout, per_axis, spatial_axes
+
+#: Maximum number of elements of a window for which a maximum's gradient is written out.
+_MAX_WRITTEN_OUT = 32
 
 
 def reduce_windows(
@@ -37,19 +38,19 @@ def reduce_windows(
     return lax.reduce_window(x, lowest, lax.max, sizes, steps, padding)
 
 
-def _routed(
+def _at_maxima(
     t: jax.Array, out: jax.Array, x: jax.Array, axes: Shape, kernel: Shape, stride: Shape,
     first_only: bool,
 ) -> jax.Array:  # fmt: skip
     """Sum of the entries of ``t`` at each window's maximum: at its first one, or at all of them."""
-    total, taken = jnp.zeros_like(out), jnp.zeros(out.shape, bool)
+    total, assigned = jnp.zeros_like(out), jnp.zeros(out.shape, bool)
     for offset in np.ndindex(*kernel):
         start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim
         for axis, o, s in zip(axes, offset, stride, strict=True):
             start[axis], stop[axis], step[axis] = o, o + (out.shape[axis] - 1) * s + 1, s
         hit = lax.slice(x, start, stop, step) == out
         if first_only:
-            hit, taken = hit & ~taken, taken | hit
+            hit, assigned = hit & ~assigned, assigned | hit
         total += jnp.where(hit, lax.slice(t, start, stop, step), 0)
     return total
 
@@ -59,8 +60,8 @@ def window_maximum(
 ) -> jax.Array:
     """Maximum over windows, the gradient of which goes to the first maximum or to all of them.
 
-    The gradient is written out window place by window place: on CPUs XLA's own (select and scatter)
-    takes three to ten times as long. It keeps only the data and the result.
+    The gradient is a sum over the offsets in a window: on CPUs XLA's own (select and scatter) takes
+    three to ten times as long. Its residuals are only the data and the result.
     """
 
     def fwd(x: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
@@ -70,7 +71,7 @@ def window_maximum(
     def bwd(residuals: tuple[jax.Array, jax.Array], head: jax.Array) -> tuple[jax.Array]:
         x, out = residuals
         route = jax.linear_transpose(
-            lambda t: _routed(t, out, x, axes, kernel, stride, first_only), x
+            lambda t: _at_maxima(t, out, x, axes, kernel, stride, first_only), x
         )
         return tuple(route(head))
 
@@ -80,6 +81,7 @@ def window_maximum(
 
 
 def pad_axes(x: jax.Array, value: float, axes: Shape, pads: Sequence[Shape]) -> jax.Array:
+    """``x`` with ``value`` before and behind the entries of the named axes."""
     if not any(map(any, pads)):
         return x
     config = [(0, 0, 0)] * x.ndim
@@ -89,24 +91,20 @@ def pad_axes(x: jax.Array, value: float, axes: Shape, pads: Sequence[Shape]) -> 
 
 
 def global_maximum(data: jax.Array, axes: Shape) -> jax.Array:
-    """The maximum over whole axes, as axes of size 1; its first place gets the gradient."""
+    """Maximum over whole axes, as axes of size 1; its first position gets the gradient."""
 
     def first_only(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
-        place = jnp.zeros(out.shape, "int32")
+        index = jnp.zeros(out.shape, "int32")
         for axis in axes:
-            place = place * x.shape[axis] + lax.broadcasted_iota("int32", x.shape, axis)
-        first = jnp.min(jnp.where(x == out, place, jnp.iinfo("int32").max), axes, keepdims=True)
-        return jnp.sum(jnp.where(place == first, t, 0), axes, keepdims=True)
+            index = index * x.shape[axis] + lax.broadcasted_iota("int32", x.shape, axis)
+        first = jnp.min(jnp.where(x == out, index, jnp.iinfo("int32").max), axes, keepdims=True)
+        return jnp.sum(jnp.where(index == first, t, 0), axes, keepdims=True)
 
     return with_jvp(lambda x: jnp.max(x, axes, keepdims=True), first_only)(data)
 
 
-#: Up to this many places in a window, a maximum's gradient is written out, place by place.
-_WRITTEN_OUT = 32
-
-
 def _out_sizes(sizes: Shape, kernel: Shape, stride: Shape, pad: Shape, convention: str) -> Shape:
-    """How many windows there are on each axis."""
+    """Number of windows on each axis."""
     if convention == "same":
         return tuple(-(-n // s) for n, s in zip(sizes, stride, strict=True))
     up = convention == "full"
@@ -136,7 +134,7 @@ def _infer_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _pads(sizes: Shape, outs: Shape, kernel: Shape, stride: Shape, pad: Shape) -> list[Shape]:
-    """Padding of each axis: as asked at the start, at the end what the last window needs."""
+    """Padding of each axis: at the start as asked, at the end as the last window needs."""
     return [
         (x, max(0, (o - 1) * s + k - n - x))
         for n, o, k, s, x in zip(sizes, outs, kernel, stride, pad, strict=True)
@@ -146,7 +144,7 @@ def _pads(sizes: Shape, outs: Shape, kernel: Shape, stride: Shape, pad: Shape) -
 def _counts(
     size: int, out: int, kernel: int, stride: int, pad: int, include_pad: bool
 ) -> np.ndarray:
-    """How many entries each window of one axis holds; at least 1, so that empty windows give 0."""
+    """Number of entries in each window of one axis; at least 1, so that empty windows give 0."""
     start = np.arange(out) * stride - pad
     low, high = (-pad, size + pad) if include_pad else (0, size)
     return np.maximum(np.minimum(start + kernel, high) - np.maximum(start, low), 1)
@@ -173,7 +171,10 @@ def _root(total: jax.Array, power: int) -> jax.Array:
     return jnp.where(zero, jnp.zeros_like(total), root)
 
 
-@register("Pooling", infer_shape=_infer_shape, last=layout_with_windows)
+@register(
+    "Pooling", infer_shape=_infer_shape, layout_rule=layout_with_windows, traits={NAMED_DATA},
+    kind="pooling", file_format=FileFormat(scratch_outputs=lambda p: int(p.pool_type == "max")),
+)  # fmt: skip
 def pooling(
     data: jax.Array,
     *,
@@ -227,7 +228,7 @@ def pooling(
         if not jnp.issubdtype(data.dtype, jnp.floating):
             return reduce_windows(data, True, axes, kernel, stride, pads)
         lowest = float(jnp.finfo(data.dtype).min)
-        if math.prod(kernel) <= _WRITTEN_OUT:
+        if math.prod(kernel) <= _MAX_WRITTEN_OUT:
             return window_maximum(pad_axes(data, lowest, axes, pads), axes, kernel, stride, True)
         out = reduce_windows(data, True, axes, kernel, stride, pads)
         return jnp.maximum(out, lowest) if any(map(any, pads)) else out
@@ -248,7 +249,7 @@ def pooling(
     return _divide(total, axes, counts)
 
 
-@register("Pooling_v1", infer_shape=_infer_shape)
+@register("Pooling_v1", infer_shape=_infer_shape, traits={NAMED_DATA})
 def pooling_v1(
     data: jax.Array,
     *,

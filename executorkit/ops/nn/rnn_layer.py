@@ -1,8 +1,8 @@
 """Fused recurrent layers: RNN, with LSTM, GRU and plain cells, over MXNet's packed parameters.
 
-Time runs in a loop (``_recur``), so the program does not grow with the sequence. What does not
-depend on the previous step stands outside, as one large product: ``x W^T`` of all steps, and the
-gradients of weights. On CPUs layers above each other run in one loop where that pays.
+Time runs in a loop (``ops.recurrence``), so the program does not grow with the sequence. Products
+that do not depend on the previous step stand outside, as one large product: ``x W^T`` of all steps,
+and the gradients of weights. On CPUs stacked layers run in one loop where that pays.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..recurrence.scan import fused_scan_pays, scan_with_vjp
-from ..recurrence.scan_body import Constants, ScanBody, ScanProduct
+from ..recurrence import Constants, ScanBody, ScanProduct, fused_scan_pays, scan_with_vjp
 from ..schema.attrs import Key, Train
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
+from ..schema.traits import BARRIERS, LOOP, MATMUL
 from .rnn_parameters import PackedSizes
 
 
@@ -58,9 +58,9 @@ def _infer_type(t: TypeFacts, p: Params) -> None:
 
 
 Carry = tuple[jax.Array, ...]
-#: ``step(carry, from input, from state, project) -> carry``: the parts of the gates that the input
-#: and the state before make.
-Step = Callable[[Carry, jax.Array, jax.Array, Callable[[jax.Array], jax.Array]], Carry]
+#: ``step(carry, from_input, from_state, project) -> carry``, given what the input and the previous
+#: state add to the gates.
+CellStep = Callable[[Carry, jax.Array, jax.Array, Callable[[jax.Array], jax.Array]], Carry]
 #: The weight and bias of every product of a cell.
 _PRODUCTS = {
     "recurrent": ("recurrent", "recurrent_bias"),
@@ -69,11 +69,11 @@ _PRODUCTS = {
 }
 
 
-def _plain(activation: Callable[[jax.Array], jax.Array]) -> Step:
+def _plain(activation: Callable[[jax.Array], jax.Array]) -> CellStep:
     return lambda carry, x, h, project: (activation(x + h),)
 
 
-def _lstm(clip: Callable[[jax.Array], jax.Array]) -> Step:
+def _lstm(clip: Callable[[jax.Array], jax.Array]) -> CellStep:
     def step(carry: Carry, x: jax.Array, h: jax.Array, project: Any) -> Carry:
         i, f, g, o = jnp.split(x + h, 4, axis=-1)
         cell = jax.nn.sigmoid(f) * carry[1] + jax.nn.sigmoid(i) * jnp.tanh(g)
@@ -115,54 +115,54 @@ def _affine(weight: int, bias: int | None = None) -> ScanProduct:
     return ScanProduct(apply, (weight,) if bias is None else (weight, bias))
 
 
-def _run(
-    step: Step,
+def _run_layers(
+    step: CellStep,
     reverse: bool,
     cells: Sequence[dict[str, jax.Array]],
     from_input: jax.Array,
-    start: list[Carry],
+    init: list[Carry],
     masks: tuple[jax.Array | None, list[jax.Array | None]],
-    drop: Callable[[jax.Array, jax.Array | None], jax.Array],
+    dropout: Callable[[jax.Array, jax.Array | None], jax.Array],
 ) -> tuple[jax.Array, list[Carry]]:
-    """Layers in one direction, one above the other: the output (T, N, H) of the last one, and the
-    last carry of each.
+    """Stacked layers in one direction: the output (T, N, H) of the last one, and the last carry of
+    each.
 
     ``from_input`` is what the input adds to the gates of the first layer in all steps. The first of
     the masks (T, N, 1) tells which steps count: at the others the state stands still and the output
-    is zero. The others (T, N, H) tell what ``drop`` passes on to the second layer and so on.
+    is zero. The others (T, N, H) tell what ``dropout`` passes on to the second layer and so on.
     """
     arrays: list[jax.Array] = []
     products: list[ScanProduct] = []
-    place: dict[tuple[int, str], int] = {}
+    numbers: dict[tuple[int, str], int] = {}
     weights = []
     for layer, cell in enumerate(cells):
         for name, parts in _PRODUCTS.items():
             if parts[0] in cell and (layer or name != "input"):
-                place[layer, name] = len(products)
+                numbers[layer, name] = len(products)
                 weights.append(len(arrays))
                 products.append(_affine(*range(len(arrays), len(arrays) + len(parts))))
                 arrays += [cell[part] for part in parts]
 
-    def call(_: Constants, carry: Sequence[Carry], now: Any, perturb: Any) -> Any:
-        x, valid, kept = now
-        after = []
-        for layer, before in enumerate(carry):
+    def call(_: Constants, carries: Sequence[Carry], xs: Any, product: Any) -> Any:
+        x, valid, dropout_masks = xs
+        new_carries = []
+        for layer, carry in enumerate(carries):
             if layer:
-                x = perturb(place[layer, "input"], drop(x, kept[layer - 1]))
+                x = product(numbers[layer, "input"], dropout(x, dropout_masks[layer - 1]))
             project = lambda h: h  # noqa: E731
-            if (layer, "projection") in place:
-                project = partial(perturb, place[layer, "projection"])
-            new = step(before, x, perturb(place[layer, "recurrent"], before[0]), project)
+            if (layer, "projection") in numbers:
+                project = partial(product, numbers[layer, "projection"])
+            new = step(carry, x, product(numbers[layer, "recurrent"], carry[0]), project)
             x = new[0]
             if valid is not None:
                 x = jnp.where(valid, x, 0)
-                new = tuple(jnp.where(valid, a, b) for a, b in zip(new, before, strict=True))
-            after.append(new)
-        return after, x
+                new = tuple(jnp.where(valid, a, b) for a, b in zip(new, carry, strict=True))
+            new_carries.append(new)
+        return new_carries, x
 
-    turn = ScanBody(call, products)
-    constants, now = dict(enumerate(arrays)), (from_input, *masks)
-    last, out = scan_with_vjp(turn, constants, start, now, len(from_input), reverse, weights)
+    body = ScanBody(call, products)
+    constants, xs = dict(enumerate(arrays)), (from_input, *masks)
+    last, out = scan_with_vjp(body, constants, init, xs, len(from_input), reverse, weights)
     return out, last
 
 
@@ -171,8 +171,10 @@ def _run(
     inputs=_inputs,
     outputs=_outputs,
     infer_shape=_infer_shape,
-    types=_infer_type,
+    infer_type=_infer_type,
     uses_rng=lambda p, train: train and p.p > 0 and p.num_layers > 1,
+    traits=(BARRIERS, LOOP, MATMUL),
+    kind="dense",
 )
 def rnn(
     data: jax.Array,
@@ -232,36 +234,39 @@ def rnn(
         "gru": _gru,
     }[mode]  # fmt: skip
     length, rows, features = data.shape
-    mask = None
+    valid = None
     if sequence_length is not None:
         times = jnp.arange(length, dtype=jnp.int32)[:, None, None]
-        mask = times < sequence_length.astype(jnp.int32)[:, None]
+        valid = times < sequence_length.astype(jnp.int32)[:, None]
     cells = sizes.unpack(parameters, features)
-    kept: list[jax.Array | None] = [None] * num_layers
+    masks: list[jax.Array | None] = [None] * num_layers
     for layer in range(1, num_layers if p and train else 0):
-        key, now = jax.random.split(key)
+        key, mask_key = jax.random.split(key)
         shape = length, rows, sizes.directions * sizes.hidden
-        kept[layer] = jax.random.bernoulli(now, 1 - p, shape)
+        masks[layer] = jax.random.bernoulli(mask_key, 1 - p, shape)
 
-    def drop(x: jax.Array, kept: jax.Array | None) -> jax.Array:
-        return x if kept is None else jnp.where(kept, x / (1 - p), 0)
+    def dropout(x: jax.Array, mask: jax.Array | None) -> jax.Array:
+        return x if mask is None else jnp.where(mask, x / (1 - p), 0)
 
     groups = [[layer] for layer in range(num_layers)]
-    inner = sum(cell["recurrent"].size for cell in cells) + sum(c["input"].size for c in cells[1:])
-    if sizes.directions == 1 and fused_scan_pays(rows, inner):
+    elements = sum(c["recurrent"].size for c in cells) + sum(c["input"].size for c in cells[1:])
+    if sizes.directions == 1 and fused_scan_pays(rows, elements):
         groups = [list(range(num_layers))]
     x, last = data, []
     for group in groups:
-        x = drop(x, kept[group[0]])
+        x = dropout(x, masks[group[0]])
         outs = []
         for direction in range(sizes.directions):
-            places = [layer * sizes.directions + direction for layer in group]
-            own = [cells[i] for i in places]
-            from_input = jnp.einsum("tni,gi->tng", x, own[0]["input"]) + own[0]["input_bias"]
+            numbers = [layer * sizes.directions + direction for layer in group]
+            group_cells = [cells[i] for i in numbers]
+            first = group_cells[0]
+            from_input = jnp.einsum("tni,gi->tng", x, first["input"]) + first["input_bias"]
             states = (state,) if state_cell is None else (state, state_cell)
-            start = [tuple(s[i] for s in states) for i in places]
-            passing = mask, [kept[layer] for layer in group[1:]]
-            out, end = _run(step, direction == 1, own, from_input, start, passing, drop)
+            init = [tuple(s[i] for s in states) for i in numbers]
+            group_masks = valid, [masks[layer] for layer in group[1:]]
+            out, end = _run_layers(
+                step, direction == 1, group_cells, from_input, init, group_masks, dropout
+            )
             outs.append(out)
             last += end
         x = outs[0] if len(outs) == 1 else jnp.concatenate(outs, axis=-1)

@@ -1,7 +1,4 @@
-"""The packed parameter vector of fused recurrent layers: MXNet's order of weights and biases.
-
-The packed parameter vector of fused recurrent layers, gate by gate: names, shapes, length.
-"""
+"""The packed parameter vector of fused recurrent layers: MXNet's order of weights and biases."""
 
 from __future__ import annotations
 
@@ -23,11 +20,21 @@ GATE_NAMES: dict[Mode, tuple[str, ...]] = {
     "lstm": ("_i", "_f", "_c", "_o"),
     "gru": ("_r", "_z", "_o"),
 }
+#: Names of a gate's parameters in unfused cells, by the piece of the vector that they stand in.
+_PARAMETER_NAMES = {
+    "input": "i2h{}_weight",
+    "recurrent": "h2h{}_weight",
+    "input_bias": "i2h{}_bias",
+    "recurrent_bias": "h2h{}_bias",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class PackedSizes:
-    """The shapes inside a packed parameter vector."""
+    """The shapes inside a packed parameter vector.
+
+    A *cell* is one layer in one direction; cells are numbered by layer, then by direction.
+    """
 
     layers: int
     directions: int
@@ -38,6 +45,7 @@ class PackedSizes:
 
     @classmethod
     def of(cls, p: Params) -> PackedSizes:
+        """The sizes for the attributes of the operator RNN."""
         if p.projection_size is not None and p.mode != "lstm":
             raise AttributeValueError(
                 explain("operator RNN", f"projection_size={p.projection_size} with mode={p.mode!r}",
@@ -48,9 +56,9 @@ class PackedSizes:
                    p.projection_size or p.state_size, p.projection_size is not None)  # fmt: skip
 
     def layout(self, features: int) -> Iterator[tuple[int, str, tuple[int, ...]]]:
-        """(layer and direction, name, shape) of each piece of the vector, in order.
+        """(cell, name, shape) of each piece of the vector, in order.
 
-        All weights come first, all biases after them; by layer, then by direction.
+        All weights come first, all biases after them; each by layer, then by direction.
         """
         rows = self.gates * self.state
         for cell in range(self.layers * self.directions):
@@ -65,7 +73,7 @@ class PackedSizes:
             yield cell, "recurrent_bias", (rows,)
 
     def unpack(self, vector: jax.Array, features: int) -> list[dict[str, jax.Array]]:
-        """The weights and biases of every layer and direction."""
+        """The weights and biases of every cell, by name."""
         cells: list[dict[str, jax.Array]] = [{} for _ in range(self.layers * self.directions)]
         start = 0
         for cell, name, shape in self.layout(features):
@@ -78,14 +86,6 @@ class PackedSizes:
         return sum(math.prod(shape) for *_, shape in self.layout(features))
 
 
-_NAMES = {
-    "input": "i2h{}_weight",
-    "recurrent": "h2h{}_weight",
-    "input_bias": "i2h{}_bias",
-    "recurrent_bias": "h2h{}_bias",
-}
-
-
 class GateParameters(NamedTuple):
     """The weights and biases of all gates of recurrent layers without projection."""
 
@@ -94,19 +94,18 @@ class GateParameters(NamedTuple):
 
     @classmethod
     def of(cls, mode: Mode, hidden: int, layers: int, bidirectional: bool) -> Self:
-        """Raises ValueError for an unknown mode."""
+        """Those of layers of this kind; raises ValueError for an unknown mode."""
         if mode not in GATE_NAMES:
             expected = ", ".join(map(repr, GATE_NAMES))
             raise AttributeValueError(
                 explain("recurrent layers", f"mode is {mode!r}, expected one of {expected}")
             )
         names = GATE_NAMES[mode]
-        return cls(
-            names, PackedSizes(layers, 1 + bool(bidirectional), len(names), hidden, hidden, False)
-        )
+        directions = 1 + bool(bidirectional)
+        return cls(names, PackedSizes(layers, directions, len(names), hidden, hidden, False))
 
     def features(self, length: int) -> int:
-        """How many features the input has if the packed vector has that length.
+        """Number of input features for which the packed vector has that length.
 
         Raises AssertionError if no number of features gives it.
         """
@@ -135,6 +134,6 @@ class GateParameters(NamedTuple):
             layer, direction = divmod(cell, self.sizes.directions)
             shape = (rows // self.sizes.gates, *columns)
             for gate in self.names:
-                name = f"{'lr'[direction]}{layer}_{_NAMES[piece].format(gate)}"
+                name = f"{'lr'[direction]}{layer}_{_PARAMETER_NAMES[piece].format(gate)}"
                 yield name, slice(start, start + math.prod(shape)), shape
                 start += math.prod(shape)

@@ -9,6 +9,7 @@ from jax import lax
 from ...errors import AttributeValueError, ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
+from ..schema.traits import NAMED_DATA
 from ..tensor.binary_arithmetic import convert
 from ..tensor.indexing import integer_indices
 
@@ -64,7 +65,13 @@ def _lengths(
     return lax.expand_dims(integer_indices(lengths), (axis,))
 
 
-@register("SequenceLast", inputs=_inputs, infer_shape=_infer_sequence_last_shape, types=_infer_type)
+@register(
+    "SequenceLast",
+    inputs=_inputs,
+    infer_shape=_infer_sequence_last_shape,
+    infer_type=_infer_type,
+    traits={NAMED_DATA},
+)
 def sequence_last(
     data: jax.Array,
     sequence_length: jax.Array | None = None,
@@ -86,7 +93,13 @@ def sequence_last(
     return lax.squeeze(jnp.take_along_axis(data, last, axis, mode="promise_in_bounds"), (axis,))
 
 
-@register("SequenceMask", inputs=_inputs, infer_shape=_infer_same_shape, types=_infer_type)
+@register(
+    "SequenceMask",
+    inputs=_inputs,
+    infer_shape=_infer_same_shape,
+    infer_type=_infer_type,
+    traits={NAMED_DATA},
+)
 def sequence_mask(
     data: jax.Array,
     sequence_length: jax.Array | None = None,
@@ -108,7 +121,13 @@ def sequence_mask(
     return jnp.where(inside, data, convert(jnp.asarray(value, jnp.float32), data.dtype.name))
 
 
-@register("SequenceReverse", inputs=_inputs, infer_shape=_infer_same_shape, types=_infer_type)
+@register(
+    "SequenceReverse",
+    inputs=_inputs,
+    infer_shape=_infer_same_shape,
+    infer_type=_infer_type,
+    traits={NAMED_DATA},
+)
 def sequence_reverse(
     data: jax.Array,
     sequence_length: jax.Array | None = None,

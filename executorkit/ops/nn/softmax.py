@@ -10,7 +10,8 @@ from jax import lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts
-from ..schema.operator_registry import register
+from ..schema.operator_registry import FileFormat, register
+from ..schema.traits import NAMED_DATA
 from .moments import at_least_float32
 
 OutType = Literal["float16", "float32", "float64"]
@@ -48,7 +49,14 @@ def _cooled(data: jax.Array, temperature: float | None) -> jax.Array:
     return at_least_float32(data) if temperature is None else at_least_float32(data) / temperature
 
 
-@register("softmax", inputs=_inputs, infer_shape=_infer_shape, types=_infer_type)
+@register(
+    "softmax",
+    inputs=_inputs,
+    infer_shape=_infer_shape,
+    infer_type=_infer_type,
+    traits={NAMED_DATA},
+    kind="activation",
+)
 def softmax(
     data: jax.Array,
     length: jax.Array | None = None,
@@ -74,7 +82,13 @@ def softmax(
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
 
 
-@register("log_softmax", infer_shape=_infer_shape_without_length, types=_infer_type)
+@register(
+    "log_softmax",
+    infer_shape=_infer_shape_without_length,
+    infer_type=_infer_type,
+    traits={NAMED_DATA},
+    kind="activation",
+)
 def log_softmax(
     data: jax.Array,
     *,
@@ -91,7 +105,7 @@ def log_softmax(
     return jax.nn.log_softmax(_cooled(data, temperature), axis).astype(dtype or data.dtype)
 
 
-@register("softmin", infer_shape=_infer_shape_without_length, types=_infer_type)
+@register("softmin", infer_shape=_infer_shape_without_length, infer_type=_infer_type)
 def softmin(
     data: jax.Array,
     *,
@@ -115,7 +129,12 @@ def _infer_softmax_activation_shape(s: ShapeFacts, p: Params) -> None:
         raise ShapeError(f"'data' is {data}, expected at least 3 axes", "mode='channel'", "data")
 
 
-@register("SoftmaxActivation", infer_shape=_infer_softmax_activation_shape)
+@register(
+    "SoftmaxActivation",
+    infer_shape=_infer_softmax_activation_shape,
+    kind="activation",
+    file_format=FileFormat(former_attrs={"type": "mode"}),
+)
 def softmax_activation(data: jax.Array, *, mode: Literal["channel", "instance"] = "instance"):
     """Softmax along the last axis ("instance") or along axis 1 ("channel").
 

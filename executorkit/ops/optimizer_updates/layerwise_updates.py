@@ -99,7 +99,7 @@ def _infer_mixed_type(t: TypeFacts, p: Params) -> None:
     t.same("mean", "var", "weight32", "out0")
 
 
-@register("mp_lamb_update_phase1", mutates=True, infer_shape=same_shapes, types=_infer_mixed_type)
+@register("mp_lamb_update_phase1", mutates=True, infer_shape=same_shapes, infer_type=_infer_mixed_type)
 def mp_lamb_update_phase1(
     weight: jax.Array,
     grad: jax.Array,
@@ -155,7 +155,7 @@ def lamb_update_phase2(
 
 
 @register(
-    "mp_lamb_update_phase2", mutates=True, infer_shape=_infer_phase2_shape, types=_infer_phase2_type
+    "mp_lamb_update_phase2", mutates=True, infer_shape=_infer_phase2_shape, infer_type=_infer_phase2_type
 )
 def mp_lamb_update_phase2(
     weight: jax.Array,

@@ -25,7 +25,7 @@ def _all_finite(op: str, arrays: tuple[jax.Array, ...], init_output: bool) -> ja
     return reduce(jnp.logical_and, flags).astype("float32").reshape(1)
 
 
-@register("all_finite", types=output_dtype("float32"))
+@register("all_finite", infer_type=output_dtype("float32"))
 def all_finite(data: jax.Array, *, init_output: bool = True):
     """1 if every element of data is finite, else 0: float32 of shape (1,).
 
@@ -39,7 +39,7 @@ def _multi_tensor_inputs(p: Params) -> tuple[str, ...]:
     return tuple(f"array_{i}" for i in range(p.num_arrays))
 
 
-@register("multi_all_finite", inputs=_multi_tensor_inputs, types=output_dtype("float32"))
+@register("multi_all_finite", inputs=_multi_tensor_inputs, infer_type=output_dtype("float32"))
 def multi_all_finite(*data: jax.Array, num_arrays: int = 1, init_output: bool = True):
     """1 if every element of all ``num_arrays`` arrays is finite, else 0: float32 of shape (1,).
 
@@ -49,7 +49,7 @@ def multi_all_finite(*data: jax.Array, num_arrays: int = 1, init_output: bool = 
     return _all_finite("multi_all_finite", data, init_output)
 
 
-@register("multi_sum_sq", inputs=_multi_tensor_inputs, types=output_dtype("float32"))
+@register("multi_sum_sq", inputs=_multi_tensor_inputs, infer_type=output_dtype("float32"))
 def multi_sum_sq(*data: jax.Array, num_arrays: int):
     """The sum of squares of each of ``num_arrays`` arrays: float32 of shape (num_arrays,).
 
@@ -66,7 +66,7 @@ def multi_sum_sq(*data: jax.Array, num_arrays: int):
     inputs=_multi_tensor_inputs,
     outputs=(),
     aux=_multi_tensor_inputs,
-    types=lambda t, p: None,
+    infer_type=lambda t, p: None,
 )
 def reset_arrays(*data: jax.Array, num_arrays: int):
     """Fills ``num_arrays`` arrays of any shapes and dtypes with zeros, in place.
@@ -81,7 +81,7 @@ def _infer_allclose_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register(
-    "_contrib_allclose", infer_shape=_infer_allclose_shape, types=output_dtype("uint8", "a", "b")
+    "_contrib_allclose", infer_shape=_infer_allclose_shape, infer_type=output_dtype("uint8", "a", "b")
 )
 def allclose(
     a: jax.Array, b: jax.Array, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True

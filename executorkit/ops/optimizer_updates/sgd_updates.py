@@ -107,13 +107,13 @@ _RATES: Attrs = {"lrs": (Floats, REQUIRED), "wds": (Floats, REQUIRED)}
 _COUNT: Attrs = {"num_weights": (int, 1)}
 
 for _stem, _update in {"sgd": SGD, "sgd_mom": SGD_MOMENTUM}.items():
-    _own: Attrs = {**(_MOMENTUM if _update.states else {}), **RESCALE, **_COUNT}
+    _shared_attrs: Attrs = {**(_MOMENTUM if _update.states else {}), **RESCALE, **_COUNT}
     for _mixed in (False, True):
         _name = f"{'mp_' if _mixed else ''}{_stem}_update"
         register_update(_name, _update, mixed=_mixed)
-        register_several(f"multi_{_name}", _update, {**_RATES, **_own}, mixed=_mixed)
+        register_several(f"multi_{_name}", _update, {**_RATES, **_shared_attrs}, mixed=_mixed)
         register_several(
-            f"preloaded_multi_{_name}", _update, _own, mixed=_mixed, trailing=("lrs", "wds")
+            f"preloaded_multi_{_name}", _update, _shared_attrs, mixed=_mixed, trailing=("lrs", "wds")
         )
 register_update("nag_mom_update", NESTEROV, in_place=NESTEROV_OUT_OF_PLACE)
 register_update("mp_nag_mom_update", NESTEROV_OUT_OF_PLACE, mixed=True)

@@ -74,8 +74,8 @@ class UpdateRule:
         if not mixed:
             return self.step(p, *arrays)
         weight, grad, *states, weight32 = arrays
-        new, *rest = self.step(p, weight32, grad.astype(weight32.dtype), *states)
-        return new.astype(weight.dtype), *rest, new
+        new, *new_states = self.step(p, weight32, grad.astype(weight32.dtype), *states)
+        return new.astype(weight.dtype), *new_states, new
 
 
 def clipped(grad: jax.Array, limit: float) -> jax.Array:
@@ -95,13 +95,13 @@ def _same(names: tuple[str, ...]) -> Callable[[ShapeFacts, Params], None]:
     return infer_shape
 
 
-def _infer_type(mixed: bool, kept: tuple[str, ...]) -> Callable[[TypeFacts, Params], None]:
+def _infer_type(mixed: bool, mutated: tuple[str, ...]) -> Callable[[TypeFacts, Params], None]:
     def types(t: TypeFacts, p: Params) -> None:
         if mixed:
             t.same("weight", "grad", "out0")
-            t.same(*kept)
+            t.same(*mutated)
         else:
-            t.same("weight", "grad", *kept, "out0")
+            t.same("weight", "grad", *mutated, "out0")
 
     return types
 
@@ -126,27 +126,27 @@ def register_update(
     ``in_place`` is the rule that holds when the new weight is written over the old one, where it is
     another.
     """
-    names, kept = update.names(mixed), update.kept(mixed)
+    names, mutated = update.names(mixed), update.kept(mixed)
 
     def form(rule: UpdateRule) -> Callable[..., Any]:
         def run(arrays: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[jax.Array, ...]:
-            own, trailing = arrays[: len(names)], arrays[len(names) :]
+            per_weight, trailing = arrays[: len(names)], arrays[len(names) :]
             p = Params({**attrs, **dict(zip(rule.trailing, trailing, strict=True))})
-            return rule.run(p, mixed, *own)
+            return rule.run(p, mixed, *per_weight)
 
-        return with_signature(run, name, doc, (*names, *rule.trailing), rule.attrs, states=kept)
+        return with_signature(run, name, doc, (*names, *rule.trailing), rule.attrs, states=mutated)
 
     doc = _ONE.format(
         words=update.words,
-        states="".join(f", {n}" for n in kept),
-        changes=f"{', '.join(kept)} change in place" if kept else "nothing else changes",
+        states="".join(f", {n}" for n in mutated),
+        changes=f"{', '.join(mutated)} change in place" if mutated else "nothing else changes",
         mixed=_MIXED if mixed else "",
     )
     register(
         name,
         mutates=True,
         infer_shape=_same((*names, "out0")),
-        types=_infer_type(mixed, kept),
+        infer_type=_infer_type(mixed, mutated),
         in_place=None if in_place is None else form(in_place),
     )(form(update))
 
@@ -170,18 +170,18 @@ def register_several(
     trailing: tuple[str, ...] = (),
 ) -> None:
     """Registers the form for many weights; ``trailing`` are arrays with one number per weight."""
-    names, kept = update.names(mixed), update.kept(mixed)
+    names, mutated = update.names(mixed), update.kept(mixed)
     plural = {n: one for n, one in _PLURALS.items() if n in attrs or n in trailing}
 
     def run(arrays: tuple[Any, ...], p: dict[str, Any]) -> tuple[jax.Array, ...]:
-        many = p[count]
-        last = arrays[many * len(names) :]
-        shared = {**p, **dict(zip((*update.trailing, *trailing), last, strict=True))}
+        weight_count = p[count]
+        trailing_arrays = arrays[weight_count * len(names) :]
+        shared = {**p, **dict(zip((*update.trailing, *trailing), trailing_arrays, strict=True))}
         weights, states = [], []
-        for i in range(many):
-            own = arrays[i * len(names) : (i + 1) * len(names)]
-            mine = Params({**shared, **{one: shared[n][i] for n, one in plural.items()}})
-            weight, *new = update.run(mine, mixed, *own)
+        for i in range(weight_count):
+            per_weight = arrays[i * len(names) : (i + 1) * len(names)]
+            weight_params = Params({**shared, **{one: shared[n][i] for n, one in plural.items()}})
+            weight, *new = update.run(weight_params, mixed, *per_weight)
             weights.append(weight)
             states += new
         return *weights, *states
@@ -197,22 +197,22 @@ def register_several(
         for i in range(p[count]):
             t.same(*(f"{n}_{i}" for n in (names[:2] if mixed else names)), f"out{i}")
 
-    last = (*update.trailing, *trailing)
+    trailing_arrays = (*update.trailing, *trailing)
     doc = _MANY.format(
         words=update.words,
         count=count,
         names=", ".join(names),
-        trailing=f"; behind them {' and '.join(last)}" if last else "",
-        changes=f"{', '.join(kept)} change in place" if kept else "nothing else changes",
+        trailing=f"; behind them {' and '.join(trailing_arrays)}" if trailing_arrays else "",
+        changes=f"{', '.join(mutated)} change in place" if mutated else "nothing else changes",
         mixed=_MIXED if mixed else "",
         plural="".join(f"{n} holds {one} of each weight. " for n, one in plural.items()),
     )
     register(
         name,
         mutates=True,
-        inputs=lambda p: (*numbered(names, p), *last),
+        inputs=lambda p: (*numbered(names, p), *trailing_arrays),
         outputs=lambda p: tuple(f"output{i}" for i in range(p[count])),
-        aux=lambda p: numbered(kept, p),
+        aux=lambda p: numbered(mutated, p),
         infer_shape=infer_shape,
-        types=types,
+        infer_type=types,
     )(with_signature(run, name, doc, ("*data",), attrs))

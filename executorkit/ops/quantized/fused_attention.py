@@ -56,8 +56,8 @@ def _infer_attention_type(t: TypeFacts, p: Params) -> None:
     ranges_are_real(t, arrays)
     t.set("queries_keys_values", "int8")
     t.set("attention", t["attention"] or "uint8")
-    real, kept = p.enable_float_output, "int8" if _calibrated(p) else "int32"
-    t.set("out0", "float32" if real else kept)
+    real, byte_dtype = p.enable_float_output, "int8" if _calibrated(p) else "int32"
+    t.set("out0", "float32" if real else byte_dtype)
 
 
 def _infer_attention_shape(s: ShapeFacts, p: Params) -> None:
@@ -93,7 +93,7 @@ def _run_attention(
     inputs=_input_names("queries_keys_values"),
     outputs=_attention_outputs,
     infer_shape=_infer_attention_shape,
-    types=_infer_attention_type,
+    infer_type=_infer_attention_type,
 )
 def sg_mkldnn_selfatt_qk(
     queries_keys_values: jax.Array,
@@ -128,7 +128,7 @@ def sg_mkldnn_selfatt_qk(
     inputs=_input_names("queries_keys_values", "attention"),
     outputs=_attention_outputs,
     infer_shape=_infer_attention_shape,
-    types=_infer_attention_type,
+    infer_type=_infer_attention_type,
 )
 def sg_mkldnn_selfatt_valatt(
     queries_keys_values: jax.Array,

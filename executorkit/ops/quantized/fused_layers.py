@@ -163,12 +163,12 @@ def _run_fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
     fine = p.enable_float_output or _calibrated(p)
     products: list[QuantizedProduct] = []
 
-    def called(op: OpDef, own: Params, given: list[Any]) -> tuple[Any, ...]:
-        results = apply_quantized(op, own, given, per_tensor=not fine)
+    def apply_op(op: OpDef, params: Params, arguments: list[Any]) -> tuple[Any, ...]:
+        results = apply_quantized(op, params, arguments, per_tensor=not fine)
         products.extend(x for x in results if isinstance(x, QuantizedProduct))
         return results
 
-    (last,) = body.interpret(inputs, called)
+    (last,) = body.interpret(inputs, apply_op)
     real = real_of(last)
     if p.enable_float_output:
         return (real, *states)
@@ -222,7 +222,7 @@ def _conv_outputs(p: Params) -> tuple[str, ...]:
     "_sg_mkldnn_conv",
     outputs=_conv_outputs,
     infer_shape=_infer_fused_shape,
-    types=lambda t, p: _infer_fused_type(t, p, weights=False),
+    infer_type=lambda t, p: _infer_fused_type(t, p, weights=False),
     inner_states=True,
 )
 def sg_mkldnn_conv(
@@ -272,7 +272,7 @@ def _dense_outputs(p: Params) -> tuple[str, ...]:
     "_sg_mkldnn_fully_connected",
     outputs=_dense_outputs,
     infer_shape=_infer_fused_shape,
-    types=lambda t, p: _infer_fused_type(t, p, weights=True),
+    infer_type=lambda t, p: _infer_fused_type(t, p, weights=True),
     inner_states=True,
 )
 def sg_mkldnn_fully_connected(

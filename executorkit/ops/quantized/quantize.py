@@ -53,7 +53,7 @@ def _infer_quantize_type(t: TypeFacts, p: Params) -> None:
     "_contrib_quantize",
     outputs=_QUANTIZE_OUTPUTS,
     infer_shape=_infer_quantize_shape,
-    types=_infer_quantize_type,
+    infer_type=_infer_quantize_type,
 )
 def quantize(
     data: jax.Array,
@@ -84,7 +84,7 @@ def _infer_v2_type(t: TypeFacts, p: Params) -> None:
     "_contrib_quantize_v2",
     outputs=_QUANTIZE_OUTPUTS,
     infer_shape=_infer_quantize_shape,
-    types=_infer_v2_type,
+    infer_type=_infer_v2_type,
 )
 def quantize_v2(
     data: jax.Array,
@@ -125,7 +125,7 @@ def _infer_dequantize_type(t: TypeFacts, p: Params) -> None:
         t.set(name, "float32")
 
 
-@register("_contrib_dequantize", infer_shape=_infer_quantize_shape, types=_infer_dequantize_type)
+@register("_contrib_dequantize", infer_shape=_infer_quantize_shape, infer_type=_infer_dequantize_type)
 def dequantize(
     data: jax.Array,
     min_range: jax.Array,
@@ -150,7 +150,7 @@ def _infer_requantize_type(t: TypeFacts, p: Params) -> None:
     "_contrib_requantize",
     outputs=_QUANTIZE_OUTPUTS,
     infer_shape=_infer_quantize_shape,
-    types=_infer_requantize_type,
+    infer_type=_infer_requantize_type,
 )
 def requantize(
     data: jax.Array,
@@ -190,18 +190,18 @@ def _smoothed_distribution(p: jax.Array, inside: jax.Array) -> tuple[jax.Array, 
 
 def _divergence(hist: jax.Array, half: jax.Array, bins: int) -> jax.Array:
     """What is lost if the ``2 half + 1`` middle bins are merged into ``bins``, the rest cut off."""
-    place = lax.iota("int32", hist.shape[0])
-    start, stop = hist.shape[0] // 2 - half, hist.shape[0] // 2 + half + 1
-    inside = (place >= start) & (place < stop)
-    kept = jnp.where(inside & (place != start), hist, 0)
-    below = jnp.sum(jnp.where(place <= start, hist, 0))
-    above = jnp.sum(jnp.where(place >= stop, hist, 0))
-    p = kept + jnp.where(place == start, below, 0) + jnp.where(place == stop - 1, above, 0)
+    bin_index = lax.iota("int32", hist.shape[0])
+    first, stop = hist.shape[0] // 2 - half, hist.shape[0] // 2 + half + 1
+    inside = (bin_index >= first) & (bin_index < stop)
+    inner = jnp.where(inside & (bin_index != first), hist, 0)
+    below = jnp.sum(jnp.where(bin_index <= first, hist, 0))
+    above = jnp.sum(jnp.where(bin_index >= stop, hist, 0))
+    p = inner + jnp.where(bin_index == first, below, 0) + jnp.where(bin_index == stop - 1, above, 0)
 
-    merged = (2 * half + 1) // bins
-    group = jnp.clip((place - start) // merged, 0, bins - 1)
-    totals = jnp.zeros(bins, hist.dtype).at[group].add(kept)
-    counts = jnp.zeros(bins, hist.dtype).at[group].add(kept != 0)
+    group_size = (2 * half + 1) // bins
+    group = jnp.clip((bin_index - first) // group_size, 0, bins - 1)
+    totals = jnp.zeros(bins, hist.dtype).at[group].add(inner)
+    counts = jnp.zeros(bins, hist.dtype).at[group].add(inner != 0)
     q = jnp.where(inside & (p != 0), (totals / jnp.maximum(counts, 1))[group], 0)
 
     (p, _), (q, usable) = _smoothed_distribution(p, inside), _smoothed_distribution(q, inside)
@@ -232,9 +232,9 @@ def calibrate_entropy(hist: jax.Array, hist_edges: jax.Array, *, num_quantized_b
     if hist.ndim != 1 or hist.shape[0] < num_quantized_bins:
         raise ShapeError(f"'hist' is {hist.shape}, expected {num_quantized_bins} bins or more")
     counts = lax.stop_gradient(hist).astype("float64")
-    tried = jnp.arange(half, hist.shape[0] // 2 + 1, dtype="int32")
-    found = lax.map(lambda i: _divergence(counts, i, num_quantized_bins), tried)
-    best = jnp.argmin(found)
-    edge = hist_edges[hist.shape[0] // 2 + tried[best] + 1]
-    lowest = jnp.minimum(found[best], jnp.finfo("float32").max)
+    half_widths = jnp.arange(half, hist.shape[0] // 2 + 1, dtype="int32")
+    divergences = lax.map(lambda i: _divergence(counts, i, num_quantized_bins), half_widths)
+    best = jnp.argmin(divergences)
+    edge = hist_edges[hist.shape[0] // 2 + half_widths[best] + 1]
+    lowest = jnp.minimum(divergences[best], jnp.finfo("float32").max)
     return lax.stop_gradient(edge).reshape(1), lowest.astype("float32").reshape(1)

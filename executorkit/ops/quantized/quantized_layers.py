@@ -60,7 +60,7 @@ def _infer_conv_shape(s: ShapeFacts, p: Params) -> None:
     inputs=_product_inputs,
     outputs=OUTPUTS,
     infer_shape=_infer_conv_shape,
-    types=_infer_conv_type,
+    infer_type=_infer_conv_type,
 )
 def quantized_conv(
     data: jax.Array,
@@ -112,7 +112,7 @@ def _infer_dense_shape(s: ShapeFacts, p: Params) -> None:
     inputs=_product_inputs,
     outputs=OUTPUTS,
     infer_shape=_infer_dense_shape,
-    types=_infer_conv_type,
+    infer_type=_infer_conv_type,
 )
 def quantized_fully_connected(
     data: jax.Array,
@@ -162,7 +162,7 @@ def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
     "_contrib_quantized_embedding",
     outputs=OUTPUTS,
     infer_shape=_infer_embedding_shape,
-    types=_infer_embedding_type,
+    infer_type=_infer_embedding_type,
 )
 def quantized_embedding(
     data: jax.Array,
@@ -194,7 +194,7 @@ def _infer_norm_shape(s: ShapeFacts, p: Params) -> None:
     "_contrib_quantized_batch_norm",
     outputs=OUTPUTS,
     infer_shape=_infer_norm_shape,
-    types=kept_types,
+    infer_type=kept_types,
 )
 def quantized_batch_norm(
     data: jax.Array,

@@ -35,7 +35,7 @@ from .int8_arithmetic import (
 )
 
 
-@register("_contrib_quantized_pooling", outputs=OUTPUTS, infer_shape=fill_ends, types=kept_types)
+@register("_contrib_quantized_pooling", outputs=OUTPUTS, infer_shape=fill_ends, infer_type=kept_types)
 def quantized_pooling(
     data: jax.Array,
     min_data: jax.Array,
@@ -64,13 +64,13 @@ def quantized_pooling(
     return rounded(out, data.dtype.name), min_data, max_data
 
 
-@register("_contrib_quantized_flatten", outputs=OUTPUTS, infer_shape=fill_ends, types=kept_types)
+@register("_contrib_quantized_flatten", outputs=OUTPUTS, infer_shape=fill_ends, infer_type=kept_types)
 def quantized_flatten(data: jax.Array, min_data: jax.Array, max_data: jax.Array):
     """Bytes (N, ...) as (N, K); the range, (1,) each, stays."""
     return flatten(data), min_data, max_data
 
 
-@register("_contrib_quantized_act", outputs=OUTPUTS, infer_shape=fill_ends, types=kept_types)
+@register("_contrib_quantized_act", outputs=OUTPUTS, infer_shape=fill_ends, infer_type=kept_types)
 def quantized_act(
     data: jax.Array,
     min_data: jax.Array,
@@ -101,7 +101,7 @@ def _infer_concat_type(t: TypeFacts, p: Params) -> None:
     inputs=_concat_inputs,
     outputs=OUTPUTS,
     infer_shape=fill_ends,
-    types=_infer_concat_type,
+    infer_type=_infer_concat_type,
 )
 def quantized_concat(*data: jax.Array, num_args: int, dim: int = 1):
     """Bytes side by side along axis ``dim``, brought to the widest of their ranges.
@@ -142,7 +142,7 @@ def _infer_pair_type(t: TypeFacts, p: Params) -> None:
     "_contrib_quantized_elemwise_add",
     outputs=OUTPUTS,
     infer_shape=_infer_pair_shape,
-    types=_infer_pair_type,
+    infer_type=_infer_pair_type,
 )
 def quantized_elemwise_add(
     lhs: jax.Array,
@@ -181,7 +181,7 @@ def _mul_outputs(p: Params) -> tuple[str, ...]:
     "_contrib_quantized_elemwise_mul",
     outputs=_mul_outputs,
     infer_shape=_infer_pair_shape,
-    types=_infer_pair_type,
+    infer_type=_infer_pair_type,
 )
 def quantized_elemwise_mul(
     lhs: jax.Array,

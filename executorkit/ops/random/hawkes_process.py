@@ -35,7 +35,7 @@ def _infer_hawkes_type(t: TypeFacts, p: Params) -> None:
     "_contrib_hawkesll",
     outputs=("output", "out_state"),
     infer_shape=_infer_hawkes_shape,
-    types=_infer_hawkes_type,
+    infer_type=_infer_hawkes_type,
 )
 def hawkesll(
     lda: jax.Array,
@@ -73,21 +73,21 @@ def hawkesll(
         return lda * since + alpha * state * (1 - left), left
 
     def point(carry: tuple[jax.Array, ...], step: tuple[jax.Array, ...]):
-        total, now, last, state = carry
+        total, time, last, state = carry
         lag, mark, number = step
-        now = now + lag
+        time = time + lag
         chosen = mark[:, None] == each
         counts = number < valid_length
         change = chosen & counts[:, None]
-        points, left = expected(now[:, None] - last, state)
+        points, left = expected(time[:, None] - last, state)
         intensity = lda + alpha * beta * state * left
         gain = of_mark(jnp.log(intensity) - points, change)
         state = jnp.where(change, 1 + state * left, state)
-        last = jnp.where(change, now[:, None], last)
-        return (total + gain, now, last, state), None
+        last = jnp.where(change, time[:, None], last)
+        return (total + gain, time, last, state), None
 
-    start = jnp.zeros(batch, lda.dtype), jnp.zeros(batch, lda.dtype), jnp.zeros_like(state), state
+    init = jnp.zeros(batch, lda.dtype), jnp.zeros(batch, lda.dtype), jnp.zeros_like(state), state
     numbers = jnp.arange(lags.shape[1], dtype=lags.dtype)
-    (total, _, last, state), _ = lax.scan(point, start, (lags.T, marks.T, numbers))
+    (total, _, last, state), _ = lax.scan(point, init, (lags.T, marks.T, numbers))
     points, left = expected(max_time[:, None] - last, state)
     return total - jnp.sum(points, 1), lax.stop_gradient(state * left)

@@ -59,7 +59,7 @@ def _register_samplers(stem: str, d: Distribution) -> None:
         return _draw(d, key, (*arrays[0].shape, *shape), attrs["dtype"] or "float32", values)
 
     words = d.words.format(*d.scalars)
-    register(f"_random_{stem}", f"random_{stem}", *d.aliases, types=_typed, shape_attr="shape")(
+    register(f"_random_{stem}", f"random_{stem}", *d.aliases, infer_type=_typed, shape_attr="shape")(
         with_signature(
             of_shape,
             f"_random_{stem}",
@@ -82,7 +82,7 @@ def _register_samplers(stem: str, d: Distribution) -> None:
         )
     )
     register(
-        f"_sample_{stem}", f"sample_{stem}", infer_shape=_same_parameters, types=_infer_sample_type
+        f"_sample_{stem}", f"sample_{stem}", infer_shape=_same_parameters, infer_type=_infer_sample_type
     )(
         with_signature(
             sample,
@@ -114,7 +114,7 @@ def _infer_randint_type(t: TypeFacts, p: Params) -> None:
     t.set("out0", p.dtype or "int32")
 
 
-@register("_random_randint", "random_randint", types=_infer_randint_type, shape_attr="shape")
+@register("_random_randint", "random_randint", infer_type=_infer_randint_type, shape_attr="shape")
 def randint(
     *,
     low: int,
@@ -141,7 +141,7 @@ def _infer_multinomial_type(t: TypeFacts, p: Params) -> None:
     "_sample_multinomial",
     "sample_multinomial",
     outputs=lambda p: ("output0", "output1") if p.get_prob else ("output",),
-    types=_infer_multinomial_type,
+    infer_type=_infer_multinomial_type,
 )
 def sample_multinomial(
     data: jax.Array,
@@ -159,14 +159,14 @@ def sample_multinomial(
     an index was drawn).
     """
     rows = data.shape[:-1]
-    wanted = (*rows, *shape) or (1,)
+    sample_shape = (*rows, *shape) or (1,)
     logits = jnp.log(lax.stop_gradient(data).astype(wide(data.dtype)))
-    count = (1,) * (len(wanted) - len(rows))
-    drawn = jax.random.categorical(key, logits.reshape(*rows, *count, data.shape[-1]), shape=wanted)
+    count = (1,) * (len(sample_shape) - len(rows))
+    drawn = jax.random.categorical(key, logits.reshape(*rows, *count, data.shape[-1]), shape=sample_shape)
     if not get_prob:
         return drawn.astype(dtype)
     flat = drawn.reshape(*rows, -1)
-    probability = jnp.take_along_axis(data, flat, -1).reshape(wanted)
+    probability = jnp.take_along_axis(data, flat, -1).reshape(sample_shape)
     return drawn.astype(dtype), jnp.log(probability)
 
 
@@ -184,7 +184,7 @@ def _infer_zipfian_type(t: TypeFacts, p: Params) -> None:
     t.set("out1", "int64")
 
 
-@register("_sample_unique_zipfian", outputs=("output0", "output1"), types=_infer_zipfian_type)
+@register("_sample_unique_zipfian", outputs=("output0", "output1"), infer_type=_infer_zipfian_type)
 def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Key):
     """Rows of different integers in [0, range_max), small ones more likely, and how many draws
     each row took.
@@ -200,17 +200,17 @@ def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Ke
     rows, numbers = shape
 
     def draw(state: tuple[Any, ...]) -> tuple[Any, ...]:
-        key, found, count, tries = state
-        key, own = jax.random.split(key)
-        power = jax.random.uniform(own, (), jnp.float64) * jnp.log(range_max + 1.0)
+        key, numbers_drawn, count, tries = state
+        key, draw_key = jax.random.split(key)
+        power = jax.random.uniform(draw_key, (), jnp.float64) * jnp.log(range_max + 1.0)
         number = jnp.clip(jnp.exp(power).astype(jnp.int64) - 1, 0, range_max - 1)
-        new = jnp.all(found != number)
-        return key, found.at[count].set(jnp.where(new, number, -1)), count + new, tries + 1
+        new = jnp.all(numbers_drawn != number)
+        return key, numbers_drawn.at[count].set(jnp.where(new, number, -1)), count + new, tries + 1
 
     def row(key: Any) -> tuple[jax.Array, jax.Array]:
         zero = jnp.zeros((), jnp.int64)
-        start = key, jnp.full(numbers, -1, jnp.int64), zero, zero
-        _, found, _, tries = lax.while_loop(lambda state: state[2] < numbers, draw, start)
-        return found, tries
+        init = key, jnp.full(numbers, -1, jnp.int64), zero, zero
+        _, numbers_drawn, _, tries = lax.while_loop(lambda state: state[2] < numbers, draw, init)
+        return numbers_drawn, tries
 
     return jax.vmap(row)(jax.random.split(key, rows))

@@ -1,1 +1,18 @@
-"""Loops over time with a backward pass of their own."""
+"""Recurrences: ``lax.scan`` with a backward pass that stores and computes little per iteration.
+
+A :class:`ScanBody` is one iteration, in which products with constants are told apart
+(:class:`ScanProduct`); :func:`scan_with_vjp` runs it over a stack of rows. ``scan_vjp`` holds the
+backward pass, ``jaxpr_dedup`` finds results of a traced function that are the same array.
+"""
+
+from .scan import fused_scan_pays, matrix_rows, scan_with_vjp
+from .scan_body import Constants, ScanBody, ScanProduct
+
+__all__ = [
+    "Constants",
+    "ScanBody",
+    "ScanProduct",
+    "fused_scan_pays",
+    "matrix_rows",
+    "scan_with_vjp",
+]

@@ -1,4 +1,4 @@
-"""Which results of a traced function are one and the same array."""
+"""Deduplication of a traced function's results: which of them are one and the same array."""
 
 from __future__ import annotations
 
@@ -14,59 +14,61 @@ _CALLS = frozenset({"jit", "closed_call", "remat2", "checkpoint"})
 
 
 def output_ids(closed: ClosedJaxpr) -> list[Hashable]:
-    """For every result of a jaxpr, its number if it is one of the inputs as it came, else a key
-    that equal results share."""
-    return _identities(closed.jaxpr, range(len(closed.jaxpr.invars)), ())
+    """An identifier of every result of a jaxpr, shared by equal results.
+
+    It is a number where the result is the input of that number, unchanged.
+    """
+    return _output_ids(closed.jaxpr, range(len(closed.jaxpr.invars)), ())
 
 
-def _identities(jaxpr: Any, given: Sequence[Hashable], path: tuple[int, ...]) -> list[Hashable]:
-    names: dict[Any, Hashable] = dict(zip(jaxpr.invars, given, strict=True))
+def _output_ids(jaxpr: Any, input_ids: Sequence[Hashable], path: tuple[int, ...]) -> list[Hashable]:
+    ids: dict[Any, Hashable] = dict(zip(jaxpr.invars, input_ids, strict=True))
 
-    def name(atom: Any) -> Hashable:
-        return (path, id(atom)) if isinstance(atom, Literal) else names.get(atom, (path, atom))
+    def id_of(atom: Any) -> Hashable:
+        return (path, id(atom)) if isinstance(atom, Literal) else ids.get(atom, (path, atom))
 
     for number, equation in enumerate(jaxpr.eqns):
         if equation.primitive.name not in _CALLS:
             continue
         inner = equation.params["jaxpr"]
         inner = inner.jaxpr if isinstance(inner, ClosedJaxpr) else inner
-        found = _identities(inner, [name(x) for x in equation.invars], (*path, number))
-        names.update(zip(equation.outvars, found, strict=True))
-    return [name(x) for x in jaxpr.outvars]
+        inner_ids = _output_ids(inner, [id_of(x) for x in equation.invars], (*path, number))
+        ids.update(zip(equation.outvars, inner_ids, strict=True))
+    return [id_of(x) for x in jaxpr.outvars]
 
 
 def deduplicated_scan(
-    turn: Callable[[Any, Any], tuple[Any, list[Any]]],
-    start: Any,
-    now: Any,
-    turns: int,
+    body: Callable[[Any, Any], tuple[Any, list[Any]]],
+    init: Any,
+    xs: Any,
+    length: int,
     reverse: bool,
 ) -> tuple[Any, list[Any]]:
-    """``lax.scan`` of a function whose results per turn are a list: what is the same array in every
-    turn is stacked once."""
-    leaves, structure = jax.tree.flatten((start, jax.tree.map(row_aval, now)))
+    """``lax.scan`` of a body whose ``ys`` are a list; equal entries of it are stacked once."""
+    leaves, structure = jax.tree.flatten((init, jax.tree.map(row_aval, xs)))
     closed, (end, _) = jax.make_jaxpr(
-        lambda *flat: turn(*jax.tree.unflatten(structure, flat)), return_shape=True
+        lambda *flat: body(*jax.tree.unflatten(structure, flat)), return_shape=True
     )(*map(aval_of, leaves))
-    carried = len(jax.tree.leaves(end))
-    own, places = unique(output_ids(closed)[carried:])
+    n_carry = len(jax.tree.leaves(end))
+    first, positions = unique(output_ids(closed)[n_carry:])
     run = jaxpr_as_fun(closed)
 
-    def one(carry: Any, now: Any) -> Any:
-        made = run(*jax.tree.leaves((carry, now)))
-        return jax.tree.unflatten(jax.tree.structure(end), made[:carried]), [
-            made[carried + i] for i in own
+    def iteration(carry: Any, x: Any) -> Any:
+        results = run(*jax.tree.leaves((carry, x)))
+        return jax.tree.unflatten(jax.tree.structure(end), results[:n_carry]), [
+            results[n_carry + i] for i in first
         ]
 
-    last, stacks = lax.scan(one, start, now, turns, reverse=reverse)
-    return last, [stacks[i] for i in places]
+    last_carry, stacks = lax.scan(iteration, init, xs, length, reverse=reverse)
+    return last_carry, [stacks[i] for i in positions]
 
 
 def unique(keys: Sequence[Hashable]) -> tuple[list[int], list[int]]:
-    """Where each different key stands first, and for every key its place among those."""
+    """Index of the first occurrence of each different key, and the number of every key among
+    those, like ``numpy.unique`` but in order of occurrence."""
     first: dict[Hashable, int] = {}
-    for place, key in enumerate(keys):
-        first.setdefault(key, place)
+    for index, key in enumerate(keys):
+        first.setdefault(key, index)
     order = {key: i for i, key in enumerate(first)}
     return list(first.values()), [order[key] for key in keys]
 

@@ -1,14 +1,15 @@
-"""Recurrences: ``lax.scan``, with as little in its turns, going there and back, as possible.
+"""Recurrences as ``lax.scan``, with little work per iteration, forward and backward.
 
-Left to itself, ``lax.scan`` keeps every factor of every product for the way back, and sums up the
-gradients of shared weights turn by turn, in buffers of their size. Here the gradient of a weight is
-one product over all turns, and what is cheap to compute again is not kept (``_turn_back``).
+Left to itself, ``lax.scan`` stores every factor of every product for the backward pass, and adds up
+the gradients of shared weights iteration by iteration, in buffers of their size. Here the gradient
+of a weight is one product over all iterations, and cheap values are recomputed instead of stored
+(``scan_vjp``).
 
-Without derivative, two turns are one in the loop on CPUs, so that the last layers of one turn can
-be computed beside the first ones of the next, and short loops are no loops. (With derivative that
-gains 3 % of the time, and costs a tenth of the compilation.) Measured on two x86-64 cores, two LSTM
-layers of 200, 32 rows, 60 steps, milliseconds beside ``lax.scan`` as it is: inference 22 / 31,
-training 71 / 82.
+Without derivative, two iterations are unrolled into one on CPUs, so that the last layers of one
+can be computed beside the first ones of the next, and short loops are unrolled whole. (With
+derivative that gains 3 % of the time, and costs a tenth of the compilation.) Measured on two x86-64
+cores, two LSTM layers of 200, 32 rows, 60 steps, milliseconds beside plain ``lax.scan``: inference
+22 / 31, training 71 / 82.
 """
 
 from __future__ import annotations
@@ -23,69 +24,74 @@ from jax import lax
 from .scan_body import Constants, ScanBody, materialize
 from .scan_vjp import LinearizedScan, ScanResiduals
 
-#: So many turns are no loop where no derivative is taken.
-_FEW_TURNS = 12
-#: How many turns are one in longer loops there.
+#: Maximum number of iterations that are unrolled whole where no derivative is taken.
+_MAX_UNROLLED = 12
+#: Iterations unrolled into one in longer loops without derivative.
 _UNROLL = 2
-#: From so many turns on, weights are transposed before the loop: the product then takes 5/6 of the
-#: time on a CPU (of four rows half, of one row more), and transposing takes that of two products.
-_MANY_TURNS = 16
-#: From so many rows on, products are worth more than the reading of their weights.
-_SOME_ROWS = 4
-#: So many numbers in the weights of a loop stay in the caches of a processor's cores.
-_MANY_NUMBERS = 2**20
+#: Minimum number of iterations for which weights are transposed before the loop: the product then
+#: takes 5/6 of the time on a CPU (of four rows half, of one row more), and transposing takes that
+#: of two products.
+_MIN_ITERATIONS_TO_TRANSPOSE = 16
+#: Minimum number of rows for which a product costs more than reading its weights.
+_MIN_ROWS = 4
+#: Maximum number of weight elements of a loop that stay in the caches of a processor's cores.
+_MAX_CACHED_ELEMENTS = 2**20
 
 
 def scan_with_vjp(
-    turn: ScanBody,
+    body: ScanBody,
     constants: Constants,
-    start: Any,
-    now: Any,
-    turns: int,
+    init: Any,
+    xs: Any,
+    length: int,
     reverse: bool = False,
     weights: Collection[int] = (),
 ) -> tuple[Any, Any]:
-    """``lax.scan`` of a turn over the rows of ``now``: the last carry, and stacks of what is shown.
+    """``lax.scan`` of a body over the rows of ``xs``: the last carry, and the stacked ``ys``.
 
     ``constants`` are numbered from 0 up; ``weights`` are those of them that products multiply by
     from the right, transposed.
     """
     on_cpu = jax.default_backend() == "cpu"
-    rows = matrix_rows(jax.tree.leaves(start)[0].shape)
-    if on_cpu and turns >= _MANY_TURNS and rows >= _SOME_ROWS:
+    rows = matrix_rows(jax.tree.leaves(init)[0].shape)
+    if on_cpu and length >= _MIN_ITERATIONS_TO_TRANSPOSE and rows >= _MIN_ROWS:
         matrices = (n for n in weights if constants[n].ndim == 2)
         constants = {**constants, **{~n: lax.stop_gradient(constants[n]).T for n in matrices}}
 
     @jax.custom_vjp
-    def run(constants: Constants, start: Any, now: Any) -> Any:
-        def one(carry: Any, now: Any) -> Any:
-            return turn.plain(constants, carry, materialize(now))
+    def run(constants: Constants, init: Any, xs: Any) -> Any:
+        def iteration(carry: Any, x: Any) -> Any:
+            return body.plain(constants, carry, materialize(x))
 
-        unroll = (turns if turns <= _FEW_TURNS else _UNROLL) if on_cpu else 1
-        return lax.scan(one, start, now, turns, reverse=reverse, unroll=unroll)
+        unroll = (length if length <= _MAX_UNROLLED else _UNROLL) if on_cpu else 1
+        return lax.scan(iteration, init, xs, length, reverse=reverse, unroll=unroll)
 
-    def keep(constants: Constants, start: Any, now: Any) -> Any:
-        there = LinearizedScan(turn, constants, start, now)
-        results, rows = there.scan(constants, start, now, turns, reverse)
-        read = {n: x for n, x in constants.items() if n in there.read}
-        return results, ScanResiduals((read, jax.tree.leaves(now), rows), there)
+    def forward(constants: Constants, init: Any, xs: Any) -> Any:
+        scan = LinearizedScan(body, constants, init, xs)
+        results, rows = scan.forward(constants, init, xs, length, reverse)
+        read = {n: x for n, x in constants.items() if n in scan.read}
+        return results, ScanResiduals((read, jax.tree.leaves(xs), rows), scan)
 
-    def back(kept: ScanResiduals, gradients: Any) -> Any:
-        d_constants, *others = kept.there.back(*kept.arrays, gradients, turns, reverse)
-        return {n: d_constants.get(n) for n in constants}, *others
+    def backward(residuals: ScanResiduals, gradients: Any) -> Any:
+        d_constants, *d_inputs = residuals.scan.backward(
+            *residuals.arrays, gradients, length, reverse
+        )
+        return {n: d_constants.get(n) for n in constants}, *d_inputs
 
-    run.defvjp(keep, back)
-    return run(constants, start, now)
+    run.defvjp(forward, backward)
+    return run(constants, init, xs)
 
 
 def matrix_rows(shape: Sequence[int]) -> int:
-    """How many rows the matrix has that an array is."""
+    """Number of rows of an array of this shape, seen as a matrix."""
     return prod(shape[:-1])
 
 
-def fused_scan_pays(rows: int, numbers: int) -> bool:
-    """Whether recurrences that feed each other are better as one loop, with products of so many
-    rows and with weights of so many numbers in all, than one after the other with the products
-    between them taken for all turns at once."""
+def fused_scan_pays(rows: int, elements: int) -> bool:
+    """True if recurrences that feed each other are faster as one loop than one after the other.
+
+    One after the other, the products between them are computed for all iterations at once. ``rows``
+    is the number of rows of each product, ``elements`` that of the weights' entries in all.
+    """
     on_cpu = jax.default_backend() == "cpu"
-    return on_cpu and rows >= _SOME_ROWS and numbers <= _MANY_NUMBERS
+    return on_cpu and rows >= _MIN_ROWS and elements <= _MAX_CACHED_ELEMENTS

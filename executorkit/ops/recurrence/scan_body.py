@@ -1,4 +1,4 @@
-"""What one turn of a recurrence is."""
+"""The body of a recurrence: one iteration, with the products of constants told apart."""
 
 from __future__ import annotations
 
@@ -8,21 +8,22 @@ from typing import Any, NamedTuple
 import jax
 from jax import lax
 
-#: Rows of so many bytes are kept apart from what reads them.
-_LARGE = 2**13
+#: Minimum size in bytes of a row that is materialized before it is read.
+_LARGE_ROW_BYTES = 2**13
 
+#: Arrays that all iterations share, by number. Constant ``~n``, if it is present, is constant n
+#: transposed, a weight that is better read that way.
 Constants = Mapping[int, Any]
 
 
 class ScanProduct(NamedTuple):
-    """An operator of a turn that is applied with what all turns share.
+    """An operator of a scan body that combines constants with values of the iteration.
 
     apply
-        ``apply(constants, fed) -> result``, linear in the constants; ``fed`` is the rest of its
-        inputs.
+        ``apply(constants, inputs) -> result``, linear in the constants; ``inputs`` are its other
+        operands.
     numbers
-        which constants it reads. Constant ``~n``, if it is there, is the transposed constant n,
-        a weight that is better read that way.
+        the constants that it reads.
     """
 
     apply: Callable[[Constants, Any], Any]
@@ -30,35 +31,41 @@ class ScanProduct(NamedTuple):
 
 
 class ScanBody(NamedTuple):
-    """One turn of a loop.
+    """One iteration of a loop.
 
     call
-        ``call(constants, carry, now, tap) -> (carry, shown)``; it computes its products by
-        ``tap(number, fed)``.
+        ``call(constants, carry, x, product) -> (carry, y)``; it computes its i-th product by
+        ``product(i, inputs)``, so that the backward pass can perturb its result.
     products
         these products.
-    loose
-        the constants that it reads otherwise.
+    non_product_constants
+        the constants that it reads outside of products.
     """
 
     call: Callable[[Constants, Any, Any, Callable[[int, Any], Any]], tuple[Any, Any]]
     products: Sequence[ScanProduct]
     non_product_constants: Sequence[int] = ()
 
-    def plain(self, constants: Constants, carry: Any, now: Any) -> tuple[Any, Any]:
-        """The turn, its products as they are."""
+    def plain(self, constants: Constants, carry: Any, x: Any) -> tuple[Any, Any]:
+        """The iteration with its products computed as they stand."""
         return self.call(
-            constants, carry, now, lambda i, fed: self.products[i].apply(constants, fed)
+            constants, carry, x, lambda i, inputs: self.products[i].apply(constants, inputs)
         )
 
 
 def materialize(tree: Any) -> Any:
-    """Arrays that are computed as they stand. XLA's CPU backend would read a row of a stack where
-    it is needed; if that is a slice of the row (a gate), it does so element by element, which makes
-    the activations of a cell take seven times as long. It cannot compile barriers in loops that it
-    takes for small (those that touch less than 1 KiB)."""
+    """The arrays, computed before anything that reads them.
+
+    XLA's CPU backend would read a row of a stack where it is needed; if that is a slice of the row
+    (a gate), it does so element by element, which makes the activations of a cell take seven times
+    as long. It cannot compile barriers in loops that it considers small (those that touch less than
+    1 KiB).
+    """
     if jax.default_backend() != "cpu":
         return tree
     return jax.tree.map(
-        lambda x: lax.optimization_barrier(x) if x.size * x.dtype.itemsize >= _LARGE else x, tree
+        lambda x: (
+            lax.optimization_barrier(x) if x.size * x.dtype.itemsize >= _LARGE_ROW_BYTES else x
+        ),
+        tree,
     )

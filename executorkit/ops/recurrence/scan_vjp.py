@@ -1,8 +1,9 @@
-"""The way back through a recurrence: what is kept for it, and what is computed in its turns.
+"""Backward pass of a recurrence: its residuals, and the work of its iterations.
 
-Products with what all turns share are *tapped*: going back, they hand out the gradient of their
-result, so that the gradient of a weight is one product over all turns. What is cheap to compute
-again from what is kept (sums and products of elements) is not kept.
+Products with constants are *perturbed*: their results get an added zero, the gradient of which is
+the gradient of the result. The backward scan returns these, so that the gradient of a weight is one
+product over all iterations. Values that are cheap to recompute from the residuals (sums and
+products of elements) are not stored.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from jax.extend.core import jaxpr_as_fun
 from .jaxpr_dedup import aval_of, deduplicated_scan, output_ids, row_aval, unique
 from .scan_body import Constants, ScanBody, ScanProduct, materialize
 
-#: Primitives whose results are computed again rather than kept.
+#: Primitives whose results are recomputed rather than stored.
 _CHEAP = frozenset(
     {
         "add", "add_any", "broadcast_in_dim", "concatenate", "convert_element_type", "copy", "div",
@@ -31,222 +32,237 @@ _CHEAP = frozenset(
 
 @jax.tree_util.register_pytree_node_class
 class ScanResiduals:
-    """What a loop keeps for the way back: constants, inputs of the turns and rows of what they
-    hand out; and, static, how they were traced."""
+    """Residuals of a scan, a pytree.
 
-    __slots__ = ("arrays", "there")
+    arrays
+        the constants that the backward pass reads, the leaves of ``xs``, and stacks of what the
+        iterations computed.
+    scan
+        the trace that says what these are; static.
+    """
+
+    __slots__ = ("arrays", "scan")
 
     def __init__(
-        self, arrays: tuple[Constants, list[Any], list[Any]], there: LinearizedScan
+        self, arrays: tuple[Constants, list[Any], list[Any]], scan: LinearizedScan
     ) -> None:
         self.arrays = arrays
-        self.there = there
+        self.scan = scan
 
     def tree_flatten(self) -> tuple[Any, Any]:
-        return (self.arrays,), self.there
+        return (self.arrays,), self.scan
 
     @classmethod
-    def tree_unflatten(cls, there: Any, children: Any) -> ScanResiduals:
-        return cls(children[0], there)
+    def tree_unflatten(cls, scan: Any, children: Any) -> ScanResiduals:
+        return cls(children[0], scan)
 
 
 class LinearizedScan:
-    """A turn as it is traced for the way there, with what it must keep for the way back."""
+    """A scan body traced for the forward pass, with the residuals that its backward pass needs.
 
-    def __init__(self, turn: ScanBody, constants: Constants, start: Any, now: Any) -> None:
-        self.turn = turn
+    read
+        numbers of the constants that the backward pass reads.
+    """
+
+    def __init__(self, body: ScanBody, constants: Constants, init: Any, xs: Any) -> None:
+        self.body = body
         self.numbers = tuple(constants)
-        carried, self._carry_tree = jax.tree.flatten(jax.tree.map(aval_of, start))
-        passing, self._now_tree = jax.tree.flatten(jax.tree.map(row_aval, now))
-        self._n_carry = len(carried)
-        given = [*map(aval_of, constants.values()), *carried, *passing]
-        self._floating = [_is_floating(x) for x in (*carried, *passing)]
-        self._jaxpr, (_, shown, self._fed, _) = jax.make_jaxpr(self._traced, return_shape=True)(
-            *given
-        )
-        self._shown_tree = jax.tree.structure(shown)
-        self._shown_floating = [_is_floating(x) for x in jax.tree.leaves(shown)]
-        self._n_results = self._n_carry + len(self._shown_floating)
-        keys = output_ids(self._jaxpr)[self._n_results :]
-        own, places = unique(keys)
-        first = len(self.numbers)
-        #: What the derivative reads: (kind, place) of a constant, an input or a row.
+        carry, self._carry_tree = jax.tree.flatten(jax.tree.map(aval_of, init))
+        x, self._x_tree = jax.tree.flatten(jax.tree.map(row_aval, xs))
+        self._n_carry = len(carry)
+        avals = [*map(aval_of, constants.values()), *carry, *x]
+        self._floating = [_is_floating(a) for a in (*carry, *x)]
+        self._jaxpr, (_, y, self._product_inputs, _) = jax.make_jaxpr(
+            self._iteration, return_shape=True
+        )(*avals)
+        self._y_tree = jax.tree.structure(y)
+        self._y_floating = [_is_floating(a) for a in jax.tree.leaves(y)]
+        self._n_results = self._n_carry + len(self._y_floating)
+        ids = output_ids(self._jaxpr)[self._n_results :]
+        first, positions = unique(ids)
+        n_constants = len(self.numbers)
+        #: Where each different residual comes from: (kind, number) of a constant, x or stack.
         self._sources: list[tuple[str, int]] = []
-        #: Which results of a turn are handed out as rows.
-        self._rows: list[int] = []
-        for place in own:
-            key = keys[place]
-            if isinstance(key, int) and key < first:
-                self._sources.append(("constant", self.numbers[key]))
-            elif isinstance(key, int) and key >= first + self._n_carry:
-                self._sources.append(("now", key - first - self._n_carry))
+        #: Results of an iteration that are stacked as residuals.
+        self._stacked: list[int] = []
+        for index in first:
+            source = ids[index]
+            if isinstance(source, int) and source < n_constants:
+                self._sources.append(("constant", self.numbers[source]))
+            elif isinstance(source, int) and source >= n_constants + self._n_carry:
+                self._sources.append(("x", source - n_constants - self._n_carry))
             else:
-                self._sources.append(("row", len(self._rows)))
-                self._rows.append(self._n_results + place)
-        self._places = places
-        #: The constants that are read on the way back.
+                self._sources.append(("stack", len(self._stacked)))
+                self._stacked.append(self._n_results + index)
+        self._positions = positions
         self.read = {n for kind, n in self._sources if kind == "constant"}
         self.read.update(
-            turn.non_product_constants, *(product.numbers for product in turn.products)
+            body.non_product_constants, *(product.numbers for product in body.products)
         )
 
-    # -- there ---------------------------------------------------------------------------------
+    # -- forward -------------------------------------------------------------------------------
 
-    def _traced(self, *flat: Any) -> Any:
-        """A turn: its results, what its products were fed, and the leaves of its derivative."""
+    def _iteration(self, *flat: Any) -> Any:
+        """One iteration: carry, y, the inputs of its products, and the leaves of its derivative."""
         constants = dict(zip(self.numbers, flat, strict=False))
-        given = flat[len(self.numbers) :]
-        shapes = jax.eval_shape(self._products, constants, given)
+        inputs = flat[len(self.numbers) :]
+        product_shapes = jax.eval_shape(self._product_results, constants, inputs)
 
-        def run(floating: list[Any], non_product_constants: Constants, taps: list[Any]) -> Any:
-            fed: list[Any] = [None] * len(taps)
+        def run(floating: list[Any], others: Constants, perturbations: list[Any]) -> Any:
+            product_inputs: list[Any] = [None] * len(perturbations)
 
-            def perturb(i: int, inputs: Any) -> Any:
-                fed[i] = inputs
-                return _tapped(self.turn.products[i].apply, constants, inputs, taps[i])
+            def product(i: int, operands: Any) -> Any:
+                product_inputs[i] = operands
+                apply = self.body.products[i].apply
+                return _perturbed(apply, constants, operands, perturbations[i])
 
-            carry, now = self._inputs(self._merged(given, floating))
-            after, shown = self.turn.call(
-                {**constants, **non_product_constants}, carry, now, perturb
-            )
-            results = jax.tree.leaves((after, shown))
-            return [x for x in results if _is_floating(x)], (after, shown, fed)
+            carry, x = self._carry_and_x(self._with_floating(inputs, floating))
+            new_carry, y = self.body.call({**constants, **others}, carry, x, product)
+            results = jax.tree.leaves((new_carry, y))
+            return [a for a in results if _is_floating(a)], (new_carry, y, product_inputs)
 
-        non_product_constants = self._loose(constants)
-        taps = [jnp.zeros(x.shape, x.dtype) for x in shapes]
-        kept = jax.checkpoint(run, policy=_keeps, prevent_cse=False)
-        floating = [x for x, yes in zip(given, self._floating, strict=True) if yes]
-        _, vjp, (after, shown, fed) = jax.vjp(
-            kept, floating, non_product_constants, taps, has_aux=True
+        others = self._floating_non_product(constants)
+        perturbations = [jnp.zeros(a.shape, a.dtype) for a in product_shapes]
+        checkpointed = jax.checkpoint(run, policy=_is_stored, prevent_cse=False)
+        floating = [a for a, yes in zip(inputs, self._floating, strict=True) if yes]
+        _, vjp, (new_carry, y, product_inputs) = jax.vjp(
+            checkpointed, floating, others, perturbations, has_aux=True
         )
         leaves, self._vjp_tree = jax.tree.flatten(vjp)
-        return after, shown, fed, leaves
+        return new_carry, y, product_inputs, leaves
 
-    def _products(self, constants: Constants, given: Sequence[Any]) -> list[Any]:
-        """What the products give."""
-        results: list[Any] = [None] * len(self.turn.products)
+    def _product_results(self, constants: Constants, inputs: Sequence[Any]) -> list[Any]:
+        results: list[Any] = [None] * len(self.body.products)
 
-        def perturb(i: int, fed: Any) -> Any:
-            results[i] = self.turn.products[i].apply(constants, fed)
+        def product(i: int, operands: Any) -> Any:
+            results[i] = self.body.products[i].apply(constants, operands)
             return results[i]
 
-        self.turn.call(constants, *self._inputs(given), perturb)
+        self.body.call(constants, *self._carry_and_x(inputs), product)
         return results
 
-    def _inputs(self, given: Sequence[Any]) -> tuple[Any, Any]:
-        """The carry and the rows of a turn."""
-        carry, now = given[: self._n_carry], given[self._n_carry :]
-        return jax.tree.unflatten(self._carry_tree, carry), jax.tree.unflatten(self._now_tree, now)
+    def _carry_and_x(self, inputs: Sequence[Any]) -> tuple[Any, Any]:
+        carry, x = inputs[: self._n_carry], inputs[self._n_carry :]
+        return jax.tree.unflatten(self._carry_tree, carry), jax.tree.unflatten(self._x_tree, x)
 
-    def _merged(self, given: Sequence[Any], floating: Sequence[Any]) -> list[Any]:
+    def _with_floating(self, inputs: Sequence[Any], floating: Sequence[Any]) -> list[Any]:
+        """``inputs`` with those of floating type replaced by ``floating``."""
         new = iter(floating)
-        return [next(new) if yes else x for x, yes in zip(given, self._floating, strict=True)]
+        return [next(new) if yes else x for x, yes in zip(inputs, self._floating, strict=True)]
 
-    def _loose(self, constants: Constants) -> dict[int, Any]:
-        return {
-            n: constants[n] for n in self.turn.non_product_constants if _is_floating(constants[n])
-        }
+    def _floating_non_product(self, constants: Constants) -> dict[int, Any]:
+        """The constants read outside of products that have a gradient."""
+        numbers = self.body.non_product_constants
+        return {n: constants[n] for n in numbers if _is_floating(constants[n])}
 
-    def scan(
-        self, constants: Constants, start: Any, now: Any, turns: int, reverse: bool
+    def forward(
+        self, constants: Constants, init: Any, xs: Any, length: int, reverse: bool
     ) -> tuple[Any, list[Any]]:
-        """The loop's results, and the rows that it keeps."""
+        """The scan's last carry and ``ys``, and the stacks of its residuals."""
         run = jaxpr_as_fun(self._jaxpr)
         shared = list(constants.values())
 
-        def one(carry: list[Any], now: list[Any]) -> Any:
-            made = run(*shared, *carry, *materialize(now))
-            return made[: self._n_carry], (
-                made[self._n_carry : self._n_results],
-                [made[i] for i in self._rows],
+        def iteration(carry: list[Any], x: list[Any]) -> Any:
+            results = run(*shared, *carry, *materialize(x))
+            return results[: self._n_carry], (
+                results[self._n_carry : self._n_results],
+                [results[i] for i in self._stacked],
             )
 
-        start, now = jax.tree.leaves(start), jax.tree.leaves(now)
-        end, (shown, rows) = lax.scan(one, start, now, turns, reverse=reverse)
+        init, xs = jax.tree.leaves(init), jax.tree.leaves(xs)
+        end, (ys, stacks) = lax.scan(iteration, init, xs, length, reverse=reverse)
         return (
             jax.tree.unflatten(self._carry_tree, end),
-            jax.tree.unflatten(self._shown_tree, shown),
-        ), rows
+            jax.tree.unflatten(self._y_tree, ys),
+        ), stacks
 
-    # -- and back ------------------------------------------------------------------------------
+    # -- backward ------------------------------------------------------------------------------
 
-    def back(
+    def backward(
         self,
         constants: Constants,
-        now: list[Any],
-        rows: list[Any],
+        xs: list[Any],
+        stacks: list[Any],
         gradients: Any,
-        turns: int,
+        length: int,
         reverse: bool,
     ) -> Any:
-        """Gradients of constants (those that have one), start and rows, given those of the last
-        carry and of what was shown."""
-        end, shown = map(jax.tree.leaves, gradients)
-        n_fed = len(jax.tree.leaves(self._fed))
-        in_carry = self._floating[: self._n_carry]
-        n_carried = sum(in_carry)
+        """Gradients of the constants (those that have one), of init and of xs, given those of the
+        last carry and of ys."""
+        end, ys = map(jax.tree.leaves, gradients)
+        n_product_inputs = len(jax.tree.leaves(self._product_inputs))
+        carry_floating = self._floating[: self._n_carry]
+        n_floating_carry = sum(carry_floating)
 
-        def kept(now: Sequence[Any], rows: Sequence[Any]) -> list[Any]:
-            found: dict[str, Any] = {"constant": constants, "now": now, "row": rows}
-            sources = [found[kind][place] for kind, place in self._sources]
-            return [sources[i] for i in self._places]
+        def residuals(xs: Sequence[Any], stacks: Sequence[Any]) -> list[Any]:
+            arrays: dict[str, Any] = {"constant": constants, "x": xs, "stack": stacks}
+            sources = [arrays[kind][number] for kind, number in self._sources]
+            return [sources[i] for i in self._positions]
 
-        def turn(sums: Any, given: Any) -> Any:
-            d_carry, d_loose = sums
-            d_shown, now, rows = materialize(given)
-            vjp = jax.tree.unflatten(self._vjp_tree, kept(now, rows)[n_fed:])
-            d_given, more, d_taps = vjp([*d_carry, *d_shown])
-            return (d_given[:n_carried], {n: d + more[n] for n, d in d_loose.items()}), [
-                *d_given[n_carried:],
-                *d_taps,
+        def iteration(sums: Any, rows: Any) -> Any:
+            d_carry, d_constants = sums
+            d_y, x, row_residuals = materialize(rows)
+            leaves = residuals(x, row_residuals)[n_product_inputs:]
+            vjp = jax.tree.unflatten(self._vjp_tree, leaves)
+            d_inputs, d_others, d_products = vjp([*d_carry, *d_y])
+            d_constants = {n: d + d_others[n] for n, d in d_constants.items()}
+            return (d_inputs[:n_floating_carry], d_constants), [
+                *d_inputs[n_floating_carry:],
+                *d_products,
             ]
 
-        d_end = [d for d, yes in zip(end, in_carry, strict=True) if yes]
-        d_shown = [d for d, yes in zip(shown, self._shown_floating, strict=True) if yes]
-        zeros = jax.tree.map(jnp.zeros_like, self._loose(constants))
-        (d_start, d_constants), d_rows = deduplicated_scan(
-            turn, (d_end, zeros), (d_shown, now, rows), turns, not reverse
+        d_end = [d for d, yes in zip(end, carry_floating, strict=True) if yes]
+        d_ys = [d for d, yes in zip(ys, self._y_floating, strict=True) if yes]
+        zeros = jax.tree.map(jnp.zeros_like, self._floating_non_product(constants))
+        (d_init, d_constants), d_rows = deduplicated_scan(
+            iteration, (d_end, zeros), (d_ys, xs, stacks), length, not reverse
         )
-        d_now = d_rows[: len(d_rows) - len(self.turn.products)]
-        fed = jax.tree.unflatten(jax.tree.structure(self._fed), kept(now, rows)[:n_fed])
-        d_taps = d_rows[len(d_now) :]
-        for product, given, d in zip(self.turn.products, fed, d_taps, strict=True):
-            for n, more in _of_all_turns(product, constants, given, d).items():
-                d_constants[n] = d_constants[n] + more if n in d_constants else more
-        d_carry, d_rows = self._inputs(self._merged([None] * len(self._floating), d_start + d_now))
-        return d_constants, d_carry, d_rows
+        d_xs = d_rows[: len(d_rows) - len(self.body.products)]
+        product_inputs = jax.tree.unflatten(
+            jax.tree.structure(self._product_inputs), residuals(xs, stacks)[:n_product_inputs]
+        )
+        d_products = d_rows[len(d_xs) :]
+        for product, inputs, d in zip(self.body.products, product_inputs, d_products, strict=True):
+            for n, term in _constant_gradients(product, constants, inputs, d).items():
+                d_constants[n] = d_constants[n] + term if n in d_constants else term
+        without_gradient = [None] * len(self._floating)
+        d_carry, d_x = self._carry_and_x(self._with_floating(without_gradient, d_init + d_xs))
+        return d_constants, d_carry, d_x
 
 
 @partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _tapped(apply: Callable[..., Any], constants: Constants, fed: Any, perturb: Any) -> Any:
-    """A product; the gradient of its result goes to what it was fed, and to ``tap``."""
-    return apply(constants, fed)
+def _perturbed(apply: Callable[..., Any], constants: Constants, inputs: Any, zero: Any) -> Any:
+    """A product plus ``zero``: the gradient of its result goes to its inputs and to ``zero``."""
+    return apply(constants, inputs)
 
 
-def _tapped_there(apply: Any, constants: Constants, fed: Any, perturb: Any) -> Any:
-    as_given = {n: x for n, x in constants.items() if n >= 0}
-    return apply(constants, fed), jax.vjp(partial(apply, as_given), fed)[1]
+def _perturbed_fwd(apply: Any, constants: Constants, inputs: Any, zero: Any) -> Any:
+    untransposed = {n: x for n, x in constants.items() if n >= 0}
+    return apply(constants, inputs), jax.vjp(partial(apply, untransposed), inputs)[1]
 
 
-def _tapped_back(apply: Any, pull: Any, gradient: Any) -> Any:
-    return None, *pull(gradient), gradient
+def _perturbed_bwd(apply: Any, vjp: Any, gradient: Any) -> Any:
+    return None, *vjp(gradient), gradient
 
 
-_tapped.defvjp(_tapped_there, _tapped_back)
+_perturbed.defvjp(_perturbed_fwd, _perturbed_bwd)
 
 
-def _of_all_turns(product: ScanProduct, constants: Constants, fed: Any, gradient: Any) -> Any:
-    """The gradients of a product's constants, given what it was fed and the gradient of its result
-    in all turns: products are linear in their constants."""
+def _constant_gradients(
+    product: ScanProduct, constants: Constants, inputs: Any, gradient: Any
+) -> Any:
+    """Gradients of a product's constants, given its inputs and the gradient of its result in all
+    iterations: products are linear in their constants."""
 
-    def results(own: Constants) -> Any:
-        return jax.vmap(lambda fed: product.apply({**constants, **own}, fed))(fed)
+    def results(variable: Constants) -> Any:
+        return jax.vmap(lambda inputs: product.apply({**constants, **variable}, inputs))(inputs)
 
-    own = {n: constants[n] for n in product.numbers if _is_floating(constants[n])}
-    return jax.linear_transpose(results, own)(gradient)[0]
+    floating = {n: constants[n] for n in product.numbers if _is_floating(constants[n])}
+    return jax.linear_transpose(results, floating)(gradient)[0]
 
 
-def _keeps(primitive: Any, *_: Any, **__: Any) -> bool:
+def _is_stored(primitive: Any, *_: Any, **__: Any) -> bool:
+    """The checkpoint policy: True for primitives whose results are stored."""
     return primitive.name not in _CHEAP
 
 

@@ -9,6 +9,7 @@ call and a file agree. No jax in here.
 from __future__ import annotations
 
 import ast
+import inspect
 import math
 import re
 import types
@@ -23,7 +24,7 @@ from ...errors import AttributeValueError, DTypeError, explain
 
 T = TypeVar("T")
 
-#: Marker of an attribute that only ever steered speed or memory in MXNet; accepted, without effect.
+#: Marker of an attribute that only steered speed or memory in MXNet; accepted, without effect.
 TUNING = "tuning"
 Tuning = Annotated[T, TUNING]
 #: Marker of an array input that is an auxiliary state: its new value is an extra result.
@@ -36,7 +37,7 @@ Key = Annotated[Any, KEY]
 TRAIN = "train"
 Train = Annotated[bool, TRAIN]
 #: Name and marker of the keyword-only parameter through which loops and branches get their bodies
-#: (``_body.Body``), which a graph keeps beside the attributes.
+#: (``subgraph_bodies.Subgraph``), which a graph keeps beside the attributes.
 BODIES = "bodies"
 Bodies = Annotated[Any, BODIES]
 
@@ -49,7 +50,7 @@ Floats = tuple[float, ...]
 #: A size, or a number of things: a positive integer.
 Count = Annotated[int, "count"]
 #: A number from 0 to 1.
-UnitInterval = Annotated[float, "share"]
+UnitInterval = Annotated[float, "unit_interval"]
 #: The name of an element type, one of :data:`DTYPES`.
 DType = Annotated[str, "dtype"]
 
@@ -65,7 +66,7 @@ _LONG = re.compile(r"(?<=\d)[lL]\b")
 
 
 def dtype_name(value: object) -> str:
-    """The name of an element type given as name, NumPy or JAX dtype, scalar class or number."""
+    """The name of an element type: of a name, NumPy or JAX dtype, scalar class or type number."""
     name: str
     if isinstance(value, str):
         name = {"float": "float32", "int": "int32", "bool_": "bool"}.get(value, value)
@@ -142,7 +143,7 @@ def _parse_count(text: str) -> int:
     return value
 
 
-def _parse_share(text: str) -> float:
+def _parse_unit_interval(text: str) -> float:
     value = _parse_float(text)
     if not 0 <= value <= 1:
         raise ValueError
@@ -150,9 +151,9 @@ def _parse_share(text: str) -> float:
 
 
 def _parse_bool(text: str) -> bool:
-    known = {"true": True, "false": False, "1": True, "0": False}
+    values = {"true": True, "false": False, "1": True, "0": False}
     try:
-        return known[text.strip().lower()]
+        return values[text.strip().lower()]
     except KeyError:
         raise ValueError from None
 
@@ -188,15 +189,15 @@ def _choice(values: tuple[Any, ...]) -> Callable[[str], Any]:
 
 
 def _parser(annotation: Any) -> tuple[Callable[[str], Any], str]:
-    """Parser of an annotation's texts, and what it accepts, in words."""
+    """Parser of an annotation's texts, and a description of the texts that it accepts."""
     origin, args = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
         if "dtype" in args[1:]:
             return _parse_dtype, f"a dtype ({', '.join(DTYPE_NUMBERS)})"
         if "count" in args[1:]:
             return _parse_count, "a positive integer"
-        if "share" in args[1:]:
-            return _parse_share, "a number from 0 to 1"
+        if "unit_interval" in args[1:]:
+            return _parse_unit_interval, "a number from 0 to 1"
         return _parser(args[0])
     if origin is Literal:
         return _choice(args), "one of " + ", ".join(repr(a) for a in args)
@@ -220,7 +221,7 @@ def _parser(annotation: Any) -> tuple[Callable[[str], Any], str]:
 
 @dataclass(frozen=True, slots=True)
 class Attr:
-    """One attribute of an operator: its name, parser, default and whether it has any effect."""
+    """One attribute of an operator: its name, parser and default; ``tuning`` has no effect."""
 
     name: str
     parse: Callable[[str], Any]
@@ -234,7 +235,7 @@ class Attr:
         return self.default is _REQUIRED
 
     def read(self, op: str, text: str) -> Any:
-        """The value that ``text`` means; an :class:`AttributeValueError` names op and attribute."""
+        """The value of a text; an :class:`AttributeValueError` names operator and attribute."""
         try:
             value = self.parse(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
@@ -249,8 +250,6 @@ class Attr:
 def make_attr(name: str, annotation: Any, default: Any) -> Attr:
     """The :class:`Attr` of a keyword-only parameter (``default`` is ``inspect.Parameter.empty``
     for a required one)."""
-    import inspect
-
     parse, accepts = _parser(annotation)
     return Attr(
         name=name,

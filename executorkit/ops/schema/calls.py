@@ -1,10 +1,9 @@
-"""Signatures for operators that are made from a table: the registry and ``help`` read them.
+"""Calls of operators through ``mx.sym`` and ``mx.nd``: names, signatures, docstrings, arguments.
 
-Where operators are found in ``mx.sym`` and ``mx.nd``, and how they are called there.
-
-Both faces are generated from the same definition: ``placements`` says which operator stands under
-which name in which module, ``call_signature`` what ``help`` shows, and ``bind_call`` sorts a call's
-arguments into arrays, attributes and options.
+Both frontends are generated from the same definition: ``namespace_entries`` says which operator
+stands under which name in which module, ``call_signature`` is what ``help`` shows, and
+``bind_call`` sorts a call's arguments into arrays, attributes and options. ``with_signature`` makes
+operators that are generated from a table look like hand-written ones. No jax in here.
 """
 
 from __future__ import annotations
@@ -16,58 +15,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Literal, get_args
 
-import jax
 import numpy as np
 
 from ...errors import AttributeValueError, DTypeError
 from .attrs import Aux, Count, Key, UnitInterval, dtype_name
 from .inference import same_dtypes
 from .operator_registry import OpDef, all_names
-
-#: ``run(arrays, attrs)`` or, for random operators, ``run(arrays, attrs, key)``.
-ArrayFunction = Callable[..., Any]
-
-
-def with_signature(
-    run: ArrayFunction,
-    name: str,
-    doc: str,
-    arrays: tuple[str, ...],
-    attrs: Mapping[str, tuple[Any, Any]],
-    *,
-    states: tuple[str, ...] = (),
-    random: bool = False,
-) -> Callable[..., Any]:
-    """``run`` as a function with array inputs and keyword-only attributes, as operators are.
-
-    ``arrays`` are names, or one name with a star for any number of arrays; ``states`` those of them
-    that are auxiliary. ``attrs`` maps names to (annotation, default), where
-    ``inspect.Parameter.empty`` stands for a required attribute. A ``random`` operator gets a key.
-    """
-    variadic = arrays[0].startswith("*") if arrays else False
-
-    def fn(*args: Any, **keywords: Any) -> Any:
-        extra = (keywords.pop("key"),) if random else ()
-        inputs = () if variadic else tuple(keywords.pop(n) for n in arrays[len(args) :])
-        return run((*args, *inputs), keywords, *extra)
-
-    kinds = inspect.Parameter
-    kind = kinds.VAR_POSITIONAL if variadic else kinds.POSITIONAL_OR_KEYWORD
-    parameters = [
-        kinds(n.lstrip("*"), kind, annotation=Aux if n in states else jax.Array) for n in arrays
-    ]
-    parameters += [
-        kinds(n, kinds.KEYWORD_ONLY, annotation=hint, default=default)
-        for n, (hint, default) in attrs.items()
-    ]
-    if random:
-        parameters.append(kinds("key", kinds.KEYWORD_ONLY, annotation=Key))
-    fn.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    fn.__annotations__ = {p.name: p.annotation for p in parameters}
-    fn.__name__ = fn.__qualname__ = name
-    fn.__doc__ = doc
-    return fn
-
 
 Frontend = Literal["symbol", "ndarray"]
 
@@ -82,7 +35,7 @@ MODULES = ("op", "_internal", *PREFIXES.values())
 
 
 class _Required:
-    """Stands as the default of an attribute that must be given: arrays before it have defaults."""
+    """Placeholder default of a required attribute: the arrays before it have defaults."""
 
     def __repr__(self) -> str:
         return "<required>"
@@ -100,7 +53,7 @@ _OPTIONS: dict[str, tuple[str, ...]] = {
 def public_names(name: str) -> Iterator[tuple[str, str]]:
     """The (module, public name) pairs of the operator name ``name``.
 
-    >>> list(placement("_contrib_box_nms")), list(placement("relu"))
+    >>> list(public_names("_contrib_box_nms")), list(public_names("relu"))
     ([('contrib', 'box_nms')], [('op', 'relu')])
     """
     for prefix, module in PREFIXES.items():
@@ -121,7 +74,7 @@ def namespace_entries(names: Iterable[str] | None = None) -> Iterator[tuple[str,
 
 
 @lru_cache(maxsize=4096)
-def call_signature(op: OpDef, face: Frontend) -> inspect.Signature:
+def call_signature(op: OpDef, frontend: Frontend) -> inspect.Signature:
     """The signature of ``mx.sym.X`` or ``mx.nd.X``: arrays, attributes, options."""
     kind = inspect.Parameter
     parameters: list[inspect.Parameter] = []
@@ -136,15 +89,15 @@ def call_signature(op: OpDef, face: Frontend) -> inspect.Signature:
         annotation = get_args(attr.annotation)[0] if marked else attr.annotation
         default = REQUIRED if attr.required else attr.default
         parameters.append(kind(attr.name, style, default=default, annotation=annotation))
-    taken = {p.name for p in parameters}
-    parameters += [kind(n, style, default=None) for n in _OPTIONS[face] if n not in taken]
+    names = {p.name for p in parameters}
+    parameters += [kind(n, style, default=None) for n in _OPTIONS[frontend] if n not in names]
     parameters.append(kind("kwargs", kind.VAR_KEYWORD))
     return inspect.Signature(parameters)
 
 
-#: Words of docstrings that say themselves what the gradients are.
+#: Words by which a docstring shows that it describes the gradients.
 _GRADIENTS = re.compile("gradient|derivative|backward", re.IGNORECASE)
-#: Words with which a docstring says what dtypes go in and come out.
+#: Words by which a docstring shows that it describes the dtypes.
 _DTYPES = re.compile(r"dtype|type|float|int(eger|\d)|bytes|bool")
 _OPTION_DOCS: dict[Frontend, str] = {
     "symbol": """\
@@ -163,14 +116,14 @@ Of the call:
 def _dtype_doc(op: OpDef) -> list[str]:
     if _DTYPES.search(op.doc) or not (op.array_names or op.variadic):
         return []
-    if op.types is same_dtypes:
+    if op.infer_type is same_dtypes:
         return ["All arrays, results too, are of one dtype.", ""]
     return [f"Results are of the dtype of {op.array_names[0]}.", ""] if op.array_names else []
 
 
-def call_doc(op: OpDef, face: Frontend) -> str:
-    """The docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's, what its dtypes and gradients
-    are where it does not say, a line per attribute, and what the call takes besides.
+def call_doc(op: OpDef, frontend: Frontend) -> str:
+    """The docstring of ``mx.sym.X`` or ``mx.nd.X``: the operator's own, a sentence on dtypes and
+    gradients if it has none, a line per attribute, and the options of the call.
 
     >>> from executorkit.ops import lookup
     >>> "  axis: an integer, required" in call_doc(lookup("expand_dims"), "symbol").splitlines()
@@ -185,12 +138,12 @@ def call_doc(op: OpDef, face: Frontend) -> str:
     takes_arrays = bool(op.array_names or op.variadic)
     plain = takes_arrays and not op.mutates and not _GRADIENTS.search(op.doc)
     gradients = ["Gradients are those of this function, as JAX derives them.", ""] if plain else []
-    return "\n".join([op.doc, "", *_dtype_doc(op), *gradients, *attributes, _OPTION_DOCS[face]])
+    return "\n".join([op.doc, "", *_dtype_doc(op), *gradients, *attributes, _OPTION_DOCS[frontend]])
 
 
 @dataclass(frozen=True, slots=True)
 class BoundCall:
-    """The arguments of a call, sorted.
+    """The arguments of a call, sorted into arrays, attributes and options.
 
     arrays
         by position for operators with any number of inputs, else empty.
@@ -209,22 +162,24 @@ class BoundCall:
 
 
 @lru_cache(maxsize=4096)
-def _positions(op: OpDef, face: Frontend) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
-    options = tuple(n for n in _OPTIONS[face] if n not in op.attrs and n not in op.array_names)
+def _positions(
+    op: OpDef, frontend: Frontend
+) -> tuple[tuple[str, ...], frozenset[str], frozenset[str]]:
+    options = tuple(n for n in _OPTIONS[frontend] if n not in op.attrs and n not in op.array_names)
     arrays = () if op.variadic is not None else op.array_names
     return (*arrays, *op.attrs, *options), frozenset(arrays), frozenset(options)
 
 
 def bind_call(
-    op: OpDef, face: Frontend, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    op: OpDef, frontend: Frontend, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> BoundCall:
     """Sorts the arguments of a call of ``func_name``.
 
     Raises TypeError, as Python does, for too many positional arguments and for one given twice. An
     array input that is None counts as not given.
     """
-    order, arrays, options = _positions(op, face)
-    given = dict(kwargs)
+    order, array_names, option_names = _positions(op, frontend)
+    arguments = dict(kwargs)
     positional: tuple[Any, ...] = ()
     if op.variadic is not None:
         positional = args
@@ -234,15 +189,15 @@ def bind_call(
                 f"{func_name}() takes at most {len(order)} positional arguments, got {len(args)}"
             )
         for name, value in zip(order, args, strict=False):
-            if name in given:
+            if name in arguments:
                 raise TypeError(f"{func_name}() got {name!r} by position and by keyword")
-            given[name] = value
+            arguments[name] = value
     call = BoundCall(positional, {}, {}, {})
-    for name, value in given.items():
-        if name in arrays:
+    for name, value in arguments.items():
+        if name in array_names:
             if value is not None:
                 call.named[name] = value
-        elif name in options:
+        elif name in option_names:
             call.options[name] = value
         else:
             call.attrs[name] = numpy_dtype_name(value) if name == "dtype" else value
@@ -259,3 +214,48 @@ def numpy_dtype_name(value: Any) -> str:
         return dtype_name(value)
     except AttributeValueError as error:
         raise DTypeError(*error.args) from None
+
+
+#: ``run(arrays, attrs)`` or, for random operators, ``run(arrays, attrs, key)``.
+ArrayFunction = Callable[..., Any]
+
+
+def with_signature(
+    run: ArrayFunction,
+    name: str,
+    doc: str,
+    arrays: tuple[str, ...],
+    attrs: Mapping[str, tuple[Any, Any]],
+    *,
+    states: tuple[str, ...] = (),
+    random: bool = False,
+) -> Callable[..., Any]:
+    """A function with array inputs and keyword-only attributes, as operators are, that calls ``run``.
+
+    ``arrays`` are names, or one name with a star for any number of arrays; ``states`` those of them
+    that are auxiliary. ``attrs`` maps names to (annotation, default), where
+    ``inspect.Parameter.empty`` stands for a required attribute. A ``random`` operator gets a key.
+    """
+    variadic = arrays[0].startswith("*") if arrays else False
+
+    def fn(*args: Any, **keywords: Any) -> Any:
+        extra = (keywords.pop("key"),) if random else ()
+        inputs = () if variadic else tuple(keywords.pop(n) for n in arrays[len(args) :])
+        return run((*args, *inputs), keywords, *extra)
+
+    kinds = inspect.Parameter
+    kind = kinds.VAR_POSITIONAL if variadic else kinds.POSITIONAL_OR_KEYWORD
+    parameters = [
+        kinds(n.lstrip("*"), kind, annotation=Aux if n in states else Any) for n in arrays
+    ]
+    parameters += [
+        kinds(n, kinds.KEYWORD_ONLY, annotation=hint, default=default)
+        for n, (hint, default) in attrs.items()
+    ]
+    if random:
+        parameters.append(kinds("key", kinds.KEYWORD_ONLY, annotation=Key))
+    fn.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    fn.__annotations__ = {p.name: p.annotation for p in parameters}
+    fn.__name__ = fn.__qualname__ = name
+    fn.__doc__ = doc
+    return fn

@@ -1,10 +1,10 @@
 """Channels last: how operators run on data whose channels have moved from axis 1 to the end.
 
 CPUs convolve, normalise and add up channels-last data in about two thirds of the time. So where a
-convolution stands, lowering keeps its data that way, and what follows too as long as the operators
-know how: each of these has one of the rules below (``register(..., last=rule)``). A rule is given
-attributes and input shapes, as in the graph, and answers with a :class:`LayoutRewrite`, or None where the
-operator has to run as it stands. No jax in here.
+convolution stands, lowering keeps its data that way, and the data behind it too as long as the
+operators have a rule for it: each of these has one of the rules below (``register(...,
+layout_rule=rule)``). A rule takes attributes and input shapes, as in the graph, and returns a
+:class:`LayoutRewrite`, or None where the operator has to run as it stands. No jax in here.
 """
 
 from __future__ import annotations
@@ -17,18 +17,18 @@ from .inference import Params
 
 
 class LayoutRewrite(NamedTuple):
-    """An operator's form for channels-last data.
+    """The form of an operator for channels-last data.
 
     params
         its attributes, for the moved axes.
     inputs
-        which of its inputs have to be moved.
+        positions of the inputs that have to be channels last.
     outputs
-        how many of its outputs then are, from the first one.
-    enters
-        whether it is worth moving data for this operator alone.
+        number of outputs that then are channels last, from the first one.
+    profitable
+        True if it is worth moving data for this operator alone.
     function
-        what stands in for the operator's function, if attributes cannot say it.
+        substitute for the operator's function, if attributes cannot say it.
     """
 
     params: Params
@@ -42,12 +42,12 @@ LayoutRule = Callable[[Params, Sequence[Shape]], LayoutRewrite | None]
 
 
 def channels_last_axis(axis: int, rank: int) -> int:
-    """Where an axis of channels-first data is once the channels have moved to the end."""
+    """The position of an axis of channels-first data after the channels have moved to the end."""
     axis %= rank
     return rank - 1 if axis == 1 else axis - (axis > 1)
 
 
-def _one_rank(shapes: Sequence[Shape]) -> int:
+def _common_rank(shapes: Sequence[Shape]) -> int:
     """The rank that all inputs have, 0 if they differ or have no spatial axes."""
     ranks = {len(s) for s in shapes}
     rank = ranks.pop()
@@ -55,40 +55,41 @@ def _one_rank(shapes: Sequence[Shape]) -> int:
 
 
 def layout_elementwise(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Inputs of one rank, broadcast against each other or not: the place of an element does not
-    matter."""
-    return LayoutRewrite(p, tuple(range(len(shapes)))) if _one_rank(shapes) else None
+    """The rule for inputs of one rank, broadcast against each other or not, where the position of
+    an element does not matter."""
+    return LayoutRewrite(p, tuple(range(len(shapes)))) if _common_rank(shapes) else None
 
 
 def layout_with_axis(attribute: str) -> LayoutRule:
-    """Inputs of one rank, and an attribute that names one of their axes."""
+    """The rule for inputs of one rank, and an attribute that names one of their axes."""
 
     def rule(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-        rank = _one_rank(shapes)
+        rank = _common_rank(shapes)
         if not rank or not -rank <= p[attribute] < rank:
             return None
-        moved = Params({**p, attribute: channels_last_axis(p[attribute], rank)})
-        return LayoutRewrite(moved, tuple(range(len(shapes))))
+        params = Params({**p, attribute: channels_last_axis(p[attribute], rank)})
+        return LayoutRewrite(params, tuple(range(len(shapes))))
 
     return rule
 
 
 def layout_with_pad_width(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Data, and a ``pad_width`` with two entries per axis."""
+    """The rule for data and a ``pad_width`` with two entries per axis."""
     widths, rank = p.pad_width, len(shapes[0])
     if rank < 3 or len(widths) != 2 * rank:
         return None
-    return LayoutRewrite(Params({**p, "pad_width": (*widths[:2], *widths[4:], *widths[2:4])}), (0,))
+    params = Params({**p, "pad_width": (*widths[:2], *widths[4:], *widths[2:4])})
+    return LayoutRewrite(params, (0,))
 
 
 def layout_with_parts(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """As :func:`layout_with_axis` ``axis``, with ``num_outputs`` parts of the data."""
-    moved = None if p.squeeze_axis else layout_with_axis("axis")(p, shapes)
-    return moved and moved._replace(outputs=p.num_outputs)
+    """The rule for data cut into ``num_outputs`` parts along ``axis``."""
+    rewrite = None if p.squeeze_axis else layout_with_axis("axis")(p, shapes)
+    return rewrite and rewrite._replace(outputs=p.num_outputs)
 
 
 def layout_per_channel(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Data, and vectors with an entry for every index of ``axis``."""
+    """The rule for data, and vectors with an entry for every index of ``axis``."""
     rank = len(shapes[0])
     if rank < 3 or not -rank <= p.axis < rank:
         return None
@@ -96,9 +97,10 @@ def layout_per_channel(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | No
 
 
 def layout_with_windows(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """Operators with a ``layout``, of data alone or of data and weight (the others are vectors)."""
+    """The rule for operators with a ``layout``, of data alone or of data and weight (the other
+    inputs are vectors)."""
     rank = len(shapes[0])
     if rank < 3 or p.get("layout") not in (None, "NCW", "NCHW", "NCDHW"):
         return None
-    moved = Params({**p, "layout": {3: "NWC", 4: "NHWC", 5: "NDHWC"}[rank]})
-    return LayoutRewrite(moved, tuple(k for k, s in enumerate(shapes) if len(s) == rank))
+    params = Params({**p, "layout": {3: "NWC", 4: "NHWC", 5: "NDHWC"}[rank]})
+    return LayoutRewrite(params, tuple(k for k, s in enumerate(shapes) if len(s) == rank))

@@ -1,10 +1,8 @@
-"""A node's parsed attributes, and what is known about the shapes and element types around it.
+"""Inference of shapes and element types around one node: the facts that rules read and write.
 
-No jax in here.
-
-Axes given as attributes: counted from either end, and checked. No jax in here.
-
-Rules of shapes and element types that several families share. No jax in here.
+:class:`Params` are a node's parsed attributes; :class:`ShapeFacts` and :class:`TypeFacts` hold the
+known shapes and types while rules add to them; the rules that several families share, and axes
+given as attributes, follow. No jax in here.
 """
 
 from __future__ import annotations
@@ -55,7 +53,7 @@ def merge_shapes(old: Shape | None, new: Iterable[int] | None) -> Shape | None:
 
 
 def shape_text(shape: Shape | None) -> str:
-    """A shape for messages, with question marks for what is unknown.
+    """A shape for messages, with question marks for unknown dimensions.
 
     >>> shape_text((0, 3))
     '(?, 3)'
@@ -67,12 +65,12 @@ def shape_text(shape: Shape | None) -> str:
 
 
 def is_fully_known(shape: Shape | None) -> typing.TypeGuard[Shape]:
-    """Whether every dimension of a shape is known."""
+    """True if every dimension of a shape is known."""
     return shape is not None and 0 not in shape
 
 
 class Facts(dict[str, Any]):
-    """What is known about the shapes (or element types) around one node, while it is inferred.
+    """The known shapes (or element types) around one node, during inference.
 
     Keys are the node's input names and ``"out0"``, ``"out1"``, ...; a missing fact reads as None.
     ``set`` adds knowledge and refuses a contradiction with an error whose arguments are the
@@ -96,7 +94,7 @@ class ShapeFacts(Facts):
     __slots__ = ()
 
     def set(self, name: str, shape: Iterable[int] | None, because: str | None = None) -> None:
-        """Adds what ``shape`` says about ``name``; names the node does not have are skipped."""
+        """Adds the known dimensions of ``name``; names that the node does not have are skipped."""
         if name not in self:
             return
         old = self[name]
@@ -144,7 +142,7 @@ class TypeFacts(Facts):
 
 
 def normal_axis(axis: int, ndim: int, name: str = "axis") -> int:
-    """``axis`` counted from the front; a :class:`ShapeError` names the attribute.
+    """An axis counted from the front; a :class:`ShapeError` names the attribute.
 
     >>> normal_axis(-1, 3)
     2
@@ -164,7 +162,9 @@ def normal_axes(axes: tuple[int, ...], ndim: int, name: str = "axes") -> tuple[i
     return normal
 
 
+#: ``rule(shapes, params)`` deduces shapes, see :func:`register`.
 InferShape = Callable[[ShapeFacts, Params], None]
+#: ``rule(dtypes, params)`` deduces element types.
 InferType = Callable[[TypeFacts, Params], None]
 
 
@@ -174,9 +174,10 @@ def same_dtypes(t: TypeFacts, p: Params) -> None:
 
 
 def output_dtype(output: str, *inputs: str) -> InferType:
-    """A rule for operators whose output type is given: by an attribute's name or a dtype's name.
+    """The rule of operators whose output type is that of an attribute, or is fixed.
 
-    Inputs named (default: none) are of one type among themselves.
+    ``output`` is the name of the attribute, or of the dtype; the inputs named (default: none) are
+    of one type among themselves.
     """
 
     def rule(t: TypeFacts, p: Params) -> None:
@@ -196,7 +197,7 @@ def same_shapes(s: ShapeFacts, p: Params) -> None:
 
 
 def channel_shapes(s: ShapeFacts, axis: int, *names: str) -> None:
-    """The arrays named have one entry for each channel, channels being ``axis`` of data.
+    """States that the arrays named have one entry for each channel, along ``axis`` of data.
 
     Raises :class:`ShapeError` for an axis that data does not have.
     """
@@ -214,12 +215,12 @@ def channel_shapes(s: ShapeFacts, axis: int, *names: str) -> None:
 
 
 def dtype_of_first_input(t: TypeFacts, p: Params) -> None:
-    """The output is of the first input's type; other inputs may be of any."""
+    """The rule of operators whose output has the first input's type; other inputs may have any."""
     t.same(next(iter(t)), "out0")
 
 
 def same_dtype_among(*names: str) -> InferType:
-    """The arrays named are of one type; others may be of any."""
+    """The rule of operators where the arrays named are of one type; others may be of any."""
 
     def rule(t: TypeFacts, p: Params) -> None:
         t.same(*names)

@@ -1,18 +1,14 @@
-"""An operator as the graph sees it: a function, its attributes, and the facts about its arrays.
+"""The definition of an operator: one typed function, and the facts that its signature cannot say.
 
-No jax in here.
-
-What an operator is: one typed function, and the few facts that its signature cannot say.
-
-    @register("FullyConnected", inputs=..., fill=...)
+    @register("FullyConnected", inputs=..., infer_shape=...)
     def fully_connected(data, weight, bias=None, *, num_hidden: int, no_bias: bool = False):
         '''y = x W^T + b. ...'''
 
 Positional parameters are array inputs in MXNet's order (``*data`` for any number of them);
 keyword-only parameters are attributes, with MXNet's defaults and in MXNet's order, because users
 pass them positionally. Markers in annotations name auxiliary states, the PRNG key and the train
-flag (see ``_attrs``). The function returns one array or a tuple: the outputs, then the new value
-of each auxiliary state.
+flag (see ``schema.attrs``). The function returns one array or a tuple: the outputs, then the new
+value of each auxiliary state.
 
 No jax in here: the registry, the graph and the command line's ``coverage`` work without it.
 """
@@ -21,15 +17,40 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Annotated, Any, TypeVar, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
 from ...errors import AttributeValueError, did_you_mean, explain
 from .attrs import AUX, BODIES, KEY, TRAIN, Attr, make_attr, to_text
 from .channels_last import LayoutRule
 from .inference import InferShape, InferType, Params, same_dtypes
+from .traits import ALL_TRAITS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: Groups of operators that drawings of a network show in one colour.
+Kind = Literal["dense", "norm", "activation", "pooling", "shape", "loss"]
+
+
+@dataclass(frozen=True, slots=True)
+class FileFormat:
+    """Facts about an operator that matter only in files written by or for MXNet.
+
+    former_attrs
+        attributes that early releases wrote under another name: former name to present name.
+    initializers
+        initializers of variables that are made for inputs not given, by input name, in MXNet's
+        JSON form.
+    scratch_outputs
+        number of outputs that MXNet counts although they only hold working memory.
+    """
+
+    former_attrs: Mapping[str, str] = field(default_factory=dict)
+    initializers: Mapping[str, str] = field(default_factory=dict)
+    scratch_outputs: Callable[[Params], int] = lambda p: 0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +70,7 @@ class OpDef:
     key_name: str | None
     train_name: str | None
     infer_shape: InferShape | None
-    types: InferType
+    infer_type: InferType
     loss: Callable[[Params], bool]
     constant_inputs: Callable[[Params], Mapping[str, float]]
     shape_attr: str | None
@@ -57,7 +78,10 @@ class OpDef:
     mutates: bool
     dynamic_shape: bool
     inner_states: bool
-    last: LayoutRule | None
+    layout_rule: LayoutRule | None
+    traits: frozenset[str]
+    kind: Kind | None
+    file_format: FileFormat
     _inputs: Callable[[Params], tuple[str, ...]] | None
     _outputs: Callable[[Params], tuple[str, ...]]
     _visible: Callable[[Params], int] | None
@@ -74,7 +98,8 @@ class OpDef:
         """The parsed attributes of a node; values may be texts or Python values.
 
         Raises :class:`AttributeValueError` for an unknown, missing or malformed attribute. As in
-        MXNet, operators without attributes, and lenient ones, take any, and ignore them.
+        MXNet, operators without attributes, and those with ``ignore_unknown``, take any attribute
+        and ignore it.
         """
         values: dict[str, Any] = {}
         for name, value in texts.items():
@@ -121,7 +146,7 @@ class OpDef:
         return self.aux if self._aux is None else self._aux(p)
 
     def uses_rng(self, p: Params, train: bool) -> bool:
-        """Whether a run in this mode draws random numbers, so that it needs a PRNG key."""
+        """True if a run in this mode draws random numbers, so that it needs a PRNG key."""
         return self.key_name is not None and (self._uses_rng is None or self._uses_rng(p, train))
 
     def open_shape(self, p: Params) -> str | None:
@@ -136,7 +161,7 @@ class OpDef:
         return self._outputs(p)
 
     def visible(self, p: Params) -> int:
-        """How many of the outputs a symbol of this operator shows."""
+        """Number of outputs that a symbol of this operator shows."""
         return len(self._outputs(p)) if self._visible is None else self._visible(p)
 
     def apply(
@@ -148,8 +173,7 @@ class OpDef:
         train: bool = False,
         function: Callable[..., Any] | None = None,
     ) -> tuple[Any, ...]:
-        """Runs the function (or one that stands in for it) on arrays given in the order of
-        ``inputs(p)``.
+        """Runs the function (or the given substitute) on arrays in the order of ``inputs(p)``.
 
         Returns outputs, then new auxiliary states, as a flat tuple.
         """
@@ -166,12 +190,22 @@ class OpDef:
         return result if isinstance(result, tuple) else (result,)
 
 
-F = TypeVar("F", bound=Callable[..., Any])
-
 _OPS: dict[str, OpDef] = {}
 
+#: Keywords of :func:`register` in 0.1, still accepted: former name to present name.
+_FORMER_KEYWORDS = {
+    "fill": "infer_shape",
+    "types": "infer_type",
+    "pins": "constant_inputs",
+    "imperative": "mutates",
+    "dynamic": "dynamic_shape",
+    "lenient": "ignore_unknown",
+    "draws": "uses_rng",
+    "last": "layout_rule",
+}
 
-def _constant(value: Any) -> Callable[[Params], Any]:
+
+def _as_function(value: Any) -> Callable[[Params], Any]:
     return value if callable(value) else lambda p: value
 
 
@@ -182,7 +216,7 @@ def register(
     outputs: tuple[str, ...] | Callable[[Params], tuple[str, ...]] = ("output",),
     visible: int | Callable[[Params], int] | None = None,
     infer_shape: InferShape | None = None,
-    types: InferType = same_dtypes,
+    infer_type: InferType = same_dtypes,
     loss: bool | Callable[[Params], bool] = False,
     constant_inputs: Callable[[Params], Mapping[str, float]] | None = None,
     shape_attr: str | None = None,
@@ -195,22 +229,28 @@ def register(
     aux: Callable[[Params], tuple[str, ...]] | None = None,
     uses_rng: Callable[[Params, bool], bool] | None = None,
     in_place: Callable[..., Any] | None = None,
-    last: LayoutRule | None = None,
+    layout_rule: LayoutRule | None = None,
+    traits: Collection[str] = (),
+    kind: Kind | None = None,
+    file_format: FileFormat = FileFormat(),
+    **former: Any,
 ) -> Callable[[F], F]:
     """Registers a function as the operator ``name``, also found under ``aliases``.
 
     inputs
         names of the inputs that a node has, where attributes decide (``no_bias``).
     outputs, visible
-        names of the outputs, and how many of them a symbol shows.
-    fill
-        ``fill(shapes, params)`` deduces unknown input shapes (and, where inference runs backwards,
-        uses ``shapes["out0"]``). Output shapes are never written: they come from the function.
-    types
-        ``types(dtypes, params)``; the default states that all inputs and outputs are of one type.
+        names of the outputs, and the number of them that a symbol shows.
+    infer_shape
+        ``infer_shape(shapes, params)`` deduces unknown input shapes (and, where inference runs
+        backwards, uses ``shapes["out0"]``). Output shapes are never written: they come from the
+        function.
+    infer_type
+        ``infer_type(dtypes, params)``; the default states that all inputs and outputs are of one
+        type.
     loss
-        whether ``backward`` needs no head gradient for this operator's outputs.
-    pins
+        True if ``backward`` needs no head gradient for this operator's outputs.
+    constant_inputs
         inputs that MXNet overwrites with a constant whenever the operator runs (``fix_gamma``).
     shape_attr
         the attribute that holds the output shape of an operator without inputs; a 0 in it (or
@@ -219,27 +259,36 @@ def register(
         the attribute with the number of inputs, for ``*data`` operators.
     effects
         the operator calls back into Python, so that its forward must run when it is asked for.
-    imperative
+    mutates
         the operator exists for arrays only: it changes its auxiliary inputs when it is called, and
         graphs refuse it.
-    dynamic
+    dynamic_shape
         MXNet learns the output shapes only when the operator runs, so that inference of shapes
         answers that they are unknown (binding knows them all the same).
     inner_states
         auxiliary states of the node's subgraphs are those of the node.
-    lenient
+    ignore_unknown
         attributes that the operator does not have are ignored, as always where it has none.
     aux
         names of the auxiliary inputs, where attributes decide (Custom); else markers say so.
-    draws
-        ``draws(params, train)``: whether the function uses its PRNG key, where attributes or the
+    uses_rng
+        ``uses_rng(params, train)``: True if the function uses its PRNG key, where attributes or the
         mode decide (Dropout outside training); it gets None for a key where it does not.
     in_place
         the function that runs instead when ``out`` of a call is its first input, for operators of
         which MXNet then reads what it has just written.
-    last
-        how the operator runs on channels-last data, one of the rules in ``_layouts``; without one,
-        it always runs on data as it is in the graph.
+    layout_rule
+        how the operator runs on channels-last data, one of the rules in ``schema.channels_last``;
+        without one, it always runs on data as it is in the graph.
+    traits
+        properties that passes and compilers ask for, of ``schema.traits``.
+    kind
+        the group of operators in whose colour drawings show it.
+    file_format
+        facts that matter only in MXNet's files.
+
+    The keywords of 0.1 (``fill``, ``types``, ``pins``, ``imperative``, ``dynamic``, ``lenient``,
+    ``draws``, ``last``) are accepted with a DeprecationWarning.
 
     >>> from executorkit import ops
     >>> @ops.register("my_scale")
@@ -247,31 +296,42 @@ def register(
     ...     '''data times ``by``.'''
     ...     return data * by
     """
+    if former:
+        return register(name, *aliases, **_renamed_keywords(former, locals()))
+    unknown = [t for t in traits if t not in ALL_TRAITS]
+    if unknown:
+        raise ValueError(
+            f"operator {name!r}: unknown trait {unknown[0]!r}; {did_you_mean(unknown[0], ALL_TRAITS)}"
+        )
 
     def add(fn: F) -> F:
-        facts = _read_signature(fn)
+        signature = _read_signature(fn)
+        counted = signature["variadic"] is not None and count in signature["attrs"]
         op = OpDef(
             name=name,
             names=(name, *aliases),
             fn=fn,
             infer_shape=infer_shape,
-            types=types,
-            loss=_constant(loss),
+            infer_type=infer_type,
+            loss=_as_function(loss),
             constant_inputs=constant_inputs or (lambda p: {}),
             shape_attr=shape_attr,
             effects=effects,
             mutates=mutates,
             dynamic_shape=dynamic_shape,
             inner_states=inner_states,
-            ignore_unknown=ignore_unknown or not (facts["attrs"] or facts["open_attrs"]),
-            last=last,
-            count=count if facts["variadic"] is not None and count in facts["attrs"] else None,
+            ignore_unknown=ignore_unknown or not (signature["attrs"] or signature["open_attrs"]),
+            layout_rule=layout_rule,
+            traits=frozenset(traits),
+            kind=kind,
+            file_format=file_format,
+            count=count if counted else None,
             _inputs=inputs,
-            _outputs=_constant(outputs),
-            _visible=None if visible is None else _constant(visible),
+            _outputs=_as_function(outputs),
+            _visible=None if visible is None else _as_function(visible),
             _aux=aux,
             _uses_rng=uses_rng,
-            **facts,
+            **signature,
         )
         if in_place is not None:
             op = replace(op, in_place=replace(op, fn=in_place))
@@ -285,8 +345,24 @@ def register(
     return add
 
 
+def _renamed_keywords(former: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str, Any]:
+    """All keywords of a :func:`register` call under their present names."""
+    keywords = {
+        k: present[k]
+        for k, parameter in inspect.signature(register).parameters.items()
+        if parameter.kind is parameter.KEYWORD_ONLY
+    }
+    for old, value in former.items():
+        if old not in _FORMER_KEYWORDS:
+            raise TypeError(f"register() got an unexpected keyword argument {old!r}")
+        new = _FORMER_KEYWORDS[old]
+        warnings.warn(f"register({old}=...) is now called {new}", DeprecationWarning, stacklevel=3)
+        keywords[new] = value
+    return keywords
+
+
 def _read_signature(fn: Callable[..., Any]) -> dict[str, Any]:
-    """What a function's parameters and their markers say about the operator."""
+    """The fields of an :class:`OpDef` that a function's parameters and their markers give."""
     hints = typing.get_type_hints(fn, include_extras=True)
     arrays: list[str] = []
     aux: list[str] = []
@@ -324,7 +400,7 @@ def _read_signature(fn: Callable[..., Any]) -> dict[str, Any]:
 
 
 def lookup(name: str) -> OpDef | None:
-    """The operator that MXNet calls ``name``, or None if it is not served."""
+    """The operator that MXNet calls ``name``, or None if it is not supported."""
     return _OPS.get(name)
 
 

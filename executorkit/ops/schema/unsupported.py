@@ -1,4 +1,4 @@
-"""Why an operator of MXNet is not served: the same words in the table and in ``coverage``.
+"""Reasons why an operator of MXNet is not supported, for the table of operators and ``coverage``.
 
 Names are matched by their beginnings or their ends, so that all names of MXNet's registry that
 are no operators here have a reason, and names of plugins and builds that are not in it too.
@@ -32,7 +32,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
 
 
 def unsupported_reason(name: str) -> str | None:
-    """The reason why the operator that MXNet calls ``name`` is not served, if it is a known one.
+    """The reason why the operator that MXNet calls ``name`` is not supported, None if unknown.
 
     >>> unsupported_reason("_npi_einsum")
     'NumPy interface (mx.np, mx.npx), no part of symbols'

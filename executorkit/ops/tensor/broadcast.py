@@ -54,7 +54,7 @@ for _stem, _rule in BINARY.items():
     _name = f"broadcast_{_stem}"
     _fn = _broadcasting(_name, _rule)
     register(
-        _name, *_ALIASES.get(_stem, ()), infer_shape=_infer_broadcast_shape, last=layout_elementwise
+        _name, *_ALIASES.get(_stem, ()), infer_shape=_infer_broadcast_shape, layout_rule=layout_elementwise
     )(_fn)
 
 
@@ -114,7 +114,7 @@ def _infer_like_type(t: TypeFacts, p: Params) -> None:
     t.same("lhs", "out0")
 
 
-@register("broadcast_like", types=_infer_like_type)
+@register("broadcast_like", infer_type=_infer_like_type)
 def broadcast_like(
     lhs: jax.Array,
     rhs: jax.Array,

@@ -12,13 +12,14 @@ from ...errors import AttributeValueError, explain
 from ..schema.channels_last import layout_elementwise
 from ..schema.inference import Params, ShapeFacts, TypeFacts, output_dtype, same_shapes
 from ..schema.operator_registry import register
+from ..schema.traits import AMP_CAST, IDENTITY
 from .binary_arithmetic import convert, is_floating
 
 _AMP = ("float16", "bfloat16", "float32", "float64")
 _WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32, "float64": 64}
 
 
-@register("_copy", "identity", infer_shape=same_shapes, last=layout_elementwise)
+@register("_copy", "identity", infer_shape=same_shapes, layout_rule=layout_elementwise, traits={IDENTITY})
 def copy(data: jax.Array) -> jax.Array:
     """data itself, of any shape and dtype."""
     return data
@@ -51,8 +52,7 @@ def cast_storage(data: jax.Array, *, stype: Literal["csr", "default", "row_spars
 
 
 @register(
-    "Cast", "cast", infer_shape=same_shapes, types=output_dtype("dtype"), last=layout_elementwise
-)
+    "Cast", "cast", infer_shape=same_shapes, infer_type=output_dtype("dtype"), layout_rule=layout_elementwise, kind="shape")
 def cast(
     data: jax.Array,
     *,
@@ -75,7 +75,7 @@ def _infer_amp_cast_type(t: TypeFacts, p: Params) -> None:
         t.set("out0", p.dtype if t["data"] in _AMP else t["data"])
 
 
-@register("amp_cast", infer_shape=same_shapes, types=_infer_amp_cast_type, last=layout_elementwise)
+@register("amp_cast", infer_shape=same_shapes, infer_type=_infer_amp_cast_type, layout_rule=layout_elementwise, traits={AMP_CAST})
 def amp_cast(
     data: jax.Array,
     *,
@@ -117,8 +117,7 @@ def _infer_amp_multicast_shape(s: ShapeFacts, p: Params) -> None:
     inputs=lambda p: tuple(f"data_{i}" for i in range(p.num_outputs)),
     outputs=lambda p: tuple(f"output{i}" for i in range(p.num_outputs)),
     infer_shape=_infer_amp_multicast_shape,
-    types=_infer_amp_multicast_type,
-)
+    infer_type=_infer_amp_multicast_type, traits={AMP_CAST})
 def amp_multicast(
     *data: jax.Array, num_outputs: int, cast_narrow: bool = False
 ) -> tuple[jax.Array, ...]:

@@ -33,11 +33,11 @@ def _constant_op(name: str, value: int) -> Callable[..., jax.Array]:
     return op
 
 
-register("_zeros", types=_of_dtype, shape_attr="shape")(_constant_op("_zeros", 0))
-register("_ones", types=_of_dtype, shape_attr="shape")(_constant_op("_ones", 1))
+register("_zeros", infer_type=_of_dtype, shape_attr="shape")(_constant_op("_zeros", 0))
+register("_ones", infer_type=_of_dtype, shape_attr="shape")(_constant_op("_ones", 1))
 
 
-@register("_full", types=_of_dtype, shape_attr="shape")
+@register("_full", infer_type=_of_dtype, shape_attr="shape")
 def full(
     *,
     shape: Shape | None = None,
@@ -53,7 +53,7 @@ def full(
     return jnp.full(shape or (), scalar_constant(value, jnp.dtype(dtype)), dtype)
 
 
-@register("_eye", types=_of_dtype)
+@register("_eye", infer_type=_of_dtype)
 def eye(
     *,
     N: int,  # noqa: N803
@@ -75,7 +75,7 @@ def _repeated_iota(count: int, repeat: int, dtype: np.dtype) -> jax.Array:
     return (index // repeat).astype(dtype)
 
 
-@register("_arange", types=_of_dtype)
+@register("_arange", infer_type=_of_dtype)
 def arange(
     *,
     start: float,
@@ -108,7 +108,7 @@ def arange(
     return scalar_constant(start, kind) + index * scalar_constant(step, kind)
 
 
-@register("_linspace", types=_of_dtype)
+@register("_linspace", infer_type=_of_dtype)
 def linspace(
     *,
     start: float,
@@ -165,13 +165,13 @@ def arange_like(
     return values.reshape(shape)
 
 
-@register("shape_array", types=output_dtype("int64"))
+@register("shape_array", infer_type=output_dtype("int64"))
 def shape_array(data: jax.Array) -> jax.Array:
     """The shape of data as int64 of shape (number of axes,); data gets zero gradient."""
     return jnp.asarray(data.shape, jnp.int64)
 
 
-@register("size_array", types=output_dtype("int64"))
+@register("size_array", infer_type=output_dtype("int64"))
 def size_array(data: jax.Array) -> jax.Array:
     """The number of elements of data as int64 of shape (1,); data gets zero gradient."""
     return jnp.asarray([data.size], jnp.int64)

@@ -176,7 +176,10 @@ def _unary_op(
 
 
 for _name, _row in _UNARY_FUNCTIONS.items():
-    register(_name, infer_shape=same_shapes, last=layout_elementwise)(_unary_op(_name, *_row))
+    register(
+        _name, infer_shape=same_shapes, layout_rule=layout_elementwise,
+        kind="activation" if _name in ("relu", "sigmoid", "tanh") else None,
+    )(_unary_op(_name, *_row))  # fmt: skip
 
 #: stem of the function: names, MXNet's canonical one first
 _BINARY_NAMES = {
@@ -215,7 +218,7 @@ def _binary_op(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Arra
 
 
 for _stem, _names in _BINARY_NAMES.items():
-    register(*_names, infer_shape=same_shapes, last=layout_elementwise)(
+    register(*_names, infer_shape=same_shapes, layout_rule=layout_elementwise)(
         _binary_op(_names[0], BINARY[_stem])
     )
 # Gradient accumulation and sparse-aware variants: for dense arrays they are the plain operators.
@@ -225,7 +228,7 @@ register("_scatter_elemwise_div", infer_shape=same_shapes)(
 )
 
 
-@register("add_n", "ElementWiseSum", infer_shape=same_shapes, last=layout_elementwise)
+@register("add_n", "ElementWiseSum", infer_shape=same_shapes, layout_rule=layout_elementwise)
 def add_n(*args: jax.Array, num_args: int) -> jax.Array:
     """Sum of ``num_args`` arrays of one shape and dtype, element by element."""
     return reduce(jnp.add, args)
@@ -286,17 +289,17 @@ def _scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., ja
 
 for (_stem, _first), _names in _SCALAR_NAMES.items():
     _fn = _scalar_op(_names[0], BINARY[_stem], _first)
-    register(*_names, infer_shape=same_shapes, types=_infer_scalar_type, last=layout_elementwise)(
+    register(*_names, infer_shape=same_shapes, infer_type=_infer_scalar_type, layout_rule=layout_elementwise)(
         _fn
     )
 # Sparse-aware variants: for dense arrays they are the plain operators.
 for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", "sub")):
-    register(_name, infer_shape=same_shapes, types=_infer_scalar_type)(
+    register(_name, infer_shape=same_shapes, infer_type=_infer_scalar_type)(
         _scalar_op(_name, BINARY[_stem], False)
     )
 
 
-@register("hard_sigmoid", infer_shape=same_shapes, last=layout_elementwise)
+@register("hard_sigmoid", infer_shape=same_shapes, layout_rule=layout_elementwise)
 def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> jax.Array:
     """min(max(alpha x + beta, 0), 1), for every element x of data.
 
@@ -310,7 +313,7 @@ def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> j
     return with_jvp(line, lambda t, out, x: jnp.where((out > 0) & (out < 1), alpha * t, 0))(data)
 
 
-@register("clip", infer_shape=same_shapes, last=layout_elementwise)
+@register("clip", infer_shape=same_shapes, layout_rule=layout_elementwise)
 def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
     """min(max(x, a_min), a_max), for every element x of data.
 

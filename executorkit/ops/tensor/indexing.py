@@ -31,6 +31,7 @@ from ..schema.inference import (
     same_shapes,
 )
 from ..schema.operator_registry import register
+from ..schema.traits import NAMED_DATA
 from .derivatives import with_jvp
 
 
@@ -56,7 +57,7 @@ def _infer_where_shape(s: ShapeFacts, p: Params) -> None:
         s.set("x", (*s["condition"], *x[1:]))
 
 
-@register("where", infer_shape=_infer_where_shape, types=same_dtype_among("x", "y", "out0"))
+@register("where", infer_shape=_infer_where_shape, infer_type=same_dtype_among("x", "y", "out0"))
 def where(condition: jax.Array, x: jax.Array, y: jax.Array):
     """x where condition is not 0 (NaN counts as not 0), else y.
 
@@ -69,7 +70,7 @@ def where(condition: jax.Array, x: jax.Array, y: jax.Array):
     return lax.select(chosen, x, y)
 
 
-@register("take", types=dtype_of_first_input)
+@register("take", infer_type=dtype_of_first_input)
 def take(
     a: jax.Array,
     indices: jax.Array,
@@ -102,7 +103,7 @@ def _infer_batch_take_shape(s: ShapeFacts, p: Params) -> None:
     s.same("indices", "out0")
 
 
-@register("batch_take", infer_shape=_infer_batch_take_shape, types=_infer_batch_take_type)
+@register("batch_take", infer_shape=_infer_batch_take_shape, infer_type=_infer_batch_take_type)
 def batch_take(a: jax.Array, indices: jax.Array):
     """out[i] = a[i, indices[i]].
 
@@ -119,16 +120,16 @@ def _infer_pick_shape(s: ShapeFacts, p: Params) -> None:
     if data is None or p.axis is None or not -len(data) <= p.axis < len(data):
         return
     at = p.axis % len(data)
-    kept = (1,) if index is not None and len(index) == len(data) else ()
+    picked_axis = (1,) if index is not None and len(index) == len(data) else ()
     s.set(
         "index",
-        (*data[:at], *kept, *data[at + 1 :]) or (1,),
+        (*data[:at], *picked_axis, *data[at + 1 :]) or (1,),
         because=f"data is {data} without axis {at}",
     )
 
 
 @register(
-    "pick", "choose_element_0index", infer_shape=_infer_pick_shape, types=dtype_of_first_input
+    "pick", "choose_element_0index", infer_shape=_infer_pick_shape, infer_type=dtype_of_first_input
 )
 def pick(
     data: jax.Array,
@@ -160,7 +161,7 @@ IndexedType = Literal[
 ]
 
 
-@register("one_hot", types=output_dtype("dtype"))
+@register("one_hot", infer_type=output_dtype("dtype"))
 def one_hot(
     indices: jax.Array,
     *,
@@ -206,9 +207,9 @@ def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
         t.set("out0", p.dtype)
 
 
-@register("Embedding", infer_shape=infer_embedding_shape, types=_infer_embedding_type)
+@register("Embedding", infer_shape=infer_embedding_shape, infer_type=_infer_embedding_type, kind="dense")
 @register(
-    "_contrib_SparseEmbedding", infer_shape=infer_embedding_shape, types=_infer_embedding_type
+    "_contrib_SparseEmbedding", infer_shape=infer_embedding_shape, infer_type=_infer_embedding_type
 )
 def embedding(
     data: jax.Array,
@@ -236,7 +237,7 @@ def _index_tuple(indices: jax.Array, axes: int) -> tuple[jax.Array, ...]:
     return tuple(integer_indices(indices))
 
 
-@register("gather_nd", types=dtype_of_first_input)
+@register("gather_nd", infer_type=dtype_of_first_input)
 def gather_nd(data: jax.Array, indices: jax.Array):
     """out[j, ...] = data[indices[0, j], ..., indices[M - 1, j], ...].
 
@@ -255,7 +256,7 @@ def _scatter_add(shape: Shape, unique: bool, data: jax.Array, *where: jax.Array)
     return jnp.zeros(shape, data.dtype).at[where].set(data, mode="drop", unique_indices=unique)
 
 
-@register("scatter_nd", types=dtype_of_first_input)
+@register("scatter_nd", infer_type=dtype_of_first_input)
 def scatter_nd(data: jax.Array, indices: jax.Array, *, shape: Shape):
     """out[indices[0, j], ..., indices[M - 1, j], ...] = data[j, ...], zeros elsewhere.
 
@@ -291,7 +292,7 @@ def _infer_ravel_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (len(p.shape), out[0] if out is not None else 0), because=f"shape={p.shape}")
 
 
-@register("_ravel_multi_index", "ravel_multi_index", infer_shape=_infer_ravel_shape)
+@register("_ravel_multi_index", "ravel_multi_index", infer_shape=_infer_ravel_shape, traits={NAMED_DATA})
 def ravel_multi_index(data: jax.Array, *, shape: Shape | None = None):
     """The position of each coordinate tuple in an array of shape ``shape``, last axis fastest.
 
@@ -305,7 +306,7 @@ def ravel_multi_index(data: jax.Array, *, shape: Shape | None = None):
     return (rows * strides[:, None]).sum(0, dtype=rows.dtype).astype(data.dtype)
 
 
-@register("_unravel_index", "unravel_index")
+@register("_unravel_index", "unravel_index", traits={NAMED_DATA})
 def unravel_index(data: jax.Array, *, shape: Shape | None = None):
     """The coordinates of each position in an array of shape ``shape``, last axis fastest.
 
@@ -333,7 +334,7 @@ def _infer_index_copy_shape(s: ShapeFacts, p: Params) -> None:
 @register(
     "_contrib_index_copy",
     infer_shape=_infer_index_copy_shape,
-    types=same_dtype_among("old_tensor", "new_tensor", "out0"),
+    infer_type=same_dtype_among("old_tensor", "new_tensor", "out0"),
 )
 def index_copy(old_tensor: jax.Array, index_vector: jax.Array, new_tensor: jax.Array):
     """old_tensor with the entries of its first axis named by index_vector replaced.
@@ -346,7 +347,7 @@ def index_copy(old_tensor: jax.Array, index_vector: jax.Array, new_tensor: jax.A
     return old_tensor.at[integer_indices(index_vector)].set(new_tensor)
 
 
-@register("_contrib_index_array", types=output_dtype("int64"))
+@register("_contrib_index_array", infer_type=output_dtype("int64"), traits={NAMED_DATA})
 def index_array(data: jax.Array, *, axes: Shape | None = None):
     """The coordinates of every element of data.
 
@@ -393,7 +394,7 @@ def onehot_encode(lhs: jax.Array, rhs: jax.Array):
     return jax.nn.one_hot(integer_indices(lhs), rhs.shape[1], dtype=rhs.dtype)
 
 
-@register("_scatter_set_nd", mutates=True, types=same_dtype_among("lhs", "rhs", "out0"))
+@register("_scatter_set_nd", mutates=True, infer_type=same_dtype_among("lhs", "rhs", "out0"))
 def scatter_set_nd(lhs: Aux, rhs: jax.Array, indices: jax.Array, *, shape: Shape):
     """lhs with lhs[indices[0, j], ..., indices[M - 1, j], ...] = rhs[j, ...], in place.
 
@@ -406,7 +407,7 @@ def scatter_set_nd(lhs: Aux, rhs: jax.Array, indices: jax.Array, *, shape: Shape
     return new, new
 
 
-@register("_copyto", mutates=True, infer_shape=same_shapes, types=dtype_of_first_input)
+@register("_copyto", mutates=True, infer_shape=same_shapes, infer_type=dtype_of_first_input)
 def copyto(data: jax.Array):
     """data, of any shape and dtype: with ``out`` it is copied there. For arrays only."""
     return data
@@ -418,7 +419,7 @@ def _infer_mask_shape(s: ShapeFacts, p: Params) -> None:
         s.set("index", (data[p.axis],), because=f"data is {data} and axis={p.axis}")
 
 
-@register("_contrib_boolean_mask", infer_shape=_infer_mask_shape, types=dtype_of_first_input)
+@register("_contrib_boolean_mask", infer_shape=_infer_mask_shape, infer_type=dtype_of_first_input)
 def boolean_mask(data: jax.Array, index: jax.Array, *, axis: int = 0):
     """The entries of ``axis`` of data at which index is not 0.
 
@@ -445,7 +446,7 @@ def _infer_nnz_type(t: TypeFacts, p: Params) -> None:
     t.set("out0", "int64")
 
 
-@register("_contrib_getnnz", types=_infer_nnz_type)
+@register("_contrib_getnnz", infer_type=_infer_nnz_type)
 def getnnz(data: jax.Array, *, axis: int | None = None) -> NoReturn:
     """The number of stored elements of a CSR matrix: refused, because arrays here are dense.
 

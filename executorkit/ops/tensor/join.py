@@ -10,6 +10,7 @@ from ..schema.attrs import Count, Shape
 from ..schema.channels_last import layout_with_axis, layout_with_parts
 from ..schema.inference import Params, ShapeFacts, merge_shapes, normal_axis, shape_text
 from ..schema.operator_registry import register
+from ..schema.traits import CONCAT, NAMED_DATA, SPLIT, STACK
 
 
 def _infer_concat_shape(s: ShapeFacts, p: Params) -> None:
@@ -42,7 +43,7 @@ def _infer_concat_shape(s: ShapeFacts, p: Params) -> None:
         s.set(unknown[0], (max(left, 0) if i == at else 0 for i in range(ndim)))
 
 
-@register("Concat", "concat", infer_shape=_infer_concat_shape, last=layout_with_axis("dim"))
+@register("Concat", "concat", infer_shape=_infer_concat_shape, layout_rule=layout_with_axis("dim"), traits={CONCAT}, kind="shape")
 @register("_rnn_param_concat", infer_shape=_infer_concat_shape)
 def concat(*data: jax.Array, num_args: int, dim: int = 1):
     """The inputs one after the other along axis ``dim``.
@@ -64,7 +65,7 @@ def _infer_stack_shape(s: ShapeFacts, p: Params) -> None:
     s.same(*names)
 
 
-@register("stack", infer_shape=_infer_stack_shape)
+@register("stack", infer_shape=_infer_stack_shape, traits={STACK}, kind="shape")
 def stack(*data: jax.Array, axis: int = 0, num_args: int):
     """The inputs, all of one shape (d0, d1, ...), along a new axis at position ``axis``."""
     at = normal_axis(axis, data[0].ndim + 1)
@@ -90,14 +91,13 @@ def _infer_split_shape(s: ShapeFacts, p: Params) -> None:
         return
     at = p.axis % ndim
     size = p.num_outputs * (1 if p.squeeze_axis else out[at])
-    rest = out[at:] if p.squeeze_axis else out[at + 1 :]
-    s.set("data", (*out[:at], size, *rest), because=f"num_outputs={p.num_outputs}, each {out}")
+    trailing = out[at:] if p.squeeze_axis else out[at + 1 :]
+    s.set("data", (*out[:at], size, *trailing), because=f"num_outputs={p.num_outputs}, each {out}")
 
 
 @register(
     "SliceChannel", "split", outputs=lambda p: _numbered(p.num_outputs), infer_shape=_infer_split_shape,
-    last=layout_with_parts,
-)  # fmt: skip
+    layout_rule=layout_with_parts, traits={NAMED_DATA, SPLIT}, kind="shape")  # fmt: skip
 def split(data: jax.Array, *, num_outputs: Count, axis: int = 1, squeeze_axis: bool = False):
     """data, of any shape, cut into ``num_outputs`` equal parts along ``axis``.
 
@@ -121,7 +121,7 @@ def _split_v2_outputs(p: Params) -> tuple[str, ...]:
     return _numbered(n) if n > 1 else ("output",)
 
 
-@register("_split_v2", outputs=_split_v2_outputs)
+@register("_split_v2", outputs=_split_v2_outputs, traits={NAMED_DATA})
 def split_v2(
     data: jax.Array,
     *,

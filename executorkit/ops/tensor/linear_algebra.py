@@ -17,6 +17,7 @@ from jax import lax
 from ...errors import ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
 from ..schema.operator_registry import register
+from ..schema.traits import MATMUL
 
 # ruff: noqa: N803 - MXNet names matrices with capitals
 
@@ -163,7 +164,7 @@ def _infer_triangular_shape(s: ShapeFacts, p: Params) -> None:
         s.set("A", (*b[:-2], n, n), because=f"B is {b}, rightside={p.rightside}")
 
 
-@register("_linalg_trmm", "linalg_trmm", infer_shape=_infer_triangular_shape)
+@register("_linalg_trmm", "linalg_trmm", infer_shape=_infer_triangular_shape, traits={MATMUL})
 def trmm(
     A: jax.Array,
     B: jax.Array,
@@ -262,7 +263,7 @@ def _infer_lu_type(t: TypeFacts, p: Params) -> None:
     "linalg_det",
     outputs=("output0", "output1", "output2"),
     visible=1,
-    types=_infer_lu_type,
+    infer_type=_infer_lu_type,
 )
 def det(A: jax.Array):
     """The determinant of each matrix of A (..., n, n): (...), or (1,) for a single matrix.
@@ -278,7 +279,7 @@ def det(A: jax.Array):
     "linalg_slogdet",
     outputs=("output0", "output1", "output2", "output3"),
     visible=2,
-    types=_infer_lu_type,
+    infer_type=_infer_lu_type,
 )
 def slogdet(A: jax.Array):
     """Sign and log(abs(determinant)) of each matrix of A (..., n, n).

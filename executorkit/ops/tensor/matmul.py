@@ -11,6 +11,7 @@ from ...errors import ShapeError
 from ..schema.attrs import Tuning
 from ..schema.inference import Params, ShapeFacts, merge_shapes, normal_axis
 from ..schema.operator_registry import register
+from ..schema.traits import MATMUL, SHARED_PRODUCT
 
 StorageType = Tuning[Literal["csr", "default", "row_sparse"] | None]
 
@@ -26,7 +27,7 @@ def _infer_dot_shape(s: ShapeFacts, p: Params) -> None:
         s.set("lhs", (*lhs[:i], rhs[j], *lhs[i + 1 :]), because=because)
 
 
-@register("dot", infer_shape=_infer_dot_shape)
+@register("dot", infer_shape=_infer_dot_shape, traits={MATMUL, SHARED_PRODUCT}, kind="dense")
 def dot(
     lhs: jax.Array,
     rhs: jax.Array,
@@ -118,7 +119,7 @@ def _infer_batch_dot_shape(s: ShapeFacts, p: Params) -> None:
     _infer_matmul_shape(s, (p.transpose_a, p.transpose_b))
 
 
-@register("batch_dot", infer_shape=_infer_batch_dot_shape)
+@register("batch_dot", infer_shape=_infer_batch_dot_shape, traits={MATMUL}, kind="dense")
 def batch_dot(
     lhs: jax.Array,
     rhs: jax.Array,
@@ -148,7 +149,7 @@ def _infer_gemm_shape(s: ShapeFacts, p: Params) -> None:
         s.set("C", shape, because=f"A is {a} and B is {b}")
 
 
-@register("_linalg_gemm2", "linalg_gemm2", infer_shape=_infer_gemm_shape)
+@register("_linalg_gemm2", "linalg_gemm2", infer_shape=_infer_gemm_shape, traits={MATMUL})
 def linalg_gemm2(
     A: jax.Array,  # noqa: N803 - the names are MXNet's
     B: jax.Array,  # noqa: N803
@@ -166,7 +167,7 @@ def linalg_gemm2(
     return alpha * _matmul(A, B, transpose_a, transpose_b, axis)
 
 
-@register("_linalg_gemm", "linalg_gemm", infer_shape=_infer_gemm_shape)
+@register("_linalg_gemm", "linalg_gemm", infer_shape=_infer_gemm_shape, traits={MATMUL})
 def linalg_gemm(
     A: jax.Array,  # noqa: N803 - the names are MXNet's
     B: jax.Array,  # noqa: N803
@@ -196,7 +197,7 @@ def _infer_khatri_rao_shape(s: ShapeFacts, p: Params) -> None:
                 s.set(name, (0, s[other][1]), because=f"{other} is {s[other]}")
 
 
-@register("khatri_rao", infer_shape=_infer_khatri_rao_shape)
+@register("khatri_rao", infer_shape=_infer_khatri_rao_shape, traits={MATMUL})
 def khatri_rao(*args: jax.Array, num_args: int):
     """The Kronecker product of each column: column k is kron(args[0][:, k], args[1][:, k], ...).
 

@@ -92,7 +92,7 @@ def _infer_topk_type(t: TypeFacts, p: Params) -> None:
     "topk",
     outputs=_topk_outputs,
     visible=lambda p: 2 if p.ret_typ == "both" else 1,
-    types=_infer_topk_type,
+    infer_type=_infer_topk_type,
 )
 def topk(
     data: jax.Array,
@@ -135,7 +135,7 @@ def _infer_sort_type(t: TypeFacts, p: Params) -> None:
     t.set("out1", "int32")
 
 
-@register("sort", outputs=("output0", "output1"), visible=1, types=_infer_sort_type)
+@register("sort", outputs=("output0", "output1"), visible=1, infer_type=_infer_sort_type)
 def sort(data: jax.Array, *, axis: int | None = -1, is_ascend: bool = True):
     """data sorted along ``axis``, ascending or descending.
 
@@ -147,7 +147,7 @@ def sort(data: jax.Array, *, axis: int | None = -1, is_ascend: bool = True):
     return jnp.take_along_axis(flat, index, at, mode="promise_in_bounds"), index
 
 
-@register("argsort", types=output_dtype("dtype"))
+@register("argsort", infer_type=output_dtype("dtype"))
 def argsort(
     data: jax.Array,
     *,

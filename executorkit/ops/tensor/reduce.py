@@ -33,11 +33,11 @@ def _axes(axis: Shape | None, ndim: int, exclude: bool = False) -> tuple[int, ..
     return tuple(a for a in range(ndim) if a not in axes) if exclude else axes
 
 
-def _shaped(kept: jax.Array, axes: tuple[int, ...], keepdims: bool) -> jax.Array:
+def _shaped(reduced: jax.Array, axes: tuple[int, ...], keepdims: bool) -> jax.Array:
     """A reduction with ``keepdims``, in the shape that MXNet gives it."""
     if keepdims:
-        return kept
-    return jnp.squeeze(kept, axes) if len(axes) < kept.ndim else kept.reshape(1)
+        return reduced
+    return jnp.squeeze(reduced, axes) if len(axes) < reduced.ndim else reduced.reshape(1)
 
 
 def _sum(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
@@ -158,7 +158,7 @@ def _infer_norm_type(t: TypeFacts, p: Params) -> None:
         t.set("out0", p.out_dtype)
 
 
-@register("norm", types=_infer_norm_type)
+@register("norm", infer_type=_infer_norm_type)
 def norm(
     data: jax.Array,
     *,
@@ -213,9 +213,9 @@ def _arg(name: str, word: str, fn: Callable[..., jax.Array]) -> Callable[..., ja
         else:
             axes = normal_axes((axis,), data.ndim, "axis")
             flat, along = data, axes[0]
-        found = fn(lax.stop_gradient(flat), along).astype(data.dtype)
+        position = fn(lax.stop_gradient(flat), along).astype(data.dtype)
         shape = tuple(1 if a in axes else n for a, n in enumerate(data.shape))
-        return _shaped(found.reshape(shape), axes, keepdims)
+        return _shaped(position.reshape(shape), axes, keepdims)
 
     op.__name__ = op.__qualname__ = name
     op.__doc__ = _ARG.format(word=word)
@@ -243,7 +243,7 @@ def _infer_cumsum_type(t: TypeFacts, p: Params) -> None:
         t.set("out0", p.dtype)
 
 
-@register("_np_cumsum", "cumsum", types=_infer_cumsum_type)
+@register("_np_cumsum", "cumsum", infer_type=_infer_cumsum_type)
 def cumsum(
     a: jax.Array,
     *,
@@ -276,21 +276,21 @@ def _even_bins(
     The bin follows from the element's distance to ``low``; where the edges, which are rounded to
     data's dtype, disagree, the one beside it is taken.
     """
-    place = np.arange(count + 1)
-    edges = convert(jnp.asarray((high * place + low * place[::-1]) / count), data.dtype.name)
+    edge_index = np.arange(count + 1)
+    edges = convert(jnp.asarray((high * edge_index + low * edge_index[::-1]) / count), data.dtype.name)
     exact = data.astype("float64")
-    found = jnp.floor((exact - low) * count / (high - low)).astype("int32")
-    found = jnp.clip(found, 0, count - 1)
-    above = (data >= edges[found + 1]) & (found < count - 1)
-    found = jnp.where(data < edges[found], found - 1, jnp.where(above, found + 1, found))
-    return jnp.maximum(found, 0), (exact >= low) & (exact <= high), edges
+    bin_index = jnp.floor((exact - low) * count / (high - low)).astype("int32")
+    bin_index = jnp.clip(bin_index, 0, count - 1)
+    above = (data >= edges[bin_index + 1]) & (bin_index < count - 1)
+    bin_index = jnp.where(data < edges[bin_index], bin_index - 1, jnp.where(above, bin_index + 1, bin_index))
+    return jnp.maximum(bin_index, 0), (exact >= low) & (exact <= high), edges
 
 
 @register(
     "_histogram",
     inputs=_histogram_inputs,
     outputs=("output0", "output1"),
-    types=_infer_histogram_type,
+    infer_type=_infer_histogram_type,
 )
 def histogram(
     data: jax.Array,
@@ -312,12 +312,12 @@ def histogram(
             raise AttributeValueError(
                 f"bin_cnt={bin_cnt} and range={range}, expected a count and (low, high)"
             )
-        found, inside, edges = _even_bins(data, bin_cnt, *range)
+        bin_index, inside, edges = _even_bins(data, bin_cnt, *range)
     else:
         edges = lax.stop_gradient(bins)
-        found = jnp.searchsorted(edges, data, side="right").astype("int32") - 1
-        found = jnp.where(data == edges[-1], edges.shape[0] - 2, found)
+        bin_index = jnp.searchsorted(edges, data, side="right").astype("int32") - 1
+        bin_index = jnp.where(data == edges[-1], edges.shape[0] - 2, bin_index)
         inside = (data >= edges[0]) & (data <= edges[-1])
     count = edges.shape[0] - 1
-    counts = jnp.zeros(count, "int64").at[found].add(inside.astype("int64"), mode="drop")
+    counts = jnp.zeros(count, "int64").at[bin_index].add(inside.astype("int64"), mode="drop")
     return counts, edges

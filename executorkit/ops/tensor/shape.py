@@ -22,6 +22,7 @@ from ..schema.inference import (
     normal_axis,
 )
 from ..schema.operator_registry import register
+from ..schema.traits import NAMED_DATA
 
 
 def resolve_shape(dims: Sequence[int], spec: Sequence[int]) -> Shape:
@@ -64,9 +65,9 @@ def resolve_shape(dims: Sequence[int], spec: Sequence[int]) -> Shape:
             source += 1
         else:
             raise AttributeValueError(f"shape={tuple(spec)}: {entry} has no meaning")
-    size, rest = math.prod(dims), math.prod(out)
-    if infer is not None and infer < len(out) and rest:
-        out[infer] = size // rest
+    size, partial_size = math.prod(dims), math.prod(out)
+    if infer is not None and infer < len(out) and partial_size:
+        out[infer] = size // partial_size
     if math.prod(out) != size:
         raise ShapeError(f"data {tuple(dims)} has {size} elements, which do not fit {tuple(spec)}")
     return tuple(out)
@@ -114,12 +115,12 @@ def _infer_reshape_shape(s: ShapeFacts, p: Params) -> None:
     size = math.prod(out) if is_fully_known(out) else 0
     if p.shape and all(d > 0 for d in p.shape):
         size = math.prod(p.shape)
-    rest = math.prod(d for d in data if d)
-    if size and data.count(0) == 1 and size % rest == 0:
-        s.set("data", (d or size // rest for d in data), because=f"the output has {size} elements")
+    partial_size = math.prod(d for d in data if d)
+    if size and data.count(0) == 1 and size % partial_size == 0:
+        s.set("data", (d or size // partial_size for d in data), because=f"the output has {size} elements")
 
 
-@register("Reshape", "reshape", infer_shape=_infer_reshape_shape)
+@register("Reshape", "reshape", infer_shape=_infer_reshape_shape, kind="shape")
 def reshape(
     data: jax.Array,
     *,
@@ -160,7 +161,7 @@ def _axis_range(begin: int | None, end: int | None, ndim: int, side: str) -> tup
     return first, last
 
 
-@register("reshape_like", types=dtype_of_first_input)
+@register("reshape_like", infer_type=dtype_of_first_input)
 def reshape_like(
     lhs: jax.Array,
     rhs: jax.Array,
@@ -190,7 +191,7 @@ def _infer_flatten_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (out[0], *data[1:]))
 
 
-@register("Flatten", "flatten", infer_shape=_infer_flatten_shape)
+@register("Flatten", "flatten", infer_shape=_infer_flatten_shape, kind="shape")
 def flatten(data: jax.Array):
     """data (N, ...) as a matrix (N, K); a vector (N,) becomes (N, 1)."""
     return lax.reshape(data, (data.shape[0], math.prod(data.shape[1:])))
@@ -203,13 +204,13 @@ def _infer_expand_dims_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (*out[:at], *out[at + 1 :]), because=f"axis={p.axis} and the output is {out}")
 
 
-@register("expand_dims", infer_shape=_infer_expand_dims_shape)
+@register("expand_dims", infer_shape=_infer_expand_dims_shape, kind="shape")
 def expand_dims(data: jax.Array, *, axis: int):
     """data, of any shape, with a new axis of size 1 at position ``axis`` of the result."""
     return lax.expand_dims(data, (normal_axis(axis, data.ndim + 1),))
 
 
-@register("squeeze")
+@register("squeeze", traits={NAMED_DATA}, kind="shape")
 def squeeze(data: jax.Array, *, axis: Shape | None = None):
     """data, of any shape, without the axes named, which must be of size 1 (None: without all such).
 
@@ -234,13 +235,13 @@ def _set_permuted_shape(s: ShapeFacts, axes: Sequence[int]) -> None:
 
 
 def _infer_transpose_shape(s: ShapeFacts, p: Params) -> None:
-    box = s["data"] if s["data"] is not None else s["out0"]
-    axes = p.axes or tuple(reversed(range(len(box or ()))))
+    shape = s["data"] if s["data"] is not None else s["out0"]
+    axes = p.axes or tuple(reversed(range(len(shape or ()))))
     if sorted(axes) == list(range(len(axes))):
         _set_permuted_shape(s, axes)
 
 
-@register("transpose", infer_shape=_infer_transpose_shape)
+@register("transpose", infer_shape=_infer_transpose_shape, kind="shape")
 def transpose(data: jax.Array, *, axes: Shape = ()):
     """data, of any shape, with its axes in the order ``axes`` (none given: reversed)."""
     order = axes or tuple(reversed(range(data.ndim)))
@@ -259,12 +260,12 @@ def _swapped_axes(dim1: int, dim2: int, ndim: int) -> list[int]:
 
 
 def _infer_swapaxes_shape(s: ShapeFacts, p: Params) -> None:
-    box = s["data"] if s["data"] is not None else s["out0"]
-    if box is not None:
-        _set_permuted_shape(s, _swapped_axes(p.dim1, p.dim2, len(box)))
+    shape = s["data"] if s["data"] is not None else s["out0"]
+    if shape is not None:
+        _set_permuted_shape(s, _swapped_axes(p.dim1, p.dim2, len(shape)))
 
 
-@register("SwapAxis", "swapaxes", infer_shape=_infer_swapaxes_shape)
+@register("SwapAxis", "swapaxes", infer_shape=_infer_swapaxes_shape, traits={NAMED_DATA}, kind="shape")
 def swapaxes(data: jax.Array, *, dim1: int = 0, dim2: int = 0):
     """data, of any shape, with axes ``dim1`` and ``dim2`` exchanged."""
     return lax.transpose(data, _swapped_axes(dim1, dim2, data.ndim))
@@ -282,7 +283,7 @@ def _infer_space_to_depth_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (out[0], out[1] // (b * b), out[2] * b, out[3] * b))
 
 
-@register("depth_to_space", infer_shape=_infer_depth_to_space_shape)
+@register("depth_to_space", infer_shape=_infer_depth_to_space_shape, traits={NAMED_DATA})
 def depth_to_space(data: jax.Array, *, block_size: int):
     """Channels laid out as blocks of pixels.
 
@@ -300,7 +301,7 @@ def depth_to_space(data: jax.Array, *, block_size: int):
     return blocks.transpose(0, 3, 4, 1, 5, 2).reshape(n, c // (b * b), h * b, w * b)
 
 
-@register("space_to_depth", infer_shape=_infer_space_to_depth_shape)
+@register("space_to_depth", infer_shape=_infer_space_to_depth_shape, traits={NAMED_DATA})
 def space_to_depth(data: jax.Array, *, block_size: int):
     """Blocks of pixels stacked as channels, the inverse of ``depth_to_space``.
 

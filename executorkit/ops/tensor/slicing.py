@@ -41,7 +41,7 @@ def _infer_slice_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (d if same else 0 for d, same in zip(out, whole, strict=False)))
 
 
-@register("slice", "crop", infer_shape=_infer_slice_shape)
+@register("slice", "crop", infer_shape=_infer_slice_shape, kind="shape")
 def slice_(data: jax.Array, *, begin: OptShape, end: OptShape, step: OptShape = ()):
     """data[begin[0]:end[0]:step[0], begin[1]:end[1]:step[1], ...].
 
@@ -58,7 +58,7 @@ def _infer_slice_axis_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (0 if i == at else d for i, d in enumerate(out)))
 
 
-@register("slice_axis", infer_shape=_infer_slice_axis_shape)
+@register("slice_axis", infer_shape=_infer_slice_axis_shape, kind="shape")
 def slice_axis(data: jax.Array, *, axis: int, begin: int, end: int | None):
     """Entries ``begin`` to ``end`` of one axis of data, which may have any shape.
 
@@ -74,7 +74,7 @@ def slice_axis(data: jax.Array, *, axis: int, begin: int, end: int | None):
     return lax.slice_in_dim(data, first, last, axis=at)
 
 
-@register("slice_like", types=dtype_of_first_input)
+@register("slice_like", infer_type=dtype_of_first_input)
 def slice_like(data: jax.Array, shape_like: jax.Array, *, axes: Shape = ()):
     """The leading entries of data, as many along each axis as shape_like has.
 
@@ -98,7 +98,7 @@ def slice_like(data: jax.Array, shape_like: jax.Array, *, axes: Shape = ()):
     return lax.slice(data, (0,) * data.ndim, limits)
 
 
-@register("Crop")
+@register("Crop", kind="shape")
 def crop(
     *data: jax.Array,
     num_args: int,

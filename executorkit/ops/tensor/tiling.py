@@ -13,9 +13,10 @@ from ..schema.attrs import Shape
 from ..schema.channels_last import layout_with_pad_width
 from ..schema.inference import Params, ShapeFacts, normal_axes, normal_axis, same_shapes
 from ..schema.operator_registry import register
+from ..schema.traits import NAMED_DATA
 
 
-@register("tile")
+@register("tile", traits={NAMED_DATA})
 def tile(data: jax.Array, *, reps: Shape):
     """data, of any shape, repeated ``reps[i]`` times along axis i.
 
@@ -26,7 +27,7 @@ def tile(data: jax.Array, *, reps: Shape):
     return jnp.tile(data, reps)
 
 
-@register("repeat")
+@register("repeat", traits={NAMED_DATA})
 def repeat(data: jax.Array, *, repeats: int, axis: int | None = None):
     """data, of any shape, with every entry of ``axis`` repeated ``repeats`` times in place.
 
@@ -39,7 +40,7 @@ def repeat(data: jax.Array, *, repeats: int, axis: int | None = None):
     return jnp.repeat(data, repeats, normal_axis(axis, data.ndim))
 
 
-@register("reverse", "flip", infer_shape=same_shapes)
+@register("reverse", "flip", infer_shape=same_shapes, traits={NAMED_DATA})
 def reverse(data: jax.Array, *, axis: Shape):
     """data, of any shape, with the order of the entries reversed along every axis named."""
     return lax.rev(data, normal_axes(axis, data.ndim, "axis"))
@@ -52,7 +53,7 @@ def _infer_pad_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (d and d - a for d, a in zip(out, added, strict=True)))
 
 
-@register("Pad", "pad", infer_shape=_infer_pad_shape, last=layout_with_pad_width)
+@register("Pad", "pad", infer_shape=_infer_pad_shape, layout_rule=layout_with_pad_width, traits={NAMED_DATA}, kind="shape")
 def pad(
     data: jax.Array,
     *,
@@ -82,7 +83,7 @@ def pad(
     return jnp.pad(data, widths, mode)
 
 
-@register("diag")
+@register("diag", traits={NAMED_DATA})
 def diag(data: jax.Array, *, k: int = 0, axis1: int = 0, axis2: int = 1):
     """Diagonal ``k`` of matrices, or a matrix with that diagonal.
 

@@ -26,8 +26,8 @@ def _keep(rows: jax.Array, index: jax.Array, weight: jax.Array):
     return weighted_rows(rows, index, weight), (rows, index, weight)
 
 
-def _back(kept, head: jax.Array):
-    rows, index, weight = kept
+def _back(residuals, head: jax.Array):
+    rows, index, weight = residuals
 
     def one(total: jax.Array, at: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
         index, weight, head = at

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..schema.inference import Params, ShapeFacts
-from ..schema.operator_registry import register
+from ..schema.operator_registry import FileFormat, register
 from ..tensor.ordering import order
 
 BoxFormat = Literal["corner", "center"]
@@ -72,24 +72,24 @@ def suppress(box, candidate, kind, threshold, inclusive: bool, enough: int | Non
     def following(keep: jax.Array, current: jax.Array) -> jax.Array:
         return jnp.min(jnp.where(keep & (at > current[:, None]), at, count), axis=1)
 
-    def turn(state):
-        keep, current, taken = state
-        here = jnp.minimum(current, count - 1)[:, None]
-        x1, y1, x2, y2 = (jnp.take_along_axis(side, here, axis=1) for side in sides)
+    def visit_next(state):
+        keep, current, visited = state
+        column = jnp.minimum(current, count - 1)[:, None]
+        x1, y1, x2, y2 = (jnp.take_along_axis(side, column, axis=1) for side in sides)
         overlap = _overlap((x1, y1, x2, y2), sides)
         drop = overlap >= threshold if inclusive else overlap > threshold
         if kind is not None:
-            drop &= jnp.take_along_axis(kind, here, axis=1) == kind
+            drop &= jnp.take_along_axis(kind, column, axis=1) == kind
         keep &= ~(drop & (at > current[:, None]))
-        return keep, following(keep, current), taken + 1
+        return keep, following(keep, current), visited + 1
 
-    def goes_on(state):
-        _, current, taken = state
-        more = jnp.any(current < count)
-        return more if enough is None else more & (taken < enough)
+    def unfinished(state):
+        _, current, visited = state
+        any_left = jnp.any(current < count)
+        return any_left if enough is None else any_left & (visited < enough)
 
-    start = following(candidate, jnp.full(candidate.shape[:1], -1, jnp.int32))
-    return lax.while_loop(goes_on, turn, (candidate, start, jnp.int32(0)))[0]
+    first = following(candidate, jnp.full(candidate.shape[:1], -1, jnp.int32))
+    return lax.while_loop(unfinished, visit_next, (candidate, first, jnp.int32(0)))[0]
 
 
 def _infer_iou_shape(s: ShapeFacts, p: Params) -> None:
@@ -119,8 +119,7 @@ def _infer_nms_shape(s: ShapeFacts, p: Params) -> None:
     "_contrib_box_nms",
     "_contrib_box_non_maximum_suppression",
     outputs=("output0",),
-    infer_shape=_infer_nms_shape,
-)
+    infer_shape=_infer_nms_shape, file_format=FileFormat(scratch_outputs=lambda p: 1))
 def box_nms(
     data: jax.Array,
     *,
@@ -168,13 +167,13 @@ def box_nms(
     out = jnp.take_along_axis(rows, jnp.take_along_axis(by_score, front, axis=1), axis=1)
     if in_format != out_format:
         box = out[..., coord_start : coord_start + 4]
-        seen = lax.stop_gradient(box)
-        changed = to_corner(seen) if out_format == "corner" else to_center(seen)
-        box = box + (changed - seen)
+        unscaled = lax.stop_gradient(box)
+        changed = to_corner(unscaled) if out_format == "corner" else to_center(unscaled)
+        box = box + (changed - unscaled)
         out = out.at[..., coord_start : coord_start + 4].set(box)
     out = jnp.where(stays, out, -1)
-    rest = jnp.full((rows.shape[0], count - limit, rows.shape[2]), -1, data.dtype)
-    return jnp.concatenate([out, rest], axis=1).reshape(data.shape)
+    padding = jnp.full((rows.shape[0], count - limit, rows.shape[2]), -1, data.dtype)
+    return jnp.concatenate([out, padding], axis=1).reshape(data.shape)
 
 
 def _infer_encode_shape(s: ShapeFacts, p: Params) -> None:
@@ -263,10 +262,10 @@ def bipartite_matching(
     *batch, rows, columns = data.shape
     score = lax.stop_gradient(data).reshape(-1, rows, columns)
     score, limit = (-score, -threshold) if is_ascend else (score, threshold)
-    turns = min(rows, columns, topk + 1 if topk > 0 else rows)
+    pair_count = min(rows, columns, topk + 1 if topk > 0 else rows)
 
     def match(score: jax.Array) -> tuple[jax.Array, jax.Array]:
-        def turn(_, state):
+        def match_best_pair(_, state):
             column_of, row_of = state
             free = (column_of < 0)[:, None] & (row_of < 0)
             best = jnp.argmax(jnp.where(free, score, -jnp.inf)).astype(jnp.int32)
@@ -276,8 +275,8 @@ def bipartite_matching(
             row_of = row_of.at[column].set(jnp.where(good, row, row_of[column]))
             return column_of, row_of
 
-        none = jnp.full(rows, -1, jnp.int32), jnp.full(columns, -1, jnp.int32)
-        return lax.fori_loop(0, turns, turn, none)
+        unmatched = jnp.full(rows, -1, jnp.int32), jnp.full(columns, -1, jnp.int32)
+        return lax.fori_loop(0, pair_count, match_best_pair, unmatched)
 
     column_of, row_of = (m.astype(data.dtype) for m in jax.vmap(match)(score))
     return column_of.reshape(*batch, rows), row_of.reshape(*batch, columns)

@@ -34,8 +34,7 @@ def _infer_correlation_shape(s: ShapeFacts, p: Params) -> None:
     "Correlation",
     outputs=("output", "tmp1", "tmp2"),
     visible=1,
-    infer_shape=_infer_correlation_shape,
-)
+    infer_shape=_infer_correlation_shape, kind="dense")
 def correlation(
     data1: jax.Array,
     data2: jax.Array,
@@ -62,14 +61,14 @@ def correlation(
     border = ((0, 0), (pad_size, pad_size), (pad_size, pad_size), (0, 0))
     first, second = (jnp.pad(jnp.moveaxis(x, 1, 3), border) for x in (data1, data2))
     channels, size = first.shape[3], first.shape[1:3]
-    places = [-(-(n - 2 * (max_displacement + radius)) // stride1) for n in size]
-    if min(places) < 1:
+    out_size = [-(-(n - 2 * (max_displacement + radius)) // stride1) for n in size]
+    if min(out_size) < 1:
         raise ShapeError(
             f"the padded image is {size}, too small for max_displacement={max_displacement} "
             f"and kernel_size={kernel_size}"
         )
     # The patches' extent: the last place may end within the border on the far side.
-    extent = [(n - 1) * stride1 + kernel_size for n in places]
+    extent = [(n - 1) * stride1 + kernel_size for n in out_size]
     spare = max_displacement - reach * stride2
     start = max_displacement
     missing = [max(start + e + reach * stride2 - n, 0) for e, n in zip(extent, size, strict=True)]

@@ -48,10 +48,10 @@ def _infer_deformable_shape(s: ShapeFacts, p: Params) -> None:
             f"data has {data[1]} channels, which cannot be divided into num_group={p.num_group} "
             f"and num_deformable_group={p.num_deformable_group}"
         )
-    places = _output_size(data[2:], p)
+    out_size = _output_size(data[2:], p)
     because = f"data is {data}, kernel={p.kernel}"
-    s.set("offset", (data[0], 2 * taps, *places), because=because)
-    s.set("mask", (data[0], taps, *places), because=because)
+    s.set("offset", (data[0], 2 * taps, *out_size), because=because)
+    s.set("mask", (data[0], taps, *out_size), because=because)
     s.set("weight", (p.num_filter, data[1] // p.num_group, *p.kernel), because=because)
 
 
@@ -76,17 +76,17 @@ def _gather_and_multiply(data, index, weight_of, weight, bias, num_group: int, g
     """Gathers what the kernel's places read, (N, G, K, H', W', 4) pixels and their shares, and
     multiplies it with the weight (F, C / num_group, kh, kw)."""
     count, channels, height, width = data.shape
-    _, _, taps, *places, _ = index.shape
+    _, _, taps, *out_size, _ = index.shape
     rows = data.reshape(count, groups, channels // groups, height * width)
     rows = jnp.swapaxes(rows, 2, 3).reshape(-1, channels // groups)
     image = jnp.arange(count * groups, dtype=jnp.int32).reshape(count, groups)
     index = index + (image * height * width)[:, :, None, None, None, None]
-    flat = count, groups * taps * places[0] * places[1], 4
+    flat = count, groups * taps * out_size[0] * out_size[1], 4
     read = weighted_rows(rows, index.reshape(flat), weight_of.reshape(flat))
-    read = read.reshape(count, groups, taps, places[0] * places[1], channels // groups)
+    read = read.reshape(count, groups, taps, out_size[0] * out_size[1], channels // groups)
     read = jnp.moveaxis(read, 4, 2).reshape(count, num_group, channels // num_group, taps, -1)
     kernel = weight.reshape(num_group, -1, channels // num_group, taps)
-    out = jnp.einsum("ngckp,gfck->ngfp", read, kernel).reshape(count, -1, *places)
+    out = jnp.einsum("ngckp,gfck->ngfp", read, kernel).reshape(count, -1, *out_size)
     return with_bias(out, bias, "NCHW")
 
 

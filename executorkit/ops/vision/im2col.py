@@ -31,23 +31,23 @@ class _PatchGrid(NamedTuple):
 
     def places(self, sizes: Shape) -> Shape:
         """How many patches there are along each axis of images of these sizes."""
-        found = tuple(
+        counts = tuple(
             (n + 2 * p - d * (k - 1) - 1) // s + 1
             for n, k, s, d, p in zip(sizes, *self, strict=True)
         )
-        for axis, (count, k, d) in enumerate(zip(found, self.kernel, self.dilate, strict=True), 2):
+        for axis, (count, k, d) in enumerate(zip(counts, self.kernel, self.dilate, strict=True), 2):
             if count < 1:
                 raise ShapeError(f"axis {axis} is too short for a kernel of {k} with dilate {d}")
-        return found
+        return counts
 
 
 def _gather_patches(images: jax.Array, grid: _PatchGrid) -> jax.Array:
     """Patches (N, C, *kernel, *places) of images (N, C, *sizes)."""
-    rank, places = len(grid.kernel), grid.places(images.shape[2:])
+    rank, counts = len(grid.kernel), grid.places(images.shape[2:])
     widths, split, starts, phases = [(0, 0, 0)] * 2, [*images.shape[:2]], [], []
     block = [*split]
     for axis, (count, n, k, s, d, p) in enumerate(
-        zip(places, images.shape[2:], *grid, strict=True)
+        zip(counts, images.shape[2:], *grid, strict=True)
     ):
         offset = np.indices(grid.kernel, "int32")[axis].reshape(-1) * d
         steps = (k - 1) * d // s + count
@@ -68,7 +68,7 @@ def _gather_patches(images: jax.Array, grid: _PatchGrid) -> jax.Array:
     )
     start = np.stack(starts, axis=-1)
     patches = lax.gather(images, start, numbers, tuple(block), mode="promise_in_bounds")
-    return patches.reshape(*images.shape[:2], *grid.kernel, *places)
+    return patches.reshape(*images.shape[:2], *grid.kernel, *counts)
 
 
 def _add_patches(patches: jax.Array, sizes: Shape, grid: _PatchGrid) -> jax.Array:
@@ -77,16 +77,16 @@ def _add_patches(patches: jax.Array, sizes: Shape, grid: _PatchGrid) -> jax.Arra
         images = jax.ShapeDtypeStruct((*patches.shape[:2], *sizes), patches.dtype)
         return jax.linear_transpose(lambda x: _gather_patches(x, grid), images)(patches)[0]
 
-    def moved(offset: Shape) -> jax.Array:
+    def place_patches(offset: Shape) -> jax.Array:
         """What one place of the kernel read, where it read it."""
         patch, widths = patches[:, :, *offset], [(0, 0, 0)] * 2
-        around = zip(offset, patch.shape[2:], sizes, *grid[1:], strict=True)
-        for o, count, n, s, d, p in around:
+        axes = zip(offset, patch.shape[2:], sizes, *grid[1:], strict=True)
+        for o, count, n, s, d, p in axes:
             low = o * d - p
             widths.append((low, n - low - (count - 1) * s - 1, s - 1))
         return lax.pad(patch, jnp.zeros((), patch.dtype), widths)
 
-    return functools.reduce(jnp.add, map(moved, np.ndindex(*grid.kernel)))
+    return functools.reduce(jnp.add, map(place_patches, np.ndindex(*grid.kernel)))
 
 
 def _im2col_pair(sizes: Shape, grid: _PatchGrid) -> tuple[Callable[..., jax.Array], ...]:
@@ -154,8 +154,8 @@ def col2im(
             f"output_size={output_size}"
         )
     batch, channels = data.shape[0], data.shape[1] // math.prod(kernel)
-    places = grid.places(output_size)
-    if math.prod(places) != data.shape[2]:
-        raise ShapeError(f"'data' is {data.shape}, expected {math.prod(places)} places")
+    counts = grid.places(output_size)
+    if math.prod(counts) != data.shape[2]:
+        raise ShapeError(f"'data' is {data.shape}, expected {math.prod(counts)} places")
     _, add = _im2col_pair(output_size, grid)
-    return add(data.reshape(batch, channels, *kernel, *places))
+    return add(data.reshape(batch, channels, *kernel, *counts))

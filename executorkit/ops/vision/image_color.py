@@ -154,9 +154,9 @@ def random_color_jitter(
     order, *keys = jax.random.split(key, 5)
     widths = (brightness, contrast, saturation, hue)
     steps = []
-    for (stem, (change, *_)), width, own in zip(_CHANGES.items(), widths, keys, strict=True):
+    for (stem, (change, *_)), width, step_key in zip(_CHANGES.items(), widths, keys, strict=True):
         middle = 0.0 if stem == "hue" else 1.0
-        alpha = _uniform(own, middle - width, middle + width)
+        alpha = _uniform(step_key, middle - width, middle + width)
 
         def step(x: jax.Array, change=change, alpha=alpha, width=width) -> jax.Array:
             if width == 0:
@@ -164,8 +164,8 @@ def random_color_jitter(
             return _apply_in_float(lambda y, a: change(y, a.astype(y.dtype)), x, alpha)
 
         steps.append(step)
-    places = jax.random.permutation(order, len(steps))
-    return lax.fori_loop(0, len(steps), lambda i, x: lax.switch(places[i], steps, x), data)
+    permutation = jax.random.permutation(order, len(steps))
+    return lax.fori_loop(0, len(steps), lambda i, x: lax.switch(permutation[i], steps, x), data)
 
 
 def _lighting(x: jax.Array, alpha: jax.Array) -> jax.Array:

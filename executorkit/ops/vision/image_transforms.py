@@ -42,7 +42,7 @@ def crop(data: jax.Array, *, x: int, y: int, width: int, height: int):
     return data[..., y : y + height, x : x + width, :]
 
 
-@register("_image_to_tensor", types=output_dtype("float32"))
+@register("_image_to_tensor", infer_type=output_dtype("float32"))
 def to_tensor(data: jax.Array):
     """Images from 0 to 255 as float32 from 0 to 1, with channels first.
 
@@ -92,7 +92,7 @@ def _register_flips(side: str, axis: int) -> None:
         return lax.select(jax.random.bernoulli(key), flip(data), data)
 
     shape = "data (height, width, channels), of any dtype, gives the same shape and dtype."
-    made: list[tuple[str, Callable[..., jax.Array], str]] = [
+    variants: list[tuple[str, Callable[..., jax.Array], str]] = [
         (f"_image_flip_{side}", flip, f"Images flipped, {side.replace('_', ' to ')}."),
         (
             f"_image_random_flip_{side}",
@@ -100,7 +100,7 @@ def _register_flips(side: str, axis: int) -> None:
             f"Images flipped, {side.replace('_', ' to ')}, in half of all calls.",
         ),
     ]
-    for name, fn, words in made:
+    for name, fn, words in variants:
         fn.__name__ = fn.__qualname__ = name
         fn.__doc__ = f"{words}\n\n{shape}"
         register(name, infer_shape=same_shapes)(fn)
@@ -128,16 +128,16 @@ def _lanczos(t: np.ndarray) -> np.ndarray:
 def _taps(size: int, out: int, interp: int, across: bool) -> tuple[np.ndarray, np.ndarray]:
     """For each new pixel of an axis: the old pixels that count, and their weights, (out, taps)."""
     scale = size / out
-    place = np.arange(out)
+    position = np.arange(out)
     if interp == 0:
-        low = np.floor(place * scale).astype(int)
+        low = np.floor(position * scale).astype(int)
         return np.minimum(low, size - 1)[:, None], np.ones((out, 1), "float32")
     if interp == 3:  # enlarging by areas: nearly nearest
-        low = np.floor(place * scale).astype(int)
-        part = (place + 1) - (low + 1) / scale
+        low = np.floor(position * scale).astype(int)
+        part = (position + 1) - (low + 1) / scale
         part = np.where(part <= 0, 0, part - np.floor(part))
     else:
-        centre = ((place + 0.5) * scale - 0.5).astype("float32")
+        centre = ((position + 0.5) * scale - 0.5).astype("float32")
         low = np.floor(centre).astype(int)
         part = centre - low
     if interp in (1, 3):
@@ -150,8 +150,8 @@ def _taps(size: int, out: int, interp: int, across: bool) -> tuple[np.ndarray, n
         weights = kernel(part[:, None] - np.arange(1 - reach, reach + 1))
         weights /= weights.sum(1, keepdims=True)
         low = low + 1 - reach
-    where = np.clip(low[:, None] + np.arange(weights.shape[1]), 0, size - 1)
-    return where, weights.astype("float32")
+    pixels = np.clip(low[:, None] + np.arange(weights.shape[1]), 0, size - 1)
+    return pixels, weights.astype("float32")
 
 
 def _weighted_sum(x: jax.Array, axis: int, where: np.ndarray, weights: np.ndarray) -> jax.Array:

@@ -13,13 +13,14 @@ from jax import lax
 from ..schema.attrs import Floats
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
+from ..schema.traits import NAMED_DATA
 from ..tensor.ordering import argmax, order
 from .bounding_boxes import iou, suppress, to_center
 
 VARIANCES = (0.1, 0.1, 0.2, 0.2)
 
 
-@register("_contrib_MultiBoxPrior")
+@register("_contrib_MultiBoxPrior", traits={NAMED_DATA})
 def multibox_prior(
     data: jax.Array,
     *,
@@ -69,7 +70,7 @@ def _match_labels(overlap: jax.Array, valid: jax.Array, threshold: float):
     """
     anchors, labels = overlap.shape
 
-    def turn(_, state):
+    def assign_best_pair(_, state):
         matched, taken, label_of = state
         free = ~matched[:, None] & ~taken
         pair = jnp.argmax(jnp.where(free, overlap, -1.0)).astype(jnp.int32)
@@ -80,9 +81,9 @@ def _match_labels(overlap: jax.Array, valid: jax.Array, threshold: float):
         label_of = label_of.at[anchor].set(jnp.where(good, label, label_of[anchor]))
         return matched, taken, label_of
 
-    start = jnp.zeros(anchors, bool), ~valid, jnp.zeros(anchors, jnp.int32)
-    turns = jnp.sum(valid, dtype=jnp.int32)
-    matched, _, label_of = lax.fori_loop(0, turns, turn, start)
+    init = jnp.zeros(anchors, bool), ~valid, jnp.zeros(anchors, jnp.int32)
+    label_count = jnp.sum(valid, dtype=jnp.int32)
+    matched, _, label_of = lax.fori_loop(0, label_count, assign_best_pair, init)
     within = jnp.where(valid, overlap, -1.0)
     best = jnp.max(within, axis=1)
     if threshold > 0:
@@ -141,23 +142,23 @@ def multibox_target(
         negative = ~matched
         if negative_mining_ratio > 0:
             positives = jnp.sum(matched, dtype=jnp.int32)
-            wanted = (positives.astype(jnp.float32) * negative_mining_ratio).astype(jnp.int32)
-            wanted = jnp.minimum(wanted, count - positives)
+            negative_count = (positives.astype(jnp.float32) * negative_mining_ratio).astype(jnp.int32)
+            negative_count = jnp.minimum(negative_count, count - positives)
             candidate = negative & (best < negative_mining_thresh)
             background = jax.nn.softmax(scores, axis=0)[0]
             hardest = order(jnp.where(candidate, background, jnp.inf), 0)
-            chosen = jnp.arange(count, dtype=jnp.int32) < wanted
+            chosen = jnp.arange(count, dtype=jnp.int32) < negative_count
             negative = candidate & jnp.zeros(count, bool).at[hardest].set(chosen)
         truth = label[label_of]
         gx, gy, gw, gh = jnp.moveaxis(to_center(truth[:, 1:5]), -1, 0)
         shift = [(gx - x) / w, (gy - y) / h, jnp.log(gw / w), jnp.log(gh / h)]
         shift = jnp.stack(shift, axis=-1) / jnp.asarray(variances, anchor.dtype)
         hit = matched[:, None]
-        known = jnp.where(matched, truth[:, 0] + 1, jnp.where(negative, 0, ignore_label))
+        class_target = jnp.where(matched, truth[:, 0] + 1, jnp.where(negative, 0, ignore_label))
         return (
             jnp.where(hit, shift, 0).reshape(-1),
             jnp.broadcast_to(hit, shift.shape).astype(anchor.dtype).reshape(-1),
-            jnp.where(jnp.any(valid), known, ignore_label).astype(anchor.dtype),
+            jnp.where(jnp.any(valid), class_target, ignore_label).astype(anchor.dtype),
         )
 
     return jax.vmap(sample)(label, scores)
@@ -212,16 +213,16 @@ def multibox_detection(
     box = jnp.clip(box, 0, 1) if clip else box
     rows = jnp.concatenate([kind[..., None], score[..., None], box], axis=-1)
 
-    def arranged(index: jax.Array) -> jax.Array:
+    def in_order(index: jax.Array) -> jax.Array:
         return jnp.take_along_axis(rows, index[..., None], axis=1)
 
     filled = jnp.sum(valid, axis=1, keepdims=True)
     at = jnp.arange(count, dtype=jnp.int32)
-    found = (at < filled)[..., None]
-    by_anchor = arranged(order(~valid, 1))
+    is_detection = (at < filled)[..., None]
+    by_anchor = in_order(order(~valid, 1))
     if not 0 < nms_threshold <= 1:
-        return jnp.where(found, by_anchor, -1)
-    by_score = arranged(order(jnp.where(valid, score, -jnp.inf), 1, ascending=False))
+        return jnp.where(is_detection, by_anchor, -1)
+    by_score = in_order(order(jnp.where(valid, score, -jnp.inf), 1, ascending=False))
     limit = min(nms_topk, count) if nms_topk > 0 else count
     candidate = at < jnp.minimum(filled, limit)
     keep = suppress(
@@ -234,4 +235,4 @@ def multibox_detection(
     out = jnp.where((at < limit)[:, None], by_score, by_anchor)
     keep = jnp.pad(keep, ((0, 0), (0, count - limit)))
     out = out.at[..., 0].set(jnp.where(keep, out[..., 0], -1))
-    return jnp.where(found, out, -1)
+    return jnp.where(is_detection, out, -1)

@@ -38,7 +38,7 @@ class Bins(NamedTuple):
         tall, wide = (jnp.maximum(b - a, 0) for a, b in (self[:2], self[2:]))
         return tall[..., :, None] * wide[..., None, :]
 
-    def walk(self, width: int, visit: Callable[..., Any], start: Any) -> Any:
+    def walk(self, width: int, visit: Callable[..., Any], init: Any) -> Any:
         """Runs ``state = visit(state, at, inside)`` for every place in the bins.
 
         Each turn takes the next pixel of every bin, row by row: ``at`` (..., P, Q) is where it is
@@ -48,13 +48,13 @@ class Bins(NamedTuple):
         """
         tall, wide = (jnp.max(b - a, initial=0) for a, b in (self[:2], self[2:]))
 
-        def turn(number: jax.Array, state: Any) -> Any:
+        def visit_pixel(number: jax.Array, state: Any) -> Any:
             row, column = self.top + number // wide, self.left + number % wide
             inside = (row < self.bottom)[..., None] & (column < self.right)[..., None, :]
             at = jnp.where(inside, row[..., None] * width + column[..., None, :], 0)
             return visit(state, at, inside)
 
-        return lax.fori_loop(jnp.int32(0), tall * wide, turn, start)
+        return lax.fori_loop(jnp.int32(0), tall * wide, visit_pixel, init)
 
 
 #: So many numbers a turn computes at least: then the cost of the turn itself is small.

@@ -70,25 +70,25 @@ def _propose(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]:
     padding = (y[:, None] >= (height / stride).astype(jnp.int32)) | (
         x >= (width / stride).astype(jnp.int32)
     )
-    least = p.rpn_min_size * scale
-    small = jnp.any(_box_sizes(box) < least, axis=-1)
-    grown = jnp.asarray([-0.5, -0.5, 0.5, 0.5], kind) * least
+    min_size = p.rpn_min_size * scale
+    small = jnp.any(_box_sizes(box) < min_size, axis=-1)
+    grown = jnp.asarray([-0.5, -0.5, 0.5, 0.5], kind) * min_size
     box = jnp.where(small[..., None], box + grown, box).reshape(-1, 4)
     score = jnp.where(padding[..., None] | small, -1, score).reshape(-1)
 
     before = min(p.rpn_pre_nms_top_n, score.size) if p.rpn_pre_nms_top_n > 0 else score.size
     score, order = lax.top_k(score, before)  # of ties, the first comes first
     box = box[order]
-    ends = box.at[:, 2:].add(1)
+    exclusive_box = box.at[:, 2:].add(1)
     after = min(p.rpn_post_nms_top_n, before)
     candidate = jnp.ones((1, before), bool)
-    keep = suppress(ends[None], candidate, None, p.threshold, inclusive=False, enough=after)[0]
+    keep = suppress(exclusive_box[None], candidate, None, p.threshold, inclusive=False, enough=after)[0]
     rank = jnp.cumsum(keep, dtype=jnp.int32) - 1
-    place = jnp.where(keep, rank, after)
+    slot = jnp.where(keep, rank, after)
     at = jnp.arange(before, dtype=jnp.int32)
-    front = jnp.zeros(after, jnp.int32).at[place].set(at, mode="drop")
-    found = jnp.minimum(rank[-1] + 1, after)
-    chosen = front[jnp.arange(p.rpn_post_nms_top_n, dtype=jnp.int32) % found]
+    front = jnp.zeros(after, jnp.int32).at[slot].set(at, mode="drop")
+    kept_count = jnp.minimum(rank[-1] + 1, after)
+    chosen = front[jnp.arange(p.rpn_post_nms_top_n, dtype=jnp.int32) % kept_count]
     return box[chosen], score[chosen, None]
 
 

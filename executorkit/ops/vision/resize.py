@@ -16,7 +16,8 @@ from ..nn.conv import deconvolution
 from ..schema.attrs import Count, Shape, Tuning
 from ..schema.channels_last import LayoutRewrite
 from ..schema.inference import Params, ShapeFacts
-from ..schema.operator_registry import register
+from ..schema.operator_registry import FileFormat, register
+from ..schema.traits import NAMED_DATA
 
 
 def _up_sampling_inputs(p: Params) -> tuple[str, ...]:
@@ -60,9 +61,9 @@ def _repeat_pixels(x: jax.Array, height: int, width: int, first: int = 2) -> jax
     """x with so many pixels on its axes ``first`` and ``first + 1``."""
     *before, h, w = x.shape[: first + 2]
     after = x.shape[first + 2 :]
-    apart = lax.expand_dims(x, (first + 1, first + 3))
-    spread = jnp.broadcast_to(apart, (*before, h, height // h, w, width // w, *after))
-    return spread.reshape(*before, height, width, *after)
+    expanded = lax.expand_dims(x, (first + 1, first + 3))
+    repeated = jnp.broadcast_to(expanded, (*before, h, height // h, w, width // w, *after))
+    return repeated.reshape(*before, height, width, *after)
 
 
 def _up_sampling_channels_last(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
@@ -80,8 +81,7 @@ def _up_sampling_channels_last(p: Params, shapes: Sequence[Shape]) -> LayoutRewr
     "UpSampling",
     inputs=_up_sampling_inputs,
     infer_shape=_infer_up_sampling_shape,
-    last=_up_sampling_channels_last,
-)
+    layout_rule=_up_sampling_channels_last, kind="pooling", file_format=FileFormat(initializers={"weight": '["bilinear", {}]'}))
 def up_sampling(
     *data: jax.Array,
     scale: Count,
@@ -115,10 +115,10 @@ def up_sampling(
     return jnp.concatenate(images, 1) if len(images) > 1 else images[0]
 
 
-def _output_size(size: int, mode: str, wanted: int, scale: float | None, like: int) -> int:
+def _output_size(size: int, mode: str, requested: int, scale: float | None, like: int) -> int:
     """The size that a mode of BilinearResize2D gives to one axis."""
     if mode == "size":
-        return wanted if scale is None else int(size * scale)
+        return requested if scale is None else int(size * scale)
     if mode == "odd_scale":
         scale = 1.0 if scale is None else scale
         return int((size - 1) * scale) + 1 if size % 2 else int(size * scale)
@@ -132,13 +132,13 @@ def _output_size(size: int, mode: str, wanted: int, scale: float | None, like: i
 
 def _interpolation(size: int, out: int, align_corners: bool) -> tuple[np.ndarray, np.ndarray]:
     """For each output pixel of one axis: the pixel below it, and the weight of the next one."""
-    place = np.arange(out, dtype=np.float32)
+    position = np.arange(out, dtype=np.float32)
     if align_corners:
-        place = place * np.float32((size - 1) / (out - 1) if out > 1 else 0)
+        position = position * np.float32((size - 1) / (out - 1) if out > 1 else 0)
     else:
-        place = np.maximum(np.float32(size / out) * (place + np.float32(0.5)) - np.float32(0.5), 0)
-    low = np.minimum(place.astype(np.int32), size - 1)
-    return low, place - low.astype(np.float32)
+        position = np.maximum(np.float32(size / out) * (position + np.float32(0.5)) - np.float32(0.5), 0)
+    low = np.minimum(position.astype(np.int32), size - 1)
+    return low, position - low.astype(np.float32)
 
 
 def _interpolation_matrix(size: int, out: int, align_corners: bool, dtype: np.dtype) -> jax.Array:
@@ -172,7 +172,7 @@ def _infer_resize_shape(s: ShapeFacts, p: Params) -> None:
     _require_images(s, *_resize_inputs(p))
 
 
-@register("_contrib_BilinearResize2D", inputs=_resize_inputs, infer_shape=_infer_resize_shape)
+@register("_contrib_BilinearResize2D", inputs=_resize_inputs, infer_shape=_infer_resize_shape, traits={NAMED_DATA})
 def bilinear_resize_2d(
     data: jax.Array,
     like: jax.Array | None = None,
@@ -198,8 +198,8 @@ def bilinear_resize_2d(
     old = data.shape[2:]
     target = like.shape[2:] if like is not None else (0, 0)
     new = [
-        _output_size(n, mode, wanted, scale, other)
-        for n, wanted, scale, other in zip(
+        _output_size(n, mode, requested, scale, other)
+        for n, requested, scale, other in zip(
             old, (height, width), (scale_height, scale_width), target, strict=True
         )
     ]

@@ -46,15 +46,15 @@ def _bin_weights(
     first = start[:, None] + jnp.arange(bins, dtype=start.dtype) * bin_size
     rows = jnp.arange(size, dtype=start.dtype)
 
-    def add(turn: jax.Array, total: jax.Array) -> jax.Array:
-        at = first + (turn.astype(start.dtype) + 0.5) * bin_size / count
-        counts = (turn < count) & ~_is_outside(at, size)
+    def add_sample(sample: jax.Array, total: jax.Array) -> jax.Array:
+        at = first + (sample.astype(start.dtype) + 0.5) * bin_size / count
+        counts = (sample < count) & ~_is_outside(at, size)
         at = jnp.clip(at, 0, size - 1)[..., None]
         near = jnp.maximum(1 - jnp.abs(at - rows), 0)
         return total + jnp.where(counts[..., None], near, 0)
 
     empty = jnp.zeros((*first.shape, size), start.dtype)
-    total = lax.fori_loop(jnp.int32(0), jnp.max(count, initial=0), add, empty)
+    total = lax.fori_loop(jnp.int32(0), jnp.max(count, initial=0), add_sample, empty)
     return total / jnp.maximum(count, 1)[..., None]
 
 
@@ -125,30 +125,30 @@ def rroi_align(
     def size(rois: jax.Array) -> tuple[jax.Array, ...]:
         """Of each region: width and height, and how many samples a bin takes down and across."""
         across, down = (jnp.maximum(rois[:, i] * spatial_scale, 1) for i in (3, 4))
-        turns = (
+        counts = (
             _sample_counts(down, bins_y, sampling_ratio),
             _sample_counts(across, bins_x, sampling_ratio),
         )
-        return across, down, *turns
+        return across, down, *counts
 
-    def spot(number: jax.Array, extent: jax.Array, bins: int, turn: jax.Array, of: jax.Array):
+    def spot(number: jax.Array, extent: jax.Array, bins: int, sample: jax.Array, of: jax.Array):
         """Positions along one axis of the region, from its middle: (R, bins)."""
         bin_size = (extent / bins)[:, None]
-        within = (turn.astype(data.dtype) + 0.5)[:, None] * bin_size / of[:, None]
+        within = (sample.astype(data.dtype) + 0.5)[:, None] * bin_size / of[:, None]
         return number.astype(data.dtype) * bin_size - extent[:, None] / 2 + within
 
-    def sampled(turn: jax.Array, rows: jax.Array, rois: jax.Array) -> jax.Array:
+    def sample_bins(sample: jax.Array, rows: jax.Array, rois: jax.Array) -> jax.Array:
         """The sample of each bin in one turn: (R, P Q, C)."""
-        across, down, turns_y, turns_x = size(rois)
+        across, down, samples_y, samples_x = size(rois)
         x, y = (rois[:, i, None, None] * spatial_scale for i in (1, 2))
         angle = rois[:, 5, None, None] * (jnp.pi / 180)
         image = jnp.clip(rois[:, 0].astype(jnp.int32), 0, count - 1)
-        v = spot(jnp.arange(bins_y), down, bins_y, turn // turns_x, turns_y)[:, :, None]
-        u = spot(jnp.arange(bins_x), across, bins_x, turn % turns_x, turns_x)[:, None]
+        v = spot(jnp.arange(bins_y), down, bins_y, sample // samples_x, samples_y)[:, :, None]
+        u = spot(jnp.arange(bins_x), across, bins_x, sample % samples_x, samples_x)[:, None]
         cos, sin = jnp.cos(angle), jnp.sin(angle)
         at_x = u * cos + v * sin + x
         at_y = v * cos - u * sin + y
-        counts = (turn < turns_y * turns_x)[:, None, None]
+        counts = (sample < samples_y * samples_x)[:, None, None]
         counts &= ~_is_outside(at_y, height) & ~_is_outside(at_x, width)
         at_y, at_x = jnp.clip(at_y, 0, height - 1), jnp.clip(at_x, 0, width - 1)
         index, weight = bilinear(at_y, at_x, height, width)
@@ -157,28 +157,28 @@ def rroi_align(
         flat = len(rois), bins_y * bins_x, 4
         return weighted_rows(rows, index.reshape(flat), weight.reshape(flat))
 
-    def over_turns(one, rois: jax.Array, start: jax.Array) -> jax.Array:
-        _, _, turns_y, turns_x = size(rois)
-        most = jnp.max(turns_y * turns_x, initial=0)
-        return lax.fori_loop(jnp.int32(0), most, lambda turn, total: total + one(turn), start)
+    def sum_over_samples(one_sample, rois: jax.Array, init: jax.Array) -> jax.Array:
+        _, _, samples_y, samples_x = size(rois)
+        most_samples = jnp.max(samples_y * samples_x, initial=0)
+        return lax.fori_loop(jnp.int32(0), most_samples, lambda sample, total: total + one_sample(sample), init)
 
     # Everything that ``back`` reads is an argument or kept: it may run in a program of its own.
     @jax.custom_vjp
     def total(rows: jax.Array, rois: jax.Array) -> jax.Array:
         empty = jnp.zeros((len(rois), bins_y * bins_x, channels), data.dtype)
-        return over_turns(lambda turn: sampled(turn, rows, rois), rois, empty)
+        return sum_over_samples(lambda sample: sample_bins(sample, rows, rois), rois, empty)
 
     def back(rois: jax.Array, head: jax.Array) -> tuple[jax.Array, None]:
         empty = jnp.zeros((count * height * width, channels), data.dtype)
 
-        def one(turn: jax.Array) -> jax.Array:
-            return jax.vjp(lambda rows: sampled(turn, rows, rois), empty)[1](head)[0]
+        def one_sample(sample: jax.Array) -> jax.Array:
+            return jax.vjp(lambda rows: sample_bins(sample, rows, rois), empty)[1](head)[0]
 
-        return over_turns(one, rois, empty), None
+        return sum_over_samples(one_sample, rois, empty), None
 
     total.defvjp(lambda rows, rois: (total(rows, rois), rois), back)
-    _, _, turns_y, turns_x = size(rois)
-    mean = total(rows, rois) / jnp.maximum(turns_y * turns_x, 1)[:, None, None]
+    _, _, samples_y, samples_x = size(rois)
+    mean = total(rows, rois) / jnp.maximum(samples_y * samples_x, 1)[:, None, None]
     return jnp.moveaxis(mean, 2, 1).reshape(len(rois), channels, bins_y, bins_x)
 
 

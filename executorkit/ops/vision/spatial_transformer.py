@@ -15,7 +15,8 @@ from jax import lax
 from ...errors import AttributeValueError
 from ..schema.attrs import Shape, Tuning, UnitInterval
 from ..schema.inference import Params, ShapeFacts
-from ..schema.operator_registry import register
+from ..schema.operator_registry import FileFormat, register
+from ..schema.traits import MATMUL, NAMED_DATA
 from .bilinear_sampling import bilinear, weighted_rows
 from .region_bins import Bins, in_blocks, joined, round_away, rounding
 
@@ -43,7 +44,7 @@ def _roi_pooling_bounds(
     return jnp.clip(start, 0, size), jnp.clip(stop, 0, size)
 
 
-@register("ROIPooling", infer_shape=_infer_roi_pooling_shape)
+@register("ROIPooling", infer_shape=_infer_roi_pooling_shape, kind="pooling", file_format=FileFormat(scratch_outputs=lambda p: 1))
 def roi_pooling(
     data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial_scale: UnitInterval
 ):
@@ -88,16 +89,16 @@ def roi_pooling(
         image = jnp.clip(image, 0, count - 1)
         regions = image, Bins(top, bottom, left, right)
         blocks, number = in_blocks(regions, rows * columns * channels)
-        found = lax.map(lambda at: pool(images, at[0], at[1], find), blocks)
-        values, where = (joined(a, number) for a in found)
+        pooled = lax.map(lambda at: pool(images, at[0], at[1], find), blocks)
+        values, where = (joined(a, number) for a in pooled)
         return jnp.moveaxis(values, 3, 1), (image, where)
 
     @jax.custom_vjp
     def pooling(data, rois):
         return pool_all(data, rois, find=False)[0]
 
-    def back(kept, head):
-        image, where = kept
+    def back(residuals, head):
+        image, where = residuals
         flat = jnp.zeros((count, pixels, channels), data.dtype)
         where = where.reshape(len(image), -1, channels)
         head = jnp.moveaxis(head, 1, 3).reshape(where.shape)
@@ -134,7 +135,7 @@ def _infer_grid_shape(s: ShapeFacts, p: Params) -> None:
         s.same("data", "out0")
 
 
-@register("GridGenerator", infer_shape=_infer_grid_shape)
+@register("GridGenerator", infer_shape=_infer_grid_shape, traits={NAMED_DATA}, file_format=FileFormat(scratch_outputs=lambda p: 1))
 def grid_generator(
     data: jax.Array, *, transform_type: Literal["affine", "warp"], target_shape: Shape = (0, 0)
 ):
@@ -171,7 +172,7 @@ def _infer_sampler_shape(s: ShapeFacts, p: Params) -> None:
     s.set("grid", (data[0] if data else 0, 2, 0, 0), because=f"data is {data}")
 
 
-@register("BilinearSampler", infer_shape=_infer_sampler_shape)
+@register("BilinearSampler", infer_shape=_infer_sampler_shape, traits={MATMUL}, file_format=FileFormat(scratch_outputs=lambda p: 1))
 def bilinear_sampler(data: jax.Array, grid: jax.Array, *, cudnn_off: Tuning[bool | None] = None):
     """Bilinear interpolation of images at the places that a grid names.
 
@@ -188,7 +189,7 @@ def _infer_transformer_shape(s: ShapeFacts, p: Params) -> None:
     s.set("loc", (data[0] if data else 0, 6), because=f"data is {data}; a map has six numbers")
 
 
-@register("SpatialTransformer", infer_shape=_infer_transformer_shape)
+@register("SpatialTransformer", infer_shape=_infer_transformer_shape, file_format=FileFormat(scratch_outputs=lambda p: 2))
 def spatial_transformer(
     data: jax.Array,
     loc: jax.Array,

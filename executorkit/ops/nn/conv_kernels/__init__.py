@@ -1,1 +1,11 @@
-"""Algorithms for convolutions on CPUs behind one entry."""
+"""Convolution kernels: one entry per operation, with the algorithm that runs best on the platform.
+
+``convolve`` and ``conv_transpose`` choose between XLA's own convolution and the algorithms of this
+folder, which are faster on CPUs (``dispatch`` has the table); ``pointwise_matmul`` is the
+convolution with a kernel of one element.
+"""
+
+from .conv_dims import ConvDims
+from .dispatch import conv_transpose, convolve, pointwise_matmul
+
+__all__ = ["ConvDims", "conv_transpose", "convolve", "pointwise_matmul"]

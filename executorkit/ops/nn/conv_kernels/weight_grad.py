@@ -1,39 +1,35 @@
-"""The gradient of a convolution's weight, of few images: products of matrices, row by row.
+"""Weight gradients of convolutions of few images: im2col row by row, and images cut into tiles.
 
 XLA's own form transposes data and gradient so that the batch takes the place of the channels: a
-vector of a CPU is then as full as the batch is large, and what is transposed is written once more.
-Here a loop goes over the rows of the gradient, and multiplies what every element of the kernel
-meets there with it; what is copied for that, in a loop over these elements (which compiles in half
-the time of one slice each), stays in the cache. Where the filters are so many that
-adding up costs more than the copies do, there is one turn. Measured on one core, kernel 3 x 3:
+vector of a CPU is then as full as the batch is large, and the transposed arrays are written once
+more. Data is (N, H, W, C), weight (F, kernel..., C), the gradient of the result (N, H', W', F).
 
-| images | channels | filters | pixels    | every | XLA    | rows   |
-| ------ | -------- | ------- | --------- | ----- | ------ | ------ |
-| 1      | 64       | 64      | 300 x 300 |       | 304 ms | 113 ms |
-| 1      | 64       | 64      | 28 x 28   |       | 2.8 ms | 0.8 ms |
-| 2      | 1024     | 126     | 19 x 19   |       | 41 ms  | 23 ms  |
-| 4      | 64       | 64      | 56 x 56   |       | 18 ms  | 13 ms  |
-| 4      | 128      | 128     | 28 x 28   |       | 14 ms  | 10 ms  |
-| 4      | 128      | 128     | 56 x 56   | 2nd   | 19 ms  | 10 ms  |
-| 4      | 512      | 512     | 7 x 7     |       | 12 ms  | 10 ms  |
-| 8      | 64       | 64      | 56 x 56   |       | no difference  ||
+**im2col** (:func:`im2col_weight_grad`), for 16 channels or more: a loop over blocks of rows of the
+gradient copies the patches that these rows meet, as the columns of a matrix that stays in the
+cache, and multiplies it with the rows. The copying is a loop over the elements of the kernel, which
+compiles in half the time of one slice each. Where the filters are so numerous that adding up
+costs more than copying, there is one iteration. Measured on one core, kernel 3 x 3:
 
-Data is (N, H, W, C), weight (F, kernel..., C), the gradient of the result (N, H', W', F).
+| images | channels | filters | pixels    | stride | XLA    | im2col |
+| ------ | -------- | ------- | --------- | ------ | ------ | ------ |
+| 1      | 64       | 64      | 300 x 300 | 1      | 304 ms | 113 ms |
+| 1      | 64       | 64      | 28 x 28   | 1      | 2.8 ms | 0.8 ms |
+| 2      | 1024     | 126     | 19 x 19   | 1      | 41 ms  | 23 ms  |
+| 4      | 64       | 64      | 56 x 56   | 1      | 18 ms  | 13 ms  |
+| 4      | 128      | 128     | 28 x 28   | 1      | 14 ms  | 10 ms  |
+| 4      | 128      | 128     | 56 x 56   | 2      | 19 ms  | 10 ms  |
+| 4      | 512      | 512     | 7 x 7     | 1      | 12 ms  | 10 ms  |
+| 8      | 64       | 64      | 56 x 56   | 1      | no difference   ||
 
-The gradient of a convolution's weight, of few images with few channels: images cut into strips.
+**Tiles** (:func:`tiled_weight_grad`), for fewer channels: strips of rows that overlap by the kernel
+serve as further images. Measured on one core, 3 channels:
 
-XLA's own form has the batch in the place of the channels, so that a vector of a CPU is as full as
-the batch is large. Strips of rows that overlap by the kernel are as good as images. Measured on one
-core, 3 channels:
-
-| images | pixels    | kernel | every | filters | XLA    | strips |
-| ------ | --------- | ------ | ----- | ------- | ------ | ------ |
-| 1      | 224 x 224 | 7 x 7  | 2nd   | 64      | 16 ms  | 3.7 ms |
-| 4      | 224 x 224 | 7 x 7  | 2nd   | 64      | 25 ms  | 14 ms  |
-| 4      | 299 x 299 | 3 x 3  | 2nd   | 32      | 9.0 ms | 5.0 ms |
-| 4      | 224 x 224 | 3 x 3  |       | 64      | 15 ms  | 14 ms  |
-
-Data is (N, H, W, C), weight (F, kernel..., C), the gradient of the result (N, H', W', F).
+| images | pixels    | kernel | stride | filters | XLA    | tiles  |
+| ------ | --------- | ------ | ------ | ------- | ------ | ------ |
+| 1      | 224 x 224 | 7 x 7  | 2      | 64      | 16 ms  | 3.7 ms |
+| 4      | 224 x 224 | 7 x 7  | 2      | 64      | 25 ms  | 14 ms  |
+| 4      | 299 x 299 | 3 x 3  | 2      | 32      | 9.0 ms | 5.0 ms |
+| 4      | 224 x 224 | 3 x 3  | 1      | 64      | 15 ms  | 14 ms  |
 """
 
 from __future__ import annotations
@@ -49,109 +45,109 @@ import numpy as np
 from jax import lax
 
 from ...schema.attrs import Shape
-from .depthwise import as_unsigned, conv_output_sizes, kernel_offset
+from .conv_dims import ConvDims, as_unsigned, kernel_offset
 
-#: From so many images on, XLA's form is as good.
-_IMAGES = 8
-#: So many channels are needed: with fewer, the copies are in pieces that are too short.
+#: Number of images from which XLA's form is as good as im2col.
+_IM2COL_MAX_IMAGES = 8
+#: Minimum number of channels for im2col: with fewer, the copied pieces are too short.
 IM2COL_MIN_CHANNELS = 16
-#: About so many places are multiplied at once, with so many numbers copied for them.
-_PLACES, _NUMBERS = 512, 2**20
-
-#: In one turn, up to so many places per filter, with so many numbers copied for them.
-_PER_FILTER, _AT_MOST = 4, 2**22
+#: Target per iteration: number of output positions, and of elements copied for them.
+_POSITIONS, _ELEMENTS = 512, 2**20
+#: One iteration is taken up to this number of output positions per filter, and elements copied.
+_POSITIONS_PER_FILTER, _MAX_ELEMENTS = 4, 2**22
+#: Number of images and tiles that fill a vector.
+_TILES = 8
 _0 = np.uint32(0)
 
 
-def im2col_weight_grad(data: Shape, weight: Shape, windows: Any) -> Callable[..., jax.Array] | None:
-    """The gradient of the weight as ``f(data, g, shape)``, or None where XLA's is as good."""
-    if windows.layout != "NHWC" or data[0] >= _IMAGES or data[-1] < IM2COL_MIN_CHANNELS:
+def im2col_weight_grad(
+    data: Shape, weight: Shape, dims: ConvDims
+) -> Callable[..., jax.Array] | None:
+    """The weight gradient as ``f(data, g, shape)``, or None where XLA's is as good."""
+    if dims.layout != "NHWC" or data[0] >= _IM2COL_MAX_IMAGES or data[-1] < IM2COL_MIN_CHANNELS:
         return None
-    return partial(_by_rows, windows=windows)
+    return partial(_im2col, dims=dims)
 
 
-def _rows_at_once(rows: int, places: int, filters: int, numbers: int) -> int:
-    """Of so many rows with so many places each; ``numbers`` are copied for every place."""
-    if rows * places <= min(_PER_FILTER * filters, _AT_MOST // numbers):
+def _rows_per_iteration(rows: int, positions: int, filters: int, patch: int) -> int:
+    """Number of output rows per iteration, of ``rows`` rows with ``positions`` output positions
+    each, for each of which a patch of ``patch`` elements is copied."""
+    if rows * positions <= min(_POSITIONS_PER_FILTER * filters, _MAX_ELEMENTS // patch):
         return rows
-    most = max(1, min(_PLACES, _NUMBERS // numbers) // places)
+    most = max(1, min(_POSITIONS, _ELEMENTS // patch) // positions)
     return math.ceil(rows / math.ceil(rows / most))
 
 
-def _by_rows(data: jax.Array, g: jax.Array, shape: Shape, windows: Any) -> jax.Array:
+def _im2col(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
     filters, height, width, channels = shape
     n, rows, columns, _ = g.shape
-    step, step_along = windows.strides
-    numbers = height * width * channels
-    at_once = _rows_at_once(rows, n * columns, filters, numbers)
-    turns = -(-rows // at_once)
-    above, left = windows.pads
-    needed = (turns * at_once - 1) * step + (height - 1) * windows.dilation[0] + 1
+    row_stride, column_stride = dims.strides
+    patch_size = height * width * channels
+    block = _rows_per_iteration(rows, n * columns, filters, patch_size)
+    iterations = -(-rows // block)
+    above, left = dims.pads
+    needed = (iterations * block - 1) * row_stride + (height - 1) * dims.dilation[0] + 1
     below = max(0, needed - above - data.shape[1])
     data = jnp.pad(data, [(0, 0), (above, below), (left, left), (0, 0)])
-    g = jnp.pad(g, [(0, 0), (0, turns * at_once - rows), (0, 0), (0, 0)])
-    span = (n, (at_once - 1) * step + 1, (columns - 1) * step_along + 1, channels)
+    g = jnp.pad(g, [(0, 0), (0, iterations * block - rows), (0, 0), (0, 0)])
+    span = (n, (block - 1) * row_stride + 1, (columns - 1) * column_stride + 1, channels)
 
-    def turn(number: Any, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        first = as_unsigned(number) * np.uint32(at_once)
+    def add_block(number: Any, carry: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        first = as_unsigned(number) * np.uint32(block)
 
-        def element(k: Any, met: jax.Array) -> jax.Array:
-            down, along = kernel_offset(k, width, windows.dilation)
-            at = (_0, first * np.uint32(step) + down, along, _0)
-            part = lax.dynamic_slice(data, at, span)
-            part = lax.slice(part, (0, 0, 0, 0), span, (1, step, step_along, 1))
+        def copy_element(k: Any, patches: jax.Array) -> jax.Array:
+            down, along = kernel_offset(k, width, dims.dilation)
+            start = (_0, first * np.uint32(row_stride) + down, along, _0)
+            part = lax.dynamic_slice(data, start, span)
+            part = lax.slice(part, (0, 0, 0, 0), span, (1, row_stride, column_stride, 1))
             column = as_unsigned(k) * np.uint32(channels)
-            return lax.dynamic_update_slice(met, part, (_0, _0, _0, column))
+            return lax.dynamic_update_slice(patches, part, (_0, _0, _0, column))
 
-        total, met = carry
-        here = lax.dynamic_slice(g, (_0, first, _0, _0), (n, at_once, columns, filters))
-        met = lax.fori_loop(0, height * width, element, met)
-        found = lax.dot_general(
-            here.reshape(-1, filters), met.reshape(-1, numbers), (((0,), (0,)), ((), ()))
+        total, patches = carry
+        g_rows = lax.dynamic_slice(g, (_0, first, _0, _0), (n, block, columns, filters))
+        patches = lax.fori_loop(0, height * width, copy_element, patches)
+        product = lax.dot_general(
+            g_rows.reshape(-1, filters), patches.reshape(-1, patch_size), (((0,), (0,)), ((), ()))
         )
-        return total + found, met
+        return total + product, patches
 
     # Written before it is read, so no zeros: equal ones of several layers would be made one array
     # that is kept for all of them.
-    met = jnp.broadcast_to(g[:1, :1, :1, :1], (n, at_once, columns, numbers))
-    total = jnp.zeros((filters, numbers), g.dtype)
-    return lax.fori_loop(0, turns, turn, (total, met))[0].reshape(shape)
-
-
-#: So many strips fill a vector.
-TILES_PER_BATCH = 8
+    patches = jnp.broadcast_to(g[:1, :1, :1, :1], (n, block, columns, patch_size))
+    total = jnp.zeros((filters, patch_size), g.dtype)
+    return lax.fori_loop(0, iterations, add_block, (total, patches))[0].reshape(shape)
 
 
 def tiled_weight_grad(
-    data: Shape, weight: Shape, windows: Any, to_weight: Callable[..., jax.Array]
+    data: Shape, weight: Shape, dims: ConvDims, weight_grad: Callable[..., jax.Array]
 ) -> Callable[..., jax.Array] | None:
-    """The gradient of the weight as ``f(data, g, shape)``, or None where whole images are as good.
+    """The weight gradient as ``f(data, g, shape)``, or None where whole images are as good.
 
-    ``to_weight(data, g, shape, windows)`` is that of whole images.
+    ``weight_grad(data, g, shape, dims)`` computes that of whole images.
     """
-    if windows.layout != "NHWC" or data[0] >= TILES_PER_BATCH:
+    if dims.layout != "NHWC" or data[0] >= _TILES:
         return None
-    each = -(-TILES_PER_BATCH // data[0])
-    rows = conv_output_sizes(data[1:-1], weight[1:-1], windows)[0]
-    if rows * windows.strides[0] < each * weight[1] * windows.dilation[0]:
+    tiles = -(-_TILES // data[0])
+    rows = dims.output_sizes(data[1:-1], weight[1:-1])[0]
+    if rows * dims.strides[0] < tiles * weight[1] * dims.dilation[0]:
         return None
-    return partial(_by_strips, windows=windows, each=each, to_weight=to_weight)
+    return partial(_tiled, dims=dims, tiles=tiles, weight_grad=weight_grad)
 
 
-def _by_strips(
-    data: jax.Array, g: jax.Array, shape: Shape, windows: Any, each: int,
-    to_weight: Callable[..., jax.Array],
+def _tiled(
+    data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims, tiles: int,
+    weight_grad: Callable[..., jax.Array],
 ) -> jax.Array:  # fmt: skip
-    """With ``each`` image in so many strips."""
+    """The weight gradient with each image cut into ``tiles`` strips of rows."""
     n, rows, columns, filters = g.shape
-    above, left = windows.pads
-    height = -(-rows // each)
-    step = height * windows.strides[0]
-    span = step - windows.strides[0] + (shape[1] - 1) * windows.dilation[0] + 1
-    below = max(0, (each - 1) * step + span - above - data.shape[1])
+    above, left = dims.pads
+    height = -(-rows // tiles)
+    step = height * dims.strides[0]
+    span = step - dims.strides[0] + (shape[1] - 1) * dims.dilation[0] + 1
+    below = max(0, (tiles - 1) * step + span - above - data.shape[1])
     data = jnp.pad(data, [(0, 0), (above, below), (0, 0), (0, 0)])
-    strips = jnp.concatenate([data[:, k * step : k * step + span] for k in range(each)])
-    g = jnp.pad(g, [(0, 0), (0, each * height - rows), (0, 0), (0, 0)])
-    g = jnp.swapaxes(g.reshape(n, each, height, columns, filters), 0, 1)
+    strips = jnp.concatenate([data[:, k * step : k * step + span] for k in range(tiles)])
+    g = jnp.pad(g, [(0, 0), (0, tiles * height - rows), (0, 0), (0, 0)])
+    g = jnp.swapaxes(g.reshape(n, tiles, height, columns, filters), 0, 1)
     g = g.reshape(-1, height, columns, filters)
-    return to_weight(strips, g, shape, windows._replace(pads=(0, left)))
+    return weight_grad(strips, g, shape, dims._replace(pads=(0, left)))

@@ -1,0 +1,40 @@
+"""Traits: properties of operators that passes and compilers ask for, instead of lists of names.
+
+An operator states its traits where it is registered (``register(..., traits=...)``); a user's
+operator that states one is treated like MXNet's own.
+"""
+
+from __future__ import annotations
+
+#: Multiplies matrices: repeated blocks with such an operator are worth re-rolling into a loop.
+MATMUL = "matmul"
+#: Linear in each input that all iterations of a loop share (a weight, a bias), with one output: its
+#: gradient by such an input is computed once for all iterations.
+SHARED_PRODUCT = "shared_product"
+#: Multiplies data by its second input, transposed, from the right.
+TRANSPOSED_WEIGHT = "transposed_weight"
+#: A convolution, which XLA's CPU compiler has options of its own for.
+CONVOLUTION = "convolution"
+#: A loop, which stacks values of all its iterations.
+LOOP = "loop"
+#: Computes with optimization barriers that the compiler has to respect.
+BARRIERS = "barriers"
+#: Cuts data into equal parts along ``axis``.
+SPLIT = "split"
+#: Joins its inputs along the existing axis ``dim``.
+CONCAT = "concat"
+#: Joins its inputs along the new axis ``axis``.
+STACK = "stack"
+#: Returns its input unchanged.
+IDENTITY = "identity"
+#: A cast that mixed precision has put into the graph.
+AMP_CAST = "amp_cast"
+#: Its single input is called ``data`` in MXNet; otherwise a single input has no name there.
+NAMED_DATA = "named_data"
+
+ALL_TRAITS = frozenset(
+    {
+        MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, CONVOLUTION, LOOP, BARRIERS, SPLIT, CONCAT,
+        STACK, IDENTITY, AMP_CAST, NAMED_DATA,
+    }
+)  # fmt: skip
