@@ -14,7 +14,7 @@ import jax
 
 import executorkit as mx
 from executorkit._cli._timing import seconds
-from executorkit.display._parts import text_table
+from executorkit.display import text_table
 
 from ._measure import ORACLE, Oracle
 from ._operators import Question, call, questions, size

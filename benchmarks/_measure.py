@@ -19,7 +19,7 @@ import numpy as np
 
 import executorkit as mx
 from executorkit._cli._timing import PairedTimes, seconds, time_in_pairs
-from executorkit.display._parts import text_table
+from executorkit.display import text_table
 from executorkit.executor._pending_step import PendingStep
 from executorkit.executor._precompile_spec import PrecompileSpec, bound_avals
 

@@ -20,7 +20,7 @@ from jax import lax
 
 import executorkit as mx
 from executorkit._cli._timing import PairedTimes, time_in_pairs
-from executorkit.display._parts import text_table
+from executorkit.display import text_table
 
 Shapes = dict[str, tuple[int, ...]]
 

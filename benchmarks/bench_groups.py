@@ -19,7 +19,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 import executorkit as mx
 from executorkit._cli._timing import PairedTimes, time_in_pairs
-from executorkit.display._parts import text_table
+from executorkit.display import text_table
 from executorkit.module.executor_group import DataParallelExecutorGroup
 from executorkit.parallel import traffic
 

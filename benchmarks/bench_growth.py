@@ -12,7 +12,7 @@ from __future__ import annotations
 from statistics import median
 
 from executorkit._cli._timing import seconds
-from executorkit.display._parts import text_table
+from executorkit.display import text_table
 
 from ._measure import STAGES, Ours, processor_stages
 from ._networks import network

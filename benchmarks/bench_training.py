@@ -24,7 +24,7 @@ import optax
 
 import executorkit as mx
 from executorkit._cli._timing import time_in_pairs
-from executorkit.display._parts import text_table
+from executorkit.display import text_table
 from executorkit.module._optimizer_state import discard_gradients
 from executorkit.program import Analysis
 from executorkit.program._jit import InstrumentedJit

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 from executorkit._cli._timing import time_in_pairs
-from executorkit.display._parts import text_table
+from executorkit.display import text_table
 
 from ._handwritten import FORWARD, jitted
 from ._measure import ORACLE, STAGES, Oracle, Ours, check, processor_stages

@@ -1,12 +1,12 @@
-"""What people look at: tables, drawings of graphs and static HTML with a text form.
+"""Views for people: tables, charts, drawings of graphs, as static HTML with a text form.
 
-Text is made from data, never the other way round. Views load nothing and run no scripts; their
-colours follow the page's theme, or the system's preference.
+The view of an object is a function registered for its class with :func:`view_of`. Views load
+nothing and run no scripts; their colours follow the page's theme, or the system's preference.
 """
 
 from ._charts import Bar, Curve, Curves, HeatMap, Sparkline
 from ._graph_drawing import Block, Box, Drawing, blocks
-from ._notebook import Live, Viewed, notebook_display
+from ._notebook import Live, Viewed, notebook_display, view_of
 from ._parts import (
     Cell,
     Emphasis,
@@ -55,4 +55,5 @@ __all__ = [
     "text_table",
     "total",
     "value",
+    "view_of",
 ]

@@ -1,11 +1,4 @@
-"""Histograms small enough for a cell of a table.
-
-How much of something is done.
-
-Curves over a common axis: an SVG drawing, or one line of text each.
-
-Heat maps: values by name and over steps, as SVG or as a line of characters for each name.
-"""
+"""Charts: sparklines, bars, curves and heat maps, as SVG and as characters."""
 
 from __future__ import annotations
 
@@ -23,7 +16,7 @@ _SPARKLINE_STEP = 4
 
 @dataclass(frozen=True, slots=True)
 class Sparkline:
-    """Bars of the given heights, relative to the highest; any that is not zero is visible.
+    """A histogram for a table's cell: bars relative to the highest; any non-zero bar is visible.
 
     >>> Sparkline([0, 1, 4, 8]).text()
     ' ▁▄█'
@@ -56,7 +49,7 @@ _BAR_WIDTH, _BAR_HEIGHT, _BAR_CHARACTERS = 320, 10, 40
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar that is filled as far as ``done`` says, from 0 to 1.
+    """A progress bar; ``done`` is the filled fraction, from 0 to 1.
 
     >>> Bar(0.25).text()
     '██████████░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░'
@@ -78,11 +71,11 @@ class Bar:
 
 
 _CURVES_WIDTH, _CURVES_HEIGHT = 520, 220
-_LEFT, _RIGHT, _TOP, _BOTTOM = 56, 12, 22, 30
-#: No more points of a curve are drawn.
-_POINTS = 400
-#: Curves of so few points show each of them.
-_FEW = 40
+_MARGIN_LEFT, _MARGIN_RIGHT, _MARGIN_TOP, _MARGIN_BOTTOM = 56, 12, 22, 30
+#: Maximum number of points drawn of a curve.
+_MAX_POINTS = 400
+#: Maximum number of points of a curve that are marked by dots, and of its bars in text.
+_MAX_DOTS = 40
 _COLOURS = ("var(--mark)", "var(--bad)", "var(--soft)", "var(--fg)")
 
 Point = tuple[float, float]
@@ -96,15 +89,15 @@ class Curve:
     points: Sequence[Point]
 
     def finite(self) -> list[Point]:
-        """The points that can be drawn, thinned out evenly; the last one stays."""
-        found = [(x, y) for x, y in self.points if math.isfinite(x) and math.isfinite(y)]
-        step = max(1, -(-len(found) // _POINTS))
-        return found[::-1][::step][::-1]
+        """The finite points, thinned out evenly; the last one stays."""
+        points = [(x, y) for x, y in self.points if math.isfinite(x) and math.isfinite(y)]
+        step = max(1, -(-len(points) // _MAX_POINTS))
+        return points[::-1][::step][::-1]
 
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Several curves, with the extremes written at the axes.
+    """Several curves over a common axis, with the extremes written at the axes.
 
     >>> print(Curves([Curve("loss", [(0, 3.0), (1, 1.5), (2, 1.0)])], "s").text())
     loss  █▃▁  1
@@ -146,8 +139,9 @@ def _range(values: Sequence[float]) -> tuple[float, float]:
 def _placed(point: Point, xs: Point, ys: Point) -> Point:
     x = (point[0] - xs[0]) / (xs[1] - xs[0])
     y = (point[1] - ys[0]) / (ys[1] - ys[0])
-    wide, high = _CURVES_WIDTH - _LEFT - _RIGHT, _CURVES_HEIGHT - _TOP - _BOTTOM
-    return _LEFT + x * wide, _TOP + (1 - y) * high
+    wide = _CURVES_WIDTH - _MARGIN_LEFT - _MARGIN_RIGHT
+    high = _CURVES_HEIGHT - _MARGIN_TOP - _MARGIN_BOTTOM
+    return _MARGIN_LEFT + x * wide, _MARGIN_TOP + (1 - y) * high
 
 
 def _line(points: Sequence[Point], colour: str) -> str:
@@ -155,26 +149,26 @@ def _line(points: Sequence[Point], colour: str) -> str:
         return ""
     path = "M" + "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
     drawn = f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.5"></path>'
-    if len(points) > _FEW:
+    if len(points) > _MAX_DOTS:
         return drawn
     dots = "".join(f"M{x - 2:.1f} {y:.1f}a2 2 0 1 0 4 0a2 2 0 1 0-4 0" for x, y in points)
     return f'{drawn}<path d="{dots}" fill="{colour}"></path>'
 
 
-def _entry(place: float, words: str, colour: str) -> str:
-    """A curve's name and last value, above the drawing; ``place`` from 0 at the left to 1."""
-    x = _LEFT + place * (_CURVES_WIDTH - _LEFT)
+def _entry(fraction: float, words: str, colour: str) -> str:
+    """A curve's name and last value, above the drawing, ``fraction`` of its width from the left."""
+    x = _MARGIN_LEFT + fraction * (_CURVES_WIDTH - _MARGIN_LEFT)
     style = f"fill:{colour};text-anchor:start"
     return f'<text x="{x:.0f}" y="13" style="{style}">{escape(words)}</text>'
 
 
 def _frame(xs: Point, ys: Point, axis: str) -> str:
-    right, bottom = _CURVES_WIDTH - _RIGHT, _CURVES_HEIGHT - _BOTTOM
-    lines = f'<path class="e" d="M{_LEFT} {_TOP}V{bottom}H{right}"></path>'
+    right, bottom = _CURVES_WIDTH - _MARGIN_RIGHT, _CURVES_HEIGHT - _MARGIN_BOTTOM
+    lines = f'<path class="e" d="M{_MARGIN_LEFT} {_MARGIN_TOP}V{bottom}H{right}"></path>'
     words = [
-        (_LEFT - 4, bottom, "end", f"{ys[0]:.4g}"),
-        (_LEFT - 4, _TOP + 8, "end", f"{ys[1]:.4g}"),
-        (_LEFT, bottom + 14, "start", f"{xs[0]:.4g}"),
+        (_MARGIN_LEFT - 4, bottom, "end", f"{ys[0]:.4g}"),
+        (_MARGIN_LEFT - 4, _MARGIN_TOP + 8, "end", f"{ys[1]:.4g}"),
+        (_MARGIN_LEFT, bottom + 14, "start", f"{xs[0]:.4g}"),
         (right, bottom + 14, "end", f"{xs[1]:.4g} {axis}".rstrip()),
     ]
     return lines + "".join(
@@ -183,8 +177,8 @@ def _frame(xs: Point, ys: Point, axis: str) -> str:
     )
 
 
-def _bars(values: Sequence[float], width: int = _FEW) -> str:
-    """Means of as many stretches as fit; the lowest is the smallest bar."""
+def _bars(values: Sequence[float], width: int = _MAX_DOTS) -> str:
+    """Means over up to ``width`` stretches; the lowest mean is the smallest bar."""
     count = min(width, len(values))
     if not count:
         return ""
@@ -194,22 +188,22 @@ def _bars(values: Sequence[float], width: int = _FEW) -> str:
     return Sparkline([0.15 + (m - low) / (high - low) for m in means]).text()
 
 
-_LEVELS = 8
+_MAP_LEVELS = 8
 _MAP_BARS = "▁▂▃▄▅▆▇█"
-_BAD, _MISSING = "!", " "
+_MAP_BAD, _MAP_MISSING = "!", " "
 _CELL_HEIGHT, _CELL_WIDTHS = 14, (4, 24)
-_MAP_WIDTH, _NAMES, _NAME = 720, 260, 40
-#: No more rows are drawn, and written; so many columns are shown in either form.
+_MAP_WIDTH, _NAMES_WIDTH, _NAME_LENGTH = 720, 260, 40
+#: Maximum numbers: rows of the drawing, lines of the text, columns of the drawing, of the text.
 _MAX_ROWS, _MAX_LINES, _MAX_COLUMNS, _MAX_LETTERS = 300, 60, 240, 60
 
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """A row of values for each name, None where there is none; the darker the larger.
+    """A row of values for each name, None for a missing one; the darker the larger.
 
-    The scale is logarithmic and the same for all rows; zero is the lightest. What is not finite
-    stands out. More columns than there is room for are thinned out evenly, those of the ends stay,
-    and what is not finite is never left out.
+    The scale is logarithmic and the same for all rows; zero is the lightest. NaNs and infinities
+    stand out. If there are too many columns they are thinned out evenly; the first and the last
+    stay, and NaNs and infinities are never left out.
 
     >>> print(HeatMap(["a", "b_c"], ["1", "2", "3"], [[1, 10, 100], [0, None, math.nan]]).text())
     a    ▁▅█
@@ -227,24 +221,25 @@ class HeatMap:
         cuts = _cuts(len(self.columns), _MAX_COLUMNS)
         low, high = self._ends()
         count = len(cuts) - 1
-        wide = max(_CELL_WIDTHS[0], min(_CELL_WIDTHS[1], (_MAP_WIDTH - _NAMES) // count))
+        wide = max(_CELL_WIDTHS[0], min(_CELL_WIDTHS[1], (_MAP_WIDTH - _NAMES_WIDTH) // count))
         cells: dict[int | None, list[str]] = {}
         labels = []
         for y, (name, row) in enumerate(zip(self.names, self.values, strict=True)):
             if y == _MAX_ROWS:
                 break
             top = y * _CELL_HEIGHT
-            words = f"<title>{escape(name)}</title>{escape(clipped(name, _NAME))}"
-            at = f'x="{_NAMES - 6}" y="{top + 11}" style="text-anchor:end"'
+            words = f"<title>{escape(name)}</title>{escape(clipped(name, _NAME_LENGTH))}"
+            at = f'x="{_NAMES_WIDTH - 6}" y="{top + 11}" style="text-anchor:end"'
             labels.append(f"<text {at}>{words}</text>")
             for x, value in enumerate(_thinned(row, cuts)):
                 if value is not None:
-                    outline = f"M{_NAMES + x * wide} {top}h{wide}v{_CELL_HEIGHT}h-{wide}z"
+                    outline = f"M{_NAMES_WIDTH + x * wide} {top}h{wide}v{_CELL_HEIGHT}h-{wide}z"
                     cells.setdefault(_level(value, low, high), []).append(outline)
-        paths = "".join(_filled(level, "".join(found)) for level, found in cells.items())
-        width, height = _NAMES + count * wide + 2, min(len(self.names), _MAX_ROWS) * _CELL_HEIGHT
-        more = len(self.names) - _MAX_ROWS
-        legend = tag("p", escape(self._legend() + (f"; {more} more rows" if more > 0 else "")))
+        paths = "".join(_filled(level, "".join(outlines)) for level, outlines in cells.items())
+        width = _NAMES_WIDTH + count * wide + 2
+        height = min(len(self.names), _MAX_ROWS) * _CELL_HEIGHT
+        hidden = len(self.names) - _MAX_ROWS
+        legend = tag("p", escape(self._legend() + (f"; {hidden} more rows" if hidden > 0 else "")))
         svg = f'<svg width="{width}" height="{height}">{paths}{"".join(labels)}</svg>'
         return tag("div", svg, class_="x") + legend
 
@@ -253,10 +248,10 @@ class HeatMap:
             return "nothing to show yet"
         cuts = _cuts(len(self.columns), _MAX_LETTERS)
         low, high = self._ends()
-        shown = [clipped(name, _NAME) for name in self.names[:_MAX_LINES]]
-        width = max(map(len, shown))
+        names = [clipped(name, _NAME_LENGTH) for name in self.names[:_MAX_LINES]]
+        width = max(map(len, names))
         lines = []
-        for name, row in zip(shown, self.values, strict=False):
+        for name, row in zip(names, self.values, strict=False):
             letters = "".join(_letter(v, low, high) for v in _thinned(row, cuts))
             lines.append(f"{name.ljust(width)}  {letters}".rstrip())
         if len(self.names) > _MAX_LINES:
@@ -264,7 +259,7 @@ class HeatMap:
         return "\n".join([*lines, self._legend()])
 
     def _ends(self) -> tuple[float, float]:
-        """The smallest and the largest size of what is finite and not zero."""
+        """The smallest and the largest magnitude of the finite values other than zero."""
         sizes = [abs(v) for row in self.values for v in row if v and math.isfinite(v)]
         return (min(sizes), max(sizes)) if sizes else (1.0, 1.0)
 
@@ -275,42 +270,42 @@ class HeatMap:
 
 
 def _cuts(count: int, limit: int) -> list[int]:
-    """Where columns are cut into as many stretches as there is room for."""
+    """Boundaries of the stretches that ``count`` columns are divided into, at most ``limit``."""
     stretches = min(count, limit)
     return [i * count // stretches for i in range(stretches + 1)]
 
 
 def _thinned(row: Sequence[float | None], cuts: Sequence[int]) -> list[float | None]:
     """The last value of each stretch; one that is not finite before all others."""
-    found = []
+    values = []
     for a, b in pairwise(cuts):
-        there = [v for v in row[a:b] if v is not None]
-        odd = [v for v in there if not math.isfinite(v)]
-        found.append((odd or there or [None])[-1])
-    return found
+        stretch = [v for v in row[a:b] if v is not None]
+        not_finite = [v for v in stretch if not math.isfinite(v)]
+        values.append((not_finite or stretch or [None])[-1])
+    return values
 
 
 def _level(value: float, low: float, high: float) -> int | None:
-    """From 0 to ``_LEVELS`` - 1; None for what is not finite."""
+    """The level of a value, from 0 to ``_MAP_LEVELS`` - 1; None for a NaN or an infinity."""
     if not math.isfinite(value):
         return None
     if not value:
         return 0
     if high <= low:
-        return _LEVELS // 2
+        return _MAP_LEVELS // 2
     place = (math.log(abs(value)) - math.log(low)) / (math.log(high) - math.log(low))
-    return min(_LEVELS - 1, max(0, int(place * _LEVELS)))
+    return min(_MAP_LEVELS - 1, max(0, int(place * _MAP_LEVELS)))
 
 
 def _letter(value: float | None, low: float, high: float) -> str:
     if value is None:
-        return _MISSING
+        return _MAP_MISSING
     level = _level(value, low, high)
-    return _BAD if level is None else _MAP_BARS[level]
+    return _MAP_BAD if level is None else _MAP_BARS[level]
 
 
 def _filled(level: int | None, outlines: str) -> str:
     if level is None:
         return f'<path d="{outlines}" fill="var(--bad)"></path>'
-    opacity = f"{(level + 1) / _LEVELS:.3g}"
+    opacity = f"{(level + 1) / _MAP_LEVELS:.3g}"
     return f'<path d="{outlines}" fill="var(--mark)" fill-opacity="{opacity}"></path>'

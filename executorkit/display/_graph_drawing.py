@@ -1,8 +1,7 @@
-"""A long sequence of named nodes as a tree of blocks, by the prefixes of their names.
+"""Drawings of graphs: nodes grouped into blocks by name, placed in layers, drawn as SVG.
 
-Places for the boxes of a drawing: layers from top to bottom, few crossings, straight chains.
-
-Graphs as SVG: boxes with lines of text, and arrows between them.
+:func:`blocks` divides a long sequence of named nodes into a tree of blocks, :func:`layout` places
+the boxes of one drawing in layers from top to bottom, and :class:`Drawing` draws boxes and arrows.
 """
 
 from __future__ import annotations
@@ -14,13 +13,15 @@ from itertools import pairwise
 
 from ._parts import KINDS, PICTURE_SHEET, clipped, escape
 
+# Blocks: the tree of a drawing
+
 _SEPARATOR = re.compile(r"[_/.]+")
-#: So many nodes of another prefix, between nodes of one, still belong to its block.
-_STRANGERS = 2
-#: So few nodes are no block if there is room for each of them.
-_FEW = 4
-#: Further words of a name make no blocks of their own.
-_DEEPEST = 12
+#: Maximum number of nodes of other prefixes that a block includes between nodes of its own.
+_MAX_FOREIGN = 2
+#: Maximum number of nodes that are shown one by one instead of as a block, if there is room.
+_MAX_SINGLES = 4
+#: Maximum nesting of blocks: further words of a name make no blocks of their own.
+_MAX_DEPTH = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,7 @@ def _divided(
 ) -> tuple[Block, ...]:
     if stop - start <= limit:
         return tuple(Block(names[i], i, i + 1) for i in range(start, stop))
-    deepest = min(_DEEPEST, max(len(words[i]) for i in range(start, stop)))
+    deepest = min(_MAX_DEPTH, max(len(words[i]) for i in range(start, stop)))
     while depth < deepest:
         runs = _runs(words, start, stop, depth)
         if len(runs) > limit:
@@ -87,11 +88,11 @@ def _block(
 
 
 def _opened(runs: list[tuple[int, int]], limit: int) -> list[tuple[int, int]]:
-    """Runs of few nodes as single nodes, while there is room for them."""
+    """Short runs split into single nodes, while there is room for them."""
     room = limit - len(runs)
     opened = []
     for a, b in runs:
-        if b - a <= min(_FEW, room + 1):
+        if b - a <= min(_MAX_SINGLES, room + 1):
             room -= b - a - 1
             opened += [(i, i + 1) for i in range(a, b)]
         else:
@@ -100,7 +101,7 @@ def _opened(runs: list[tuple[int, int]], limit: int) -> list[tuple[int, int]]:
 
 
 def _runs(words: Sequence[list[str]], start: int, stop: int, depth: int) -> list[tuple[int, int]]:
-    """Neighbours of one word at ``depth``; few strangers among them are taken along."""
+    """Runs of nodes with one word at ``depth``, with up to ``_MAX_FOREIGN`` others among them."""
     runs: list[tuple[str, int, int]] = []
     for i in range(start, stop):
         word = words[i][min(depth, len(words[i]) - 1)]
@@ -113,22 +114,24 @@ def _runs(words: Sequence[list[str]], start: int, stop: int, depth: int) -> list
 
 
 def _run_of(word: str, runs: Sequence[tuple[str, int, int]]) -> int | None:
-    """The last run of a word, if few nodes came since."""
-    strangers = 0
+    """The index of the last run of ``word``, if at most ``_MAX_FOREIGN`` nodes follow it."""
+    foreign = 0
     for k in reversed(range(len(runs))):
-        found, a, b = runs[k]
-        if found == word:
+        run_word, a, b = runs[k]
+        if run_word == word:
             return k
-        strangers += b - a
-        if strangers > _STRANGERS:
+        foreign += b - a
+        if foreign > _MAX_FOREIGN:
             break
     return None
 
 
+# Layout: layers, few crossings, straight chains
+
 Edge = tuple[int, int]
 Point = tuple[float, float]
 
-#: Longer edges than fit into so many bends in all are drawn straight.
+#: Maximum number of bends of all edges together; beyond it, edges are drawn straight.
 _MAX_BENDS = 1500
 _SWEEPS = 4
 _BEND_WIDTH = 14.0
@@ -136,7 +139,7 @@ _BEND_WIDTH = 14.0
 
 @dataclass(frozen=True, slots=True)
 class GraphLayout:
-    """Centres of the boxes, the points that each edge passes, and the size of the whole."""
+    """Centres of the boxes, the points that each edge passes, and the size of the drawing."""
 
     centres: list[Point]
     paths: list[list[Point]]
@@ -147,7 +150,7 @@ class GraphLayout:
 def layout(
     count: int, edges: Sequence[Edge], box: tuple[float, float], gap: tuple[float, float]
 ) -> GraphLayout:
-    """Boxes 0 to ``count - 1`` of one size. Edges go from lower numbers to higher ones.
+    """Places boxes 0 to ``count - 1`` of one size; edges go from lower numbers to higher ones.
 
     An edge that passes layers by is led between their boxes.
     """
@@ -188,7 +191,7 @@ def layout(
 
 
 def _layers(count: int, edges: Sequence[Edge]) -> list[int]:
-    """Each box below all that it reads; what reads nothing, right above its first reader."""
+    """The layer of each box: below its inputs; without inputs, right above its first reader."""
     layers = [0] * count
     first_reader = [-1] * count
     for a, b in sorted(edges, key=lambda edge: edge[1]):
@@ -196,8 +199,8 @@ def _layers(count: int, edges: Sequence[Edge]) -> list[int]:
     has_input = {b for _, b in edges}
     for a, b in edges:
         if a not in has_input:
-            known = first_reader[a]
-            first_reader[a] = layers[b] if known < 0 else min(known, layers[b])
+            earlier = first_reader[a]
+            first_reader[a] = layers[b] if earlier < 0 else min(earlier, layers[b])
     for a, reader in enumerate(first_reader):
         if reader > 0:
             layers[a] = reader - 1
@@ -211,31 +214,31 @@ def _columns(
     widths: list[float],
     gap: float,
 ) -> list[float]:
-    """Horizontal centres: each near the mean of its neighbours, none on another."""
+    """Horizontal centres: each near the mean of its neighbours, without overlaps."""
     x = [0.0] * len(above)
     for row in rows:
         _pack(row, x, dict.fromkeys(row, 0.0), widths, gap)
     for sweep in range(_SWEEPS):
         down = sweep % 2 == 0
         for row in rows if down else rows[::-1]:
-            wanted = {}
+            target = {}
             for i in row:
                 near = (above if down else below)[i]
-                wanted[i] = sum(x[n] for n in near) / len(near) if near else x[i]
-            row.sort(key=wanted.__getitem__)
-            _pack(row, x, wanted, widths, gap)
+                target[i] = sum(x[n] for n in near) / len(near) if near else x[i]
+            row.sort(key=target.__getitem__)
+            _pack(row, x, target, widths, gap)
     return x
 
 
 def _pack(
-    row: list[int], x: list[float], wanted: dict[int, float], widths: list[float], gap: float
+    row: list[int], x: list[float], target: dict[int, float], widths: list[float], gap: float
 ) -> None:
-    """Puts a row where it is wanted, pushed apart from left to right, then centred again."""
+    """Places a row near its target positions: spread from left to right, then centred again."""
     edge = float("-inf")
     for i in row:
-        x[i] = max(wanted[i], edge + widths[i] / 2)
+        x[i] = max(target[i], edge + widths[i] / 2)
         edge = x[i] + widths[i] / 2 + gap
-    shift = sum(wanted[i] - x[i] for i in row) / max(1, len(row))
+    shift = sum(target[i] - x[i] for i in row) / max(1, len(row))
     for i in row:
         x[i] += shift
 
@@ -244,6 +247,8 @@ def _path(points: list[Point], half: float) -> list[Point]:
     (ax, ay), (bx, by) = points[0], points[-1]
     return [(ax, ay + half), *points[1:-1], (bx, by - half)]
 
+
+# Drawing
 
 _WIDTH, _GAP_X, _GAP_Y, _MARGIN = 168.0, 16.0, 22.0, 6.0
 _LINE, _PADDING = 13.0, 4.0
@@ -266,19 +271,19 @@ class Drawing:
 
     boxes: Sequence[Box]
     edges: Sequence[Edge]
-    #: So many lines has its text form.
+    #: Maximum number of lines of the text form.
     most_lines: int = 60
 
     def html(self) -> str:
         return f'<div class="x">{self.svg()}</div>'
 
     def svg(self, style: str = "") -> str:
-        """The drawing alone; its colours are those of the sheet around it, or of ``style``."""
+        """The SVG element, coloured by the page's style sheet or by ``style``."""
         height = 2 * _PADDING + _LINE * (1 + max((len(b.lines) for b in self.boxes), default=0))
-        found = layout(len(self.boxes), self.edges, (_WIDTH, height), (_GAP_X, _GAP_Y))
-        width, whole = (round(n + 2 * _MARGIN) for n in (found.width, found.height))
-        places = [(x + _MARGIN, y + _MARGIN) for x, y in found.centres]
-        paths = [[(x + _MARGIN, y + _MARGIN) for x, y in path] for path in found.paths]
+        placement = layout(len(self.boxes), self.edges, (_WIDTH, height), (_GAP_X, _GAP_Y))
+        width, whole = (round(n + 2 * _MARGIN) for n in (placement.width, placement.height))
+        places = [(x + _MARGIN, y + _MARGIN) for x, y in placement.centres]
+        paths = [[(x + _MARGIN, y + _MARGIN) for x, y in path] for path in placement.paths]
         size = f'width="{width}" height="{whole}" viewBox="0 0 {width} {whole}"'
         sheet = style and f"<style>{style}</style>"
         return (
@@ -288,7 +293,7 @@ class Drawing:
         )
 
     def _shapes(self, places: Sequence[Point], height: float) -> str:
-        """One path for all boxes of a kind: a tenth of the size of an element for each."""
+        """One path for all boxes of a kind: a tenth of the size of one element for each box."""
         outlines: dict[str, list[str]] = {}
         for box, (x, y) in zip(self.boxes, places, strict=True):
             corner = height / 2 if box.round else 3
@@ -306,8 +311,8 @@ class Drawing:
                 start = f'<text x="{x:.0f}" y="{at + k * _LINE:.0f}"{style}>'
                 texts.append(f"{start}{_shortened(words)}</text>")
             parts.append(" ".join(texts))
-        # What stands between the texts is not drawn: it is for pages that strip foreign SVG, as
-        # notebooks do that are not trusted.
+        # The separators are not drawn: they are for pages that strip foreign SVG, as untrusted
+        # notebooks do.
         return ", ".join(parts)
 
     def picture(self) -> str:
@@ -315,20 +320,20 @@ class Drawing:
         return self.svg(PICTURE_SHEET)
 
     def text(self) -> str:
-        read: dict[int, list[str]] = {}
+        inputs: dict[int, list[str]] = {}
         for a, b in self.edges:
-            read.setdefault(b, []).append(self.boxes[a].name)
+            inputs.setdefault(b, []).append(self.boxes[a].name)
         lines = []
         for i, box in enumerate(self.boxes[: self.most_lines]):
             words = " ".join(w for w in (box.name, *(f"[{line}]" for line in box.lines)) if w)
-            lines.append(words + (f" <- {', '.join(read[i])}" if i in read else ""))
+            lines.append(words + (f" <- {', '.join(inputs[i])}" if i in inputs else ""))
         if len(self.boxes) > self.most_lines:
             lines.append(f"... {len(self.boxes) - self.most_lines} more")
         return "\n".join(lines)
 
 
 def _shortened(words: str) -> str:
-    """Names that are too long for a box lose their middle; a pointer over them shows more."""
+    """The words, without their middle if they are too long for a box; hovering shows more."""
     if len(words) <= _MAX_WORDS:
         return escape(words)
     pointed = escape(clipped(words, _MAX_POINTED))
@@ -345,9 +350,9 @@ def _outline(x: float, y: float, height: float, corner: float) -> str:
 
 def _arrow(points: Sequence[Point]) -> str:
     """A smooth line through the points, with a head at its end."""
-    (x, y), rest = points[0], points[1:]
+    x, y = points[0]
     words = [f"M{x:.0f} {y:.0f}"]
-    for bx, by in rest:
+    for bx, by in points[1:]:
         if abs(bx - x) < 1:
             words.append(f"V{by:.0f}")
         else:

@@ -1,19 +1,81 @@
-"""Whether a notebook runs this process, and how it shows something there.
+"""Views of objects in notebooks: the function that makes an object's view, and its display.
 
-The methods by which notebooks ask an object for its view; they never raise.
+The view of a class is a function registered for it, in the package that owns the class::
+
+    @view_of.register
+    def _(curve: TrainingCurve) -> View: ...
+
+so that no class imports its own picture.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Collection
+from functools import singledispatch
 from typing import Any
 
 from ._parts import View, escape, tag
 
 
+@singledispatch
+def view_of(obj: Any) -> View:
+    """The view of an object, by the function that is registered for its class."""
+    if isinstance(obj, Viewed):  # until every class has a registered view
+        return obj._as_view()
+    raise NotImplementedError(f"no view is registered for {type(obj).__name__}")
+
+
+def safe_repr(obj: object) -> str:
+    """``repr(obj)``, or the repr that every object has if that fails."""
+    try:
+        return repr(obj)
+    except Exception:
+        return object.__repr__(obj)
+
+
+class Viewed:
+    """An object that notebooks show by its view (:func:`view_of`); by its repr if that fails."""
+
+    __slots__ = ()
+
+    #: True if its text in a notebook is its repr rather than the view's text form.
+    _text_is_repr = False
+
+    def _as_view(self) -> View:
+        raise NotImplementedError
+
+    def _repr_html_(self) -> str:
+        """Static HTML: no scripts, nothing loaded, names escaped."""
+        try:
+            return view_of(self).html()
+        except Exception:
+            return tag("pre", escape(safe_repr(self)))
+
+    def _repr_mimebundle_(
+        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+    ) -> dict[str, Any]:
+        """The view as HTML and as text, as far as they are asked for."""
+        kinds = {"text/plain", "text/html"} - set(exclude or ())
+        if include:
+            kinds &= set(include)
+        bundle: dict[str, Any] = {}
+        view = None
+        try:
+            if "text/html" in kinds or not self._text_is_repr:
+                view = view_of(self)
+            if "text/html" in kinds and view is not None:
+                bundle["text/html"] = view.html()
+            if "text/plain" in kinds:
+                text = "" if view is None else view.text()
+                bundle["text/plain"] = safe_repr(self) if self._text_is_repr else text
+        except Exception:
+            return {"text/plain": safe_repr(self)} if "text/plain" in kinds else {}
+        return bundle
+
+
 def notebook_display() -> Any:
-    """IPython's ``display`` if a notebook runs this, else None. Nothing is imported for that."""
+    """IPython's ``display`` in a notebook, else None. Imports nothing."""
     ipython = sys.modules.get("IPython")
     shell = ipython and ipython.get_ipython()
     if shell is None or not hasattr(shell, "kernel"):
@@ -37,54 +99,3 @@ class Live:
         else:
             self._handle.update(viewed)
         return True
-
-
-def safe_repr(obj: object) -> str:
-    """``repr(obj)``, or what every object has where that fails."""
-    try:
-        return repr(obj)
-    except Exception:
-        return object.__repr__(obj)
-
-
-class Viewed:
-    """An object that notebooks show by its ``_as_view()``; by its repr where that fails."""
-
-    __slots__ = ()
-
-    #: Whether its text in a notebook is its repr rather than the view's text form.
-    _text_is_repr = False
-
-    def _as_view(self) -> View:
-        raise NotImplementedError
-
-    def _repr_html_(self) -> str:
-        """Static HTML: no scripts, nothing loaded, names escaped."""
-        try:
-            return self._as_view().html()
-        except Exception:
-            return tag("pre", escape(safe_repr(self)))
-
-    def _repr_mimebundle_(
-        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
-    ) -> dict[str, Any]:
-        """The view as HTML and as text, as far as they are asked for."""
-        kinds = {"text/plain", "text/html"} - set(exclude or ())
-        if include:
-            kinds &= set(include)
-        bundle: dict[str, Any] = {}
-        view = None
-        try:
-            if "text/html" in kinds or not self._text_is_repr:
-                view = self._as_view()
-            if "text/html" in kinds and view is not None:
-                bundle["text/html"] = view.html()
-            if "text/plain" in kinds:
-                bundle["text/plain"] = safe_repr(self) if self._text_is_repr else _text(view)
-        except Exception:
-            return {"text/plain": safe_repr(self)} if "text/plain" in kinds else {}
-        return bundle
-
-
-def _text(view: View | None) -> str:
-    return "" if view is None else view.text()

@@ -1,15 +1,9 @@
-"""Elements of static HTML: everything that comes from a user's graph is escaped here.
+"""The parts of views: lines, tables and folds, each with an HTML form and a text form.
 
-Colours and spacing of views, light and dark.
-
-A page is dark if its theme says so: the classes and attributes that JupyterLab, VS Code and Sphinx
-themes set. Where a page says nothing, the system's preference counts.
-
-Numbers and names as people read them.
-
-Tables in plain text.
-
-What views are made of. Every part has an HTML form and a text form.
+Text is made from data, never the other way round. HTML is static and everything that comes from a
+user's graph is escaped in :func:`escape`. Colours are variables of one style sheet, light and dark:
+a page is dark if its theme says so by the classes and attributes that JupyterLab, VS Code and
+Sphinx themes set; where a page says nothing, the system's preference counts.
 """
 
 from __future__ import annotations
@@ -21,12 +15,14 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Protocol
 
-#: Characters that no HTML or SVG document may hold.
+# Escaped elements
+
+#: Characters that no HTML or SVG document may contain.
 _FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff\ufffe\uffff]")
 
 
 def escape(text: object) -> str:
-    """Text as it may stand between tags and in quoted attributes.
+    """Escapes text for a place between tags or in a quoted attribute.
 
     >>> escape('<script> & "x"')
     '&lt;script&gt; &amp; &quot;x&quot;'
@@ -35,19 +31,106 @@ def escape(text: object) -> str:
 
 
 def tag(name: str, *content: str, **attributes: object) -> str:
-    """An element. Content is HTML already; values of attributes are escaped, those that are None
-    left out; a trailing underscore of a name is dropped, others become hyphens.
+    """An HTML element.
+
+    Content is HTML already. Values of attributes are escaped, and those that are None left out; a
+    trailing underscore of a name is dropped, others become hyphens.
 
     >>> tag("p", escape("a < b"), class_="note")
     '<p class="note">a &lt; b</p>'
     """
-    shown = "".join(
+    attribute_text = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
         for key, value in attributes.items()
         if value is not None
     )
-    return f"<{name}{shown}>{''.join(content)}</{name}>"
+    return f"<{name}{attribute_text}>{''.join(content)}</{name}>"
 
+
+# Numbers and names in words
+
+
+def count(number: float | None) -> str:
+    """A number with its thousands separated; '?' if it is unknown.
+
+    >>> count(1234567), count(None)
+    ('1,234,567', '?')
+    """
+    return "?" if number is None else f"{number:,.0f}"
+
+
+def many(number: int, what: str) -> str:
+    """A number of items, with the noun in the singular or plural.
+
+    >>> many(1, "compilation"), many(1200, "row")
+    ('1 compilation', '1,200 rows')
+    """
+    return f"{number:,} {what}{'' if number == 1 else 's'}"
+
+
+def total(numbers: Collection[float | None]) -> str:
+    """The sum of the known numbers, marked if some are unknown.
+
+    >>> total([1000, 234]), total([5, None]), total([None])
+    ('1,234', '5 + ?', '?')
+    """
+    summands = [number for number in numbers if number is not None]
+    if not summands:
+        return "?" if numbers else "0"
+    return count(sum(summands)) + (" + ?" if len(summands) < len(numbers) else "")
+
+
+def scaled(number: float | None, unit: str = "", base: int = 1000) -> str:
+    """A number with three digits and a unit prefix.
+
+    >>> scaled(7.7e9, "FLOPs"), scaled(102400, "B", 1024), scaled(12, "B"), scaled(None, "B")
+    ('7.7 GFLOPs', '100 KiB', '12 B', '?')
+    """
+    if number is None or not isfinite(number):
+        return "?"
+    size = float(number)
+    prefixes = ("", "Ki", "Mi", "Gi", "Ti", "Pi") if base == 1024 else ("", "k", "M", "G", "T", "P")
+    for prefix in prefixes:
+        if abs(size) < base * 0.9995 or prefix == prefixes[-1]:
+            break
+        size /= base
+    return f"{size:.3g} {prefix}{unit}".rstrip()
+
+
+def shape(sizes: Sequence[int] | None) -> str:
+    """A shape as text; '?' for an unknown one, and for dimensions of 0, which are unknown.
+
+    >>> shape((32, 10)), shape((0, 5)), shape(None), shape((3,))
+    ('(32, 10)', '(?, 5)', '?', '(3,)')
+    """
+    if sizes is None:
+        return "?"
+    words = [str(size) if size else "?" for size in sizes]
+    return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
+
+
+def value(number: float | None) -> str:
+    """A measured value with four digits.
+
+    >>> value(0.123456), value(1e-9), value(None)
+    ('0.1235', '1e-09', '')
+    """
+    return "" if number is None else f"{number:.4g}"
+
+
+def clipped(name: str, length: int) -> str:
+    """A name, shortened in the middle if it is longer than ``length``.
+
+    >>> clipped("stage1_unit1_conv1", 10), clipped("conv", 10)
+    ('stage…conv1', 'conv')
+    """
+    if len(name) <= length + 1:
+        return name
+    half = length // 2
+    return f"{name[:half]}…{name[-half:]}"
+
+
+# The style sheet
 
 _LIGHT = (
     "--fg:#1c1e21;--soft:#666c75;--line:#d4d8de;--rule:#eceef1;--bg:#fff;--mark:#3574b5;--bad:#c0272d;"
@@ -108,7 +191,7 @@ def _sheet() -> str:
 
 
 def _picture_sheet() -> str:
-    """Light colours for pictures in files, which viewers show on white, and drawings' own rules."""
+    """The rules of drawings, in light colours: viewers show picture files on white."""
     kinds = "".join(f".n.{kind}{{fill:var(--{kind})}}" for kind in KINDS)
     rules = [
         line
@@ -118,89 +201,12 @@ def _picture_sheet() -> str:
     return f"svg{{{_LIGHT}}}" + "".join(rules).replace(".ek ", "") + kinds
 
 
-#: The style sheet that every view brings along, and that of a drawing which is a file of its own.
+#: Style sheets: of every view, and of a drawing in a file of its own.
 SHEET = _sheet()
 PICTURE_SHEET = _picture_sheet()
 
 
-def count(number: float | None) -> str:
-    """Thousands set apart; '?' for what is not known.
-
-    >>> count(1234567), count(None)
-    ('1,234,567', '?')
-    """
-    return "?" if number is None else f"{number:,.0f}"
-
-
-def many(number: int, what: str) -> str:
-    """A number of things.
-
-    >>> many(1, "compilation"), many(1200, "row")
-    ('1 compilation', '1,200 rows')
-    """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
-
-
-def total(numbers: Collection[float | None]) -> str:
-    """The sum of what is known; marked where something is not.
-
-    >>> total([1000, 234]), total([5, None]), total([None])
-    ('1,234', '5 + ?', '?')
-    """
-    known = [number for number in numbers if number is not None]
-    if not known:
-        return "?" if numbers else "0"
-    return count(sum(known)) + (" + ?" if len(known) < len(numbers) else "")
-
-
-def scaled(number: float | None, unit: str = "", base: int = 1000) -> str:
-    """Three digits and a prefix.
-
-    >>> scaled(7.7e9, "FLOPs"), scaled(102400, "B", 1024), scaled(12, "B"), scaled(None, "B")
-    ('7.7 GFLOPs', '100 KiB', '12 B', '?')
-    """
-    if number is None or not isfinite(number):
-        return "?"
-    size = float(number)
-    prefixes = ("", "Ki", "Mi", "Gi", "Ti", "Pi") if base == 1024 else ("", "k", "M", "G", "T", "P")
-    for prefix in prefixes:
-        if abs(size) < base * 0.9995 or prefix == prefixes[-1]:
-            break
-        size /= base
-    return f"{size:.3g} {prefix}{unit}".rstrip()
-
-
-def shape(sizes: Sequence[int] | None) -> str:
-    """A shape; '?' where nothing is known, and for dimensions of 0, which are not known.
-
-    >>> shape((32, 10)), shape((0, 5)), shape(None), shape((3,))
-    ('(32, 10)', '(?, 5)', '?', '(3,)')
-    """
-    if sizes is None:
-        return "?"
-    words = [str(size) if size else "?" for size in sizes]
-    return f"({words[0]},)" if len(words) == 1 else f"({', '.join(words)})"
-
-
-def value(number: float | None) -> str:
-    """A measured value with four digits.
-
-    >>> value(0.123456), value(1e-9), value(None)
-    ('0.1235', '1e-09', '')
-    """
-    return "" if number is None else f"{number:.4g}"
-
-
-def clipped(name: str, length: int) -> str:
-    """A name that is too long without its middle.
-
-    >>> clipped("stage1_unit1_conv1", 10), clipped("conv", 10)
-    ('stage…conv1', 'conv')
-    """
-    if len(name) <= length + 1:
-        return name
-    half = length // 2
-    return f"{name[:half]}…{name[-half:]}"
+# Parts
 
 
 def text_table(
@@ -212,8 +218,8 @@ def text_table(
 ) -> str:
     """Columns as wide as their widest cell, two spaces apart, the header underlined.
 
-    ``right`` are the numbers of the columns that are aligned to the right; ``footer`` is a last
-    row below another line.
+    ``right`` are the indices of the right-aligned columns; ``footer`` is a last row below another
+    rule.
 
     >>> print(text_table(["layer", "size"], [["fc1", "1,280"], ["relu1", "0"]], right={1}))
     layer   size
@@ -235,20 +241,20 @@ def text_table(
 
 
 class Part(Protocol):
-    """A piece of a view."""
+    """A piece of a view, in two forms."""
 
     def html(self) -> str:
-        """As static HTML, escaped."""
+        """The part as static HTML, escaped."""
         ...
 
     def text(self) -> str:
-        """As plain text, without a line break at its end."""
+        """The part as plain text, without a line break at its end."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line of words; ``bad`` makes it stand out."""
+    """A line of text; ``bad`` emphasises it."""
 
     words: str
     bad: bool = False
@@ -276,7 +282,7 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Emphasis:
-    """Words in a cell that stand out."""
+    """Emphasised words in a cell."""
 
     words: str
 
@@ -300,7 +306,7 @@ def _html(cell: Cell) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows of cells. ``right`` are the columns aligned to the right, ``footer`` a last row.
+    """Rows of cells. ``right`` are the right-aligned columns, ``footer`` a last row.
 
     The text form has at most ``most_lines`` rows, and says how many more there are.
     """
@@ -326,13 +332,13 @@ class Table:
     def text(self) -> str:
         rows = [[_text(cell) for cell in row] for row in self.rows[: self.most_lines]]
         table = text_table(self.header, rows, right=self.right, footer=self.footer)
-        more = len(self.rows) - len(rows)
-        return f"{table}\n... {more} more" if more else table
+        hidden = len(self.rows) - len(rows)
+        return f"{table}\n... {hidden} more" if hidden else table
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Parts under a title that a click opens and closes."""
+    """Parts under a title that opens and closes on a click."""
 
     title: str
     parts: Sequence[Part]
@@ -351,17 +357,17 @@ class Fold:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A title and parts: what a notebook shows of an object."""
+    """A title and parts: the form in which a notebook shows an object."""
 
     title: str
     parts: Sequence[Part] = ()
 
     def html(self) -> str:
-        """As a piece of static HTML with its style sheet."""
+        """The view as a piece of static HTML with its style sheet."""
         head = tag("div", escape(self.title), class_="h")
         inner = "".join(part.html() for part in self.parts)
         return f"<style>{SHEET}</style>{tag('div', head, inner, class_='ek')}"
 
     def text(self) -> str:
-        """As plain text."""
+        """The view as plain text."""
         return "\n".join([self.title, *(part.text() for part in self.parts)])

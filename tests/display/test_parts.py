@@ -1,10 +1,10 @@
-"""Parts of views: both forms, escaped, well-formed; and what happens when a view fails."""
+"""Parts of views and text tables: both forms, escaped, well-formed."""
 
 from __future__ import annotations
 
 import pytest
 
-from executorkit.display import Emphasis, Fold, Line, Lines, Sparkline, Table, View, Viewed
+from executorkit.display import Emphasis, Fold, Line, Lines, Sparkline, Table, View, text_table
 
 from ._html import checked
 from ._snapshots import matches
@@ -48,34 +48,17 @@ def test_colours_for_light_and_dark_pages_are_in_the_style_sheet():
     assert '[data-jp-theme-light="false"] .ek' in html
 
 
-class _Shown(Viewed):
-    def _as_view(self):
-        return View("title", [Line("words")])
-
-    def __repr__(self):
-        return "plain"
-
-
-class _Failing(_Shown):
-    def _as_view(self):
-        raise RuntimeError("no view")
+def test_columns_are_as_wide_as_their_widest_cell():
+    table = text_table(["a", "number"], [["long name", "1"], ["b", "12,345,678"]], right={1})
+    assert table == (
+        "a              number\n---------  ----------\nlong name           1\nb          12,345,678"
+    )
 
 
-class _Hopeless(_Failing):
-    def __repr__(self):
-        raise RuntimeError("no repr either")
+def test_a_footer_stands_below_a_line_and_no_line_ends_in_blanks():
+    table = text_table(["a", "b"], [["1", ""]], footer=["sum", ""])
+    assert table == "a    b\n---  -\n1\n---  -\nsum"
 
 
-def test_bundle_holds_both_forms_as_far_as_asked_for():
-    shown = _Shown()
-    assert set(shown._repr_mimebundle_()) == {"text/plain", "text/html"}
-    assert shown._repr_mimebundle_(include={"text/plain"}) == {"text/plain": "title\nwords"}
-    assert set(shown._repr_mimebundle_(exclude={"text/plain"})) == {"text/html"}
-    assert shown._repr_mimebundle_()["text/html"] == shown._repr_html_()
-
-
-def test_a_failing_view_falls_back_to_the_repr():
-    assert _Failing()._repr_mimebundle_() == {"text/plain": "plain"}
-    assert _Failing()._repr_html_() == "<pre>plain</pre>"
-    assert "_Hopeless object" in _Hopeless()._repr_mimebundle_()["text/plain"]
-    assert "_Hopeless object" in checked(_Hopeless()._repr_html_())
+def test_a_table_without_rows_is_its_header():
+    assert text_table(["a", "b"], []) == "a  b\n-  -"

@@ -25,7 +25,7 @@ graphs = st.integers(1, 14).flatmap(
 
 @settings(max_examples=60, deadline=None)
 @given(graphs)
-def test_boxes_stand_apart_and_edges_go_down(graph):
+def test_boxes_do_not_overlap_and_edges_go_down(graph):
     count, edges = graph
     found = layout(count, edges, BOX, GAP)
     assert len(found.centres) == count
@@ -45,7 +45,7 @@ def test_a_chain_is_straight():
     assert len({x for x, _ in found.centres}) == 1
 
 
-def test_nothing_is_a_drawing_too():
+def test_an_empty_graph_has_a_drawing():
     assert layout(0, [], BOX, GAP).centres == []
     checked(Drawing([], []).html())
 
@@ -85,7 +85,7 @@ def test_blocks_follow_prefixes():
     assert [b.label for b in tree[1].parts] == ["s0_u0", "s0_u1", "s0_u2", "s0_u3"]
 
 
-def test_long_names_are_shortened_and_kept_for_the_pointer():
+def test_long_names_are_shortened_and_shown_in_full_on_hover():
     name = "a_very_long_name_of_a_node_in_a_network"
     html = Drawing([Box(name, ("<op>",))], []).html()
     assert f"<title>{name}</title>" in html
