@@ -1,5 +1,17 @@
 """Small scripts of symbolic MXNet, run on both sides: MXNet's answers are stored, ours compared."""
 
+from . import (
+    batch_norm,
+    binding,
+    dtypes,
+    groups,
+    heads,
+    inference,
+    monitoring,
+    reference,
+    reshaping,
+    training,
+)
 from ._facts import SCRIPTS, run
 
 __all__ = [
