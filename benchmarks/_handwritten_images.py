@@ -142,7 +142,7 @@ _RATIOS = ((1, 2, 0.5), *((1, 2, 0.5, 3, _THIRD),) * 3, (1, 2, 0.5), (1, 2, 0.5)
 
 def ssd_heads(p: Arrays, x: jax.Array, classes: int = 3) -> tuple[jax.Array, jax.Array, jax.Array]:
     """Class scores (N, classes + 1, A), box offsets (N, 4 A) and anchors (1, A, 4)."""
-    from executorkit.ops.vision.spatial_transformer.multibox import multibox_prior
+    from executorkit.ops.vision.multibox import multibox_prior
 
     net = _Layers(p, {}, True, 0, True)
     maps = []
@@ -179,7 +179,7 @@ def ssd_heads(p: Arrays, x: jax.Array, classes: int = 3) -> tuple[jax.Array, jax
 
 def ssd_detect(p: Arrays, states: Arrays, inputs: Arrays) -> jax.Array:
     """The 200 best detections."""
-    from executorkit.ops.vision.spatial_transformer.multibox import multibox_detection
+    from executorkit.ops.vision.multibox import multibox_detection
 
     scores, boxes, anchors = ssd_heads(p, inputs["data"])
     found = multibox_detection(
@@ -190,7 +190,7 @@ def ssd_detect(p: Arrays, states: Arrays, inputs: Arrays) -> jax.Array:
 
 def ssd_step(p: Arrays, states: Arrays, inputs: Arrays) -> tuple[jax.Array, Arrays, Arrays]:
     """Class probabilities and the gradients of the two losses."""
-    from executorkit.ops.vision.spatial_transformer.multibox import multibox_target
+    from executorkit.ops.vision.multibox import multibox_target
 
     def loss(p: Arrays) -> tuple[jax.Array, jax.Array]:
         scores, boxes, anchors = ssd_heads(p, inputs["data"])

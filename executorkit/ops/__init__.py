@@ -1,9 +1,9 @@
-"""Operators, a folder per theme; ``schema`` says what an operator is.
+"""Operators, a folder per theme; ``schema`` defines what an operator is.
 
 ``register`` is public: a user adds a missing operator in three lines.
 """
 
-from . import (  # noqa: F401 - importing a theme registers its operators
+from . import (
     control_flow,
     custom,
     nn,
@@ -13,7 +13,26 @@ from . import (  # noqa: F401 - importing a theme registers its operators
     tensor,
     vision,
 )
-from .schema.inference import Params
-from .schema.operator_registry import OpDef, all_names, all_ops, lookup, register
+from .schema.inference import Params, ShapeFacts, TypeFacts, is_fully_known
+from .schema.operator_registry import FileFormat, OpDef, all_names, all_ops, lookup, register
 
-__all__ = ["OpDef", "Params", "all_names", "all_ops", "lookup", "register"]
+__all__ = [
+    "FileFormat",
+    "OpDef",
+    "Params",
+    "ShapeFacts",
+    "TypeFacts",
+    "all_names",
+    "all_ops",
+    "control_flow",
+    "custom",
+    "is_fully_known",
+    "lookup",
+    "nn",
+    "optimizer_updates",
+    "quantized",
+    "random",
+    "register",
+    "tensor",
+    "vision",
+]

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from executorkit.ops.vision.spatial_transformer.spatial_transformer import grid_generator
+from executorkit.ops.vision.spatial_transformer import grid_generator
 
 from executorkit.errors import AttributeValueError
 from executorkit.ops.nn.pool import pooling

@@ -1,6 +1,6 @@
-"""Layers of neural networks."""
+"""Layers of neural networks and their losses."""
 
-from . import (  # noqa: F401 - importing a family registers its operators
+from . import (
     activation,
     attention,
     batch_norm,
@@ -9,11 +9,25 @@ from . import (  # noqa: F401 - importing a family registers its operators
     dense,
     dropout,
     loss_heads,
-    moments,
     norm,
     pool,
     rnn_layer,
-    rnn_parameters,
     sequence,
     softmax,
 )
+
+__all__ = [
+    "activation",
+    "attention",
+    "batch_norm",
+    "conv",
+    "ctc",
+    "dense",
+    "dropout",
+    "loss_heads",
+    "norm",
+    "pool",
+    "rnn_layer",
+    "sequence",
+    "softmax",
+]

@@ -1,4 +1,4 @@
-"""Activation functions that are chosen by an attribute."""
+"""Activation functions chosen by an attribute: Activation and LeakyReLU."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ def _infer_leaky_relu_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _leaky_relu_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    if p.act_type == "rrelu":  # draws a number per element, in the order of the elements
+    if p.act_type == "rrelu":  # its random numbers are in the order of the elements
         return None
-    moved = layout_elementwise(p, shapes[:1])
-    if moved and p.act_type == "prelu":
-        moved = moved._replace(function=lambda data, gamma, **_: _prelu(data, gamma, -1))
-    return moved
+    rewrite = layout_elementwise(p, shapes[:1])
+    if rewrite and p.act_type == "prelu":
+        rewrite = rewrite._replace(function=lambda data, gamma, **_: _prelu(data, gamma, -1))
+    return rewrite
 
 
 def _prelu(x: jax.Array, gamma: jax.Array, axis: int = 1) -> jax.Array:
@@ -155,8 +155,8 @@ def leaky_relu(
     if act_type == "gelu":
         return _gelu(x)
     if train:
-        uses_rng = jax.random.uniform(key, x.shape, "float32", lower_bound, upper_bound)
-        slopes = uses_rng.astype(x.dtype)
+        uniform = jax.random.uniform(key, x.shape, "float32", lower_bound, upper_bound)
+        slopes = uniform.astype(x.dtype)
     else:
         slopes = jnp.full(x.shape, (lower_bound + upper_bound) / 2, x.dtype)
     return jnp.where(x > 0, x, slopes * x), slopes

@@ -1,7 +1,7 @@
 """Multi-head attention on interleaved projections: the layout that BERT's checkpoints have.
 
 Projections (length, batch, heads * parts * size) hold, head by head, the query, key and value (or
-key and value) of one head side by side, so that one matrix product made them all.
+key and value) of one head side by side, so that one matrix product computes them all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Batch normalisation in its variants."""
+"""Batch normalisation: BatchNorm, its form before 1.0, over devices, and with a rectifier."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def batch_norm(
     max_calib_range: Tuning[float | None] = None,
     train: Train = False,
 ):
-    """Batch normalisation (Ioffe and Szegedy, arXiv:1502.03167): per channel of ``axis``,
+    """Batch normalisation per channel of ``axis`` (Ioffe and Szegedy, arXiv:1502.03167).
 
     ``out = gamma (data - mean) / sqrt(var + eps) + beta``
 

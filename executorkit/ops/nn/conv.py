@@ -132,12 +132,12 @@ def with_bias(out: jax.Array, bias: jax.Array | None, layout: str) -> jax.Array:
 
 
 def _pointwise(data: jax.Array, weight: jax.Array, layout: str) -> jax.Array:
-    """A convolution with a kernel of one element, as a matrix product: on CPUs in about two thirds
-    of the time, forward and backward. (Other backends get it channels last only, where it is
-    nothing but a product.)
+    """A convolution with a kernel of one element, as a matrix product.
 
-    Channels first, one product per sample saves transposing the data, but makes a copy of the
-    weight per sample, which is worth it only where the weight is small.
+    On CPUs it takes about two thirds of the time, forward and backward. (Other backends get it
+    channels last only, where it is nothing but a product.) Channels first, one product per sample
+    saves transposing the data, but makes a copy of the weight per sample, which is worth it only
+    where the weight is small.
     """
     weight = weight.reshape(weight.shape[0], -1)
     if layout[-1] == "C":

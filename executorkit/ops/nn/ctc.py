@@ -17,29 +17,32 @@ from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
 from ..tensor.ordering import order
 
-#: Stands for the logarithm of 0: finite, so that differences of two of them are no NaN.
-_NEVER = -1e30
+#: Logarithm of probability 0: finite, so that the difference of two of them is no NaN.
+_LOG_ZERO = -1e30
 
 
 def _skipping(extended: jax.Array) -> jax.Array:
-    """Where a path may leave out the blank before a position: (N, 2 L + 1) booleans."""
+    """(N, 2 L + 1) booleans: True if a path may leave out the blank before the position."""
     before = jnp.pad(extended, ((0, 0), (2, 0)), constant_values=-1)[:, :-2]
-    at = jnp.arange(extended.shape[1], dtype=jnp.int32)
-    return (at % 2 == 1) & (extended != before) & (at > 1)
+    position = jnp.arange(extended.shape[1], dtype=jnp.int32)
+    return (position % 2 == 1) & (extended != before) & (position > 1)
 
 
 def _shifted(x: jax.Array, by: int) -> jax.Array:
-    return jnp.pad(x, ((0, 0), (by, 0)), constant_values=_NEVER)[:, : x.shape[1]]
+    return jnp.pad(x, ((0, 0), (by, 0)), constant_values=_LOG_ZERO)[:, : x.shape[1]]
 
 
 def _paths(score: jax.Array, skip: jax.Array, start: jax.Array) -> jax.Array:
-    """Log probability of all paths that begin at ``start`` (log, (N, S)) and are at a position at a
-    time, given the log probability of each position's symbol, both (T, N, S)."""
+    """Log probability, (T, N, S), of all paths from ``start`` that are at a position at a time.
 
-    def step(alpha: jax.Array, now: jax.Array) -> tuple[jax.Array, jax.Array]:
+    ``start`` (N, S) holds log probabilities too; ``score`` (T, N, S) is the log probability of each
+    position's symbol.
+    """
+
+    def step(alpha: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:
         moved = jnp.logaddexp(alpha, _shifted(alpha, 1))
-        moved = jnp.logaddexp(moved, jnp.where(skip, _shifted(alpha, 2), _NEVER))
-        alpha = moved + now
+        moved = jnp.logaddexp(moved, jnp.where(skip, _shifted(alpha, 2), _LOG_ZERO))
+        alpha = moved + x
         return alpha, alpha
 
     first = start + score[0]
@@ -47,73 +50,74 @@ def _paths(score: jax.Array, skip: jax.Array, start: jax.Array) -> jax.Array:
 
 
 def _align(log_p, label, label_length, data_length, blank: int):
-    """(loss (N,), alpha, start, score, skip, extended): everything of the forward recursion.
+    """(loss (N,), (alpha, score, skip, ends)): the results of the forward recursion.
 
     After its last time step, a sample's symbols cost nothing and its paths stay where they are, so
     that the loss always stands in the last row.
     """
     steps, count, _ = log_p.shape
     size = 2 * label.shape[1] + 1
-    at = jnp.arange(size, dtype=jnp.int32)
+    position = jnp.arange(size, dtype=jnp.int32)
     extended = jnp.full((count, size), blank, jnp.int32).at[:, 1::2].set(label)
     skip = _skipping(extended)
     index = jnp.broadcast_to(extended, (steps, count, size))
     score = jnp.take_along_axis(log_p, index, axis=2)
-    start = jnp.broadcast_to(jnp.where(at < 2, 0.0, _NEVER).astype(log_p.dtype), (count, size))
+    start = jnp.broadcast_to(
+        jnp.where(position < 2, 0.0, _LOG_ZERO).astype(log_p.dtype), (count, size)
+    )
     alpha = _paths(score, skip, start)
     last = jnp.take_along_axis(alpha, (data_length - 1)[None, :, None], axis=0)[0]
     end = 2 * label_length[:, None]
-    ends = (at == end) | (at == end - 1)
-    return -jax.nn.logsumexp(jnp.where(ends, last, _NEVER), axis=1), (alpha, score, skip, ends)
+    ends = (position == end) | (position == end - 1)
+    return -jax.nn.logsumexp(jnp.where(ends, last, _LOG_ZERO), axis=1), (alpha, score, skip, ends)
 
 
 def _occupancy(alpha, score, skip, ends, data_length):
     """Log probability of being at a position at a time and finishing: alpha times beta."""
     steps = score.shape[0]
 
-    def step(beta: jax.Array, now: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
-        following, last = now
-        ahead = beta + following
-        jump = jnp.where(skip, ahead, _NEVER)
-        back = jnp.logaddexp(ahead, _backwards(ahead, 1))
-        back = jnp.logaddexp(back, _backwards(jump, 2))
-        beta = jnp.where(last[:, None], finish, back)
+    def step(beta: jax.Array, xs: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
+        next_score, last = xs
+        stay = beta + next_score
+        jump = jnp.where(skip, stay, _LOG_ZERO)
+        previous = jnp.logaddexp(stay, _shifted_back(stay, 1))
+        previous = jnp.logaddexp(previous, _shifted_back(jump, 2))
+        beta = jnp.where(last[:, None], finish, previous)
         return beta, beta
 
-    finish = jnp.where(ends, 0.0, _NEVER).astype(score.dtype)
+    finish = jnp.where(ends, 0.0, _LOG_ZERO).astype(score.dtype)
     last = jnp.arange(steps, dtype=jnp.int32)[:, None] == data_length - 1
-    following = jnp.concatenate([score[1:], jnp.zeros_like(score[:1])])
-    _, beta = lax.scan(step, finish, (following, last), reverse=True)
+    next_score = jnp.concatenate([score[1:], jnp.zeros_like(score[:1])])
+    _, beta = lax.scan(step, finish, (next_score, last), reverse=True)
     return alpha + beta
 
 
-def _backwards(x: jax.Array, by: int) -> jax.Array:
-    return jnp.pad(x, ((0, 0), (0, by)), constant_values=_NEVER)[:, by:]
+def _shifted_back(x: jax.Array, by: int) -> jax.Array:
+    return jnp.pad(x, ((0, 0), (0, by)), constant_values=_LOG_ZERO)[:, by:]
 
 
 def _too_short(label: jax.Array, label_length: jax.Array, data_length: jax.Array) -> jax.Array:
-    """Whether a label, with a blank between equal neighbours, does not fit into its time steps."""
-    at = jnp.arange(1, label.shape[1], dtype=jnp.int32)
-    repeats = (label[:, 1:] == label[:, :-1]) & (at < label_length[:, None])
+    """True if a label, with a blank between equal neighbours, exceeds its time steps."""
+    position = jnp.arange(1, label.shape[1], dtype=jnp.int32)
+    repeats = (label[:, 1:] == label[:, :-1]) & (position < label_length[:, None])
     return label_length + jnp.sum(repeats, axis=1, dtype=jnp.int32) > data_length
 
 
 def _gradient(log_p, label, label_length, data_length, blank: int):
-    """(loss, its gradient with respect to what log_p is the log-softmax of)."""
-    loss, kept = _align(log_p, label, label_length, data_length, blank)
-    alpha, score, skip, ends = kept
-    where = jnp.exp(_occupancy(alpha, score, skip, ends, data_length) + loss[:, None])
+    """(loss, its gradient with respect to the scores whose log-softmax is ``log_p``)."""
+    loss, (alpha, score, skip, ends) = _align(log_p, label, label_length, data_length, blank)
+    occupancy = jnp.exp(_occupancy(alpha, score, skip, ends, data_length) + loss[:, None])
     count = jnp.arange(label.shape[0], dtype=jnp.int32)[:, None]
-    used = jnp.zeros_like(log_p).at[:, count, label].add(where[:, :, 1::2])
-    used = used.at[:, :, blank].add(jnp.sum(where[:, :, ::2], axis=2))
+    by_class = jnp.zeros_like(log_p).at[:, count, label].add(occupancy[:, :, 1::2])
+    by_class = by_class.at[:, :, blank].add(jnp.sum(occupancy[:, :, ::2], axis=2))
     steps = jnp.arange(log_p.shape[0], dtype=jnp.int32)[:, None]
-    void = _too_short(label, label_length, data_length)
-    counts = (steps < data_length) & ~void
-    return jnp.where(void, 0, loss), jnp.where(counts[..., None], jnp.exp(log_p) - used, 0)
+    impossible = _too_short(label, label_length, data_length)
+    valid = (steps < data_length) & ~impossible
+    return jnp.where(impossible, 0, loss), jnp.where(valid[..., None], jnp.exp(log_p) - by_class, 0)
 
 
 def _packed(label: jax.Array, keep: jax.Array) -> jax.Array:
-    """The labels to be kept moved to the front of each row."""
+    """The labels where ``keep`` is True, moved to the front of each row."""
     return jnp.take_along_axis(label, order(~keep, 1), axis=1)
 
 
@@ -137,7 +141,8 @@ def _infer_ctc_type(t: TypeFacts, p: Params) -> None:
 
 @register(
     "CTCLoss", "_contrib_CTCLoss", "_contrib_ctc_loss", "ctc_loss",
-    inputs=_ctc_inputs, outputs=("output0", "output1"), visible=1, infer_shape=_infer_ctc_shape, infer_type=_infer_ctc_type,
+    inputs=_ctc_inputs, outputs=("output0", "output1"), visible=1, infer_shape=_infer_ctc_shape,
+    infer_type=_infer_ctc_type,
 )  # fmt: skip
 def ctc_loss(
     data: jax.Array,
@@ -181,11 +186,11 @@ def ctc_loss(
     def loss(data: jax.Array) -> tuple[jax.Array, jax.Array]:
         return solve(data)
 
-    def keep(data: jax.Array):
+    def fwd(data: jax.Array):
         out = solve(data)
         return out, out[1]
 
-    loss.defvjp(keep, lambda gradient, heads: (gradient * heads[0][:, None],))
+    loss.defvjp(fwd, lambda gradient, heads: (gradient * heads[0][:, None],))
     return loss(data)
 
 
@@ -219,8 +224,8 @@ def warp_ctc(data: jax.Array, label: jax.Array, *, label_length: int = 0, input_
     def head(data: jax.Array, label: jax.Array) -> jax.Array:
         return jax.nn.softmax(data, axis=1)
 
-    def gradient(kept, _):
-        data, label = kept
+    def bwd(residuals, _):
+        data, label = residuals
         log_p = jax.nn.log_softmax(data.reshape(input_length, -1, classes), axis=2)
         rows = label.reshape(-1, label_length).astype(jnp.int32)
         until = jnp.full((len(rows),), input_length, jnp.int32)
@@ -228,5 +233,5 @@ def warp_ctc(data: jax.Array, label: jax.Array, *, label_length: int = 0, input_
         _, grad = _gradient(log_p, _packed(rows, rows != 0), counts, until, blank=0)
         return grad.reshape(data.shape), None
 
-    head.defvjp(lambda data, label: (head(data, label), (data, label)), gradient)
+    head.defvjp(lambda data, label: (head(data, label), (data, label)), bwd)
     return head(data, label)

@@ -22,8 +22,8 @@ def infer_dense_shape(s: ShapeFacts, p: Params) -> None:
     s.set("bias", (p.num_hidden,), because=f"num_hidden={p.num_hidden}")
     features = 0
     if data is not None:
-        rest = data[1:] if p.flatten else data[-1:]
-        features = math.prod(rest) if is_fully_known(rest) else 0
+        sizes = data[1:] if p.flatten else data[-1:]
+        features = math.prod(sizes) if is_fully_known(sizes) else 0
     s.set(
         "weight",
         (p.num_hidden, features),

@@ -1,4 +1,4 @@
-"""Dropout."""
+"""Dropout, with one draw of 32 bits per element."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def _infer_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _keep_mask(key: jax.Array, keep: float, shape: Shape) -> jax.Array:
-    """True with probability ``keep``; 32 random bits each, whatever the width of floats is."""
+    """Booleans that are True with probability ``keep``, from 32 random bits each for any dtype."""
     threshold = np.uint32(min(round(keep * 2**32), 2**32 - 1))
     return jax.random.bits(key, shape, "uint32") < threshold
 

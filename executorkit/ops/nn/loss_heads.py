@@ -2,11 +2,8 @@
 
 MXNet's training graphs end in such an operator: it passes predictions on, and its gradient is that
 of a loss that is never computed, so that the head gradient is ignored; labels get zero gradients.
-The heads of classifiers are in ``classification``.
-
-Heads of classifiers: softmax and support vector machine.
-
-``SoftmaxOutput`` and ``SVMOutput`` are loss heads (see ``loss``): they ignore the head gradient.
+The heads of regressions come first, then those of classifiers: softmax and support vector machine.
+``softmax_cross_entropy`` is a loss that is computed, with a derivative.
 """
 
 from __future__ import annotations
@@ -35,11 +32,11 @@ def loss_head(
     """``forward(data)``, with ``gradient(out, label)`` in place of its derivative."""
     head = jax.custom_vjp(lambda data, label: forward(data))
 
-    def keep(data, label):
+    def fwd(data, label):
         out = forward(data)
         return out, (out, label)
 
-    head.defvjp(keep, lambda kept, _: (gradient(*kept).astype(data.dtype), None))
+    head.defvjp(fwd, lambda residuals, _: (gradient(*residuals).astype(data.dtype), None))
     return head(data, label)
 
 
@@ -183,18 +180,18 @@ def identity_attach_kl_sparse_reg(
     def attach(data, average):
         return data
 
-    def back(average, head):
+    def bwd(average, head):
         a = average.reshape(shape)
         slope = (1 - sparseness_target) / (1 - a) - sparseness_target / a
         return head + penalty * slope, None
 
-    attach.defvjp(lambda data, average: (data, average), back)
+    attach.defvjp(lambda data, average: (data, average), bwd)
     out = attach(data, jax.lax.stop_gradient(average))
     return out, jax.lax.stop_gradient(average) if train else moving_avg
 
 
 def _infer_label_shape(s: ShapeFacts, candidates: list[Shape], because: str) -> None:
-    """Keeps a label that fits one of the candidates, and otherwise demands the first."""
+    """States that the label has one of the candidate shapes; the first if it fits none of them."""
     for shape in candidates:
         try:
             merge_shapes(s["label"], shape)
@@ -347,16 +344,16 @@ def softmax_cross_entropy(data: jax.Array, label: jax.Array):
 
     @jax.custom_vjp
     def entropy(data, label):
-        return keep(data, label)[0]
+        return fwd(data, label)[0]
 
-    def keep(data, label):
+    def fwd(data, label):
         p = jax.nn.softmax(data, axis=1)
         hit = jnp.arange(data.shape[1], dtype=jnp.int32) == label[:, None].astype(jnp.int32)
         return loss(p, hit), (p, hit)
 
-    def back(kept, head):
-        p, hit = kept
+    def bwd(residuals, head):
+        p, hit = residuals
         return (p - hit.astype(p.dtype)) * head, None
 
-    entropy.defvjp(keep, back)
+    entropy.defvjp(fwd, bwd)
     return entropy(data, label)

@@ -21,16 +21,16 @@ from jax import lax
 from ..tensor.derivatives import delay_residuals
 
 #: Name of the mapped axis, for collectives inside a mapped function.
-AXIS = "devices"
+DEVICE_AXIS = "devices"
 
 
 def mapped_axis() -> str | None:
-    """:data:`AXIS` while a program is traced that is mapped over devices, else None."""
+    """:data:`DEVICE_AXIS` while a program is traced that is mapped over devices, else None."""
     try:
-        lax.axis_size(AXIS)
+        lax.axis_size(DEVICE_AXIS)
     except NameError:
         return None
-    return AXIS
+    return DEVICE_AXIS
 
 
 def mean_over(axis: str | None, x: jax.Array) -> jax.Array:

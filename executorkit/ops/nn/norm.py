@@ -1,4 +1,4 @@
-"""Normalisation of single samples: over layers, instances, groups, lengths and neighbours."""
+"""Normalisations per sample: layer, instance, group, L2 and local response normalisation."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ def _infer_layer_norm_shape(s: ShapeFacts, p: Params) -> None:
     channel_shapes(s, p.axis, "gamma", "beta")
 
 
-def _moments_shown(p: Params) -> int:
+def _visible_moments(p: Params) -> int:
     return 3 if p.output_mean_var else 1
 
 
 @register(
     "LayerNorm",
     outputs=("output", "mean", "std"),
-    visible=_moments_shown,
+    visible=_visible_moments,
     infer_shape=_infer_layer_norm_shape,
     kind="norm",
 )
@@ -64,8 +64,8 @@ def _infer_instance_norm_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _instance_norm_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    moved = layout_elementwise(p, shapes[:1])
-    return moved and moved._replace(outputs=3, function=partial(_instance_norm, axis=-1))
+    rewrite = layout_elementwise(p, shapes[:1])
+    return rewrite and rewrite._replace(outputs=3, function=partial(_instance_norm, axis=-1))
 
 
 def _instance_norm(
@@ -81,8 +81,9 @@ def _instance_norm(
 
 
 @register(
-    "InstanceNorm", outputs=("output", "mean", "var"), visible=1, infer_shape=_infer_instance_norm_shape,
-    layout_rule=_instance_norm_layout, kind="norm")  # fmt: skip
+    "InstanceNorm", outputs=("output", "mean", "var"), visible=1,
+    infer_shape=_infer_instance_norm_shape, layout_rule=_instance_norm_layout, kind="norm",
+)  # fmt: skip
 def instance_norm(data: jax.Array, gamma: jax.Array, beta: jax.Array, *, eps: float = 1e-3):
     """gamma (data - mean) / sqrt(var + eps) + beta, mean and variance of each channel.
 
@@ -110,7 +111,7 @@ def _infer_group_norm_shape(s: ShapeFacts, p: Params) -> None:
 @register(
     "GroupNorm",
     outputs=("output", "mean", "std"),
-    visible=_moments_shown,
+    visible=_visible_moments,
     infer_shape=_infer_group_norm_shape,
     kind="norm",
 )
@@ -163,22 +164,23 @@ def l2_normalization(
     return (x * lax.rsqrt(square)).astype(data.dtype), norm.astype(data.dtype)
 
 
-#: Up to this many channels, a sum of neighbours is written out: XLA's own is slow on CPUs.
-_WRITTEN_OUT = 32
+#: Maximum number of channels for which a sum of neighbours is written out: XLA's own is slow on
+#: CPUs.
+_MAX_WRITTEN_OUT = 32
 
 
-def _around(x: jax.Array, half: int) -> jax.Array:
+def _sum_of_neighbours(x: jax.Array, half: int) -> jax.Array:
     """The sum of every entry and ``half`` neighbours on both sides of it, along axis 1."""
-    reach = [(0, 0), (half, half), *((0, 0),) * (x.ndim - 2)]
+    padding = [(0, 0), (half, half), *((0, 0),) * (x.ndim - 2)]
     count = 2 * half + 1
-    if count > _WRITTEN_OUT:
-        return reduce_windows(x, False, (1,), (count,), (1,), reach[1:2])
-    size, x = x.shape[1], jnp.pad(x, reach)
+    if count > _MAX_WRITTEN_OUT:
+        return reduce_windows(x, False, (1,), (count,), (1,), padding[1:2])
+    size, x = x.shape[1], jnp.pad(x, padding)
     neighbours = (lax.slice_in_dim(x, i, i + size, axis=1) for i in range(count))
     return reduce(jnp.add, neighbours)
 
 
-def _root(norm: jax.Array, beta: float) -> jax.Array:
+def _inverse_power(norm: jax.Array, beta: float) -> jax.Array:
     """norm ^ -beta; for the common exponent by square roots, which are several times as fast."""
     if beta != 0.75:
         return jnp.power(norm, -beta)
@@ -203,14 +205,14 @@ def lrn(
     half, share = (nsize - 1) // 2, alpha / nsize
 
     def norm(x: jax.Array) -> jax.Array:
-        return knorm + share * _around(lax.square(x), half)
+        return knorm + share * _sum_of_neighbours(lax.square(x), half)
 
     def slope(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
         norm_x = norm(x)
-        # Without the barrier, what the transposed sum adds up is computed for each neighbour anew.
-        moved = lax.optimization_barrier(_around(x * t, half))
-        return t * _root(norm_x, beta) - (2 * beta * share) * out / norm_x * moved
+        # Without the barrier, the terms of the sum are computed for each neighbour anew.
+        neighbours = lax.optimization_barrier(_sum_of_neighbours(x * t, half))
+        return t * _inverse_power(norm_x, beta) - (2 * beta * share) * out / norm_x * neighbours
 
-    normalized = with_jvp(lambda x: x * _root(norm(x), beta), slope)
+    normalized = with_jvp(lambda x: x * _inverse_power(norm(x), beta), slope)
     x = at_least_float32(data)
     return normalized(x).astype(data.dtype), lax.stop_gradient(norm(x)).astype(data.dtype)

@@ -41,7 +41,7 @@ def _infer_same_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _infer_type(t: TypeFacts, p: Params) -> None:
-    """Lengths may be of any type; unknown, they are of data's."""
+    """Lengths may be of any type; if it is unknown, it is data's."""
     t.same("data", "out0")
     if t["sequence_length"] is None:
         t.set("sequence_length", t["data"])
@@ -50,7 +50,7 @@ def _infer_type(t: TypeFacts, p: Params) -> None:
 def _lengths(
     data: jax.Array, lengths: jax.Array | None, axis: int, axes: tuple[int, ...] = (0, 1)
 ) -> jax.Array | None:
-    """Lengths as integers that stand along the batch axis of data's first two axes."""
+    """Lengths as integers along the batch axis of data's first two axes, None if not given."""
     if axis not in axes:
         raise AttributeValueError(f"axis={axis}, expected {' or '.join(map(str, axes))}")
     if data.ndim < 2:
@@ -87,7 +87,6 @@ def sequence_last(
     lengths = _lengths(data, sequence_length, axis)
     if lengths is None:
         return lax.index_in_dim(data, data.shape[axis] - 1, axis, keepdims=False)
-    last = jnp.clip(lengths - 1, 0, data.shape[axis] - 1)
     last = jnp.clip(lengths - 1, 0, data.shape[axis] - 1)
     last = lax.expand_dims(last, range(2, data.ndim))
     return lax.squeeze(jnp.take_along_axis(data, last, axis, mode="promise_in_bounds"), (axis,))

@@ -1,4 +1,4 @@
-"""Softmax and its relatives, as plain functions; the loss heads are in ``loss``."""
+"""Softmax and related functions; the loss heads with a softmax are in ``loss_heads``."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _infer_type(t: TypeFacts, p: Params) -> None:
         t.set("out0", p.dtype, because=f"dtype={p.dtype}")
 
 
-def _cooled(data: jax.Array, temperature: float | None) -> jax.Array:
+def _divided_by_temperature(data: jax.Array, temperature: float | None) -> jax.Array:
     return at_least_float32(data) if temperature is None else at_least_float32(data) / temperature
 
 
@@ -72,12 +72,12 @@ def softmax(
     dtype. With ``use_length``, length (data's shape without ``axis``, integers) says how many
     leading entries take part; the others give 0.
     """
-    x = _cooled(data, temperature)
+    x = _divided_by_temperature(data, temperature)
     if length is None:
         return jax.nn.softmax(x, axis).astype(dtype or data.dtype)
-    place = lax.broadcasted_iota("int32", x.shape, axis % x.ndim)
-    inside = place < jnp.expand_dims(length, axis)
-    # the lowest finite number, not -inf: a row of length 0 must not become NaN
+    position = lax.broadcasted_iota("int32", x.shape, axis % x.ndim)
+    inside = position < jnp.expand_dims(length, axis)
+    # The lowest finite number, not -inf: a row of length 0 must not become NaN.
     out = jax.nn.softmax(jnp.where(inside, x, jnp.finfo(x.dtype).min), axis)
     return jnp.where(inside, out, 0).astype(dtype or data.dtype)
 
@@ -102,7 +102,9 @@ def log_softmax(
     data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
     dtype. ``use_length`` must be False.
     """
-    return jax.nn.log_softmax(_cooled(data, temperature), axis).astype(dtype or data.dtype)
+    return jax.nn.log_softmax(_divided_by_temperature(data, temperature), axis).astype(
+        dtype or data.dtype
+    )
 
 
 @register("softmin", infer_shape=_infer_shape_without_length, infer_type=_infer_type)
@@ -119,7 +121,9 @@ def softmin(
     data of any shape, floating; the result has its shape and, unless ``dtype`` says otherwise, its
     dtype. ``use_length`` must be False.
     """
-    return jax.nn.softmax(-_cooled(data, temperature), axis).astype(dtype or data.dtype)
+    return jax.nn.softmax(-_divided_by_temperature(data, temperature), axis).astype(
+        dtype or data.dtype
+    )
 
 
 def _infer_softmax_activation_shape(s: ShapeFacts, p: Params) -> None:

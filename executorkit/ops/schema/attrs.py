@@ -37,7 +37,7 @@ Key = Annotated[Any, KEY]
 TRAIN = "train"
 Train = Annotated[bool, TRAIN]
 #: Name and marker of the keyword-only parameter through which loops and branches get their bodies
-#: (``subgraph_bodies.Subgraph``), which a graph keeps beside the attributes.
+#: (``subgraph_bodies.SubgraphBody``), which a graph keeps beside the attributes.
 BODIES = "bodies"
 Bodies = Annotated[Any, BODIES]
 

@@ -230,7 +230,7 @@ def with_signature(
     states: tuple[str, ...] = (),
     random: bool = False,
 ) -> Callable[..., Any]:
-    """A function with array inputs and keyword-only attributes, as operators are, that calls ``run``.
+    """An operator's function, with array inputs and keyword-only attributes, that calls ``run``.
 
     ``arrays`` are names, or one name with a star for any number of arrays; ``states`` those of them
     that are auxiliary. ``attrs`` maps names to (annotation, default), where

@@ -300,9 +300,8 @@ def register(
         return register(name, *aliases, **_renamed_keywords(former, locals()))
     unknown = [t for t in traits if t not in ALL_TRAITS]
     if unknown:
-        raise ValueError(
-            f"operator {name!r}: unknown trait {unknown[0]!r}; {did_you_mean(unknown[0], ALL_TRAITS)}"
-        )
+        hint = did_you_mean(unknown[0], ALL_TRAITS)
+        raise ValueError(explain(f"operator {name}", f"unknown trait {unknown[0]!r}", hint=hint))
 
     def add(fn: F) -> F:
         signature = _read_signature(fn)

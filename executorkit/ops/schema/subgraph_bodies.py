@@ -10,7 +10,7 @@ from .inference import Params, ShapeFacts, TypeFacts
 from .operator_registry import OpDef
 
 
-class Subgraph(Protocol):
+class SubgraphBody(Protocol):
     """A subgraph. Arrays, shapes and types stand in the order of its variables.
 
     states
@@ -58,7 +58,7 @@ def subgraphs_use_rng(p: Params, train: bool) -> bool:
 
 
 def infer_shapes_from_subgraph(
-    s: ShapeFacts, subgraph: Subgraph, names: Sequence[str], stepped: Sequence[str] = ()
+    s: ShapeFacts, subgraph: SubgraphBody, names: Sequence[str], stepped: Sequence[str] = ()
 ) -> None:
     """Deduces the shapes of the node's inputs ``names`` from the subgraph that reads them.
 
@@ -72,7 +72,7 @@ def infer_shapes_from_subgraph(
 
 
 def infer_types_from_subgraph(
-    t: TypeFacts, subgraph: Subgraph, names: Sequence[str], outputs: Sequence[str]
+    t: TypeFacts, subgraph: SubgraphBody, names: Sequence[str], outputs: Sequence[str]
 ) -> None:
     """Deduces the types of the node's inputs ``names`` and ``outputs`` from a subgraph."""
     inputs, outs = subgraph.types([t[name] for name in names])

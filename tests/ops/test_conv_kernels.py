@@ -1,4 +1,4 @@
-"""The forms of grouped convolution that CPUs run give what XLA's own give."""
+"""The convolution kernels for CPUs give what XLA's own convolutions give."""
 
 from __future__ import annotations
 
@@ -11,16 +11,8 @@ import numpy as np
 import pytest
 
 from executorkit.ops.nn.conv import convolution, deconvolution
-from executorkit.ops.nn.conv_kernels import input_grad as _data_turns
-from executorkit.ops.nn.conv_kernels import weight_grad as _weight_rows
-from executorkit.ops.nn.conv_kernels import weight_grad as _weight_strips
-from executorkit.ops.nn.conv_kernels.dispatch import (
-    ConvDims,
-    _cpu_kernels,
-    _xla_conv,
-    conv_transpose,
-    convolve,
-)
+from executorkit.ops.nn.conv_kernels import ConvDims, conv_transpose, convolve, input_grad
+from executorkit.ops.nn.conv_kernels.dispatch import cpu_kernels, xla_conv
 
 #: data, weight, stride, pad, dilation, groups
 CASES = {
@@ -43,125 +35,127 @@ def arrays(case):
     data, weight, strides, pads, dilation, groups = CASES[case]
     rng = np.random.RandomState(3)
     layout = ("NCW", "NCHW", "NCDHW")[len(strides) - 1]
-    windows = ConvDims(strides, pads, dilation, groups, layout)
+    dims = ConvDims(strides, pads, dilation, groups, layout)
     x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
-    g = jnp.asarray(rng.standard_normal(_xla_conv(x, w, windows).shape), jnp.float32)
-    return x, w, g, windows
+    g = jnp.asarray(rng.standard_normal(xla_conv(x, w, dims).shape), jnp.float32)
+    return x, w, g, dims
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_convolution_and_its_gradients(case):
-    x, w, g, windows = arrays(case)
-    expected, back = jax.vjp(lambda x, w: _xla_conv(x, w, windows), x, w)
-    out, own_back = jax.vjp(lambda x, w: convolve(x, w, windows), x, w)
-    for a, b in zip((out, *own_back(g)), (expected, *back(g)), strict=True):
+    x, w, g, dims = arrays(case)
+    expected, back = jax.vjp(lambda x, w: xla_conv(x, w, dims), x, w)
+    out, result_back = jax.vjp(lambda x, w: convolve(x, w, dims), x, w)
+    for a, b in zip((out, *result_back(g)), (expected, *back(g)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_transposed_convolution_and_its_gradients(case):
-    x, w, g, windows = arrays(case)
+    x, w, g, dims = arrays(case)
 
     def expected(g, w):
-        return jax.vjp(lambda x: _xla_conv(x, w, windows), jnp.zeros_like(x))[1](g)[0]
+        return jax.vjp(lambda x: xla_conv(x, w, dims), jnp.zeros_like(x))[1](g)[0]
 
     out, back = jax.vjp(expected, g, w)
-    own, own_back = jax.vjp(lambda g, w: conv_transpose(g, w, x.shape, windows), g, w)
-    for a, b in zip((own, *own_back(x)), (out, *back(x)), strict=True):
+    result, result_back = jax.vjp(lambda g, w: conv_transpose(g, w, x.shape, dims), g, w)
+    for a, b in zip((result, *result_back(x)), (out, *back(x)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-4, atol=1e-4)
 
 
 @pytest.mark.parametrize("case", CASES)
 def test_second_derivatives(case):
-    x, w, _, windows = arrays(case)
+    x, w, _, dims = arrays(case)
 
     def penalty(function):
-        gradient = jax.grad(lambda x: jnp.sum(jnp.tanh(function(x, w, windows))))
+        gradient = jax.grad(lambda x: jnp.sum(jnp.tanh(function(x, w, dims))))
         return jax.grad(lambda x: jnp.sum(gradient(x) ** 2))(x)
 
-    np.testing.assert_allclose(penalty(convolve), penalty(_xla_conv), rtol=1e-3, atol=1e-3)
+    np.testing.assert_allclose(penalty(convolve), penalty(xla_conv), rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.startswith("depthwise")])
 def test_depth_wise_convolutions_channels_last(case):
-    x, w, g, windows = arrays(case)
-    layout = windows.layout
-    expected, back = jax.vjp(lambda x, w: _xla_conv(x, w, windows), x, w)
+    x, w, g, dims = arrays(case)
+    layout = dims.layout
+    expected, back = jax.vjp(lambda x, w: xla_conv(x, w, dims), x, w)
     x, w, g = (jnp.moveaxis(a, 1, -1) for a in (x, w, g))
-    windows = windows._replace(layout=layout.replace("C", "") + "C")
-    out, own_back = jax.vjp(lambda x, w: convolve(x, w, windows), x, w)
-    for a, b in zip((out, *own_back(g)), (expected, *back(jnp.moveaxis(g, -1, 1))), strict=True):
+    dims = dims._replace(layout=layout.replace("C", "") + "C")
+    out, result_back = jax.vjp(lambda x, w: convolve(x, w, dims), x, w)
+    for a, b in zip((out, *result_back(g)), (expected, *back(jnp.moveaxis(g, -1, 1))), strict=True):
         np.testing.assert_allclose(jnp.moveaxis(a, -1, 1), b, rtol=1e-4, atol=1e-4)
 
 
-#: data, weight, stride, pad, dilation: channels last, with the form of their weight's gradient
-LAST = {
-    "rows_at_once": ((2, 9, 7, 16), (24, 3, 3, 16), (1, 1), (1, 1), (1, 1), _weight_rows),
-    "rows_in_turns": ((1, 60, 41, 16), (4, 3, 2, 16), (1, 1), (1, 0), (1, 1), _weight_rows),
-    "rows_strided_dilated": ((3, 90, 41, 16), (2, 3, 3, 16), (2, 3), (2, 1), (2, 3), _weight_rows),
-    "strips": ((3, 32, 9, 3), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), _weight_strips),
-    "strips_strided": ((1, 97, 12, 2), (5, 5, 4, 2), (2, 3), (2, 0), (1, 1), _weight_strips),
-    "strips_dilated": ((2, 64, 9, 2), (3, 2, 3, 2), (1, 1), (0, 2), (4, 2), _weight_strips),
+#: data, weight, stride, pad, dilation: channels last, with the algorithm of the weight gradient
+WEIGHT_GRADIENTS = {
+    "im2col_one_iteration": ((2, 9, 7, 16), (24, 3, 3, 16), (1, 1), (1, 1), (1, 1), "_im2col"),
+    "im2col_iterations": ((1, 60, 41, 16), (4, 3, 2, 16), (1, 1), (1, 0), (1, 1), "_im2col"),
+    "im2col_strided_dilated": ((3, 90, 41, 16), (2, 3, 3, 16), (2, 3), (2, 1), (2, 3), "_im2col"),
+    "tiles": ((3, 32, 9, 3), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), "_tiled"),
+    "tiles_strided": ((1, 97, 12, 2), (5, 5, 4, 2), (2, 3), (2, 0), (1, 1), "_tiled"),
+    "tiles_dilated": ((2, 64, 9, 2), (3, 2, 3, 2), (1, 1), (0, 2), (4, 2), "_tiled"),
     "low": ((2, 8, 8, 3), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), None),
     "many_images": ((8, 8, 8, 16), (4, 3, 3, 16), (1, 1), (1, 1), (1, 1), None),
-    "large_kernel": ((1, 12, 12, 16), (4, 7, 7, 16), (1, 1), (3, 3), (1, 1), _weight_rows),
+    "large_kernel": ((1, 12, 12, 16), (4, 7, 7, 16), (1, 1), (3, 3), (1, 1), "_im2col"),
 }
 
 
-@pytest.mark.parametrize("case", LAST)
-def test_gradients_of_weights_channels_last(case):
-    data, weight, *rest, module = LAST[case]
-    windows = ConvDims(*rest, 1, "NHWC")
+@pytest.mark.parametrize("case", WEIGHT_GRADIENTS)
+def test_weight_gradients_channels_last(case):
+    data, weight, *rest, algorithm = WEIGHT_GRADIENTS[case]
+    dims = ConvDims(*rest, 1, "NHWC")
     rng = np.random.RandomState(3)
     x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
-    form = _cpu_kernels(data, weight, windows)[2]
-    assert form is None if module is None else form.func.__module__ == module.__name__
-    expected, back = jax.vjp(lambda w: _xla_conv(x, w, windows), w)
+    kernel = cpu_kernels(data, weight, dims)[2]
+    assert kernel is None if algorithm is None else kernel.func.__name__ == algorithm
+    expected, back = jax.vjp(lambda w: xla_conv(x, w, dims), w)
     g = jnp.asarray(rng.standard_normal(expected.shape), jnp.float32)
-    out, own_back = jax.vjp(lambda w: convolve(x, w, windows), w)
+    out, result_back = jax.vjp(lambda w: convolve(x, w, dims), w)
     np.testing.assert_array_equal(out, expected)
-    np.testing.assert_allclose(own_back(g)[0], back(g)[0], rtol=1e-4, atol=2e-3)
+    np.testing.assert_allclose(result_back(g)[0], back(g)[0], rtol=1e-4, atol=2e-3)
 
 
-#: data, weight, stride, pad, dilation: channels last, and whether their data's gradient is in turns
-TO_DATA = {
+#: data, weight, stride, pad, dilation: channels last, and whether shifted products are used
+INPUT_GRADIENTS = {
     "inside": ((2, 6, 5, 3), (4, 3, 2, 3), (1, 1), (0, 0), (1, 1), True),
     "dilated": ((2, 9, 9, 3), (4, 3, 3, 3), (1, 1), (1, 0), (2, 3), True),
-    "as_many_windows_as_places": ((2, 6, 5, 3), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), False),
+    "as_many_windows_as_positions": ((2, 6, 5, 3), (4, 3, 3, 3), (1, 1), (1, 1), (1, 1), False),
     "strided": ((2, 6, 5, 3), (4, 3, 2, 3), (2, 1), (0, 0), (1, 1), False),
 }
 
 
-@pytest.mark.parametrize("case", TO_DATA)
-def test_gradients_of_data_channels_last(case):
-    data, weight, *rest, in_turns = TO_DATA[case]
-    windows = ConvDims(*rest, 1, "NHWC")
+@pytest.mark.parametrize("case", INPUT_GRADIENTS)
+def test_input_gradients_channels_last(case):
+    data, weight, *rest, shifted = INPUT_GRADIENTS[case]
+    dims = ConvDims(*rest, 1, "NHWC")
     rng = np.random.RandomState(3)
     x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
-    assert (_data_turns.shifted_matmul_input_grad(data, weight, windows) is not None) == in_turns
+    kernel = input_grad.shifted_matmul_input_grad(data, weight, dims)
+    assert (kernel is not None) == shifted
 
-    def found(function, x):
-        out, back = jax.vjp(lambda x: function(x, w, windows), x)
+    def input_gradient(function, x):
+        out, back = jax.vjp(lambda x: function(x, w, dims), x)
         return back(jnp.tanh(out))[0]
 
-    plain = found(_xla_conv, x)
-    np.testing.assert_allclose(found(convolve, x), plain, rtol=1e-4, atol=1e-4)
-    if in_turns:
+    plain = input_gradient(xla_conv, x)
+    np.testing.assert_allclose(input_gradient(convolve, x), plain, rtol=1e-4, atol=1e-4)
+    if shifted:
         second, expected = (
-            jax.grad(lambda x, f=f: jnp.sum(found(f, x) ** 2))(x) for f in (convolve, _xla_conv)
+            jax.grad(lambda x, f=f: jnp.sum(input_gradient(f, x) ** 2))(x)
+            for f in (convolve, xla_conv)
         )
         np.testing.assert_allclose(second, expected, rtol=1e-3, atol=1e-3)
 
 
-#: places, channels, filters
+#: positions, channels, filters
 PRODUCTS = [((3, 4, 5), 2, 7), ((30,), 8, 3)]
 
 
-@pytest.mark.parametrize(("places", "channels", "filters"), PRODUCTS)
-def test_kernels_of_one_element_channels_last(places, channels, filters):
+@pytest.mark.parametrize(("positions", "channels", "filters"), PRODUCTS)
+def test_kernels_of_one_element_channels_last(positions, channels, filters):
     rng = np.random.RandomState(0)
-    rank = len(places)
-    x, g = (jnp.asarray(rng.standard_normal((2, *places, n))) for n in (channels, filters))
+    rank = len(positions)
+    x, g = (jnp.asarray(rng.standard_normal((2, *positions, n))) for n in (channels, filters))
     w = jnp.asarray(rng.standard_normal((filters, *(1,) * rank, channels)))
     layout = {1: "NWC", 2: "NHWC", 3: "NDHWC"}[rank]
 
@@ -198,9 +192,9 @@ def test_the_gradient_of_a_kernel_of_one_element_copies_no_data():
         assert max((math.prod(map(int, s.split(","))) for s in moved), default=0) <= w.size
 
 
-def test_which_convolutions_have_forms_of_their_own():
+def test_convolutions_with_cpu_kernels():
     has = {
-        case: tuple(form is not None for form in _cpu_kernels(x, w, ConvDims(*rest, "NCHW")))
+        case: tuple(kernel is not None for kernel in cpu_kernels(x, w, ConvDims(*rest, "NCHW")))
         for case, (x, w, *rest) in CASES.items()
     }
     assert has["one_group"] == (False, False, False)
@@ -218,7 +212,7 @@ def test_axes_that_the_kernel_covers(covered, groups):
     x = jnp.asarray(rng.standard_normal((2, 4, 5, 4)), jnp.float32)
     w = jnp.asarray(rng.standard_normal((6, 4 // groups, *covered)), jnp.float32)
     out = convolution(x, w, kernel=covered, num_filter=6, num_group=groups)
-    expected = _xla_conv(x, w, ConvDims((1, 1), (0, 0), (1, 1), groups, "NCHW"))
+    expected = xla_conv(x, w, ConvDims((1, 1), (0, 0), (1, 1), groups, "NCHW"))
     np.testing.assert_allclose(out, expected, rtol=1e-4, atol=1e-4)
 
 

@@ -1,0 +1,108 @@
+"""Operators as functions of Python modules and as methods: one mechanism for ``mx.sym``, ``mx.nd``.
+
+A frontend supplies ``call(op, func_name, args, kwargs)``; this file wraps it into functions with a
+true signature and docstring, and into the ``__getattr__`` and ``__dir__`` of the modules that show
+them. Functions are made when they are first looked up, so that an operator registered later, by a
+user too, is there as well.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import similar_names
+from .calls import PREFIXES, Frontend, call_doc, call_signature, namespace_entries, public_names
+from .operator_registry import OpDef, lookup
+from .unsupported import unsupported_reason
+
+#: ``call(op, func_name, args, kwargs)``: runs or composes an operator.
+OperatorCall = Callable[[OpDef, str, tuple[Any, ...], dict[str, Any]], Any]
+
+#: Operators that are methods of both NDArray and Symbol, with the array as first input.
+OPERATOR_METHODS = (
+    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax",
+    "argmax_channel", "argmin", "argsort", "broadcast_axes", "broadcast_like", "cbrt", "ceil",
+    "clip", "cos", "cosh", "degrees", "depth_to_space", "exp", "expm1", "fix", "flip", "floor",
+    "log", "log10", "log1p", "log2", "log_softmax", "max", "mean", "min", "nanprod", "nansum",
+    "norm", "one_hot", "ones_like", "pad", "pick", "prod", "radians", "rcbrt", "reciprocal",
+    "relu", "repeat", "reshape_like", "rint", "round", "rsqrt", "shape_array", "sigmoid", "sign",
+    "sin", "sinh", "size_array", "slice", "slice_axis", "slice_like", "softmax", "softmin", "sort",
+    "space_to_depth", "split", "sqrt", "square", "sum", "swapaxes", "take", "tan", "tanh", "tile",
+    "topk", "transpose", "trunc", "zeros_like",
+)  # fmt: skip
+
+_PREFIX_OF = {module: prefix for prefix, module in PREFIXES.items()}
+
+
+def operator_function(
+    op: OpDef, frontend: Frontend, name: str, call: OperatorCall
+) -> Callable[..., Any]:
+    """``mx.sym.<name>`` or ``mx.nd.<name>``: a function with the operator's signature and docs."""
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        return call(op, name, args, kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = call_doc(op, frontend)
+    function.__signature__ = call_signature(op, frontend)  # type: ignore[attr-defined]
+    return function
+
+
+def operator_method(
+    name: str, frontend: Frontend, class_name: str, call: OperatorCall
+) -> Callable[..., Any]:
+    """The method ``name`` of a class: the operator of that name, called on the object first."""
+    op = lookup(name)
+    assert op is not None, name
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        return call(op, name, (self, *args), kwargs)
+
+    signature = call_signature(op, frontend)
+    _, *parameters = signature.parameters.values()
+    receiver = inspect.Parameter("self", inspect.Parameter.POSITIONAL_ONLY)
+    method.__signature__ = signature.replace(parameters=[receiver, *parameters])  # type: ignore[attr-defined]
+    method.__name__ = name
+    method.__qualname__ = f"{class_name}.{name}"
+    module, noun = ("sym", "symbol") if frontend == "symbol" else ("nd", "array")
+    method.__doc__ = f"``mx.{module}.{name}`` of this {noun}.\n\n{call_doc(op, frontend)}"
+    return method
+
+
+def operator_module(
+    namespace: dict[str, Any], module: str, frontend: Frontend, call: OperatorCall
+) -> tuple[Callable[[str], Callable[..., Any]], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a Python module that shows the operators of ``module``.
+
+    ``namespace`` is the Python module's own, where functions are stored once they are made.
+    ``module`` is 'op', '_internal', 'contrib', 'linalg', 'random' or 'image'.
+    """
+
+    def get(name: str) -> Callable[..., Any]:
+        full_name = _PREFIX_OF.get(module, "") + name
+        op = lookup(full_name)
+        if op is None or (module, name) not in public_names(full_name):
+            raise AttributeError(_unknown(namespace["__name__"], name, full_name, names()))
+        function = namespace[name] = operator_function(op, frontend, name, call)
+        function.__module__ = namespace["__name__"]
+        return function
+
+    def names() -> list[str]:
+        operators = {name for place, name, _ in namespace_entries() if place == module}
+        return sorted(operators.union(namespace.get("__all__", ())))
+
+    return get, names
+
+
+def _unknown(module: str, name: str, full_name: str, names: list[str]) -> str:
+    """The message for an absent attribute: the reason or a similar name, if there is one."""
+    problem = f"module {module!r} has no attribute {name!r}"
+    if name.startswith("_"):
+        return problem
+    reason = unsupported_reason(full_name)
+    if reason:
+        return f"{problem}\n  because it is not served: {reason}"
+    similar = similar_names(name, names)
+    return f"{problem}\n  try: {similar}" if similar else problem
