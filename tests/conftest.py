@@ -1,4 +1,4 @@
-"""What every test runs under: eight CPU devices, quick compilation, a shared compilation cache.
+"""Settings of every test: eight CPU devices, quick compilation, a shared cache, markers.
 
 XLA reads its flags when JAX starts, so they are set here, before any test imports it.
 """
@@ -28,3 +28,34 @@ jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
 def _seeded_numpy() -> None:
     """Each test draws the same NumPy numbers, alone or in company."""
     np.random.seed(20)
+
+
+#: Files whose tests compare with recorded results of MXNet.
+GOLDEN = (
+    "test_golden.py", "test_answers.py", "test_scripts.py", "test_models.py", "test_fused.py",
+    "test_module_scripts.py", "test_training_scripts.py", "test_arguments.py",
+)  # fmt: skip
+#: Files whose tests start other processes.
+PROCESSES = ("processes.py", "test_killed.py", "test_checkpoint.py", "test_kvstore_update.py")
+#: Files that run in a minute together and touch every layer.
+SMOKE = (
+    "test_architecture.py", "test_package.py", "test_readme.py", "symbol/test_symbol.py",
+    "symbol/test_naming.py", "symbol/test_json.py", "lowering/test_lower.py",
+    "ndarray/test_ndarray.py", "executor/test_deferred.py", "executor/test_dispatch.py",
+    "optimizer/test_updater.py", "io/test_io.py", "parallel/test_slicing.py",
+    "module/test_messages.py", "test_context.py",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Marks tests by the file that they stand in."""
+    for item in items:
+        path = item.path.as_posix()
+        if path.endswith(GOLDEN):
+            item.add_marker("golden")
+        if path.endswith(PROCESSES):
+            item.add_marker("processes")
+        if "notebook" in path.rpartition("tests/")[2]:
+            item.add_marker("notebook")
+        if path.endswith(SMOKE):
+            item.add_marker("smoke")

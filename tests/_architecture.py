@@ -1,0 +1,401 @@
+"""Measures of the package's structure that no linter takes, read from its syntax trees.
+
+``python -m tests._architecture [FOLDER ...]`` prints every place that breaks a rule, for the files
+below the given folders; ``tests/test_architecture.py`` asserts that there is none.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator
+from functools import cached_property, lru_cache
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = "executorkit"
+
+#: First words with which a docstring opens as a clause instead of saying what the thing is.
+CLAUSES = ("What", "Which", "Whether", "Where", "How", "Who", "Whose", "When", "So")
+#: Local names that do not tell what they hold.
+VAGUE_LOCALS = frozenset({"found"})
+VAGUE_PHRASES = re.compile(r"\bso many\b|\bof which it is the like\b", re.IGNORECASE)
+
+
+class Finding(NamedTuple):
+    """A place that breaks a rule."""
+
+    file: str
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}: {self.text}"
+
+
+class Module:
+    """One file of the package with its syntax tree."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.file = str(path.relative_to(ROOT))
+        parts = list(path.relative_to(ROOT).with_suffix("").parts)
+        self.is_package = parts[-1] == "__init__"
+        self.name = ".".join(parts[:-1] if self.is_package else parts)
+        self.source = path.read_text()
+        self.tree = ast.parse(self.source)
+
+    @property
+    def package(self) -> str:
+        """The top-level package or module below ``executorkit`` that the file belongs to."""
+        return [*self.name.split("."), "__init__"][1]
+
+    @cached_property
+    def nodes(self) -> list[ast.AST]:
+        """All nodes of the tree."""
+        return list(ast.walk(self.tree))
+
+    def finding(self, node: ast.AST, text: str) -> Finding:
+        """A finding at a node."""
+        return Finding(self.file, getattr(node, "lineno", 1), text)
+
+    def imported(self) -> Iterator[tuple[ast.AST, str, str | None]]:
+        """(node, module, name) of every import of the package's own, absolute."""
+        for node in self.nodes:
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    if alias.name.split(".")[0] == PACKAGE:
+                        yield node, alias.name, None
+            elif isinstance(node, ast.ImportFrom):
+                base = self.name.split(".")
+                if node.level:
+                    base = base[: len(base) - node.level + (1 if self.is_package else 0)]
+                    base += [node.module] if node.module else []
+                else:
+                    base = [node.module or ""]
+                module = ".".join(base)
+                if module.split(".")[0] == PACKAGE:
+                    for alias in node.names:
+                        yield node, module, alias.name
+
+
+@lru_cache(maxsize=1)
+def modules() -> dict[str, Module]:
+    """Every hand-written file of the package by its module name."""
+    found_files = sorted((ROOT / PACKAGE).rglob("*.py"))
+    return {m.name: m for m in map(Module, found_files)}
+
+
+def _is_private(module: str) -> bool:
+    return any(p.startswith("_") and not p.startswith("__") for p in module.split("."))
+
+
+def _owner(module: str) -> str:
+    """The package whose private a module is: everything before the first private part."""
+    parts = module.split(".")
+    first = next(i for i, p in enumerate(parts) if p.startswith("_"))
+    return ".".join(parts[:first])
+
+
+def private_imports() -> list[Finding]:
+    """Imports of another package's private module."""
+    known = modules()
+    findings = []
+    for m in known.values():
+        for node, module, name in m.imported():
+            target = f"{module}.{name}" if f"{module}.{name}" in known else module
+            if not _is_private(target):
+                continue
+            owner = _owner(target)
+            inside = m.name == owner or m.name.startswith(owner + ".")
+            if not inside:
+                findings.append(m.finding(node, f"imports {target}, a private of {owner}"))
+    return findings
+
+
+def _is_single_underscored(name: str) -> bool:
+    return name.startswith("_") and not name.startswith("__")
+
+
+def _defined_names(node: ast.AST) -> list[str]:
+    """Names of functions, classes, attributes and fields that a node defines."""
+    if isinstance(node, ast.FunctionDef | ast.ClassDef):
+        return [node.name]
+    if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store):
+        return [node.attr] if _is_own(node) else []
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        return [node.target.id]
+    if isinstance(node, ast.Assign):
+        return [t.id for t in node.targets if isinstance(t, ast.Name)]
+    return []
+
+
+def _is_own(node: ast.Attribute) -> bool:
+    return isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
+
+
+def private_reads() -> list[Finding]:
+    """Reads of private attributes that only another package defines."""
+    defined: dict[str, set[str]] = defaultdict(set)
+    for m in modules().values():
+        for node in m.nodes:
+            for name in filter(_is_single_underscored, _defined_names(node)):
+                defined[name].add(m.package)
+    findings = []
+    for m in modules().values():
+        for node in m.nodes:
+            if not isinstance(node, ast.Attribute) or _is_own(node):
+                continue
+            owners = defined.get(node.attr)
+            if owners and m.package not in owners:
+                findings.append(m.finding(node, f"reads .{node.attr} of {sorted(owners)}"))
+    return findings
+
+
+def outside_assignments() -> list[Finding]:
+    """Assignments to a private attribute of another object."""
+    findings = []
+    for m in modules().values():
+        for node in m.nodes:
+            if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Store | ast.Del):
+                continue
+            if not node.attr.startswith("_") or node.attr.startswith("__"):
+                continue
+            if isinstance(node.value, ast.Name) and node.value.id in {"self", "cls", "new"}:
+                continue
+            findings.append(m.finding(node, f"assigns {ast.unparse(node)} from outside"))
+    return findings
+
+
+def recognised_by_attribute() -> list[Finding]:
+    """``hasattr(x, "_name")``: a protocol that is not written down."""
+    return [
+        m.finding(node, f"{ast.unparse(node)}: recognised by a private name")
+        for m in modules().values()
+        for node in m.nodes
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in {"hasattr", "getattr"}
+        and len(node.args) >= 2
+        and isinstance(node.args[1], ast.Constant)
+        and _is_single_underscored(str(node.args[1].value))
+    ]
+
+
+def _docstrings(m: Module) -> Iterator[tuple[ast.AST, str]]:
+    for node in m.nodes:
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield node, text
+
+
+def clause_openings() -> list[Finding]:
+    """Docstrings that open with a clause (What, Which, Whether, Where, How, ...)."""
+    findings = []
+    for m in modules().values():
+        for node, text in _docstrings(m):
+            first = text.split(None, 1)[0].strip("`'\",.:;")
+            if first in CLAUSES:
+                findings.append(m.finding(node, f"docstring opens with {text.splitlines()[0]!r}"))
+    return findings
+
+
+def vague_phrases() -> list[Finding]:
+    """Phrases in docstrings and comments that hide a quantity or a subject."""
+    findings = []
+    for m in modules().values():
+        for number, line in enumerate(m.source.splitlines(), 1):
+            if VAGUE_PHRASES.search(line):
+                findings.append(Finding(m.file, number, f"says {line.strip()!r}"))
+            if re.match(r"\s*#:? (So many|What |Which |Whether |Where |How )", line):
+                findings.append(Finding(m.file, number, f"comment opens with {line.strip()!r}"))
+    return sorted(set(findings))
+
+
+def vague_locals() -> list[Finding]:
+    """Local variables whose name does not tell what they hold."""
+    findings = []
+    for m in modules().values():
+        for node in m.nodes:
+            if (
+                isinstance(node, ast.Name)
+                and isinstance(node.ctx, ast.Store)
+                and node.id in VAGUE_LOCALS
+            ):
+                findings.append(m.finding(node, f"a local is called {node.id!r}"))
+            elif isinstance(node, ast.arg) and node.arg in VAGUE_LOCALS:
+                findings.append(m.finding(node, f"a parameter is called {node.arg!r}"))
+    return findings
+
+
+def _classes() -> list[tuple[Module, ast.ClassDef]]:
+    return [(m, n) for m in modules().values() for n in m.nodes if isinstance(n, ast.ClassDef)]
+
+
+def _base_names(node: ast.ClassDef) -> list[str]:
+    names = []
+    for base in node.bases:
+        target = base.value if isinstance(base, ast.Subscript) else base
+        if isinstance(target, ast.Name):
+            names.append(target.id)
+        elif isinstance(target, ast.Attribute):
+            names.append(target.attr)
+    return names
+
+
+def exceptions_outside_errors() -> list[Finding]:
+    """Exception classes that are not in ``errors.py``."""
+    roots = {"Exception", "BaseException", "ValueError", "TypeError", "RuntimeError", "KeyError",
+             "NotImplementedError", "AssertionError", "AttributeError", "ImportError", "OSError",
+             "IndexError", "LookupError", "ArithmeticError", "FloatingPointError", "Warning",
+             "UserWarning", "StopIteration"}  # fmt: skip
+    family = set(roots)
+    classes = _classes()
+    for _ in range(6):
+        family |= {n.name for _, n in classes if set(_base_names(n)) & family}
+    return [
+        m.finding(n, f"exception {n.name} is not in errors.py")
+        for m, n in classes
+        if n.name in family and m.name != f"{PACKAGE}.errors"
+    ]
+
+
+def repeated_class_names(allowed: frozenset[str] = frozenset()) -> list[Finding]:
+    """Classes of one name in several files."""
+    places: dict[str, list[tuple[Module, ast.ClassDef]]] = defaultdict(list)
+    for m, n in _classes():
+        places[n.name].append((m, n))
+    return [
+        m.finding(n, f"class {name} stands in {len(where)} files")
+        for name, where in sorted(places.items())
+        if len({w.file for w, _ in where}) > 1 and name not in allowed
+        for m, n in where
+    ]
+
+
+def repeated_file_names(allowed: frozenset[str] = frozenset()) -> list[Finding]:
+    """Files of one name in several folders."""
+    names = Counter(m.path.name for m in modules().values())
+    return [
+        Finding(m.file, 1, f"the name {m.path.name} occurs {names[m.path.name]} times")
+        for m in modules().values()
+        if names[m.path.name] > 1 and m.path.name not in allowed | {"__init__.py"}
+    ]
+
+
+def lonely_bases(allowed: frozenset[str] = frozenset()) -> list[Finding]:
+    """Base classes with one subclass that are never used by themselves: a class cut over files."""
+    classes = _classes()
+    children: Counter[str] = Counter(b for _, n in classes for b in set(_base_names(n)))
+    used: Counter[str] = Counter()
+    for m in modules().values():
+        for node in m.nodes:
+            if isinstance(node, ast.Call):
+                for part in ast.walk(node):
+                    if isinstance(part, ast.Name):
+                        used[part.id] += 1
+    return [
+        m.finding(n, f"class {n.name} has one subclass and no other use")
+        for m, n in classes
+        if children[n.name] == 1
+        and not used[n.name]
+        and n.name not in allowed
+        and not {"Protocol", "ABC"} & set(_base_names(n))
+        and m.name != f"{PACKAGE}.errors"
+    ]
+
+
+def file_sizes(limit: int = 750) -> list[Finding]:
+    """Files that are longer than one concept should need."""
+    findings = []
+    for m in modules().values():
+        length = m.source.count("\n")
+        if length > limit:
+            findings.append(Finding(m.file, length, f"{length} lines"))
+    return findings
+
+
+def import_circles(allowed: tuple[frozenset[str], ...] = ()) -> list[Finding]:
+    """Groups of files that import each other, imports inside functions and for types included."""
+    known = modules()
+    edges: dict[str, set[str]] = {name: set() for name in known}
+    for m in known.values():
+        for _, module, name in m.imported():
+            target = f"{module}.{name}" if name and f"{module}.{name}" in known else module
+            if target in known and target != m.name and not known[target].is_package:
+                edges[m.name].add(target)
+    return [
+        Finding(known[group[0]].file, 1, f"circle of {len(group)}: {', '.join(group)}")
+        for group in _components(edges)
+        if len(group) > 1 and not any(set(group) <= a for a in allowed)
+    ]
+
+
+def _components(edges: dict[str, set[str]]) -> list[list[str]]:
+    """Strongly connected components, by Tarjan's algorithm without recursion."""
+    index: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    on_stack: set[str] = set()
+    components = []
+    for root in edges:
+        if root in index:
+            continue
+        work = [(root, iter(sorted(edges[root])))]
+        index[root] = low[root] = len(index)
+        stack.append(root)
+        on_stack.add(root)
+        while work:
+            node, successors = work[-1]
+            for successor in successors:
+                if successor not in index:
+                    index[successor] = low[successor] = len(index)
+                    stack.append(successor)
+                    on_stack.add(successor)
+                    work.append((successor, iter(sorted(edges[successor]))))
+                    break
+                if successor in on_stack:
+                    low[node] = min(low[node], index[successor])
+            else:
+                work.pop()
+                if work:
+                    parent = work[-1][0]
+                    low[parent] = min(low[parent], low[node])
+                if low[node] == index[node]:
+                    group = []
+                    while True:
+                        member = stack.pop()
+                        on_stack.discard(member)
+                        group.append(member)
+                        if member == node:
+                            break
+                    components.append(sorted(group))
+    return components
+
+
+RULES: dict[str, Callable[[], list[Finding]]] = {
+    rule.__name__: rule
+    for rule in (
+        private_imports, private_reads, outside_assignments, recognised_by_attribute,
+        clause_openings, vague_phrases, vague_locals, exceptions_outside_errors,
+        repeated_class_names, repeated_file_names, lonely_bases, file_sizes, import_circles,
+    )
+}  # fmt: skip
+
+
+def main(folders: list[str]) -> None:
+    """Prints the findings below the folders (all, if none is named), by rule."""
+    for name, rule in RULES.items():
+        findings = [f for f in rule() if not folders or f.file.startswith(tuple(folders))]
+        print(f"{name}: {len(findings)}")
+        if folders:
+            for finding in findings:
+                print("   ", finding)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

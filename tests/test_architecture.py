@@ -1,0 +1,137 @@
+"""The structure of the package, where no linter looks: see ``tests/_architecture.py``."""
+
+from __future__ import annotations
+
+import ast
+
+import pytest
+
+from executorkit import ops
+from tests import _architecture as architecture
+
+#: Import paths of MXNet that occur in several of its packages, and what a package must be called.
+FILE_NAMES = frozenset(
+    {
+        "_internal.py",
+        "callback.py",
+        "contrib.py",
+        "image.py",
+        "io.py",
+        "linalg.py",
+        "ndarray.py",
+        "op.py",
+        "operator.py",
+        "optimizer.py",
+        "protocol.py",
+        "random.py",
+        "rnn.py",
+        "sparse.py",
+        "symbol.py",
+    }
+)
+#: MXNet's own pairs of names.
+CLASS_NAMES = frozenset({"DataParallelExecutorGroup"})
+#: Binding a symbol makes an executor of it: the one way up.
+CIRCLES = (frozenset({"executorkit.symbol._symbol", "executorkit.executor._bind"}),)
+ARGUMENTS = {
+    "repeated_file_names": (FILE_NAMES,),
+    "repeated_class_names": (CLASS_NAMES,),
+    "import_circles": (CIRCLES,),
+}
+
+
+@pytest.mark.parametrize("rule", list(architecture.RULES))
+def test_rule_holds(rule):
+    findings = architecture.RULES[rule](*ARGUMENTS.get(rule, ()))
+    assert not findings, "\n".join(map(str, findings))
+
+
+def test_there_are_at_most_forty_exception_classes():
+    errors = architecture.modules()["executorkit.errors"]
+    assert sum(isinstance(node, ast.ClassDef) for node in errors.tree.body) <= 40
+
+
+def test_no_list_of_operators_stands_outside_ops():
+    """A fact about operators is a trait of their definitions, so that a user's operator has it."""
+    names = {name for name in ops.all_names() if not name.islower()}
+    lists = []
+    for module in architecture.modules().values():
+        if module.package == "ops":
+            continue
+        for node in module.nodes:
+            if not isinstance(node, ast.Set | ast.Tuple | ast.List | ast.Dict):
+                continue
+            elements = node.keys if isinstance(node, ast.Dict) else node.elts
+            words = {e.value for e in elements if isinstance(e, ast.Constant)}
+            if len(words & names) > 1:
+                lists.append(str(module.finding(node, f"lists {sorted(words & names)}")))
+    assert not lists, "\n".join(lists)
+
+
+BAD = """
+from executorkit.other._private import thing
+
+class Base:
+    "What it is."
+
+class Derived(Base):
+    pass
+
+class OwnError(ValueError):
+    pass
+
+def work(other):
+    "How it works."
+    found = other._secret
+    other._secret = 1
+    #: So many at once.
+    return hasattr(found, "_fulfil")
+"""
+OTHER = """
+class Derived:
+    def __init__(self):
+        self._secret = 0
+"""
+#: How often each rule must be broken by the two files.
+EXPECTED = {
+    "private_imports": 1,
+    "private_reads": 2,
+    "outside_assignments": 1,
+    "recognised_by_attribute": 1,
+    "clause_openings": 2,
+    "vague_phrases": 2,
+    "vague_locals": 1,
+    "exceptions_outside_errors": 1,
+    "repeated_class_names": 2,
+    "repeated_file_names": 2,
+    "lonely_bases": 1,
+    "import_circles": 0,
+    "file_sizes": 0,
+}
+
+
+@pytest.fixture
+def broken(tmp_path, monkeypatch):
+    """A package that breaks the rules."""
+    for folder, text in (("one", BAD), ("other", OTHER)):
+        path = tmp_path / "executorkit" / folder / "_private.py"
+        path.parent.mkdir(parents=True)
+        path.write_text(text)
+    monkeypatch.setattr(architecture, "ROOT", tmp_path)
+    architecture.modules.cache_clear()
+    yield
+    architecture.modules.cache_clear()
+
+
+@pytest.mark.parametrize("rule", list(architecture.RULES))
+def test_the_checker_can_fail(rule, broken):
+    assert len(architecture.RULES[rule]()) == EXPECTED[rule]
+
+
+def test_long_files_and_circles_are_found(broken, tmp_path):
+    folder = tmp_path / "executorkit"
+    (folder / "long.py").write_text("from . import round_\nx = 1\n" * 400)
+    (folder / "round_.py").write_text("def f():\n    from . import long\n")
+    architecture.modules.cache_clear()
+    assert [f.text for f in architecture.file_sizes()] == ["800 lines"]
+    assert len(architecture.import_circles()) == 1
