@@ -1,30 +1,58 @@
-"""From a symbol to a pure JAX function: inference of shapes and types, and the lowering itself."""
+"""From a symbol to a pure JAX function: inference of shapes and types, passes, and lowering.
 
-from ._graph import Graph, graph_of
-from ._infer import infer, infer_shapes, infer_types, reported_output_shapes
-from ._lower import channels_last_allowed, evaluate, lower, to_jax
+``reroll`` turns unrolled repetitions into loops, ``summary`` counts the work of layers.
+"""
+
+from ._entry_points import infer_shapes, infer_types, to_jax
+from ._graph import Graph, GraphStep, memoize
+from ._infer import (
+    InferenceCache,
+    InferenceResult,
+    infer,
+    reported_output_shapes,
+    set_inference_cache,
+)
+from ._interpreter import evaluate, node_key, resolved_params
+from ._lower import channels_last_allowed, lower
+from ._numbering import graph_of
 from ._passes import LOWERING_PASSES, PASSES, disabled, disabled_passes, optimized
-from ._segments import placements
-from .summary.layers import Layer
-from .summary.network_summary import Summary
+from ._segments import DeviceSegment, device_segments, evaluate_with_checkpoints, placements
+from ._subgraphs import LoweredBody
+from .reroll import plan_of
+from .summary import Cost, Layer, NodeCost, Summary, cost_of
 
 __all__ = [
     "LOWERING_PASSES",
     "PASSES",
+    "Cost",
+    "DeviceSegment",
     "Graph",
+    "GraphStep",
+    "InferenceCache",
+    "InferenceResult",
     "Layer",
+    "LoweredBody",
+    "NodeCost",
     "Summary",
     "channels_last_allowed",
+    "cost_of",
+    "device_segments",
     "disabled",
+    "disabled_passes",
     "evaluate",
+    "evaluate_with_checkpoints",
     "graph_of",
     "infer",
     "infer_shapes",
     "infer_types",
     "lower",
+    "memoize",
+    "node_key",
     "optimized",
     "placements",
+    "plan_of",
     "reported_output_shapes",
-    "disabled_passes",
+    "resolved_params",
+    "set_inference_cache",
     "to_jax",
 ]

@@ -1,7 +1,7 @@
-"""Shapes and element types of a graph, deduced forwards and backwards until nothing changes.
+"""Inference of shapes and element types: deduced forward and backward until nothing changes.
 
-Operators say how their inputs follow from each other (``fill``, ``types``); output shapes are
-those of the function itself under ``jax.eval_shape``, remembered by operator, attributes and
+Operators say how their inputs follow from each other (``infer_shape``, ``infer_type``); output
+shapes are those of the function itself under ``jax.eval_shape``, cached by operator, attributes and
 input shapes. Where a dimension is not known yet, the function is evaluated with two different
 sizes in its place: output dimensions that stay the same are known, the others are not.
 """
@@ -25,35 +25,43 @@ from ..ops.schema.inference import (
     merge_shapes,
     shape_text,
 )
-from ._graph import Graph, GraphStep, graph_of, memoize
+from ._graph import Graph, GraphStep, memoize
 
-#: Sizes put in place of unknown dimensions: divisible by what networks divide by.
+#: Sizes put in place of unknown dimensions: divisible by the usual divisors of sizes.
 _PROBES = (5040, 10080)
 _OUTPUTS: dict[Any, Any] = {}
 _OUTPUTS_LIMIT = 16384
 _SHAPE_TEXT = make_attr("__shape__", Shape, ())
 
+#: Facts of arguments, outputs and auxiliary states: shapes or dtype names.
+FactLists = tuple[list[Any], list[Any], list[Any]]
+
 
 class InferenceCache(Protocol):
-    """Keeps results between processes, by the graph and what was given."""
+    """Storage of inference results that outlives the process."""
 
-    def find(self, graph: Graph, given: Any) -> InferenceResult | None:
-        """What was kept, or None."""
+    def get(self, graph: Graph, key: Any) -> InferenceResult | None:
+        """The stored result for a graph and the shapes and types given for it, or None."""
         ...
 
-    def keep(self, graph: Graph, given: Any, found: InferenceResult) -> None:
-        """Keeps what was found."""
+    def put(self, graph: Graph, key: Any, inferred: InferenceResult) -> None:
+        """Stores a result."""
         ...
 
 
-#: Who keeps results now: one or none. ``program.keep_compiled`` says so.
-INFERENCE_CACHES: list[InferenceCache] = []
+_cache: InferenceCache | None = None
+
+
+def set_inference_cache(cache: InferenceCache | None) -> None:
+    """Consults ``cache`` before inferring and stores results in it from now on; None ends that."""
+    global _cache
+    _cache = cache
 
 
 @dataclass(frozen=True, slots=True)
 class InferenceResult:
-    """What is known of every argument, output and auxiliary state: a shape (or None) and a dtype
-    name (or None) for each, in the graph's order; ``values`` are the shapes of all values."""
+    """Shape (or None) and dtype name (or None) of every argument, output and auxiliary state, in
+    the graph's order; ``values`` are the shapes of all values."""
 
     arg_shapes: tuple[Shape | None, ...]
     out_shapes: tuple[Shape | None, ...]
@@ -65,6 +73,7 @@ class InferenceResult:
 
     @property
     def complete(self) -> bool:
+        """True if all shapes are fully known."""
         return all(
             is_fully_known(s) for s in (*self.arg_shapes, *self.out_shapes, *self.aux_shapes)
         )
@@ -83,28 +92,29 @@ def infer(
     """
     given = {n: tuple(max(int(d), 0) for d in s) for n, s in (shapes or {}).items()}
     key = (tuple(sorted(given.items())), tuple(sorted((dtypes or {}).items())))
-    remembered = graph.memo.get(key)
-    if remembered is not None:
-        return remembered
-    kept = [found for keeper in INFERENCE_CACHES if (found := keeper.find(graph, key)) is not None]
-    found = kept[0] if kept else _inferred(graph, given, dtypes or {}, bound)
-    if not kept:
-        for keeper in INFERENCE_CACHES:
-            keeper.keep(graph, key, found)
+    memoized = graph.memo.get(key)
+    if memoized is not None:
+        return memoized
+    cache = _cache
+    inferred = None if cache is None else cache.get(graph, key)
+    if inferred is None:
+        inferred = _inferred(graph, given, dtypes or {}, bound)
+        if cache is not None:
+            cache.put(graph, key, inferred)
     names = (*graph.arg_names, *graph.aux_names)
-    all_dtypes = (*found.arg_dtypes, *found.aux_dtypes, *found.out_dtypes)
-    if found.complete and None not in all_dtypes and len(set(names)) == len(names):
-        # What is bound next are arrays of just these shapes and types.
-        shaped = zip(names, (*found.arg_shapes, *found.aux_shapes), strict=True)
-        typed = zip(names, (*found.arg_dtypes, *found.aux_dtypes), strict=True)
-        memoize(graph.memo, (tuple(sorted(shaped)), tuple(sorted(typed))), found)
-    return memoize(graph.memo, key, found)
+    all_dtypes = (*inferred.arg_dtypes, *inferred.aux_dtypes, *inferred.out_dtypes)
+    if inferred.complete and None not in all_dtypes and len(set(names)) == len(names):
+        # Binding follows, with arrays of exactly these shapes and types.
+        shaped = zip(names, (*inferred.arg_shapes, *inferred.aux_shapes), strict=True)
+        typed = zip(names, (*inferred.arg_dtypes, *inferred.aux_dtypes), strict=True)
+        memoize(graph.memo, (tuple(sorted(shaped)), tuple(sorted(typed))), inferred)
+    return memoize(graph.memo, key, inferred)
 
 
 def _inferred(
     graph: Graph, given: Mapping[str, Shape], dtypes: Mapping[str, str], bound: bool
 ) -> InferenceResult:
-    types = _infer_types(graph, dtypes, bound)
+    types = value_dtypes(graph, dtypes, bound)
     values = _infer_shapes(graph, given, types, bound)
     return InferenceResult(
         arg_shapes=tuple(values[i] for i in graph.arg_values),
@@ -117,34 +127,17 @@ def _inferred(
     )
 
 
-Groups = tuple[list[Any], list[Any], list[Any]]
-
-
-def infer_shapes(symbol: Any, given: Mapping[str, Sequence[int]]) -> Groups:
-    """Shapes of arguments, outputs and auxiliary states from those given by name (0: unknown
-    dimension); None where nothing is known. Raises :class:`ShapeError` for a contradiction."""
-    graph = graph_of(symbol.heads)
-    found = infer(graph, given)
-    return list(found.arg_shapes), reported_output_shapes(graph, found), list(found.aux_shapes)
-
-
-def reported_output_shapes(graph: Graph, found: InferenceResult) -> list[Shape | None]:
-    """The output shapes as inference tells them: None for those that MXNet knows only when it
+def reported_output_shapes(graph: Graph, inferred: InferenceResult) -> list[Shape | None]:
+    """The output shapes that inference reports: None for those that MXNet knows only when it
     runs, though they are known here."""
-    hidden = graph.dynamic_values
-    shapes = zip(graph.heads, found.out_shapes, strict=True)
-    return [None if i in hidden else shape for i, shape in shapes]
+    dynamic = graph.dynamic_values
+    shapes = zip(graph.heads, inferred.out_shapes, strict=True)
+    return [None if i in dynamic else shape for i, shape in shapes]
 
 
-def infer_types(symbol: Any, given: Mapping[str, str]) -> Groups:
-    """Dtype names of arguments, outputs and auxiliary states from those given by name; None where
-    unknown. Raises :class:`DTypeError` for a contradiction."""
-    return graph_types(graph_of(symbol.heads), given)
-
-
-def graph_types(graph: Graph, given: Mapping[str, str]) -> Groups:
-    """:func:`infer_types` of a graph."""
-    types = _infer_types(graph, given)
+def graph_types(graph: Graph, given: Mapping[str, str]) -> FactLists:
+    """Dtype names of arguments, outputs and auxiliary states from those given by name."""
+    types = value_dtypes(graph, given)
     arguments, outputs, states = (
         [types[i] for i in ids] for ids in (graph.arg_values, graph.heads, graph.aux_values)
     )
@@ -152,16 +145,16 @@ def graph_types(graph: Graph, given: Mapping[str, str]) -> Groups:
 
 
 def resolve_open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[int, Params]:
-    """Attributes of the operators that make an array of a shape with unknown dimensions
-    (``_zeros`` with shape (0, 200), an initial state), with the inferred shape filled in."""
-    filled: dict[int, Params] = {}
+    """Attributes, by step index, of the operators that create an array of a shape with unknown
+    dimensions (``_zeros`` with shape (0, 200), an initial state), with the inferred shape."""
+    resolved: dict[int, Params] = {}
     for step in graph.steps:
         op, p = step.op, step.params
         shape = values[step.first_output]
         name = op.open_shape(p)
         if name is not None and is_fully_known(shape):
-            filled[step.index] = Params({**p, name: shape})
-    return filled
+            resolved[step.index] = Params({**p, name: shape})
+    return resolved
 
 
 def _infer_shapes(
@@ -178,12 +171,13 @@ def _infer_shapes(
             try:
                 values[i] = merge_shapes(values[i], declared)
             except ValueError:
-                # What the caller says wins over what the variable was declared with.
+                # The caller's shape wins over the variable's declaration.
                 continue
     return _settle(graph, values, _ShapeVisitor(types), given, bound)
 
 
-def _infer_types(graph: Graph, given: Mapping[str, str], bound: bool = False) -> list[str | None]:
+def value_dtypes(graph: Graph, given: Mapping[str, str], bound: bool = False) -> list[str | None]:
+    """The dtype name of every value of a graph, by number; None where unknown."""
     values: list[str | None] = [None] * graph.n_values
     for node, i in zip(
         (*graph.args, *graph.aux), (*graph.arg_values, *graph.aux_values), strict=True
@@ -205,15 +199,15 @@ def _settle(
     given: Mapping[str, Any],
     bound: bool,
 ) -> list[Any]:
-    """Visits the steps forwards and backwards in turn until a whole pass changes nothing."""
+    """Visits the steps forward and backward by turns until a whole pass changes nothing."""
     todo = list(graph.steps)
-    forwards = True
+    is_forward = True
     # Repeated layers, such as the steps of a recurrent network, are visited once.
     visited: dict[Any, tuple[Facts, bool]] = {}
     while todo:
         changed = False
-        left = []
-        for step in todo if forwards else reversed(todo):
+        unsettled = []
+        for step in todo if is_forward else reversed(todo):
             last = step.first_output + step.n_outputs
             key = (
                 step.op,
@@ -238,11 +232,11 @@ def _settle(
             for k in range(step.n_outputs):
                 changed |= _store(values, step.first_output + k, facts[f"out{k}"])
             if not settled:
-                left.append(step)
-        if not changed and not forwards:
+                unsettled.append(step)
+        if not changed and not is_forward:
             break
-        todo = left if forwards else left[::-1]
-        forwards = not forwards
+        todo = unsettled if is_forward else unsettled[::-1]
+        is_forward = not is_forward
     return values
 
 
@@ -261,10 +255,12 @@ def _facts(kind: type[Facts], step: GraphStep, values: list[Any]) -> Any:
 
 
 class _Visitor(Protocol):
-    """Deduces facts around one step from its operator, its attributes, what is known of its inputs
-    and outputs, and what ``context`` says."""
+    """Deduces facts around one step from its operator, its attributes, the known facts of its
+    inputs and outputs, and its ``context``."""
 
-    def context(self, step: GraphStep) -> Hashable: ...
+    def context(self, step: GraphStep) -> Hashable:
+        """The facts of another kind that the result depends on, besides inputs and outputs."""
+        ...
 
     def __call__(self, step: GraphStep, values: list[Any]) -> tuple[Facts, bool]:
         """The facts, and whether they are complete."""
@@ -281,7 +277,7 @@ class _TypeVisitor:
 
     def __call__(self, step: GraphStep, values: list[Any]) -> tuple[Facts, bool]:
         facts = _facts(TypeFacts, step, values)
-        step.op.types(facts, step.params)
+        step.op.infer_type(facts, step.params)
         return facts, None not in facts.values()
 
 
@@ -328,9 +324,9 @@ def output_shapes(
 
 def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...]) -> Any:
     key = (op, p.key, shapes, dtypes)
-    remembered = _OUTPUTS.get(key)
-    if remembered is not None:
-        return remembered
+    cached = _OUTPUTS.get(key)
+    if cached is not None:
+        return cached
     with jax.enable_x64(True):
         arrays = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
         prng = jax.eval_shape(lambda: jax.random.key(0)) if op.key_name else None

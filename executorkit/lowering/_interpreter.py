@@ -1,11 +1,12 @@
-"""The values of a graph while it is traced, some of them held channels last.
+"""Interpreter: runs the steps of a graph in topological order, each under its node's name.
 
-One step of a graph, run: with a key of its own, under its node's name.
+Called while JAX traces, it makes the graph a JAX program. Values may be held channels last between
+steps that compute faster in that layout.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -15,95 +16,150 @@ from ..errors import MXNetError, explain
 from ..ops import Params
 from ..ops.schema.attrs import Shape
 from ..ops.schema.channels_last import LayoutRewrite
-from ._graph import GraphStep
+from ._graph import Graph, GraphStep
+from ._infer import InferenceResult, infer, resolve_open_shapes
+
+#: ``observe(step, inputs)`` sees every step and may replace its inputs.
+Observer = Callable[[GraphStep, list[Any]], list[Any]]
+#: Transforms the function that computes one iteration or segment, as ``jax.checkpoint`` does.
+BodyWrapper = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
-class Values:
-    """Arrays by number, as they are in the graph: an array that is held channels last is moved back
-    when someone asks for it."""
+class ValueStore:
+    """Arrays by number, in the graph's layout for readers; an array that is held channels last is
+    transposed on its first read."""
 
     def __init__(self, count: int) -> None:
         self._arrays: list[Any] = [None] * count
-        self._last: dict[int, Any] = {}
+        self._channels_last: dict[int, Any] = {}
 
     def __iter__(self) -> Iterator[Any]:
         return (self[number] for number in range(len(self._arrays)))
 
     def __getitem__(self, number: int) -> Any:
-        if self._arrays[number] is None and number in self._last:
-            self._arrays[number] = jnp.moveaxis(self._last[number], -1, 1)
+        if self._arrays[number] is None and number in self._channels_last:
+            self._arrays[number] = jnp.moveaxis(self._channels_last[number], -1, 1)
         return self._arrays[number]
 
     def __setitem__(self, number: int, array: Any) -> None:
         self._arrays[number] = array
 
     def export(self, number: int) -> dict[bool, Any]:
-        """The value in the form that it is held in, channels last or not, for :meth:`take`."""
-        return {True: self._last[number]} if number in self._last else {False: self[number]}
+        """The value in its present layout, keyed by whether that is channels last."""
+        if number in self._channels_last:
+            return {True: self._channels_last[number]}
+        return {False: self[number]}
 
-    def take(self, number: int, export: dict[bool, Any]) -> None:
-        """The value is what another one of these has handed over."""
-        ((last, array),) = export.items()
-        (self._last if last else self._arrays)[number] = array
+    def adopt(self, number: int, exported: dict[bool, Any]) -> None:
+        """Stores a value that another store has exported."""
+        ((is_channels_last, array),) = exported.items()
+        (self._channels_last if is_channels_last else self._arrays)[number] = array
 
     def put_channels_last(self, number: int, array: Any) -> None:
-        """The value is what ``array`` is with its last axis as axis 1."""
-        self._last[number] = array
+        """Stores a value given with its channels on the last axis."""
+        self._channels_last[number] = array
 
-    def last(self, number: int) -> Any:
+    def channels_last(self, number: int) -> Any:
         """The value with its channels moved from axis 1 to the end."""
-        if number not in self._last:
-            self._last[number] = jnp.moveaxis(self[number], 1, -1)
-        return self._last[number]
+        if number not in self._channels_last:
+            self._channels_last[number] = jnp.moveaxis(self[number], 1, -1)
+        return self._channels_last[number]
 
     def shape(self, number: int) -> Shape:
-        if self._arrays[number] is None and number in self._last:
-            n, *spatial, c = self._last[number].shape
+        """The shape in the graph's layout."""
+        if self._arrays[number] is None and number in self._channels_last:
+            n, *spatial, c = self._channels_last[number].shape
             return (n, c, *spatial)
         return tuple(self[number].shape)
 
-    def moved(self, step: GraphStep, params: Params) -> LayoutRewrite | None:
-        """The form in which a step runs on channels-last data, if that is better here: if it is
-        worth moving its data for, or some of it has been moved already."""
-        if step.op.last is None:
+    def layout_rewrite(self, step: GraphStep, params: Params) -> LayoutRewrite | None:
+        """The channels-last form of a step where it pays: if it is worth transposing its data, or
+        some of its data is channels last already."""
+        if step.op.layout_rule is None:
             return None
-        form = step.op.last(params, [self.shape(i) for i in step.inputs])
-        if form and (form.profitable or any(step.inputs[k] in self._last for k in form.inputs)):
-            return form
+        rewrite = step.op.layout_rule(params, [self.shape(i) for i in step.inputs])
+        if rewrite and (
+            rewrite.profitable or any(step.inputs[k] in self._channels_last for k in rewrite.inputs)
+        ):
+            return rewrite
         return None
 
 
-#: ``observe(step, inputs)`` sees every step and may replace its inputs.
-Observer = Callable[[GraphStep, list[Any]], list[Any]]
+def evaluate(
+    graph: Graph,
+    args: Sequence[Any],
+    aux: Sequence[Any],
+    key: Any,
+    train: bool,
+    observe: Observer | None = None,
+    channels_last: bool = False,
+) -> tuple[ValueStore, tuple[Any, ...]]:
+    """All values of the graph, by number, and the new auxiliary states.
+
+    ``channels_last`` lets steps run in that layout; ``observe`` then sees their inputs in it.
+
+    A state that several operators update passes through them in topological order. (MXNet updates
+    during the backward pass, in its order; that differs where one of them depends on another.)
+    """
+    values = ValueStore(graph.n_values)
+    for i, array in zip(graph.arg_values, args, strict=True):
+        values[i] = array
+    for i, array in zip(graph.aux_values, aux, strict=True):
+        values[i] = array
+    new_aux = list(aux)
+    resolved = resolved_params(graph, args, aux)
+    for step in graph.steps:
+        states = {position: new_aux[number] for position, _, number in step.aux_writes}
+        results = run_step(
+            step, values, states, key, train, resolved.get(step.index), channels_last, observe
+        )
+        for _, result, number in step.aux_writes:
+            new_aux[number] = results[result]
+    return values, tuple(new_aux)
+
+
+def resolved_params(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[int, Params]:
+    """Attributes, by step index, of the operators whose own shape is partly unknown, completed by
+    inference from these arrays."""
+    if not graph.has_open_shapes:
+        return {}
+    return resolve_open_shapes(graph, inferred_from(graph, args, aux).values)
+
+
+def inferred_from(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> InferenceResult:
+    """Inference from the shapes of arrays in the graph's order."""
+    arrays = dict(zip(graph.arg_names, args, strict=True))
+    arrays.update(zip(graph.aux_names, aux, strict=True))
+    return infer(graph, {name: array.shape for name, array in arrays.items()})
 
 
 def run_step(
     step: GraphStep,
-    values: Values,
+    values: ValueStore,
     states: Mapping[int, Any],
     key: Any,
     train: bool,
-    filled: Params | None,
+    resolved: Params | None,
     channels_last: bool,
     observe: Observer | None = None,
 ) -> tuple[Any, ...]:
-    """Runs a step on the values that it reads, stores what it makes, and returns all results.
+    """Runs a step on the values that it reads, stores its outputs, and returns all results.
 
-    ``states`` are the auxiliary states as they are now, by position among the inputs.
-    ``channels_last`` lets the step choose that form.
+    ``states`` are the present auxiliary states, by position among the inputs. ``channels_last``
+    lets the step choose that layout.
     """
-    moved = values.moved(step, filled or step.params) if channels_last else None
-    to_move = moved.inputs if moved else ()
-    with jax.named_scope(scope(step)):
+    rewrite = values.layout_rewrite(step, resolved or step.params) if channels_last else None
+    rewritten = rewrite.inputs if rewrite else ()
+    with jax.named_scope(scope_name(step)):
         inputs = [
-            values.last(i) if k in to_move else states[k] if k in states else values[i]
+            values.channels_last(i) if k in rewritten else states[k] if k in states else values[i]
             for k, i in enumerate(step.inputs)
         ]
     if observe is not None:
         inputs = observe(step, inputs)
-    results = call(step, inputs, node_key(step, key, train), train, filled, moved)
+    results = apply_step(step, inputs, node_key(step, key, train), train, resolved, rewrite)
     for k in range(step.n_outputs):
-        if moved and k < moved.outputs:
+        if rewrite and k < rewrite.outputs:
             values.put_channels_last(step.first_output + k, results[k])
         else:
             values[step.first_output + k] = results[k]
@@ -114,51 +170,57 @@ def node_key(step: GraphStep, key: Any, train: bool) -> Any:
     """The step's own PRNG key, or None if it draws nothing in this mode."""
     if not step.op.uses_rng(step.params, train):
         return None
-    return jax.random.fold_in(required(step, key), step.random_number)
+    return jax.random.fold_in(require_key(step, key), step.random_number)
 
 
-def required(step: GraphStep, key: Any) -> Any:
-    """The run's key, which must be there for a step that draws."""
+def require_key(step: GraphStep, key: Any) -> Any:
+    """The run's key; MXNetError if there is none for a step that draws random numbers."""
     if key is None:
         raise MXNetError(
-            explain(where(step), "it draws random numbers", hint="pass a key: jax.random.key(0)")
+            explain(
+                step_label(step), "it draws random numbers", hint="pass a key: jax.random.key(0)"
+            )
         )
     return key
 
 
-def call(
+def apply_step(
     step: GraphStep,
     inputs: Sequence[Any],
-    own_key: Any,
+    key: Any,
     train: bool,
-    filled: Params | None = None,
-    moved: LayoutRewrite | None = None,
+    resolved: Params | None = None,
+    rewrite: LayoutRewrite | None = None,
 ) -> tuple[Any, ...]:
     """The results of a step: its outputs, then its new auxiliary states.
 
-    ``filled`` are its attributes with inferred ones filled in, ``moved`` is its form for inputs
-    that are channels last. An error gets a note with node, operator, attributes and input shapes.
+    ``key`` is the step's own, ``resolved`` are its attributes completed by inference, ``rewrite``
+    is its form for channels-last inputs. An error gets a note with node, operator, attributes and
+    input shapes.
     """
     op = step.op
-    params, function = (moved.params, moved.function) if moved else (filled or step.params, None)
+    params, function = resolved or step.params, None
+    if rewrite:
+        params, function = rewrite.params, rewrite.function
     try:
-        with jax.named_scope(scope(step)):
-            return op.apply(params, inputs, key=own_key, train=train, function=function)
+        with jax.named_scope(scope_name(step)):
+            return op.apply(params, inputs, key=key, train=train, function=function)
     except Exception as error:
         shapes = ", ".join(
             f"{name} {getattr(x, 'dtype', '?')}{tuple(getattr(x, 'shape', ()))}"
             for name, x in zip(step.names, inputs, strict=True)
         )
         attrs = ", ".join(f"{k}={v!r}" for k, v in params.items())
-        form = ", run channels last" if moved else ""
-        error.add_note(f"in {where(step)}{form}: {shapes}; {attrs}")
+        layout = ", run channels last" if rewrite else ""
+        error.add_note(f"in {step_label(step)}{layout}: {shapes}; {attrs}")
         raise
 
 
-def scope(step: GraphStep) -> str:
-    """The name under which a step's computation shows in the compiled program."""
+def scope_name(step: GraphStep) -> str:
+    """The name of a step's computation in the compiled program."""
     return step.node.name or step.op.name
 
 
-def where(step: GraphStep) -> str:
+def step_label(step: GraphStep) -> str:
+    """The step's node and operator, for messages."""
     return f"node {step.node.name!r} ({step.op.name})"

@@ -1,9 +1,9 @@
-"""Passes: graph rewrites before lowering, and what can be switched off.
+"""Passes: graph rewrites before lowering, and the choices of lowering that can be disabled.
 
-A rewrite is one function from heads to heads. It keeps the names of what it keeps and the order of
-variables. Operators that draw random numbers, call back into Python or update auxiliary states are
-never merged or dropped. Other passes choose how the graph that results is lowered, and leave it as
-it is. All can be switched off one by one (:func:`disabled`).
+A rewrite is one function from heads to heads. It keeps the names of the nodes that stay and the
+order of variables. Operators that draw random numbers, call back into Python or update auxiliary
+states are never merged or dropped. Other passes choose how the resulting graph is lowered, and
+leave it as it is. All can be disabled one by one (:func:`disabled`).
 """
 
 from __future__ import annotations
@@ -13,24 +13,25 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
+from ..ops.schema.traits import IDENTITY
 from ..symbol.node import EDIT_HOOKS, Entry, Node, topological_order
 
 Heads = tuple[Entry, ...]
 Pass = Callable[[Heads], Heads]
 
-_off: ContextVar[frozenset[str]] = ContextVar("passes_off", default=frozenset())
+_disabled: ContextVar[frozenset[str]] = ContextVar("passes_disabled", default=frozenset())
 
 
 def _rewrite(heads: Heads, replace: Callable[[Node, tuple[Entry, ...]], Entry | Node]) -> Heads:
     """Rebuilds a graph bottom-up. ``replace(node, new_inputs)`` gives the node to use (whose
     outputs take the old ones' places), or the entry that stands for its only output."""
-    done: dict[Entry, Entry] = {}
+    rebuilt: dict[Entry, Entry] = {}
     for node in topological_order(heads):
-        inputs = tuple(done[e] for e in node.inputs)
+        inputs = tuple(rebuilt[e] for e in node.inputs)
         new = replace(node, inputs)
         for k in range(node.n_outputs):
-            done[node, k] = (new, k) if isinstance(new, Node) else new
-    return tuple(done[e] for e in heads)
+            rebuilt[node, k] = (new, k) if isinstance(new, Node) else new
+    return tuple(rebuilt[e] for e in heads)
 
 
 def _with_inputs(node: Node, inputs: tuple[Entry, ...]) -> Node:
@@ -40,11 +41,11 @@ def _with_inputs(node: Node, inputs: tuple[Entry, ...]) -> Node:
 
 
 def drop_identities(heads: Heads) -> Heads:
-    """Removes ``_copy`` nodes, except where one is an output of the graph (its name shows)."""
-    shown = {node for node, _ in heads}
+    """Removes identities (``_copy``), except outputs of the graph, whose names show."""
+    head_nodes = {node for node, _ in heads}
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Entry | Node:
-        if node.op is not None and node.op.name == "_copy" and node not in shown:
+        if node.op is not None and IDENTITY in node.op.traits and node not in head_nodes:
             return inputs[0]
         return _with_inputs(node, inputs)
 
@@ -53,18 +54,18 @@ def drop_identities(heads: Heads) -> Heads:
 
 def merge_common_subexpressions(heads: Heads) -> Heads:
     """Computes equal operator calls on equal inputs once; the first one's name stays."""
-    shown = {node for node, _ in heads}
-    seen: dict[object, Node] = {}
+    head_nodes = {node for node, _ in heads}
+    first_equal: dict[object, Node] = {}
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Entry | Node:
         if node.op is None or node.params is None or not _is_pure(node):
             return _with_inputs(node, inputs)
         key = (node.op, node.params.key, inputs, node.attrs.get("__ctx_group__"))
-        if node in shown:
+        if node in head_nodes:
             return _with_inputs(node, inputs)
-        if key not in seen:
-            seen[key] = _with_inputs(node, inputs)
-        return seen[key]
+        if key not in first_equal:
+            first_equal[key] = _with_inputs(node, inputs)
+        return first_equal[key]
 
     return _rewrite(heads, replace)
 
@@ -94,31 +95,31 @@ LOWERING_PASSES = ("reroll", "channels_last")
 def disabled(*names: str) -> Iterator[None]:
     """Symbols bound inside the ``with`` block are lowered without these passes (all, if none is
     named)."""
-    every = (*PASSES, *LOWERING_PASSES)
-    unknown = set(names) - set(every)
+    all_names = (*PASSES, *LOWERING_PASSES)
+    unknown = set(names) - set(all_names)
     if unknown:
-        raise ValueError(f"no pass named {sorted(unknown)}; there are {', '.join(every)}")
-    token = _off.set(_off.get() | frozenset(names or every))
+        raise ValueError(f"no pass named {sorted(unknown)}; there are {', '.join(all_names)}")
+    token = _disabled.set(_disabled.get() | frozenset(names or all_names))
     try:
         yield
     finally:
-        _off.reset(token)
+        _disabled.reset(token)
 
 
 def disabled_passes() -> frozenset[str]:
-    """The names of the passes that are disabled here and now."""
-    return _off.get()
+    """The names of the passes that are disabled in this context."""
+    return _disabled.get()
 
 
 def optimized(heads: Heads) -> Heads:
     """The heads after all passes that are not disabled."""
-    return _optimized(heads, _off.get())
+    return _optimized(heads, _disabled.get())
 
 
 @lru_cache(maxsize=512)
-def _optimized(heads: Heads, off: frozenset[str]) -> Heads:
+def _optimized(heads: Heads, disabled_names: frozenset[str]) -> Heads:
     for name, rewrite in PASSES.items():
-        if name not in off:
+        if name not in disabled_names:
             heads = rewrite(heads)
     return heads
 

@@ -1,24 +1,22 @@
-"""``group2ctx``: which context each node runs in, and the graph cut into per-context segments.
-
-A graph cut into segments, so that backward can compute one of them again at a time.
-"""
+"""Cuts of a graph: into pieces by device for ``group2ctx``, and into checkpoints for backward."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from math import isqrt
 from typing import Any, NamedTuple
 
 from ..context import Context
 from ..errors import MXNetError, explain
 from ..symbol.node import Entry, Node
-from ._graph import Graph, GraphStep, graph_of
-from ._interpreter import Observer, Values, run_step
-from ._lower import resolved_params
-from .reroll.execute import BodyWrapper
+from ._graph import Graph, GraphStep
+from ._interpreter import BodyWrapper, Observer, ValueStore, resolved_params, run_step
+from ._numbering import graph_of
+
+# -- by device -------------------------------------------------------------------------------------
 
 
 def placements(graph: Graph, ctx: Context, group2ctx: Mapping[str, Context]) -> dict[Node, Context]:
@@ -53,7 +51,7 @@ def placements(graph: Graph, ctx: Context, group2ctx: Mapping[str, Context]) -> 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DeviceSegment:
-    """A run of operators in one context, as a graph of its own, whose operators draw the random
+    """Consecutive operators in one context, as a graph of its own, whose operators draw the random
     numbers that they draw in the whole graph.
 
     ``inputs``, ``aux`` and ``outputs`` are the numbers that its arguments, auxiliary states and
@@ -77,23 +75,23 @@ def device_segments(graph: Graph, placed: Mapping[Node, Context]) -> list[Device
         runs[-1][1].append(step.node)
     number = dict(graph.variables)
     number.update((s.node, s.first_output) for s in graph.steps)
-    used_by: dict[Entry, set[Node]] = {}
+    readers: dict[Entry, set[Node]] = {}
     for step in graph.steps:
         for entry in step.node.inputs:
-            used_by.setdefault(entry, set()).add(step.node)
-    shown = set(graph.head_entries)
-    return [_cut(graph, context, nodes, number, used_by, shown) for context, nodes in runs]
+            readers.setdefault(entry, set()).add(step.node)
+    heads = set(graph.head_entries)
+    return [_device_segment(graph, ctx, nodes, number, readers, heads) for ctx, nodes in runs]
 
 
-def _cut(
+def _device_segment(
     graph: Graph,
     context: Context,
     nodes: list[Node],
     number: Mapping[Node, int],
-    used_by: Mapping[Entry, set[Node]],
-    shown: set[Entry],
+    readers: Mapping[Entry, set[Node]],
+    heads: set[Entry],
 ) -> DeviceSegment:
-    inside = set(nodes)
+    members = set(nodes)
     copies: dict[Entry, Entry] = {}
     origin: dict[Node, int] = {}
     for node in nodes:
@@ -113,13 +111,13 @@ def _cut(
         (node, k)
         for node in nodes
         for k in range(node.n_outputs)
-        if (node, k) in shown or used_by.get((node, k), set()) - inside
+        if (node, k) in heads or readers.get((node, k), set()) - members
     ]
     part = graph_of(tuple(copies[e] for e in leaving))
     if part.uses_rng(train=True):
-        drawn = {copies[s.node, 0][0]: s.random_number for s in graph.steps if s.node in inside}
+        numbers = {copies[s.node, 0][0]: s.random_number for s in graph.steps if s.node in members}
         part = replace(
-            part, steps=tuple(replace(s, random_number=drawn[s.node]) for s in part.steps)
+            part, steps=tuple(replace(s, random_number=numbers[s.node]) for s in part.steps)
         )
     aux_number = {value: i for i, value in enumerate(graph.aux_values)}
     return DeviceSegment(
@@ -131,9 +129,15 @@ def _cut(
     )
 
 
+# -- by checkpoint ---------------------------------------------------------------------------------
+
+
 class CheckpointSegment(NamedTuple):
-    """Consecutive steps, with the values that they take from before and hand on (numbers of the
-    graph's values), and the auxiliary states that they change."""
+    """Consecutive steps whose activations are recomputed together.
+
+    ``inputs`` and ``outputs`` are the numbers of the values that they read from earlier steps and
+    export to later ones, ``aux`` those of the auxiliary states that they update.
+    """
 
     steps: tuple[GraphStep, ...]
     inputs: tuple[int, ...]
@@ -145,7 +149,7 @@ class CheckpointSegment(NamedTuple):
 def checkpoint_segments(graph: Graph) -> tuple[CheckpointSegment, ...]:
     """About as many segments as each has steps, cut where few values cross.
 
-    Keeping only what crosses then takes memory for about twice the root of the number of steps,
+    Storing only the values that cross takes memory for about twice the root of the number of steps,
     and one more forward. Source: Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016.
     """
     last_use = dict.fromkeys(graph.heads, len(graph.steps))
@@ -159,33 +163,32 @@ def checkpoint_segments(graph: Graph) -> tuple[CheckpointSegment, ...]:
         ends.append(min(near, key=lambda end: (crossing[end], abs(end - ideal))))
     bounds = [0, *ends, len(graph.steps)]
     return tuple(
-        _segment(graph.steps[start:stop], stop, last_use) for start, stop in pairwise(bounds)
+        _checkpoint_segment(graph.steps[start:stop], stop, last_use)
+        for start, stop in pairwise(bounds)
     )
 
 
 def _crossing(graph: Graph, last_use: dict[int, int]) -> list[int]:
-    """For every place between two steps, how many values of steps before are used after it."""
+    """For every boundary between two steps, the number of earlier values that later steps use."""
     change = [0] * (len(graph.steps) + 2)
     for at, step in enumerate(graph.steps):
         for k in range(step.n_outputs):
             last = last_use.get(step.first_output + k, at)
             change[at + 1] += 1
             change[last + 1] -= 1
-    found, now = [], 0
-    for c in change:
-        now += c
-        found.append(now)
-    return found
+    return list(accumulate(change))
 
 
-def _segment(steps: Sequence[GraphStep], stop: int, last_use: dict[int, int]) -> CheckpointSegment:
-    made = [s.first_output + k for s in steps for k in range(s.n_outputs)]
-    own = set(made)
-    used = {i: None for s in steps for i in s.inputs if i not in own}
+def _checkpoint_segment(
+    steps: Sequence[GraphStep], stop: int, last_use: dict[int, int]
+) -> CheckpointSegment:
+    produced = [s.first_output + k for s in steps for k in range(s.n_outputs)]
+    internal = set(produced)
+    inputs = {i: None for s in steps for i in s.inputs if i not in internal}
     return CheckpointSegment(
         tuple(steps),
-        tuple(used),
-        tuple(i for i in made if last_use.get(i, -1) >= stop),
+        tuple(inputs),
+        tuple(i for i in produced if last_use.get(i, -1) >= stop),
         tuple(sorted({n for s in steps for *_, n in s.aux_writes})),
     )
 
@@ -200,37 +203,37 @@ def evaluate_with_checkpoints(
     observe: Observer | None = None,
     channels_last: bool = False,
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The outputs and the new auxiliary states, every segment called as ``around`` makes it, but
-    for the last one: backward begins with it."""
-    values = Values(graph.n_values)
+    """The outputs and the new auxiliary states, with ``wrap_body`` (``jax.checkpoint``) applied to
+    every segment but the last, at which the backward pass begins."""
+    values = ValueStore(graph.n_values)
     for i, array in zip((*graph.arg_values, *graph.aux_values), (*args, *aux), strict=True):
         values[i] = array
     new_aux = list(aux)
-    filled = resolved_params(graph, args, aux) if graph.has_open_shapes else {}
+    resolved = resolved_params(graph, args, aux)
 
     def run(
         segment: CheckpointSegment, inputs: Sequence[Any], states: Sequence[Any], key: Any
     ) -> Any:
-        own = Values(graph.n_values)
-        for i, export in zip(segment.inputs, inputs, strict=True):
-            own.take(i, export)
-        changed = dict(zip(segment.aux, states, strict=True))
+        local = ValueStore(graph.n_values)
+        for i, exported in zip(segment.inputs, inputs, strict=True):
+            local.adopt(i, exported)
+        current = dict(zip(segment.aux, states, strict=True))
         for step in segment.steps:
-            now = {position: changed[number] for position, _, number in step.aux_writes}
+            read = {position: current[number] for position, _, number in step.aux_writes}
             results = run_step(
-                step, own, now, key, train, filled.get(step.index), channels_last, observe
+                step, local, read, key, train, resolved.get(step.index), channels_last, observe
             )
-            changed.update((number, results[at]) for _, at, number in step.aux_writes)
-        return [own.export(i) for i in segment.outputs], [changed[n] for n in segment.aux]
+            current.update((number, results[at]) for _, at, number in step.aux_writes)
+        return [local.export(i) for i in segment.outputs], [current[n] for n in segment.aux]
 
-    *before, last = checkpoint_segments(graph)
-    for segment in (*before, last):
+    *earlier, last = checkpoint_segments(graph)
+    for segment in (*earlier, last):
         part = partial(run, segment)
-        made, states = (part if segment is last else wrap_body(part))(
+        outputs, states = (part if segment is last else wrap_body(part))(
             [values.export(i) for i in segment.inputs], [new_aux[n] for n in segment.aux], key
         )
-        for i, export in zip(segment.outputs, made, strict=True):
-            values.take(i, export)
+        for i, exported in zip(segment.outputs, outputs, strict=True):
+            values.adopt(i, exported)
         for n, state in zip(segment.aux, states, strict=True):
             new_aux[n] = state
     return tuple(values[i] for i in graph.heads), tuple(new_aux)

@@ -1,4 +1,4 @@
-"""Bodies of loops and branches: a node's subgraphs, as functions that its operator can call."""
+"""Subgraphs: the bodies of loops and branches as functions that operators can call."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ class LoweredBody:
 
     Equal bodies compute the same: they are compared by the structure of their graphs, so that
     attributes which hold them can be keys of caches. Auxiliary states are inputs like any other;
-    what an operator would make of them is dropped, as MXNet's loops do.
+    new values that an operator computes for them are dropped, as MXNet's loops do.
     """
 
-    __slots__ = ("_places", "_run", "graph", "input_names", "structure")
+    __slots__ = ("_positions", "_run", "graph", "input_names", "structure")
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.structure = graph.structure
         variables = [node for node in graph.nodes if node.op is None]
         self.input_names = tuple(node.name for node in variables)
-        place = {node: i for i, node in enumerate(variables)}
-        self._places = tuple([place[node] for node in part] for part in (graph.args, graph.aux))
+        position = {node: i for i, node in enumerate(variables)}
+        self._positions = tuple([position[n] for n in part] for part in (graph.args, graph.aux))
         self._run = lower(graph, reroll=False)
 
     def __hash__(self) -> int:
@@ -39,7 +39,7 @@ class LoweredBody:
 
     def __call__(self, arrays: Sequence[Any], key: Any, train: bool) -> tuple[Any, ...]:
         """The body's outputs for arrays in the order of its inputs."""
-        arguments, states = self._places
+        arguments, states = self._positions
         outputs, _ = self._run(
             [arrays[i] for i in arguments], [arrays[i] for i in states], key, train
         )
@@ -47,8 +47,8 @@ class LoweredBody:
 
     @property
     def states(self) -> tuple[int, ...]:
-        """Which of the inputs are auxiliary states."""
-        return tuple(sorted(self._places[1]))
+        """The positions of the inputs that are auxiliary states."""
+        return tuple(sorted(self._positions[1]))
 
     @property
     def last(self) -> tuple[OpDef, Params]:
@@ -65,8 +65,10 @@ class LoweredBody:
         """The outputs where ``call(operator, attributes, inputs)`` stands for every operator."""
         graph = self.graph
         values: list[Any] = [None] * graph.n_values
-        for places, numbers in zip(self._places, (graph.arg_values, graph.aux_values), strict=True):
-            for i, number in zip(places, numbers, strict=True):
+        for positions, numbers in zip(
+            self._positions, (graph.arg_values, graph.aux_values), strict=True
+        ):
+            for i, number in zip(positions, numbers, strict=True):
                 values[number] = inputs[i]
         for step in graph.steps:
             results = call(step.op, step.params, [values[i] for i in step.inputs])
@@ -78,14 +80,14 @@ class LoweredBody:
         return f"<body of {len(self.graph.steps)} operators>"
 
     def uses_rng(self, train: bool) -> bool:
-        """Whether a run in this mode draws random numbers."""
+        """True if a run in this mode draws random numbers."""
         return self.graph.uses_rng(train)
 
     def shapes(self, inputs: Sequence[Shape | None]) -> list[Shape | None]:
-        """The shapes of the inputs, as far as they follow from those known."""
+        """The shapes of the inputs, as far as they follow from the given ones."""
         given = {n: s for n, s in zip(self.input_names, inputs, strict=True) if s is not None}
-        found = infer(self.graph, given)
-        return self._by_input(found.arg_shapes, found.aux_shapes)
+        inferred = infer(self.graph, given)
+        return self._by_input(inferred.arg_shapes, inferred.aux_shapes)
 
     def types(self, inputs: Sequence[str | None]) -> tuple[list[str | None], list[str | None]]:
         """Dtype names of the inputs and of the outputs, as far as they follow."""
@@ -94,8 +96,8 @@ class LoweredBody:
         return self._by_input(arguments, states), outputs
 
     def _by_input(self, arguments: Sequence[Any], states: Sequence[Any]) -> list[Any]:
-        found: list[Any] = [None] * len(self.input_names)
-        for places, facts in zip(self._places, (arguments, states), strict=True):
-            for i, fact in zip(places, facts, strict=True):
-                found[i] = fact
-        return found
+        facts: list[Any] = [None] * len(self.input_names)
+        for positions, values in zip(self._positions, (arguments, states), strict=True):
+            for i, value in zip(positions, values, strict=True):
+                facts[i] = value
+        return facts

@@ -1,10 +1,10 @@
-"""``mx.profiler``: what ran when, by the names of the nodes, recorded by ``jax.profiler``.
+"""``mx.profiler``: times of the nodes of compiled programs, recorded by ``jax.profiler``.
 
     mx.profiler.set_config(profile_all=True, aggregate_stats=True, filename="profile.json")
     mx.profiler.set_state("run")
     executor.forward(is_train=True)
     executor.backward()
-    mx.nd.waitall()                                     # or what is still running is not recorded
+    mx.nd.waitall()                                     # work that still runs is not recorded
     mx.profiler.set_state("stop")
     print(mx.profiler.dumps())                          # a table: time per node
     mx.profiler.dump()                                  # profile.json, for ui.perfetto.dev
@@ -13,7 +13,7 @@ An event of category ``operator`` is one kernel of a compiled program. It carrie
 node that it was compiled from, ``fc1``, or ``fc1_backward`` for its gradient. XLA fuses nodes: a
 kernel that computes several has the name of the last of them, and the others do not show. Where XLA
 has lost the name (of a convolution whose axes it has put in another order, of copies), it is that
-of whoever reads the result. What belongs to no node (a metric, say) has the name of its program.
+of a reader of its result. A kernel of no node (of a metric, say) has the name of its program.
 """
 
 from ..errors import ProfilerError
@@ -30,13 +30,16 @@ from ._session import (
     set_state,
 )
 
+#: Former name of :class:`ProfilerError`.
+ProfilerArgumentError = ProfilerError
+
 __all__ = [
     "Counter",
     "Domain",
     "Event",
     "Frame",
     "Marker",
-    "ProfilerError",
+    "ProfilerArgumentError",
     "ProfilerError",
     "Task",
     "dump",

@@ -1,6 +1,6 @@
-"""What a program marks itself: stretches of time, numbers over time, moments.
+"""Annotations that a program makes itself: time spans, counters and markers.
 
-Nothing is recorded while the profiler does not run.
+Nothing is recorded while the profiler is stopped.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from jax.profiler import TraceAnnotation
 
 from ..errors import ProfilerError, explain
 
-#: The entry of an annotation that tells of which kind it is.
+#: The metadata entry of an annotation that holds its kind.
 _KIND = "executorkit"
 _SCOPES = ("global", "process", "thread", "task", "marker")
 
@@ -46,7 +46,7 @@ class Domain:
 
 
 class _TimeSpan:
-    """A stretch of time between ``start`` and ``stop``, in one thread."""
+    """A time span between ``start`` and ``stop``, in one thread."""
 
     def __init__(self, name: str, category: str) -> None:
         self.name = str(name)
@@ -57,20 +57,20 @@ class _TimeSpan:
         return self.name
 
     def start(self) -> None:
-        """Begins to take the time, anew if it is being taken."""
+        """Starts the time span, again if it is running."""
         self.stop()
         self._running = _annotation(self.name, "time", self._category)
         self._running.__enter__()
 
     def stop(self) -> None:
-        """Ends it; does nothing if it has not begun."""
+        """Ends the time span; does nothing if it is not running."""
         running, self._running = self._running, None
         if running is not None:
             running.__exit__(None, None, None)
 
 
 class Task(_TimeSpan):
-    """A piece of work; the times of all its runs are added up under its name."""
+    """A named piece of work; the times of all its runs are added up."""
 
     def __init__(self, domain: Domain, name: str) -> None:
         super().__init__(name, str(domain))
@@ -78,7 +78,7 @@ class Task(_TimeSpan):
 
 
 class Frame(_TimeSpan):
-    """One of many rounds of the same work, in a category of its own: ``<domain>,frame``."""
+    """One repetition of the same work, in a category of its own: ``<domain>,frame``."""
 
     def __init__(self, domain: Domain, name: str) -> None:
         super().__init__(name, f"{domain},frame")
@@ -86,7 +86,7 @@ class Frame(_TimeSpan):
 
 
 class Event(_TimeSpan):
-    """A stretch of time that belongs to no domain."""
+    """A time span that belongs to no domain."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name, "event")
@@ -96,7 +96,7 @@ class Counter:
     """A whole number that changes over time; ``counter += 2`` and ``-= 2`` change it too.
 
     value
-        what it begins with; without, 0 and nothing is recorded yet.
+        the initial value, which is recorded; without, it is 0 and nothing is recorded yet.
     """
 
     def __init__(self, domain: Domain, name: str, value: int | None = None) -> None:
@@ -112,7 +112,7 @@ class Counter:
     def set_value(self, value: int) -> None:
         """Sets and records the number."""
         self._value = int(value)
-        _moment(self.name, "number", str(self.domain), value=self._value)
+        _instant(self.name, "number", str(self.domain), value=self._value)
 
     def increment(self, delta: int = 1) -> None:
         """Adds to the number."""
@@ -132,24 +132,24 @@ class Counter:
 
 
 class Marker:
-    """A moment with a name."""
+    """A named instant."""
 
     def __init__(self, domain: Domain, name: str) -> None:
         self.domain = domain
         self.name = str(name)
 
     def mark(self, scope: str = "process") -> None:
-        """Records the present moment.
+        """Records the present instant.
 
         scope
-            how far it is drawn across the timeline: 'global', 'process', 'thread', 'task' or
+            the extent of its line across the timeline: 'global', 'process', 'thread', 'task' or
             'marker'; MXNetError for anything else.
         """
         if scope not in _SCOPES:
             raise ProfilerError(
                 explain("mark", f"scope {scope!r}", hint=" or ".join(map(repr, _SCOPES)))
             )
-        _moment(self.name, "moment", f"{self.domain},instant_marker", scope=scope)
+        _instant(self.name, "moment", f"{self.domain},instant_marker", scope=scope)
 
 
 @contextmanager
@@ -159,19 +159,19 @@ def scope(name: str) -> Iterator[None]:
         yield
 
 
-def _moment(name: str, kind: str, category: str, **more: Any) -> None:
+def _instant(name: str, kind: str, category: str, **more: Any) -> None:
     with _annotation(name, kind, category, **more):
         pass
 
 
 def _annotation(name: str, kind: str, category: str, **more: Any) -> TraceAnnotation:
-    """Name and category are quoted: an annotation is a text in which #, = and commas divide."""
+    """An annotation. Name and category are quoted: #, = and commas are separators in its text."""
     words = {_KIND: kind, "label": quote(name), "category": quote(category)}
     return TraceAnnotation(name.replace("#", "_"), **words, **more)
 
 
 def parse_annotation(details: Mapping[str, Any]) -> tuple[str, str, str] | None:
-    """(name, category, kind) of what was recorded by this module, None for anything else."""
+    """(name, category, kind) of an event that this module recorded, None for any other."""
     if _KIND not in details:
         return None
     label, category = (unquote(str(details[k])) for k in ("label", "category"))

@@ -1,4 +1,4 @@
-"""Compiled programs as the profiler keeps them, and the node that each instruction comes from."""
+"""Compiled programs in the profiler's recordings, and the node that each instruction comes from."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-#: Parts of an operation's name that come from how it was traced, not from a node.
+#: Parts of an operation's name that come from tracing, not from a node.
 _WRAPPERS = {
     "body", "checkpoint", "closed_call", "cond", "custom_jvp_call", "custom_vjp_call",
     "rematted_computation", "remat", "scan", "shard_map", "while",
@@ -16,8 +16,17 @@ _WRAPPERS = {
 
 @dataclass(slots=True)
 class Instruction:
-    """Of a compiled program: its HLO opcode, the node it was compiled from (None: no node's),
-    whether XLA has lost that, and numbers of the instructions that it reads, and of its users."""
+    """One instruction of a compiled program.
+
+    opcode
+        its HLO opcode.
+    node
+        the name of the node that it was compiled from; None if it belongs to no node.
+    is_lost
+        whether XLA has lost that name.
+    reads, users
+        numbers of the instructions that it reads, and of those that read it.
+    """
 
     opcode: str
     node: str | None
@@ -29,13 +38,13 @@ class Instruction:
 def instructions(module: memoryview) -> Iterator[tuple[str, Instruction]]:
     """The instructions of an HloModuleProto, by name. Computations come after those they call.
 
-    XLA loses the names of what it makes itself: of convolutions whose axes it has put in another
-    order, of copies and of fusions. Such a one has the node of what it fuses, else of whoever reads
-    it, else of what it reads.
+    XLA loses the names of instructions that it creates: of convolutions whose axes it has put in
+    another order, of copies and of fusions. Such an instruction gets the node of the last one that
+    it fuses, else that of a user, else that of an instruction that it reads.
     """
     fused: dict[int, str | None] = {}
     for computation in messages(module, 3):
-        found: dict[int, Instruction] = {}
+        by_number: dict[int, Instruction] = {}
         names = []
         for message in messages(computation, 2):
             metadata = next(messages(message, 7), None)
@@ -46,29 +55,30 @@ def instructions(module: memoryview) -> Iterator[tuple[str, Instruction]]:
             if lost and opcode == "fusion":
                 node = next((fused[c] for c in calls if fused.get(c)), None)
             number = next(_numbers(message, 35), -1)
-            found[number] = Instruction(opcode, node, lost, reads)
+            by_number[number] = Instruction(opcode, node, lost, reads)
             names.append(text(message, 1))
             for source in reads:
-                if source in found:
-                    found[source].users.append(number)
-        _inherit(found)
-        named = [one.node for one in found.values() if one.node]
+                if source in by_number:
+                    by_number[source].users.append(number)
+        _inherit(by_number)
+        named = [instruction.node for instruction in by_number.values() if instruction.node]
         fused[next(_numbers(computation, 5), -1)] = named[-1] if named else None
-        yield from zip(names, found.values(), strict=True)
+        yield from zip(names, by_number.values(), strict=True)
 
 
-def _inherit(found: Mapping[int, Instruction]) -> None:
+def _inherit(by_number: Mapping[int, Instruction]) -> None:
     """Gives instructions whose node is lost that of their users, then that of what they read.
 
     Instructions come in the order in which they can run.
     """
-    order = [one for one in found.values() if one.is_lost and one.node is None]
-    for one in reversed(order):
-        one.node = next((found[u].node for u in one.users if found[u].node), None)
-    for one in order:
-        if one.node is None:
-            sources = (found[r] for r in one.reads if r in found)
-            one.node = next((s.node for s in sources if s.node), None)
+    lost = [one for one in by_number.values() if one.is_lost and one.node is None]
+    for instruction in reversed(lost):
+        users = (by_number[number] for number in instruction.users)
+        instruction.node = next((user.node for user in users if user.node), None)
+    for instruction in lost:
+        if instruction.node is None:
+            sources = (by_number[number] for number in instruction.reads if number in by_number)
+            instruction.node = next((source.node for source in sources if source.node), None)
 
 
 def node_of(operation: str) -> str | None:
@@ -96,7 +106,7 @@ def node_of(operation: str) -> str | None:
 
 
 def _split(operation: str) -> list[str]:
-    """The parts between slashes that are in no parentheses."""
+    """The parts between the slashes that stand outside parentheses."""
     parts, depth = [""], 0
     for character in operation:
         depth += (character == "(") - (character == ")")
@@ -129,26 +139,27 @@ def _fields(buffer: memoryview) -> Iterator[tuple[int, Any]]:
 
 def messages(buffer: memoryview, number: int) -> Iterator[memoryview]:
     """The contents of all length-delimited fields with this number."""
-    for found, value in _fields(buffer):
-        if found == number and not isinstance(value, int):
+    for field_number, value in _fields(buffer):
+        if field_number == number and not isinstance(value, int):
             yield value
 
 
 def _numbers(buffer: memoryview, number: int) -> Iterator[int]:
     """The values of all integer fields with this number, packed or not."""
-    for found, value in _fields(buffer):
-        if found != number:
+    for field_number, value in _fields(buffer):
+        if field_number != number:
             continue
         if isinstance(value, int):
             yield value
             continue
         i = 0
         while i < len(value):
-            one, i = _varint(value, i)
-            yield one
+            element, i = _varint(value, i)
+            yield element
 
 
 def text(buffer: memoryview, number: int) -> str:
+    """The first string field with this number, or an empty text."""
     return str(next(messages(buffer, number), b""), "utf-8", "replace")
 
 

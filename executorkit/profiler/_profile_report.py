@@ -24,7 +24,7 @@ class Statistic:
     max: float = float("-inf")
 
     def add(self, number: float) -> None:
-        """Takes one into account."""
+        """Includes one more number."""
         self.count += 1
         self.total += number
         self.min = min(self.min, number)
@@ -40,10 +40,11 @@ Statistics = dict[str, dict[str, Statistic]]
 
 
 def statistics(records: Iterable[Record], sort_by: str, ascending: bool) -> Statistics:
-    """By category and name; names sorted by one of ``SORT_KEYS``. Moments are counted."""
-    found: Statistics = {}
+    """Statistics by category and name, the names sorted by one of ``SORT_KEYS``. Instants are only
+    counted."""
+    by_category: Statistics = {}
     for record in records:
-        names = found.setdefault(record.category, {})
+        names = by_category.setdefault(record.category, {})
         if record.kind == "number":
             number = float(record.details["value"])
         else:
@@ -53,15 +54,15 @@ def statistics(records: Iterable[Record], sort_by: str, ascending: bool) -> Stat
         category: dict(
             sorted(names.items(), key=lambda item: getattr(item[1], sort_by), reverse=not ascending)
         )
-        for category, names in sorted(found.items())
+        for category, names in sorted(by_category.items())
     }
 
 
-def as_table(found: Statistics) -> str:
+def as_table(by_category: Statistics) -> str:
     """One table per category."""
     header = ["Name", "Total Count", "Time (ms)", "Min Time (ms)", "Max Time (ms)", "Avg Time (ms)"]
     parts = ["Profile statistics: times in milliseconds, or the values of counters"]
-    for category, names in found.items():
+    for category, names in by_category.items():
         rows = [
             [name, str(s.count), *(f"{x:.4f}" for x in (s.total, s.min, s.max, s.avg))]
             for name, s in names.items()
@@ -71,20 +72,20 @@ def as_table(found: Statistics) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def as_json(found: Statistics) -> str:
-    """The same as an object of categories, names and numbers."""
+def as_json(by_category: Statistics) -> str:
+    """The statistics as a JSON object of categories, names and numbers."""
     times = {
         category: {
             name: {"Count": s.count, "Total": s.total, "Min": s.min, "Max": s.max, "Avg": s.avg}
             for name, s in names.items()
         }
-        for category, names in found.items()
+        for category, names in by_category.items()
     }
     return json.dumps({"Time": times}, indent=4)
 
 
 def as_trace(records: Sequence[Record]) -> str:
-    """The Trace Event Format, which chrome://tracing and ui.perfetto.dev draw."""
+    """The records in the Trace Event Format, which chrome://tracing and ui.perfetto.dev draw."""
     processes = {name: i for i, name in enumerate(dict.fromkeys(r.process for r in records))}
     lines = dict.fromkeys((r.process, r.thread) for r in records)
     threads = {line: i for i, line in enumerate(lines)}

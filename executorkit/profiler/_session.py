@@ -1,4 +1,4 @@
-"""Starting and stopping the profiler, and reading what it has recorded."""
+"""The profiler's state, configuration and public functions."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import jax
 from .._files import write_atomically
 from ..errors import ProfilerError, explain
 from ._profile_report import SORT_KEYS, as_json, as_table, as_trace, statistics
-from ._xspace import Record, Trace
+from ._xspace import Record, Recording
 
 _FLAGS = (
     "profile_all", "profile_symbolic", "profile_imperative", "profile_memory", "profile_api",
@@ -25,7 +25,7 @@ _PROCESSES = ("worker", "server")
 
 
 class Profiler:
-    """The profiler of this process: configuration, state, and what was recorded so far."""
+    """The profiler of this process: configuration, state, and the records so far."""
 
     def __init__(self) -> None:
         self.config: dict[str, Any] = {"filename": "profile.json", **dict.fromkeys(_FLAGS, False)}
@@ -36,7 +36,7 @@ class Profiler:
         self._finished = False
 
     def start(self) -> None:
-        """Begins to record, after a finished dump from an empty record."""
+        """Starts recording; after a finished dump, into an empty record."""
         if self._folder is not None:
             return
         folder = tempfile.mkdtemp(prefix="executorkit-profile-")
@@ -52,45 +52,45 @@ class Profiler:
         self._folder, self._started, self._finished = folder, True, False
 
     def stop(self) -> None:
-        """Stops recording, and keeps what was recorded."""
+        """Stops recording and keeps the record."""
         folder, self._folder = self._folder, None
         if folder is None:
             return
         try:
             jax.profiler.stop_trace()
             for path in sorted(Path(folder).rglob("*.xplane.pb")):
-                self._records += Trace(path).records()
+                self._records += Recording(path).records()
             if "trace_dir" in self.config:
                 shutil.copytree(folder, self.config["trace_dir"], dirs_exist_ok=True)
         finally:
             shutil.rmtree(folder)
 
     def collect(self) -> None:
-        """Has everything so far among the records; goes on if it is running."""
+        """Brings the records up to date; recording goes on if it is running."""
         if self._folder is not None:
             self.stop()
             self.start()
 
     def finish(self) -> None:
-        """Stops for good: the next start begins a new record."""
+        """Stops recording; the next start begins a new record."""
         self.stop()
         self.state = "stop"
         self._finished = True
 
     def require_run(self) -> None:
-        """MXNetError if there is nothing to be written."""
+        """Raises ProfilerError if there is nothing to write."""
         if not self._started or self._finished:
             raise ProfilerError(
                 explain("dump", "nothing was recorded", hint='set_state("run") first')
             )
 
     def reset(self) -> None:
-        """Forgets what was recorded."""
+        """Deletes the records."""
         self._records = []
 
     @property
     def records(self) -> list[Record]:
-        """What was recorded, as far as the configuration asks for it, in order of time."""
+        """The records that the configuration asks for, in order of time."""
         api = self.config["profile_api"] or self.config["profile_all"]
         chosen = (r for r in self._records if api or r.category != "api")
         return sorted(chosen, key=lambda r: r.begin)
@@ -105,12 +105,12 @@ def set_config(**kwargs: Any) -> None:
     filename
         where :func:`dump` writes; 'profile.json' by default.
     aggregate_stats
-        lets :func:`dumps` tell statistics; without, it returns an empty text.
+        lets :func:`dumps` report statistics; without, it returns an empty text.
     profile_api, profile_all
-        record what the host does as well: dispatch, compilation, transfers.
+        record the host's work as well: dispatch, compilation, transfers.
     profile_symbolic, profile_imperative, profile_memory, continuous_dump, dump_period,
     profile_process
-        accepted, and change nothing: kernels are always recorded, memory never (see
+        accepted without effect: kernels are always recorded, memory never (see
         ``executor.program``), and files are written by :func:`dump` alone.
     trace_dir
         not in MXNet: a folder that keeps JAX's own trace, for TensorBoard and XProf.
@@ -135,9 +135,9 @@ def set_config(**kwargs: Any) -> None:
 def set_state(state: str = "stop", profile_process: str = "worker") -> None:
     """Starts the profiler ('run') or stops it ('stop'); KeyError for anything else.
 
-    ``profile_process`` is 'worker' or 'server' and changes nothing: there are no servers. What
-    still runs on a device when the profiler stops is not recorded: ``mx.nd.waitall()`` first.
-    MXNetError if somebody else traces with JAX at the moment.
+    ``profile_process`` is 'worker' or 'server' and changes nothing: there are no servers.
+    Work that still runs on a device when the profiler stops is not recorded: call
+    ``mx.nd.waitall()`` first. MXNetError while another JAX trace is running.
     """
     _check_choice(profile_process, _PROCESSES, "set_state: profile_process")
     _check_choice(state, ("stop", "run"), "set_state")
@@ -182,10 +182,10 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
 def dumps(
     reset: bool = False, format: str = "table", sort_by: str = "total", ascending: bool = False
 ) -> str:
-    """How often and how long everything ran so far, by category and name.
+    """Counts and times of everything that ran so far, by category and name.
 
     reset
-        forgets it afterwards.
+        deletes the records afterwards.
     format
         'table' or 'json'.
     sort_by, ascending
@@ -200,12 +200,12 @@ def dumps(
     if not _profiler.config["aggregate_stats"]:
         return ""
     _profiler.collect()
-    found = statistics(_profiler.records, sort_by, ascending)
+    by_category = statistics(_profiler.records, sort_by, ascending)
     if reset:
         _profiler.reset()
-    if not found:
+    if not by_category:
         return ""
-    return as_table(found) if format == "table" else as_json(found)
+    return as_table(by_category) if format == "table" else as_json(by_category)
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:

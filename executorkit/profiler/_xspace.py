@@ -1,4 +1,4 @@
-"""Reads what ``jax.profiler`` has written: events, and the nodes that kernels come from."""
+"""Reader of the recordings of ``jax.profiler``: events, and the nodes that kernels come from."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Instructions = dict[str, Instruction]
 
 
 class Record(NamedTuple):
-    """Something that happened. Times are in microseconds; ``begin`` since 1970."""
+    """One event. Times are in microseconds; ``begin`` since 1970."""
 
     name: str
     category: str
@@ -32,14 +32,14 @@ class Record(NamedTuple):
     details: dict[str, Any]
 
 
-class Trace:
+class Recording:
     """One recording: a file that ends in ``.xplane.pb``."""
 
     def __init__(self, path: Path) -> None:
         self._contents = path.read_bytes()
 
     def records(self) -> Iterator[Record]:
-        """Everything that was recorded; what is neither a kernel nor a mark of the program's own
+        """All recorded events; one that is neither a kernel nor an annotation of this package
         has the category 'api'."""
         data = ProfileData.from_serialized_xspace(self._contents)
         planes = list(data.planes)
@@ -72,7 +72,7 @@ class Trace:
 
     def _compiled(self, program: str) -> Instructions:
         """The instructions of a program. One that came from JAX's persistent compilation cache is
-        not in the recording: then those of a live one that has all the kernels that ran."""
+        not in the recording: then those of a loaded program that has all the kernels that ran."""
         if program not in self._programs:
             module = program.rpartition("(")[0]
             ran = self._kernels.get(program, set())
@@ -82,35 +82,35 @@ class Trace:
 
     @cached_property
     def _programs(self) -> dict[str, Instructions]:
-        """The profiler keeps the programs that ran as HloProto messages, in the metadata of a plane
-        of its own, which ProfileData does not show."""
-        found: dict[str, Instructions] = {}
+        """The instructions of all programs in the recording. The profiler stores programs as
+        HloProto messages in the metadata of a separate plane, which ProfileData does not show."""
+        programs: dict[str, Instructions] = {}
         for plane in messages(memoryview(self._contents), 1):
             if text(plane, 2) != "/host:metadata":
                 continue
             for entry in messages(plane, 4):
                 metadata = next(messages(entry, 2))
-                program = found.setdefault(text(metadata, 2), {})
+                program = programs.setdefault(text(metadata, 2), {})
                 for stat in messages(metadata, 5):
                     for proto in messages(stat, 6):
                         program.update(instructions(next(messages(proto, 1))))
-        return found
+        return programs
 
     @cached_property
     def _kernels(self) -> dict[str, set[str]]:
         """Names of the kernels that ran, by program."""
-        found: dict[str, set[str]] = {}
+        kernels: dict[str, set[str]] = {}
         for plane in ProfileData.from_serialized_xspace(self._contents).planes:
             for event in (event for line in plane.lines for event in line.events):
                 details = dict(event.stats)
                 if "hlo_op" in details and "hlo_module" in details:
                     program = f"{details['hlo_module']}({details.get('program_id')})"
-                    found.setdefault(program, set()).add(str(details["hlo_op"]))
-        return found
+                    kernels.setdefault(program, set()).add(str(details["hlo_op"]))
+        return kernels
 
 
 def _live_modules(name: str) -> Iterator[bytes]:
-    """The programs of a name that are loaded now, as HloModuleProto messages."""
+    """The loaded programs of a name, as HloModuleProto messages."""
     devices = (jax.local_devices()[0], jax.local_devices(backend="cpu")[0])
     for client in {device.client for device in devices}:
         for executable in client.live_executables():

@@ -1,4 +1,4 @@
-"""What both forms need: the nodes that a file would hold, and the shapes of their outputs."""
+"""Checked symbols and fully known output shapes and types, for both forms of visualization."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from ..symbol import Symbol
 from ..symbol.symbol_json import without_casts
 
 
-def checked(function: str, symbol: Any) -> Symbol:
+def checked_symbol(function: str, symbol: Any) -> Symbol:
     """The symbol without the casts that mixed precision put in, as it is written to files."""
     if not isinstance(symbol, Symbol):
         problem = f"{symbol!r} ({type(symbol).__name__}) is no Symbol"
@@ -17,25 +17,25 @@ def checked(function: str, symbol: Any) -> Symbol:
     return Symbol(without_casts(symbol.heads))
 
 
-def output_shapes(function: str, symbol: Symbol, given: Any) -> dict[str, tuple[int, ...]]:
+def output_shapes(function: str, symbol: Symbol, known: Any) -> dict[str, tuple[int, ...]]:
     """The shape of every output in the graph, by name, from those of some variables."""
     internals = symbol.get_internals()
-    _, shapes, _ = internals.infer_shape(**given)
+    _, shapes, _ = internals.infer_shape(**known)
     if shapes is None:
         hint = "the shapes of all inputs, as in shape={'data': (1, 3, 224, 224)}"
-        raise ShapeError(explain(function, f"not all shapes follow from {given!r}", hint=hint))
+        raise ShapeError(explain(function, f"not all shapes follow from {known!r}", hint=hint))
     return dict(zip(internals.list_outputs(), shapes, strict=True))
 
 
-def output_types(function: str, symbol: Symbol, given: Any) -> dict[str, Any]:
+def output_types(function: str, symbol: Symbol, known: Any) -> dict[str, Any]:
     """The element type of every output in the graph, by name, from those of some variables."""
     internals = symbol.get_internals()
-    _, types, _ = internals.infer_type(**given)
+    _, types, _ = internals.infer_type(**known)
     if types is None:
-        raise ShapeError(explain(function, f"not all types follow from {given!r}"))
+        raise ShapeError(explain(function, f"not all types follow from {known!r}"))
     return dict(zip(internals.list_outputs(), types, strict=True))
 
 
-def times(sizes: Any) -> str:
-    """Sizes as they are written in pictures: ``3x224x224``."""
+def size_text(sizes: Any) -> str:
+    """Sizes in the notation of pictures: ``3x224x224``."""
     return "x".join(str(size) for size in sizes)

@@ -1,4 +1,4 @@
-"""A network's picture without graphviz: the same DOT text, and an SVG drawing of our own."""
+"""A network's picture without graphviz: the same DOT text, and an SVG drawing by this package."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._files import write_atomically
-from ..display import Drawing, Line, View, Viewed
+from ..display import Drawing, Line, View, Viewed, view_of
 
 #: A node's name and its attributes.
-Shape = tuple[str, Mapping[str, str]]
+StyledNode = tuple[str, Mapping[str, str]]
 
 _PLAIN = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*|-?(\.[0-9]+|[0-9]+(\.[0-9]*)?)")
 _HTML = re.compile(r"<.*>", re.DOTALL)
@@ -24,8 +24,8 @@ _NOTE = "drawn without graphviz: pip install graphviz, and Graphviz's dot, for i
 
 
 @dataclass(frozen=True, slots=True)
-class Arrow:
-    """An edge: from the node that reads to the one that is read, as MXNet's pictures have it."""
+class DotEdge:
+    """An edge from the node that reads to the one that is read, as in MXNet's pictures."""
 
     tail: str
     head: str
@@ -37,32 +37,32 @@ class Arrow:
 
 
 class NetworkPicture(Viewed):
-    """What ``plot_network`` returns where Graphviz or its package is not installed.
+    """The result of ``plot_network`` where Graphviz or its package is not installed.
 
-    It has those properties and methods of ``graphviz.Digraph`` that pictures are looked at with:
-    ``source`` is the same text in Graphviz's language DOT, for its programs. The drawing itself is
-    static SVG of our own, inputs on top; Graphviz attributes of nodes do not change it.
+    It has the properties and methods of ``graphviz.Digraph`` for looking at pictures: ``source`` is
+    the same text in Graphviz's language DOT, for its programs. The drawing itself is static SVG
+    made here, inputs on top; Graphviz attributes of nodes do not change it.
     """
 
     def __init__(
         self,
         name: str,
         format: str,
-        nodes: Sequence[Shape],
-        arrows: Sequence[Arrow],
+        nodes: Sequence[StyledNode],
+        arrows: Sequence[DotEdge],
         drawing: Drawing,
     ) -> None:
         self.name = name
         self.format = format
         self._nodes = nodes
         self._arrows = arrows
-        self._drawing = drawing
+        self.drawing = drawing
 
     @property
     def source(self) -> str:
         """The graph in DOT."""
         lines = [f"digraph {_quoted(self.name)} {{" if self.name else "digraph {"]
-        lines += [f"\t{_quoted(name)} [{_attributes(given)}]" for name, given in self._nodes]
+        lines += [f"\t{_quoted(name)} [{_attributes(style)}]" for name, style in self._nodes]
         for arrow in self._arrows:
             ends = f"{_port(arrow.tail)} -> {_port(arrow.head)}"
             lines.append(f"\t{ends} [{_attributes(arrow.attributes)}]")
@@ -91,15 +91,15 @@ class NetworkPicture(Viewed):
         view
             show it in the browser as well.
         cleanup
-            means nothing here: no other file is written.
+            without effect: no other file is written.
         format
             anything but SVG needs Graphviz: a UserWarning says that it is SVG all the same.
         """
-        wanted = (format or self.format).lower()
-        if wanted != "svg":
-            warnings.warn(f"no {wanted} but SVG is written; {_NOTE}", UserWarning, stacklevel=2)
+        requested = (format or self.format).lower()
+        if requested != "svg":
+            warnings.warn(f"no {requested} but SVG is written; {_NOTE}", UserWarning, stacklevel=2)
         path = self._path(filename, directory) + ".svg"
-        write_atomically(path, [self._drawing.picture().encode()])
+        write_atomically(path, [self.drawing.picture().encode()])
         if view:
             webbrowser.open(Path(path).resolve().as_uri())
         return path
@@ -118,31 +118,34 @@ class NetworkPicture(Viewed):
 
     def _repr_svg_(self) -> str:
         """The drawing as SVG."""
-        return self._drawing.picture()
-
-    def _as_view(self) -> View:
-        return View(self.name or "", [self._drawing, Line(_NOTE)])
+        return self.drawing.picture()
 
     def __str__(self) -> str:
         return self.source
 
 
-def _quoted(words: str) -> str:
-    """Words as DOT has them: bare if they are a name or a number, else in quotes."""
-    if _HTML.fullmatch(words):
-        return words
-    if _PLAIN.fullmatch(words) and words.lower() not in _KEYWORDS:
-        return words
-    return '"' + _UNESCAPED_QUOTE.sub(r'\1\\"', words) + '"'
+@view_of.register
+def _(picture: NetworkPicture) -> View:
+    return View(picture.name or "", [picture.drawing, Line(_NOTE)])
+
+
+def _quoted(text: str) -> str:
+    """An identifier of DOT: bare if it is a name or a number, else in quotes."""
+    if _HTML.fullmatch(text):
+        return text
+    if _PLAIN.fullmatch(text) and text.lower() not in _KEYWORDS:
+        return text
+    return '"' + _UNESCAPED_QUOTE.sub(r'\1\\"', text) + '"'
 
 
 def _port(name: str) -> str:
-    """An end of an edge: DOT reads a colon in it as the beginning of a port, and so does MXNet."""
+    """An end of an edge. DOT takes the part after a colon for a port, and so does MXNet."""
     node, colon, port = name.partition(":")
     return f"{_quoted(node)}:{_quoted(port)}" if colon else _quoted(node)
 
 
-def _attributes(given: Mapping[str, str]) -> str:
-    rest = {name: value for name, value in given.items() if name != "label"}
-    pairs = [("label", given["label"]), *sorted(rest.items())]
+def _attributes(attributes: Mapping[str, str]) -> str:
+    """DOT's list of attributes: the label, then the others by name."""
+    others = {name: value for name, value in attributes.items() if name != "label"}
+    pairs = [("label", attributes["label"]), *sorted(others.items())]
     return " ".join(f"{_quoted(name)}={_quoted(value)}" for name, value in pairs)

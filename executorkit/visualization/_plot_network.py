@@ -1,4 +1,4 @@
-"""``plot_network``: a network as a graph of graphviz, or as a drawing of our own."""
+"""``plot_network``: a network as a graph of graphviz, or as a drawing by this package."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from ..display import Drawing
 from ..ops import Params
 from ..symbol.node import Node, topological_order
 from ..symbol.symbol_view import GraphDrawing
-from ._known_shapes import checked, output_shapes, output_types, times
-from ._network_picture import Arrow, NetworkPicture, Shape
+from ._known_shapes import checked_symbol, output_shapes, output_types, size_text
+from ._network_picture import DotEdge, NetworkPicture, StyledNode
 
 _PARAMETERS = ("_weight", "_bias", "_gamma", "_beta", "_moving_mean", "_moving_var",
                "_running_mean", "_running_var")  # fmt: skip
@@ -23,6 +23,7 @@ _STYLE = {
     "shape": "box", "fixedsize": "true", "width": "1.3", "height": "0.8034", "style": "filled",
 }  # fmt: skip
 _INPUT, _OTHER = "#8dd3c7", "#fccde5"
+#: MXNet's colours of nodes, by operator.
 _COLOURS = {
     "Convolution": "#fb8072", "FullyConnected": "#fb8072", "BatchNorm": "#bebada",
     "Activation": "#ffffb3", "LeakyReLU": "#ffffb3", "Pooling": "#80b1d3",
@@ -32,15 +33,15 @@ _COLOURS = {
 
 def _convolution(node: Node) -> str:
     p = node.params or Params()
-    return f"Convolution\n{times(p.kernel)}/{times(p.stride or (1,))}, {p.num_filter}"
+    return f"Convolution\n{size_text(p.kernel)}/{size_text(p.stride or (1,))}, {p.num_filter}"
 
 
 def _pooling(node: Node) -> str:
     p = node.params or Params()
-    return f"Pooling\n{p.pool_type}, {times(p.kernel) or '[]'}/{times(p.stride or (1,))}"
+    return f"Pooling\n{p.pool_type}, {size_text(p.kernel) or '[]'}/{size_text(p.stride or (1,))}"
 
 
-#: What is written on a node in place of its name.
+#: MXNet's labels of nodes, by operator; other nodes show their names.
 _LABELS: dict[str, Callable[[Node], str]] = {
     "Convolution": _convolution,
     "FullyConnected": lambda node: f"FullyConnected\n{node.attrs['num_hidden']}",
@@ -87,7 +88,7 @@ def plot_network(
     >>> print(mx.viz.plot_network(net, shape={"data": (32, 784)}).source.splitlines()[-2].strip())
     fc -> data [label=784 arrowtail=open dir=back]
     """
-    symbol = checked("plot_network", symbol)
+    symbol = checked_symbol("plot_network", symbol)
     shapes = None if shape is None else output_shapes("plot_network", symbol, shape)
     types = None if dtype is None else output_types("plot_network", symbol, dtype)
     order = topological_order(symbol.heads)
@@ -96,7 +97,7 @@ def plot_network(
     style = {**_STYLE, **dict(node_attrs)}
     nodes = [_node(node, style) for node in order if node.op is not None or node.name not in hidden]
     arrows = [
-        Arrow(node.name, child.name, _carried(child, shapes, types))
+        DotEdge(node.name, child.name, _edge_label(child, shapes, types))
         for node in order
         for child, _ in node.inputs
         if not (hide_weights and child.name in hidden)
@@ -115,7 +116,7 @@ def plot_network(
 
 
 def _graphviz() -> Any:
-    """The package, if it is there and can draw: its pictures are made by a program of Graphviz."""
+    """The package ``graphviz``, if it is installed and Graphviz's program ``dot`` too."""
     if shutil.which("dot") is None:
         return None
     try:
@@ -141,7 +142,7 @@ def _warn_of_repeated(order: Sequence[Node]) -> None:
         warnings.warn(words, RuntimeWarning, stacklevel=3)
 
 
-def _node(node: Node, style: Mapping[str, str]) -> Shape:
+def _node(node: Node, style: Mapping[str, str]) -> StyledNode:
     if node.op is None:
         return node.name, {**style, "shape": "oval", "label": node.name, "fillcolor": _INPUT}
     label = _LABELS[node.op.name](node) if node.op.name in _LABELS else node.name
@@ -149,10 +150,10 @@ def _node(node: Node, style: Mapping[str, str]) -> Shape:
     return node.name, {**style, "label": label, "fillcolor": colour}
 
 
-def _carried(
+def _edge_label(
     source: Node, shapes: Mapping[str, tuple[int, ...]] | None, types: Mapping[str, Any] | None
 ) -> str:
-    """The shape and type of what comes from a node: of the first of several outputs."""
+    """The shape and type of a node's first output."""
     name = source.output_names[0]
-    words = "" if shapes is None else times(shapes.get(name, ())[1:])
+    words = "" if shapes is None else size_text(shapes.get(name, ())[1:])
     return words if types is None else f"{words}({np.dtype(types[name]).name})"

@@ -7,7 +7,7 @@ from math import prod
 from typing import Any
 
 from ..symbol.node import Node, topological_order
-from ._known_shapes import checked, output_shapes, times
+from ._known_shapes import checked_symbol, output_shapes, size_text
 
 _HEADER = ("Layer (type)", "Output Shape", "Param #", "Previous Layer")
 
@@ -51,7 +51,7 @@ def print_summary(
     Total params: 7850
     ____________________________________________________________
     """
-    symbol = checked("print_summary", symbol)
+    symbol = checked_symbol("print_summary", symbol)
     shapes = None if shape is None else output_shapes("print_summary", symbol, shape)
     ends: Sequence[Any] = positions
     if positions[-1] <= 1:
@@ -72,7 +72,7 @@ def print_summary(
             sizes = shapes.get(_output(node), ())[1:]
         title = f"{node.name}({'null' if node.op is None else node.op.name})"
         names = [source.name for source in sources] or [""]
-        print(_row((title, times(sizes), parameters, names[0]), ends))
+        print(_row((title, size_text(sizes), parameters, names[0]), ends))
         for name in names[1:]:
             print(_row(("", "", "", name), ends))
         print(("=" if node is order[-1] else "_") * line_length)
@@ -81,13 +81,13 @@ def print_summary(
 
 
 def _shown_variables(order: Sequence[Node], head: tuple[Node, int]) -> set[Node]:
-    """The variables that MXNet shows as layers: those whose number in the file is found in the
-    triple that describes the first output there (its node, which output, and a version, 0)."""
+    """The variables that MXNet shows as layers: those whose number in the file equals one of the
+    three numbers that describe the first output there (its node, its index, and a version, 0)."""
     return {order[i] for i in (order.index(head[0]), head[1], 0) if i < len(order)}
 
 
 def _row(fields: Sequence[Any], ends: Sequence[int]) -> str:
-    """The fields, each from where the one before ended; what is too long is cut."""
+    """The fields in their columns; fields that are too long are cut."""
     line = ""
     for i, field in enumerate(fields):
         line = f"{line}{field}"[: ends[i]]
@@ -100,12 +100,12 @@ def _output(node: Node) -> str:
 
 
 def _parameters(node: Node, sources: Sequence[Node], shapes: Shapes | None) -> int:
-    """The number of parameters, as far as MXNet counts them."""
+    """The number of parameters that MXNet counts."""
     p = node.params
     if node.op is None or p is None:
         return 0
-    found = [(shapes or {}).get(_output(source), ()) for source in sources]
-    channels = sum(shape[1] for shape in found if len(shape) > 1)
+    source_shapes = [(shapes or {}).get(_output(source), ()) for source in sources]
+    channels = sum(shape[1] for shape in source_shapes if len(shape) > 1)
     biased = node.attrs.get("no_bias") != "True"
     match node.op.name:
         case "Convolution":

@@ -54,17 +54,17 @@ def graphs(draw: Any) -> tuple[mx.sym.Symbol, Shapes]:
         pool = [mx.sym.Variable("x"), mx.sym.Variable("y")]
         for _ in range(draw(st.integers(1, 8))):
             if draw(st.booleans()):
-                made = UNARY[draw(st.sampled_from(sorted(UNARY)))](draw(st.sampled_from(pool)))
+                symbol = UNARY[draw(st.sampled_from(sorted(UNARY)))](draw(st.sampled_from(pool)))
             else:
                 a, b = draw(st.sampled_from(pool)), draw(st.sampled_from(pool))
-                made = BINARY[draw(st.sampled_from(sorted(BINARY)))](a, b)
-            known = {n: s for n, s in shapes.items() if n in made.list_inputs()}
+                symbol = BINARY[draw(st.sampled_from(sorted(BINARY)))](a, b)
+            known = {n: s for n, s in shapes.items() if n in symbol.list_inputs()}
             try:
-                _, (out,), _ = made.infer_shape_partial(**known)
+                _, (out,), _ = symbol.infer_shape_partial(**known)
             except mx.base.MXNetError:
                 continue
             if out and 0 not in out and len(out) <= 5:
-                pool.append(made)
+                pool.append(symbol)
         heads = [pool[-1], *draw(st.lists(st.sampled_from(pool), max_size=2))]
         net = mx.sym.Group(heads)
         return net, {n: s for n, s in shapes.items() if n in net.list_inputs()}

@@ -1,4 +1,4 @@
-"""What a GPU and a TPU are given, on machines that have none: exported, not run."""
+"""Programs for GPUs and TPUs, exported on machines that have none, not run."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def test_convolutions_are_plain(monkeypatch, backend: str, platform: str) -> Non
     text = training(layers(), platform, data=(2, 3, 64, 64))
     assert text.count("stablehlo.convolution") == 3 * 5
     assert text.count("stablehlo.dot_general") == 0
-    turned = re.findall(r"stablehlo.transpose.*-> tensor<([0-9x]*)", text)
-    assert turned == ["8x4x8x3x3x", "1x64x1x3x3x"]
+    transposed = re.findall(r"stablehlo.transpose.*-> tensor<([0-9x]*)", text)
+    assert transposed == ["8x4x8x3x3x", "1x64x1x3x3x"]
     assert text.count("stablehlo.while") == 0
 
 

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.lowering import _lower
-from executorkit.program import _compiler_options as _compiling
+from executorkit.lowering import channels_last_allowed
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="the pass is for CPUs")
 
@@ -30,11 +29,11 @@ def _results(symbol, off, shapes):
 
 
 def _same(symbol, **shapes):
-    for found, expected in zip(
+    for actual, expected in zip(
         _results(symbol, False, shapes), _results(symbol, True, shapes), strict=True
     ):
         scale = np.abs(expected).max(initial=1e-3)
-        np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-4 * scale)
+        np.testing.assert_allclose(actual, expected, rtol=1e-3, atol=1e-4 * scale)
 
 
 def _conv(data, channels=4, **attrs):
@@ -46,7 +45,7 @@ DATA = mx.sym.Variable("data")
 
 
 def _region():
-    """Everything that knows the form, and what leaves it in the middle."""
+    """All operators with a channels-last form, and some without in the middle."""
     x = mx.sym.BatchNorm(_conv(DATA, 8), fix_gamma=False, eps=1e-3)
     x = mx.sym.Pooling(mx.sym.Activation(x, act_type="relu"), kernel=(3, 3), stride=(2, 2))
     x = mx.sym.Concat(_conv(x, 8, num_group=8), x + 0.5 * _conv(x, 8, num_group=4), dim=1)
@@ -60,7 +59,7 @@ def _region():
     return _conv(x, 6, kernel=(1, 1), stride=(2, 2), pad=(), no_bias=False)
 
 
-def test_a_region_gives_what_it_gives_channels_first():
+def test_a_region_equals_its_channels_first_form():
     x = _region()
     heads = [x, mx.sym.FullyConnected(x, num_hidden=3), mx.sym.transpose(x, axes=(0, 2, 3, 1))]
     _same(mx.sym.Group(heads), data=(2, 3, 12, 9))
@@ -79,7 +78,7 @@ def test_convolutions_with_and_without_a_filter_per_channel(kernel, stride, pad,
 
 @pytest.mark.parametrize(("stride", "dilate"), [((1, 1), (1, 1)), ((2, 1), (1, 3))])
 def test_weights_of_large_images(stride, dilate):
-    """Their gradient is a loop over rows, the last of which may go beyond the image."""
+    """Their gradient is a loop over rows, the last of which may extend beyond the image."""
     data = mx.sym.BlockGrad(DATA)
     _same(_conv(data, 2, stride=stride, dilate=dilate), data=(2, 16, 131, 67))
 
@@ -112,7 +111,7 @@ def _transposes(symbol, off=False):
     )
 
 
-def test_data_is_moved_only_where_a_region_begins_and_ends():
+def test_data_is_transposed_only_at_the_ends_of_a_region():
     x = DATA
     for _ in range(4):
         x = mx.sym.Activation(mx.sym.BatchNorm(_conv(x, 8)), act_type="relu") + x
@@ -121,8 +120,8 @@ def test_data_is_moved_only_where_a_region_begins_and_ends():
 
 
 def test_gradients_are_not_prepared_in_forward():
-    """What only backward needs (copies of data and weights in other orders) is not kept from
-    forward on: the step peaks where it has to, at the inputs of convolutions and normalisations."""
+    """Arrays that only backward needs (copies of data and weights in other layouts) are not stored
+    from forward on: the peak is the inputs of convolutions and normalisations."""
     x = DATA
     for _ in range(8):
         x = mx.sym.Activation(mx.sym.BatchNorm(_conv(x, 16)), act_type="relu")
@@ -135,13 +134,6 @@ def test_gradients_are_not_prepared_in_forward():
 
 
 def test_the_pass_is_not_for_accelerators(monkeypatch):
-    assert _lower.channels_last_allowed()
+    assert channels_last_allowed()
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
-    assert not _lower.channels_last_allowed()
-    assert not _compiling.compiler_options(_lower.graph_of(_conv(DATA).heads))
-
-
-def test_options_that_the_compiler_does_not_know_are_not_used(monkeypatch):
-    graph = _lower.graph_of(_conv(DATA).heads)
-    monkeypatch.setattr(_compiling, "_CONVOLUTIONS_ON_CPU", {"xla_cpu_no_such_option": "1"})
-    assert _compiling.compiler_options(graph) == _compiling._BARRIERS_ON_CPU
+    assert not channels_last_allowed()

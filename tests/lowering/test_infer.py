@@ -1,4 +1,4 @@
-"""Inference of whole graphs: sound, linear, and the same as what the functions give."""
+"""Inference of whole graphs: sound, linear, and equal to the functions' own."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tests.lowering._graphs import graphs
 QUICK = settings(max_examples=40, deadline=None)
 
 
-def _known(shape: tuple[int, ...] | None, actual: tuple[int, ...]) -> bool:
-    """Whether what is known of a shape agrees with the actual one."""
+def _agrees(shape: tuple[int, ...] | None, actual: tuple[int, ...]) -> bool:
+    """Whether a partly known shape agrees with the actual one."""
     return shape is None or (
         len(shape) == len(actual) and all(a in (0, b) for a, b in zip(shape, actual, strict=True))
     )
@@ -30,24 +30,24 @@ def _known(shape: tuple[int, ...] | None, actual: tuple[int, ...]) -> bool:
 def test_inferred_shapes_and_types_are_those_of_the_values(drawn):
     net, shapes = drawn
     graph = graph_of(net.heads)
-    found = infer(graph, shapes, dict.fromkeys(shapes, "float32"))
-    assert found.complete
+    inferred = infer(graph, shapes, dict.fromkeys(shapes, "float32"))
+    assert inferred.complete
     with jax.enable_x64(True):
         args, aux = (
             [jax.ShapeDtypeStruct(s, d) for s, d in zip(ss, ds, strict=True)]
             for ss, ds in (
-                (found.arg_shapes, found.arg_dtypes),
-                (found.aux_shapes, found.aux_dtypes),
+                (inferred.arg_shapes, inferred.arg_dtypes),
+                (inferred.aux_shapes, inferred.aux_dtypes),
             )
         )
         values = jax.eval_shape(lambda a, b: tuple(evaluate(graph, a, b, None, True)[0]), args, aux)
-    assert [v.shape for v in values] == list(found.values)
-    assert [values[i].dtype.name for i in graph.heads] == list(found.out_dtypes)
+    assert [v.shape for v in values] == list(inferred.values)
+    assert [values[i].dtype.name for i in graph.heads] == list(inferred.out_dtypes)
 
 
 @QUICK
 @given(graphs(), st.data())
-def test_what_follows_from_less_agrees_with_what_follows_from_all(drawn, data):
+def test_inference_from_less_agrees_with_inference_from_all(drawn, data):
     net, shapes = drawn
     graph = graph_of(net.heads)
     whole = infer(graph, shapes)
@@ -62,9 +62,9 @@ def test_what_follows_from_less_agrees_with_what_follows_from_all(drawn, data):
         for name in chosen
     }
     part = infer(graph, less)
-    for found, actual in zip(part.values, whole.values, strict=True):
+    for partial, actual in zip(part.values, whole.values, strict=True):
         assert actual is not None
-        assert _known(found, actual), (less, found, actual)
+        assert _agrees(partial, actual), (less, partial, actual)
 
 
 @QUICK
@@ -125,7 +125,7 @@ def test_the_second_time_costs_a_look_up():
     assert _seconds(lambda: infer(graph_of(net.heads), {"x": (2, 4)})) < first / 20
 
 
-def test_results_are_kept_within_bounds():
+def test_memos_are_bounded():
     graph = graph_of((mx.sym.Variable("x") * 2).heads)
     for n in range(1, 200):
         infer(graph, {"x": (n,)})

@@ -26,16 +26,16 @@ def test_all_visible_outputs_have_shapes_and_hidden_ones_do_not_show():
     data = mx.sym.Variable("data")
     split = mx.sym.SliceChannel(data, num_outputs=2, name="split")
     norm = mx.sym.BatchNorm(split[0], name="bn")
-    found = layers(mx.sym.Group([split, norm]), {"data": (2, 6)}, [])
-    assert [layer.output_shapes for layer in found] == [((2, 3), (2, 3)), ((2, 3),)]
+    rows = layers(mx.sym.Group([split, norm]), {"data": (2, 6)}, [])
+    assert [layer.output_shapes for layer in rows] == [((2, 3), (2, 3)), ((2, 3),)]
 
 
 def test_random_operators_are_counted_too():
-    found = layers(mx.sym.Dropout(mx.sym.Variable("data"), name="drop"), {"data": (2, 6)}, [])
-    assert found[0].flops is not None
+    rows = layers(mx.sym.Dropout(mx.sym.Variable("data"), name="drop"), {"data": (2, 6)}, [])
+    assert rows[0].flops is not None
 
 
-def test_what_is_not_known_is_none():
+def test_unknown_facts_are_none():
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     (layer,) = layers(net, {}, ["fc_weight", "fc_bias"])
     assert layer.output_shapes == (None,)
@@ -74,7 +74,7 @@ def test_recurrences_count_every_step():
     assert long == 10 * short
 
 
-def test_what_cannot_be_counted_is_said():
+def test_uncounted_work_is_described():
     data = mx.sym.Variable("data")
     (layer,) = layers(mx.sym.linalg.syevd(data, name="e"), {"data": (4, 4)}, [])
     assert (layer.flops, layer.macs, layer.uncounted) == (None, None, ("no rule for eigh",))
@@ -103,11 +103,11 @@ def test_scatters_and_factorisations():
     assert layer.flops <= 9
 
 
-def test_loops_in_graphs_count_their_rounds():
+def test_loops_in_graphs_count_their_iterations():
     def body(x, states):
         return mx.sym.FullyConnected(x, num_hidden=4, no_bias=True, name="q"), states
 
     data, state = mx.sym.Variable("data"), mx.sym.Variable("s")
     out, _ = mx.sym.contrib.foreach(body, data, [state], name="loop")
-    found = [layers(out, {"data": (n, 2, 3), "s": (1,)}, [])[0].macs for n in (2, 7)]
-    assert found == [2 * 2 * 3 * 4, 7 * 2 * 3 * 4]
+    macs = [layers(out, {"data": (n, 2, 3), "s": (1,)}, [])[0].macs for n in (2, 7)]
+    assert macs == [2 * 2 * 3 * 4, 7 * 2 * 3 * 4]

@@ -33,13 +33,13 @@ def _evaluated(heads, arrays):
 def test_results_are_the_same_without_each_pass(drawn, name):
     net, shapes = drawn
     graph = graph_of(net.heads)
-    found = infer(graph, shapes)
+    inferred = infer(graph, shapes)
     rng = np.random.default_rng(0)
     arrays = {
         n: jax.numpy.asarray(rng.uniform(0.5, 1, s).astype("float32"))
         for n, s in zip(
             (*graph.arg_names, *graph.aux_names),
-            (*found.arg_shapes, *found.aux_shapes),
+            (*inferred.arg_shapes, *inferred.aux_shapes),
             strict=True,
         )
     }
@@ -61,8 +61,8 @@ def test_passes_keep_names_arguments_and_outputs(drawn):
     assert after.list_arguments() == net.list_arguments()
     assert after.list_auxiliary_states() == net.list_auxiliary_states()
     assert after.list_outputs() == net.list_outputs()
-    kept = iter(_nodes(net.heads))
-    assert all(name in kept for name in _nodes(after.heads))
+    names_before = iter(_nodes(net.heads))
+    assert all(name in names_before for name in _nodes(after.heads))
 
 
 def _repeated():
@@ -81,15 +81,15 @@ def _repeated():
         (list(PASSES), ["copy", "first", "e", "second", "f", "sum"]),
     ],
 )
-def test_what_each_pass_leaves(off, left):
+def test_nodes_after_each_pass(off, left):
     with mx.name.NameManager():
         net = _repeated()
     if off:
         with disabled(*off):
-            found = _nodes(optimized(net.heads))
+            names = _nodes(optimized(net.heads))
     else:
-        found = _nodes(optimized(net.heads))
-    assert [n.replace("_plus0", "sum") for n in found] == left
+        names = _nodes(optimized(net.heads))
+    assert [n.replace("_plus0", "sum") for n in names] == left
 
 
 def test_an_unknown_pass_is_refused():
@@ -97,7 +97,7 @@ def test_an_unknown_pass_is_refused():
         pass
 
 
-def test_get_optimized_symbol_shows_the_outcome():
+def test_get_optimized_symbol_shows_the_result():
     executor = _repeated().simple_bind(mx.cpu(), x=(2,))
     after = executor.get_optimized_symbol()
     assert len(after.get_internals().list_outputs()) == 4
@@ -159,9 +159,9 @@ def test_batch_normalisations_are_never_merged():
 
 def test_contexts_keep_equal_parts_apart():
     x = mx.sym.Variable("x")
-    made = []
+    parts = []
     for group, name in itertools.product(("near", "far"), "ab"):
         with mx.AttrScope(ctx_group=group):
-            made.append(mx.sym.sin(x, name=f"{group}_{name}"))
-    total = mx.sym.add_n(*made)
+            parts.append(mx.sym.sin(x, name=f"{group}_{name}"))
+    total = mx.sym.add_n(*parts)
     assert _nodes(optimized(total.heads))[:2] == ["near_a", "far_a"]

@@ -1,4 +1,4 @@
-"""Re-rolled graphs give what the unrolled ones give, and cost one step's compilation."""
+"""Re-rolled graphs equal the unrolled ones, and cost one step's compilation."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def _assert_same(symbol: Any, atol: float = 1e-5, **shapes: Any) -> None:
 def _equations(symbol: Any, **shapes: Any) -> int:
     arg_shapes, _, aux_shapes = symbol.infer_shape(**shapes)
     args, aux = (
-        {n: jax.ShapeDtypeStruct(s, np.float32) for n, s in zip(names, found, strict=True)}
-        for names, found in (
+        {n: jax.ShapeDtypeStruct(s, np.float32) for n, s in zip(names, sizes, strict=True)}
+        for names, sizes in (
             (symbol.list_arguments(), arg_shapes),
             (symbol.list_auxiliary_states(), aux_shapes),
         )
@@ -75,7 +75,7 @@ def _equations(symbol: Any, **shapes: Any) -> int:
 
 
 @pytest.mark.parametrize("name", CELLS)
-def test_recurrences_give_what_they_give_unrolled(name):
+def test_recurrences_equal_their_unrolled_form(name):
     _assert_same(_unrolled(CELLS[name](), 7), data=(3, 7, 5))
 
 
@@ -89,7 +89,7 @@ def test_the_program_does_not_grow_with_the_steps(name):
 
 
 @pytest.mark.parametrize("name", ["layers", "residual", "both ways", "dropout"])
-def test_inference_gives_what_it_gives_unrolled(name):
+def test_inference_equals_its_unrolled_form(name):
     symbol = _unrolled(CELLS[name](), 7)
     executor = symbol.simple_bind(mx.cpu(), data=(3, 7, 5))
     rng = np.random.default_rng(0)
@@ -117,29 +117,29 @@ def test_layers_are_one_loop_unless_there_is_one_row(train):
 
 def _loops(jaxpr: Any) -> list[Any]:
     """The loops of a jaxpr and of those inside it."""
-    found = []
+    loops = []
     for equation in jaxpr.eqns:
         if equation.primitive.name == "scan":
-            found.append(equation)
+            loops.append(equation)
         else:
             inner = (p for p in equation.params.values() if hasattr(p, "jaxpr"))
-            found += [loop for p in inner for loop in _loops(p.jaxpr)]
-    return found
+            loops += [loop for p in inner for loop in _loops(p.jaxpr)]
+    return loops
 
 
-@pytest.mark.parametrize(("name", "products", "kept"), [("lstm", 1, 8), ("gru", 1, 7)])
-def test_turns_hold_no_gradient_of_weights(name, products, kept):
+@pytest.mark.parametrize(("name", "products", "residuals"), [("lstm", 1, 8), ("gru", 1, 7)])
+def test_iterations_hold_no_gradient_of_weights(name, products, residuals):
     symbol = _unrolled(CELLS[name](), 20)
     arg_shapes, *_ = symbol.infer_shape(data=(3, 20, 5))
     args = dict(zip(symbol.list_arguments(), map(np.ones, arg_shapes), strict=True))
     function = symbol.to_jax()
     jaxpr = jax.make_jaxpr(jax.grad(lambda args: function(args, train=True)[0][0].sum()))(args)
-    there, back = _loops(jaxpr.jaxpr)
-    for loop in (there, back):
+    forward, backward = _loops(jaxpr.jaxpr)
+    for loop in (forward, backward):
         assert str(loop.params["jaxpr"]).count(" dot_general[") <= 2 * products
-    # What is kept are the activations and what they act on, not every factor of every product.
-    assert sum(v.aval.shape[:2] == (20, 3) for v in there.outvars) <= kept
-    weights = [v.aval.shape for v in back.outvars if v.aval.shape[-1:] == (4,)]
+    # Residuals are the activations and their inputs, not every factor of every product.
+    assert sum(v.aval.shape[:2] == (20, 3) for v in forward.outvars) <= residuals
+    weights = [v.aval.shape for v in backward.outvars if v.aval.shape[-1:] == (4,)]
     assert not any(shape[-2:] in {(16, 4), (12, 4)} for shape in weights)
 
 
@@ -219,9 +219,9 @@ def test_internals_and_monitors_show_every_step():
     ]
 
 
-def test_looking_first_goes_back_through_the_loop_too():
+def test_reading_outputs_first_also_differentiates_the_loop():
     symbol = _unrolled(mx.rnn.LSTMCell(4, prefix="c_"), 7)
-    found = []
+    gradients = []
     for look in (True, False):
         executor = symbol.simple_bind(mx.cpu(), data=(3, 7, 5))
         rng = np.random.default_rng(0)
@@ -231,6 +231,6 @@ def test_looking_first_goes_back_through_the_loop_too():
         if look:
             executor.outputs[0].wait_to_read()
         executor.backward([mx.nd.ones(o.shape) for o in executor.outputs])
-        found.append([g.asnumpy() for g in executor.grad_arrays])
-    for ours, expected in zip(*found, strict=True):
+        gradients.append([g.asnumpy() for g in executor.grad_arrays])
+    for ours, expected in zip(*gradients, strict=True):
         np.testing.assert_allclose(ours, expected, 1e-5, 1e-6)

@@ -1,4 +1,4 @@
-"""Profiles name the nodes of a network, and what the program marks; files and tables hold them."""
+"""Profiles hold the nodes of a network and the program's annotations, in files and tables."""
 
 from __future__ import annotations
 
@@ -49,8 +49,8 @@ def test_signatures_are_mxnets():
         "Counter": "domain name value",
         "Marker": "domain name",
     }.items():
-        found = inspect.signature(getattr(mx.profiler, function)).parameters
-        assert " ".join(found) == expected, function
+        parameters = inspect.signature(getattr(mx.profiler, function)).parameters
+        assert " ".join(parameters) == expected, function
 
 
 def _net() -> Any:
@@ -84,15 +84,15 @@ def test_nodes_are_named_forwards_and_backwards(tmp_path):
     for _ in range(3):
         _step(executor)
     mx.profiler.set_state("stop")
-    found = _operators()
+    operators = _operators()
     for node in ("hidden_layer", "hidden_layer_backward", "stage1/top", "stage1/top_backward"):
-        assert found[node]["Count"] >= 3, sorted(found)
-        assert 0 < found[node]["Min"] <= found[node]["Avg"] <= found[node]["Max"]
+        assert operators[node]["Count"] >= 3, sorted(operators)
+        assert 0 < operators[node]["Min"] <= operators[node]["Avg"] <= operators[node]["Max"]
     assert "hidden_layer_backward" in mx.profiler.dumps()
     mx.profiler.dump()
     events = json.loads(path.read_text())["traceEvents"]
     kernels = [e for e in events if e.get("cat") == "operator" and e["name"] == "hidden_layer"]
-    assert len(kernels) == found["hidden_layer"]["Count"]
+    assert len(kernels) == operators["hidden_layer"]["Count"]
     for event in kernels:
         assert event["ph"] == "X"
         assert event["dur"] > 0
@@ -129,13 +129,13 @@ def test_kernels_whose_names_xla_lost_have_those_of_their_users(tmp_path):
     mx.profiler.set_state("run")
     _step(executor)
     mx.profiler.set_state("stop")
-    found = _operators()
-    assert {"conv0", "conv1", "conv0_backward", "conv1_backward"} <= found.keys()
-    unnamed = sum(s["Count"] for name, s in found.items() if name.startswith("forward"))
-    assert unnamed <= 0.2 * sum(s["Count"] for s in found.values())
+    operators = _operators()
+    assert {"conv0", "conv1", "conv0_backward", "conv1_backward"} <= operators.keys()
+    unnamed = sum(s["Count"] for name, s in operators.items() if name.startswith("forward"))
+    assert unnamed <= 0.2 * sum(s["Count"] for s in operators.values())
 
 
-def test_what_a_program_marks(tmp_path):
+def test_annotations_of_a_program(tmp_path):
     path = _configure(tmp_path)
     domain = mx.profiler.Domain("a, strange=#domain")
     mx.profiler.set_state("run")
@@ -152,13 +152,13 @@ def test_what_a_program_marks(tmp_path):
         frame.start()
         frame.stop()
     mx.profiler.set_state("stop")
-    found = json.loads(mx.profiler.dumps(format="json"))["Time"]
-    own = found["a, strange=#domain"]
-    assert own["3"]["Count"] == 2
-    assert own["images"] == {"Count": 3, "Total": 32, "Min": 5, "Max": 15, "Avg": 32 / 3}
-    assert found["a, strange=#domain,frame"]["frame"]["Count"] == 2
-    assert found["a, strange=#domain,instant_marker"]["now #1"]["Count"] == 1
-    assert found["scope"]["outer"]["Total"] >= found["a, strange=#domain,frame"]["frame"]["Max"]
+    times = json.loads(mx.profiler.dumps(format="json"))["Time"]
+    domain_times = times["a, strange=#domain"]
+    assert domain_times["3"]["Count"] == 2
+    assert domain_times["images"] == {"Count": 3, "Total": 32, "Min": 5, "Max": 15, "Avg": 32 / 3}
+    assert times["a, strange=#domain,frame"]["frame"]["Count"] == 2
+    assert times["a, strange=#domain,instant_marker"]["now #1"]["Count"] == 1
+    assert times["scope"]["outer"]["Total"] >= times["a, strange=#domain,frame"]["frame"]["Max"]
     mx.profiler.dump()
     events = json.loads(path.read_text())["traceEvents"]
     assert [e["args"] for e in events if e["ph"] == "C"] == [

@@ -1,1 +1,10 @@
-"""Repeated blocks of a graph as one scan."""
+"""Re-rolling: repetitions in a graph, such as the steps of an unrolled recurrent network, as loops.
+
+``README.md`` beside this file explains the pass on one page.
+"""
+
+from .execute import execute_plan
+from .ir import RerollPlan
+from .plan import plan_for, plan_of
+
+__all__ = ["RerollPlan", "execute_plan", "plan_for", "plan_of"]

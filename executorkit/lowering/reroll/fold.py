@@ -1,281 +1,264 @@
-"""Columns as a loop or a batch: whether they can be one, and whether they should.
+"""Folding: the repetitions of a graph become one.
 
-The repetitions of a graph, folded into one.
-
-Every column (one operator in all repetitions) becomes one vertex of the graph. Columns on a cycle
-then are a recurrence, a :class:`Loop`. The others do not depend on an earlier repetition: each is a
-:class:`Batch`, such as the product of all inputs of a recurrent layer with its weight. All other
-steps stay as they are, and so does whatever does not fit.
+Every pack (one operator in all repetitions) becomes one vertex of the graph. Packs on a cycle then
+are a recurrence, a :class:`~.ir.RerolledLoop`. The others do not depend on an earlier repetition:
+each is a :class:`~.ir.VectorizedOp`, such as the product of all inputs of a recurrent layer with
+its weight. All other steps stay as they are, and so does whatever does not fit.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
 from .._graph import Graph, GraphStep
-from .fuse import fusion_may_pay, join
-from .graph_algorithms import strongly_connected_components, topological
-from .ir import Batch, Link, Loop, Plan, Values
-from .search import MIN_REPEATS, PRODUCTS, Column, UseDef, chains, grow
+from .graph_algorithms import ranked_topological_order, strongly_connected_components
+from .ir import PackedOperand, RerolledLoop, RerollPlan, ValueIds, VectorizedOp
+from .search import Pack, UseDef, grow_packs, multiplies_matrices
 
-#: For every step that is part of a column: the column and the repetition.
-Places = Mapping[int, tuple[int, int]]
+#: The pack and the repetition of every step that is part of a pack.
+PackIndex = Mapping[int, tuple[int, int]]
 
 
-def is_vectorizable(wiring: UseDef, column: Column) -> bool:
-    """Whether an operator may be run for all repetitions at once.
+class GraphFolding:
+    """A graph whose accepted packs are folded into one vertex each.
 
-    Products with a weight of their own in every repetition are not: batched products of small
-    matrices are slow, batched convolutions slower.
+    packs
+        the accepted packs; a pack's number is its vertex.
+    pack_index
+        the pack and the repetition of every step that is part of a pack.
+    loops
+        the loops, each with the numbers of its packs.
     """
-    steps = [wiring.steps[s] for s in column]
-    op = steps[0].op
+
+    def __init__(self, graph: Graph) -> None:
+        self.use_def = UseDef(graph)
+        self.packs: list[Pack] = []
+        self.pack_index: dict[int, tuple[int, int]] = {}
+        self.loops: list[tuple[list[int], RerolledLoop]] = []
+        self._write_orders = _write_orders(graph)
+
+    def is_packed(self, step: int) -> bool:
+        """True if a step is part of an accepted pack."""
+        return step in self.pack_index
+
+    def fold(self, seed: Pack) -> bool:
+        """Accepts the packs grown out of a chain if they hold a recurrence through the chain."""
+        start = len(self.packs)
+        packs = grow_packs(self.use_def, seed, self.is_packed)
+        while True:
+            self._add(packs)
+            successors = self.successors()
+            cycles = [
+                component
+                for component in strongly_connected_components(successors)
+                if len(component) > 1 or component[0] in successors[component[0]]
+            ]
+            loops = [(cycle, self.loop(cycle)) for cycle in cycles]
+            on_cycles = {v for cycle in cycles for v in cycle}
+            rejected = {v for cycle, loop in loops if loop is None for v in cycle}
+            rejected.update(
+                p
+                for p in range(start, len(self.packs))
+                if p not in on_cycles and not is_vectorizable(self.use_def, self.packs[p])
+            )
+            if start in on_cycles and not any(start <= v < len(self.packs) for v in rejected):
+                self.loops = [(cycle, loop) for cycle, loop in loops if loop is not None]
+                return True
+            self._remove(start)
+            if start in rejected or start not in on_cycles:
+                return False
+            packs = [pack for p, pack in enumerate(packs, start) if p not in rejected]
+
+    def _add(self, packs: Iterable[Pack]) -> None:
+        for pack in packs:
+            self.pack_index.update((s, (len(self.packs), k)) for k, s in enumerate(pack))
+            self.packs.append(pack)
+
+    def _remove(self, start: int) -> None:
+        for pack in self.packs[start:]:
+            for s in pack:
+                del self.pack_index[s]
+        del self.packs[start:]
+
+    def _vertex(self, step: int) -> int:
+        """The number of the step's pack, or a number of its own after those of all packs."""
+        return self.pack_index[step][0] if step in self.pack_index else len(self.packs) + step
+
+    def successors(self) -> dict[int, set[int]]:
+        """The vertices that read the values of each vertex."""
+        vertices = [self._vertex(s) for s in range(len(self.use_def.steps))]
+        successors: dict[int, set[int]] = {v: set() for v in vertices}
+        for reader, step in zip(vertices, self.use_def.steps, strict=True):
+            for value in step.inputs:
+                producer = self.use_def.producer[value]
+                if producer is not None:
+                    successors[vertices[producer]].add(reader)
+        for earlier, later in self._write_orders:
+            successors[vertices[earlier]].add(vertices[later])
+        return successors
+
+    def loop(self, cycle: list[int]) -> RerolledLoop | None:
+        """A cycle as a loop, or None if it cannot be one, or should not."""
+        if max(cycle) >= len(self.packs):
+            return None
+        return _loop_of(self.use_def, {p: self.packs[p] for p in cycle}, self.pack_index)
+
+    def plan(self) -> RerollPlan:
+        """The plan: earlier steps of the graph come first where there is a choice."""
+        leader = {p: cycle[0] for cycle, _ in self.loops for p in cycle}
+        items: dict[int, GraphStep | VectorizedOp | RerolledLoop] = {
+            cycle[0]: loop for cycle, loop in self.loops
+        }
+        rank: dict[int, int] = {}
+        for s, step in enumerate(self.use_def.steps):
+            vertex = self._vertex(s)
+            vertex = leader.get(vertex, vertex)
+            rank.setdefault(vertex, s)
+            if vertex not in items:
+                items[vertex] = self._vectorized(self.packs[vertex]) if self.is_packed(s) else step
+        successors: dict[int, set[int]] = defaultdict(set)
+        for vertex, readers in self.successors().items():
+            source = leader.get(vertex, vertex)
+            successors[source].update({leader.get(r, r) for r in readers} - {source})
+        ordered = tuple(items[v] for v in ranked_topological_order(successors, rank))
+        operands = (
+            operand
+            for item in ordered
+            if not isinstance(item, GraphStep)
+            for row in (item.operands if isinstance(item, RerolledLoop) else (item.operands,))
+            for operand in row
+        )
+        stacked = frozenset(v for operand in operands if operand.is_stacked for v in operand.values)
+        return RerollPlan(ordered, stacked)
+
+    def _vectorized(self, pack: Pack) -> VectorizedOp:
+        steps = tuple(self.use_def.steps[s] for s in pack)
+        values = zip(*(step.inputs for step in steps), strict=True)
+        return VectorizedOp(steps, tuple(map(PackedOperand, values)))
+
+
+def _write_orders(graph: Graph) -> list[tuple[int, int]]:
+    """Pairs of steps that write one auxiliary state and must stay in order."""
+    last_writer: dict[int, int] = {}
+    pairs = []
+    for s, step in enumerate(graph.steps):
+        for *_, state in step.aux_writes:
+            if state in last_writer:
+                pairs.append((last_writer[state], s))
+            last_writer[state] = s
+    return pairs
+
+
+def is_vectorizable(use_def: UseDef, pack: Pack) -> bool:
+    """True if an operator may be applied to all repetitions at once.
+
+    Products with a weight per repetition may not: batched products of small matrices are slow,
+    batched convolutions slower.
+    """
+    steps = [use_def.steps[s] for s in pack]
     varying = [
         values for values in zip(*(s.inputs for s in steps), strict=True) if len(set(values)) > 1
     ]
     if not varying:
-        return op.key_name is not None
-    own = any(wiring.producer[v] is None for values in varying for v in values)
-    return not (op.name in PRODUCTS and len(varying) > 1 and own)
+        return steps[0].op.key_name is not None
+    reads_variables = any(use_def.producer[v] is None for values in varying for v in values)
+    return not (multiplies_matrices(steps[0]) and len(varying) > 1 and reads_variables)
 
 
-def loop_of(wiring: UseDef, cycle: Mapping[int, Column], place: Places) -> Loop | None:
-    """Columns, by number, as a loop, or None if they cannot be run turn by turn, or should not."""
-    members = sorted(cycle, key=lambda c: cycle[c][0])
-    at = {c: i for i, c in enumerate(members)}
-    columns = [[wiring.steps[s] for s in cycle[c]] for c in members]
-    links = []
-    for column in columns:
-        inputs = zip(*(step.inputs for step in column), strict=True)
-        row = [_link(wiring, values, at, place) for values in inputs]
+def _loop_of(
+    use_def: UseDef, cycle: Mapping[int, Pack], pack_index: PackIndex
+) -> RerolledLoop | None:
+    """Packs, by number, as a loop, or None if they cannot be iterations of one, or should not."""
+    members = sorted(cycle, key=lambda p: cycle[p][0])
+    index_in_loop = {p: i for i, p in enumerate(members)}
+    packs = [[use_def.steps[s] for s in cycle[p]] for p in members]
+    operands = []
+    for pack in packs:
+        inputs = zip(*(step.inputs for step in pack), strict=True)
+        row = [_operand(use_def, values, index_in_loop, pack_index) for values in inputs]
         if None in row:
             return None
-        links.append([link for link in row if link is not None])
-    backs = {link.back for row in links for link in row}
-    if min(backs) < 0 < max(backs):
+        operands.append([operand for operand in row if operand is not None])
+    distances = {operand.distance for row in operands for operand in row}
+    if min(distances) < 0 < max(distances):
         return None
-    if min(backs) < 0:
-        columns = [column[::-1] for column in columns]
-        links = [[Link(x.values[::-1], x.made, -x.back) for x in row] for row in links]
-    return _shown(wiring, columns, links) if _pays(columns, links, wiring) else None
+    if min(distances) < 0:
+        packs = [pack[::-1] for pack in packs]
+        operands = [
+            [PackedOperand(x.values[::-1], x.producer, -x.distance) for x in row]
+            for row in operands
+        ]
+    return _with_outputs(use_def, packs, operands) if _pays(use_def, packs, operands) else None
 
 
-def _link(wiring: UseDef, values: Values, at: Mapping[int, int], place: Places) -> Link | None:
-    """One input of all repetitions, seen from inside a loop of columns; None if it is made in the
-    loop, but not by one column in one order."""
-    made: set[tuple[int, int]] = set()
-    backs: set[int] = set()
-    inside = []
+def _operand(
+    use_def: UseDef, values: ValueIds, index_in_loop: Mapping[int, int], pack_index: PackIndex
+) -> PackedOperand | None:
+    """One input of all repetitions, seen from inside a loop of packs; None if the loop computes
+    it, but not by one pack at one distance."""
+    producers: set[tuple[int, int]] = set()
+    distances: set[int] = set()
+    internal_reads = []
     for k, value in enumerate(values):
-        maker = wiring.producer[value]
-        if maker is None or maker not in place or place[maker][0] not in at:
+        step = use_def.producer[value]
+        if step is None or step not in pack_index or pack_index[step][0] not in index_in_loop:
             continue
-        column, turn = place[maker]
-        made.add((at[column], value - wiring.steps[maker].first_output))
-        backs.add(k - turn)
-        inside.append(k)
-    if not inside:
-        return Link(values)
-    if len(made) > 1 or len(backs) > 1:
+        pack, repetition = pack_index[step]
+        producers.add((index_in_loop[pack], value - use_def.steps[step].first_output))
+        distances.add(k - repetition)
+        internal_reads.append(k)
+    if not internal_reads:
+        return PackedOperand(values)
+    if len(producers) > 1 or len(distances) > 1:
         return None
-    (back,), (maker,) = backs, made
-    turns = range(max(back, 0), len(values) + min(back, 0))
-    return Link(values, maker, back) if inside == list(turns) else None
+    (distance,), (producer,) = distances, producers
+    expected = list(range(max(distance, 0), len(values) + min(distance, 0)))
+    return PackedOperand(values, producer, distance) if internal_reads == expected else None
 
 
-def _shown(wiring: UseDef, columns: list[list[GraphStep]], links: list[list[Link]]) -> Loop:
-    """A loop, with what is read outside of it."""
-    own = {step.index for column in columns for step in column}
-    carried = {link.made for row in links for link in row if link.back == 1}
-    shown, last = [], []
-    for c, column in enumerate(columns):
-        for k in range(column[0].n_outputs):
-            values = [step.first_output + k for step in column]
-            read = [
-                value in wiring.heads
-                or any(wiring.steps[s].index not in own for s, _ in wiring.consumers[value])
+def _with_outputs(
+    use_def: UseDef, packs: list[list[GraphStep]], operands: list[list[PackedOperand]]
+) -> RerolledLoop:
+    """A loop, with the values that are read outside of it."""
+    members = {step.index for pack in packs for step in pack}
+    carried = {operand.producer for row in operands for operand in row if operand.distance == 1}
+    outputs, final_only = [], []
+    for p, pack in enumerate(packs):
+        for k in range(pack[0].n_outputs):
+            values = [step.first_output + k for step in pack]
+            read_outside = [
+                value in use_def.heads
+                or any(use_def.steps[s].index not in members for s, _ in use_def.consumers[value])
                 for value in values
             ]
-            if (c, k) in carried and not any(read[:-1]):
-                last += [(c, k)] * read[-1]
-            elif any(read):
-                shown.append((c, k))
-    return Loop(
-        columns=tuple(map(tuple, columns)),
-        links=tuple(map(tuple, links)),
-        shown=tuple(shown),
-        last=tuple(last),
+            if (p, k) in carried and not any(read_outside[:-1]):
+                final_only += [(p, k)] * read_outside[-1]
+            elif any(read_outside):
+                outputs.append((p, k))
+    return RerolledLoop(
+        packs=tuple(map(tuple, packs)),
+        operands=tuple(map(tuple, operands)),
+        outputs=tuple(outputs),
+        final_only=tuple(final_only),
     )
 
 
-def _pays(columns: list[list[GraphStep]], links: list[list[Link]], wiring: UseDef) -> bool:
-    """Whether a loop is worth its turns: it multiplies matrices, by weights that all share.
+def _pays(
+    use_def: UseDef, packs: list[list[GraphStep]], operands: list[list[PackedOperand]]
+) -> bool:
+    """True if a loop is worth its overhead: it multiplies matrices, by weights that all iterations
+    share.
 
     Blocks with weights of their own, stacked for the loop, run slower than one by one, and compile
     no faster (measured on two x86-64 cores, training and inference, rolled / unrolled: 50 dense
     layers of 256, 1.4 and 1.2; 12 transformer layers of 256, 1.2 and 1.3; the five equal blocks of
     a stage of ResNet-50, 3.2 and 3.6 for the whole network).
     """
-    products = [i for i, column in enumerate(columns) if column[0].op.name in PRODUCTS]
-    own = any(
-        link.stacked and any(wiring.producer[v] is None for v in link.values)
+    products = [i for i, pack in enumerate(packs) if multiplies_matrices(pack[0])]
+    reads_stacked_variables = any(
+        operand.is_stacked and any(use_def.producer[v] is None for v in operand.values)
         for i in products
-        for link in links[i]
+        for operand in operands[i]
     )
-    return bool(products) and not own
-
-
-#: How many chains are tried in a graph.
-_TRIALS = 32
-
-
-def plan_of(graph: Graph) -> Plan | None:
-    """The plan of a graph, or None if nothing in it is rolled; found once per graph."""
-    return _plans_of(graph)[0]
-
-
-def fused_plan_of(graph: Graph) -> Plan | None:
-    """The plan in which loops that feed each other are one; None if there are none."""
-    return _plans_of(graph)[1]
-
-
-@lru_cache(maxsize=512)
-def _plans_of(graph: Graph) -> tuple[Plan | None, Plan | None]:
-    """A chain that is no recurrence as a whole may be one without its first or last repetition,
-    which often lacks an input or a consumer."""
-    if graph.has_effects or len(graph.steps) < 2 * MIN_REPEATS:
-        return None, None
-    folding = GraphFolding(graph)
-    left = _TRIALS
-    for chain in chains(folding.wiring, folding.taken):
-        for first, dropped in ((0, 0), (1, 0), (0, 1), (1, 1)):
-            part = chain[first : len(chain) - dropped]
-            left -= 1
-            if len(part) >= MIN_REPEATS and left >= 0 and folding.fold(part):
-                break
-    if not folding.loops:
-        return None, None
-    plan = folding.plan()
-    return plan, folding.plan() if fusion_may_pay() and join(folding) else None
-
-
-class GraphFolding:
-    """A graph whose columns are folded into one vertex each, as they are accepted."""
-
-    def __init__(self, graph: Graph) -> None:
-        self.wiring = UseDef(graph)
-        self.columns: list[Column] = []
-        #: For every step that is part of a column: the column and the repetition.
-        self.place: dict[int, tuple[int, int]] = {}
-        #: The loops, each with the numbers of its columns.
-        self.loops: list[tuple[list[int], Loop]] = []
-        self._orders = _orders_of_writers(graph)
-
-    def taken(self, step: int) -> bool:
-        return step in self.place
-
-    def fold(self, seed: Column) -> bool:
-        """Whether a chain and what grows out of it hold a recurrence through the chain; if so,
-        they are kept."""
-        start = len(self.columns)
-        columns = grow(self.wiring, seed, self.taken)
-        while True:
-            self._add(columns)
-            successors = self.successors()
-            cycles = [
-                c
-                for c in strongly_connected_components(successors)
-                if len(c) > 1 or c[0] in successors[c[0]]
-            ]
-            loops = [(cycle, self.loop(cycle)) for cycle in cycles]
-            bad = {v for cycle, loop in loops if loop is None for v in cycle}
-            inside = {v for cycle in cycles for v in cycle}
-            bad.update(
-                c
-                for c in range(start, len(self.columns))
-                if c not in inside and not is_vectorizable(self.wiring, self.columns[c])
-            )
-            if start in inside and not any(start <= v < len(self.columns) for v in bad):
-                self.loops = [(cycle, loop) for cycle, loop in loops if loop is not None]
-                return True
-            self._remove(start)
-            if start in bad or start not in inside:
-                return False
-            columns = [column for c, column in enumerate(columns, start) if c not in bad]
-
-    def _add(self, columns: Iterable[Column]) -> None:
-        for column in columns:
-            self.place.update((s, (len(self.columns), k)) for k, s in enumerate(column))
-            self.columns.append(column)
-
-    def _remove(self, start: int) -> None:
-        for column in self.columns[start:]:
-            for s in column:
-                del self.place[s]
-        del self.columns[start:]
-
-    def _vertex(self, step: int) -> int:
-        """The column that a step is part of, or a number of its own behind all columns."""
-        return self.place[step][0] if step in self.place else len(self.columns) + step
-
-    def successors(self) -> dict[int, set[int]]:
-        """Which vertices read what a vertex makes."""
-        vertices = [self._vertex(s) for s in range(len(self.wiring.steps))]
-        found: dict[int, set[int]] = {v: set() for v in vertices}
-        for here, step in zip(vertices, self.wiring.steps, strict=True):
-            for value in step.inputs:
-                made = self.wiring.producer[value]
-                if made is not None:
-                    found[vertices[made]].add(here)
-        for before, after in self._orders:
-            found[vertices[before]].add(vertices[after])
-        return found
-
-    def loop(self, cycle: list[int]) -> Loop | None:
-        """A cycle as a loop, or None if it cannot be run turn by turn, or should not."""
-        if max(cycle) >= len(self.columns):
-            return None
-        return loop_of(self.wiring, {c: self.columns[c] for c in cycle}, self.place)
-
-    def plan(self) -> Plan:
-        """The plan: what is earliest in the graph comes first where there is a choice."""
-        loop_of = {c: cycle[0] for cycle, _ in self.loops for c in cycle}
-        items: dict[int, GraphStep | Batch | Loop] = {cycle[0]: loop for cycle, loop in self.loops}
-        rank: dict[int, int] = {}
-        for s, step in enumerate(self.wiring.steps):
-            vertex = self._vertex(s)
-            vertex = loop_of.get(vertex, vertex)
-            rank.setdefault(vertex, s)
-            if vertex not in items:
-                items[vertex] = step if s not in self.place else self._batch(self.columns[vertex])
-        successors: dict[int, set[int]] = defaultdict(set)
-        for vertex, readers in self.successors().items():
-            here = loop_of.get(vertex, vertex)
-            successors[here].update({loop_of.get(r, r) for r in readers} - {here})
-        planned = tuple(items[vertex] for vertex in topological(successors, rank))
-        rows = [
-            row
-            for item in planned
-            if not isinstance(item, GraphStep)
-            for row in (item.links if isinstance(item, Loop) else (item.links,))
-        ]
-        stacked = {v for row in rows for link in row if link.stacked for v in link.values}
-        return Plan(planned, frozenset(stacked))
-
-    def _batch(self, column: Column) -> Batch:
-        steps = tuple(self.wiring.steps[s] for s in column)
-        return Batch(steps, tuple(Link(v) for v in zip(*(s.inputs for s in steps), strict=True)))
-
-
-def _orders_of_writers(graph: Graph) -> list[tuple[int, int]]:
-    """Pairs of steps that write one auxiliary state, which must stay in order."""
-    last: dict[int, int] = {}
-    found = []
-    for s, step in enumerate(graph.steps):
-        for *_, number in step.aux_writes:
-            if number in last:
-                found.append((last[number], s))
-            last[number] = s
-    return found
+    return bool(products) and not reads_stacked_variables

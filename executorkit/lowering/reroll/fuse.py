@@ -1,92 +1,90 @@
-"""Loops that feed each other, made one: on CPUs.
+"""Loop fusion: loops that feed each other become one, on CPUs.
 
-The layers of an unrolled recurrent network are loops of their own, with the products of whole
-sequences between them. In one loop those are taken turn by turn, but two layers can be computed
-side by side. Measured on two x86-64 cores, two LSTM layers of 200 over 60 steps, milliseconds in
-one loop / in two: 32 rows, inference 22.0 / 25.4, training 69 / 75; one row, 2.4 / 1.9 and
-6.1 / 4.6, since products of single rows are the reading of weights. So do layers of 512 (32 rows,
-30 steps: 57 / 53, 168 / 157), whose weights do not stay in the caches of the cores. An accelerator
-computes one thing at a time, and large products best: there they stay apart.
+The layers of an unrolled recurrent network are separate loops, with the products of whole sequences
+between them. In one loop these products are computed iteration by iteration, but two layers can be
+computed side by side. Measured on two x86-64 cores, two LSTM layers of 200 over 60 steps,
+milliseconds in one loop / in two: 32 rows, inference 22.0 / 25.4, training 69 / 75; one row,
+2.4 / 1.9 and 6.1 / 4.6, since products of single rows are bound by reading the weights. So are
+layers of 512 (32 rows, 30 steps: 57 / 53, 168 / 157), whose weights exceed the caches of the cores.
+An accelerator computes one thing at a time, and large products best: loops stay separate on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from math import prod
-from typing import TYPE_CHECKING
 
 import jax
 
 from ...ops.recurrence.scan import fused_scan_pays, matrix_rows
 from ...ops.schema.attrs import Shape
+from .fold import GraphFolding
 from .graph_algorithms import reachable
-from .ir import Loop, Plan
-from .search import PRODUCTS
-
-if TYPE_CHECKING:
-    from .fold import GraphFolding
+from .ir import RerolledLoop, RerollPlan
+from .search import multiplies_matrices
 
 
 def fusion_may_pay() -> bool:
-    """Whether loops that feed each other may be better as one here."""
+    """True if the present backend may run fused loops faster."""
     return jax.default_backend() == "cpu"
 
 
-def fusion_pays(joined: Plan, shape: Callable[[int], Shape]) -> bool:
-    """Whether a plan with joined loops is better, given the shapes of values by number."""
-    for loop in joined.items:
-        if not isinstance(loop, Loop):
+def fusion_pays(fused: RerollPlan, shape_of: Callable[[int], Shape]) -> bool:
+    """True if a plan with fused loops is faster, given the shapes of values by number."""
+    for loop in fused.items:
+        if not isinstance(loop, RerolledLoop):
             continue
-        links = [link for row in loop.links for link in row]
-        starts = [link.values[0] for link in links if link.back]
+        operands = [operand for row in loop.operands for operand in row]
+        initial = [operand.values[0] for operand in operands if operand.distance]
         weights = {
-            link.values[0]
-            for column, row in zip(loop.columns, loop.links, strict=True)
-            if column[0].op.name in PRODUCTS
-            for link in row
-            if link.constant
+            operand.values[0]
+            for pack, row in zip(loop.packs, loop.operands, strict=True)
+            if multiplies_matrices(pack[0])
+            for operand in row
+            if operand.is_invariant
         }
-        if not fused_scan_pays(matrix_rows(shape(starts[0])), sum(prod(shape(n)) for n in weights)):
+        elements = sum(prod(shape_of(n)) for n in weights)
+        if not fused_scan_pays(matrix_rows(shape_of(initial[0])), elements):
             return False
     return True
 
 
-def join(folding: GraphFolding) -> bool:
-    """Joins pairs of loops of as many turns, with the columns between them, where only columns are
-    between them, until there is no such pair; whether there was any."""
-    before = len(folding.loops)
-    done = 0
-    while done + 1 < len(folding.loops):
-        for after in range(done + 1, len(folding.loops)):
-            joined = _joined(folding, folding.loops[done][0], folding.loops[after][0])
-            if joined is not None:
-                del folding.loops[after]
-                folding.loops[done] = joined
+def fuse_loops(folding: GraphFolding) -> bool:
+    """Fuses pairs of loops of equal length, with the packs between them, where only packs are
+    between them, until there is no such pair; returns whether there was any."""
+    count = len(folding.loops)
+    first = 0
+    while first + 1 < len(folding.loops):
+        for second in range(first + 1, len(folding.loops)):
+            fused = _fused(folding, folding.loops[first][0], folding.loops[second][0])
+            if fused is not None:
+                del folding.loops[second]
+                folding.loops[first] = fused
                 break
         else:
-            done += 1
-    return len(folding.loops) < before
+            first += 1
+    return len(folding.loops) < count
 
 
-def _joined(
+def _fused(
     folding: GraphFolding, one: list[int], other: list[int]
-) -> tuple[list[int], Loop] | None:
-    """The loop of two loops' columns and those between, or None."""
+) -> tuple[list[int], RerolledLoop] | None:
+    """The loop of two loops' packs and those between, or None."""
     successors = folding.successors()
     predecessors: dict[int, set[int]] = {v: set() for v in successors}
     for vertex, readers in successors.items():
         for reader in readers:
             predecessors[reader].add(vertex)
-    count = len(folding.columns)
-    for first, second in ((one, other), (other, one)):
-        after = reachable(successors, first)
-        if after.isdisjoint(second):
+    n_packs = len(folding.packs)
+    for producer, consumer in ((one, other), (other, one)):
+        downstream = reachable(successors, producer)
+        if downstream.isdisjoint(consumer):
             continue
-        members = {*first, *second, *(after & reachable(predecessors, second))}
-        others = {c for cycle, _ in folding.loops for c in cycle} - {*first, *second}
-        if max(members) >= count or members & others:
+        members = {*producer, *consumer, *(downstream & reachable(predecessors, consumer))}
+        in_other_loops = {p for cycle, _ in folding.loops for p in cycle} - {*producer, *consumer}
+        if max(members) >= n_packs or members & in_other_loops:
             continue
-        if len({len(folding.columns[c]) for c in members}) == 1:
+        if len({len(folding.packs[p]) for p in members}) == 1:
             cycle = sorted(members)
             loop = folding.loop(cycle)
             return None if loop is None else (cycle, loop)

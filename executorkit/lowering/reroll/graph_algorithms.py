@@ -1,4 +1,7 @@
-"""Cycles and orders of directed graphs, given as the successors of every vertex."""
+"""Strongly connected components, reachability and ordering of directed graphs.
+
+A graph is a mapping from every vertex to its successors.
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,24 @@ def strongly_connected_components(successors: Mapping[V, Collection[V]]) -> list
     Graph Algorithms, 1972), without recursion."""
     number: dict[V, int] = {}
     low: dict[V, int] = {}
-    open_: dict[V, None] = {}
-    found: list[list[V]] = []
+    unassigned: dict[V, None] = {}
+    components: list[list[V]] = []
     for root in successors:
         if root in number:
             continue
         number[root] = low[root] = len(number)
-        open_[root] = None
+        unassigned[root] = None
         stack = [(root, iter(successors[root]))]
         while stack:
-            vertex, rest = stack[-1]
-            for after in rest:
-                if after not in number:
-                    number[after] = low[after] = len(number)
-                    open_[after] = None
-                    stack.append((after, iter(successors[after])))
+            vertex, remaining = stack[-1]
+            for successor in remaining:
+                if successor not in number:
+                    number[successor] = low[successor] = len(number)
+                    unassigned[successor] = None
+                    stack.append((successor, iter(successors[successor])))
                     break
-                if after in open_:
-                    low[vertex] = min(low[vertex], number[after])
+                if successor in unassigned:
+                    low[vertex] = min(low[vertex], number[successor])
             else:
                 stack.pop()
                 if stack:
@@ -39,40 +42,42 @@ def strongly_connected_components(successors: Mapping[V, Collection[V]]) -> list
                 if low[vertex] == number[vertex]:
                     component = []
                     while not component or component[-1] != vertex:
-                        component.append(open_.popitem()[0])
-                    found.append(component)
-    return found
+                        component.append(unassigned.popitem()[0])
+                    components.append(component)
+    return components
 
 
-def reachable(successors: Mapping[V, Collection[V]], start: Collection[V]) -> set[V]:
-    """The vertices behind some others."""
-    found: set[V] = set()
-    waiting = list(start)
-    while waiting:
-        for after in successors[waiting.pop()]:
-            if after not in found:
-                found.add(after)
-                waiting.append(after)
-    return found
+def reachable(successors: Mapping[V, Collection[V]], sources: Collection[V]) -> set[V]:
+    """The vertices that can be reached from some of the ``sources`` by at least one edge."""
+    visited: set[V] = set()
+    pending = list(sources)
+    while pending:
+        for successor in successors[pending.pop()]:
+            if successor not in visited:
+                visited.add(successor)
+                pending.append(successor)
+    return visited
 
 
-def topological(successors: Mapping[V, Collection[V]], rank: Mapping[V, Any]) -> list[V]:
-    """All vertices of a graph without cycles, each before its successors; of those that may come
-    next, the one of the lowest rank."""
-    missing = dict.fromkeys(successors, 0)
-    for after in successors.values():
-        for vertex in after:
-            missing[vertex] += 1
-    names = sorted(successors, key=lambda v: rank[v])
-    at = {vertex: i for i, vertex in enumerate(names)}
-    ready = [at[v] for v, count in missing.items() if not count]
+def ranked_topological_order(
+    successors: Mapping[V, Collection[V]], rank: Mapping[V, Any]
+) -> list[V]:
+    """All vertices of an acyclic graph, each before its successors; of several candidates for the
+    next place, the one of the lowest rank."""
+    in_degree = dict.fromkeys(successors, 0)
+    for targets in successors.values():
+        for vertex in targets:
+            in_degree[vertex] += 1
+    by_rank = sorted(successors, key=lambda v: rank[v])
+    position = {vertex: i for i, vertex in enumerate(by_rank)}
+    ready = [position[v] for v, degree in in_degree.items() if not degree]
     heapq.heapify(ready)
     order: list[V] = []
     while ready:
-        vertex = names[heapq.heappop(ready)]
+        vertex = by_rank[heapq.heappop(ready)]
         order.append(vertex)
-        for after in successors[vertex]:
-            missing[after] -= 1
-            if not missing[after]:
-                heapq.heappush(ready, at[after])
+        for successor in successors[vertex]:
+            in_degree[successor] -= 1
+            if not in_degree[successor]:
+                heapq.heappush(ready, position[successor])
     return order

@@ -1,11 +1,11 @@
-"""Repeated subgraphs of a graph: which steps stand at the same place in every repetition.
+"""Search for repeated subgraphs: which steps stand at the same place in every repetition.
 
-A *column* is one operator in every repetition: a tuple of steps, by number, first repetition first.
+A *pack* is one operator in every repetition: a tuple of steps, by number, first repetition first.
 The search begins with chains: from a step that multiplies matrices (without one there is nothing to
 gain) back along its inputs to the nearest step of the same operator, attributes and shared
-parameters; the same path, taken again and again, leads through all repetitions. The other columns
-grow out of that one in lock-step, along consumers and inputs, as long as every repetition has its
-own, equal step there. Names play no part.
+parameters; the same path, followed again and again, leads through all repetitions. The other packs
+grow out of that one in lock-step, along consumers and inputs, as long as every repetition has an
+equal step of its own there. Names play no part.
 """
 
 from __future__ import annotations
@@ -15,32 +15,30 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from ...ops.schema.traits import MATMUL
 from .._graph import Graph, GraphStep
 
-Column = tuple[int, ...]
+Pack = tuple[int, ...]
 
-#: The fewest repetitions that are rolled.
+#: Minimum number of repetitions of a loop.
 MIN_REPEATS = 4
-#: How many steps one look backwards for the previous repetition may visit; how many all may.
-_VISITS = 400
-_ALL_VISITS = 60_000
-#: How many equal steps it may meet before it gives up: a repetition may hold several.
-_CANDIDATES = 6
-
-#: Operators that multiply matrices.
-PRODUCTS = frozenset(
-    {
-        "BilinearSampler", "Convolution", "Deconvolution", "FullyConnected", "RNN", "batch_dot",
-        "dot", "_linalg_gemm", "_linalg_gemm2", "_linalg_trmm", "khatri_rao",
-        "_contrib_interleaved_matmul_encdec_qk", "_contrib_interleaved_matmul_encdec_valatt",
-        "_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt",
-    }
-)  # fmt: skip
+#: Maximum number of steps visited by one search backwards for the previous repetition.
+_MAX_VISITS = 400
+#: Maximum number of steps visited by all searches of one graph together.
+_MAX_VISITS_PER_GRAPH = 60_000
+#: Maximum number of equal steps examined by one search: a repetition may hold several.
+_MAX_CANDIDATES = 6
 
 
 class UseDef:
-    """Who makes and who reads every value of a graph, and which steps may be alike.
+    """Use-def chains of a graph (who computes and who reads every value), and equality of steps.
 
+    producer
+        the step that computes each value; None for a variable.
+    consumers
+        the (step, input position) that read each value.
+    heads
+        the values that are outputs of the graph.
     labels
         equal numbers for steps that compute the same from their inputs: the same operator with the
         same attributes and, where variables are read by many such steps, the same variables. None
@@ -74,12 +72,12 @@ class UseDef:
             if call is None:
                 labels.append(None)
                 continue
-            common = tuple(
+            shared_inputs = tuple(
                 (position, value)
                 for position, value in enumerate(step.inputs)
                 if shared[call, position, value] >= MIN_REPEATS
             )
-            key = (call, len(step.inputs), common)
+            key = (call, len(step.inputs), shared_inputs)
             labels.append(numbers.setdefault(key, len(numbers)))
         return labels
 
@@ -97,144 +95,147 @@ class UseDef:
         )
 
     def readers(self, value: int) -> dict[tuple[Any, int], list[int]]:
-        """The steps that read a value, by label and position, those without a label left out."""
-        found: dict[tuple[Any, int], list[int]] = defaultdict(list)
+        """The steps that read a value, by (label, input position); steps without a label are left
+        out."""
+        readers: dict[tuple[Any, int], list[int]] = defaultdict(list)
         for s, position in self.consumers[value]:
             if self.labels[s] is not None:
-                found[self.labels[s], position].append(s)
-        return found
+                readers[self.labels[s], position].append(s)
+        return readers
 
 
-def chains(wiring: UseDef, taken: Callable[[int], bool]) -> Iterator[Column]:
-    """Columns of products each of which depends on the one before along the same path.
+def multiplies_matrices(step: GraphStep) -> bool:
+    """True if a step is a matrix product, a convolution or built of them."""
+    return MATMUL in step.op.traits
+
+
+def candidate_chains(use_def: UseDef, is_packed: Callable[[int], bool]) -> Iterator[Pack]:
+    """Packs of products each of which depends on the previous one along the same path.
 
     Longer ones come before shorter ones that begin at the same step, rarer operators first. Steps
-    that are ``taken`` when their turn comes are passed over.
+    for which ``is_packed`` is true by then are skipped.
     """
     classes: dict[int, list[int]] = defaultdict(list)
-    for s, label in enumerate(wiring.labels):
-        if label is not None and wiring.steps[s].op.name in PRODUCTS:
+    for s, label in enumerate(use_def.labels):
+        if label is not None and multiplies_matrices(use_def.steps[s]):
             classes[label].append(s)
-    visits = _ALL_VISITS
+    visits = _MAX_VISITS_PER_GRAPH
     for members in sorted(classes.values(), key=len):
         if len(members) < MIN_REPEATS:
             continue
         tried: set[int] = set()
         for last in reversed(members):
-            if last in tried or taken(last) or visits <= 0:
+            if last in tried or is_packed(last) or visits <= 0:
                 continue
             tried.add(last)
-            paths, visited = _paths_back(wiring, last)
+            paths, visited = _paths_back(use_def, last)
             visits -= visited
             for path in paths:
-                chain = _follow(wiring, last, path, taken)
-                if len(chain) >= MIN_REPEATS and not taken(last):
+                chain = _follow(use_def, last, path, is_packed)
+                if len(chain) >= MIN_REPEATS and not is_packed(last):
                     tried.update(chain)
                     yield chain
 
 
-#: The way from a step back to an earlier one: (position of the input, label of what made it) ...
+#: The path from a step back to an earlier one: (input position, label of that input's producer).
 _Path = list[tuple[int, int | None]]
 
 
-def _paths_back(wiring: UseDef, start: int) -> tuple[list[_Path], int]:
-    """Ways from a step back to the nearest steps with its label, and how many were looked at."""
-    label = wiring.labels[start]
-    came: dict[int, tuple[int, int]] = {start: (-1, -1)}
+def _paths_back(use_def: UseDef, start: int) -> tuple[list[_Path], int]:
+    """Paths from a step back to the nearest steps with its label, and the number of steps
+    visited."""
+    label = use_def.labels[start]
+    reached_from: dict[int, tuple[int, int]] = {start: (-1, -1)}
     queue = deque([start])
     paths: list[_Path] = []
-    while queue and len(came) < _VISITS and len(paths) < _CANDIDATES:
+    while queue and len(reached_from) < _MAX_VISITS and len(paths) < _MAX_CANDIDATES:
         s = queue.popleft()
-        if s != start and wiring.labels[s] == label:
+        if s != start and use_def.labels[s] == label:
             path: _Path = []
             at = s
             while at != start:
-                reader, position = came[at]
-                path.append((position, wiring.labels[at]))
+                reader, position = reached_from[at]
+                path.append((position, use_def.labels[at]))
                 at = reader
             paths.append(path[::-1])
-        for position, value in enumerate(wiring.steps[s].inputs):
-            made = wiring.producer[value]
-            if made is not None and made not in came:
-                came[made] = (s, position)
-                queue.append(made)
-    return paths, len(came)
+        for position, value in enumerate(use_def.steps[s].inputs):
+            producer = use_def.producer[value]
+            if producer is not None and producer not in reached_from:
+                reached_from[producer] = (s, position)
+                queue.append(producer)
+    return paths, len(reached_from)
 
 
-def _follow(wiring: UseDef, last: int, path: _Path, taken: Callable[[int], bool]) -> Column:
-    """The steps that are met on walking a path back from ``last`` again and again, first one
-    first."""
+def _follow(use_def: UseDef, last: int, path: _Path, is_packed: Callable[[int], bool]) -> Pack:
+    """The steps met on following a path back from ``last`` again and again, first one first."""
     chain = [last]
     while True:
         at = chain[-1]
         for position, label in path:
-            made = wiring.producer[wiring.steps[at].inputs[position]]
-            if made is None or wiring.labels[made] != label:
+            producer = use_def.producer[use_def.steps[at].inputs[position]]
+            if producer is None or use_def.labels[producer] != label:
                 return tuple(chain[::-1])
-            at = made
-        if taken(at):
+            at = producer
+        if is_packed(at):
             return tuple(chain[::-1])
         chain.append(at)
 
 
-def grow(wiring: UseDef, seed: Column, taken: Callable[[int], bool]) -> list[Column]:
-    """All columns that belong to a chain.
+def grow_packs(use_def: UseDef, seed: Pack, is_packed: Callable[[int], bool]) -> list[Pack]:
+    """All packs that belong to a chain.
 
     Consumers come before inputs, and earlier steps before later ones: so a step is met in its own
     repetition before it can be met as the input of the next.
     """
     placed: set[int] = set()
-    columns: list[Column] = []
-    waiting: list[tuple[int, int]] = []
-    backwards: list[tuple[int, int]] = []
+    packs: list[Pack] = []
+    forward_heap: list[tuple[int, int]] = []
+    backward_heap: list[tuple[int, int]] = []
 
-    def add(column: Column) -> bool:
-        if len(set(column)) < len(column):
-            return False
-        if any(s in placed or taken(s) for s in column):
-            return False
-        placed.update(column)
-        for heap, order in ((waiting, column[0]), (backwards, -column[0])):
-            heapq.heappush(heap, (order, len(columns)))
-        columns.append(column)
-        return True
+    def add(pack: Pack) -> None:
+        if len(set(pack)) < len(pack) or any(s in placed or is_packed(s) for s in pack):
+            return
+        placed.update(pack)
+        heapq.heappush(forward_heap, (pack[0], len(packs)))
+        heapq.heappush(backward_heap, (-pack[0], len(packs)))
+        packs.append(pack)
 
     add(seed)
-    while waiting or backwards:
-        if waiting:
-            for found in _consumers(wiring, columns[heapq.heappop(waiting)[1]]):
-                add(found)
+    while forward_heap or backward_heap:
+        if forward_heap:
+            neighbours = _consumer_packs(use_def, packs[heapq.heappop(forward_heap)[1]])
         else:
-            for found in _inputs(wiring, columns[heapq.heappop(backwards)[1]]):
-                add(found)
-    return columns
+            neighbours = _input_packs(use_def, packs[heapq.heappop(backward_heap)[1]])
+        for neighbour in neighbours:
+            add(neighbour)
+    return packs
 
 
-def _consumers(wiring: UseDef, column: Column) -> Iterator[Column]:
-    """Columns of steps that read a column's results alike. Where several steps of a repetition do,
-    the first stands beside the first, and so on."""
-    first, *others = (wiring.steps[s].first_output for s in column)
-    for k in range(wiring.steps[column[0]].n_outputs):
-        here = wiring.readers(first + k)
-        if not here:
+def _consumer_packs(use_def: UseDef, pack: Pack) -> Iterator[Pack]:
+    """Packs of steps that read a pack's results at the same input. Where several steps of a
+    repetition do, the first ones of all repetitions form a pack, then the second ones, ..."""
+    first, *others = (use_def.steps[s].first_output for s in pack)
+    for k in range(use_def.steps[pack[0]].n_outputs):
+        first_readers = use_def.readers(first + k)
+        if not first_readers:
             continue
-        rest = [wiring.readers(value + k) for value in others]
-        for key, candidates in here.items():
-            if all(len(there.get(key, ())) == len(candidates) for there in rest):
+        other_readers = [use_def.readers(value + k) for value in others]
+        for key, candidates in first_readers.items():
+            if all(len(readers.get(key, ())) == len(candidates) for readers in other_readers):
                 for i, s in enumerate(candidates):
-                    yield (s, *(there[key][i] for there in rest))
+                    yield (s, *(readers[key][i] for readers in other_readers))
 
 
-def _inputs(wiring: UseDef, column: Column) -> Iterator[Column]:
-    """Columns of steps that make a column's inputs alike."""
-    for values in zip(*(wiring.steps[s].inputs for s in column), strict=True):
-        makers = [wiring.producer[value] for value in values]
-        if None in makers or wiring.labels[makers[0]] is None:
+def _input_packs(use_def: UseDef, pack: Pack) -> Iterator[Pack]:
+    """Packs of steps that compute a pack's inputs with the same output of equal steps."""
+    for values in zip(*(use_def.steps[s].inputs for s in pack), strict=True):
+        producers = [p for value in values if (p := use_def.producer[value]) is not None]
+        if len(producers) < len(values) or use_def.labels[producers[0]] is None:
             continue
-        output = values[0] - wiring.steps[makers[0]].first_output
+        output = values[0] - use_def.steps[producers[0]].first_output
         if all(
-            wiring.labels[m] == wiring.labels[makers[0]]
-            and value - wiring.steps[m].first_output == output
-            for m, value in zip(makers, values, strict=True)
+            use_def.labels[p] == use_def.labels[producers[0]]
+            and value - use_def.steps[p].first_output == output
+            for p, value in zip(producers, values, strict=True)
         ):
-            yield tuple(makers)
+            yield tuple(producers)

@@ -1,4 +1,4 @@
-"""A graph layer by layer: output shapes, parameters and operations, without running anything."""
+"""Layers of a network: output shapes, parameters and operations, without running anything."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import jax
 from ...ops import OpDef, Params
 from ...ops.schema.attrs import Shape
 from ...ops.schema.inference import is_fully_known
-from .._graph import graph_of, memoize
-from .._infer import _infer_types, infer, resolve_open_shapes
-from .cost_model import Count
+from .._graph import memoize
+from .._infer import infer, resolve_open_shapes, value_dtypes
+from .._numbering import graph_of
+from .cost_model import OperationCount, total_work
 
-_COUNTS: dict[Any, Count] = {}
+_COUNTS: dict[Any, OperationCount] = {}
 _COUNTS_LIMIT = 4096
 
 
@@ -33,10 +34,10 @@ class Layer:
     parameter_dtypes
         their types.
     flops, macs
-        operations of one forward pass at inference, before any fusion, and the multiplications
-        with addition among them; None where shapes are not known or a part cannot be counted.
+        operations of one forward pass at inference, before any fusion, and its multiply-accumulate
+        operations; None where shapes are not known or a part cannot be counted.
     uncounted
-        what cannot be counted, and what was counted as something else, in words.
+        descriptions of the work that cannot be counted, or is counted as something else.
     """
 
     name: str
@@ -68,23 +69,23 @@ def layers(
     """
     graph = graph_of(symbol.heads)
     values = infer(graph, shapes, dtypes).values
-    types = [t or "float32" for t in _infer_types(graph, dtypes or {})]
-    filled = resolve_open_shapes(graph, values)
-    left = set(parameters)
+    types = [t or "float32" for t in value_dtypes(graph, dtypes or {})]
+    resolved = resolve_open_shapes(graph, values)
+    unread = set(parameters)
     result = []
     for step in graph.steps:
-        read: dict[str, Shape | None] = {}
-        read_types: dict[str, str] = {}
+        parameter_shapes: dict[str, Shape | None] = {}
+        parameter_dtypes: dict[str, str] = {}
         for (child, _), number in zip(step.node.inputs, step.inputs, strict=True):
-            if child.is_variable and child.name in left:
-                left.discard(child.name)
+            if child.is_variable and child.name in unread:
+                unread.discard(child.name)
                 shape = values[number]
-                read[child.name] = shape if is_fully_known(shape) else None
-                read_types[child.name] = types[number]
+                parameter_shapes[child.name] = shape if is_fully_known(shape) else None
+                parameter_dtypes[child.name] = types[number]
         outputs = slice(step.first_output, step.first_output + step.node.n_visible)
-        count = _count(
+        work = _work(
             step.op,
-            filled.get(step.index, step.params),
+            resolved.get(step.index, step.params),
             [values[i] for i in step.inputs],
             tuple(types[i] for i in step.inputs),
         )
@@ -94,48 +95,45 @@ def layers(
                 op=step.op.name,
                 output_shapes=tuple(values[outputs]),
                 output_dtypes=tuple(types[outputs]),
-                parameters=read,
-                parameter_dtypes=read_types,
-                flops=count.flops if count and not count.hidden else None,
-                macs=count.macs if count and not count.hidden else None,
-                uncounted=tuple(sorted(count.uncounted)) if count else (),
+                parameters=parameter_shapes,
+                parameter_dtypes=parameter_dtypes,
+                flops=work.flops if work and not work.is_partial else None,
+                macs=work.macs if work and not work.is_partial else None,
+                uncounted=tuple(sorted(work.uncounted)) if work else (),
             )
         )
     return result
 
 
-def elements(shape: Shape | None) -> int | None:
+def elements_of_shape(shape: Shape | None) -> int | None:
     """The number of elements of a shape; None if it is not known."""
     return prod(shape) if shape is not None and is_fully_known(shape) else None
 
 
-def _count(
+def _work(
     op: OpDef, params: Params, shapes: Sequence[Shape | None], dtypes: tuple[str, ...]
-) -> Count | None:
-    """The work of one operator; remembered. None where shapes are missing."""
+) -> OperationCount | None:
+    """The work of one operator, from the cache if it was counted before. None where shapes are
+    missing."""
     if not all(is_fully_known(shape) for shape in shapes):
         return None
     if op.shape_attr and 0 in (params[op.shape_attr] or ()):
         return None
     key = (op, params.key, tuple(shapes), dtypes)
     if key not in _COUNTS:
-        memoize(_COUNTS, key, _counted(op, params, key[2], dtypes), _COUNTS_LIMIT)
+        memoize(_COUNTS, key, _traced_work(op, params, key[2], dtypes), _COUNTS_LIMIT)
     return _COUNTS[key]
 
 
-def _counted(op: OpDef, params: Params, shapes: Any, dtypes: tuple[str, ...]) -> Count:
-    """Traces the operator alone; nothing is lowered or compiled."""
-    count = Count()
+def _traced_work(op: OpDef, params: Params, shapes: Any, dtypes: tuple[str, ...]) -> OperationCount:
+    """The work of one operator traced by itself; nothing is lowered or compiled."""
     with jax.enable_x64(True):
         arrays = [jax.ShapeDtypeStruct(s, d) for s, d in zip(shapes, dtypes, strict=True)]
         key = jax.eval_shape(lambda: jax.random.key(0)) if op.key_name else None
         try:
             traced = jax.make_jaxpr(lambda key, *xs: op.apply(params, xs, key=key, train=False))
-            count.add(traced(key, *arrays).jaxpr)
+            return total_work(traced(key, *arrays).jaxpr)
         except Exception as error:
             # An operator whose result depends on values runs, though it cannot be traced.
-            count.uncounted.add(f"{op.name} cannot be traced: {type(error).__name__}")
-    return count
-
-
-__all__ = ["Layer", "elements", "layers"]
+            reason = f"{op.name} cannot be traced: {type(error).__name__}"
+            return OperationCount(uncounted={reason})

@@ -1,4 +1,4 @@
-"""``symbol.summary()``: what every layer makes, holds and computes, and the sums."""
+"""``symbol.summary()``: outputs, parameters and operations of every layer, and their sums."""
 
 from __future__ import annotations
 
@@ -21,20 +21,21 @@ from ...display import (
     scaled,
     shape,
     total,
+    view_of,
 )
 from ...ops.schema.attrs import Shape
 from ...symbol.node import auxiliary_nodes, topological_order
 from ...symbol.symbol_view import is_parameter
-from .._graph import graph_of
 from .._infer import infer
-from .layers import Layer, elements, layers
+from .._numbering import graph_of
+from .layers import Layer, elements_of_shape, layers
 
 Numbers = list[float | None]
 
 _HEADER = ("layer", "operator", "output shape", "parameters", "FLOPs", "output")
 _RIGHT = frozenset({3, 4, 5})
-#: So many names are listed in notes.
-_NAMED = 5
+#: Maximum number of names listed in a note.
+_MAX_NAMES = 5
 
 
 class Summary(Viewed, Sequence[Layer]):
@@ -70,8 +71,8 @@ class Summary(Viewed, Sequence[Layer]):
         dtypes: Mapping[str, str] | None = None,
         parameters: Collection[str] | None = None,
     ) -> Summary:
-        """The summary of a symbol. ``parameters`` are named, or recognised by what operators call
-        them (``weight``, ``gamma``, ...), how they end, or an initializer of their own."""
+        """The summary of a symbol. ``parameters`` are named, or recognised by the names of the
+        operators' inputs (``weight``, ``gamma``, ...), by their endings, or by an initializer."""
         order = topological_order(symbol.heads)
         states = {node.name for node in auxiliary_nodes(order)}
         if parameters is None:
@@ -103,12 +104,12 @@ class Summary(Viewed, Sequence[Layer]):
     @property
     def parameters(self) -> int:
         """Elements of all parameters whose shapes are known, without auxiliary states."""
-        return int(_sum(self._sizes(of_states=False)))
+        return int(_sum(self.sizes(of_states=False)))
 
     @property
     def auxiliary(self) -> int:
         """Elements of all auxiliary states whose shapes are known."""
-        return int(_sum(self._sizes(of_states=True)))
+        return int(_sum(self.sizes(of_states=True)))
 
     @property
     def parameter_bytes(self) -> int:
@@ -117,7 +118,7 @@ class Summary(Viewed, Sequence[Layer]):
 
     @property
     def output_bytes(self) -> int:
-        """Bytes of the outputs of all layers: what training keeps, before XLA fuses anything."""
+        """Bytes of the outputs of all layers: the memory of training before XLA fuses anything."""
         return int(_sum(_output_bytes(layer) for layer in self))
 
     @property
@@ -127,51 +128,58 @@ class Summary(Viewed, Sequence[Layer]):
 
     @property
     def macs(self) -> float:
-        """Multiplications with addition among them, of convolutions and matrix products."""
+        """Multiply-accumulate operations of convolutions and matrix products."""
         return _sum(layer.macs for layer in self)
 
     @property
     def unknown(self) -> list[str]:
         """Names of the inputs and parameters whose shapes do not follow."""
-        found = dict(self.inputs)
+        shapes = dict(self.inputs)
         for layer in self:
-            found.update(layer.parameters)
-        return [name for name, sizes in found.items() if elements(sizes) is None]
+            shapes.update(layer.parameters)
+        return [name for name, sizes in shapes.items() if elements_of_shape(sizes) is None]
 
-    def _sizes(self, of_states: bool) -> Numbers:
+    def sizes(self, of_states: bool) -> Numbers:
+        """Elements of every auxiliary state, or of every other parameter; None where unknown."""
         return [
-            elements(sizes)
+            elements_of_shape(sizes)
             for layer in self
             for name, sizes in layer.parameters.items()
             if (name in self.states) == of_states
         ]
 
     def __repr__(self) -> str:
-        return self._as_view().text()
+        return view_of(self).text()
 
-    def _as_view(self) -> View:
-        listed = ", ".join(f"{name} {shape(sizes)}" for name, sizes in self.inputs.items())
-        parts: list[Part] = [Line(f"inputs: {listed}")] if self.inputs else []
-        return View(self.title, [*parts, _Layers(self._layers), *map(Line, self._notes())])
 
-    def _notes(self) -> Iterator[str]:
-        states = f", auxiliary states: {total(self._sizes(of_states=True))}" if self.states else ""
-        size = _scaled([b for layer in self for b in _parameter_bytes(layer)], "B", 1024)
-        yield f"parameters: {total(self._sizes(of_states=False))}{states}, together {size}"
-        flops = _scaled([layer.flops for layer in self], "FLOPs", 1000)
-        macs = _scaled([layer.macs for layer in self], "MACs", 1000)
-        yield f"one forward pass: {flops}, with {macs} in convolutions and matrix products"
-        if self.unknown:
-            yield (
-                f"shapes that are not known: {_listed(self.unknown)}; give those of the inputs, "
-                "such as data=(1, 3, 224, 224)"
-            )
-        reasons: dict[str, list[str]] = {}
-        for layer in self:
-            for reason in layer.uncounted:
-                reasons.setdefault(reason, []).append(layer.name)
-        for reason, names in reasons.items():
-            yield f"FLOPs of {_listed(names)}: {reason}"
+@view_of.register
+def _(summary: Summary) -> View:
+    listed = ", ".join(f"{name} {shape(sizes)}" for name, sizes in summary.inputs.items())
+    parts: list[Part] = [Line(f"inputs: {listed}")] if summary.inputs else []
+    return View(summary.title, [*parts, _Layers(tuple(summary)), *map(Line, _notes(summary))])
+
+
+def _notes(summary: Summary) -> Iterator[str]:
+    """The lines below the table: sums, unknown shapes, and work that is not counted."""
+    states = ""
+    if summary.states:
+        states = f", auxiliary states: {total(summary.sizes(of_states=True))}"
+    size = _scaled([b for layer in summary for b in _parameter_bytes(layer)], "B", 1024)
+    yield f"parameters: {total(summary.sizes(of_states=False))}{states}, together {size}"
+    flops = _scaled([layer.flops for layer in summary], "FLOPs", 1000)
+    macs = _scaled([layer.macs for layer in summary], "MACs", 1000)
+    yield f"one forward pass: {flops}, with {macs} in convolutions and matrix products"
+    if summary.unknown:
+        yield (
+            f"shapes that are not known: {_listed(summary.unknown)}; give those of the inputs, "
+            "such as data=(1, 3, 224, 224)"
+        )
+    layers_by_reason: dict[str, list[str]] = {}
+    for layer in summary:
+        for reason in layer.uncounted:
+            layers_by_reason.setdefault(reason, []).append(layer.name)
+    for reason, names in layers_by_reason.items():
+        yield f"FLOPs of {_listed(names)}: {reason}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +223,7 @@ def _cells(layer: Layer) -> list[str]:
 
 def _sums(rows: Sequence[Layer]) -> list[str]:
     """Parameters, FLOPs and bytes of outputs, marked where something is not known."""
-    sizes = [elements(s) for layer in rows for s in layer.parameters.values()]
+    sizes = [elements_of_shape(s) for layer in rows for s in layer.parameters.values()]
     return [
         total(sizes),
         _scaled([layer.flops for layer in rows], "", 1000),
@@ -235,15 +243,15 @@ def _sum(numbers: Any) -> float:
 
 
 def _bytes(sizes: Shape | None, dtype: str) -> float | None:
-    number = elements(sizes)
+    number = elements_of_shape(sizes)
     return None if number is None else number * jnp.dtype(dtype).itemsize
 
 
 def _output_bytes(layer: Layer) -> float | None:
     """Bytes of a layer's visible outputs; None if any is unknown."""
     pairs = zip(layer.output_shapes, layer.output_dtypes, strict=True)
-    found = [_bytes(sizes, dtype) for sizes, dtype in pairs]
-    return None if None in found else _sum(found)
+    sizes = [_bytes(shape, dtype) for shape, dtype in pairs]
+    return None if None in sizes else _sum(sizes)
 
 
 def _parameter_bytes(layer: Layer) -> Numbers:
@@ -252,5 +260,5 @@ def _parameter_bytes(layer: Layer) -> Numbers:
 
 
 def _listed(names: Sequence[str]) -> str:
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return ", ".join(clipped(name, 40) for name in names[:_NAMED]) + more
+    suffix = f" and {len(names) - _MAX_NAMES} more" if len(names) > _MAX_NAMES else ""
+    return ", ".join(clipped(name, 40) for name in names[:_MAX_NAMES]) + suffix

@@ -1,0 +1,110 @@
+"""One iteration of a re-rolled loop, as the body of a scan."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from ...ops.recurrence.scan_body import Constants, ScanBody, ScanProduct
+from ...ops.schema.traits import SHARED_PRODUCT, TRANSPOSED_WEIGHT
+from .._graph import GraphStep
+from .._interpreter import apply_step
+from .ir import PackedOperand, RerolledLoop
+
+
+class LoopBodyTracer:
+    """Traces one iteration of a loop.
+
+    carries
+        the (producer, distance, numbers of the initial values) of every carry, which is a list of
+        the values of the last ``distance`` iterations, oldest first.
+    outputs
+        the (pack, index among the results) of the values that every iteration returns (``ys``).
+    weights
+        numbers of the weights of fully connected layers that all iterations share.
+    scan_body
+        the iteration itself.
+    """
+
+    def __init__(self, loop: RerolledLoop, train: bool) -> None:
+        self.loop = loop
+        self.train = train
+        operands = [operand for row in loop.operands for operand in row]
+        carries = {
+            (x.producer, x.distance, x.values[: x.distance]): None
+            for x in operands
+            if x.producer and x.distance
+        }
+        self.carries: list[tuple[Any, int, Any]] = list(carries)
+        self.outputs = list(loop.outputs)
+        for p, pack in enumerate(loop.packs):
+            self.outputs += [(p, result) for _, result, _ in pack[0].aux_writes]
+        self._product_of_pack: dict[int, int] = {}
+        products: list[ScanProduct] = []
+        for p, (pack, row) in enumerate(zip(loop.packs, loop.operands, strict=True)):
+            if SHARED_PRODUCT in pack[0].op.traits and any(x.is_invariant for x in row):
+                self._product_of_pack[p] = len(products)
+                products.append(self._product(pack[0], row))
+        non_product_constants = {
+            operand.values[0]
+            for p, row in enumerate(loop.operands)
+            for operand in row
+            if operand.is_invariant and p not in self._product_of_pack
+        }
+        self.weights = {
+            row[1].values[0]
+            for pack, row in zip(loop.packs, loop.operands, strict=True)
+            if TRANSPOSED_WEIGHT in pack[0].op.traits and row[1].is_invariant
+        }
+        self.scan_body = ScanBody(self._iterate, products, sorted(non_product_constants))
+
+    def _product(self, step: GraphStep, row: Sequence[PackedOperand]) -> ScanProduct:
+        """An operator that is linear in an operand shared by all iterations."""
+        shared = {i: operand.values[0] for i, operand in enumerate(row) if operand.is_invariant}
+
+        def apply(constants: Constants, varying: Mapping[int, Any]) -> Any:
+            arrays = {
+                i: constants[~n].T if ~n in constants else constants[n] for i, n in shared.items()
+            }
+            arrays.update(varying)
+            (result,) = apply_step(step, [arrays[i] for i in range(len(row))], None, self.train)
+            return result
+
+        return ScanProduct(apply, tuple(dict.fromkeys(shared.values())))
+
+    def _iterate(
+        self,
+        constants: Constants,
+        carry: list[list[Any]],
+        xs: Any,
+        perturb: Callable[[int, Any], Any],
+    ) -> tuple[list[list[Any]], list[Any]]:
+        """``(carry, ys)`` of one iteration; see :class:`ScanBody`."""
+        varying, keys = xs
+        results: list[tuple[Any, ...]] = []
+        carried: dict[Any, Any] = {
+            key: values[0] for key, values in zip(self.carries, carry, strict=True)
+        }
+        rows = zip(self.loop.packs, self.loop.operands, keys, strict=True)
+        for p, (pack, row, key) in enumerate(rows):
+            inputs = []
+            for x in row:
+                if x.distance:
+                    inputs.append(carried[x.producer, x.distance, x.values[: x.distance]])
+                elif x.producer is not None:
+                    producer, k = x.producer
+                    inputs.append(results[producer][k])
+                elif x.is_invariant:
+                    inputs.append(constants[x.values[0]])
+                else:
+                    inputs.append(varying[x.values])
+            if p in self._product_of_pack:
+                varying_inputs = {i: x for i, x in enumerate(inputs) if not row[i].is_invariant}
+                results.append((perturb(self._product_of_pack[p], varying_inputs),))
+            else:
+                results.append(apply_step(pack[0], inputs, key, self.train))
+        next_carry = [
+            [*values[1:], results[p][k]]
+            for ((p, k), *_), values in zip(self.carries, carry, strict=True)
+        ]
+        return next_carry, [results[p][k] for p, k in self.outputs]
