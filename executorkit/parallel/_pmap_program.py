@@ -15,12 +15,20 @@ import jax
 from ..context import Device
 from ..ndarray.array_statistics import statistics_rows
 from ..ndarray.random_state import wrap_key
-from ..ops.nn.moments import AXIS
-from ..program import Program
-from ..program._jit import InstrumentedJit
-from ..program._program import Arrays
-from ..program._train_step import DONATED_ARG, REPLICATED_ARGS, StepSpec, make_step
-from ..program.protocol import Totals
+from ..ops.nn.moments import DEVICE_AXIS
+from ..program import (
+    DONATED_ARG,
+    REPLICATED_ARGS,
+    Analysis,
+    Arrays,
+    BaseProgram,
+    Cost,
+    History,
+    InstrumentedJit,
+    Program,
+    StepSpec,
+    make_step,
+)
 from ._replicas import Replicas
 
 
@@ -46,10 +54,10 @@ class PmapFunction(InstrumentedJit):
         self.axes = axes
         super().__init__(function, name, donate)
 
-    def _transformed(self, traced: Callable[..., Any]) -> Any:
+    def transform(self, traced: Callable[..., Any]) -> Any:
         return jax.pmap(
             traced,
-            axis_name=AXIS,
+            axis_name=DEVICE_AXIS,
             in_axes=self.axes,
             devices=self.devices,
             donate_argnums=self.donate,
@@ -63,90 +71,109 @@ class PmapFunction(InstrumentedJit):
             for x, axis in zip(args, axes, strict=True)
         ]
         with jax.enable_x64(True):
-            env = [(AXIS, len(self.devices))]
+            env = [(DEVICE_AXIS, len(self.devices))]
             return jax.make_jaxpr(self.function, axis_env=env)(*parts).jaxpr
-
-    def clear(self) -> None:
-        """Forgets what was compiled; the counts stay."""
-        self._jitted = self._run = self._transformed(self._counting())
-        self._since_clear = 0
 
 
 def _shard_aval(stack: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(stack.shape[1:], stack.dtype)
 
 
-class PmapProgram(Totals):
-    """A Program that takes stacked arrays and runs on all devices at once.
+class PmapProgram(BaseProgram):
+    """A Program that takes replicated arrays and runs on all devices at once.
 
-    Called like the :class:`Program` that it maps; in place of a PRNG key it takes the stacked words
-    of one key per device.
+    In place of a PRNG key it takes the stacked key data of one key per device. Questions are
+    answered for all forms of the program that it maps.
     """
+
+    infer: tuple[PmapFunction, ...]
+    forward: tuple[PmapFunction, ...]
+    forward_backward: tuple[PmapFunction, ...]
 
     def __init__(self, program: Program, replicas: Replicas) -> None:
         self.program = program
+        self.graph = program.graph
+        self.options = program.options
         self.argnums = program.argnums
         self.accumulate = program.accumulate
         self.constant_inputs = program.constant_inputs
         self.forward_state_indices = program.forward_state_indices
         self.backward_state_indices = program.backward_state_indices
+        self.may_need_head_gradient = program.may_need_head_gradient
         self._devices = devices = replicas.devices
-        self._steps: dict[Any, PmapFunction] = {}
+        self._train_steps: dict[tuple[bool, StepSpec], PmapFunction] = {}
         self.infer = tuple(_taking_key_data(f, devices) for f in program.infer)
         self.forward = tuple(_taking_key_data(f, devices) for f in program.forward)
         self.forward_backward = tuple(
             _taking_key_data(f, devices) for f in program.forward_backward
         )
-        self.backward = PmapFunction(program.backward.function, "backward", devices)
+        self._backward = PmapFunction(program.backward.function, "backward", devices)
+        self.backward = self._backward
 
     @staticmethod
     def of(program: Program, replicas: Replicas) -> PmapProgram:
-        """The mapped form of a program; made once for the same devices."""
-        found = program.variants.get(replicas)
-        if found is None:
-            found = program.variants[replicas] = PmapProgram(program, replicas)
-        return found
+        """The pmapped form of a program; made once for the same devices."""
+        return program.derived(replicas, lambda: PmapProgram(program, replicas))
 
-    def step_function(self, train: bool, plan: StepSpec) -> PmapFunction:
-        """The compiled step of this program and a plan (see ``program._train_step``), with the
-        gradients summed over the devices."""
-        found = self._steps.get((train, plan))
-        if found is None:
-            step = make_step(self.program, train, plan, partial(_reduce_shards, False))
+    @property
+    def can_fuse_updates(self) -> bool:
+        """False if other processes have gradients too."""
+        return jax.process_count() == 1
 
-            def mapped(donated: Any, args: Any, aux: Any, words: Any, *rest: Any) -> Any:
-                *others, keys, numbers = rest
-                key = None if words is None else wrap_key(words)
-                return step(donated, args, aux, key, *others, keys, numbers)
+    def step_function(self, train: bool, spec: StepSpec) -> PmapFunction:
+        """The compiled training step, with the gradients summed over the devices."""
+        function = self._train_steps.get((train, spec))
+        if function is None:
+            step = make_step(self.program, train, spec, partial(_reduce_shards, False))
+
+            def mapped(donated: Any, args: Any, aux: Any, key_data: Any, *others: Any) -> Any:
+                key = None if key_data is None else wrap_key(key_data)
+                return step(donated, args, aux, key, *others)
 
             # pmap mistakes axes for those of leaves where there are as many leaves as arguments,
-            # unless an entry is a tuple; what is donated is one of three.
-            others = (
+            # unless an entry is a tuple; the donated argument is one of three.
+            other_axes = (
                 None if i in REPLICATED_ARGS else 0
                 for i in range(DONATED_ARG + 1, REPLICATED_ARGS[-1] + 1)
             )
-            axes = ((0, 0, 0), *others)
-            found = PmapFunction(mapped, "step", self._devices, (DONATED_ARG,), axes)
-            self._steps[train, plan] = found
-        return found
+            axes = ((0, 0, 0), *other_axes)
+            function = PmapFunction(mapped, "step", self._devices, (DONATED_ARG,), axes)
+            self._train_steps[train, spec] = function
+        return function
 
-    def steps(self, train: bool) -> list[PmapFunction]:
-        """As :meth:`Program.steps`."""
-        return [f for (mode, _), f in self._steps.items() if mode == train]
+    def train_steps(self, train: bool) -> list[PmapFunction]:
+        """The training steps of a mode, in the order in which they were first asked for."""
+        return [step for (mode, _), step in self._train_steps.items() if mode == train]
 
     @property
     def functions(self) -> tuple[PmapFunction, ...]:
-        """Every mapped function of this program."""
+        """Every pmapped function of this program."""
         return (
-            *self.infer, *self.forward, *self.forward_backward, self.backward,
-            *self._steps.values(),
+            *self.infer, *self.forward, *self.forward_backward, self._backward,
+            *self._train_steps.values(),
         )  # fmt: skip
 
     def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
-        """As :meth:`Program.needs_head_gradient`."""
-        single = [[jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in xs] for xs in (args, aux)]
-        prng = None if key is None else jax.eval_shape(lambda: jax.random.key(0))
-        return self.program.needs_head_gradient(tuple(single[0]), tuple(single[1]), prng)
+        """For every output, whether a head gradient can change a computed gradient."""
+        shards = [[jax.ShapeDtypeStruct(x.shape[1:], x.dtype) for x in xs] for xs in (args, aux)]
+        prng_key = None if key is None else jax.eval_shape(lambda: jax.random.key(0))
+        return self.program.needs_head_gradient(tuple(shards[0]), tuple(shards[1]), prng_key)
+
+    def analyse(self) -> Analysis:
+        """See :meth:`Program.analyse`."""
+        return self.program.analyse()
+
+    def hlo(self, function: str | None = None, optimized: bool = True) -> str:
+        """See :meth:`Program.hlo`."""
+        return self.program.hlo(function, optimized)
+
+    def cost(self, function: str | None = None) -> Cost:
+        """See :meth:`Program.cost`."""
+        return self.program.cost(function)
+
+    def explain(self) -> History:
+        """See :meth:`Program.explain`."""
+        return self.program.explain()
 
 
 @lru_cache(maxsize=64)
@@ -161,18 +188,18 @@ def replicated_statistics_rows(replicas: Replicas, stacks: Arrays) -> jax.Array:
     return _statistics_function(replicas.devices)(tuple(stacks))
 
 
-def _taking_key_data(counted: InstrumentedJit, devices: tuple[Device, ...]) -> PmapFunction:
-    function = counted.function
+def _taking_key_data(jitted: InstrumentedJit, devices: tuple[Device, ...]) -> PmapFunction:
+    function = jitted.function
 
-    def mapped(args: Arrays, aux: Arrays, words: Any, *rest: Any) -> Any:
-        return function(args, aux, None if words is None else wrap_key(words), *rest)
+    def mapped(args: Arrays, aux: Arrays, key_data: Any, *others: Any) -> Any:
+        return function(args, aux, None if key_data is None else wrap_key(key_data), *others)
 
-    return PmapFunction(mapped, counted.name, devices)
+    return PmapFunction(mapped, jitted.name, devices)
 
 
 def _reduce_shards(mean: bool, arrays: Arrays) -> tuple[jax.Array, ...]:
     reduce = jax.lax.pmean if mean else jax.lax.psum
-    return tuple(reduce(x, AXIS).astype(x.dtype) for x in arrays)
+    return tuple(reduce(x, DEVICE_AXIS).astype(x.dtype) for x in arrays)
 
 
 @lru_cache(maxsize=64)

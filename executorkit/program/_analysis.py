@@ -1,4 +1,4 @@
-"""What XLA tells about a compiled program, and None where it does not."""
+"""XLA's memory and cost analysis of a compiled function; None where a backend has no answer."""
 
 from __future__ import annotations
 
@@ -45,3 +45,22 @@ class Analysis:
                 memory["arguments"] + memory["outputs"] + memory["temporaries"] - memory["aliased"]
             )
         return cls(function, memory, cost.get("flops"), cost.get("bytes accessed"))
+
+
+def summed(name: str, analyses: list[Analysis]) -> Analysis:
+    """The sum of several analyses; unknown if one of them is, figure by figure."""
+    if any(analysis.function is None for analysis in analyses):
+        return Analysis.unknown()
+    memories = [a.memory for a in analyses if a.memory is not None]
+    complete = len(memories) == len(analyses)
+    return Analysis(
+        function=name,
+        memory={k: sum(m[k] for m in memories) for k in memories[0]} if complete else None,
+        flops=_total([a.flops for a in analyses]),
+        bytes_moved=_total([a.bytes_moved for a in analyses]),
+    )
+
+
+def _total(figures: list[float | None]) -> float | None:
+    numbers = [figure for figure in figures if figure is not None]
+    return sum(numbers) if len(numbers) == len(figures) else None

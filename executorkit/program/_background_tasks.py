@@ -1,4 +1,4 @@
-"""Work that is done ahead, in threads of its own: XLA compiles without holding Python's lock."""
+"""Compilations in background threads; XLA compiles without holding Python's lock."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from typing import Any
 
 import jax
 
-#: So many compilations run at once; XLA itself uses several threads for a large one.
+#: Maximum number of compilations at a time; XLA itself uses several threads for a large one.
 MAX_WORKERS = max(2, min(4, os.cpu_count() or 1))
 
 
 class CompileTask:
-    """One piece of work, done once: by a thread in the background, or by whoever needs it first."""
+    """One compilation, done once: by a background thread, or by whoever needs it first."""
 
     __slots__ = ("_done", "_work", "error", "seconds")
 
     def __init__(self, work: Callable[[], Any]) -> None:
-        context, precision = copy_context(), _precision()
+        context, precision = copy_context(), _matmul_precision()
 
         def run() -> None:
-            if _precision() == precision:
+            if _matmul_precision() == precision:
                 context.run(work)
                 return
             with jax.default_matmul_precision(precision):
@@ -39,11 +39,11 @@ class CompileTask:
 
     @property
     def done(self) -> bool:
-        """Whether the work is done, has failed, or was given up at the end of the process."""
+        """True if the work is done, has failed, or was cancelled at the end of the process."""
         return self._done.is_set()
 
     def run(self) -> None:
-        """Does the work here, unless it has been begun elsewhere."""
+        """Does the work in this thread, unless it has begun elsewhere."""
         with _lock:
             work, self._work = self._work, None
         if work is None:
@@ -61,12 +61,12 @@ class CompileTask:
         return self._done.wait(timeout)
 
     def finish(self) -> None:
-        """Does the work here and now if nobody has begun it, else waits for whoever has."""
+        """Does the work in this thread if it has not begun, else waits for its end."""
         self.run()
         self.wait()
 
     def cancel(self) -> None:
-        """Drops work that nobody has begun."""
+        """Drops work that has not begun."""
         with _lock:
             begun, self._work = self._work is None, None
         if not begun:
@@ -77,36 +77,41 @@ class Precompilation:
     """Compilations that go on in the background.
 
     tasks
-        one for each thing that was asked for, in that order.
+        those of each thing that was asked for, in that order.
     """
 
     def __init__(self, tasks: Mapping[Hashable, Sequence[CompileTask]]) -> None:
-        self.tasks = {what: tuple(some) for what, some in tasks.items()}
+        self.tasks = {request: tuple(parts) for request, parts in tasks.items()}
 
     @property
-    def _all(self) -> list[CompileTask]:
-        return [task for some in self.tasks.values() for task in some]
+    def _all_tasks(self) -> list[CompileTask]:
+        return [task for parts in self.tasks.values() for task in parts]
 
     @property
     def done(self) -> bool:
-        """Whether all compilations have ended."""
-        return all(task.done for task in self._all)
+        """True if all compilations have ended."""
+        return all(task.done for task in self._all_tasks)
 
     @property
     def seconds(self) -> float:
-        """What those that have ended took, one by one."""
-        return sum(task.seconds for task in self._all)
+        """Seconds that the ended compilations took, one by one."""
+        return sum(task.seconds for task in self._all_tasks)
 
     @property
     def errors(self) -> list[tuple[Any, BaseException]]:
-        """What could not be compiled so far, and why."""
-        return [(w, t.error) for w, some in self.tasks.items() for t in some if t.error is not None]
+        """The requests that could not be compiled so far, each with its error."""
+        return [
+            (request, task.error)
+            for request, parts in self.tasks.items()
+            for task in parts
+            if task.error is not None
+        ]
 
     def wait(self, timeout: float | None = None) -> bool:
         """Waits for all compilations. True when they have ended, False if ``timeout`` seconds did
         not suffice. Raises the first error that one of them met."""
         end = None if timeout is None else time.monotonic() + timeout
-        for task in self._all:
+        for task in self._all_tasks:
             left = None if end is None else max(0.0, end - time.monotonic())
             if not task.wait(left):
                 return False
@@ -115,51 +120,51 @@ class Precompilation:
         return True
 
     def __repr__(self) -> str:
-        ended = sum(all(t.done for t in some) for some in self.tasks.values())
+        ended = sum(all(task.done for task in parts) for parts in self.tasks.values())
         failed = f", {len(self.errors)} failed" if self.errors else ""
-        return f"<Warming: {ended} of {len(self.tasks)} compiled{failed}>"
+        return f"<Precompilation: {ended} of {len(self.tasks)} compiled{failed}>"
 
 
-def _precision() -> Any:
-    """JAX's precision of products in this thread, which a ``with`` block may have set."""
+def _matmul_precision() -> Any:
+    """JAX's precision of matrix products in this thread, which a ``with`` block may have set."""
     return jax.config.jax_default_matmul_precision  # pyright: ignore[reportAttributeAccessIssue]
 
 
 _lock = threading.Lock()
-_waiting: deque[CompileTask] = deque()
+_queue: deque[CompileTask] = deque()
 _workers: set[threading.Thread] = set()
 
 
 def submit(work: Callable[[], Any]) -> CompileTask:
-    """Has work done in the background, in the order in which it came."""
+    """Queues work for the background threads, which take it in the order of submission."""
     task = CompileTask(work)
     with _lock:
-        _waiting.append(task)
+        _queue.append(task)
         if len(_workers) < MAX_WORKERS:
-            worker = threading.Thread(target=_serve, name="executorkit-compile", daemon=True)
+            worker = threading.Thread(target=_work_off, name="executorkit-compile", daemon=True)
             _workers.add(worker)
             worker.start()
     return task
 
 
-def _serve() -> None:
+def _work_off() -> None:
     while True:
         with _lock:
-            if not _waiting:
+            if not _queue:
                 _workers.discard(threading.current_thread())
                 return
-            task = _waiting.popleft()
+            task = _queue.popleft()
         task.run()
 
 
 @atexit.register
-def _leave() -> None:
-    """At the end of the process: what has not been begun is dropped, what has been is waited for,
-    since XLA must not be torn down while it compiles."""
+def _shut_down() -> None:
+    """Cancels queued tasks at the end of the process and waits for those that have begun, since
+    XLA must not be torn down while it compiles."""
     with _lock:
-        left, workers = list(_waiting), list(_workers)
-        _waiting.clear()
-    for task in left:
+        queued, workers = list(_queue), list(_workers)
+        _queue.clear()
+    for task in queued:
         task.cancel()
     for worker in workers:
         worker.join()

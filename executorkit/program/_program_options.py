@@ -1,4 +1,4 @@
-"""How a graph is computed, where that may be chosen: precision, and what is kept for backward."""
+"""Options of a program: the precision of its computation, and the values saved for backward."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 
 from ..errors import ArgumentValueError, explain
-from ..lowering import Graph
-from ..lowering._graph import GraphStep
+from ..lowering import Graph, GraphStep
 
-#: Outputs of these are kept by ``remat="mirror"``: what costs more to compute than to keep.
+#: Primitives whose results ``remat="mirror"`` saves: they cost more to compute than to keep.
 _COSTLY = frozenset({"conv_general_dilated", "dot_general"})
-_KEPT = "executorkit_kept"
+#: The checkpoint name of values that are saved around mirrored steps.
+_SAVED = "executorkit_saved"
 
 
 @dataclass(frozen=True)
 class Options:
-    """Choices that change how a program computes, not what.
+    """Choices that change how a program computes, not its meaning.
 
     compute_dtype
         'bfloat16' or 'float16': float32 data and weights are cast to it inside the program;
         arguments, gradients, outputs and auxiliary states keep their types, so that the bound
-        weights are the master weights. Labels and indices are not cast, nor what MXNet keeps in
-        float32 beside half precision data (the scales and statistics of normalisation). None: as
-        bound.
+        weights are the master weights. Labels and indices are not cast, nor the arguments that
+        MXNet keeps in float32 beside half precision data (the scales and statistics of
+        normalisation). None: as bound.
     remat
-        what backward computes again instead of keeping it: None (nothing, but for nodes with the
-        attribute ``force_mirroring``), 'mirror' (everything but convolutions and products of
-        matrices; what MXNET_BACKWARD_DO_MIRROR=1 asks for), 'full' (everything but what crosses
-        between segments, of which there are about as many as each has operators, or between the
-        turns of a recurrence), or a policy for ``jax.checkpoint``. On several CPU devices XLA keeps
-        it all nevertheless.
+        the values that backward computes again instead of saving them: None (nothing, but for nodes
+        with the attribute ``force_mirroring``), 'mirror' (everything but convolutions and products
+        of matrices; as MXNET_BACKWARD_DO_MIRROR=1 asks for), 'full' (everything but the values that
+        cross between segments, of which there are about as many as each has operators, or between
+        the iterations of a recurrence), or a policy for ``jax.checkpoint``. On several CPU devices
+        XLA saves everything nevertheless.
     """
 
     compute_dtype: str | None = None
@@ -67,7 +67,7 @@ _current: ContextVar[Options | None] = ContextVar("executorkit_options", default
 
 
 def current_options() -> Options:
-    """The options of what is bound now."""
+    """The options that a bind takes at this point of the program."""
     chosen = _current.get()
     if chosen is not None:
         return chosen
@@ -77,12 +77,13 @@ def current_options() -> Options:
 
 @contextmanager
 def options(**choices: Any) -> Iterator[Options]:
-    """Whatever is bound in this context computes so: executors, groups, modules, steps.
+    """Sets options for everything bound in this context: executors, groups, modules, steps.
 
         with mx.program.options(compute_dtype="bfloat16", remat="mirror"):
             executor = net.simple_bind(mx.cpu(), data=(32, 3, 224, 224))
 
-    See :class:`Options`. ArgumentValueError (a ValueError) for a value that an option does not take.
+    See :class:`Options`. Raises ArgumentValueError (a ValueError) for a value that an option does
+    not take.
     """
     with use_options(replace(current_options(), **choices)) as chosen:
         yield chosen
@@ -90,7 +91,7 @@ def options(**choices: Any) -> Iterator[Options]:
 
 @contextmanager
 def use_options(chosen: Options) -> Iterator[Options]:
-    """Whatever is bound in this context computes as these options say."""
+    """Everything bound in this context computes with these options."""
     token = _current.set(chosen)
     try:
         yield chosen
@@ -100,81 +101,82 @@ def use_options(chosen: Options) -> Iterator[Options]:
 
 @contextmanager
 def options_from_arguments(
-    compute_dtype: Any, remat: Any, own: Options | None = None
+    compute_dtype: Any, remat: Any, default: Options | None = None
 ) -> Iterator[Options]:
-    """:func:`options` of arguments: None leaves the choice to the context, and where there is
-    none to ``own``, the options of what is already bound."""
-    given = {"compute_dtype": compute_dtype, "remat": remat}
-    own = _current.get() or own or current_options()
-    with use_options(replace(own, **{k: v for k, v in given.items() if v is not None})) as chosen:
+    """:func:`options` from the arguments of a bind. None leaves the choice to the context, and
+    without one to ``default``, the options of an array holder that is already bound."""
+    arguments = {"compute_dtype": compute_dtype, "remat": remat}
+    choices = {name: value for name, value in arguments.items() if value is not None}
+    base = _current.get() or default or current_options()
+    with use_options(replace(base, **choices)) as chosen:
         yield chosen
 
 
 @lru_cache(maxsize=512)
 def mirrored_steps(graph: Graph) -> frozenset[int]:
-    """Numbers of the steps that ask to be computed again in backward: ``force_mirroring``."""
-    found = set()
+    """Indices of the steps that ask to be computed again in backward: ``force_mirroring``."""
+    mirrored = set()
     for step in graph.steps:
         attrs = step.node.attrs
         text = attrs.get("__force_mirroring__", attrs.get("force_mirroring", "")).lower()
         if text in ("true", "1"):
-            found.add(step.index)
-    return frozenset(found)
+            mirrored.add(step.index)
+    return frozenset(mirrored)
 
 
 def checkpoint_policy(remat: str | Callable[..., Any] | None) -> Callable[..., Any]:
-    """What ``jax.checkpoint`` keeps; for None what :func:`save_all_but` marks."""
+    """The policy for ``jax.checkpoint``; for None it saves what :func:`save_all_but` marks."""
     policies = jax.checkpoint_policies
     if remat is None:
-        return policies.save_only_these_names(_KEPT)
+        return policies.save_only_these_names(_SAVED)
     if remat == "mirror":
-        return _keep_costly
+        return _save_costly
     return policies.nothing_saveable if remat == "full" else remat  # type: ignore[return-value]
 
 
-def _keep_costly(primitive: Any, *_: Any, **__: Any) -> bool:
+def _save_costly(primitive: Any, *_: Any, **__: Any) -> bool:
     return primitive.name in _COSTLY
 
 
 def save_all_but(
-    mirror: frozenset[int], graph: Graph
+    mirrored: frozenset[int], graph: Graph
 ) -> Callable[[GraphStep, list[Any]], list[Any]]:
-    """An observer that marks what steps that are not mirrored have computed, to be kept."""
-    maker = {s.first_output + k: s.index for s in graph.steps for k in range(s.n_outputs)}
+    """An observer that marks the results of all steps that are not mirrored, to be saved."""
+    producer = {s.first_output + k: s.index for s in graph.steps for k in range(s.n_outputs)}
     marked: dict[int, tuple[Any, Any]] = {}
 
     def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
-        found = list(inputs)
+        marked_inputs = list(inputs)
         for k, (number, x) in enumerate(zip(step.inputs, inputs, strict=True)):
-            if maker.get(number, -1) in mirror or number not in maker:
+            if producer.get(number, -1) in mirrored or number not in producer:
                 continue
             if number not in marked or marked[number][0] is not x:
-                marked[number] = x, checkpoint_name(x, _KEPT)
-            found[k] = marked[number][1]
-        return found
+                marked[number] = x, checkpoint_name(x, _SAVED)
+            marked_inputs[k] = marked[number][1]
+        return marked_inputs
 
     return observe
 
 
 @jax.custom_vjp
-def _scaled_gradient(x: jax.Array, scale: jax.Array) -> jax.Array:
+def _scale_gradient(x: jax.Array, scale: jax.Array) -> jax.Array:
     return x
 
 
-def _scaled_back(scale: jax.Array, g: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _scale_gradient_backward(scale: jax.Array, g: jax.Array) -> tuple[jax.Array, jax.Array]:
     return (g.astype(scale.dtype) * scale).astype(g.dtype), jnp.zeros_like(scale)
 
 
-_scaled_gradient.defvjp(lambda x, scale: (x, scale), _scaled_back)
+_scale_gradient.defvjp(lambda x, scale: (x, scale), _scale_gradient_backward)
 
 
 def scale_losses(scale: Any) -> Callable[[GraphStep, list[Any]], list[Any]]:
-    """An observer that multiplies what loss operators, which ignore head gradients, send back."""
+    """An observer that multiplies the gradients of loss operators, which ignore head gradients."""
 
     def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
         if not step.op.loss(step.params):
             return inputs
         floating = jnp.issubdtype(inputs[0].dtype, jnp.inexact)
-        return [_scaled_gradient(inputs[0], scale), *inputs[1:]] if floating else inputs
+        return [_scale_gradient(inputs[0], scale), *inputs[1:]] if floating else inputs
 
     return observe

@@ -1,4 +1,4 @@
-"""Forward, backward and an optimiser's update as one program, whose old values are donated."""
+"""Training steps: forward, backward and updates as one function that donates its state."""
 
 from __future__ import annotations
 
@@ -7,32 +7,35 @@ from typing import Any, NamedTuple, Protocol
 
 import jax
 
-from ._jit import InstrumentedJit
-from ._program import Arrays, Program
+#: A flat tuple of arrays in the graph's order.
+Arrays = Sequence[Any]
 
-#: What a step replaces, so that its memory is used again: weights, optimiser states, aux.
+#: Position of the argument that a step replaces, so that its memory is reused: weights, optimizer
+#: states and auxiliary states.
 DONATED_ARG = 0
-#: The arguments that are the same on all devices: keys of the updates, and numbers.
+#: Positions of the arguments that are the same on all devices: the updates' keys and
+#: hyperparameters.
 REPLICATED_ARGS = (6, 7)
 
 
 class UpdateFunction(Protocol):
     """New weights from gradients: a pure function, hashable, so that equal ones share programs.
 
-    One that has a method ``loss_scale(state)`` gets gradients of losses multiplied by that number.
+    An update with a method ``loss_scale(state)`` gets gradients of losses multiplied by that
+    number.
 
-    ``numbers`` is a vector of float64, the host's part of the update (learning rates); ``words``
-    those of a PRNG key, or None where the update does not draw.
+    ``hyperparams`` is a vector of float64, the host's part of the update (learning rates);
+    ``key_data`` is that of a PRNG key, or None where the update does not draw.
     """
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Any, numbers: Any, words: Any
+        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
     ) -> tuple[Arrays, Any]: ...
 
 
 class UpdateSpec(NamedTuple):
-    """One update in a step: of the arguments ``program.wanted[k]`` for every k in ``targets``,
-    with ``width`` of the step's numbers."""
+    """One update of a step: of the arguments ``program.argnums[k]`` for every k in ``targets``,
+    with ``width`` of the step's hyperparameters."""
 
     targets: tuple[int, ...]
     update: UpdateFunction
@@ -40,76 +43,80 @@ class UpdateSpec(NamedTuple):
 
 
 class StepSpec(NamedTuple):
-    """What a step updates, and whether it returns the gradients of what it updates."""
+    """The updates of a step, and whether it returns the gradients that they consume."""
 
-    parts: tuple[UpdateSpec, ...]
+    updates: tuple[UpdateSpec, ...]
     keep_gradients: bool
 
 
+class Differentiable(Protocol):
+    """The part of a program that a training step is built from."""
+
+    argnums: tuple[int, ...]
+    backward_state_indices: tuple[int, ...]
+
+    def gradient_function(self, train: bool) -> Callable[..., Any]:
+        """``(args, aux, key, heads, accumulated, scale) -> (outputs, forward_states,
+        backward_states, gradients)``, not jitted."""
+        ...
+
+
 def make_step(
-    program: Program, train: bool, plan: StepSpec, reduce: Callable[[Any], Any] | None = None
+    program: Differentiable,
+    train: bool,
+    spec: StepSpec,
+    reduce: Callable[[Any], Any] | None = None,
 ) -> Callable[..., Any]:
-    """The function of one step:
+    """The function of one step.
 
-    step((weights, states, aux), args, aux, key, heads, old, keys, numbers)
-        -> (weights, states, backward_states), outputs, forward_states, gradients
+        step((weights, states, aux), args, aux, key, heads, accumulated, update_keys, hyperparams)
+            -> (weights, states, backward_states), outputs, forward_states, gradients
 
-    ``args`` and ``aux`` have None where the donated weights (for each part a tuple) and auxiliary
-    states belong. A gradient that is used up by the update is returned as None. ``reduce`` sums
-    gradients over the devices of a group. What replaces the donated arrays comes first, lest a
-    gradient of the same shape gets their memory.
+    ``args`` and ``aux`` have None where the donated weights (for each update a tuple) and auxiliary
+    states belong. A gradient that an update consumes is returned as None. ``reduce`` sums gradients
+    over the devices of a group. The replacements of the donated arrays come first, lest a gradient
+    of the same shape gets their memory.
     """
-    used = {k for part in plan.parts for k in part.targets}
-    hidden = frozenset() if plan.keep_gradients else used
+    consumed = {k for update in spec.updates for k in update.targets}
+    hidden = frozenset() if spec.keep_gradients else consumed
+    gradient_function = program.gradient_function(train)
 
     def step(
-        donated: Any, args: Arrays, aux: Arrays, key: Any, heads: Arrays, old: Arrays,
-        keys: Sequence[Any], numbers: Any,
+        donated: Any, args: Arrays, aux: Arrays, key: Any, heads: Arrays, accumulated: Arrays,
+        update_keys: Sequence[Any], hyperparams: Any,
     ) -> Any:  # fmt: skip
         weights, states, backward_states = donated
         full_args, full_aux = list(args), list(aux)
-        for part, group in zip(plan.parts, weights, strict=True):
-            for k, weight in zip(part.targets, group, strict=True):
+        for update, group in zip(spec.updates, weights, strict=True):
+            for k, weight in zip(update.targets, group, strict=True):
                 full_args[program.argnums[k]] = weight
         for n, value in zip(program.backward_state_indices, backward_states, strict=False):
             full_aux[n] = value
         scale = None
-        for part, state in zip(plan.parts, states, strict=True):
-            loss_scale = getattr(part.update, "loss_scale", None)
+        for update, state in zip(spec.updates, states, strict=True):
+            loss_scale = getattr(update.update, "loss_scale", None)
             if loss_scale is not None:
                 scale = loss_scale(state)
                 heads = tuple(None if h is None else h * scale.astype(h.dtype) for h in heads)
-        outputs, side, new_aux, grads = program.forward_backward[train].function(
-            full_args, full_aux, key, heads, old, scale
+        outputs, forward_states, new_aux, grads = gradient_function(
+            full_args, full_aux, key, heads, accumulated, scale
         )
         new_weights, new_states, begin = [], [], 0
-        for part, group, state, part_key in zip(plan.parts, weights, states, keys, strict=True):
-            own = tuple(grads[k] for k in part.targets)
+        for (targets, update, width), group, state, update_key in zip(
+            spec.updates, weights, states, update_keys, strict=True
+        ):
+            update_grads = tuple(grads[k] for k in targets)
             if reduce is not None:
-                own = reduce(own)
+                update_grads = reduce(update_grads)
             with jax.named_scope("update"):
-                new, state = part.update(
-                    group, own, state, numbers[begin : begin + part.width], part_key
+                group, state = update(
+                    group, update_grads, state, hyperparams[begin : begin + width], update_key
                 )
-            begin += part.width
-            new_weights.append(tuple(new))
+            begin += width
+            new_weights.append(tuple(group))
             new_states.append(state)
-        kept = tuple(None if k in hidden else g for k, g in enumerate(grads))
-        return (tuple(new_weights), tuple(new_states), new_aux), outputs, side, kept
+        visible = tuple(None if k in hidden else g for k, g in enumerate(grads))
+        new = tuple(new_weights), tuple(new_states), new_aux
+        return new, outputs, forward_states, visible
 
     return step
-
-
-def step_function(program: Program, train: bool, plan: StepSpec) -> InstrumentedJit:
-    """The compiled step of a program and a plan; equal plans get the same one."""
-    found = program.variants.get((train, plan))
-    if found is None:
-        found = InstrumentedJit(
-            make_step(program, train, plan),
-            "step",
-            (DONATED_ARG,),
-            program.compiler_options,
-            lambda: program.fingerprint_of(train, plan),
-        )
-        program.variants[train, plan] = found
-    return found

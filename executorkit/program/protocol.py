@@ -1,27 +1,191 @@
-"""What the functions of a program have cost, together."""
+"""The interface of a program: how a lowered graph runs, and the questions it answers.
+
+:class:`Program` (one device), :class:`PartitionedProgram` (a segment per context) and the pmapped
+program of :mod:`executorkit.parallel` implement it. Pending steps, ahead-of-time compilation and
+views use nothing else.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
 
+from ..display import Viewed
+from ..lowering import Cost, Graph
+from ._analysis import Analysis
+from ._background_tasks import CompileTask
 from ._jit import InstrumentedJit
+from ._program_options import Options
+from ._trace_history import History
+from ._train_step import Arrays, StepSpec
 
 
-class Totals:
-    """Sums over ``functions``."""
+class ProgramFunction(Protocol):
+    """A function of a program: called with arrays, compiled for abstract ones."""
 
-    if TYPE_CHECKING:
+    def __call__(self, *args: Any) -> Any:
+        """Runs the function; the first call with arguments of new shapes compiles it."""
+        ...
 
-        @property
-        def functions(self) -> Sequence[InstrumentedJit]: ...
+    def compile(self, *args: Any) -> Any:
+        """Compiles the function for arguments of these shapes and dtypes."""
+        ...
+
+    def precompile(self, *args: Any) -> CompileTask:
+        """Compiles the function in the background."""
+        ...
+
+
+#: A function of a program with the abstract arguments of one call.
+ProgramCall = tuple[ProgramFunction, tuple[Any, ...]]
+
+
+class BaseProgram(Viewed, ABC):
+    """The functions of one graph and one choice of gradients.
+
+    Arrays come and go as flat tuples in the graph's order, which is the cheapest call that JAX
+    offers. Functions with an evaluation and a training mode are pairs, indexed by ``train``::
+
+        infer[train](args, aux, key)     -> outputs, forward_states
+        forward[train](args, aux, key)   -> outputs, forward_states, backward_states, residuals
+        backward(residuals, heads, accumulated)
+                                         -> gradients
+        forward_backward[train](args, aux, key, heads, accumulated)
+                                         -> outputs, forward_states, backward_states, gradients
+
+    ``key`` is None for graphs without random operators. ``heads`` are head gradients, None for an
+    output that needs none; ``accumulated`` are the present gradients of the arguments in
+    ``accumulate``.
+
+    graph
+        the lowered graph.
+    options
+        the precision it computes in, and the values that are saved for backward.
+    argnums
+        positions of the arguments whose gradients are computed.
+    accumulate
+        for each of them, whether its gradient is added to the accumulated one.
+    constant_inputs
+        (argument position, constant) of the arguments that MXNet overwrites before it runs.
+    forward_state_indices
+        positions of the auxiliary states that change whenever the graph runs (a Custom
+        operator's).
+    backward_state_indices
+        positions of those that MXNet changes in backward (BatchNorm's statistics).
+    may_need_head_gradient
+        for every output, whether a head gradient can matter, as far as the graph alone tells.
+    """
+
+    graph: Graph
+    options: Options
+    argnums: tuple[int, ...]
+    accumulate: tuple[bool, ...]
+    constant_inputs: tuple[tuple[int, float], ...]
+    forward_state_indices: tuple[int, ...]
+    backward_state_indices: tuple[int, ...]
+    may_need_head_gradient: tuple[bool, ...]
+
+    infer: Sequence[ProgramFunction]
+    forward: Sequence[ProgramFunction]
+    backward: Callable[..., tuple[Any, ...]]
+    forward_backward: Sequence[ProgramFunction]
+
+    @abstractmethod
+    def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:
+        """For every output, whether a head gradient can change a computed gradient.
+
+        ``args`` and ``aux`` may be arrays, or shapes and dtypes.
+        """
+
+    # -- training steps: forward, backward and updates as one function ---------------------------
+
+    @property
+    @abstractmethod
+    def can_fuse_updates(self) -> bool:
+        """True if updates can become a part of this program: :meth:`step_function` works."""
+
+    @abstractmethod
+    def step_function(self, train: bool, spec: StepSpec) -> InstrumentedJit:
+        """The compiled training step with these updates; equal specs share it."""
+
+    @abstractmethod
+    def train_steps(self, train: bool) -> Sequence[InstrumentedJit]:
+        """The training steps of a mode, in the order in which they were first asked for."""
+
+    def prefetch(self, calls: Callable[[], Iterable[ProgramCall]]) -> None:
+        """Loads executables for the calls from the disk cache, in the background.
+
+        Does nothing, and does not ask for the calls, unless the disk cache is enabled and this
+        kind of program uses it.
+        """
+        return
+
+    # -- questions; none of them runs the program ------------------------------------------------
+
+    @property
+    @abstractmethod
+    def functions(self) -> Sequence[InstrumentedJit]:
+        """Every jitted function of this program."""
 
     @property
     def traces(self) -> int:
-        """How many traces (compilations) this program has cost so far."""
-        return sum(f.traces for f in self.functions)
+        """The number of traces (compilations) so far."""
+        return sum(function.traces for function in self.functions)
 
     @property
     def compile_seconds(self) -> float:
         """Seconds spent in calls that traced and compiled."""
-        return sum(f.seconds for f in self.functions)
+        return sum(function.seconds for function in self.functions)
+
+    @abstractmethod
+    def analyse(self) -> Analysis:
+        """XLA's analysis of the most complete function that has been compiled so far."""
+
+    def memory(self) -> dict[str, int] | None:
+        """Bytes of arguments, outputs and temporaries, or None where the backend has no answer."""
+        return self.analyse().memory
+
+    def flops(self) -> float | None:
+        """Floating-point operations of one run as XLA counts them, or None where it has no answer.
+
+        On CPUs XLA leaves out the products that it hands to a library; :meth:`cost` has them.
+        """
+        return self.analyse().flops
+
+    @abstractmethod
+    def hlo(self, function: str | None = None, optimized: bool = True) -> str:
+        """The text of a compiled function: XLA's HLO, with node names as ``op_name``.
+
+        function
+            ``infer``, ``infer_train``, ``forward_train``, ``backward``,
+            ``forward_backward_train``, ``step``, ...; by default the most complete one that has
+            been compiled.
+        optimized
+            after XLA's passes, as it runs; otherwise before them, in StableHLO.
+
+        Raises MXNetError if it has not been compiled yet.
+        """
+
+    @abstractmethod
+    def cost(self, function: str | None = None) -> Cost:
+        """Operations and bytes of every node, forward and backward; printed, a table.
+
+        They are counted on the traced program, not by XLA, which tells totals only: two operations
+        for each product of a dot or a convolution, one for each element that another operation
+        computes, none for what only moves elements. Bytes are those that every operation reads and
+        writes by itself, so that a fused program moves fewer. Names are those of the graph after
+        its passes, of the executor that was bound first; ``(between nodes)`` are sums of gradients
+        and updates. Of a pmapped program it is the cost on each device.
+
+        Raises MXNetError if the function has not been compiled yet.
+        """
+
+    @abstractmethod
+    def explain(self) -> History:
+        """The reason of each compilation: the new fields of the arguments' signature.
+
+        Each of the latest traces of a function is compared with the nearest earlier one, as in
+        ``args['data']: shape (32, 10) -> (64, 10)``. Names are those of the executor that was bound
+        first; executors of equal graphs share the program.
+        """

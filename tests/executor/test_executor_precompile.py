@@ -49,7 +49,7 @@ def test_what_is_warm_compiles_nothing_more(compiled):
     assert warming.done
     assert not warming.errors
     assert warming.seconds > 0
-    assert repr(warming) == "<Warming: 3 of 3 compiled>"
+    assert repr(warming) == "<Precompilation: 3 of 3 compiled>"
     assert executor.program.traces == 3
     before = compiled()
     for n in (2, 3, 4):
@@ -122,7 +122,7 @@ def test_a_call_waits_for_a_compilation_that_has_begun(monkeypatch):
     caller.join(30)
     assert results[0].shape == (2, 3)
     assert function.traces == 1
-    assert not function._ahead
+    assert not function._tasks
 
 
 def test_a_call_does_not_wait_for_what_has_not_begun(monkeypatch):
@@ -163,7 +163,7 @@ def test_errors_of_compilations_are_told(monkeypatch):
     ((shapes, error),) = warming.errors
     assert shapes == (("data", (2, 5)),)
     assert isinstance(error, ArithmeticError)
-    assert repr(warming) == "<Warming: 1 of 1 compiled, 1 failed>"
+    assert repr(warming) == "<Precompilation: 1 of 1 compiled, 1 failed>"
 
 
 def test_what_does_not_fit_is_refused_at_once():

@@ -1,4 +1,4 @@
-"""group2ctx: the same results wherever the parts run."""
+"""Programs with group2ctx: the same results on all placements of the segments."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def _step(executor, steps: int = 2):
 
 
 @pytest.mark.parametrize("grad_req", ["write", "add", {"fc2_weight": "write"}, "null"])
-def test_partitioned_gives_what_one_device_gives(grad_req):
+def test_partitioned_gives_the_results_of_one_device(grad_req):
     net = _network()
     whole = net.simple_bind(mx.cpu(), grad_req, data=(4, 5))
     parts = net.simple_bind(mx.cpu(), grad_req, group2ctx=GROUPS, data=(4, 5))
@@ -54,7 +54,7 @@ def test_partitioned_gives_what_one_device_gives(grad_req):
             np.testing.assert_allclose(a, b, 1e-4, 1e-5)
 
 
-def test_arrays_stay_where_they_were_bound():
+def test_arrays_stay_on_their_devices():
     executor = _network().simple_bind(mx.cpu(), group2ctx=GROUPS, data=(4, 5))
     _step(executor, 1)
     for array in [*executor.arg_arrays, *executor.grad_arrays, *executor.aux_arrays]:
@@ -62,7 +62,7 @@ def test_arrays_stay_where_they_were_bound():
     assert executor.outputs[0].context == mx.cpu(1)
 
 
-def test_ungrouped_variables_may_be_anywhere():
+def test_ungrouped_variables_may_be_on_any_device():
     x, w = mx.sym.Variable("x"), mx.sym.Variable("w")
     with _scope("a"):
         net = mx.sym.BatchNorm(x * w, name="bn", fix_gamma=True)
@@ -111,7 +111,7 @@ def test_compile_makes_the_first_step_free_of_traces():
     assert executor.program.compile_seconds > 0
 
 
-def test_parts_without_a_wanted_gradient():
+def test_segments_without_a_gradient():
     with _scope("a"):
         fixed = mx.sym.sin(mx.sym.Variable("x"))
     with _scope("b"):

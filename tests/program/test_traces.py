@@ -1,4 +1,4 @@
-"""How often graphs are traced and compiled, and which programs run."""
+"""Numbers of traces and compilations, and the functions that run."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ def _ran(executor) -> dict[str, int]:
     return {f.name: f.traces for f in executor.program.functions if f.traces}
 
 
-def _step(executor, look: bool = False):
+def _step(executor, read: bool = False):
     executor.forward(is_train=True)
-    if look:
+    if read:
         executor.outputs[0].asnumpy()
     executor.backward()
     executor.grad_dict["fc1_weight"].wait_to_read()
@@ -53,14 +53,14 @@ def test_many_steps_are_one_trace():
     assert executor.program.traces == 1
 
 
-def test_looking_before_backward_runs_forward_and_backward():
+def test_reading_before_backward_runs_forward_and_backward():
     executor = _bound()
     for _ in range(3):
-        _step(executor, look=True)
+        _step(executor, read=True)
     assert _ran(executor) == {"forward_train": 1, "backward": 1}
 
 
-def test_a_backward_that_nobody_looks_at_runs_nothing():
+def test_an_unread_backward_runs_nothing():
     executor = _bound()
     for _ in range(3):
         executor.forward(is_train=True)
@@ -71,14 +71,14 @@ def test_a_backward_that_nobody_looks_at_runs_nothing():
     assert _ran(executor) == {"forward_backward_train": 1}
 
 
-def test_looking_after_backward_runs_nothing_more():
+def test_reading_after_backward_runs_nothing_more():
     executor = _bound()
     _step(executor)
     executor.outputs[0].asnumpy()
     assert _ran(executor) == {"forward_backward_train": 1}
 
 
-def test_inference_is_one_trace_and_keeps_nothing_for_backward():
+def test_inference_is_one_trace_and_saves_nothing_for_backward():
     executor = _bound()
     for _ in range(3):
         executor.forward()
@@ -93,7 +93,7 @@ def test_training_forward_without_gradients_is_inference_in_training_mode():
     assert _ran(executor) == {"infer_train": 1}
 
 
-def test_a_forward_that_nobody_looks_at_runs_nothing():
+def test_an_unread_forward_runs_nothing():
     executor = _bound()
     for _ in range(3):
         executor.forward(is_train=True)
@@ -139,7 +139,7 @@ def test_names_do_not_matter_to_a_program():
         lambda: _bound(grad_req={"fc1_weight": "write"}),
         lambda: mx.sym.Group([_net(), mx.sym.BlockGrad(_net())]).simple_bind(mx.cpu(), data=(4, 6)),
     ],
-    ids=["attribute", "add", "wanted", "outputs"],
+    ids=["attribute", "add", "argnums", "outputs"],
 )
 def test_other_graphs_have_other_programs(other):
     assert other().program is not _bound().program
@@ -164,7 +164,7 @@ def test_compile_makes_the_first_call_free_of_traces():
     assert _ran(executor) == {"forward_backward_train": 1, "infer": 1}
 
 
-def test_compile_knows_which_heads_are_given():
+def test_compile_knows_the_head_gradients():
     net = mx.sym.sin(mx.sym.Variable("x")) * mx.sym.Variable("y")
     executor = net.simple_bind(mx.cpu(), "add", x=(3,), y=(3,)).compile(is_train=True)
     executor.forward(is_train=True)

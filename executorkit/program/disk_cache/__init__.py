@@ -1,1 +1,19 @@
-"""Compiled programs kept in files for later processes."""
+"""Executables and inferred shapes on disk, found by what they are computed from.
+
+Disabled until :func:`enable_disk_cache`. The rest of the package sees this interface alone: a
+jitted function is wrapped in a :class:`CachedJit`, whose fingerprint is a text that is equal in all
+processes, and yes-or-no facts of the installation go through :func:`cached_answer`.
+"""
+
+from .cached_jit import CachedJit
+from .fingerprint import fingerprint, structure_fingerprint
+from .store import cached_answer, disk_cache_enabled, enable_disk_cache
+
+__all__ = [
+    "CachedJit",
+    "cached_answer",
+    "disk_cache_enabled",
+    "enable_disk_cache",
+    "fingerprint",
+    "structure_fingerprint",
+]

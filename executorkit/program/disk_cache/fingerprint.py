@@ -1,9 +1,8 @@
-"""What a computation depends on, as a text that is the same in every process.
+"""Fingerprints: texts that tell a computation and its environment from all others.
 
-Equal texts mean equal computations: whatever cannot be told apart for certain by a text (objects of
-classes that are not ours, functions of users) has none.
-
-What a compiled program depends on besides what it computes: versions, machine, configuration.
+A fingerprint is the same in every process. Equal fingerprints mean equal computations: a value that
+a text cannot tell from others for certain (an object of a class that is not ours, a function of the
+user's) has none.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import types
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import jax
@@ -23,22 +23,25 @@ import numpy as np
 from jaxlib.version import __version__ as jaxlib_version
 
 from ...errors import NotFingerprintableError
-from ...lowering._subgraphs import LoweredBody
+from ...lowering import LoweredBody
 from ...ops import OpDef, Params
 from ...ops.schema.operator_registry import all_ops
 
-#: Packages whose code does not change while their version stays (those of the first two, and the
-#: sum of our files, are a part of every key).
+# -- values --------------------------------------------------------------------------------------
+
+#: Packages whose code does not change while their version stays (the versions of the first two, and
+#: the hash of our files, are a part of every key).
 _PACKAGES = ("executorkit", "jax", "optax")
 _PLAIN = (type(None), bool, int, str, bytes)
+#: Maximum size of an array in a fingerprint, in bytes.
 _MAX_BYTES = 4096
-#: The operators that are there before a user can register any.
-_OURS = frozenset(all_ops())
+#: The operators of this package, before a user can register any.
+_BUILT_IN = frozenset(all_ops())
 
 
 def fingerprint(value: Any) -> str:
-    """The text of a value: of numbers, texts, containers, operators, and of dataclasses and
-    functions of the packages that are known, with what they are made of. NotFingerprintableError for others."""
+    """The fingerprint of a value: of numbers, texts, containers, operators, and of dataclasses and
+    functions of trusted packages, with their contents. NotFingerprintableError for others."""
     if type(value) in _PLAIN:
         return repr(value)
     if isinstance(value, float | complex):
@@ -49,8 +52,8 @@ def fingerprint(value: Any) -> str:
         if isinstance(value, kinds):
             return write(value)
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = [getattr(value, f.name) for f in dataclasses.fields(value)]
-        return f"{_named(type(value))}{_items(fields)}"
+        contents = [getattr(value, f.name) for f in dataclasses.fields(value)]
+        return f"{_qualified(type(value))}{_items(contents)}"
     raise NotFingerprintableError(f"{type(value).__name__} {value!r}")
 
 
@@ -59,8 +62,9 @@ def _items(values: Any) -> str:
 
 
 def _sequence(value: Any) -> str:
-    kind = "" if type(value) is tuple else "list" if type(value) is list else _named(type(value))
-    return kind + _items(value)
+    kind = type(value)
+    name = "" if kind is tuple else "list" if kind is list else _qualified(kind)
+    return name + _items(value)
 
 
 def _set(value: Any) -> str:
@@ -79,17 +83,17 @@ def _array(value: Any) -> str:
 
 
 def _operator(op: OpDef) -> str:
-    if op not in _OURS:
+    if op not in _BUILT_IN:
         raise NotFingerprintableError(f"operator {op.name}")
     return f"operator {op.name}"
 
 
 def _function(function: Callable[..., Any]) -> str:
-    """A function's place in its module, and what it has from around it."""
+    """A function's position in its module, its closure and its defaults."""
     code = function.__code__
-    around = [cell.cell_contents for cell in function.__closure__ or ()]
-    made_of = [around, function.__defaults__, function.__kwdefaults__]
-    return f"function {_named(function)} {code.co_firstlineno} {_items(made_of)}"
+    closure = [cell.cell_contents for cell in function.__closure__ or ()]
+    contents = [closure, function.__defaults__, function.__kwdefaults__]
+    return f"function {_qualified(function)} {code.co_firstlineno} {_items(contents)}"
 
 
 def _partial(value: partial[Any]) -> str:
@@ -101,11 +105,11 @@ def _method(value: types.MethodType) -> str:
 
 
 def _class(value: type) -> str:
-    return f"class {_named(value)}"
+    return f"class {_qualified(value)}"
 
 
-def _named(thing: Any) -> str:
-    """Where a class or function stands, with the version of its package."""
+def _qualified(thing: Any) -> str:
+    """The qualified name of a class or function, with the version of its package."""
     # A function that wraps another one has taken over the name of its module, too.
     module = thing.__module__ if isinstance(thing, type) else thing.__globals__["__name__"]
     name = thing.__qualname__
@@ -128,14 +132,14 @@ def _step(op: OpDef, key: tuple[Any, ...]) -> str:
 
 
 def structure_fingerprint(structure: tuple[Any, ...]) -> str:
-    """The text of a graph's structure (``Graph.structure``)."""
+    """The fingerprint of a graph's structure (``Graph.structure``)."""
 
-    def parts() -> Iterator[str]:
-        for op, key, *places in structure[0]:
-            yield f"{_step(op, key)}{places!r}"
+    def lines() -> Iterator[str]:
+        for op, key, *connections in structure[0]:
+            yield f"{_step(op, key)}{connections!r}"
         yield repr(structure[1:])
 
-    return "\n".join(parts())
+    return "\n".join(lines())
 
 
 _WRITERS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
@@ -152,24 +156,28 @@ _WRITERS: tuple[tuple[Any, Callable[[Any], str]], ...] = (
     (type, _class),
 )
 
+# -- the environment -----------------------------------------------------------------------------
 
-#: Settings of JAX that change no program: where it keeps files, what it logs and checks.
+#: Prefixes of JAX's settings that change no program: file locations, logging and checks.
 _IRRELEVANT = (
     "jax_array_garbage", "jax_check_tracer", "jax_compilation_cache", "jax_dump", "jax_explain",
     "jax_log", "jax_debug_log", "jax_persistent_cache", "jax_pprint", "jax_raise", "jax_thread",
     "jax_traceback", "jax_tracer", "jax_transfer",
 )  # fmt: skip
-_ENVIRONMENT = ("XLA_", "TF_XLA_", "LIBTPU_")
-#: What the processor's description says that is of this kind of processor.
+#: Prefixes of the environment variables that XLA reads.
+_VARIABLES = ("XLA_", "TF_XLA_", "LIBTPU_")
+#: The lines of /proc/cpuinfo that describe the kind of processor.
 _PROCESSOR = ("model name", "flags", "Features", "CPU implementer", "CPU part")
 
 
 def environment_fingerprint(device: Any) -> str:
-    """The text of everything around a program for this device that may change what is compiled."""
+    """The fingerprint of everything around a program for a device that may change its code."""
     client = device.client
-    here = (client.platform, client.platform_version, device.device_kind, len(client.devices()),
-            device.id, jax.default_backend())  # fmt: skip
-    return repr((process_fingerprint(), here, jax_settings()))
+    backend = (
+        client.platform, client.platform_version, device.device_kind, len(client.devices()),
+        device.id, jax.default_backend(),
+    )  # fmt: skip
+    return repr((process_fingerprint(), backend, jax_settings()))
 
 
 def jax_settings() -> list[tuple[str, str]]:
@@ -185,51 +193,53 @@ def jax_settings() -> list[tuple[str, str]]:
 def trace_context() -> tuple[Any, ...]:
     """The settings that may differ from one call to the next (by ``jax.default_matmul_precision``,
     say), so that another program is meant. Takes a microsecond."""
-    c: Any = jax.config
+    config: Any = jax.config
     return (
-        c.jax_default_matmul_precision, c.jax_threefry_partitionable, c.jax_softmax_custom_jvp,
-        c.jax_default_prng_impl, c.jax_debug_nans, c.jax_debug_infs, c.jax_disable_jit,
+        config.jax_default_matmul_precision, config.jax_threefry_partitionable,
+        config.jax_softmax_custom_jvp, config.jax_default_prng_impl, config.jax_debug_nans,
+        config.jax_debug_infs, config.jax_disable_jit,
     )  # fmt: skip
 
 
 @lru_cache(maxsize=1)
 def process_fingerprint() -> tuple[Any, ...]:
-    """What does not change while the process runs. Reading our own files takes 8 ms."""
-    environment = sorted((k, v) for k, v in os.environ.items() if k.startswith(_ENVIRONMENT))
+    """The facts that do not change while the process runs. Reading our own files takes 8 ms."""
+    variables = sorted((k, v) for k, v in os.environ.items() if k.startswith(_VARIABLES))
     versions = jax.__version__, jaxlib_version, np.__version__, platform.python_version()
-    return _own_code(), versions, _processor(), _cores(), environment
+    return _package_hash(), versions, _processor(), _cores(), variables
 
 
-def _own_code() -> str:
-    """The sum of this package's modules."""
-    found = hashlib.blake2b(digest_size=16)
-    for folder, folders, names in os.walk(os.path.dirname(os.path.dirname(__file__))):
+def _package_hash() -> str:
+    """The hash of this package's modules."""
+    package = Path(__file__).parents[2]
+    code_hash = hashlib.blake2b(digest_size=16)
+    for folder, folders, names in os.walk(package):
         folders.sort()
         for name in sorted(names):
             if name.endswith(".py"):
                 with open(os.path.join(folder, name), "rb") as file:
                     code = file.read()
-                found.update(f"{name} {len(code)}\n".encode())
-                found.update(code)
-    return found.hexdigest()
+                code_hash.update(f"{name} {len(code)}\n".encode())
+                code_hash.update(code)
+    return code_hash.hexdigest()
 
 
 def _processor() -> tuple[str, ...]:
-    """The kind of the processor, and what instructions it has."""
-    found = [platform.machine()]
+    """The kind of the processor, and its instruction sets."""
+    lines = [platform.machine()]
     try:
         with open("/proc/cpuinfo") as file:
             for line in file:
                 if line.startswith(_PROCESSOR):
-                    found.append(line)
+                    lines.append(line)
                 if not line.strip():
                     break
     except OSError:
-        found.append(platform.processor())
-    return tuple(found)
+        lines.append(platform.processor())
+    return tuple(lines)
 
 
 def _cores() -> int:
-    """How many cores this process may use, by which loops are cut."""
+    """The number of cores this process may use, by which loops are cut."""
     allowed = getattr(os, "sched_getaffinity", None)
     return len(allowed(0)) if allowed else os.cpu_count() or 1

@@ -1,4 +1,4 @@
-"""How many head gradients ``backward`` needs: as many as MXNet, for every operator."""
+"""Head gradients that ``backward`` needs: as many as in MXNet, for every operator."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def _needed(case, name: str) -> int:
     node = Node(op, "op", {}, params, tuple((v, 0) for v in variables.values()))
     graph = graph_of(tuple((node, k) for k in range(node.n_visible)))
     program = Program(graph, (graph.arg_names.index(name),), (False,))
-    given = case.arrays(case.dtype)
-    args = tuple(jax.ShapeDtypeStruct(given[n].shape, given[n].dtype) for n in graph.arg_names)
-    aux = tuple(jax.ShapeDtypeStruct(given[n].shape, given[n].dtype) for n in graph.aux_names)
+    arrays = case.arrays(case.dtype)
+    args = tuple(jax.ShapeDtypeStruct(arrays[n].shape, arrays[n].dtype) for n in graph.arg_names)
+    aux = tuple(jax.ShapeDtypeStruct(arrays[n].shape, arrays[n].dtype) for n in graph.aux_names)
     with jax.enable_x64(True):
         key = jax.eval_shape(lambda: jax.random.key(0)) if graph.uses_rng(True) else None
     needs = program.needs_head_gradient(args, aux, key)
     return max((k + 1 for k, need in enumerate(needs) if need), default=0)
 
 
-#: Inputs whose gradient is zero whatever comes; MXNet asks for a head gradient and drops it.
-ZERO_ANYWAY = {
+#: Inputs whose gradient is always zero; MXNet asks for a head gradient and drops it.
+ZERO_GRADIENT = {
     ("BatchNorm", "gamma"),
     ("BatchNorm_v1", "gamma"),
     ("_contrib_SyncBatchNorm", "gamma"),
@@ -78,6 +78,6 @@ def test_heads_needed_are_those_of_mxnet(family):
                 continue
             seen.add((case.op, name, theirs))
             ours = _needed(case, name)
-            if ours != theirs and not (ours < theirs and (case.op, name) in ZERO_ANYWAY):
+            if ours != theirs and not (ours < theirs and (case.op, name) in ZERO_GRADIENT):
                 wrong[f"{case.op} {case.name}:{name}"] = f"ours {ours}, MXNet {theirs}"
     assert wrong == {}

@@ -1,4 +1,4 @@
-"""What programs tell of themselves: why they were compiled, what their nodes cost, their text."""
+"""Reports of programs: the reasons of compilations, the costs of nodes, the compiled text."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import pytest
 import executorkit as mx
 from executorkit.lowering import disabled
 from executorkit.program import clear_cache
-from executorkit.program._program_report import MAX_TRACES, argument_differences
+from executorkit.program._jit import MAX_TRACES
+from executorkit.program._trace_history import argument_differences
 
 from ..display._html import checked
 from ..models.lstm import lstm
@@ -55,7 +56,7 @@ def test_another_batch_size_is_named():
     ]
 
 
-def test_a_fused_step_is_told_once():
+def test_a_fused_step_is_listed_once():
     executor = _bound()
     executor.forward(is_train=True)
     executor.backward()
@@ -116,14 +117,14 @@ def test_a_near_program_is_named():
     assert "node 'fc1' (FullyConnected): num_hidden" in wider.program.explain().origin
 
 
-def test_cost_counts_each_node_forwards_and_backwards():
+def test_cost_counts_each_node_forward_and_backward():
     executor = _bound(4)
     _look(executor, train=True)
     cost = executor.program.cost()
     assert cost.function == "forward_backward_train"
     assert [n.name for n in cost][:5] == ["fc1", "act", "bn", "fc2", "softmax"]
     assert cost["fc1"].forward.flops == 2 * 4 * 6 * 5 + 4 * 5
-    # Two products: for the weights, and for the data, whose gradient is wanted too.
+    # Two products: for the weights, and for the data, which has a gradient too.
     assert 2 * 2 * 4 * 6 * 5 <= cost["fc1"].backward.flops <= 2 * 2 * 4 * 6 * 5 + 4 * 4 * 5
     assert cost["softmax"].backward.flops > 0
     assert cost.flops == sum(n.flops for n in cost)
@@ -132,7 +133,7 @@ def test_cost_counts_each_node_forwards_and_backwards():
     checked(cost._repr_html_())
 
 
-def test_cost_of_convolutions_backwards_is_twice_that_forwards():
+def test_backward_cost_of_convolutions_is_twice_the_forward_cost():
     net = mx.sym.Convolution(mx.sym.var("data"), kernel=(3, 3), stride=(2, 2), pad=(1, 1),
                              num_filter=8, no_bias=True, name="conv")  # fmt: skip
     executor = mx.sym.MakeLoss(net, name="loss").simple_bind(mx.cpu(), data=(2, 4, 16, 16))
@@ -142,7 +143,7 @@ def test_cost_of_convolutions_backwards_is_twice_that_forwards():
     assert conv.backward.flops == pytest.approx(2 * conv.forward.flops, rel=0.3)
 
 
-def test_cost_multiplies_the_rounds_of_a_loop():
+def test_cost_multiplies_the_iterations_of_a_loop():
     data, state = mx.sym.var("data"), mx.sym.var("state")
     outs, _ = mx.sym.contrib.foreach(lambda x, s: (x * s[0], [s[0] + x]), data, [state])
     executor = outs.simple_bind(mx.cpu(), data=(7, 3), state=(3,))
@@ -151,7 +152,7 @@ def test_cost_multiplies_the_rounds_of_a_loop():
     assert loop.flops >= 7 * 2 * 3
 
 
-def test_cost_of_a_repetition_counts_with_its_first_round():
+def test_cost_of_a_repetition_counts_with_its_first_iteration():
     shapes = {"data": (2, 8), "softmax_label": (2, 8)}
     shapes |= {f"l{k}_init_{s}": (2, 4) for k in range(2) for s in "hc"}
     costs = []
@@ -161,17 +162,17 @@ def test_cost_of_a_repetition_counts_with_its_first_round():
             executor.compile(is_train=True)
             costs.append(executor.program.cost())
     rolled, unrolled = costs
-    # Rolled, the gradient of a weight is one product, with no sums of those of the rounds.
+    # Rolled, the gradient of a weight is one product, without sums over the iterations.
     assert rolled.flops < unrolled.flops
     assert rolled.flops == pytest.approx(unrolled.flops, rel=0.1)
     assert rolled["t0_l0_i2h"].flops == pytest.approx(8 * unrolled["t3_l0_i2h"].flops, rel=0.2)
     assert rolled["t3_l0_i2h"].flops == 0
     words = checked(rolled._repr_html_())
-    assert "later rounds of what repeats count with the first round" in words
+    assert "later iterations of a repetition count with the first one" in words
     assert "t3_l0_i2h" not in words
 
 
-def test_cost_of_a_mapped_program_is_that_of_each_device():
+def test_cost_of_a_pmapped_program_is_that_of_each_device():
     net = _net()
     module = mx.mod.Module(net, context=[mx.cpu(0), mx.cpu(1)])
     module.bind([("data", (8, 6))], [("softmax_label", (8,))])
@@ -203,7 +204,7 @@ def test_hlo_names_nodes():
     assert program.traces == 1
 
 
-def test_questions_before_anything_is_compiled_are_errors():
+def test_questions_before_any_compilation_are_errors():
     program = _bound().program
     for ask in (program.cost, program.hlo):
         with pytest.raises(mx.MXNetError, match="nothing has been compiled"):
@@ -227,7 +228,7 @@ def test_views_run_and_compile_nothing():
     checked(program.explain()._repr_html_())
 
 
-def test_programs_in_segments_answer_too():
+def test_partitioned_programs_answer_too():
     with mx.AttrScope(ctx_group="a"):
         x = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=4, name="fc1")
     with mx.AttrScope(ctx_group="b"):

@@ -1,4 +1,4 @@
-"""Programs that are kept in a directory: found by what they compute, never instead of another."""
+"""The disk cache: executables are found by what they compute, never instead of another."""
 
 from __future__ import annotations
 
@@ -17,20 +17,19 @@ from jax.experimental.compilation_cache import compilation_cache
 
 import executorkit as mx
 from executorkit.errors import NotFingerprintableError
-from executorkit.lowering import graph_of, infer
+from executorkit.lowering import graph_of, infer, set_inference_cache
 from executorkit.program import cache_info, clear_cache
-from executorkit.program.disk_cache import store as _keeping
 from executorkit.program.disk_cache.fingerprint import environment_fingerprint, fingerprint
-from executorkit.program.disk_cache.store import DiskCache, InferenceDiskCache
+from executorkit.program.disk_cache.store import DiskCache, InferenceDiskCache, set_disk_cache
 
 x = mx.sym.Variable("x")
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch):
-    """``kept(make)`` makes a result as a process would that begins with these files, and gives it
-    with the number of traces and of loaded programs."""
-    monkeypatch.setattr(_keeping, "_place", DiskCache(str(tmp_path / "own")))
+def new_process(tmp_path):
+    """``new_process(make)`` makes a result as a process would that begins with the present files,
+    and returns it with the number of traces and of loaded executables."""
+    set_disk_cache(DiskCache(str(tmp_path / "own")))
     settings = {
         "jax_compilation_cache_dir": str(tmp_path / "jax"),
         "jax_persistent_cache_min_compile_time_secs": 0,
@@ -52,6 +51,7 @@ def kept(tmp_path, monkeypatch):
     use(settings)
     yield run
     use(before)
+    set_disk_cache(None)
     clear_cache()
 
 
@@ -68,7 +68,7 @@ def test_a_later_process_neither_traces_nor_lowers(tmp_path):
         import json, sys
         import executorkit as mx
 
-        mx.program.keep_compiled(sys.argv[1])
+        mx.program.enable_disk_cache(sys.argv[1])
         net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
         module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.Dropout(net, p=0.5), name="softmax"))
         module.bind([("data", (4, 5))], [("softmax_label", (4,))])
@@ -95,7 +95,7 @@ def test_a_later_process_neither_traces_nor_lowers(tmp_path):
     assert first[3] == second[3]
 
 
-def test_gradients_are_those_of_the_program_that_was_kept(kept):
+def test_gradients_are_those_of_the_stored_executable(new_process):
     def gradient():
         net = mx.sym.sum(mx.sym.Activation(x * 3, act_type="tanh"))
         executor = mx.sym.MakeLoss(net).simple_bind(mx.cpu(), grad_req="add", x=(4,))
@@ -106,16 +106,16 @@ def test_gradients_are_those_of_the_program_that_was_kept(kept):
         (trace,) = executor.program.explain()
         return executor.grad_dict["x"].asnumpy().tolist(), executor.program.memory(), trace.why
 
-    (first, memory, why), *counts = kept(gradient)
+    (first, memory, why), *counts = new_process(gradient)
     assert counts == [1, 0]
-    (second, same_memory, loaded), *counts = kept(gradient)
+    (second, same_memory, loaded), *counts = new_process(gradient)
     assert counts == [0, 1]
     assert first == second
     assert memory == same_memory
-    assert loaded == f"{why} (loaded: an earlier process had kept it)"
+    assert loaded == f"{why} (loaded from the disk cache)"
 
 
-def test_every_shape_has_its_program_and_returns_to_it(kept):
+def test_every_shape_has_its_executable_and_returns_to_it(new_process):
     def values():
         executor = (x * 2).simple_bind(mx.cpu(), "null", x=(4,))
         sizes = 3, 2, 3
@@ -123,14 +123,14 @@ def test_every_shape_has_its_program_and_returns_to_it(kept):
             executor.reshape(x=(n,)).forward(x=mx.nd.ones(n))[0].asnumpy().tolist() for n in sizes
         ]
 
-    first, *counts = kept(values)
+    first, *counts = new_process(values)
     assert counts == [2, 0]
-    second, *counts = kept(values)
+    second, *counts = new_process(values)
     assert counts == [0, 2]
     assert first == second == [[2.0] * n for n in (3, 2, 3)]
 
 
-def test_steps_of_optax_are_kept_if_no_function_of_the_user_is_in_them(kept):
+def test_steps_of_optax_are_stored_unless_they_contain_functions_of_the_user(new_process):
     def trained(transformation):
         executor = mx.sym.MakeLoss(mx.sym.sum(mx.sym.square(x - 1))).simple_bind(mx.cpu(), x=(3,))
         step = mx.training.Step(executor, transformation, inputs=())
@@ -138,14 +138,18 @@ def test_steps_of_optax_are_kept_if_no_function_of_the_user_is_in_them(kept):
         step()
         return executor.arg_dict["x"].asnumpy().tolist()
 
-    slow, *counts = kept(lambda: trained(optax.adam(0.1)))
+    slow, *counts = new_process(lambda: trained(optax.adam(0.1)))
     assert counts == [1, 0]
-    fast, traces, _ = kept(lambda: trained(optax.adam(0.2)))
+    fast, traces, _ = new_process(lambda: trained(optax.adam(0.2)))
     assert traces == 1
     assert fast != slow
-    assert kept(lambda: trained(optax.adam(0.1)))[:2] == (slow, 0)
-    own = optax.adam(lambda count: 0.1)
-    assert kept(lambda: trained(own))[1] == kept(lambda: trained(own))[1] == 1
+    assert new_process(lambda: trained(optax.adam(0.1)))[:2] == (slow, 0)
+    user_defined = optax.adam(lambda count: 0.1)
+    assert (
+        new_process(lambda: trained(user_defined))[1]
+        == new_process(lambda: trained(user_defined))[1]
+        == 1
+    )
 
 
 @pytest.mark.parametrize(
@@ -158,14 +162,14 @@ def test_steps_of_optax_are_kept_if_no_function_of_the_user_is_in_them(kept):
     ],
     ids=["attribute", "mode", "device", "operator"],
 )
-def test_what_differs_is_another_program(kept, other):
-    kept(lambda: value(x * 2, x=[1.0, 2.0]))
-    expected, traces, _ = kept(other)
+def test_a_different_computation_is_another_executable(new_process, other):
+    new_process(lambda: value(x * 2, x=[1.0, 2.0]))
+    expected, traces, _ = new_process(other)
     assert traces == 1
-    assert kept(other)[:2] == (expected, 0)
+    assert new_process(other)[:2] == (expected, 0)
 
 
-def test_devices_and_settings_are_told_apart():
+def test_devices_and_settings_have_fingerprints_of_their_own():
     device = jax.devices()[0]
     assert environment_fingerprint(device) == environment_fingerprint(device)
     texts = {environment_fingerprint(device), environment_fingerprint(jax.devices()[1])}
@@ -176,83 +180,90 @@ def test_devices_and_settings_are_told_apart():
     assert len(texts) == 4
 
 
-def test_a_file_that_is_gone_is_written_anew_though_jax_has_the_program(kept, tmp_path):
+def test_a_file_that_is_gone_is_written_anew_though_jax_has_the_program(new_process, tmp_path):
     def result():
         return value(x * 5, x=[1.0])
 
-    kept(result)
+    new_process(result)
     (file,) = (tmp_path / "own").iterdir()
     file.unlink()
-    found = [kept(result) for _ in range(3)]
-    assert [values for values, *_ in found] == [[5.0]] * 3
-    assert found[2][1:] == (0, 1)
+    processes = [new_process(result) for _ in range(3)]
+    assert [values for values, *_ in processes] == [[5.0]] * 3
+    assert processes[2][1:] == (0, 1)
 
 
 @pytest.mark.parametrize("damage", [lambda b: b[:-9], lambda b: b"?" + b, lambda b: b""])
-def test_a_damaged_file_is_written_anew(kept, tmp_path, damage):
+def test_a_damaged_file_is_written_anew(new_process, tmp_path, damage):
     def result():
         return value(x * 2, x=[1.0])
 
-    kept(result)
+    new_process(result)
     (file,) = (tmp_path / "own").iterdir()
     whole = file.read_bytes()
     file.write_bytes(damage(whole))
-    assert kept(result) == ([2.0], 1, 0)
+    assert new_process(result) == ([2.0], 1, 0)
     assert file.read_bytes()[:20] == whole[:20]
-    assert kept(result) == ([2.0], 0, 1)
+    assert new_process(result) == ([2.0], 0, 1)
 
 
-def test_calls_that_lowering_prepares_are_not_kept(kept, tmp_path):
+def test_calls_that_lowering_prepares_are_not_stored(new_process, tmp_path):
     def factor():
         return value(mx.sym.linalg.potrf(mx.sym.Variable("a")), a=[[[4.0]]])
 
-    assert kept(factor) == ([[[2.0]]], 1, 0)
-    assert kept(factor) == ([[[2.0]]], 1, 0)
+    assert new_process(factor) == ([[[2.0]]], 1, 0)
+    assert new_process(factor) == ([[[2.0]]], 1, 0)
     assert not (tmp_path / "own").exists()
 
 
 def test_files_that_were_read_longest_ago_go_first(tmp_path):
-    place = DiskCache(str(tmp_path))
+    files = DiskCache(str(tmp_path))
     for name, read in {"a": 3, "b": 1, "c": 2}.items():
-        place.write(name, {}, b"x")
+        files.write(name, {}, b"x")
         os.utime(tmp_path / name, (read, read))
     size = (tmp_path / "a").stat().st_size
     before = jax.config.jax_compilation_cache_max_size
     jax.config.update("jax_compilation_cache_max_size", 3 * size)
     try:
-        place.write("d", {}, b"x")
+        files.write("d", {}, b"x")
     finally:
         jax.config.update("jax_compilation_cache_max_size", before)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "c", "d"]
 
 
-def test_a_directory_that_cannot_be_written_is_told_once(tmp_path):
+def test_a_directory_that_cannot_be_written_warns_once(tmp_path):
     (tmp_path / "file").write_bytes(b"")
-    place = DiskCache(str(tmp_path / "file" / "folder"))
-    with pytest.warns(UserWarning, match="compiled programs are not kept"):
-        place.write("a", {}, b"x")
-    place.write("a", {}, b"x")
-    assert place.read("a") is None
+    files = DiskCache(str(tmp_path / "file" / "folder"))
+    with pytest.warns(UserWarning, match="the disk cache cannot be written"):
+        files.write("a", {}, b"x")
+    files.write("a", {}, b"x")
+    assert files.read("a") is None
 
 
-def test_shapes_are_inferred_once(tmp_path, monkeypatch):
+@pytest.fixture
+def inference_cache(tmp_path):
+    """A cache of inferred shapes that is consulted during the test."""
+    cache = InferenceDiskCache(DiskCache(str(tmp_path)))
+    set_inference_cache(cache)
+    yield cache
+    set_inference_cache(None)
+
+
+def test_shapes_are_inferred_once(inference_cache, monkeypatch):
     net = mx.sym.FullyConnected(x, num_hidden=3, name="fc")
     graph = graph_of(net.heads)
-    keeper = InferenceDiskCache(DiskCache(str(tmp_path)))
-    monkeypatch.setattr("executorkit.lowering._infer.INFERENCE_CACHES", [keeper])
     first = infer(graph, {"x": (2, 5)})
     monkeypatch.setattr("executorkit.lowering._infer._inferred", None)
     graph.memo.clear()
     assert infer(graph, {"x": (2, 5)}) == first
     assert first.arg_shapes == ((2, 5), (3, 5), (3,))
     named_otherwise = mx.sym.FullyConnected(mx.sym.Variable("y"), num_hidden=3, name="fc")
-    assert keeper.find(graph_of(named_otherwise.heads), (("x", (2, 5)),)) is None
+    assert inference_cache.get(graph_of(named_otherwise.heads), (("x", (2, 5)),)) is None
     declared = mx.sym.FullyConnected(mx.sym.Variable("x", shape=(2, 5)), num_hidden=3, name="fc")
     with pytest.raises(TypeError):  # it would be inferred
         infer(graph_of(declared.heads), {"x": (2, 5)})
 
 
-def test_settings_that_change_between_calls_mean_other_programs(kept):
+def test_settings_that_change_between_calls_mean_other_programs(new_process):
     def products():
         net = mx.sym.dot(mx.sym.Variable("a"), mx.sym.Variable("b"))
         executor = net.simple_bind(mx.cpu(), "null", a=(2, 2), b=(2, 2))
@@ -260,11 +271,11 @@ def test_settings_that_change_between_calls_mean_other_programs(kept):
             with jax.default_matmul_precision(precision):
                 executor.forward()[0].asnumpy()
 
-    assert kept(products)[1:] == (2, 0)
-    assert kept(products)[1:] == (0, 2)
+    assert new_process(products)[1:] == (2, 0)
+    assert new_process(products)[1:] == (0, 2)
 
 
-def test_texts_tell_values_apart():
+def test_fingerprints_of_different_values_differ():
     values = [
         1, 1.0, True, "1", b"1", None, (1,), [1], ((1,),), {1}, {1: 1}, np.float32(1),
         np.dtype("f4"), np.arange(2), np.arange(2.0), jax.numpy.float32, mx.program.Options(),
@@ -276,6 +287,6 @@ def test_texts_tell_values_apart():
 
 
 @pytest.mark.parametrize("thing", [object(), lambda: 0, functools.partial(print), np.zeros(10_000)])
-def test_what_has_no_text_is_refused(thing):
+def test_values_without_a_fingerprint_are_refused(thing):
     with pytest.raises(NotFingerprintableError):
         fingerprint((thing,))

@@ -1,4 +1,4 @@
-"""Options of what is bound: precision, and what backward computes again."""
+"""Options of bound programs: precision, and rematerialization in backward."""
 
 from __future__ import annotations
 
@@ -36,30 +36,30 @@ def _step(executor: Any) -> list[np.ndarray]:
     return [g.asnumpy() for g in executor.grad_arrays]
 
 
-def test_what_is_computed_again_takes_no_memory_in_between():
-    plain, again = _executor(), _executor(remat="full")
-    for ours, expected in zip(_step(again), _step(plain), strict=True):
+def test_rematerialized_values_take_no_memory_between_forward_and_backward():
+    plain, remat = _executor(), _executor(remat="full")
+    for ours, expected in zip(_step(remat), _step(plain), strict=True):
         np.testing.assert_allclose(ours, expected, 1e-4, 1e-6)
-    kept, less = (e.program.memory()["temporaries"] for e in (plain, again))
-    assert kept >= DEPTH * ROWS * WIDTH * 4  # every activation
-    assert less < 0.75 * kept
+    saved, less = (e.program.memory()["temporaries"] for e in (plain, remat))
+    assert saved >= DEPTH * ROWS * WIDTH * 4  # every activation
+    assert less < 0.75 * saved
 
 
-def test_turns_of_a_recurrence_are_computed_again_one_by_one():
+def test_iterations_of_a_recurrence_are_rematerialized_one_by_one():
     cell = mx.rnn.LSTMCell(WIDTH, prefix="lstm_")
     outputs, _ = cell.unroll(24, mx.sym.Variable("data"), merge_outputs=True)
     net = mx.sym.MakeLoss(mx.sym.mean(outputs))
-    found = []
+    runs = []
     for remat in (None, "full"):
         executor = net.simple_bind(mx.cpu(), data=(ROWS, 24, WIDTH), remat=remat)
         rng = np.random.default_rng(0)
         for array in executor.arg_arrays:
             array[:] = rng.standard_normal(array.shape) * 0.2
-        found.append((_step(executor), executor.program.memory()["temporaries"]))
-    (expected, kept), (ours, less) = found
+        runs.append((_step(executor), executor.program.memory()["temporaries"]))
+    (expected, saved), (ours, less) = runs
     for a, b in zip(ours, expected, strict=True):
         np.testing.assert_allclose(a, b, 1e-4, 1e-6)
-    assert less < 0.8 * kept
+    assert less < 0.8 * saved
 
 
 def test_a_step_takes_less_memory_too():
@@ -72,12 +72,12 @@ def test_a_step_takes_less_memory_too():
     assert peaks[1] < 0.75 * peaks[0]
 
 
-def test_executors_keep_the_options_that_they_were_bound_with():
+def test_executors_keep_the_options_of_their_bind():
     policy = jax.checkpoint_policies.dots_saveable
     executor = _executor(compute_dtype="bfloat16", remat=policy)
-    wanted = mx.program.Options("bfloat16", policy)
-    assert executor.program.options == wanted
-    assert executor.reshape(data=(4, WIDTH), partial_shaping=True).program.options == wanted
+    expected = mx.program.Options("bfloat16", policy)
+    assert executor.program.options == expected
+    assert executor.reshape(data=(4, WIDTH), partial_shaping=True).program.options == expected
     args = executor.arg_arrays
     bound = executor.symbol.bind(mx.cpu(), args, compute_dtype="float16", remat="mirror")
     assert bound.program.options == mx.program.Options("float16", "mirror")
@@ -89,28 +89,28 @@ def test_executors_keep_the_options_that_they_were_bound_with():
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-def test_modules_and_their_steps_keep_theirs(devices):
+def test_modules_and_their_steps_keep_their_options(devices):
     contexts = [mx.cpu(i) for i in range(devices)]
     module = mx.mod.Module(_chain(), context=contexts, compute_dtype="bfloat16", remat="mirror")
     module.bind([("data", (8, WIDTH))], [("softmax_label", (8,))])
-    wanted = mx.program.Options("bfloat16", "mirror")
+    expected = mx.program.Options("bfloat16", "mirror")
 
     def bound() -> Any:
         group = module._exec_group._group
         return (group._mapped._program.program if devices > 1 else group.execs[0].program).options
 
-    assert bound() == wanted
+    assert bound() == expected
     module.reshape([("data", (4, WIDTH))], [("softmax_label", (4,))])
-    assert bound() == wanted
+    assert bound() == expected
     target = mx.training.Step(module, optax.sgd(0.1))._target
     program = target._program if devices == 1 else target._mapped._program.program
-    assert program.options == wanted
-    own = mx.training.Step(module, optax.sgd(0.1), compute_dtype="float16")._target
-    program = own._program if devices == 1 else own._mapped._program.program
+    assert program.options == expected
+    target = mx.training.Step(module, optax.sgd(0.1), compute_dtype="float16")._target
+    program = target._program if devices == 1 else target._mapped._program.program
     assert program.options == mx.program.Options("float16", "mirror")
 
 
-def test_buckets_share_theirs():
+def test_buckets_share_their_options():
     def bucket(width: int) -> Any:
         return _chain(), ["data"], ["softmax_label"]
 
@@ -119,7 +119,7 @@ def test_buckets_share_theirs():
     assert module._curr_module._exec_group.execs[0].program.options.remat == "full"
 
 
-def test_values_that_an_option_does_not_take_are_refused_before_anything_is_made():
+def test_unknown_values_of_options_are_refused_before_anything_is_bound():
     net = _chain()
     with pytest.raises(ValueError, match="compute_dtype: 'int8', expected 'bfloat16'"):
         net.simple_bind(mx.cpu(), data=(2, WIDTH), compute_dtype="int8")

@@ -1,0 +1,270 @@
+"""A jitted function whose executables are kept on disk, and found there without a trace.
+
+JAX's persistent cache is asked with a program that is traced and lowered, which for ResNet-50's
+training step takes twice as long as loading it. The key used here is made of everything that the
+trace would follow from: the graph's structure with all attributes, the gradients, the update, the
+options, shapes and dtypes, versions, machine and configuration (:mod:`.fingerprint`).
+
+Functions that may depend on anything else are not kept: those of users, calls back into Python, and
+calls of libraries that lowering prepares (LAPACK's).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Hashable
+from functools import lru_cache
+from typing import Any
+
+import jax
+from jax.experimental.serialize_executable import deserialize_and_load, serialize
+
+from ...errors import NotFingerprintableError
+from .fingerprint import environment_fingerprint, trace_context
+from .store import DiskCache, active_disk_cache, digest, disk_cache_enabled
+
+#: An option of the compiler that is a part of JAX's key, and that the CPU backend does not read.
+_UNREAD_OPTION = "xla_gpu_kernel_cache_file"
+
+
+class CachedJit:
+    """Dispatches calls of a jitted function to executables from the disk cache.
+
+    run
+        the fastest way to call the function at present: the jitted function where the cache is
+        disabled, the only executable where there is one, else the dispatch by argument shapes.
+    """
+
+    __slots__ = ("_compiled_with", "_executables", "_fingerprint", "_jitted", "_on_load", "run")
+
+    def __init__(
+        self,
+        jitted: Any,
+        fingerprint: Callable[[], str],
+        compiled_with: Any,
+        on_load: Callable[[], None],
+    ) -> None:
+        self._jitted = jitted
+        self._fingerprint = fingerprint
+        self._compiled_with = compiled_with
+        self._on_load = on_load
+        #: Executables by argument shapes, devices and settings; the jitted function itself where
+        #: nothing can be kept.
+        self._executables: dict[Hashable, Any] = {}
+        self.run: Callable[..., Any] = self._dispatch
+
+    @property
+    def caches(self) -> bool:
+        """True if executables are kept now."""
+        return disk_cache_enabled()
+
+    def widen(self) -> bool:
+        """Makes ``run`` dispatch by shapes again; False if it already does, or never need."""
+        if self.run in (self._jitted, self._dispatch):
+            return False
+        self.run = self._dispatch
+        return True
+
+    def executable(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
+        """The executable for such arguments, compiled if needed; None where it cannot be kept."""
+        if not disk_cache_enabled():
+            return None
+        executable = self._find(args)
+        return None if executable is self._jitted else executable
+
+    def load(self, args: tuple[Any, ...]) -> None:
+        """Loads the executable for such arguments if it is on disk."""
+        self._find(args, compile_missing=False)
+
+    def _dispatch(self, *args: Any) -> Any:
+        if not self._executables and not disk_cache_enabled():
+            self.run = self._jitted
+            return self._jitted(*args)
+        executable = self._find(args)
+        if executable is not self._jitted:
+            self.run = self._guarded(executable) if len(self._executables) == 1 else self._dispatch
+        return executable(*args)
+
+    def _guarded(self, executable: Callable[..., Any]) -> Callable[..., Any]:
+        """Calls an executable as long as JAX's settings are those that it was compiled under."""
+        settings = trace_context()
+
+        def run(*args: Any) -> Any:
+            return executable(*args) if trace_context() == settings else self._dispatch(*args)
+
+        return run
+
+    def _find(self, args: tuple[Any, ...], compile_missing: bool = True) -> Any:
+        """The executable for such arguments: from memory, from disk, or newly compiled and kept
+        (None without ``compile_missing``). The jitted function where it cannot be kept."""
+        leaves, structure = jax.tree.flatten(args)
+        devices = _devices_of(leaves)
+        signature = structure, tuple([(tuple(x.shape), x.dtype) for x in leaves])
+        key = signature, devices, trace_context()
+        executable = self._executables.get(key)
+        if executable is not None:
+            return executable
+        entry = CachedExecutable.of(self._fingerprint, self._compiled_with, args, devices)
+        if entry is None:
+            executable = self._jitted
+        else:
+            executable = entry.load()
+            if executable is not None:
+                self._on_load()
+            elif compile_missing:
+                executable = entry.compile(self._jitted.lower(*args))
+            else:
+                return None
+        self._executables[key] = executable
+        return executable
+
+
+class CachedExecutable:
+    """One executable for arguments of certain shapes, as it is, or will be, in a file."""
+
+    def __init__(self, files: DiskCache, name: str, device: Any, args: tuple[Any, ...]) -> None:
+        self._files = files
+        self._name = name
+        self._device = device
+        self._arguments = jax.tree.structure((args, {}))
+
+    @staticmethod
+    def of(
+        fingerprint: Callable[[], str],
+        compiled_with: Any,
+        args: tuple[Any, ...],
+        devices: frozenset[Any],
+    ) -> CachedExecutable | None:
+        """The entry of a function, or None if it cannot be kept.
+
+        ``compiled_with`` are the function's name, donated arguments and compiler options.
+        """
+        files = active_disk_cache()
+        if files is None or len(devices) != 1 or not disk_cache_enabled():
+            return None
+        (device,) = devices
+        try:
+            text = fingerprint()
+        except (NotFingerprintableError, ValueError, RecursionError):  # such as empty cells
+            return None
+        leaves, structure = jax.tree.flatten(args)
+        shapes = [(x.shape, str(x.dtype), getattr(x, "weak_type", False)) for x in leaves]
+        facts = compiled_with, str(structure), shapes, environment_fingerprint(device)
+        return CachedExecutable(files, f"{digest(repr(facts) + text)}.program", device, args)
+
+    def load(self) -> jax.stages.Compiled | None:
+        """The executable from its file; None if there is none, or it cannot be used."""
+        entry = self._files.read(self._name)
+        if entry is None:
+            return None
+        facts, executable = entry
+        try:
+            return deserialize_and_load(
+                executable,
+                self._arguments,
+                jax.tree.structure(_unpack(facts["results"], _subtrees(self._arguments))),
+                self._device.client,
+                [self._device],
+            )
+        except Exception:  # a file with any defect counts as missing
+            return None
+
+    def compile(self, lowered: jax.stages.Lowered) -> jax.stages.Compiled:
+        """Compiles, and writes the file if the executable may be loaded elsewhere."""
+        if "custom_call" in lowered.as_text():
+            return lowered.compile()
+        _listen_to_jax_cache()
+        hits = _jax_cache.hits
+        executable = self._compile_afresh(lowered)
+        if _jax_cache.hits != hits:
+            # It came from JAX's cache though the file was gone: an empty file marks it, so that
+            # JAX's cache is not asked next time.
+            self._files.write(self._name, {}, b"")
+            return executable
+        try:
+            tree = executable.out_tree
+            results = jax.tree.unflatten(tree, range(tree.num_leaves))
+            facts = {"results": _pack(results, _subtrees(self._arguments))}
+            contents, _, _ = serialize(executable)
+        except (
+            NotFingerprintableError,
+            ValueError,
+            NotImplementedError,
+            jax.errors.JaxRuntimeError,
+        ):
+            return executable
+        self._files.write(self._name, facts, contents)
+        return executable
+
+    def _compile_afresh(self, lowered: jax.stages.Lowered) -> jax.stages.Compiled:
+        """Compiles under a key that JAX's own cache does not have: an executable that came from
+        there lacks its code once it is serialised again (XLA's CPU backend, JAX 0.10)."""
+        if self._device.platform == "cpu":
+            seen = self._files.has(self._name)
+            key = self._name + (os.urandom(8).hex() if seen else "")
+            with contextlib.suppress(jax.errors.JaxRuntimeError):
+                return lowered.compile({_UNREAD_OPTION: key})
+        return lowered.compile()
+
+
+class _JaxCacheHits(threading.local):
+    """Number of executables that this thread has got from JAX's own cache."""
+
+    hits = 0
+
+
+_jax_cache = _JaxCacheHits()
+
+
+def _count_hit(event: str, **_: Any) -> None:
+    if event == "/jax/compilation_cache/cache_hits":
+        _jax_cache.hits += 1
+
+
+@lru_cache(maxsize=1)
+def _listen_to_jax_cache() -> None:
+    jax.monitoring.register_event_listener(_count_hit)
+
+
+def _devices_of(leaves: list[Any]) -> frozenset[Any]:
+    """The devices of arrays; host arrays, and shapes without devices, have none."""
+    devices: set[Any] = set()
+    for x in leaves:
+        sharding = getattr(x, "sharding", None)
+        if sharding is not None:
+            devices |= sharding.device_set
+    return frozenset(devices)
+
+
+def _subtrees(structure: Any) -> list[Any]:
+    """A tree structure and all structures inside it."""
+    return [structure, *(sub for child in structure.children() for sub in _subtrees(child))]
+
+
+def _pack(tree: Any, argument_structures: list[Any]) -> Any:
+    """A tree of tuples, lists and dicts as JSON has it. Other nodes need the structure of a part of
+    the arguments, whose number stands for it."""
+    if tree is None or type(tree) is int:
+        return tree
+    if type(tree) in (tuple, list):
+        return [type(tree).__name__, *(_pack(x, argument_structures) for x in tree)]
+    if type(tree) is dict and all(type(k) is str for k in tree):
+        return ["dict", *([k, _pack(v, argument_structures)] for k, v in tree.items())]
+    structure = jax.tree.structure(tree)
+    if structure not in argument_structures:
+        raise NotFingerprintableError(f"results in a {type(tree).__name__}")
+    return ["like", argument_structures.index(structure)]
+
+
+def _unpack(packed: Any, argument_structures: list[Any]) -> Any:
+    if not isinstance(packed, list):
+        return packed
+    kind, *items = packed
+    if kind == "like":
+        structure = argument_structures[items[0]]
+        return jax.tree.unflatten(structure, range(structure.num_leaves))
+    if kind == "dict":
+        return {k: _unpack(v, argument_structures) for k, v in items}
+    return {"tuple": tuple, "list": list}[kind](_unpack(x, argument_structures) for x in items)
