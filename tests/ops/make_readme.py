@@ -124,6 +124,27 @@ that MXNet 1.9.1 registers; a test keeps it current.
 {served} of MXNet's {total} operators are served, under {names} names, and {extra} of its plugins;
 {answers:,} answers of MXNet stand behind them. {absent} are left out, see below.
 
+## Folders
+
+| folder | contents |
+| --- | --- |
+| `schema` | definition and registry of operators, attributes, inference, traits, layouts, calls |
+| `tensor` | element-wise, broadcasting, reductions, shapes, indexing, matrices, constants |
+| `nn` | layers and losses of neural networks; `nn/conv_kernels`: algorithms of convolutions |
+| `recurrence` | `lax.scan` with a short backward pass |
+| `vision` | images, regions of interest, detection, sampling |
+| `quantized` | int8 operators and calibration |
+| `random` | samplers and densities |
+| `optimizer_updates` | update rules as operators on arrays |
+| `control_flow.py`, `custom.py` | loops and branches; operators written in Python by users |
+
+An operator is one function with `@register(...)` above it, in the file of its family: its
+signature is the schema, its docstring the help text. It needs a golden case in
+`tests/golden/cases/`. Passes and compilers know operators by their *traits*
+(`schema/traits.py`), never by name.
+
+## Table
+
 - **names**: the one that stands in files, then its aliases.
 - **gradient**: *yes*: the derivative; *own rule*: written beside the operator, because MXNet has
   another one (at ties, at 0, for losses) or for speed; *zero*: for every input; *-*: none.
@@ -145,17 +166,17 @@ _ABSENT = """
 
 def served() -> list[OpDef]:
     """The operators by name, without those that users (and examples in docstrings) register."""
-    own = [op for op in ops.all_ops() if op.name in MXNET or op.name in PLUGINS]
-    return sorted(own, key=lambda op: op.name.lower().lstrip("_"))
+    listed = [op for op in ops.all_ops() if op.name in MXNET or op.name in PLUGINS]
+    return sorted(listed, key=lambda op: op.name.lower().lstrip("_"))
 
 
 def absent() -> dict[str, list[str]]:
     """Canonical names of MXNet's operators that are not served, by reason."""
-    found: dict[str, list[str]] = defaultdict(list)
+    by_reason: dict[str, list[str]] = defaultdict(list)
     for name, aliases in MXNET.items():
         if not any(map(ops.lookup, (name, *aliases))):
-            found[unsupported_reason(name) or "no reason"].append(name)
-    return dict(sorted(found.items(), key=lambda item: -len(item[1])))
+            by_reason[unsupported_reason(name) or "no reason"].append(name)
+    return dict(sorted(by_reason.items(), key=lambda item: -len(item[1])))
 
 
 def gradient(op: OpDef, cases: Iterable[tuple[str, Case]]) -> str:
@@ -199,11 +220,11 @@ def text() -> str:
         rows.append(
             f"| {names} | {gradient(op, cases[op])} | {count} | {BESIDE_MXNET.get(op.name, '')} |"
         )
-    known = [op for op in every if op.name in MXNET]
+    listed = [op for op in every if op.name in MXNET]
     left = absent()
     head = _HEAD.format(
-        served=len(known), total=len(MXNET), names=sum(len(op.names) for op in every),
-        extra=len(every) - len(known), answers=answers.total(), absent=len(MXNET) - len(known),
+        served=len(listed), total=len(MXNET), names=sum(len(op.names) for op in every),
+        extra=len(every) - len(listed), answers=answers.total(), absent=len(MXNET) - len(listed),
     )  # fmt: skip
     table = "| names | gradient | answers | beside MXNet |\n| --- | --- | --- | --- |\n"
     groups = (f"| {reason} | {len(names)} | {_some(names)} |\n" for reason, names in left.items())

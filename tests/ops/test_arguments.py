@@ -96,12 +96,12 @@ def test_every_value_that_mxnet_names_is_taken():
                 op.attrs[name].read(op.name, value.strip().strip("'"))
 
 
-def test_differences_are_still_there():
+def test_listed_differences_exist():
     same = [n for n in DIFFERENT if list(ops.all_names()[n].attrs) == [*ARGUMENTS[n]]]
     assert same == []
 
 
-def test_all_that_is_not_served_has_a_reason():
+def test_all_unsupported_operators_have_a_reason():
     assert [n for n in ARGUMENTS if ops.lookup(n) is None and unsupported_reason(n) is None] == []
 
 

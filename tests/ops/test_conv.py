@@ -38,7 +38,7 @@ def test_channels_last_is_channels_first_transposed(fn, data, kernel, attrs):
     def last(a: jax.Array) -> jax.Array:
         return jnp.moveaxis(a, 1, -1)
 
-    def transposed(x: jax.Array, w: jax.Array, b: jax.Array) -> jax.Array:
+    def channels_last(x: jax.Array, w: jax.Array, b: jax.Array) -> jax.Array:
         out = fn(last(x), last(w), b, layout=LAST[len(kernel)], **attrs)
         return jnp.moveaxis(out, -1, 1)
 
@@ -46,34 +46,34 @@ def test_channels_last_is_channels_first_transposed(fn, data, kernel, attrs):
         shapes = (data, (pair[0], pair[1] // groups, *kernel), (filters,))
         arrays = [jnp.asarray(rng.standard_normal(s)) for s in shapes]
         first_out, first_vjp = jax.vjp(lambda x, w, b: fn(x, w, b, **attrs), *arrays)
-        last_out, last_vjp = jax.vjp(transposed, *arrays)
+        last_out, last_vjp = jax.vjp(channels_last, *arrays)
         head = jnp.asarray(rng.standard_normal(first_out.shape))
         np.testing.assert_allclose(last_out, first_out, rtol=1e-12, atol=1e-12)
         for ours, theirs in zip(last_vjp(head), first_vjp(head), strict=True):
             np.testing.assert_allclose(ours, theirs, rtol=1e-12, atol=1e-12)
 
 
-def facts(op_name: str, data: Any, out: Any = None, **attrs: Any) -> ShapeFacts:
-    """What is known after the operator's rule has seen these shapes."""
+def infer(op_name: str, data: Any, out: Any = None, **attrs: Any) -> ShapeFacts:
+    """The shapes after the operator's rule has added what it infers."""
     op = lookup(op_name)
     assert op is not None
     assert op.infer_shape is not None
     p = op.parse(attrs)
-    box = ShapeFacts(op_name, {**dict.fromkeys(op.inputs(p)), "data": data, "out0": out})
-    op.infer_shape(box, p)
-    return box
+    shapes = ShapeFacts(op_name, {**dict.fromkeys(op.inputs(p)), "data": data, "out0": out})
+    op.infer_shape(shapes, p)
+    return shapes
 
 
 def test_batch_and_unstrided_sizes_are_inferred_backwards():
-    found = facts("Convolution", (0, 4, 0, 0), (5, 6, 7, 7), kernel=(3, 3), num_filter=6,
+    inferred = infer("Convolution", (0, 4, 0, 0), (5, 6, 7, 7), kernel=(3, 3), num_filter=6,
                   stride=(2, 1), pad=(1, 1), dilate=(2, 2))  # fmt: skip
-    assert found["data"] == (5, 4, 0, 9)
-    assert found["weight"] == (6, 4, 3, 3)
+    assert inferred["data"] == (5, 4, 0, 9)
+    assert inferred["weight"] == (6, 4, 3, 3)
 
 
 def test_unknown_data_says_nothing():
-    found = facts("Convolution", None, (5, 6, 7, 7), kernel=(3, 3), num_filter=6)
-    assert (found["data"], found["weight"], found["bias"]) == (None, None, None)
+    inferred = infer("Convolution", None, (5, 6, 7, 7), kernel=(3, 3), num_filter=6)
+    assert (inferred["data"], inferred["weight"], inferred["bias"]) == (None, None, None)
 
 
 @pytest.mark.parametrize(
@@ -90,14 +90,14 @@ def test_unknown_data_says_nothing():
 def test_shapes_that_do_not_fit(op, attrs, problem):
     filters = {} if op == "Pooling" else {"num_filter": 6}
     with pytest.raises(ShapeError, match=problem):
-        facts(op, (1, 4, 5, 6), **attrs, **filters)
+        infer(op, (1, 4, 5, 6), **attrs, **filters)
 
 
 def test_stride_needs_as_many_entries_as_kernel():
     with pytest.raises(AttributeValueError, match=r"'stride': .* has 1 entries, expected 2"):
-        facts("Convolution", (1, 4, 5, 6), kernel=(3, 3), stride=(1,), num_filter=2)
+        infer("Convolution", (1, 4, 5, 6), kernel=(3, 3), stride=(1,), num_filter=2)
 
 
 def test_lp_pooling_needs_its_power():
     with pytest.raises(AttributeValueError, match="pool_type='lp' needs p_value"):
-        facts("Pooling", (1, 4, 5, 6), kernel=(2, 2), pool_type="lp")
+        infer("Pooling", (1, 4, 5, 6), kernel=(2, 2), pool_type="lp")

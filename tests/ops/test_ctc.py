@@ -57,8 +57,8 @@ def test_warp_ctc_has_the_gradient_of_the_loss():
     executor.backward()
     softmax = np.exp(data) / np.exp(data).sum(-1, keepdims=True)
     np.testing.assert_allclose(out, softmax.reshape(-1, classes), rtol=1e-5)
-    found = _gradient(executor).reshape(data.shape)
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    gradient = _gradient(executor).reshape(data.shape)
+    np.testing.assert_allclose(gradient, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_warp_ctc_infers_its_label():

@@ -6,10 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from executorkit.ops.vision.spatial_transformer import grid_generator
 
 from executorkit.errors import AttributeValueError
 from executorkit.ops.nn.pool import pooling
+from executorkit.ops.vision.spatial_transformer import grid_generator
 
 
 @pytest.mark.parametrize(("stride", "expected"), [(1, [2, 5, 5, 4, 4]), (2, [2, 5, 4])])

@@ -63,7 +63,7 @@ def _batch_norm(
     scale, shift = scale.reshape(shape), beta.reshape(shape)
     if train and not use_global_stats:
         out, mean, var = batch_normalize(x, scale, shift, axes, eps, over)
-        # They pass no gradient: the rest need not be differentiated.
+        # They pass no gradient, so that the update of the moving statistics is not differentiated.
         mean, var = (lax.stop_gradient(x).reshape(-1) for x in (mean, var))
         moving_mean = moving_mean * momentum + mean * (1 - momentum)
         moving_var = moving_var * momentum + var * (1 - momentum)

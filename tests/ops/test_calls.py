@@ -1,4 +1,4 @@
-"""Where operators stand in mx.sym and mx.nd, and how calls are sorted."""
+"""Names of operators in mx.sym and mx.nd, signatures, docstrings, and the sorting of calls."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ def _fc() -> OpDef:
         ("_sample_uniform", [("_internal", "_sample_uniform")]),
     ],
 )
-def test_placement(name, expected):
+def test_public_names(name, expected):
     assert list(public_names(name)) == expected
 
 
-def test_placements_cover_the_registry(fc):
+def test_namespace_entries_cover_the_registry(fc):
     assert ("op", "FullyConnected", fc) in list(namespace_entries(["FullyConnected"]))
     assert {module for module, _, _ in namespace_entries()} <= set(MODULES)
 

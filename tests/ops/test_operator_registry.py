@@ -1,0 +1,86 @@
+"""Registration of operators: traits, facts about files, and former keywords."""
+
+from __future__ import annotations
+
+import pytest
+
+from executorkit import ops
+from executorkit.ops.schema import operator_registry, traits
+
+#: Operators with each trait. A new operator is added here when it states one.
+TRAITS = {
+    traits.MATMUL: {
+        "BilinearSampler", "Convolution", "Convolution_v1", "Deconvolution", "FullyConnected",
+        "RNN", "batch_dot", "dot", "_linalg_gemm", "_linalg_gemm2", "_linalg_trmm", "khatri_rao",
+        "_contrib_interleaved_matmul_encdec_qk", "_contrib_interleaved_matmul_encdec_valatt",
+        "_contrib_interleaved_matmul_selfatt_qk", "_contrib_interleaved_matmul_selfatt_valatt",
+    },
+    traits.SHARED_PRODUCT: {"FullyConnected", "dot"},
+    traits.TRANSPOSED_WEIGHT: {"FullyConnected"},
+    traits.CONVOLUTION: {"Convolution", "Convolution_v1", "Deconvolution"},
+    traits.LOOP: {"RNN", "_foreach", "_while_loop"},
+    traits.BARRIERS: {"RNN"},
+    traits.SPLIT: {"SliceChannel"},
+    traits.CONCAT: {"Concat"},
+    traits.STACK: {"stack"},
+    traits.IDENTITY: {"_copy"},
+    traits.AMP_CAST: {"amp_cast", "amp_multicast"},
+    traits.NAMED_DATA: {
+        "Custom", "Dropout", "GridGenerator", "L2Normalization", "LRN", "LeakyReLU", "MakeLoss",
+        "Pad", "Pooling", "Pooling_v1", "SequenceLast", "SequenceMask", "SequenceReverse",
+        "SliceChannel", "SwapAxis", "_contrib_BilinearResize2D", "_contrib_MultiBoxPrior",
+        "_contrib_index_array", "_ravel_multi_index", "_split_v2", "_unravel_index",
+        "depth_to_space", "diag", "log_softmax", "repeat", "reverse", "softmax", "space_to_depth",
+        "squeeze", "tile",
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _registry(monkeypatch):
+    """A registry that forgets what a test registers."""
+    monkeypatch.setattr(operator_registry, "_OPS", dict(ops.all_names()))
+
+
+@pytest.mark.parametrize("trait", sorted(traits.ALL_TRAITS))
+def test_operators_with_a_trait(trait):
+    assert {op.name for op in ops.all_ops() if trait in op.traits} == TRAITS[trait]
+
+
+def test_an_unknown_trait_is_refused():
+    with pytest.raises(ValueError, match=r"unknown trait 'matmull'[\s\S]*matmul"):
+        ops.register("test_trait", traits={"matmull"})
+
+
+@pytest.mark.parametrize("former", operator_registry._FORMER_KEYWORDS)
+def test_former_keywords_are_accepted_with_a_warning(former):
+    present = operator_registry._FORMER_KEYWORDS[former]
+    with pytest.warns(
+        DeprecationWarning, match=rf"register\({former}=...\) is now called {present}"
+    ):
+
+        @ops.register("test_former", "test_former_alias", loss=True, **{former: lambda *_: True})
+        def function(data, *, scale: float = 1.0):
+            return data
+
+    op = ops.lookup("test_former_alias")
+    assert op is not None
+    assert op.loss(ops.Params())
+    field = f"_{present}" if present == "uses_rng" else present
+    assert getattr(op, field)(None, None) is True
+
+
+def test_an_unknown_keyword_is_refused():
+    with pytest.raises(TypeError, match="unexpected keyword argument 'shapes'"):
+        ops.register("test_keyword", shapes=None)
+
+
+def test_facts_about_files():
+    leaky, pooling = ops.lookup("LeakyReLU"), ops.lookup("Pooling")
+    assert leaky is not None
+    assert pooling is not None
+    assert leaky.file_format.initializers == {"gamma": '["Constant", {"value": 0.25}]'}
+    counts = [
+        pooling.file_format.scratch_outputs(ops.Params(pool_type=kind)) for kind in ("max", "avg")
+    ]
+    assert counts == [1, 0]
