@@ -47,4 +47,4 @@ def _row(question: Question, oracle: Oracle | None, pairs: int) -> list[str]:
         raise RuntimeError(f"{question.name}: magnitudes of {ours}, MXNet's of {its}")
     times = oracle.time_in_pairs(question.name, run, pairs)
     return [*row, f"{times.ours * 1e3:,.1f} ms", f"{times.theirs * 1e3:,.1f} ms",
-            f"{1 / times.ratio:.2f}"]  # fmt: skip
+            f"{times.ratio:.2f}"]  # fmt: skip

@@ -46,7 +46,7 @@ def main(name: str, question: str, batch: int, size: int = 28, pairs: int = 30) 
     worker = ("benchmarks._oracle", "mxnet", name, str(options.batch), str(size))
     oracle = Oracle(*worker) if ORACLE in os.environ else None
     rows = measure(name, net, oracle, options.pairs)
-    header = ["", "bind", "mode", "trace", "lower", "compile", "first call", "steady", "ours / it"]
+    header = ["", "bind", "mode", "trace", "lower", "compile", "first call", "steady", "it / ours"]
     print(text_table(header, rows, right={1, 3, 4, 5, 6, 7, 8}))
 
 
@@ -189,5 +189,5 @@ class Oracle(Worker):
         return PairedTimes(
             median(own for own, _ in times),
             median(its for _, its in times),
-            median(own / its for own, its in times),
+            median(its / own for own, its in times),
         )

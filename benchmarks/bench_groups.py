@@ -55,7 +55,7 @@ def _told(times: PairedTimes) -> list[str]:
 
 
 def _table(what: str, rows: list[list[Any]]) -> None:
-    header = [what, "devices", "group", "pmap by hand", "ours / it"]
+    header = [what, "devices", "group", "pmap by hand", "pmap / ours"]
     print(text_table(header, [list(map(str, r)) for r in rows], right={1, 2, 3, 4}))
 
 
@@ -191,7 +191,7 @@ def _looks(pairs: int) -> None:
         times = time_in_pairs(step, bare, pairs)
         counts = ", ".join(f"{n} {k}" for k, n in moved.items())
         rows.append([what, f"{times.ours * 1e3:.2f} ms", f"{times.ratio:.2f}", counts])
-    print(text_table(["step", "time", "÷ bare", "moved"], rows, right={1, 2}))
+    print(text_table(["step", "time", "bare / ours", "moved"], rows, right={1, 2}))
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def main() -> None:
     for name, batch in NETWORKS:
         if options.only in name:
             rows += _rows(name, batch, options.pairs)
-    header = ["network", "step", "time", "÷ by hand", "÷ MXNet", "memory", "÷ by hand", "programs"]
+    header = ["network", "step", "time", "by hand / ours", "MXNet / ours", "memory", "by hand / ours", "programs"]
     print(text_table(header, rows, right={2, 3, 4, 5, 6, 7}))
 
 
@@ -102,15 +102,15 @@ def _rows(name: str, batch: int, pairs: int) -> list[list[str]]:
                 oracle.end()
             rows.append(
                 [label, what, _ms(times.ours), f"{times.ratio:.2f}", ratio, _mb(_peak(analysis)),
-                 f"{_peak(analysis) / _peak(by_hand):.2f}", _programs(ours)]
+                 f"{_peak(by_hand) / _peak(analysis):.2f}", _programs(ours)]
             )  # fmt: skip
     rows.append([label, "by hand", _ms(times.theirs), "", "", _mb(_peak(by_hand)), "", "1"])
     return rows
 
 
 def _beside(ours: Callable[[], Any], oracle: Oracle, pairs: int) -> float:
-    """The median ratio of turns of ours to turns of MXNet's, each of some steps; its idle threads
-    are given the time to fall asleep."""
+    """Median of MXNet's time / ours over pairs of runs of several steps each. Pauses let MXNet's
+    idle threads fall asleep."""
 
     def waited() -> None:
         jax.block_until_ready(ours())
@@ -120,7 +120,7 @@ def _beside(ours: Callable[[], Any], oracle: Oracle, pairs: int) -> float:
     for _ in range(pairs):
         time.sleep(PAUSE)
         own = timed(waited, calls)
-        ratios.append(own / oracle.seconds("step", calls))
+        ratios.append(oracle.seconds("step", calls) / own)
     return median(ratios)
 
 

@@ -63,7 +63,7 @@ def _steps_of(steps: int, batch: int, pairs: int, names: list[str]) -> list[list
 
 def _row(steps: int, what: str, times: Any) -> list[str]:
     own, its = (f"{t * 1e3:,.1f} ms" for t in (times.ours, times.theirs))
-    return [str(steps), what, own, its, f"{1 / times.ratio:.2f}"]
+    return [str(steps), what, own, its, f"{times.ratio:.2f}"]
 
 
 if __name__ == "__main__":

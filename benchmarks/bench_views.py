@@ -36,7 +36,7 @@ def main() -> None:
     then = f"then {times.ours * 1e3:.0f} ms, NumPy {times.theirs * 1e3:.0f} ms"
     print(f"statistics of {count} arrays, {size / 1e6:.1f} M elements: first {first}, {then}")
     programs = _statistics_rows._cache_size()
-    print(f"ours / it {times.ratio:.2f}; {programs} programs, 1 transfer")
+    print(f"it / ours {times.ratio:.2f}; {programs} programs, 1 transfer")
 
     view, check = executor._repr_html_, executor.check_finite
     first, again = _milliseconds(view), _milliseconds(view)

@@ -177,7 +177,7 @@ def test_the_demo_learns_compares_and_saves(capsys, tmp_path, monkeypatch):
     assert status == 0
     accuracy = re.search(r"^accuracy on 360 digits never seen: ([\d.]+)%$", out, re.MULTILINE)
     assert float(accuracy[1]) > 97
-    assert re.search(r"^training step of 64 digits: .* ratio \d+\.\d\d$", out, re.MULTILINE)
+    assert re.search(r"^training step of 64 digits: .* by hand / executorkit \d+\.\d\d$", out, re.MULTILINE)
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "digits-0010.params", "digits-symbol.json"
     ]  # fmt: skip

@@ -1,7 +1,7 @@
-"""``demo``: train, measure, save, load and look, on real handwritten digits.
+"""``demo``: trains, measures, saves, loads and shows a network for real handwritten digits.
 
-It is meant to be read: what an MXNet 1.x script does with a symbol and an executor, with optax as
-the optimiser, beside the same training step written by hand in JAX.
+It is meant to be read: an MXNet 1.x script with a symbol and an executor, with optax as the
+optimiser, beside the same training step written by hand in JAX.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from ._timing import PairedTimes, time_in_pairs
 BATCH = 64
 EPOCHS = 10
 PAIRS = 60
-#: From paper to ink.
+#: Characters for grey values from paper to ink.
 INK = " .:-=+*#%@"
 
 
@@ -68,7 +68,7 @@ def run(options: argparse.Namespace) -> int:
     times = compare(executor, digits)
     print(
         f"training step of {BATCH} digits: {times.ours * 1e3:.2f} ms, hand-written jax.jit: "
-        f"{times.theirs * 1e3:.2f} ms, ratio {times.ratio:.2f}"
+        f"{times.theirs * 1e3:.2f} ms, by hand / executorkit {times.ratio:.2f}"
     )
     with tempfile.TemporaryDirectory() as temporary:
         prefix = (options.output or Path(temporary)) / "digits"
@@ -106,19 +106,19 @@ def bind_network(symbol: sym.Symbol) -> Executor:
 
 
 def train(executor: Executor, digits: Digits, epochs: int) -> None:
-    """Adam on batches in random order, with a bar or a line per epoch."""
+    """Trains with Adam on batches in random order; prints a line per epoch."""
     step = ExecutorStep(executor)
     random = np.random.RandomState(1)
     for epoch in range(1, epochs + 1):
-        right = seen = 0
+        correct = total = 0
         order = random.permutation(len(digits.train_labels))
         batches = [order[i : i + BATCH] for i in range(0, len(order) - BATCH + 1, BATCH)]
         for batch in progress(batches, f"epoch {epoch}/{epochs}"):
             step(digits.train_images[batch], digits.train_labels[batch])
-            guesses = executor.outputs[0].asnumpy().argmax(1)
-            right += (guesses == digits.train_labels[batch]).sum()
-            seen += BATCH
-        print(f"epoch {epoch}/{epochs}: {right / seen:.1%} of the training digits right")
+            predictions = executor.outputs[0].asnumpy().argmax(1)
+            correct += (predictions == digits.train_labels[batch]).sum()
+            total += BATCH
+        print(f"epoch {epoch}/{epochs}: {correct / total:.1%} of the training digits right")
 
 
 class ExecutorStep:
@@ -130,7 +130,7 @@ class ExecutorStep:
         self.state = OPTIMIZER.init(self.parameters())
 
     def parameters(self) -> dict[str, jax.Array]:
-        """The parameters as optax takes them."""
+        """The parameters as a dictionary for optax."""
         return {name: self.executor.arg_dict[name].jax for name in self.names}
 
     def __call__(self, images: np.ndarray, labels: np.ndarray) -> dict[str, jax.Array]:
@@ -151,7 +151,7 @@ def _update(parameters: Any, gradients: Any, state: Any) -> tuple[Any, Any]:
 
 
 def progress(batches: Sequence[Any], label: str) -> Iterator[Any]:
-    """A bar if tqdm is installed; the line after each epoch is there in any case."""
+    """The batches, with a progress bar if tqdm is installed."""
     try:
         from tqdm import tqdm
     except ImportError:
@@ -160,7 +160,7 @@ def progress(batches: Sequence[Any], label: str) -> Iterator[Any]:
 
 
 def predict(executor: Executor, images: np.ndarray) -> np.ndarray:
-    """Probabilities (n, 10): the executor reshaped to as many images, with the same parameters."""
+    """Probabilities (n, 10), from the executor reshaped to n images with the same parameters."""
     other = executor.reshape(
         allow_up_sizing=True, data=images.shape, softmax_label=images.shape[:1]
     )
@@ -171,18 +171,22 @@ def predict(executor: Executor, images: np.ndarray) -> np.ndarray:
 def compare(executor: Executor, digits: Digits) -> PairedTimes:
     """The executor's training step against the hand-written one, from the same parameters."""
     images, labels = digits.train_images[:BATCH], digits.train_labels[:BATCH]
-    ours = ExecutorStep(bind_network(network()))
-    ours.executor.copy_params_from({name: executor.arg_dict[name] for name in ours.names})
-    theirs = HandwrittenStep(ours.parameters())
+    executor_step = ExecutorStep(bind_network(network()))
+    executor_step.executor.copy_params_from(
+        {name: executor.arg_dict[name] for name in executor_step.names}
+    )
+    handwritten = HandwrittenStep(executor_step.parameters())
     for _ in range(3):
-        a, b = ours(images, labels), theirs(images, labels)
+        a, b = executor_step(images, labels), handwritten(images, labels)
     for name in a:
         np.testing.assert_allclose(a[name], b[name], rtol=1e-3, atol=1e-4)
-    return time_in_pairs(lambda: ours(images, labels), lambda: theirs(images, labels), PAIRS)
+    return time_in_pairs(
+        lambda: executor_step(images, labels), lambda: handwritten(images, labels), PAIRS
+    )
 
 
 def save_and_load(executor: Executor, prefix: Path, epoch: int) -> Executor:
-    """Saves the network with its parameters, and binds what is read back, for one image."""
+    """Saves a checkpoint of the network, loads it, and binds it for one image."""
     trained = {n: executor.arg_dict[n] for n, g in executor.grad_dict.items() if g is not None}
     save_checkpoint(prefix, epoch, executor.symbol, trained, executor.aux_dict)
     symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
@@ -191,9 +195,9 @@ def save_and_load(executor: Executor, prefix: Path, epoch: int) -> Executor:
     return loaded
 
 
-def gallery(images: np.ndarray, guesses: Sequence[int]) -> str:
-    """Digits side by side in characters, each with what the network takes it for."""
+def gallery(images: np.ndarray, predictions: Sequence[int]) -> str:
+    """Digits side by side in characters, each with the network's prediction."""
     shades = np.array(list(INK))[(images[:, 0] * (len(INK) - 1)).round().astype(int)]
     rows = ["   ".join("".join(c * 2 for c in image[y]) for image in shades) for y in range(8)]
-    captions = "   ".join(f"this is a {guess}".center(16) for guess in guesses)
+    captions = "   ".join(f"this is a {prediction}".center(16) for prediction in predictions)
     return "\n".join([*(row.rstrip() for row in rows), captions.rstrip()])
