@@ -10,6 +10,7 @@ them from the registry, and copies the names that are written by hand in its mod
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import keyword
 import types
@@ -121,9 +122,10 @@ def _functions(face: Frontend, module: str, own: set[str]) -> Iterator[str]:
         yield f'def {name}({signature}) -> {_result(op, face)}:\n    r"""{summary}"""'
 
 
-def _by_hand(source: str) -> tuple[list[str], set[str]]:
+def _by_hand(path: Path, face: Frontend) -> tuple[list[str], set[str]]:
     """The declarations of a module's own names, and these names."""
-    statements = ast.parse(source).body
+    statements = ast.parse(path.read_text()).body
+    module = importlib.import_module(f"executorkit.{face}.{path.stem}".removesuffix(".__init__"))
     lines, public, names = [], set(), set()
     for statement in statements:
         if isinstance(statement, ast.Assign) and ast.unparse(statement.targets[0]) == "__all__":
@@ -140,6 +142,10 @@ def _by_hand(source: str) -> tuple[list[str], set[str]]:
             names.add(statement.name)
             statement.body = [ast.Expr(ast.Constant(...))]
             lines.append(ast.unparse(statement))
+        elif isinstance(statement, ast.Assign) and "_sampler(" in ast.unparse(statement.value):
+            name = ast.unparse(statement.targets[0])
+            names.add(name)
+            lines.append(f"def {name}{inspect.signature(getattr(module, name))}: ...")
     return lines, names
 
 
@@ -149,7 +155,7 @@ def stubs() -> dict[Path, str]:
     for face in FACES:
         for module in ("__init__", *MODULES):
             path = PACKAGE / face / f"{module}.py"
-            own, names = _by_hand(path.read_text())
+            own, names = _by_hand(path, face)
             head = _HEAD.format(face=face, array=ARRAY[face])
             if module == "__init__":
                 body = ["from .op import *", *own]

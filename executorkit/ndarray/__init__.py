@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from . import _internal as _internal
+from . import array_view as _array_view  # registers the view of NDArray
 from . import contrib, image, linalg, op, random, sparse
 from ._arithmetic import (
     add,
@@ -27,7 +28,7 @@ from ._arithmetic import (
     subtract,
     true_divide,
 )
-from ._array_operators import module_access as _module_access
+from ._array_operators import array_module as _array_module
 from ._creation import (
     arange,
     array,
@@ -98,4 +99,4 @@ __all__ = [
     "zeros",
 ]
 
-__getattr__, __dir__ = _module_access("op", NDArray, __name__, __all__)
+__getattr__, __dir__ = _array_module(globals(), "op", NDArray)

@@ -1,23 +1,21 @@
-"""Arithmetic and comparison, of arrays and numbers, broadcasting.
+"""Arithmetic and comparison of arrays and numbers, broadcasting: ``mx.nd.add``, ``maximum``, ...
 
 As in MXNet: a number is converted to the array's dtype first, two arrays need one dtype, integer
 division truncates, comparisons give 0 and 1 in the dtype of the arrays.
-
-``mx.nd.add``, ``maximum``, ``greater``, ...: functions of arrays and numbers in any mixture.
 """
 
 from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import explain
 from ..ops import lookup
-from ._eager import call, invoke
-from ._handle import Handle
+from ._eager import invoke
+from .handle import Handle
 
 
 class ArrayBinary(NamedTuple):
@@ -97,94 +95,6 @@ def _number(name: str, x: Any) -> float | int:
             hint="mx.nd.array(x) makes an NDArray",
         )
     )
-
-
-class Arithmetic(Handle):
-    """The operators of Python's syntax. Augmented assignment writes into the array itself."""
-
-    __slots__ = ()
-
-    #: NumPy's arrays and scalars leave ``a + x`` to the NDArray x.
-    __array_priority__ = 1000.0
-
-    def __add__(self, other: Any) -> Self:
-        return binary("add", self, other)
-
-    def __iadd__(self, other: Any) -> Self:
-        return binary("add", self, other, self)
-
-    def __radd__(self, other: Any) -> Self:
-        return binary("add", self, other)
-
-    def __sub__(self, other: Any) -> Self:
-        return binary("subtract", self, other)
-
-    def __isub__(self, other: Any) -> Self:
-        return binary("subtract", self, other, self)
-
-    def __rsub__(self, other: Any) -> Self:
-        return binary("subtract", other, self)
-
-    def __mul__(self, other: Any) -> Self:
-        return binary("multiply", self, other)
-
-    def __imul__(self, other: Any) -> Self:
-        return binary("multiply", self, other, self)
-
-    def __rmul__(self, other: Any) -> Self:
-        return binary("multiply", self, other)
-
-    def __truediv__(self, other: Any) -> Self:
-        return binary("divide", self, other)
-
-    def __itruediv__(self, other: Any) -> Self:
-        return binary("divide", self, other, self)
-
-    def __rtruediv__(self, other: Any) -> Self:
-        return binary("divide", other, self)
-
-    __div__, __idiv__, __rdiv__ = __truediv__, __itruediv__, __rtruediv__
-
-    def __mod__(self, other: Any) -> Self:
-        return binary("modulo", self, other)
-
-    def __imod__(self, other: Any) -> Self:
-        return binary("modulo", self, other, self)
-
-    def __rmod__(self, other: Any) -> Self:
-        return binary("modulo", other, self)
-
-    def __pow__(self, other: Any) -> Self:
-        return binary("power", self, other)
-
-    def __rpow__(self, other: Any) -> Self:
-        return binary("power", other, self)
-
-    def __neg__(self) -> Self:
-        return call("negative", self)
-
-    def __abs__(self) -> Self:
-        return call("abs", self)
-
-    def __eq__(self, other: Any) -> Self:  # type: ignore[override]
-        return binary("equal", self, other)
-
-    def __ne__(self, other: Any) -> Self:  # type: ignore[override]
-        return binary("not_equal", self, other)
-
-    def __gt__(self, other: Any) -> Self:
-        return binary("greater", self, other)
-
-    def __ge__(self, other: Any) -> Self:
-        return binary("greater_equal", self, other)
-
-    def __lt__(self, other: Any) -> Self:
-        return binary("lesser", self, other)
-
-    def __le__(self, other: Any) -> Self:
-        return binary("lesser_equal", self, other)
-
-    __hash__ = object.__hash__
 
 
 def _function(name: str, words: str) -> Callable[[Any, Any], Any]:

@@ -1,7 +1,7 @@
 """New arrays: from Python and NumPy values, filled, or counted up.
 
-In all of them ``ctx`` is the device, by default the current context's, ``dtype`` what NumPy takes
-for one (float32 by default), ``shape`` a number or a sequence of numbers.
+In all of them ``ctx`` is the device, by default the current context's, ``dtype`` anything that
+NumPy accepts as one (float32 by default), ``shape`` a number or a sequence of numbers.
 
 Filled arrays are made on the host and handed over, so that making one compiles nothing. Unlike
 MXNet, where a shape of 0 is an unknown one, arrays without elements can be made by all of them,
@@ -59,28 +59,22 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     """An NDArray with a copy of the elements of a number, list, NumPy array, ... or NDArray.
 
     source_array
-        what is copied.
+        the source of the elements.
     ctx
         the device; by default that of the current context.
     dtype
         by default that of an NDArray (or ``jax.Array``), and otherwise float32, whatever NumPy's
         is: so in MXNet.
 
-    TypeError for what is no regular array of numbers.
+    TypeError for anything but a regular array of numbers.
 
     >>> array([[1, 2], [3, 4]]).dtype, array([1, 2], dtype="int32").asnumpy().tolist()
     (<class 'numpy.float32'>, [1, 2])
     """
     context = _context(ctx)
     if isinstance(source_array, NDArray | jax.Array):
-        kept = source_array.dtype
-        new = fit(
-            source_array,
-            source_array.shape,
-            element_type(dtype, kept),
-            context.device,
-            "array",
-        )
+        target = element_type(dtype, source_array.dtype)
+        new = fit(source_array, source_array.shape, target, context.device, "array")
         return NDArray.from_jax(new.value, context, shared=new.shared)
     return from_host(host_array(source_array, element_type(dtype), "array"), context)
 
@@ -107,11 +101,11 @@ class _Capsule:
 
 
 def from_dlpack(dlpack: Any) -> NDArray:
-    """An NDArray with a copy of an array that speaks DLPack, or of a capsule of CPU memory."""
+    """An NDArray with a copy of an array that has ``__dlpack__``, or of a capsule of CPU memory."""
     if hasattr(dlpack, "__dlpack__"):
-        made = jax.dlpack.from_dlpack(dlpack, copy=True)
-        (device,) = made.devices()
-        return NDArray.from_jax(made, Context(device.platform, device.id), shared=False)
+        copied = jax.dlpack.from_dlpack(dlpack, copy=True)
+        (device,) = copied.devices()
+        return NDArray.from_jax(copied, Context(device.platform, device.id), shared=False)
     return from_numpy(np.from_dlpack(_Capsule(dlpack)))
 
 
@@ -196,7 +190,7 @@ def arange(
     >>> arange(1, 6, 2).asnumpy().tolist(), arange(2, repeat=2).asnumpy().tolist()
     ([1.0, 3.0, 5.0], [0.0, 0.0, 1.0, 1.0])
     """
-    return _made("_arange", ctx, dtype, start=start, stop=stop, step=step, repeat=repeat)
+    return _from_operator("_arange", ctx, dtype, start=start, stop=stop, step=step, repeat=repeat)
 
 
 def eye(
@@ -208,7 +202,7 @@ def eye(
     **kwargs: Any,
 ) -> NDArray:
     """A matrix of N rows and M columns (M=0: N) with ones on diagonal ``k``."""
-    return _made("_eye", ctx, dtype, kwargs.pop("out", None), N=N, M=M, k=k, **kwargs)
+    return _from_operator("_eye", ctx, dtype, kwargs.pop("out", None), N=N, M=M, k=k, **kwargs)
 
 
 def linspace(
@@ -220,10 +214,12 @@ def linspace(
     dtype: Any = np.float32,
 ) -> NDArray:
     """``num`` equally spaced numbers from start to stop, which is left out without ``endpoint``."""
-    return _made("_linspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint)
+    return _from_operator(
+        "_linspace", ctx, dtype, start=start, stop=stop, num=num, endpoint=endpoint
+    )
 
 
-def _made(name: str, ctx: Any, dtype: Any, out: Any = None, **attrs: Any) -> NDArray:
+def _from_operator(name: str, ctx: Any, dtype: Any, out: Any = None, **attrs: Any) -> NDArray:
     op = lookup(name)
     assert op is not None, name
     attrs["dtype"] = element_type(dtype).name
@@ -275,10 +271,10 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
 
 
 def histogram(a: NDArray, bins: Any = 10, range: tuple[float, float] | None = None) -> Any:
-    """How many elements fall into each bin, and the edges of the bins.
+    """The number of elements in each bin, and the edges of the bins.
 
-    ``bins`` is their number, between ``range`` or the least and greatest element, or an NDArray
-    of edges. Counted on the host. As in MXNet, a number of bins without a range gives a tuple of
+    ``bins`` is their number, between ``range`` or the least and greatest element, or an NDArray of
+    edges. Counted on the host. As in MXNet, a number of bins without a range gives a tuple of
     float32 arrays, otherwise it is a list and counts are int64.
     """
     edges = bins.asnumpy() if isinstance(bins, NDArray) else bins

@@ -1,17 +1,16 @@
-"""Whether the arrays of an operator's call fit it: inputs when it is traced, outputs when done.
+"""Operators called on arrays: compiled once per attributes, run on the device of their inputs.
 
-Operators called on arrays: looked up, compiled once per attributes, run where their inputs are.
-
-``jax.jit`` compiles per input shapes and dtypes; this file keeps one jitted function per operator
-and attributes. Numbers that change from call to call (a scalar operand, a learning rate) are passed
-as values where the operator allows it, so that a decaying rate compiles nothing.
+``jax.jit`` compiles per input shapes and dtypes; this file caches one jitted function per operator
+and attributes. Inputs are checked by the operator's own rules when a function is traced, ``out``
+arrays when it has run. Numbers that change from call to call (a scalar operand, a learning rate)
+are passed as values where the operator allows it, so that a decaying rate compiles nothing.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -29,13 +28,14 @@ from ..errors import (
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import to_text
 from ..ops.schema.inference import ShapeFacts, TypeFacts
-from ._handle import Handle
+from ..program import CacheInfo
+from .handle import Handle
 from .random_state import next_key
 from .values import filled
 
 
 def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
-    """Has the operator's own rules look at the inputs, for errors that say what does not fit."""
+    """Applies the operator's own rules to the inputs; their errors name the input that is wrong."""
     names = op.inputs(p)
     if len(names) != len(arrays):
         raise MXNetError(
@@ -47,9 +47,9 @@ def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
         )
     outputs = {f"out{i}": None for i in range(len(op.outputs(p)))}
     try:
-        op.types(TypeFacts(op.name, _facts(names, arrays, "dtype") | outputs), p)
+        op.infer_type(TypeFacts(op.name, _dtypes(names, arrays) | outputs), p)
         if op.infer_shape is not None:
-            op.infer_shape(ShapeFacts(op.name, _facts(names, arrays, "shape") | outputs), p)
+            op.infer_shape(ShapeFacts(op.name, _shapes(names, arrays) | outputs), p)
     except (ShapeError, DTypeError) as error:
         problem, because, *_ = (*error.args, None)
         raise type(error)(
@@ -57,18 +57,21 @@ def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
                 f"operator {op.name}",
                 str(problem),
                 because=because,
-                given_by=given(op, p, arrays),
+                given_by=describe_inputs(op, p, arrays),
             )
         ) from None
 
 
-def _facts(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
-    if what == "dtype":
-        return {n: a.dtype.name for n, a in zip(names, arrays, strict=True)}
+def _dtypes(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
+    return {n: a.dtype.name for n, a in zip(names, arrays, strict=True)}
+
+
+def _shapes(names: Sequence[str], arrays: Sequence[Any]) -> dict[str, Any]:
     return {n: a.shape for n, a in zip(names, arrays, strict=True)}
 
 
-def given(op: OpDef, p: Params, arrays: Sequence[Any]) -> str:
+def describe_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> str:
+    """Names, dtypes and shapes of the inputs, for messages."""
     names = op.inputs(p)
     names = names if len(names) == len(arrays) else [f"array {i}" for i in range(len(arrays))]
     return ", ".join(
@@ -109,34 +112,24 @@ _DYNAMIC = frozenset(
     {"scalar", "lr", "wd", "rescale_grad", "t"}
     | {"lrs", "wds", "etas", "learning_rates", "step_count"}
 )
-#: Operators that turned out to need them as constants (they decide something in Python).
+#: Operators found to need these as constants (they decide something in Python).
 _STATIC: set[str] = set()
-#: Operators that turned out to need the values of their inputs (the shape of their output depends
-#: on them): these run uncompiled.
+#: Operators found to need the values of their inputs (the shape of their output depends on them):
+#: these run uncompiled.
 _UNCOMPILED: set[str] = set()
-#: What JAX raises when Python code wants to know a value that is only traced.
+#: Errors raised when Python code asks for a value that is only traced.
 _NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, DynamicShapeError)
 _traces = 0
 
 
-class EagerInfo(NamedTuple):
-    """hits and misses by operator and attributes, functions held, limit; traces of all of them."""
-
-    hits: int
-    misses: int
-    functions: int
-    limit: int
-    traces: int
-
-
-def eager_cache_info() -> EagerInfo:
-    """How the cache of eagerly called operators has been used so far in this process."""
+def eager_cache_info() -> CacheInfo:
+    """The use of the cache of eagerly called operators, by operator and attributes, so far."""
     info = _compiled.cache_info()
-    return EagerInfo(info.hits, info.misses, info.currsize, info.maxsize or 0, _traces)
+    return CacheInfo(info.hits, info.misses, info.currsize, info.maxsize or 0, _traces)
 
 
 def clear_eager_cache() -> None:
-    """Forgets all compiled operators; the next calls compile again."""
+    """Drops all compiled operators; the next calls compile again."""
     _compiled.cache_clear()
 
 
@@ -150,10 +143,10 @@ def invoke(
 ) -> Any:
     """Runs an operator on arrays, given in its own order, with attributes as they were given.
 
-    Returns an array, or a list where the operator shows several outputs; with ``out`` (an array or
-    a list) results are assigned to it. Auxiliary inputs are updated, and inputs that the operator
-    pins to a constant (BatchNorm's gamma) are overwritten, as in MXNet. MXNetError for wrong
-    attributes, for shapes or dtypes that do not fit.
+    Returns an array, or a list if the operator has several visible outputs; with ``out`` (an array
+    or a list) results are assigned to it. Auxiliary inputs are updated, and inputs that the
+    operator fixes to a constant (BatchNorm's gamma) are overwritten, as in MXNet. MXNetError for
+    wrong attributes, and for shapes or dtypes that do not fit.
     """
     if op.in_place is not None and (out[0] if isinstance(out, list) else out) is arrays[0]:
         op = op.in_place
@@ -181,8 +174,8 @@ def invoke(
             x.assign(filled(number, x._shape, x.storage.dtype, x._context.device))
     if out is not None:
         return out
-    made = [cls.from_jax(value, context, shared=False) for value in visible]
-    return made[0] if len(made) == 1 else made
+    outputs = [cls.from_jax(value, context, shared=False) for value in visible]
+    return outputs[0] if len(outputs) == 1 else outputs
 
 
 def call(name: str, *arrays: Handle, **attrs: Any) -> Any:
@@ -193,11 +186,11 @@ def call(name: str, *arrays: Handle, **attrs: Any) -> Any:
 
 
 def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
-    """An input on the device where the operator runs: as in MXNet, CPUs read each other's."""
-    here, there = context.device, array._context.device
-    if here == there:
+    """An input's value on the operator's device: as in MXNet, CPUs read each other's arrays."""
+    device, source = context.device, array._context.device
+    if device == source:
         return array.value
-    if here.platform != "cpu" or there.platform != "cpu":
+    if device.platform != "cpu" or source.platform != "cpu":
         raise MXNetError(
             explain(
                 f"operator {op.name}",
@@ -205,7 +198,7 @@ def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
                 hint=f"x.as_in_context(mx.{context})",
             )
         )
-    return jax.device_put(array.value, here)
+    return jax.device_put(array.value, device)
 
 
 def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:
@@ -216,7 +209,8 @@ def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:
 def _texts(
     op: OpDef, attrs: Mapping[str, Any], values: Sequence[jax.Array]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...]]:
-    """Attributes as texts (the key under which they are parsed once), and those kept as values."""
+    """Attributes as texts (the key under which they are parsed once), and the dynamic ones as
+    values."""
     if (
         attrs.keys().isdisjoint(_DYNAMIC)
         or op.name in _STATIC
@@ -288,11 +282,15 @@ def _compiled(
         except _NEEDS_VALUES:
             raise
         except MXNetError as error:
-            error.add_note(f"in operator {op.name}: {given(op, params, arrays)}")
+            error.add_note(f"in operator {op.name}: {describe_inputs(op, params, arrays)}")
             raise
         except (TypeError, ValueError) as error:
             raise ShapeError(
-                explain(f"operator {op.name}", str(error), given_by=given(op, params, arrays))
+                explain(
+                    f"operator {op.name}",
+                    str(error),
+                    given_by=describe_inputs(op, params, arrays),
+                )
             ) from error
 
     run.__name__ = op.name

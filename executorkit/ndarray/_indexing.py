@@ -1,6 +1,4 @@
-"""What ``x[key]`` means for an array of some shape: ranges per axis, or integers per axis.
-
-Reading and writing parts of an NDArray by index.
+"""Reading and writing parts of an NDArray by index.
 
 As in MXNet: integers, slices, None and Ellipsis that select contiguous elements give a view, which
 writes through; all others give a copy. An index of integers only gives shape (1,). Lists, NumPy
@@ -15,18 +13,20 @@ import math
 import operator
 from collections.abc import Iterator
 from functools import partial
-from typing import Any, NamedTuple, Self
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import numpy as np
 from jax import lax
 
 from ..errors import explain
-from ._handle import Handle
+from .handle import Handle
 from .storage import Shape
 from .values import fit, to_device
 
-_Array = np.ndarray | Handle | list | range | jax.Array
+Array = TypeVar("Array", bound=Handle)
+
+_ARRAY_TYPES = np.ndarray | Handle | list | range | jax.Array
 
 
 class BasicIndex(NamedTuple):
@@ -45,11 +45,11 @@ class AdvancedIndex(NamedTuple):
     shape: Shape
 
 
-def parse(key: Any, shape: Shape) -> BasicIndex | AdvancedIndex:
-    """What an index means for an array of ``shape``.
+def parse_index(key: Any, shape: Shape) -> BasicIndex | AdvancedIndex:
+    """The part of an array of ``shape`` that an index selects.
 
     IndexError for an index beyond its axis, for too many, and for a second Ellipsis; ValueError
-    for what cannot be an index.
+    for an entry that cannot be an index.
     """
     if not shape and isinstance(key, slice) and key == slice(None):
         key = ()
@@ -66,7 +66,7 @@ def _entry(k: Any) -> Any:
         return k
     if isinstance(k, slice):
         return slice(*(None if i is None else _integer(i) for i in (k.start, k.stop, k.step)))
-    if isinstance(k, _Array):
+    if isinstance(k, _ARRAY_TYPES):
         host = k.asnumpy() if isinstance(k, Handle) else np.asarray(k)
         if not host.size:
             host = host.astype(np.int64)
@@ -153,69 +153,58 @@ def _advanced(entries: list[Any], shape: Shape) -> AdvancedIndex:
 
 def contiguous_offset(part: BasicIndex, shape: Shape) -> int | None:
     """The first element of a part that lies contiguously in memory, else None."""
-    whole_from_here = True
+    covers_inner_axes = True
     for length, step, dim in reversed(list(zip(part.lengths, part.steps, shape, strict=True))):
-        if step != 1 or (length != 1 and not whole_from_here):
+        if step != 1 or (length != 1 and not covers_inner_axes):
             return None
-        whole_from_here = whole_from_here and length == dim
+        covers_inner_axes = covers_inner_axes and length == dim
     offset = 0
     for start, dim in zip(part.starts, shape, strict=True):
         offset = offset * dim + start
     return offset
 
 
-class Indexing(Handle):
-    """``x[key]`` and ``x[key] = value``."""
-
-    __slots__ = ()
-
-    def __getitem__(self, key: Any) -> Self:
-        part = parse(key, self._shape)
-        if isinstance(part, AdvancedIndex):
-            arrays, layout = _split(part.key)
-            with jax.enable_x64(True):
-                value = _gather(self.value, arrays, layout)
-            return self.from_jax(value, self._context, shared=False)
-        if not math.prod(part.lengths):
-            empty = np.zeros(part.shape, self.storage.dtype)
-            return self.from_jax(to_device(empty, self._context.device), self._context)
-        offset = contiguous_offset(part, self._shape)
-        if offset is not None:
-            return self.flat_view(part.shape, offset)
+def read_part(array: Array, key: Any) -> Array:
+    """``array[key]``: a view if the part is contiguous, else a copy."""
+    part = parse_index(key, array.shape)
+    if isinstance(part, AdvancedIndex):
+        arrays, layout = _split(part.key)
         with jax.enable_x64(True):
-            value = _read_ranges(self.value, *_ranges(part), part.shape)
-        return self.from_jax(value, self._context, shared=False)
+            value = _gather(array.value, arrays, layout)
+        return array.from_jax(value, array.context, shared=False)
+    if not math.prod(part.lengths):
+        empty = np.zeros(part.shape, array.storage.dtype)
+        return array.from_jax(to_device(empty, array.context.device), array.context)
+    offset = contiguous_offset(part, array.shape)
+    if offset is not None:
+        return array.flat_view(part.shape, offset)
+    with jax.enable_x64(True):
+        value = _read_ranges(array.value, *_ranges(part), part.shape)
+    return array.from_jax(value, array.context, shared=False)
 
-    def __setitem__(self, key: Any, value: Any) -> None:
-        device, dtype = self._context.device, self.storage.dtype
-        if isinstance(key, slice) and key.start is key.stop is key.step is None and self._shape:
-            self.assign(*fit(value, self._shape, dtype, device, "assignment to NDArray"))
-            return
-        part = parse(key, self._shape)
-        new, shared = fit(value, part.shape, dtype, device, "assignment to NDArray")
-        if isinstance(part, AdvancedIndex):
-            arrays, layout = _split(part.key)
-            with jax.enable_x64(True):
-                self.assign(_scatter(self.value, new, arrays, layout))
-            return
-        if not math.prod(part.lengths):
-            return
-        offset = contiguous_offset(part, self._shape)
-        if offset is not None:
-            target = self if part.shape == self._shape else self.flat_view(part.shape, offset)
-            target.assign(new, shared)
-            return
+
+def write_part(array: Handle, key: Any, value: Any) -> None:
+    """``array[key] = value``."""
+    device, dtype, shape = array.context.device, array.storage.dtype, array.shape
+    if isinstance(key, slice) and key.start is key.stop is key.step is None and shape:
+        array.assign(*fit(value, shape, dtype, device, "assignment to NDArray"))
+        return
+    part = parse_index(key, shape)
+    new, shared = fit(value, part.shape, dtype, device, "assignment to NDArray")
+    if isinstance(part, AdvancedIndex):
+        arrays, layout = _split(part.key)
         with jax.enable_x64(True):
-            self.assign(_write_ranges(self.value, new, *_ranges(part)))
-
-    def __len__(self) -> int:
-        if not self._shape:
-            raise IndexError(explain("NDArray", "an array without axes has no length"))
-        return self._shape[0]
-
-    def __iter__(self) -> Iterator[Self]:
-        for i in range(len(self)):
-            yield self[i]
+            array.assign(_scatter(array.value, new, arrays, layout))
+        return
+    if not math.prod(part.lengths):
+        return
+    offset = contiguous_offset(part, shape)
+    if offset is not None:
+        target = array if part.shape == shape else array.flat_view(part.shape, offset)
+        target.assign(new, shared)
+        return
+    with jax.enable_x64(True):
+        array.assign(_write_ranges(array.value, new, *_ranges(part)))
 
 
 def _split(key: tuple[Any, ...]) -> tuple[tuple[np.ndarray, ...], tuple[Any, ...]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._array_operators import module_access
+from ._array_operators import array_module
 from ._ndarray import NDArray
 
-__getattr__, __dir__ = module_access("_internal", NDArray, __name__)
+__getattr__, __dir__ = array_module(globals(), "_internal", NDArray)

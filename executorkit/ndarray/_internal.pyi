@@ -3,7 +3,7 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.ndarray._ndarray import NDArray
-from ._call import module_access
+from ._array_operators import array_module
 from ._ndarray import NDArray
 
 _Shape = int | _Sequence[int]
@@ -47,7 +47,7 @@ _EqualScalar = _equal_scalar
 def _eye(N: int = ..., M: int = 0, k: int = 0, ctx: _Any = '', dtype: _DType = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""A matrix of shape (N, M) with ones on diagonal ``k`` (above the main one if positive)."""
 def _foreach(*data: NDArray, num_args: int = ..., num_outputs: int = ..., num_out_data: int = ..., in_state_locs: _Shape = ..., in_data_locs: _Shape = ..., remain_locs: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
-    r"""A body applied to every slice along the first axis of its data, with states handed on."""
+    r"""A body applied to every slice along the first axis of its data, with states carried over."""
 def _full(shape: _Shape | None = None, ctx: _Any = '', dtype: _DType = 'float32', value: float = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""An array of ``shape`` and ``dtype`` filled with ``value``, which is converted to dtype."""
 def _grad_add(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
@@ -65,7 +65,7 @@ def _greater_scalar(data: NDArray | None = None, scalar: float = 1.0, is_int: bo
     r"""x > scalar, for every element x of data."""
 _GreaterScalar = _greater_scalar
 def _histogram(data: NDArray | None = None, bins: NDArray | None = None, bin_cnt: int | None = None, range: _Floats | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> list[NDArray]:
-    r"""How many elements of data lie in each bin, and the edges of the bins, as two outputs."""
+    r"""Counts of the elements of data in each bin, and the edges of the bins, as two outputs."""
 def _hypot(lhs: NDArray | None = None, rhs: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""sqrt(lhs^2 + rhs^2), element by element."""
 _Hypot = _hypot
@@ -272,7 +272,7 @@ def _square_sum(data: NDArray | None = None, axis: _Shape | None = None, keepdim
 def _unravel_index(data: NDArray | None = None, shape: _Shape | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""The coordinates of each position in an array of shape ``shape``, last axis fastest."""
 def _while_loop(*data: NDArray, num_args: int = ..., num_outputs: int = ..., num_out_data: int = ..., max_iterations: int = ..., cond_input_locs: _Shape = ..., func_input_locs: _Shape = ..., func_var_locs: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
-    r"""A body applied to loop variables while a condition on them holds, so often at most."""
+    r"""A body applied to loop variables while a condition on them holds, up to a maximum count."""
 def _zeros(shape: _Shape = (), ctx: _Any = '', dtype: _DType = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""An array of ``shape`` and ``dtype`` filled with 0."""
 def __getattr__(name: str) -> _Callable[..., _Any]: ...

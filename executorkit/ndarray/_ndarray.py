@@ -1,37 +1,31 @@
-"""The NDArray class: copies, shapes and printed forms.
+"""The NDArray class: MXNet's mutable array.
 
-Reading and writing by index is in ``_indexing``, arithmetic in ``_arithmetic``, conversions in
-``_conversions``, operators as methods in ``_fluent``; the storage that views share in ``storage``.
+The buffer that views share and the handle on it are in ``storage`` and ``handle``; the meaning of
+an index is in ``_indexing``, of an operator's symbol in ``_arithmetic``. Most operators are methods
+too, made in ``_array_operators``.
 """
 
 from __future__ import annotations
 
 import operator
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import jax
 import numpy as np
 
 from ..context import Context, cpu
-from ..display import View, Viewed
+from ..display import Viewed
 from ..errors import InputTypeError, MXNetError, NotSupportedError, ShapeError, explain
 from ..ops.schema.attrs import dtype_name
 from ..ops.tensor.shape import resolve_shape
-from ._arithmetic import Arithmetic
-from ._conversions import Conversions
+from ._arithmetic import binary
+from ._array_operators import operator_methods
 from ._eager import call
-from ._handle import Handle
-from ._indexing import Indexing
+from ._indexing import read_part, write_part
+from .handle import Handle
 from .values import fit, to_device
-
-if TYPE_CHECKING:
-    # Its methods are made from the operators; none is known to a type checker.
-    class Fluent(Handle):
-        def __getattr__(self, name: str) -> Any: ...
-else:
-    from ._array_operators import Fluent
 
 
 def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
@@ -49,7 +43,7 @@ def element_type(dtype: Any, default: Any = np.float32) -> np.dtype:
         raise TypeError(*error.args) from None
 
 
-class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
+class NDArray(Viewed, Handle):
     """A mutable array of one element type in the memory of one device.
 
     Made by ``mx.nd.array``, ``zeros``, ... . Row slices, ``reshape`` and ``detach`` are views: a
@@ -65,6 +59,10 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
 
     __slots__ = ()
     _text_is_repr = True
+
+    if TYPE_CHECKING:  # methods made from the operators
+
+        def __getattr__(self, name: str) -> Any: ...
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         raise InputTypeError(
@@ -82,6 +80,23 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
                 explain("tostype", f"storage type {stype!r} is not served", hint="'default'")
             )
         return self.copy()
+
+    # Parts
+
+    def __getitem__(self, key: Any) -> Self:
+        return read_part(self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        write_part(self, key, value)
+
+    def __len__(self) -> int:
+        if not self._shape:
+            raise IndexError(explain("NDArray", "an array without axes has no length"))
+        return self._shape[0]
+
+    def __iter__(self) -> Iterator[Self]:
+        for i in range(len(self)):
+            yield self[i]
 
     # Copies and devices
 
@@ -141,9 +156,9 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
     def reshape(self, *shape: Any, **kwargs: Any) -> Self:
         """The same elements in another shape: a view.
 
-        Sizes are given one by one, or as a tuple, or as ``shape=``. 0 keeps an axis, -1 is what
-        is left over, -2 keeps all remaining axes, -3 joins two, -4 splits one into the two sizes
-        that follow. With ``reverse=True`` the shape is read from right to left.
+        Sizes are given one by one, or as a tuple, or as ``shape=``. 0 keeps an axis, -1 is the
+        quotient of the others, -2 keeps all remaining axes, -3 joins two, -4 splits one into the
+        two sizes that follow. With ``reverse=True`` the shape is read from right to left.
         """
         reverse = kwargs.pop("reverse", False)
         named = kwargs.pop("shape", None)
@@ -155,9 +170,9 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
                 raise TypeError("reshape() needs a shape")
             spec = named
         spec = tuple(operator.index(d) for d in spec)
-        way = -1 if reverse else 1
+        order = -1 if reverse else 1
         try:
-            return self.flat_view(resolve_shape(self._shape[::way], spec[::way])[::way])
+            return self.flat_view(resolve_shape(self._shape[::order], spec[::order])[::order])
         except MXNetError as error:
             raise type(error)(explain("reshape", str(error))) from None
 
@@ -202,6 +217,70 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
         """Not served: imperative gradients are not part of this package."""
         raise _no_autograd("backward")
 
+    # Numbers, NumPy, JAX and DLPack
+
+    def asscalar(self) -> Any:
+        """The one element, as a NumPy scalar; ValueError if there are more or fewer."""
+        if self.size != 1:
+            raise ShapeError(
+                explain("asscalar", f"an array of shape {self.shape} is not one element")
+            )
+        return self.asnumpy().reshape(())[()]
+
+    def item(self) -> Any:
+        """The one element as a Python number; ValueError if there are more or fewer."""
+        return self.asscalar().item()
+
+    def __bool__(self) -> bool:
+        if self.size > 1:
+            raise ShapeError(
+                explain("bool", f"an array of shape {self.shape} is neither true nor false")
+            )
+        return bool(self.size and self.asscalar())
+
+    __nonzero__ = __bool__
+
+    def __float__(self) -> float:
+        return float(self.asscalar())
+
+    def __int__(self) -> int:
+        return int(self.asscalar())
+
+    def __index__(self) -> int:
+        if self.ndim > 1 or self.size != 1:
+            raise TypeError(explain("index", f"an array of shape {self.shape} is not an integer"))
+        return operator.index(self.asscalar())
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """The contents for NumPy: a copy, unless ``copy=False`` asks for a read-only view."""
+        if copy is False:
+            return np.asarray(self.jax, dtype=dtype, copy=False)
+        return self.asnumpy() if dtype is None else self.asnumpy().astype(dtype, copy=False)
+
+    def __jax_array__(self) -> jax.Array:
+        return self.jax
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return self.jax.__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        value: Any = self.jax
+        return value.__dlpack_device__()
+
+    def to_dlpack_for_read(self) -> Any:
+        """The contents as a DLPack capsule. Later writes to this array do not change it."""
+        return self.__dlpack__()
+
+    def to_dlpack_for_write(self) -> Any:
+        """Not served: the buffers are immutable. Raises MXNetError."""
+        raise MXNetError(
+            explain(
+                "to_dlpack_for_write",
+                "the buffer of an NDArray cannot be written to by others",
+                hint="write to the NDArray itself: x[:] = ...",
+            )
+        )
+
     # Printed form, pickling
 
     @property
@@ -213,11 +292,6 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
         dims = "x".join(map(str, self._shape))
         return f"\n{self.asnumpy()}\n<{type(self).__name__} {dims} @{self._context}>"
 
-    def _as_view(self) -> View:
-        from .array_view import array_view
-
-        return array_view(self)
-
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (type(self), self.asnumpy(), self._context)
 
@@ -227,9 +301,97 @@ class NDArray(Arithmetic, Indexing, Conversions, Fluent, Viewed, Handle):
     def __deepcopy__(self, memo: dict[int, Any]) -> Self:
         return self.copy()
 
+    # Arithmetic and comparison; augmented assignment writes into the array itself
+
+    #: NumPy's arrays and scalars leave ``a + x`` to the NDArray x.
+    __array_priority__ = 1000.0
+
+    def __add__(self, other: Any) -> Self:
+        return binary("add", self, other)
+
+    def __iadd__(self, other: Any) -> Self:
+        return binary("add", self, other, self)
+
+    def __radd__(self, other: Any) -> Self:
+        return binary("add", self, other)
+
+    def __sub__(self, other: Any) -> Self:
+        return binary("subtract", self, other)
+
+    def __isub__(self, other: Any) -> Self:
+        return binary("subtract", self, other, self)
+
+    def __rsub__(self, other: Any) -> Self:
+        return binary("subtract", other, self)
+
+    def __mul__(self, other: Any) -> Self:
+        return binary("multiply", self, other)
+
+    def __imul__(self, other: Any) -> Self:
+        return binary("multiply", self, other, self)
+
+    def __rmul__(self, other: Any) -> Self:
+        return binary("multiply", self, other)
+
+    def __truediv__(self, other: Any) -> Self:
+        return binary("divide", self, other)
+
+    def __itruediv__(self, other: Any) -> Self:
+        return binary("divide", self, other, self)
+
+    def __rtruediv__(self, other: Any) -> Self:
+        return binary("divide", other, self)
+
+    __div__, __idiv__, __rdiv__ = __truediv__, __itruediv__, __rtruediv__
+
+    def __mod__(self, other: Any) -> Self:
+        return binary("modulo", self, other)
+
+    def __imod__(self, other: Any) -> Self:
+        return binary("modulo", self, other, self)
+
+    def __rmod__(self, other: Any) -> Self:
+        return binary("modulo", other, self)
+
+    def __pow__(self, other: Any) -> Self:
+        return binary("power", self, other)
+
+    def __rpow__(self, other: Any) -> Self:
+        return binary("power", other, self)
+
+    def __neg__(self) -> Self:
+        return call("negative", self)
+
+    def __abs__(self) -> Self:
+        return call("abs", self)
+
+    def __eq__(self, other: Any) -> Self:  # type: ignore[override]
+        return binary("equal", self, other)
+
+    def __ne__(self, other: Any) -> Self:  # type: ignore[override]
+        return binary("not_equal", self, other)
+
+    def __gt__(self, other: Any) -> Self:
+        return binary("greater", self, other)
+
+    def __ge__(self, other: Any) -> Self:
+        return binary("greater_equal", self, other)
+
+    def __lt__(self, other: Any) -> Self:
+        return binary("lesser", self, other)
+
+    def __le__(self, other: Any) -> Self:
+        return binary("lesser_equal", self, other)
+
+    __hash__ = object.__hash__
+
+
+for _name, _method in operator_methods().items():
+    setattr(NDArray, _name, _method)
+
 
 def _unpickle(cls: type[NDArray], host: np.ndarray, context: Context) -> NDArray:
-    """On a machine without the device of old the array comes back on the CPU, as in MXNet."""
+    """The array on its former device, or on the CPU of a machine without it, as in MXNet."""
     try:
         device = context.device
     except MXNetError:
@@ -238,10 +400,10 @@ def _unpickle(cls: type[NDArray], host: np.ndarray, context: Context) -> NDArray
     return cls.from_jax(to_device(host, device), context, shared=False)
 
 
-def _no_autograd(what: str) -> NotSupportedError:
+def _no_autograd(method: str) -> NotSupportedError:
     return NotSupportedError(
         explain(
-            what,
+            method,
             "imperative gradients are not served",
             hint="bind a symbol with grad_req, or use jax.grad on symbol.to_jax()",
         )
@@ -251,9 +413,9 @@ def _no_autograd(what: str) -> NotSupportedError:
 def split_v2(
     ary: NDArray, indices_or_sections: Any, axis: int = 0, squeeze_axis: bool = False
 ) -> Any:
-    """An array in parts along an axis: so many equal ones, or cut before the given indices.
+    """Parts of an array along an axis: a number of equal ones, or cut before the given indices.
 
-    ValueError if the axis does not divide into so many parts. With ``squeeze_axis`` the axis,
+    ValueError if the axis does not divide into that many parts. With ``squeeze_axis`` the axis,
     of length 1 in each part, is dropped.
     """
     length = ary.shape[axis]

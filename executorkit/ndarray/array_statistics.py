@@ -1,12 +1,9 @@
-"""The program that describes many arrays on their device: a row of statistics for each.
+"""Statistics of many arrays: a row each, by one program on their device and one transfer.
 
-On a CPU an array is read once: a scan keeps one running sum, minimum and so on for each of
+On a CPU an array is read once: a scan holds one running sum, minimum and so on for each of
 ``_LANES`` columns. (Measured on two cores: 47 ms for 25 million elements, where a reduction per
 statistic takes 130 to 200 ms.) Other devices fuse the reductions themselves, and are slow at
 scans. Smaller arrays are joined, so that a network of hundreds of them compiles in seconds.
-
-Statistics of many arrays by one program on their device, and one transfer to the host.
-
 Measured for the 261 parameters and states of a ResNet-50 on two cores: 2.6 s for the first time,
 most of which is compiling, then 0.15 s.
 """
@@ -23,12 +20,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+#: Number of bins of a histogram.
 BINS = 16
-#: Histograms are of so many elements at most, evenly spaced over the array.
+#: Maximum number of elements in a histogram; they are evenly spaced over the array.
 SAMPLE = 2048
+#: Number of columns of the scan.
 _LANES = 8192
-#: Arrays of so many elements and less are joined to a matrix of rows of this length.
+#: Maximum number of elements of an array that is joined with others to a matrix.
 _JOINED = 2**20
+#: Elements of a row of that matrix, which belongs to one array, and columns reduced first.
 _ROW, _COLUMNS = 1024, 64
 
 
@@ -39,25 +39,25 @@ def statistics_rows(values: tuple[jax.Array, ...], platform: str) -> jax.Array:
 
 @partial(jax.jit, static_argnums=1)
 def _statistics_rows(values: tuple[jax.Array, ...], scan: bool) -> jax.Array:
-    """A row of float64 for each array: the count of its finite elements, what ``Statistics``
-    has of them, and the histogram."""
+    """A row of float64 for each array: count, mean, std, minimum and maximum of its finite
+    elements, numbers of NaNs and infinities, and the histogram."""
     samples = jnp.stack([_sample(value) for value in values])
     counted = jnp.isfinite(samples)
     shifts = jnp.where(counted, samples, 0).sum(1) / jnp.maximum(counted.sum(1), 1)
-    # Rounded here, since what is subtracted from each element is added to the mean again.
+    # Rounded here: the value subtracted from each element is added to the mean again.
     single = np.array([_wide(value.dtype) == jnp.float32 for value in values])
     shifts = jnp.where(single, shifts.astype(jnp.float32).astype(jnp.float64), shifts)
-    found = jnp.zeros((len(values), 6))
+    sums = jnp.zeros((len(values), 6))
     joined: dict[Any, list[int]] = {}
     for i, value in enumerate(values):
         if value.size > _JOINED:
-            found = found.at[i].set(_large(value, shifts[i], scan))
+            sums = sums.at[i].set(_large(value, shifts[i], scan))
         elif value.size:
             joined.setdefault(_wide(value.dtype), []).append(i)
     for dtype, numbers in joined.items():
         rows = _small([values[i].astype(dtype) for i in numbers], shifts[np.array(numbers)], scan)
-        found = found.at[np.array(numbers)].set(rows)
-    total, squares, low, high, nans, infs = (found[:, k] for k in range(6))
+        sums = sums.at[np.array(numbers)].set(rows)
+    total, squares, low, high, nans, infs = (sums[:, k] for k in range(6))
     sizes = np.array([value.size for value in values], np.float64)
     count = sizes - nans - infs
     offset = total / jnp.maximum(count, 1)
@@ -68,7 +68,7 @@ def _statistics_rows(values: tuple[jax.Array, ...], scan: bool) -> jax.Array:
 
 
 def _wide(dtype: Any) -> Any:
-    """The type to compute in: one that holds the elements, at least float32."""
+    """The type to compute in: one that represents the elements, at least float32."""
     exact = dtype.itemsize >= 4 and dtype != jnp.float32
     return jnp.float64 if exact else jnp.float32
 
@@ -79,13 +79,13 @@ def _sample(value: jax.Array) -> jax.Array:
 
 
 def _terms(x: jax.Array, shift: jax.Array) -> tuple[jax.Array, ...]:
-    """For each element what is added, added, minimised, maximised, counted and counted."""
+    """Six values for each element: to add, add, minimise, maximise, count and count."""
     finite = jnp.isfinite(x)
-    apart = jnp.where(finite, x - shift, 0)
+    shifted = jnp.where(finite, x - shift, 0)
     low, high = jnp.where(finite, x, jnp.inf), jnp.where(finite, x, -jnp.inf)
     return (
-        apart,
-        apart * apart,
+        shifted,
+        shifted * shifted,
         low,
         high,
         jnp.isnan(x).astype(x.dtype),
@@ -94,7 +94,7 @@ def _terms(x: jax.Array, shift: jax.Array) -> tuple[jax.Array, ...]:
 
 
 def _reduced(terms: Sequence[jax.Array], axis: int) -> tuple[jax.Array, ...]:
-    """The six statistics along an axis."""
+    """The six sums along an axis."""
     total, squares, low, high, nans, infs = terms
     return (
         total.sum(axis), squares.sum(axis), low.min(axis), high.max(axis), nans.sum(axis),
@@ -103,13 +103,13 @@ def _reduced(terms: Sequence[jax.Array], axis: int) -> tuple[jax.Array, ...]:
 
 
 def _large(value: jax.Array, shift: jax.Array, scan: bool) -> jax.Array:
-    """The six statistics of one array, which is not copied."""
+    """The six sums of one large array, which is not copied."""
     dtype = _wide(value.dtype)
     shift = shift.astype(dtype)
     flat = value.reshape(-1)
     rows = flat.size // _LANES
     whole = flat[: rows * _LANES].reshape(rows, _LANES)
-    rest = _terms(jnp.pad(flat[rows * _LANES :].astype(dtype), (0, 1)), shift)
+    remainder = _terms(jnp.pad(flat[rows * _LANES :].astype(dtype), (0, 1)), shift)
 
     def step(sums: Any, row: jax.Array) -> tuple[Any, None]:
         terms = _terms(row.astype(dtype), shift)
@@ -119,18 +119,19 @@ def _large(value: jax.Array, shift: jax.Array, scan: bool) -> jax.Array:
 
     if scan:
         zero = jnp.zeros(_LANES, dtype)
-        start = (zero, zero, zero + jnp.inf, zero - jnp.inf, zero, zero)
-        lanes, _ = jax.lax.scan(step, start, whole)
+        init = (zero, zero, zero + jnp.inf, zero - jnp.inf, zero, zero)
+        lanes, _ = jax.lax.scan(step, init, whole)
     else:
         lanes = _reduced(_terms(whole.astype(dtype), shift), 0)
     both = [
-        jnp.concatenate([a, b[:-1]]).astype(jnp.float64) for a, b in zip(lanes, rest, strict=True)
+        jnp.concatenate([a, b[:-1]]).astype(jnp.float64)
+        for a, b in zip(lanes, remainder, strict=True)
     ]
     return jnp.stack(_reduced(both, 0))
 
 
 def _small(values: Sequence[jax.Array], shifts: jax.Array, scan: bool) -> jax.Array:
-    """The six statistics of each of many arrays, which are joined, in rows filled up with NaN."""
+    """The six sums of each of many small arrays, joined in rows that are padded with NaN."""
     rows = [-(-value.size // _ROW) for value in values]
     padding = np.array([n * _ROW - value.size for n, value in zip(rows, values, strict=True)])
     owner = np.repeat(np.arange(len(values)), rows)
@@ -147,26 +148,26 @@ def _small(values: Sequence[jax.Array], shifts: jax.Array, scan: bool) -> jax.Ar
     columns = jax.lax.map(one, (matrix, shift)) if scan else _reduced(_terms(matrix, shift), 1)
     terms = _reduced([x.astype(jnp.float64) for x in columns], 1)
     merge = [jax.ops.segment_sum, jax.ops.segment_min, jax.ops.segment_max]
-    found = [
+    sums = [
         merge[how](x, owner, len(values), indices_are_sorted=True)
         for how, x in zip((0, 0, 1, 2, 0, 0), terms, strict=True)
     ]
-    found[4] -= padding
-    return jnp.stack(found, 1)
+    sums[4] -= padding
+    return jnp.stack(sums, 1)
 
 
 def _histograms(samples: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
-    """Counts per bin; elements of one value are in the middle bin."""
+    """Counts per bin; elements that are all of one value count in the middle bin."""
     width = jnp.where(high > low, high - low, 1)[:, None]
-    place = jnp.floor((samples - low[:, None]) / width * BINS)
-    place = jnp.where((high > low)[:, None], jnp.clip(place, 0, BINS - 1), BINS // 2)
-    place = jnp.where(jnp.isfinite(samples), place, -1)
-    return jnp.stack([(place == k).sum(1) for k in range(BINS)], 1).astype(jnp.float64)
+    bins = jnp.floor((samples - low[:, None]) / width * BINS)
+    bins = jnp.where((high > low)[:, None], jnp.clip(bins, 0, BINS - 1), BINS // 2)
+    bins = jnp.where(jnp.isfinite(samples), bins, -1)
+    return jnp.stack([(bins == k).sum(1) for k in range(BINS)], 1).astype(jnp.float64)
 
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What an array holds. Mean, spread and range are those of its finite elements.
+    """Statistics of one array; mean, spread and range are those of its finite elements.
 
     finite
         the number of finite elements.
@@ -197,29 +198,31 @@ def statistics_of_lists(lists: Sequence[Sequence[jax.Array]]) -> list[list[Stati
     """Statistics of several lists of arrays, brought to the host by one transfer.
 
     Each list is a program of its own on each of its devices: lists that stay the same are compiled
-    once, whatever others they are looked at with. Of devices of several kinds, such as CPUs and
+    once, whatever other lists come with them. Of devices of several kinds, such as CPUs and
     GPUs, each kind has its transfer.
     """
-    places: dict[tuple[int, Any], list[int]] = {}
+    groups: dict[tuple[int, Any], list[int]] = {}
     for n, values in enumerate(lists):
         for i, value in enumerate(values):
-            places.setdefault((n, frozenset(value.devices())), []).append(i)
+            groups.setdefault((n, frozenset(value.devices())), []).append(i)
     with jax.enable_x64(True):
         computed = [
             statistics_rows(tuple(lists[n][i] for i in group), next(iter(devices)).platform)
-            for (n, devices), group in places.items()
+            for (n, devices), group in groups.items()
         ]
         matrices = fetch_rows(computed)
-    found: list[list[Any]] = [[None] * len(values) for values in lists]
-    for ((n, _), group), rows in zip(places.items(), matrices, strict=True):
+    results: list[list[Any]] = [[None] * len(values) for values in lists]
+    for ((n, _), group), rows in zip(groups.items(), matrices, strict=True):
         for i, row in zip(group, rows, strict=True):
-            found[n][i] = read(row)
-    return found
+            results[n][i] = parse_row(row)
+    return results
 
 
 def fetch_rows(parts: Sequence[jax.Array]) -> list[np.ndarray]:
-    """What programs have :func:`statistics_rows`, as matrices on the host, one below the other for a
-    part that is sharded over devices. Those of one platform come together, from one device.
+    """Results of :func:`statistics_rows` as matrices on the host.
+
+    Those of one platform come by one transfer, from one device. The rows of a part that is sharded
+    over devices stand one below the other.
 
     64-bit types have to be enabled.
     """
@@ -229,41 +232,41 @@ def fetch_rows(parts: Sequence[jax.Array]) -> list[np.ndarray]:
     joined = []
     for group in kinds.values():
         home = min(parts[group[0]].devices(), key=lambda d: d.id)
-        there = [jax.device_put(parts[i], home) for i in group]
-        flat = [x if x.ndim == 2 else x.reshape(-1, x.shape[-1]) for x in there]
+        moved = [jax.device_put(parts[i], home) for i in group]
+        flat = [x if x.ndim == 2 else x.reshape(-1, x.shape[-1]) for x in moved]
         joined.append(flat[0] if len(flat) == 1 else jnp.concatenate(flat))
-    found: dict[int, np.ndarray] = {}
+    matrices: dict[int, np.ndarray] = {}
     for group, rows in zip(kinds.values(), jax.device_get(joined), strict=True):
         cuts = np.cumsum([prod(parts[i].shape[:-1]) for i in group])[:-1]
-        found.update(zip(group, np.split(rows, cuts), strict=True))
-    return [found[i] for i in range(len(parts))]
+        matrices.update(zip(group, np.split(rows, cuts), strict=True))
+    return [matrices[i] for i in range(len(parts))]
 
 
 def pool_statistics(parts: Sequence[Statistics]) -> Statistics:
-    """Statistics of several arrays as if they were one; their histograms are put together."""
+    """Statistics of several arrays as if they were one; their histograms are merged."""
     nans, infs = sum(p.nans for p in parts), sum(p.infs for p in parts)
-    known = [p for p in parts if p.mean is not None]
-    finite = sum(p.finite for p in known)
+    nonempty = [p for p in parts if p.mean is not None]
+    finite = sum(p.finite for p in nonempty)
     if not finite:
         return Statistics(0, None, None, None, None, nans, infs, (0,) * BINS)
-    weights = np.array([p.finite for p in known]) / finite
+    weights = np.array([p.finite for p in nonempty]) / finite
     means, stds, lows, highs = (
-        np.array([getattr(p, name) for p in known]) for name in ("mean", "std", "low", "high")
+        np.array([getattr(p, name) for p in nonempty]) for name in ("mean", "std", "low", "high")
     )
     mean = float(weights @ means)
     std = float(np.sqrt(weights @ (stds**2 + (means - mean) ** 2)))
     low, high = float(lows.min()), float(highs.max())
     counts = np.zeros(BINS)
-    for p, a, b in zip(known, lows, highs, strict=True):
+    for p, a, b in zip(nonempty, lows, highs, strict=True):
         middles = a + (b - a) * (np.arange(BINS) + 0.5) / BINS
-        place = (middles - low) / (high - low) * BINS if high > low else np.full(BINS, BINS // 2)
-        np.add.at(counts, np.minimum(place, BINS - 1).astype(int), p.counts)
-    shown = tuple(int(n) for n in counts)
-    return Statistics(finite, mean, std, low, high, nans, infs, shown)
+        bins = (middles - low) / (high - low) * BINS if high > low else np.full(BINS, BINS // 2)
+        np.add.at(counts, np.minimum(bins, BINS - 1).astype(int), p.counts)
+    histogram = tuple(int(n) for n in counts)
+    return Statistics(finite, mean, std, low, high, nans, infs, histogram)
 
 
 def host_statistics(array: np.ndarray) -> Statistics:
-    """The same of an array on the host."""
+    """Statistics of an array on the host."""
     flat = array.reshape(-1).astype(np.float64)
     finite = flat[np.isfinite(flat)]
     nans = int(np.isnan(flat).sum())
@@ -274,17 +277,17 @@ def host_statistics(array: np.ndarray) -> Statistics:
     sample = flat[:: max(1, flat.size // SAMPLE)][:SAMPLE]
     sample = sample[np.isfinite(sample)]
     if high > low:
-        place = np.minimum((sample - low) / (high - low) * BINS, BINS - 1).astype(int)
+        bins = np.minimum((sample - low) / (high - low) * BINS, BINS - 1).astype(int)
     else:
-        place = np.full(sample.size, BINS // 2)
-    counts = tuple(np.bincount(place, minlength=BINS).tolist())
+        bins = np.full(sample.size, BINS // 2)
+    counts = tuple(np.bincount(bins, minlength=BINS).tolist())
     with np.errstate(over="ignore", invalid="ignore"):
         mean, std = float(finite.mean()), float(finite.std())
     return Statistics(finite.size, mean, std, low, high, nans, infs, counts)
 
 
-def read(row: np.ndarray) -> Statistics:
-    """One row of what :func:`statistics_rows` computes."""
+def parse_row(row: np.ndarray) -> Statistics:
+    """The statistics in one row of :func:`statistics_rows`."""
     count, mean, std, low, high, nans, infs = row[:7].tolist()
     counts = tuple(int(n) for n in row[7:])
     if not count:

@@ -11,7 +11,7 @@ import numpy as np
 from ..context import Context, current_context
 from ..errors import InputTypeError, ShapeError, explain
 from ..symbol.nesting import flatten, nest_like
-from ._array_operators import module_access
+from ._array_operators import array_module
 from ._contrib_updates import (
     adamw_update,
     mp_adamw_update,
@@ -41,7 +41,7 @@ __all__ = [
     "while_loop",
 ]
 
-__getattr__, __dir__ = module_access("contrib", NDArray, __name__, __all__)
+__getattr__, __dir__ = array_module(globals(), "contrib", NDArray)
 
 
 def _stacked(steps: Sequence[Any]) -> Any:
@@ -79,11 +79,12 @@ def while_loop(
     loop_vars: Any,
     max_iterations: int | None = None,
 ) -> Any:
-    """``func(*loop_vars) -> (outputs, loop_vars)`` while ``cond(*loop_vars)``, so often at most.
+    """``func(*loop_vars) -> (outputs, loop_vars)`` while ``cond(*loop_vars)``, at most
+    ``max_iterations`` times.
 
-    Returns the outputs of all steps, stacked along a first axis of ``max_iterations`` (rows of
-    steps that were not taken are zeros, where MXNet's are undefined), and the last variables. With
-    no step taken the outputs are ``[]``.
+    Returns the outputs of all iterations, stacked along a first axis of ``max_iterations`` (rows of
+    iterations that did not run are zeros, undefined in MXNet), and the last variables. Without any
+    iteration the outputs are ``[]``.
     """
     if max_iterations is None:
         raise ValueError(explain("while_loop", "max_iterations is not given"))
@@ -123,8 +124,8 @@ def _padded(stacked: Any, length: int) -> Any:
 
 def cond(pred: Any, then_func: Callable[[], Any], else_func: Callable[[], Any]) -> Any:
     """``then_func()`` if ``pred``, of one element, is not 0, else ``else_func()``."""
-    taken = pred.asscalar() if isinstance(pred, NDArray) else pred
-    return then_func() if taken else else_func()
+    condition = pred.asscalar() if isinstance(pred, NDArray) else pred
+    return then_func() if condition else else_func()
 
 
 def _floating(data: NDArray) -> bool:
@@ -133,26 +134,26 @@ def _floating(data: NDArray) -> bool:
 
 def isnan(data: NDArray) -> NDArray:
     """1 where an element is NaN, else 0, in the dtype of data."""
-    return data != data
+    return data != data  # noqa: PLR0124 - only a NaN differs from itself
 
 
 def isinf(data: NDArray) -> NDArray:
     """1 where an element is infinite, else 0, in the dtype of data."""
-    return abs(data) == math.inf if _floating(data) else data != data
+    return abs(data) == math.inf if _floating(data) else data != data  # noqa: PLR0124
 
 
 def isfinite(data: NDArray) -> NDArray:
     """1 where an element is neither infinite nor NaN, else 0, in the dtype of data."""
-    return abs(data) < math.inf if _floating(data) else data == data
+    return abs(data) < math.inf if _floating(data) else data == data  # noqa: PLR0124
 
 
 def rand_zipfian(
     true_classes: NDArray, num_sampled: int, range_max: int, ctx: Context | None = None
 ) -> tuple[NDArray, NDArray, NDArray]:
-    """Classes drawn from a distribution that falls off like Zipf's.
+    """Classes drawn from an approximately Zipfian distribution.
 
     P(c) = log((c + 2) / (c + 1)) / log(range_max + 1). Returns ``num_sampled`` classes (int64),
-    and how often the true and the drawn classes are expected among them (float64).
+    and the expected counts of the true and of the drawn classes among them (float64).
     """
     context = current_context() if ctx is None else ctx
     total = math.log(range_max + 1)

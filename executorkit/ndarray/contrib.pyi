@@ -7,10 +7,9 @@ __all__ = ['adamw_update', 'cond', 'foreach', 'isfinite', 'isinf', 'isnan', 'mp_
 from collections.abc import Callable, Sequence
 from typing import Any
 from ..context import Context, current_context
-from ..errors import ShapeError, explain
-from ..symbol._nesting import flatten, nest_like
-from ._call import module_access
-from ._checks import InputTypeError
+from ..errors import InputTypeError, ShapeError, explain
+from ..symbol.nesting import flatten, nest_like
+from ._array_operators import array_module
 from ._contrib_updates import adamw_update as adamw_update, mp_adamw_update as mp_adamw_update, multi_adamw_update as multi_adamw_update, multi_lamb_update as multi_lamb_update, multi_mp_adamw_update as multi_mp_adamw_update, multi_mp_lamb_update as multi_mp_lamb_update
 from ._creation import zeros
 from ._eager import call
@@ -51,7 +50,7 @@ def bipartite_matching(data: NDArray | None = None, is_ascend: bool = False, thr
 def boolean_mask(data: NDArray | None = None, index: NDArray | None = None, axis: int = 0, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""The entries of ``axis`` of data at which index is not 0."""
 def box_decode(data: NDArray | None = None, anchors: NDArray | None = None, std0: float = 1.0, std1: float = 1.0, std2: float = 1.0, std3: float = 1.0, clip: float = -1.0, format: _Literal['corner', 'center'] = 'center', out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""Corner boxes from offsets to anchors: what ``box_encode`` does, backwards."""
+    r"""Corner boxes from offsets to anchors, the inverse of ``box_encode``."""
 def box_encode(samples: NDArray | None = None, matches: NDArray | None = None, anchors: NDArray | None = None, refs: NDArray | None = None, means: NDArray | None = None, stds: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> list[NDArray]:
     r"""Offsets from anchors to the boxes that they are matched with: targets of a regression."""
 def box_iou(lhs: NDArray | None = None, rhs: NDArray | None = None, format: _Literal['corner', 'center'] = 'corner', out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
@@ -64,11 +63,11 @@ def calibrate_entropy(hist: NDArray | None = None, hist_edges: NDArray | None = 
 def count_sketch(data: NDArray | None = None, h: NDArray | None = None, s: NDArray | None = None, out_dim: int = ..., processing_batch_size: int = 32, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""The count sketch of data's rows: out[n, h[i]] is the sum of s[i] data[n, i]."""
 def DeformableConvolution(data: NDArray | None = None, offset: NDArray | None = None, weight: NDArray | None = None, bias: NDArray | None = None, kernel: _Shape = ..., stride: _Shape = (), dilate: _Shape = (), pad: _Shape = (), num_filter: int = ..., num_group: int = 1, num_deformable_group: int = 1, workspace: int = 1024, no_bias: bool = False, layout: _Literal['NCW', 'NCHW', 'NCDHW'] | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""Convolution of which each place of the kernel reads at an offset, by interpolation."""
+    r"""Convolution whose kernel taps sample at offsets, by bilinear interpolation."""
 def DeformablePSROIPooling(data: NDArray | None = None, rois: NDArray | None = None, trans: NDArray | None = None, spatial_scale: float = ..., output_dim: int = ..., group_size: int = ..., pooled_size: int = ..., part_size: int = 0, sample_per_part: int = 1, trans_std: float = 0.0, no_trans: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""PSROIPooling whose bins are moved: the mean of bilinear samples in each bin of a region."""
 def dequantize(data: NDArray | None = None, min_range: NDArray | None = None, max_range: NDArray | None = None, out_type: _Literal['float32'] = 'float32', out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""Bytes as the real numbers that they stand for."""
+    r"""Floating numbers from 8-bit integers and their range."""
 def div_sqrt_dim(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""data / sqrt(size of its last axis), for data of any shape and dtype, which the result has."""
 def fft(data: NDArray | None = None, compute_size: int = 128, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
@@ -96,13 +95,13 @@ def interleaved_matmul_selfatt_qk(queries_keys_values: NDArray | None = None, he
 def interleaved_matmul_selfatt_valatt(queries_keys_values: NDArray | None = None, attention: NDArray | None = None, heads: int = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Sums of the values weighted by attention, head by head."""
 def ModulatedDeformableConvolution(data: NDArray | None = None, offset: NDArray | None = None, mask: NDArray | None = None, weight: NDArray | None = None, bias: NDArray | None = None, kernel: _Shape = ..., stride: _Shape = (), dilate: _Shape = (), pad: _Shape = (), num_filter: int = ..., num_group: int = 1, num_deformable_group: int = 1, workspace: int = 1024, no_bias: bool = False, im2col_step: int = 64, layout: _Literal['NCW', 'NCHW', 'NCDHW'] | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""DeformableConvolution of which each place of the kernel has a factor of its own."""
+    r"""DeformableConvolution with a factor for each sampled tap."""
 def MultiBoxDetection(cls_prob: NDArray | None = None, loc_pred: NDArray | None = None, anchor: NDArray | None = None, clip: bool = True, threshold: float = 0.01, background_id: int = 0, nms_threshold: float = 0.5, force_suppress: bool = False, variances: _Floats = (0.1, 0.1, 0.2, 0.2), nms_topk: int = -1, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Detected objects from class probabilities and regressed boxes, after suppression."""
 def MultiBoxPrior(data: NDArray | None = None, sizes: _Floats = (1.0,), ratios: _Floats = (1.0,), clip: bool = False, steps: _Floats = (-1.0, -1.0), offsets: _Floats = (0.5, 0.5), out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Anchor boxes around every position of a feature map, as corners relative to the image."""
 def MultiBoxTarget(anchor: NDArray | None = None, label: NDArray | None = None, cls_pred: NDArray | None = None, overlap_threshold: float = 0.5, ignore_label: float = -1.0, negative_mining_ratio: float = -1.0, negative_mining_thresh: float = 0.5, minimum_negative_samples: int = 0, variances: _Floats = (0.1, 0.1, 0.2, 0.2), out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> list[NDArray]:
-    r"""Training targets of every anchor: what to regress, where, and which class to predict."""
+    r"""Training targets of every anchor: offsets to regress, their mask, and the class."""
 def MultiProposal(cls_prob: NDArray | None = None, bbox_pred: NDArray | None = None, im_info: NDArray | None = None, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, threshold: float = 0.7, rpn_min_size: int = 16, scales: _Floats = (4.0, 8.0, 16.0, 32.0), ratios: _Floats = (0.5, 1.0, 2.0), feature_stride: int = 16, output_score: bool = False, iou_loss: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
     r"""Regions of interest from a region proposal network's scores and offsets."""
 def Proposal(cls_prob: NDArray | None = None, bbox_pred: NDArray | None = None, im_info: NDArray | None = None, rpn_pre_nms_top_n: int = 6000, rpn_post_nms_top_n: int = 300, threshold: float = 0.7, rpn_min_size: int = 16, scales: _Floats = (4.0, 8.0, 16.0, 32.0), ratios: _Floats = (0.5, 1.0, 2.0), feature_stride: int = 16, output_score: bool = False, iou_loss: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
@@ -112,9 +111,9 @@ def PSROIPooling(data: NDArray | None = None, rois: NDArray | None = None, spati
 def quadratic(data: NDArray | None = None, a: float = 0.0, b: float = 0.0, c: float = 0.0, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""a x^2 + b x + c, for every element x of data."""
 def quantize(data: NDArray | None = None, min_range: NDArray | None = None, max_range: NDArray | None = None, out_type: _Literal['int8', 'uint8'] = 'uint8', out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> list[NDArray]:
-    r"""Real numbers as bytes, over a range that is given."""
+    r"""Floating numbers as 8-bit integers over a given range."""
 def quantize_v2(data: NDArray | None = None, out_type: _Literal['int8', 'uint8', 'auto'] = 'int8', min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> list[NDArray]:
-    r"""Real numbers as bytes, over a calibrated range or that of the numbers themselves."""
+    r"""Floating numbers as 8-bit integers over a calibrated range or their own."""
 def quantized_act(data: NDArray | None = None, min_data: NDArray | None = None, max_data: NDArray | None = None, act_type: _Literal['relu', 'sigmoid', 'softrelu', 'softsign', 'tanh'] = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> list[NDArray]:
     r"""Bytes (...), those below 0 as 0; the range, (1,) each, stays. Only ``relu`` is there."""
 def quantized_batch_norm(data: NDArray | None = None, gamma: NDArray | None = None, beta: NDArray | None = None, moving_mean: NDArray | None = None, moving_var: NDArray | None = None, min_data: NDArray | None = None, max_data: NDArray | None = None, eps: float = 0.0010000000474974513, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> list[NDArray]:
@@ -136,7 +135,7 @@ def quantized_fully_connected(data: NDArray | None = None, weight: NDArray | Non
 def quantized_pooling(data: NDArray | None = None, min_data: NDArray | None = None, max_data: NDArray | None = None, kernel: _Shape = (), pool_type: _Literal['avg', 'lp', 'max', 'sum'] = 'max', global_pool: bool = False, cudnn_off: bool = False, pooling_convention: _Literal['full', 'same', 'valid'] = 'valid', stride: _Shape = (), pad: _Shape = (), p_value: _Literal[1, 2, 3] | None = None, count_include_pad: bool | None = None, layout: _Literal['NCW', 'NCHW', 'NCDHW', 'NWC', 'NHWC', 'NDHWC'] | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> list[NDArray]:
     r"""Pooling of bytes, shapes as of Pooling; means are rounded, halves to even."""
 def requantize(data: NDArray | None = None, min_range: NDArray | None = None, max_range: NDArray | None = None, out_type: _Literal['int8', 'uint8', 'auto'] = 'int8', min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> list[NDArray]:
-    r"""32-bit integers, what sums of products of bytes are, as bytes again."""
+    r"""8-bit integers from int32, the type of sums of products."""
 def ROIAlign(data: NDArray | None = None, rois: NDArray | None = None, pooled_size: _Shape = ..., spatial_scale: float = ..., sample_ratio: int = -1, position_sensitive: bool = False, aligned: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Mean of bilinear samples in each of a grid of bins, for each region of interest."""
 def round_ste(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:

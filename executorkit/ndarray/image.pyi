@@ -3,7 +3,7 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.ndarray._ndarray import NDArray
-from ._call import module_access
+from ._array_operators import array_module
 from ._ndarray import NDArray
 
 _Shape = int | _Sequence[int]

@@ -3,7 +3,7 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.ndarray._ndarray import NDArray
-from ._call import module_access
+from ._array_operators import array_module
 from ._ndarray import NDArray
 
 _Shape = int | _Sequence[int]
@@ -51,11 +51,11 @@ def batch_dot(lhs: NDArray | None = None, rhs: NDArray | None = None, transpose_
 def batch_take(a: NDArray | None = None, indices: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""out[i] = a[i, indices[i]]."""
 def BatchNorm(data: NDArray | None = None, gamma: NDArray | None = None, beta: NDArray | None = None, moving_mean: NDArray | None = None, moving_var: NDArray | None = None, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
-    r"""Batch normalisation (Ioffe and Szegedy, arXiv:1502.03167): per channel of ``axis``,"""
+    r"""Batch normalisation per channel of ``axis`` (Ioffe and Szegedy, arXiv:1502.03167)."""
 def BatchNorm_v1(data: NDArray | None = None, gamma: NDArray | None = None, beta: NDArray | None = None, moving_mean: NDArray | None = None, moving_var: NDArray | None = None, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
     r"""The batch normalisation of MXNet before 1.0: :func:`batch_norm` along axis 1."""
 def BilinearSampler(data: NDArray | None = None, grid: NDArray | None = None, cudnn_off: bool | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""Bilinear interpolation of images at the places that a grid names."""
+    r"""Bilinear interpolation of images at the positions of a grid."""
 def BlockGrad(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""data itself, of any shape and dtype; its gradient is zero."""
 stop_gradient = BlockGrad
@@ -116,7 +116,7 @@ def ceil(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None
 def clip(data: NDArray | None = None, a_min: float = ..., a_max: float = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""min(max(x, a_min), a_max), for every element x of data."""
 def col2im(data: NDArray | None = None, output_size: _Shape = ..., kernel: _Shape = ..., stride: _Shape = (), dilate: _Shape = (), pad: _Shape = (), out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""Images from columns of patches, which are added up where they overlap."""
+    r"""Images from columns of patches, summed where they overlap."""
 def Concat(*data: NDArray, num_args: int = ..., dim: int = 1, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""The inputs one after the other along axis ``dim``."""
 concat = Concat
@@ -127,7 +127,7 @@ def Convolution_v1(data: NDArray | None = None, weight: NDArray | None = None, b
 def identity(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""data itself, of any shape and dtype."""
 def Correlation(data1: NDArray | None = None, data2: NDArray | None = None, kernel_size: int = 1, max_displacement: int = 1, stride1: int = 1, stride2: int = 1, pad_size: int = 0, is_multiply: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""Mean product of the patches of two images, for every place and displacement."""
+    r"""Mean product of the patches of two images, for every position and displacement."""
 def cos(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Cos x, for every element x of data."""
 def cosh(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
@@ -140,7 +140,7 @@ ctc_loss = CTCLoss
 def Custom(*data: NDArray, op_type: str = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
     r"""The operator that ``mx.operator.register(op_type)`` registered, run by Python."""
 def Deconvolution(data: NDArray | None = None, weight: NDArray | None = None, bias: NDArray | None = None, kernel: _Shape = ..., stride: _Shape = (), dilate: _Shape = (), pad: _Shape = (), adj: _Shape = (), target_shape: _Shape = (), num_filter: int = ..., num_group: int = 1, workspace: int = 512, no_bias: bool = True, cudnn_tune: _Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: _Literal['NCW', 'NCHW', 'NCDHW', 'NWC', 'NHWC', 'NDHWC'] | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""Transposed convolution: what a convolution does to its data's gradient."""
+    r"""Transposed convolution: the input gradient of a convolution."""
 def degrees(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""180 x / pi, for every element x of data."""
 def depth_to_space(data: NDArray | None = None, block_size: int = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
@@ -287,7 +287,7 @@ def mp_lamb_update_phase1(weight: NDArray | None = None, grad: NDArray | None = 
 def mp_lamb_update_phase2(weight: NDArray | None = None, g: NDArray | None = None, r1: NDArray | None = None, r2: NDArray | None = None, weight32: NDArray | None = None, lr: float = ..., lower_bound: float = -1.0, upper_bound: float = -1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""``lamb_update_phase2`` for a half precision weight with a float32 copy, weight32."""
 def mp_nag_mom_update(weight: NDArray | None = None, grad: NDArray | None = None, mom: NDArray | None = None, weight32: NDArray | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s. The momentum that is kept has the decay of the new weight in it."""
+    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s. The stored momentum includes the decay of the new weight."""
 def mp_sgd_mom_update(weight: NDArray | None = None, grad: NDArray | None = None, mom: NDArray | None = None, weight32: NDArray | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Stochastic gradient descent with momentum: mom = momentum mom - lr (g + wd weight), weight + mom."""
 def mp_sgd_update(weight: NDArray | None = None, grad: NDArray | None = None, weight32: NDArray | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
@@ -307,7 +307,7 @@ def multi_sgd_update(*data: NDArray, lrs: _Floats = ..., wds: _Floats = ..., res
 def multi_sum_sq(*data: NDArray, num_arrays: int = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""The sum of squares of each of ``num_arrays`` arrays: float32 of shape (num_arrays,)."""
 def nag_mom_update(weight: NDArray | None = None, grad: NDArray | None = None, mom: NDArray | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s. With the weight as ``out``, the momentum that is kept has the decay of the new weight in it."""
+    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s. With the weight as ``out``, the stored momentum includes the decay of the new weight."""
 def nanprod(data: NDArray | None = None, axis: _Shape | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Product of all that is not NaN over ``axis``."""
 def nansum(data: NDArray | None = None, axis: _Shape | None = None, keepdims: bool = False, exclude: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:

@@ -9,8 +9,8 @@ An array is, since MXNet 1.0 (V2; V3 where shapes may be () or hold 0), little-e
     int32 device type, int32 device number, int32 element type, elements
 
 MXNet 0.12 (V1) had no storage type; before, there was no magic number either, and the sizes were
-uint32. All are read; what is written is what MXNet 1.9.1 writes, byte for byte. The one exception
-are arrays of shape (), which it writes in a way that it cannot read itself: they are written as V3.
+uint32. All are read. Files are written as MXNet 1.9.1 writes them, byte for byte, but for arrays of
+shape (), which it writes in a way that it cannot read itself: they are written as V3.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from .values import to_device
 _LIST = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _STORAGE = {1: "row_sparse", 2: "csr"}
-#: MXNet's own limit is 32; a larger number is a sign of something else than an array.
+#: MXNet's own limit on the number of axes; a larger number is a sign of another kind of data.
 _MAX_NDIM = 32
 
 
@@ -65,10 +65,10 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
                 hint="an NDArray, a list of NDArrays, or a dict of them",
             )
         )
-    for what, wanted, items in (("name", str, names), ("array", NDArray, arrays)):
+    for noun, kind, items in (("name", str, names), ("array", NDArray, arrays)):
         for x in items:
-            if not isinstance(x, wanted):
-                raise InputTypeError(explain("nd.save", f"{what} {x!r} is no {wanted.__name__}"))
+            if not isinstance(x, kind):
+                raise InputTypeError(explain("nd.save", f"{noun} {x!r} is no {kind.__name__}"))
     header = uint64_bytes(_LIST, 0, len(arrays))
     write_atomically(
         _path(fname), itertools.chain((header,), array_records(arrays), _name_parts(names))
@@ -110,7 +110,7 @@ def uint64_bytes(*numbers: int) -> bytes:
 
 
 def array_records(arrays: Sequence[NDArray]) -> Iterator[bytes]:
-    """The bytes of each array, made only when the one before is written."""
+    """The bytes of each array, made only when the previous ones are written."""
     for x in arrays:
         host = np.ascontiguousarray(x.asnumpy())
         context = x.context if x.context.device_type != "tpu" else cpu()
@@ -130,7 +130,7 @@ def _name_parts(names: Sequence[str]) -> Iterator[bytes]:
 
 
 class _ParamsReader:
-    """Takes a file apart; every number is checked against the bytes there are before it is used."""
+    """Parses a file; every number is checked against the length of the file before it is used."""
 
     def __init__(self, content: bytes, source: str) -> None:
         self._content = content
@@ -196,9 +196,9 @@ class _ParamsReader:
         return NDArray.from_jax(to_device(host, context.device), context, shared=False)
 
     def _take(self, size: int, what: str) -> bytes:
-        found = len(self._content) - self._at
-        if size > found:
-            raise self._error(f"{what}: expected {size} bytes at {self._at}, found {found}")
+        left = len(self._content) - self._at
+        if size > left:
+            raise self._error(f"{what}: expected {size} bytes at {self._at}, found {left}")
         self._at += size
         return self._content[self._at - size : self._at]
 
@@ -211,7 +211,7 @@ class _ParamsReader:
 
 
 def _home(device_type: int, device_id: int) -> Context:
-    """Where a saved array goes: to its GPU if there is one, else to the CPU."""
+    """The context of a loaded array: the GPU it was saved from if there is one, else the CPU."""
     if Context.devtype2str.get(device_type) == "gpu":
         context = Context("gpu", device_id)
         try:

@@ -27,7 +27,7 @@ State = tuple[int, tuple[tuple[str, int, int], ...]]
 
 
 class _Streams:
-    """The generators' states: what they were seeded with, and the streams that were started."""
+    """The generators' states: their seed, and the streams that were started."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
@@ -69,24 +69,24 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
 
 
 def get_state() -> State:
-    """The state of all random operators: what ``seed`` set, and how far each context has come.
+    """The state of all random operators: the seed, and each context's position in its stream.
 
     Plain numbers, to be pickled, compared, or given to :func:`set_state`. Not in MXNet.
     """
     with _streams.lock:
         following = {context: next(stream) for context, stream in _streams.running.items()}
         _streams.running = {context: itertools.count(n) for context, n in following.items()}
-    places = sorted((c.device_type, c.device_id, n & _MASK) for c, n in following.items())
-    return _streams.state, tuple(places)
+    positions = sorted((c.device_type, c.device_id, n & _MASK) for c, n in following.items())
+    return _streams.state, tuple(positions)
 
 
 def set_state(state: State) -> None:
-    """Has the random operators go on from where they were when ``get_state()`` gave ``state``."""
+    """Makes the random operators continue from a state that :func:`get_state` returned."""
     try:
-        start, places = state
+        start, positions = state
         running: dict[Context, Iterator[int]] = {
             Context(kind, operator.index(number)): itertools.count(operator.index(following))
-            for kind, number, following in places
+            for kind, number, following in positions
         }
         start = operator.index(start)
     except (TypeError, ValueError):
@@ -105,7 +105,7 @@ def next_key(ctx: Context | None = None) -> jax.Array:
 
 
 def next_key_data(context: Context) -> np.ndarray:
-    """The two words of the context's next key, on the host."""
+    """The data of the context's next key, two words, on the host."""
     stream = _streams.running.get(context)
     if stream is None:
         stream = _streams.start(context, _streams.state, 1 + context.device_id)
@@ -113,9 +113,9 @@ def next_key_data(context: Context) -> np.ndarray:
     return np.array((number >> 32, number & 0xFFFFFFFF), np.uint32)
 
 
-def wrap_key(words: jax.Array) -> jax.Array:
-    """The key that two words make; may be traced."""
-    return jax.random.wrap_key_data(words, impl="threefry2x32")
+def wrap_key(key_data: jax.Array) -> jax.Array:
+    """The PRNG key of two words of key data; may be traced."""
+    return jax.random.wrap_key_data(key_data, impl="threefry2x32")
 
 
 @lru_cache(maxsize=64)

@@ -1,27 +1,30 @@
-"""Compiled copies of flat ranges of elements: what views of a larger array read and write.
+"""The buffer behind NDArrays: one immutable ``jax.Array``, newer parts of it, deferred contents.
 
-The buffer behind NDArrays: one immutable ``jax.Array``, what was written over it, and promises.
+MXNet's arrays are views of mutable memory. Here a :class:`Storage` owns the current value. A write
+of the whole replaces it (a rebinding, no copy); a write to a contiguous part is stored as an
+overlay, and overlays are merged into the value only when somebody reads across them. Feeding the
+smaller view of a larger array, as a reshaped executor does at every step, therefore never copies
+the larger one. Contents may also be deferred: their producer computes them on first read.
 
-MXNet's arrays are views of mutable memory. Here a :class:`Storage` owns the current value; a write
-of the whole replaces it (a rebinding, no copy), a write to a contiguous part is kept as an
-overlay, and overlays are merged into the value only when someone reads across them. So feeding the
-smaller view of a larger array, as a reshaped executor does at every step, never copies the larger
-one. Contents may also be promised: computed when they are first looked at.
-
-Everything below is in flat element offsets. Values that come in have the right dtype and device.
+Positions are flat element offsets. Incoming values have the right dtype and device.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import jax
 import numpy as np
 from jax import lax
 
+from .protocol import PendingValue, Producer, UpdateCall
+
 Shape = tuple[int, ...]
+
+#: Maximum number of overlays of a storage; more are merged, since every read searches the list.
+MAX_OVERLAYS = 16
 
 
 def reshaped(value: jax.Array, shape: Shape) -> jax.Array:
@@ -55,14 +58,8 @@ update_flat = jax.jit(_update)
 update_flat_donated = jax.jit(_update, donate_argnums=0)
 
 
-Producer = Callable[[], object]
-
-#: So many parts may be written before they are merged, lest reads search long lists.
-MAX_OVERLAYS = 16
-
-
 class Overlay:
-    """A part ``[start, stop)`` of a storage: a newer value of it, or the promise of one."""
+    """A part ``[start, stop)`` of a storage: a newer value of it, or its producer."""
 
     __slots__ = ("producer", "start", "stop", "value")
 
@@ -76,11 +73,11 @@ class Overlay:
 
 
 class LazyContents:
-    """The promise of a storage's first contents."""
+    """The producer of a storage's first contents, which are made and not computed."""
 
     __slots__ = ("make", "storage")
 
-    #: Where the contents come from: nothing that has to be computed.
+    #: Nothing has to be computed.
     source = None
 
     def __init__(self, storage: Storage, make: Callable[[], jax.Array]) -> None:
@@ -90,30 +87,43 @@ class LazyContents:
     def __call__(self) -> None:
         self.storage.assign(self.make())
 
+    def force(self) -> None:
+        """Makes the contents."""
+        self()
+
+    def attach_update(
+        self,
+        weights: Sequence[PendingValue],
+        grads: Sequence[PendingValue],
+        prepare: Callable[[], UpdateCall | None],
+    ) -> bool:
+        """Returns False: there is no program that an update could be part of."""
+        return False
+
 
 class Storage:
-    """The shared, mutable part of NDArrays that view the same elements.
+    """The shared, mutable part of NDArrays that view the same elements: a pending value.
 
-    value
-        the contents, of shape ``shape``; None while they are promised or partly overwritten.
-    promise
+    current
+        the contents, of shape ``shape``; None while they are deferred or partly overwritten.
+    producer
         computes the contents: calling it must assign them (or write over them).
     shared
-        whether anyone but this storage may hold the value, so that it must not be donated.
+        whether anyone but this storage may hold the buffer, so that it must not be donated.
     version
-        changes with every write; views keep what they have read until it does.
+        changes with every write; views cache what they have read until it does.
     """
 
     __slots__ = (
         "__weakref__",
         "_base",
         "_overlays",
+        "current",
         "dtype",
         "producer",
         "shape",
         "shared",
         "size",
-        "value",
         "version",
     )
 
@@ -121,7 +131,7 @@ class Storage:
         self, shape: Shape, dtype: np.dtype, value: jax.Array | None = None, shared: bool = False,
         producer: Producer | None = None,
     ) -> None:  # fmt: skip
-        self.value = value
+        self.current = value
         self.shape = shape
         self.size = math.prod(shape)
         self.dtype = dtype
@@ -132,15 +142,28 @@ class Storage:
         self._overlays: list[Overlay] = []
 
     @classmethod
-    def later(cls, shape: Shape, dtype: np.dtype, make: Callable[[], jax.Array]) -> Storage:
+    def lazy(cls, shape: Shape, dtype: np.dtype, make: Callable[[], jax.Array]) -> Storage:
         """A storage whose first contents are made when someone reads them."""
         self = cls(shape, dtype)
         self.producer = LazyContents(self, make)
         return self
 
+    @property
+    def value(self) -> jax.Array:
+        """All elements, in the storage's own shape, computed first if they are pending."""
+        if self.producer is not None:
+            self._run(self.producer)
+        value = self.current
+        return self.read(0, self.shape) if value is None else value
+
+    @property
+    def pending(self) -> Producer | None:
+        """The producer that reading the whole would run; None if nothing has to be computed."""
+        return self.pending_in(0, self.shape)
+
     def assign(self, value: jax.Array, shared: bool = False) -> None:
-        """Replaces the whole contents; whatever was promised is cancelled."""
-        self.value = value
+        """Replaces the whole contents; whatever was deferred is cancelled."""
+        self.current = value
         self.shared = shared
         self.version += 1
         self.producer = None
@@ -149,8 +172,8 @@ class Storage:
             self._base = None
 
     def defer(self, producer: Producer) -> None:
-        """The whole contents will come from ``resolve()``."""
-        self.value = None
+        """Lets the whole contents come from ``producer``."""
+        self.current = None
         self.producer = producer
         self.version += 1
         if self._overlays:
@@ -158,10 +181,10 @@ class Storage:
             self._base = None
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Assigns ``value`` if ``resolve`` is still what the whole contents come from."""
+        """Assigns ``value`` if ``producer`` is still what the whole contents come from."""
         if self.producer != producer:
             return False
-        self.value = value
+        self.current = value
         self.producer = None
         self.shared = False
         self.version += 1
@@ -170,7 +193,7 @@ class Storage:
     def write(
         self, start: int, shape: Shape, value: jax.Array | None, producer: Producer | None = None
     ) -> None:
-        """Writes the elements from ``start`` on, or promises them (with ``value`` None)."""
+        """Writes the elements from ``start`` on, or defers them (with ``value`` None)."""
         size = math.prod(shape)
         if size == self.size:
             if value is None:
@@ -183,50 +206,43 @@ class Storage:
             return
         stop = start + size
         self._overlays = [o for o in self._overlays if o.start < start or o.stop > stop]
-        self._keep_promises(start, stop)
-        if self.value is not None:
-            self._base, self.value = self.value, None
+        self._run_producers(start, stop)
+        if self.current is not None:
+            self._base, self.current = self.current, None
         self._overlays.append(Overlay(start, stop, value, producer))
         self.version += 1
         if len(self._overlays) > MAX_OVERLAYS:
             self._merge()
 
-    def whole(self) -> jax.Array:
-        """All elements, in the storage's own shape."""
-        if self.producer is not None:
-            self._keep(self.producer)
-        value = self.value
-        return self.read(0, self.shape) if value is None else value
-
     def read(self, start: int, shape: Shape) -> jax.Array:
         """The elements from ``start`` on, in the given shape."""
         size = math.prod(shape)
         stop = start + size
-        self._keep_promises(start, stop)
-        source, offset = self.value, start
-        if source is None:
-            over = [o for o in self._overlays if o.start < stop and start < o.stop]
-            if not over:
-                source = self._base
-            elif over[-1].start <= start and stop <= over[-1].stop:
-                source, offset = over[-1].value, start - over[-1].start
+        self._run_producers(start, stop)
+        buffer, offset = self.current, start
+        if buffer is None:
+            overlapping = [o for o in self._overlays if o.start < stop and start < o.stop]
+            if not overlapping:
+                buffer = self._base
+            elif overlapping[-1].start <= start and stop <= overlapping[-1].stop:
+                buffer, offset = overlapping[-1].value, start - overlapping[-1].start
             else:
                 self._merge()
-                source = self.value if self.value is not None else self._base
-        assert source is not None
-        if source.size == size:
-            return reshaped(source, shape)
+                buffer = self.current if self.current is not None else self._base
+        assert buffer is not None
+        if buffer.size == size:
+            return reshaped(buffer, shape)
         with jax.enable_x64(True):
-            if next(iter(source.devices())).platform == "cpu":
-                # Which needs no program for this shape. A copy, lest JAX keep the larger buffer.
-                flat = np.asarray(source).reshape(-1)
+            if next(iter(buffer.devices())).platform == "cpu":
+                # NumPy needs no program for this shape. A copy, lest JAX hold the larger buffer.
+                flat = np.asarray(buffer).reshape(-1)
                 return jax.device_put(
-                    flat[offset : offset + size].reshape(shape).copy(), source.sharding
+                    flat[offset : offset + size].reshape(shape).copy(), buffer.sharding
                 )
-            return slice_flat(source, np.int64(offset), shape)
+            return slice_flat(buffer, np.int64(offset), shape)
 
-    def promised(self, start: int, shape: Shape) -> Producer | None:
-        """The promise that exactly these elements come from, if it is not kept or cancelled."""
+    def producer_of(self, start: int, shape: Shape) -> Producer | None:
+        """The producer of exactly these elements, None if they were set or deferred otherwise."""
         size = math.prod(shape)
         if size == self.size:
             return self.producer
@@ -235,34 +251,34 @@ class Storage:
                 return o.producer
         return None
 
-    def awaited(self, start: int, shape: Shape) -> Producer | None:
-        """A promise that reading these elements would have kept; None if they are all there."""
+    def pending_in(self, start: int, shape: Shape) -> Producer | None:
+        """A producer that reading these elements would run; None if nothing is to be computed."""
         if self.producer is not None:
-            return self.producer
+            return self.producer.source
         stop = start + math.prod(shape)
         for o in self._overlays:
             if o.producer is not None and o.start < stop and start < o.stop:
-                return o.producer
+                return o.producer.source
         return None
 
-    def _keep_promises(self, start: int, stop: int) -> None:
-        """Resolves whatever is promised between ``start`` and ``stop``."""
+    def _run_producers(self, start: int, stop: int) -> None:
+        """Computes whatever is deferred between ``start`` and ``stop``."""
         if self.producer is not None:
-            self._keep(self.producer)
+            self._run(self.producer)
         for o in tuple(self._overlays):
             if o.producer is not None and o.start < stop and start < o.stop:
                 o.producer()
                 if o in self._overlays:
-                    raise RuntimeError("a promised NDArray was not assigned by its promise")
+                    raise RuntimeError("the producer of a deferred NDArray did not assign it")
 
-    def _keep(self, producer: Producer) -> None:
-        """Resolves the promise of the whole contents."""
+    def _run(self, producer: Producer) -> None:
+        """Computes the whole contents."""
         producer()
         if self.producer is producer:
-            raise RuntimeError("a promised NDArray was not assigned by its promise")
+            raise RuntimeError("the producer of a deferred NDArray did not assign it")
 
     def _merge(self) -> None:
-        """Writes the overlays that have values into one new value; promises stay over it."""
+        """Writes the overlays that have values into one new value; deferred ones stay over it."""
         written = [o for o in self._overlays if o.value is not None]
         if not written:
             return
@@ -275,4 +291,4 @@ class Storage:
         if self._overlays:
             self._base = merged
         else:
-            self.value, self._base = merged, None
+            self.current, self._base = merged, None

@@ -1,4 +1,4 @@
-"""Values given from outside, made into a ``jax.Array`` of a wanted shape, dtype and device."""
+"""Conversion of a user's values to a ``jax.Array`` of a required shape, dtype and device."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ import numpy as np
 from ..context import Device
 from ..errors import ShapeError, explain
 from ..ops.tensor.binary_arithmetic import convert
-from ._handle import Handle
+from .handle import Handle
 from .storage import Shape
 
-#: Bytes from which on copying an array costs more than the call that does it.
+#: Maximum size in bytes of an array whose copy costs less than the Python call that makes it.
 SMALL = 1 << 20
 
 
 class FittedValue(NamedTuple):
-    """A value ready to be assigned, and whether someone else holds its buffer."""
+    """A value ready to be assigned; ``shared`` says that someone else may hold its buffer."""
 
     value: jax.Array
     shared: bool
 
 
-def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, what: str) -> FittedValue:
+def fit(source: Any, shape: Shape, dtype: np.dtype, device: Device, where: str) -> FittedValue:
     """``source`` (number, NumPy or JAX array, NDArray, nested list) broadcast to ``shape``.
 
     Surplus leading axes of length 1 are dropped. TypeError if it is no array; ShapeError (a
-    ValueError) if it does not broadcast; ``what`` names the assignment in the message.
+    ValueError) if it does not broadcast; ``where`` names the assignment in the message.
     """
     if isinstance(source, bool | int | float | np.number | np.bool_):
         return FittedValue(filled(source, shape, dtype, device), False)
     if isinstance(source, Handle | jax.Array):
         value = source.value if isinstance(source, Handle) else source
-        made = jax.device_put(value, device) if value.devices() != {device} else value
-        if made.shape != shape or made.dtype != dtype:
-            _check_broadcast(made.shape, shape, what)
+        moved = jax.device_put(value, device) if value.devices() != {device} else value
+        if moved.shape != shape or moved.dtype != dtype:
+            _check_broadcast(moved.shape, shape, where)
             with jax.enable_x64(True):
-                return FittedValue(_converted(made, shape, dtype.name), False)
+                return FittedValue(_converted(moved, shape, dtype.name), False)
         if isinstance(source, Handle):
             source.storage.shared = True
-        return FittedValue(made, True)
-    host = host_array(source, dtype, what)
+        return FittedValue(moved, True)
+    host = host_array(source, dtype, where)
     if host.shape != shape:
-        _check_broadcast(host.shape, shape, what)
+        _check_broadcast(host.shape, shape, where)
         host = np.broadcast_to(host.reshape(host.shape[max(host.ndim - len(shape), 0) :]), shape)
     return FittedValue(to_device(np.ascontiguousarray(host).reshape(shape), device), False)
 
 
-def host_array(source: Any, dtype: np.dtype, what: str) -> np.ndarray:
+def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
     """A new NumPy array of ``source``; TypeError if it cannot be read as one."""
     if isinstance(source, np.ndarray) and source.dtype == dtype:
         return np.array(source)
@@ -67,7 +67,7 @@ def host_array(source: Any, dtype: np.dtype, what: str) -> np.ndarray:
         text = text if len(text) <= 80 else text[:77] + "..."
         raise TypeError(
             explain(
-                what,
+                where,
                 f"{text} ({type(source).__name__}) is no array of {dtype.name}",
                 hint="a number, a regular nested list, a NumPy array or an NDArray",
             )
@@ -75,9 +75,9 @@ def host_array(source: Any, dtype: np.dtype, what: str) -> np.ndarray:
 
 
 def to_device(host: np.ndarray, device: Device) -> jax.Array:
-    """A NumPy array that nobody will write to any more, on a device."""
+    """A device array of a NumPy array that nobody will write to any more."""
     with jax.enable_x64(True):
-        # Does what jax.device_put does with a third of its Python.
+        # The effect of jax.device_put with a third of its Python.
         return jax.make_array_from_callback(host.shape, _sharding(device), lambda _: host)
 
 
@@ -87,19 +87,19 @@ def _sharding(device: Device) -> jax.sharding.Sharding:
 
 
 def batch_to_device(host: np.ndarray, device: Device) -> jax.Array:
-    """:func:`to_device` for what comes with every step, in shapes that come again.
+    """:func:`to_device` for the batches of a loop, whose shapes recur.
 
-    Small arrays take the way through a compiled identity: ``jax.device_put`` is Python code that
-    costs 0.1 ms when, between two steps, it has left the processor's caches.
+    Small arrays are transferred by a compiled identity function: ``jax.device_put`` is Python code
+    that costs 0.1 ms when, between two steps, it has left the processor's caches.
     """
     if host.nbytes > SMALL:
         return to_device(host, device)
     with jax.enable_x64(True):
-        return _placing(device)(host)
+        return _transfer(device)(host)
 
 
 @lru_cache(maxsize=64)
-def _placing(device: Device) -> Callable[[np.ndarray], jax.Array]:
+def _transfer(device: Device) -> Callable[[np.ndarray], jax.Array]:
     return jax.jit(lambda x: x, out_shardings=_sharding(device))
 
 
@@ -124,10 +124,10 @@ def _converted(value: jax.Array, shape: Shape, dtype: str) -> jax.Array:
     return jnp.broadcast_to(convert(value.reshape(value.shape[surplus:]), dtype), shape)
 
 
-def _check_broadcast(given: Shape, wanted: Shape, what: str) -> None:
-    surplus = len(given) - len(wanted)
-    fits = all(d == 1 for d in given[: max(surplus, 0)]) and all(
-        g in (1, w) for g, w in zip(reversed(given), reversed(wanted), strict=False)
+def _check_broadcast(shape: Shape, target: Shape, where: str) -> None:
+    surplus = len(shape) - len(target)
+    fits = all(d == 1 for d in shape[: max(surplus, 0)]) and all(
+        d in (1, t) for d, t in zip(reversed(shape), reversed(target), strict=False)
     )
     if not fits:
-        raise ShapeError(explain(what, f"a value of shape {given} does not broadcast to {wanted}"))
+        raise ShapeError(explain(where, f"a value of shape {shape} does not broadcast to {target}"))

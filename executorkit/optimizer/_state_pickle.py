@@ -1,9 +1,9 @@
-"""States as bytes: pickles that MXNet reads and writes, read without importing what they name.
+"""States as bytes: pickles compatible with MXNet, read without importing anything they name.
 
-A pickle names classes and functions that are to be called. Here only these names are known: those
-of MXNet's arrays, contexts, schedulers and optimizers, which stand for this package's; NumPy's
-arrays and numbers; plain containers; and optimizers and schedulers that the running program has
-defined itself. Writing uses MXNet's names, so that MXNet can go on with the states.
+A pickle names classes and functions to be called. Only these names are accepted: MXNet's arrays,
+contexts, schedulers and optimizers, which are mapped to this package's; NumPy's arrays and numbers;
+plain containers; and optimizers and schedulers that the running program has defined. Pickles are
+written with MXNet's names, so that MXNet can continue with the states.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _CODECS = ("_codecs", "encode")
 
 
 class _Saved(NDArray):
-    """An array while it is being read: its contents come after it is made."""
+    """An array during unpickling, which sets its contents after its creation."""
 
     __slots__ = ()
 
@@ -48,26 +48,24 @@ class _Saved(NDArray):
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         array = load_frombuffer(_HEADER + bytes(state["handle"]) + _NO_NAMES)[0]  # type: ignore
-        for slot in ("storage", "_offset", "_shape", "_context", "covers_storage", "_seen"):
-            setattr(self, slot, getattr(array, slot))
-        self._seen_version = array._seen_version
+        self.show(array)
         self.__class__ = NDArray  # type: ignore[assignment]
 
 
 def _mxnet_names() -> dict[type, tuple[str, str]]:
-    """MXNet's module and name of the classes of this package."""
-    own: dict[type, tuple[str, str]] = {
+    """MXNet's module and name of each class of this package."""
+    names: dict[type, tuple[str, str]] = {
         NDArray: ("mxnet.ndarray.ndarray", "NDArray"),
         Context: ("mxnet.context", "Context"),
     }
     for klass in Optimizer.opt_registry.values():
         if klass.__module__.startswith(__package__ or ""):
             home = "contrib" if klass.__module__.endswith("contrib") else "optimizer"
-            own[klass] = (f"mxnet.optimizer.{home}", klass.__name__)
-    own[Optimizer] = ("mxnet.optimizer.optimizer", "Optimizer")
+            names[klass] = (f"mxnet.optimizer.{home}", klass.__name__)
+    names[Optimizer] = ("mxnet.optimizer.optimizer", "Optimizer")
     for name in lr_scheduler.__all__:
-        own[getattr(lr_scheduler, name)] = ("mxnet.lr_scheduler", name)
-    return own
+        names[getattr(lr_scheduler, name)] = ("mxnet.lr_scheduler", name)
+    return names
 
 
 def _subclasses(klass: type) -> list[type]:
@@ -84,8 +82,8 @@ class _Reader(pickle.Unpickler):
             return super().find_class(module, name)
         ours = {v: k for k, v in _mxnet_names().items()}
         if (module, name) in ours:
-            found = ours[module, name]
-            return _Saved if found is NDArray else found
+            klass = ours[module, name]
+            return _Saved if klass is NDArray else klass
         for klass in (*_subclasses(Optimizer), *_subclasses(LRScheduler)):
             if (klass.__module__, klass.__qualname__) == (module, name):
                 return klass
@@ -101,18 +99,18 @@ class _Reader(pickle.Unpickler):
 
 
 class _Writer(pickle._Pickler):  # type: ignore[name-defined]
-    """Writes this package's classes under MXNet's names, which need not be importable."""
+    """A pickler that writes MXNet's names of classes, which need not be importable."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=3)
         self._names = _mxnet_names()
 
     def save_global(self, obj: Any, name: str | None = None) -> None:
-        known = self._names.get(obj) if isinstance(obj, type) else None
-        if known is None:
+        mxnet_name = self._names.get(obj) if isinstance(obj, type) else None
+        if mxnet_name is None:
             super().save_global(obj, name)  # type: ignore[misc]
             return
-        self.write(pickle.GLOBAL + "\n".join((*known, "")).encode())  # type: ignore[attr-defined]
+        self.write(pickle.GLOBAL + "\n".join((*mxnet_name, "")).encode())  # type: ignore[attr-defined]
         self.memoize(obj)  # type: ignore[attr-defined]
 
     def reducer_override(self, obj: Any) -> Any:
@@ -132,9 +130,9 @@ def dump_states(states: Any) -> bytes:
 
 
 def load_states(data: bytes) -> Any:
-    """What :func:`dump_states`, or MXNet's ``Updater.get_states``, made bytes of.
+    """The states in bytes from :func:`dump_states`, or from MXNet's ``Updater.get_states``.
 
-    FileFormatError for bytes that are something else, are cut short, or name unknown classes.
+    Raises FileFormatError for other or truncated bytes, and for unknown classes.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FileFormatError(

@@ -3,7 +3,7 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.symbol._symbol import Symbol
-from ._functions import operators_of
+from ._symbol_functions import operators_of
 
 _Shape = int | _Sequence[int]
 _OptShape = int | None | _Sequence[int | None]
@@ -46,7 +46,7 @@ _EqualScalar = _equal_scalar
 def _eye(N: int = ..., M: int = 0, k: int = 0, ctx: _Any = '', dtype: _DType = 'float32', name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""A matrix of shape (N, M) with ones on diagonal ``k`` (above the main one if positive)."""
 def _foreach(*data: Symbol, num_args: int = ..., num_outputs: int = ..., num_out_data: int = ..., in_state_locs: _Shape = ..., in_data_locs: _Shape = ..., remain_locs: _Shape = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""A body applied to every slice along the first axis of its data, with states handed on."""
+    r"""A body applied to every slice along the first axis of its data, with states carried over."""
 def _full(shape: _Shape | None = None, ctx: _Any = '', dtype: _DType = 'float32', value: float = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""An array of ``shape`` and ``dtype`` filled with ``value``, which is converted to dtype."""
 def _grad_add(lhs: Symbol | None = None, rhs: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
@@ -64,7 +64,7 @@ def _greater_scalar(data: Symbol | None = None, scalar: float = 1.0, is_int: boo
     r"""x > scalar, for every element x of data."""
 _GreaterScalar = _greater_scalar
 def _histogram(data: Symbol | None = None, bins: Symbol | None = None, bin_cnt: int | None = None, range: _Floats | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""How many elements of data lie in each bin, and the edges of the bins, as two outputs."""
+    r"""Counts of the elements of data in each bin, and the edges of the bins, as two outputs."""
 def _hypot(lhs: Symbol | None = None, rhs: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""sqrt(lhs^2 + rhs^2), element by element."""
 _Hypot = _hypot
@@ -271,7 +271,7 @@ def _square_sum(data: Symbol | None = None, axis: _Shape | None = None, keepdims
 def _unravel_index(data: Symbol | None = None, shape: _Shape | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""The coordinates of each position in an array of shape ``shape``, last axis fastest."""
 def _while_loop(*data: Symbol, num_args: int = ..., num_outputs: int = ..., num_out_data: int = ..., max_iterations: int = ..., cond_input_locs: _Shape = ..., func_input_locs: _Shape = ..., func_var_locs: _Shape = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""A body applied to loop variables while a condition on them holds, so often at most."""
+    r"""A body applied to loop variables while a condition on them holds, up to a maximum count."""
 def _zeros(shape: _Shape = (), ctx: _Any = '', dtype: _DType = 'float32', name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""An array of ``shape`` and ``dtype`` filled with 0."""
 def __getattr__(name: str) -> _Callable[..., Symbol]: ...

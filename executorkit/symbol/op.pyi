@@ -3,7 +3,7 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.symbol._symbol import Symbol
-from ._functions import operators_of
+from ._symbol_functions import operators_of
 
 _Shape = int | _Sequence[int]
 _OptShape = int | None | _Sequence[int | None]
@@ -50,11 +50,11 @@ def batch_dot(lhs: Symbol | None = None, rhs: Symbol | None = None, transpose_a:
 def batch_take(a: Symbol | None = None, indices: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""out[i] = a[i, indices[i]]."""
 def BatchNorm(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, moving_mean: Symbol | None = None, moving_var: Symbol | None = None, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, axis: int = 1, cudnn_off: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""Batch normalisation (Ioffe and Szegedy, arXiv:1502.03167): per channel of ``axis``,"""
+    r"""Batch normalisation per channel of ``axis`` (Ioffe and Szegedy, arXiv:1502.03167)."""
 def BatchNorm_v1(data: Symbol | None = None, gamma: Symbol | None = None, beta: Symbol | None = None, moving_mean: Symbol | None = None, moving_var: Symbol | None = None, eps: float = 0.001, momentum: float = 0.9, fix_gamma: bool = True, use_global_stats: bool = False, output_mean_var: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""The batch normalisation of MXNet before 1.0: :func:`batch_norm` along axis 1."""
 def BilinearSampler(data: Symbol | None = None, grid: Symbol | None = None, cudnn_off: bool | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""Bilinear interpolation of images at the places that a grid names."""
+    r"""Bilinear interpolation of images at the positions of a grid."""
 def BlockGrad(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""data itself, of any shape and dtype; its gradient is zero."""
 stop_gradient = BlockGrad
@@ -115,7 +115,7 @@ def ceil(data: Symbol | None = None, name: str | None = None, attr: dict[str, st
 def clip(data: Symbol | None = None, a_min: float = ..., a_max: float = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""min(max(x, a_min), a_max), for every element x of data."""
 def col2im(data: Symbol | None = None, output_size: _Shape = ..., kernel: _Shape = ..., stride: _Shape = (), dilate: _Shape = (), pad: _Shape = (), name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""Images from columns of patches, which are added up where they overlap."""
+    r"""Images from columns of patches, summed where they overlap."""
 def Concat(*data: Symbol, num_args: int = ..., dim: int = 1, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""The inputs one after the other along axis ``dim``."""
 concat = Concat
@@ -126,7 +126,7 @@ def Convolution_v1(data: Symbol | None = None, weight: Symbol | None = None, bia
 def identity(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""data itself, of any shape and dtype."""
 def Correlation(data1: Symbol | None = None, data2: Symbol | None = None, kernel_size: int = 1, max_displacement: int = 1, stride1: int = 1, stride2: int = 1, pad_size: int = 0, is_multiply: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""Mean product of the patches of two images, for every place and displacement."""
+    r"""Mean product of the patches of two images, for every position and displacement."""
 def cos(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Cos x, for every element x of data."""
 def cosh(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
@@ -139,7 +139,7 @@ ctc_loss = CTCLoss
 def Custom(*data: Symbol, op_type: str = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""The operator that ``mx.operator.register(op_type)`` registered, run by Python."""
 def Deconvolution(data: Symbol | None = None, weight: Symbol | None = None, bias: Symbol | None = None, kernel: _Shape = ..., stride: _Shape = (), dilate: _Shape = (), pad: _Shape = (), adj: _Shape = (), target_shape: _Shape = (), num_filter: int = ..., num_group: int = 1, workspace: int = 512, no_bias: bool = True, cudnn_tune: _Literal['fastest', 'limited_workspace', 'off'] | None = None, cudnn_off: bool = False, layout: _Literal['NCW', 'NCHW', 'NCDHW', 'NWC', 'NHWC', 'NDHWC'] | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""Transposed convolution: what a convolution does to its data's gradient."""
+    r"""Transposed convolution: the input gradient of a convolution."""
 def degrees(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""180 x / pi, for every element x of data."""
 def depth_to_space(data: Symbol | None = None, block_size: int = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
@@ -286,7 +286,7 @@ def mp_lamb_update_phase1(weight: Symbol | None = None, grad: Symbol | None = No
 def mp_lamb_update_phase2(weight: Symbol | None = None, g: Symbol | None = None, r1: Symbol | None = None, r2: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., lower_bound: float = -1.0, upper_bound: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""``lamb_update_phase2`` for a half precision weight with a float32 copy, weight32."""
 def mp_nag_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s. The momentum that is kept has the decay of the new weight in it."""
+    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s. The stored momentum includes the decay of the new weight."""
 def mp_sgd_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Stochastic gradient descent with momentum: mom = momentum mom - lr (g + wd weight), weight + mom."""
 def mp_sgd_update(weight: Symbol | None = None, grad: Symbol | None = None, weight32: Symbol | None = None, lr: float = ..., wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, lazy_update: bool = True, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
@@ -306,7 +306,7 @@ def multi_sgd_update(*data: Symbol, lrs: _Floats = ..., wds: _Floats = ..., resc
 def multi_sum_sq(*data: Symbol, num_arrays: int = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""The sum of squares of each of ``num_arrays`` arrays: float32 of shape (num_arrays,)."""
 def nag_mom_update(weight: Symbol | None = None, grad: Symbol | None = None, mom: Symbol | None = None, lr: float = ..., momentum: float = 0.0, wd: float = 0.0, rescale_grad: float = 1.0, clip_gradient: float = -1.0, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s. With the weight as ``out``, the momentum that is kept has the decay of the new weight in it."""
+    r"""Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, weight + momentum mom - s. With the weight as ``out``, the stored momentum includes the decay of the new weight."""
 def nanprod(data: Symbol | None = None, axis: _Shape | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Product of all that is not NaN over ``axis``."""
 def nansum(data: Symbol | None = None, axis: _Shape | None = None, keepdims: bool = False, exclude: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:

@@ -5,9 +5,9 @@ import numpy as _np
 from executorkit.symbol._symbol import Symbol
 from typing import Any
 from ..errors import InputTypeError, explain
-from ._call import find
-from ._functions import operators_of
+from ._compose import find
 from ._symbol import Symbol, call_operator
+from ._symbol_functions import operators_of
 def uniform(low: Any=0, high: Any=1, shape: Any=None, dtype: Any=None, **kwargs: Any) -> Symbol:
     ...
 def normal(loc: Any=0, scale: Any=1, shape: Any=None, dtype: Any=None, **kwargs: Any) -> Symbol:

@@ -1,4 +1,4 @@
-"""Views, overlays and promises against a NumPy model: one buffer, written and read in any order."""
+"""Views, overlays and deferred contents against a NumPy model: one buffer, any order of actions."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given, settings
 
 from executorkit import ndarray as nd
-from executorkit.ndarray import pending as _pending
+from executorkit.ndarray.pending import register_pending_owner
 from executorkit.ndarray.storage import MAX_OVERLAYS
 
 SIZE = 12
 
 
-def flat_view(draw, x: nd.NDArray) -> tuple[nd.NDArray, slice]:
+def _part(draw, x: nd.NDArray) -> tuple[nd.NDArray, slice]:
     """A contiguous view of a vector, in some shape, and where it lies."""
     start = draw(st.integers(0, SIZE - 1))
     size = draw(st.integers(1, SIZE - start))
@@ -27,20 +27,20 @@ def flat_view(draw, x: nd.NDArray) -> tuple[nd.NDArray, slice]:
 
 @settings(max_examples=50, deadline=None)
 @given(st.data())
-def test_any_sequence_of_writes_reads_and_promises_is_that_of_one_buffer(data):
+def test_any_sequence_of_writes_reads_and_deferrals_is_that_of_one_buffer(data):
     draw = data.draw
     model = np.arange(SIZE, dtype="float32")
     x = nd.arange(SIZE)
     for step in range(draw(st.integers(1, 12))):
-        action = draw(st.sampled_from(["write", "whole", "read", "read whole", "promise"]))
-        view, where = flat_view(draw, x)
+        action = draw(st.sampled_from(["write", "whole", "read", "read whole", "defer"]))
+        view, where = _part(draw, x)
         if action == "write":
             view[:] = step + 100
             model[where] = step + 100
         elif action == "whole":
             x[:] = step
             model[:] = step
-        elif action == "promise":
+        elif action == "defer":
             value = nd.full(view.shape, step - 100.0).jax
             view.defer(lambda view=view, value=value: view.assign(value))
             model[where] = step - 100
@@ -80,7 +80,7 @@ def test_an_array_handed_out_keeps_its_contents():
 def test_feeding_a_smaller_view_does_not_touch_the_larger_buffer():
     large = nd.zeros((8, 3))
     small = large.flat_view((2, 3))
-    before = large.storage.value
+    before = large.storage.current
     new = nd.ones((2, 3)).jax
     small.assign(new)
     assert small.jax is new
@@ -99,76 +99,83 @@ def test_many_overlays_are_merged():
     np.testing.assert_array_equal(x.asnumpy(), expected)
 
 
-class _Promise:
-    """Keeps promises of some arrays together, as an executor does, and counts the work."""
+class _Step:
+    """The producer of some arrays together, as an executor's step is; counts its runs."""
 
     def __init__(self, *arrays: nd.NDArray) -> None:
         self.arrays = arrays
-        self.calls = 0
+        self.runs = 0
+        self.source = self
         for a in arrays:
-            a.defer(self.keep)
-        _pending.register_pending_owner(self)
+            a.defer(self)
+        register_pending_owner(self)
+
+    def __call__(self) -> None:
+        self.runs += 1
+        for a in self.arrays:
+            a.set_result(self, nd.full(a.shape, 42).jax)
 
     def force(self) -> None:
-        _pending.resolve_pending(self.arrays)
+        if any(a.storage.pending is self for a in self.arrays):
+            self()
 
-    def keep(self) -> None:
-        self.calls += 1
-        for a in self.arrays:
-            a.set_result(self.keep, nd.full(a.shape, 42).jax)
+    def attach_update(self, weights, grads, prepare) -> bool:
+        return False
 
 
-def test_a_promise_is_kept_once_when_anyone_looks():
+def test_a_step_runs_once_when_one_of_its_arrays_is_read():
     x, y = nd.zeros((2, 3)), nd.zeros((4,))
-    producer = _Promise(x, y)
-    assert producer.calls == 0
+    step = _Step(x, y)
+    assert step.runs == 0
     assert x[1].asnumpy().tolist() == [42, 42, 42]
     assert y.asnumpy().tolist() == [42] * 4
-    assert producer.calls == 1
+    assert step.runs == 1
 
 
-def test_shape_dtype_and_context_need_no_promise_to_be_kept():
+def test_shape_dtype_and_context_run_no_producer():
     x = nd.zeros((2, 3), dtype="float16")
-    producer = _Promise(x)
+    step = _Step(x)
     assert (x.shape, x.dtype, x.size, str(x.context)) == ((2, 3), np.float16, 6, "cpu(0)")
     assert x[0].shape == (3,)
-    assert producer.calls == 0
+    assert step.runs == 0
 
 
-def test_whole_assignment_cancels_a_promise_even_when_a_sister_is_read_later():
+def test_whole_assignment_cancels_deferred_contents_even_if_the_step_runs_later():
     x, y = nd.zeros((2,)), nd.zeros((2,))
-    producer = _Promise(x, y)
+    step = _Step(x, y)
     x[:] = 1
-    assert producer.calls == 0
+    assert step.runs == 0
     assert y.asnumpy().tolist() == [42, 42]
     assert x.asnumpy().tolist() == [1, 1]
 
 
-def test_partial_write_keeps_the_promise_first():
+def test_a_partial_write_runs_the_producer_first():
     x = nd.zeros((3,))
-    producer = _Promise(x)
+    step = _Step(x)
     x[1] = 5
-    assert producer.calls == 1
+    assert step.runs == 1
     assert x.asnumpy().tolist() == [42, 5, 42]
 
 
-def test_promise_of_a_view_leaves_the_rest_readable():
+def test_a_deferred_view_leaves_other_parts_readable():
     x = nd.zeros((4,))
-    producer = _Promise(x[1:3])
+    step = _Step(x[1:3])
     assert x[3:].asnumpy().tolist() == [0]
-    assert producer.calls == 0
+    assert step.runs == 0
     assert x.asnumpy().tolist() == [0, 42, 42, 0]
 
 
-def test_a_promise_that_is_not_kept_is_an_error_each_time():
+def test_a_producer_that_assigns_nothing_is_an_error_each_time():
     x = nd.zeros((2,))
     x.defer(lambda: None)
     for _ in range(2):
-        with pytest.raises(RuntimeError, match="not assigned by its promise"):
+        with pytest.raises(
+            RuntimeError, match="did not assign it"
+        ):
             x.asnumpy()
 
 
-def test_a_promise_whose_work_fails_stays_open():
+def test_contents_stay_deferred_when_their_producer_fails():
     x = nd.zeros((2,))
 
     def fails() -> None:
@@ -182,17 +189,17 @@ def test_a_promise_whose_work_fails_stays_open():
     assert x.asnumpy().tolist() == [1, 1]
 
 
-def test_waitall_keeps_promises_and_holds_nobody_alive():
+def test_waitall_runs_deferred_work_and_keeps_no_owner_alive():
     x, y = nd.zeros((2,)), nd.zeros((2,))
-    producer, dropped = _Promise(x), _Promise(y)
+    step, dropped = _Step(x), _Step(y)
     gone = weakref.ref(dropped)
     del dropped, y
     gc.collect()
     nd.waitall()
-    assert producer.calls == 1
+    assert step.runs == 1
     assert gone() is None
     nd.waitall()
-    assert producer.calls == 1
+    assert step.runs == 1
 
 
 def test_only_buffers_that_nobody_else_holds_may_be_donated():
@@ -215,12 +222,12 @@ def test_only_buffers_that_nobody_else_holds_may_be_donated():
 
 def test_numpy_buffers_are_copied():
     host = np.zeros((256, 256), "float32")
-    made, assigned = nd.array(host), nd.zeros((256, 256))
+    copied, assigned = nd.array(host), nd.zeros((256, 256))
     assigned[:] = host
     taken = nd.from_numpy(host)
     host[:] = 1
-    assert made.asnumpy().sum() == assigned.asnumpy().sum() == taken.asnumpy().sum() == 0
-    out = made.asnumpy()
+    assert copied.asnumpy().sum() == assigned.asnumpy().sum() == taken.asnumpy().sum() == 0
+    out = copied.asnumpy()
     out[:] = 5
-    np.asarray(made)[:] = 6
-    assert made.asnumpy().sum() == 0
+    np.asarray(copied)[:] = 6
+    assert copied.asnumpy().sum() == 0

@@ -1,4 +1,4 @@
-"""What notebooks show of arrays, and the statistics behind it."""
+"""Views of arrays in notebooks, and the statistics behind them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.ndarray import array_statistics as _reductions
+from executorkit.display import view_of
+from executorkit.ndarray import array_statistics
 from executorkit.ndarray.array_statistics import (
     host_statistics,
     pool_statistics,
@@ -39,10 +40,10 @@ ARRAYS = {
 
 @pytest.mark.parametrize("joined", [2**20, 16])
 def test_one_program_computes_what_the_host_would(monkeypatch, joined):
-    monkeypatch.setattr(_reductions, "_JOINED", joined)
+    monkeypatch.setattr(array_statistics, "_JOINED", joined)
     with jax.enable_x64(True):
         values = [jax.numpy.asarray(a) for a in ARRAYS.values()]
-        _reductions._statistics_rows.clear_cache()
+        array_statistics._statistics_rows.clear_cache()
         found = statistics(values)
     for name, array, one in zip(ARRAYS, ARRAYS.values(), found, strict=True):
         host = host_statistics(array)
@@ -60,10 +61,10 @@ def test_one_program_computes_what_the_host_would(monkeypatch, joined):
 
 @pytest.mark.parametrize("scan", [True, False])
 def test_both_ways_of_reducing_agree(scan, monkeypatch):
-    monkeypatch.setattr(_reductions, "_JOINED", 1000)
+    monkeypatch.setattr(array_statistics, "_JOINED", 1000)
     values = (jax.numpy.asarray(ARRAYS["shifted"]), jax.numpy.asarray(ARRAYS["small"]))
     with jax.enable_x64(True):
-        rows = jax.jit(lambda v: _reductions._statistics_rows.__wrapped__(v, scan))(values)
+        rows = jax.jit(lambda v: array_statistics._statistics_rows.__wrapped__(v, scan))(values)
     assert rows[0, 1] == pytest.approx(ARRAYS["shifted"].astype("float64").mean(), rel=1e-8)
     assert rows[0, 2] == pytest.approx(ARRAYS["shifted"].astype("float64").std(), rel=1e-4)
 
@@ -75,11 +76,11 @@ def test_arrays_on_several_devices():
 
 def test_lists_come_together_and_are_compiled_apart():
     lists = [[jax.numpy.ones((3,))], [], [jax.numpy.zeros((2,)), jax.numpy.ones((4,))]]
-    _reductions._statistics_rows.clear_cache()
+    array_statistics._statistics_rows.clear_cache()
     found = statistics_of_lists(lists)
     assert [[s.mean for s in each] for each in found] == [[1], [], [0, 1]]
     statistics_of_lists(lists[1:])
-    assert _reductions._statistics_rows._cache_size() == 2
+    assert array_statistics._statistics_rows._cache_size() == 2
 
 
 def test_arrays_pooled_are_as_if_they_were_one():
@@ -95,7 +96,7 @@ def test_arrays_pooled_are_as_if_they_were_one():
 
 def test_text_form():
     array = mx.nd.array(np.arange(60).reshape(2, 5, 6))
-    matches("ndarray", array._as_view().text())
+    matches("ndarray", view_of(array).text())
 
 
 @pytest.mark.parametrize("shape", [(), (1,), (0,), (0, 3), (2, 3, 4, 5), (600, 600)])

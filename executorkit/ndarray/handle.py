@@ -1,32 +1,38 @@
-"""The handle: which elements of which storage an NDArray shows, and in what shape.
+"""The handle: the elements of a storage that an NDArray shows, and their shape.
 
-What the executor builds on, free of operators: reading, whole assignment, promises, views.
+The part of NDArray that executors build on, free of operators: reading, whole assignment, deferred
+contents, views.
 """
 
 from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import Any, Self
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Self
 
 import jax
 import numpy as np
 
 from ..context import Context, current_context
-from .storage import Producer, Shape, Storage
+from .protocol import PendingValue, Producer
+from .storage import Shape, Storage
 
 
 @lru_cache(maxsize=64)
 def _name_of(dtype: np.dtype) -> str:
-    """Its name, which NumPy puts together anew at every look."""
+    """The dtype's name, which NumPy composes anew on every access."""
     return dtype.name
 
 
 class Handle:
-    """A view of a storage's elements from ``offset`` on, in row-major order.
+    """A view of a storage's elements from an offset on, in row-major order: a pending value.
 
-    ``covers_storage`` says that it shows the whole storage in the storage's own shape, so that reading
-    it is reading an attribute.
+    storage
+        the shared buffer.
+    covers_storage
+        whether this handle shows the whole storage in the storage's own shape, so that reading it
+        is reading an attribute.
     """
 
     __slots__ = (
@@ -36,20 +42,21 @@ class Handle:
         "_seen",
         "_seen_version",
         "_shape",
-        "storage",
         "covers_storage",
+        "storage",
     )
 
     storage: Storage
+    covers_storage: bool
     _offset: int
     _shape: Shape
     _context: Context
-    covers_storage: bool
     _seen: jax.Array | None
     _seen_version: int
 
     @classmethod
     def from_storage(cls, storage: Storage, offset: int, shape: Shape, context: Context) -> Self:
+        """An NDArray of ``shape`` over the storage's elements from ``offset`` on."""
         self = cls.__new__(cls)
         self.storage = storage
         self._offset = offset
@@ -75,6 +82,11 @@ class Handle:
             current_context() if context is None else context,
         )
 
+    def show(self, other: Handle) -> None:
+        """Makes this handle a view of the elements that ``other`` shows, in its shape."""
+        for slot in Handle.__slots__[1:]:
+            setattr(self, slot, getattr(other, slot))
+
     def flat_view(self, shape: Shape, offset: int = 0) -> Self:
         """The elements from ``offset`` (counted within this array) on, sharing the storage."""
         return self.from_storage(self.storage, self._offset + offset, shape, self._context)
@@ -84,8 +96,15 @@ class Handle:
         """The contents, for use within the package: reading does not forbid donation."""
         if not self.covers_storage:
             return self._read()
-        value = self.storage.value
-        return self.storage.whole() if value is None else value
+        value = self.storage.current
+        return self.storage.value if value is None else value
+
+    @property
+    def current(self) -> jax.Array | None:
+        """The contents if they can be read without any work, else None."""
+        if self.covers_storage:
+            return self.storage.current
+        return self._seen if self._seen_version == self.storage.version else None
 
     @property
     def jax(self) -> jax.Array:
@@ -106,7 +125,7 @@ class Handle:
         return value
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
-        """Replaces the contents, without checks and copies; cancels what was promised.
+        """Replaces the contents, without checks and copies; cancels what was deferred.
 
         ``value`` has this array's shape, dtype and device. ``shared`` says that someone else
         holds its buffer.
@@ -119,10 +138,10 @@ class Handle:
                 self.storage.shared = True
 
     def defer(self, producer: Producer) -> None:
-        """The contents are whatever ``resolve()`` assigns; it is called when they are needed.
+        """Lets the contents come from ``producer``, which is called when they are needed.
 
         Any read or partial write through any view calls it; whole assignment cancels it. A
-        ``resolve`` that serves several arrays uses :meth:`set_result`, so that an array assigned in
+        producer that serves several arrays uses :meth:`set_result`, so that an array assigned in
         the meantime keeps what it was assigned.
         """
         if self.covers_storage:
@@ -131,34 +150,38 @@ class Handle:
             self.storage.write(self._offset, self._shape, None, producer)
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Assigns ``value`` if ``resolve`` is still what this array waits for."""
+        """Assigns ``value`` if ``producer`` is still what this array waits for."""
         if self.covers_storage:
             return self.storage.set_result(producer, value)
-        if self.storage.promised(self._offset, self._shape) != producer:
+        if self.storage.producer_of(self._offset, self._shape) != producer:
             return False
         self.assign(value)
         return True
 
     @property
     def pending(self) -> Producer | None:
-        """The promise that reading would have kept, None if nothing has to be computed first.
-
-        Promises that only bring contents from elsewhere name where these come from as ``source``.
-        """
-        producer = self.storage.awaited(self._offset, self._shape)
-        while producer is not None and hasattr(producer, "source"):
-            producer = producer.source
-        return producer
+        """The producer that reading would run, None if nothing has to be computed first."""
+        return self.storage.pending_in(self._offset, self._shape)
 
     @property
     def owns_buffer(self) -> bool:
-        """Whether the buffer is known to be held by this array's storage alone."""
+        """True if the buffer is known to be held by this array's storage alone."""
         return self.covers_storage and not self.storage.shared
 
-    @property
-    def shape(self) -> Shape:
-        """The lengths of the axes."""
-        return self._shape
+    if TYPE_CHECKING:
+
+        @property
+        def shape(self) -> Shape: ...
+        @property
+        def context(self) -> Context: ...
+        @property
+        def ctx(self) -> Context: ...
+    else:  # without a Python function: executors read them at every step
+        shape = property(attrgetter("_shape"), doc="The lengths of the axes.")
+        context = property(
+            attrgetter("_context"), doc="The context whose device holds the elements."
+        )
+        ctx = context
 
     @property
     def size(self) -> int:
@@ -177,20 +200,20 @@ class Handle:
 
     @property
     def dtype_name(self) -> str:
+        """The element type's name, such as "float32"."""
         return _name_of(self.storage.dtype)
 
     @property
-    def context(self) -> Context:
-        """The context whose device holds the elements."""
-        return self._context
-
-    ctx = context
-
-    @property
     def stype(self) -> str:
-        """'default': sparse storage is not served."""
+        """'default': arrays are dense."""
         return "default"
 
     def asnumpy(self) -> np.ndarray:
         """A NumPy copy of the contents."""
         return np.array(self.value)
+
+
+def buffer_of(array: PendingValue) -> PendingValue:
+    """The storage of an NDArray that covers it, so that a program reads an attribute; other
+    arrays as they are."""
+    return array.storage if isinstance(array, Handle) and array.covers_storage else array

@@ -1,0 +1,136 @@
+"""The distributions of ``mx.nd.random`` and ``mx.sym.random``: one table for both.
+
+A sampler is a function of the distribution's parameters, which are all numbers or all arrays
+(symbols), and of the frontend's options. The table says which parameters MXNet's function takes
+and which the operators take; :func:`sampler` makes the function.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+REQUIRED = inspect.Parameter.empty
+
+#: Parameters of a function by name, with their defaults.
+Parameters = Mapping[str, Any]
+
+
+class Distribution(NamedTuple):
+    """A distribution: what its sampler is called and takes.
+
+    name
+        of the operators, after ``_random_`` (parameters are numbers) and ``_sample_`` (arrays).
+    parameters
+        MXNet's parameters and their defaults.
+    doc
+        a sentence that names the parameters.
+    """
+
+    name: str
+    parameters: Parameters
+    doc: str
+
+    def operator_parameters(self, values: dict[str, Any], arrays: bool) -> dict[str, Any]:
+        """The operators' parameters; ``arrays`` says that some values are arrays or symbols."""
+        if self.name == "exponential":
+            return {"lam": 1.0 / values["scale"]}
+        if self.name == "normal" and arrays:
+            return {"mu": values["loc"], "sigma": values["scale"]}
+        return values
+
+
+DISTRIBUTIONS = {
+    distribution.name: distribution
+    for distribution in (
+        Distribution(
+            "uniform",
+            {"low": 0, "high": 1},
+            "Samples from the uniform distribution over [``low``, ``high``).",
+        ),
+        Distribution(
+            "normal",
+            {"loc": 0, "scale": 1},
+            "Samples from the normal distribution of mean ``loc`` and standard deviation"
+            " ``scale``.",
+        ),
+        Distribution(
+            "gamma",
+            {"alpha": 1, "beta": 1},
+            "Samples from the gamma distribution of shape ``alpha`` and scale ``beta``.",
+        ),
+        Distribution(
+            "exponential",
+            {"scale": 1},
+            "Samples from the exponential distribution of mean ``scale``.",
+        ),
+        Distribution(
+            "poisson",
+            {"lam": 1},
+            "Samples from the Poisson distribution of mean ``lam``, in a floating dtype.",
+        ),
+        Distribution(
+            "negative_binomial",
+            {"k": 1, "p": 1},
+            "Samples of the number of failures before success ``k``, of probability ``p`` each.",
+        ),
+        Distribution(
+            "generalized_negative_binomial",
+            {"mu": 1, "alpha": 1},
+            "Samples from the negative binomial distribution of mean ``mu`` and dispersion"
+            " ``alpha``.",
+        ),
+        Distribution(
+            "randint",
+            {"low": REQUIRED, "high": REQUIRED},
+            "Integers drawn evenly from ``low`` up to, not including, ``high``: int32, or int64 by"
+            " dtype.",
+        ),
+    )
+}
+
+
+def sampler(
+    name: str,
+    module: str,
+    options: Parameters,
+    option_docs: str,
+    draw: Callable[..., Any],
+) -> Callable[..., Any]:
+    """The function of a distribution: its parameters, then ``options``, then further keywords.
+
+    ``draw(distribution, values, options, keywords)`` is called with dicts by name.
+    """
+    distribution = DISTRIBUTIONS[name]
+    defaults = {**distribution.parameters, **options}
+    names = tuple(defaults)
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > len(names):
+            raise TypeError(
+                f"{name}() takes up to {len(names)} positional arguments, got {len(args)}"
+            )
+        values = dict(zip(names, args, strict=False))
+        for key in values:
+            if key in kwargs:
+                raise TypeError(f"{name}() got multiple values for argument {key!r}")
+        for key, default in defaults.items():
+            if key not in values:
+                value = values[key] = kwargs.pop(key, default)
+                if value is REQUIRED:
+                    raise TypeError(f"{name}() missing the required argument {key!r}")
+        parameters = {key: values.pop(key) for key in distribution.parameters}
+        return draw(distribution, parameters, values, kwargs)
+
+    kind = inspect.Parameter
+    parameters = [
+        kind(key, kind.POSITIONAL_OR_KEYWORD, default=default, annotation=Any)
+        for key, default in defaults.items()
+    ]
+    parameters.append(kind("kwargs", kind.VAR_KEYWORD, annotation=Any))
+    function.__signature__ = inspect.Signature(parameters, return_annotation=Any)  # type: ignore[attr-defined]
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = module
+    function.__doc__ = f"{distribution.doc}\n\n{option_docs}"
+    return function
