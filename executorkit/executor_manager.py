@@ -34,16 +34,22 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .context import Context
-from .debugging.finite_report import FiniteReport
-from .display import Line, View, Viewed
+from .debugging import FiniteReport
+from .display import Line, View, Viewed, view_of
 from .errors import BatchError, BatchTypeError, NotSupportedError, SliceError, explain
 from .ndarray import NDArray
-from .parallel._group_parameters import mean_parameters, set_parameters
-from .parallel._group_view import group_label, group_parts
-from .parallel._replicated_array import PerDevice
-from .parallel._sliced_group import DataParallelExecutorGroup
-from .parallel._sliced_group import check_arguments as _check_arguments  # noqa: F401
-from .parallel._slicing import split_input_slice as _split_input_slice
+from .parallel import (
+    DataParallel,
+    DataParallelCore,
+    PerDevice,
+    group_label,
+    group_parts,
+    mean_parameters,
+    set_parameters,
+)
+from .parallel import SlicedExecutorGroup as DataParallelExecutorGroup
+from .parallel import check_arguments as _check_arguments  # noqa: F401 - MXNet's name
+from .parallel import split_input_slice as _split_input_slice
 from .symbol import Symbol
 
 __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]
@@ -72,7 +78,7 @@ def _load_label(batch: Any, targets: Sequence[Any]) -> None:
     _load_general(batch.label, targets)
 
 
-class DataParallelExecutorManager(Viewed):
+class DataParallelExecutorManager(Viewed, DataParallel):
     """Runs a symbol, or the symbols of many buckets, on several devices.
 
     symbol, ctx, arg_names, param_names, aux_names
@@ -83,7 +89,7 @@ class DataParallelExecutorManager(Viewed):
     work_load_list
         each device's share of the batch; equal shares by default.
     logger
-        where the slices are reported.
+        logger of the contexts; the root logger by default.
     sym_gen
         a function from a batch's ``bucket_key`` to the symbol for it. Buckets share parameters,
         gradients and auxiliary states; each is bound when its first batch comes, and compiles once.
@@ -112,7 +118,7 @@ class DataParallelExecutorManager(Viewed):
                 explain(
                     "manager: work_load_list",
                     f"{loads!r}, expected a list of {len(ctx)} numbers",
-                    because=f"there are so many contexts: {list(ctx)}",
+                    because=f"the contexts are {list(ctx)}",
                 )
             )
         self.slices = _split_input_slice(train_data.batch_size, loads)
@@ -144,10 +150,10 @@ class DataParallelExecutorManager(Viewed):
     ) -> None:
         """Copies parameters by name to all devices. ValueError for unknown names and wrong
         shapes; nothing is copied then."""
-        set_parameters(self.execgrp._group, arg_params, aux_params)
+        set_parameters(self.execgrp.core, arg_params, aux_params)
 
     def copy_to(self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]) -> None:
-        """Writes the means over the devices to NDArrays of the same names (KeyError without)."""
+        """Writes the means over the devices to NDArrays of the same names (KeyError for others)."""
         mean_parameters(self.execgrp.param_names, self.param_arrays, arg_params)
         mean_parameters(self.aux_names, self.aux_arrays, aux_params)
 
@@ -200,7 +206,7 @@ class DataParallelExecutorManager(Viewed):
         self._current("backward").backward()
 
     def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
-        """Has a metric take the current bucket's outputs into account; see the group's."""
+        """Updates a metric with the current bucket's outputs; see the group's."""
         self._current("update_metric").update_metric(metric, labels, pre_sliced)
 
     def check_finite(self, *, raise_error: bool = False) -> FiniteReport:
@@ -208,16 +214,23 @@ class DataParallelExecutorManager(Viewed):
         see the group's."""
         return (self.curr_execgrp or self.execgrp).check_finite(raise_error=raise_error)
 
-    def _as_view(self) -> View:
-        group = (self.curr_execgrp or self.execgrp)._group
-        buckets = ", ".join(map(str, self.execgrp_bucket))
-        line = [Line(f"bound buckets: {buckets}")] if buckets else []
-        title = f"DataParallelExecutorManager of {group_label(group)}"
-        return View(title, [*line, *group_parts(group)])
+    @property
+    def core(self) -> DataParallelCore:
+        """The arrays and programs of the current bucket on all devices."""
+        return (self.curr_execgrp or self.execgrp).core
 
-    def _current(self, what: str) -> DataParallelExecutorGroup:
+    def _current(self, method: str) -> DataParallelExecutorGroup:
         if self.curr_execgrp is None:
             raise BatchTypeError(
-                explain(what, "no batch is loaded", hint="call load_data_batch(batch) first")
+                explain(method, "no batch is loaded", hint="call load_data_batch(batch) first")
             )
         return self.curr_execgrp
+
+
+@view_of.register
+def _view_of_manager(manager: DataParallelExecutorManager) -> View:
+    core = manager.core
+    buckets = ", ".join(map(str, manager.execgrp_bucket))
+    lines = [Line(f"bound buckets: {buckets}")] if buckets else []
+    title = f"DataParallelExecutorManager of {group_label(core)}"
+    return View(title, [*lines, *group_parts(core)])

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import executorkit as mx
-from executorkit.callback import _metric_logging as _report
-from executorkit.callback import _progress_bar as _progress
+from executorkit.callback import _metric_logging, _progress_bar
+from executorkit.display import view_of
 from tests._tools import compare, names
 from tests.display._html import checked
 
@@ -24,7 +24,7 @@ Batch = mx.model.BatchEndParam
 
 @pytest.mark.parametrize("name", names("callbacks"))
 def test_script_sees_what_it_sees_under_mxnet(name, monkeypatch):
-    monkeypatch.setattr(_progress, "find_spec", lambda name: None)
+    monkeypatch.setattr(_progress_bar, "find_spec", lambda name: None)
     compare(name)
 
 
@@ -51,7 +51,7 @@ def test_signatures_are_mxnets(name, arguments):
 def test_speed_is_samples_per_second(monkeypatch, caplog):
     now = iter([100.0, 102.0, 102.0, 102.0, 102.0])
     clock = SimpleNamespace(time=lambda: next(now))
-    monkeypatch.setattr(_report, "time", clock)
+    monkeypatch.setattr(_metric_logging, "time", clock)
     speedometer = mx.callback.Speedometer(batch_size=16, frequent=4)
     with caplog.at_level(logging.INFO):
         for nbatch in (0, 4, 8):
@@ -103,17 +103,17 @@ def test_progress_bar_with_tqdm(monkeypatch, caplog):
 
 def test_progress_bar_in_a_notebook(monkeypatch):
     shown: list[Any] = []
-    handle = SimpleNamespace(update=lambda bar: shown.append(bar._as_view().text()))
+    handle = SimpleNamespace(update=lambda bar: shown.append(view_of(bar).text()))
 
     def display(bar: Any, display_id: bool) -> Any:
-        shown.append(bar._as_view().text())
+        shown.append(view_of(bar).text())
         return handle
 
     ipython = SimpleNamespace(get_ipython=lambda: SimpleNamespace(kernel=object()))
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", SimpleNamespace(display=display))
     now = iter(range(100, 10_000, 4))
-    monkeypatch.setattr(_progress, "time", SimpleNamespace(perf_counter=lambda: next(now)))
+    monkeypatch.setattr(_progress_bar, "time", SimpleNamespace(perf_counter=lambda: next(now)))
     bar = mx.callback.ProgressBar(total=2)
     for nbatch in range(2):
         bar(Batch(1, nbatch, None, None))
@@ -123,14 +123,14 @@ def test_progress_bar_in_a_notebook(monkeypatch):
         f"Epoch[1]: 2/2 batches, 0:20, 0.1 batches/s, 0:00 left\n{'█' * 40}",
         f"Epoch[1]: 2/2 batches, 0:24, 0.0833 batches/s\n{'█' * 40}",
     ]
-    assert checked(_progress._NotebookBar(3, "<b>")._repr_html_()) != ""
+    assert checked(_progress_bar._NotebookBar(3, "<b>")._repr_html_()) != ""
 
 
 @pytest.mark.parametrize(
     ("seconds", "words"), [(0, "0:00"), (185, "3:05"), (3785, "1:03:05"), (-1, "0:00")]
 )
 def test_clock(seconds, words):
-    assert _progress._clock(seconds) == words
+    assert _progress_bar._clock(seconds) == words
 
 
 def test_checkpoints_can_be_loaded(tmp_path):

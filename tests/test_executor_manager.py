@@ -231,7 +231,7 @@ def test_workloads_are_checked():
         _manager(2, _shapes(6), work_load_list=[1])
     assert str(error.value) == (
         "manager: work_load_list: [1], expected a list of 2 numbers\n"
-        "  because there are so many contexts: [cpu(0), cpu(1)]"
+        "  because the contexts are [cpu(0), cpu(1)]"
     )
 
 

@@ -8,10 +8,9 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.kvstore import InputTypeError, KVStoreBase, KVStoreError
+from executorkit.kvstore import KVStoreArgumentError, KVStoreBase, KVStoreError
 from executorkit.kvstore._sums import _sum_parts
-from executorkit.parallel import traffic
-from executorkit.parallel._replicated_array import ReplicatedArray
+from executorkit.parallel import ReplicatedArray, traffic
 from tests._tools import compare, names
 
 
@@ -20,7 +19,7 @@ def test_script_sees_what_it_sees_under_mxnet(name):
     compare(name)
 
 
-def _stacked(number: float, devices: int = 4) -> ReplicatedArray:
+def _replicated(number: float, devices: int = 4) -> ReplicatedArray:
     array = ReplicatedArray([mx.cpu(i) for i in range(devices)], (2, 3), "float32")
     for i, member in enumerate(array):
         member[:] = number + i
@@ -28,11 +27,11 @@ def _stacked(number: float, devices: int = 4) -> ReplicatedArray:
 
 
 @pytest.mark.parametrize("kind", ["local", "device", "dist_sync"])
-def test_group_arrays_stay_stacked(kind):
+def test_group_arrays_stay_replicated(kind):
     """What a group keeps on its devices is summed there, and split for the store alone."""
     store = mx.kv.create(kind)
     store.init(["v", "w"], [mx.nd.zeros((2, 3))] * 2)
-    grads = [_stacked(1), _stacked(10)]
+    grads = [_replicated(1), _replicated(10)]
     values = [g.value for g in grads]
     before = traffic.snapshot()
     store.pushpull(["v", "w"], grads)
@@ -48,7 +47,7 @@ def test_group_arrays_stay_stacked(kind):
 
 def test_group_arrays_are_updated_once_and_broadcast():
     store = mx.kv.create("device")
-    weights, grads = _stacked(0), _stacked(1)
+    weights, grads = _replicated(0), _replicated(1)
     store.init(0, mx.nd.ones((2, 3)))
     contexts = []
 
@@ -192,12 +191,12 @@ def test_dist_stores_compress_what_a_process_sends():
         ),
         (
             lambda store: store.push(1, np.ones(2)),
-            InputTypeError,
+            KVStoreArgumentError,
             "push: key 1: a ndarray, expected an NDArray or a list of NDArrays",
         ),
         (
             lambda store: store.save_optimizer_states("f"),
-            InputTypeError,
+            KVStoreArgumentError,
             "save_optimizer_states: there is no optimizer\n  try: set_optimizer(optimizer) first",
         ),
     ],

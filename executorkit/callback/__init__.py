@@ -1,4 +1,4 @@
-"""``mx.callback``: what ``fit`` calls after batches and epochs.
+"""``mx.callback``: callbacks of ``fit``, after batches and epochs.
 
     module.fit(
         train,
@@ -11,8 +11,9 @@ callback (epoch, symbol, arg_params, aux_params). Reports go to the root logger 
 MXNet's words. Reading a metric waits for the device; each callback does that only when it reports.
 """
 
+from ..model import LogValidationMetricsCallback
 from ._checkpointing import do_checkpoint, module_checkpoint
-from ._metric_logging import LogValidationMetricsCallback, Speedometer, log_train_metric
+from ._metric_logging import Speedometer, log_train_metric
 from ._progress_bar import ProgressBar
 
 __all__ = [

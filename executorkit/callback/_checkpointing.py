@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..model._checkpoint_files import save_checkpoint
+from ..model import save_checkpoint
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
@@ -13,16 +13,16 @@ from ..symbol import Symbol
 def module_checkpoint(
     mod: Any, prefix: Any, period: int = 1, save_optimizer_states: bool = False
 ) -> Callable[..., None]:
-    """An epoch callback that has a module write its checkpoint after every ``period`` epochs.
+    """An epoch callback that writes a module's checkpoint after every ``period`` epochs.
 
     mod
         a module: anything with ``save_checkpoint(prefix, epoch, save_optimizer_states)``.
     prefix
-        of the files' names, as in :func:`executorkit.model.save_checkpoint`.
+        prefix of the files' names, as in :func:`executorkit.model.save_checkpoint`.
     period
         epochs from one checkpoint to the next; less than 1 means 1.
     save_optimizer_states
-        writes ``<prefix>-<epoch>.states`` too.
+        True writes ``<prefix>-<epoch>.states`` too.
 
     The epoch in the file names counts from 1: it is the number of epochs that are done.
     """
@@ -40,7 +40,7 @@ def do_checkpoint(prefix: Any, period: int = 1) -> Callable[..., None]:
 
     prefix, period
         as in :func:`module_checkpoint`; the files are those of
-        :func:`executorkit.model.save_checkpoint`, each whole or not there.
+        :func:`executorkit.model.save_checkpoint`, each written whole or not at all.
     """
     period = max(1, int(period))
 

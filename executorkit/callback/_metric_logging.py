@@ -1,4 +1,4 @@
-"""Callbacks that write speed and metrics to the log."""
+"""Batch callbacks that write speed and metrics to the log."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
     """A batch callback that logs the training metric at every ``period``-th batch number.
 
-    ``auto_reset`` begins the metric anew after each line (its global value goes on).
+    ``auto_reset`` resets the metric after each line (its global value goes on).
     """
 
     def report(param: Any) -> None:
@@ -25,18 +25,10 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], N
     return report
 
 
-class LogValidationMetricsCallback:
-    """Logs the metric that an evaluation ended with; for ``eval_end_callback``."""
-
-    def __call__(self, param: Any) -> None:
-        if not param.eval_metric:
-            return
-        for name, value in param.eval_metric.get_name_value():
-            logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)
-
-
 class Speedometer:
-    """Logs samples per second and the training metric, every ``frequent`` batches::
+    """Logs samples per second and the training metric, every ``frequent`` batches.
+
+    ::
 
         module.fit(batches, batch_end_callback=mx.callback.Speedometer(64, 50), ...)
         INFO:root:Epoch[0] Batch [0-50]	Speed: 21337.61 samples/sec	accuracy=0.912500
@@ -46,11 +38,11 @@ class Speedometer:
     frequent
         batches from one line to the next.
     auto_reset
-        begins the metric anew after each line, so that a line tells of its own batches; without,
-        of all batches of the epoch so far.
+        True resets the metric after each line, so that a line is about its own batches; False
+        makes it about all batches of the epoch so far.
 
-    The clock starts with an epoch's first batch: what compilation costs is not in the numbers if it
-    happens there. Reading the metric waits for the device, so with a metric this is the speed at
+    The clock starts with an epoch's first batch: compilation is not in the numbers if it happens
+    there. Reading the metric waits for the device, so with a metric this is the speed at
     which batches are computed; without one it is the speed at which the host asks for them.
     """
 
@@ -63,7 +55,7 @@ class Speedometer:
         self.last_count = 0
 
     def __call__(self, param: Any) -> None:
-        """Takes note of a batch; a smaller batch number than before is a new epoch."""
+        """Counts a batch; a smaller batch number than before is a new epoch."""
         count = param.nbatch
         if count < self.last_count:
             self.init = False

@@ -8,14 +8,14 @@ import time
 from importlib.util import find_spec
 from typing import Any
 
-from ..display import Bar, Live, View, Viewed, notebook_display
+from ..display import Bar, Live, View, Viewed, notebook_display, view_of
 
-#: Seconds from one drawing in a notebook to the next.
-_PAUSE = 0.1
+#: Seconds between two drawings in a notebook.
+_DRAWING_INTERVAL = 0.1
 
 
 class ProgressBar:
-    """A batch callback that shows how much of an epoch is done.
+    """A batch callback that shows the progress of an epoch.
 
     total
         batches in an epoch.
@@ -35,7 +35,7 @@ class ProgressBar:
         self._epoch: Any = None
 
     def __call__(self, param: Any) -> None:
-        """Takes note of a batch."""
+        """Counts a batch."""
         if self._bar is None or param.epoch != self._epoch:
             self._close()
             self._epoch = param.epoch
@@ -48,12 +48,12 @@ class ProgressBar:
             self._close()
 
     def _make_bar(self, title: str) -> Any:
-        """A bar for where this runs; None if there is nothing but the log."""
+        """A bar for a notebook or a terminal; None for the log."""
         if notebook_display() is not None:
             return _NotebookBar(self.total, title)
         if find_spec("tqdm") is None:
             return None
-        from tqdm import tqdm  # which is imported when a bar is drawn, for its time
+        from tqdm import tqdm  # imported only when a bar is drawn: it takes a while
 
         return tqdm(total=self.total, ncols=self.bar_len, desc=title, unit="batch")
 
@@ -70,43 +70,49 @@ class ProgressBar:
 
 
 class _NotebookBar(Viewed):
-    """A bar with the face of tqdm's, shown in a notebook without its widgets."""
+    """A bar with tqdm's interface, shown in a notebook without its widgets."""
 
     def __init__(self, total: int, title: str) -> None:
         self.n = 0
         self._total = total
         self._title = title
-        self._start = self._drawn = time.perf_counter()
+        self._start = self._last_drawing = time.perf_counter()
         self._end: float | None = None
         self._live = Live()
         self._live.show(self)
 
     def update(self) -> None:
-        """One batch more; drawn if the last drawing was some time ago."""
+        """Counts a batch; drawn if the last drawing was some time ago."""
         self.n += 1
         now = time.perf_counter()
-        if now - self._drawn > _PAUSE:
-            self._drawn = now
+        if now - self._last_drawing > _DRAWING_INTERVAL:
+            self._last_drawing = now
             self._live.show(self)
 
     def close(self) -> None:
-        """Draws the bar as it stays."""
+        """Draws the final bar."""
         self._end = time.perf_counter()
         self._live.show(self)
 
-    def _as_view(self) -> View:
+    def view(self) -> View:
+        """A line of text with a bar below."""
         seconds = (time.perf_counter() if self._end is None else self._end) - self._start
-        words = f"{self._title}: {self.n}/{self._total} batches, {_clock(seconds)}"
+        text = f"{self._title}: {self.n}/{self._total} batches, {_clock(seconds)}"
         if self.n and seconds > 0:
             speed = self.n / seconds
-            words += f", {speed:,.0f} batches/s" if speed >= 100 else f", {speed:.3g} batches/s"
+            text += f", {speed:,.0f} batches/s" if speed >= 100 else f", {speed:.3g} batches/s"
             if self._end is None:
-                words += f", {_clock(seconds * (self._total - self.n) / self.n)} left"
-        return View(words, [Bar(self.n / self._total if self._total else 1.0)])
+                text += f", {_clock(seconds * (self._total - self.n) / self.n)} left"
+        return View(text, [Bar(self.n / self._total if self._total else 1.0)])
+
+
+@view_of.register
+def _view_of_bar(bar: _NotebookBar) -> View:
+    return bar.view()
 
 
 def _clock(seconds: float) -> str:
     """``3:05``, or ``1:03:05``."""
-    minutes, rest = divmod(round(max(0.0, seconds)), 60)
+    minutes, seconds_left = divmod(round(max(0.0, seconds)), 60)
     hours, minutes = divmod(minutes, 60)
-    return f"{hours}:{minutes:02d}:{rest:02d}" if hours else f"{minutes}:{rest:02d}"
+    return f"{hours}:{minutes:02d}:{seconds_left:02d}" if hours else f"{minutes}:{seconds_left:02d}"

@@ -6,10 +6,11 @@
     store.push("fc_weight", [grad_of_device_0, grad_of_device_1])     # summed, then the optimizer
     store.pull("fc_weight", out=[weight_of_device_0, weight_of_device_1])
 
-What the names mean here:
+The names of stores:
 
 ``local``, ``local_update_cpu``, ``local_allreduce_cpu``
-    one process; sums and updates where the array that ``init`` was given is, mostly the CPU.
+    one process; sums and updates on the device of the array that ``init`` was given, mostly the
+    CPU.
 ``device``, ``local_allreduce_device``, ``nccl``
     one process; sums and updates on the device of the first array that is pushed.
 ``dist``, ``dist_sync``, ``dist_async``, ``dist_device_sync``, ``dist_sync_device``,
@@ -24,8 +25,9 @@ one, which only sums; or an error (MXNet takes any name for ``local``). Modules 
 lists of NDArrays. Sparse storage is not served.
 """
 
-from ..errors import InputTypeError, KVStoreError
+from ..errors import InputTypeError as KVStoreArgumentError
+from ..errors import KVStoreError
 from ._kvstore import KVStore, create
 from ._kvstore_base import KVStoreBase
 
-__all__ = ["KVStore", "InputTypeError", "KVStoreBase", "KVStoreError", "create"]
+__all__ = ["KVStore", "KVStoreArgumentError", "KVStoreBase", "KVStoreError", "create"]

@@ -1,4 +1,4 @@
-"""What the methods of a store are given: a key and its arrays, or lists of both."""
+"""Arguments of a store's methods: a key and its arrays, or lists of both."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from typing import Any
 
 from ..errors import InputTypeError, explain
 from ..ndarray import NDArray
-from ..parallel._replicated_array import PerDevice, ReplicatedArray
+from ..parallel import PerDevice, ReplicatedArray
 
 Key = int | str
 
 
 def arrays_by_key(key: Any, arrays: Any, where: str) -> dict[Key, PerDevice]:
-    """The arrays of each key; those of a key that is given twice together.
+    """The arrays of each key; those of a repeated key are joined.
 
     key
         an int, a str, or a list of them, all of one type.
     arrays
         an NDArray or a list of NDArrays (a group's arrays of all devices, say); for a list of keys
-        a list of as many of these.
+        a list of these with one entry for each key.
 
-    Raises :class:`InputTypeError` for anything else.
+    Raises :class:`InputTypeError` for arguments of other types.
     """
     if not isinstance(key, list | tuple):
         return {_checked_key(key, where): _as_arrays(key, arrays, where)}
@@ -31,11 +31,11 @@ def arrays_by_key(key: Any, arrays: Any, where: str) -> dict[Key, PerDevice]:
         )
     if len({isinstance(_checked_key(k, where), str) for k in key}) > 1:
         raise InputTypeError(explain(where, f"keys of two types: {key}"))
-    found: dict[Key, PerDevice] = {}
-    for k, given in zip(key, arrays, strict=True):
-        listed = _as_arrays(k, given, where)
-        found[k] = [*found[k], *listed] if k in found else listed
-    return found
+    by_key: dict[Key, PerDevice] = {}
+    for k, entry in zip(key, arrays, strict=True):
+        key_arrays = _as_arrays(k, entry, where)
+        by_key[k] = [*by_key[k], *key_arrays] if k in by_key else key_arrays
+    return by_key
 
 
 def _checked_key(key: Any, where: str) -> Key:
@@ -46,16 +46,16 @@ def _checked_key(key: Any, where: str) -> Key:
     return key
 
 
-def _as_arrays(key: Key, given: Any, where: str) -> PerDevice:
-    if isinstance(given, NDArray):
-        return [given]
-    if isinstance(given, ReplicatedArray):
-        return given
-    if not isinstance(given, list | tuple) or not all(isinstance(a, NDArray) for a in given):
+def _as_arrays(key: Key, arrays: Any, where: str) -> PerDevice:
+    if isinstance(arrays, NDArray):
+        return [arrays]
+    if isinstance(arrays, ReplicatedArray):
+        return arrays
+    if not isinstance(arrays, list | tuple) or not all(isinstance(a, NDArray) for a in arrays):
         raise InputTypeError(
             explain(
                 f"{where}: key {key!r}",
-                f"a {type(given).__name__}, expected an NDArray or a list of NDArrays",
+                f"a {type(arrays).__name__}, expected an NDArray or a list of NDArrays",
             )
         )
-    return list(given)
+    return list(arrays)

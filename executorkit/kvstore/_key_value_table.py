@@ -1,4 +1,4 @@
-"""The arrays of a store by key, and how sums come into them and out again."""
+"""The arrays of a store by key: adding, pushing sums to them, and pulling them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import jax.numpy as jnp
 
 from ..errors import KVStoreError, ShapeError, explain
 from ..ndarray import NDArray
-from ..parallel._pmap_program import reduce_replicated
-from ..parallel._replicated_array import PerDevice, ReplicatedArray
+from ..parallel import PerDevice, ReplicatedArray, reduce_replicated
 from ._array_arguments import Key
 from ._sums import (
     quantize_two_bit,
@@ -28,8 +27,15 @@ ArraysByKey = dict[Key, PerDevice]
 
 @dataclass
 class StoredArray:
-    """A key's array, how many keys came before it, whether it is where sums are made, and what
-    compression left over of each pushed array."""
+    """The array of a key.
+
+    number
+        number of the keys that were added before it.
+    on_sum_device
+        True once the array is on the device where sums are made.
+    residuals
+        remainders of the compression, for each of the pushed arrays.
+    """
 
     array: NDArray
     number: int
@@ -40,12 +46,12 @@ class StoredArray:
 class KeyValueTable:
     """Arrays by key.
 
-    moves
-        sums are made on the device of the first array that is pushed.
+    on_first_device
+        True: sums are made on the device of the first array that is pushed.
     dist
-        sums are over all processes.
+        True: sums are over all processes.
     threshold
-        not None: what is pushed is rounded to two bits.
+        threshold of the two-bit quantisation of pushed arrays; None without compression.
     """
 
     def __init__(self, on_first_device: bool, dist: bool) -> None:
@@ -54,13 +60,13 @@ class KeyValueTable:
         self.threshold: float | None = None
         self._entries: dict[Key, StoredArray] = {}
 
-    def add(self, given: ArraysByKey) -> None:
-        """New keys with copies of their arrays, in a dist store with those of process 0."""
-        for key, arrays in given.items():
+    def add(self, new_arrays: ArraysByKey) -> None:
+        """Adds keys with copies of their arrays, in a dist store with those of process 0."""
+        for key, arrays in new_arrays.items():
             self._check_type(key, "init")
             if key in self._entries or len(arrays) > 1:
                 raise KVStoreError(explain("init", f"the key {key!r} is there already"))
-        for key, arrays in given.items():
+        for key, arrays in new_arrays.items():
             for array in arrays:
                 stored = array.copy()
                 if self._spans_processes:
@@ -70,11 +76,11 @@ class KeyValueTable:
                     stored, len(self._entries), not self.on_first_device
                 )
 
-    def push(self, given: ArraysByKey, updater: Callable[..., Any] | None, where: str) -> None:
-        """Stores sums, or has the updater take them into account: by number, or as they came."""
-        self._check(given, where)
+    def push(self, values: ArraysByKey, updater: Callable[..., Any] | None, where: str) -> None:
+        """Stores sums, or calls the updater with them: in the order of int keys, or of adding."""
+        self._check(values, where)
         sums = {
-            k: self._sum(self._entries[k], arrays) for k, arrays in given.items() if len(arrays)
+            k: self._sum(self._entries[k], arrays) for k, arrays in values.items() if len(arrays)
         }
         if self._spans_processes:
             sums = self._over_processes(sums)
@@ -87,7 +93,7 @@ class KeyValueTable:
                 updater(key, total, entry.array)
 
     def pull(self, outs: ArraysByKey, where: str) -> None:
-        """Writes what is stored to all arrays in ``outs``."""
+        """Writes the stored arrays to all arrays in ``outs``."""
         self._check(outs, where)
         for key, targets in outs.items():
             write_to_devices(self._entries[key].array, targets)
@@ -95,15 +101,15 @@ class KeyValueTable:
     def reduce_in_place(
         self, values: ArraysByKey, outs: ArraysByKey, where: str
     ) -> tuple[ArraysByKey, ArraysByKey]:
-        """Pushes and pulls what a group keeps stacked on its devices, without leaving them.
+        """Pushes and pulls replicated arrays without leaving their devices.
 
-        Returns what is left to be pushed and pulled.
+        Returns the arrays that remain to be pushed and pulled.
         """
         if self.threshold is not None or (jax.process_count() > 1 and not self.dist):
             return values, outs
         self._check(values, where)
         self._check(outs, where)
-        done: dict[Key, tuple[ReplicatedArray, ReplicatedArray]] = {}
+        reduced: dict[Key, tuple[ReplicatedArray, ReplicatedArray]] = {}
         for key, value in values.items():
             out = outs.get(key)
             if (
@@ -111,20 +117,20 @@ class KeyValueTable:
                 and isinstance(out, ReplicatedArray)
                 and (value.replicas, value.dtype) == (out.replicas, out.dtype)
             ):
-                done[key] = value, out
-        for replicas in {value.replicas for value, _ in done.values()}:
-            keys = [k for k, (value, _) in done.items() if value.replicas is replicas]
-            totals = reduce_replicated(replicas, tuple(done[k][0].value for k in keys))
+                reduced[key] = value, out
+        for replicas in {value.replicas for value, _ in reduced.values()}:
+            keys = [k for k, (value, _) in reduced.items() if value.replicas is replicas]
+            totals = reduce_replicated(replicas, tuple(reduced[k][0].value for k in keys))
             for key, total in zip(keys, totals, strict=True):
-                value, out = done[key]
+                value, out = reduced[key]
                 self._move_to_sum_device(self._entries[key], value)
                 context = self._entries[key].array.context
                 first = jax.device_put(replicas.split(total, 0), context.device)
                 self._entries[key].array = NDArray.from_jax(first, context, shared=False)
                 out.assign(total)
         return (
-            {k: v for k, v in values.items() if k not in done},
-            {k: v for k, v in outs.items() if k not in done},
+            {k: v for k, v in values.items() if k not in reduced},
+            {k: v for k, v in outs.items() if k not in reduced},
         )
 
     @property
@@ -146,11 +152,11 @@ class KeyValueTable:
             return self._compressed(entry, 0, sum_over_devices(arrays, context))
         return sum_on([self._compressed(entry, i, a.value) for i, a in enumerate(arrays)], context)
 
-    def _compressed(self, entry: StoredArray, place: int, value: jax.Array) -> jax.Array:
+    def _compressed(self, entry: StoredArray, number: int, value: jax.Array) -> jax.Array:
         with jax.enable_x64(True):
-            residual = entry.residuals.get(place)
+            residual = entry.residuals.get(number)
             residual = jnp.zeros_like(value) if residual is None else residual
-            sent, entry.residuals[place] = quantize_two_bit(
+            sent, entry.residuals[number] = quantize_two_bit(
                 value, residual, jnp.float32(self.threshold)
             )
         return sent
@@ -160,12 +166,12 @@ class KeyValueTable:
         totals = dict(sums)
         for context in dict.fromkeys(contexts.values()):
             keys = [k for k in sums if contexts[k] == context]
-            found = sums_over_processes([sums[k] for k in keys], context)
-            totals.update(zip(keys, found, strict=True))
+            process_sums = sums_over_processes([sums[k] for k in keys], context)
+            totals.update(zip(keys, process_sums, strict=True))
         return totals
 
-    def _check(self, given: ArraysByKey, where: str) -> None:
-        for key, arrays in given.items():
+    def _check(self, arrays_by_key: ArraysByKey, where: str) -> None:
+        for key, arrays in arrays_by_key.items():
             self._check_type(key, where)
             if key not in self._entries:
                 raise KVStoreError(
@@ -179,12 +185,12 @@ class KeyValueTable:
                     )
 
     def _check_type(self, key: Key, where: str) -> None:
-        known = next(iter(self._entries), key)
-        if isinstance(known, str) != isinstance(key, str):
+        first_key = next(iter(self._entries), key)
+        if isinstance(first_key, str) != isinstance(key, str):
             raise KVStoreError(
                 explain(
                     where,
                     f"the key {key!r} is of another type than those before",
-                    because=f"{known!r} is in the store",
+                    because=f"{first_key!r} is in the store",
                 )
             )

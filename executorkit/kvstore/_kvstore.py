@@ -1,4 +1,4 @@
-"""The store that comes with the package."""
+"""``KVStore``, the store of this package, and ``create``, which makes stores by name."""
 
 from __future__ import annotations
 
@@ -36,11 +36,11 @@ def create(name: str = "local") -> Any:
 
 
 class KVStore(KVStoreBase):
-    """Arrays by key; what is pushed replaces them, or updates them if there is an optimizer.
+    """Arrays by key; pushed arrays replace them, or update them if there is an optimizer.
 
-    Keys are ints or strs, one of the two in a store. Wherever one is expected, a list may stand,
-    with as many arrays (or lists of arrays, which ``push`` sums); everything is checked first. All
-    methods return at once, and ``priority`` changes nothing: JAX orders what depends on each other.
+    Keys are ints or strs, one of the two in a store. Each method takes one, or a list of them
+    with one array (or list of arrays, which ``push`` sums) for each; everything is checked first.
+    All methods return at once, and ``priority`` changes nothing: JAX orders dependent operations.
 
     >>> import executorkit as mx
     >>> store, out = create("local"), mx.nd.zeros((2,))
@@ -79,12 +79,12 @@ class KVStore(KVStoreBase):
 
     @property
     def num_workers(self) -> int:
-        """How many processes share the store."""
+        """The number of processes that share the store."""
         return jax.process_count() if self._table.dist else 1
 
     @property
     def compresses(self) -> bool:
-        """Whether :meth:`set_gradient_compression` has been called."""
+        """True once :meth:`set_gradient_compression` has been called."""
         return self._table.threshold is not None
 
     def is_capable(self, capability: str) -> bool:
@@ -94,9 +94,9 @@ class KVStore(KVStoreBase):
         return True
 
     def init(self, key: Any, value: Any) -> None:
-        """Gives new keys their arrays (which are copied), in a dist store those of process 0.
+        """Adds keys with their arrays (which are copied), in a dist store those of process 0.
 
-        MXNetError for a key that is there already.
+        MXNetError for a key that is in the store already.
         """
         self._table.add(arrays_by_key(key, value, "init"))
 
@@ -146,7 +146,7 @@ class KVStore(KVStoreBase):
         )
 
     def set_updater(self, updater: Callable[..., Any]) -> None:
-        """Has ``push`` call ``updater(key, sum, stored)``, which writes to the stored NDArray.
+        """Makes ``push`` call ``updater(key, sum, stored)``, which writes to the stored NDArray.
 
         A str key comes as a str; MXNet gives functions of users bytes.
         """
@@ -155,14 +155,14 @@ class KVStore(KVStoreBase):
     _set_updater = set_updater
 
     def set_optimizer(self, optimizer: Any) -> None:
-        """Has ``push`` update what is stored by an :class:`executorkit.optimizer.Optimizer`.
+        """Makes ``push`` update the stored arrays by an :class:`executorkit.optimizer.Optimizer`.
 
         In a dist store every process makes the same update (in MXNet the servers make it).
         """
         self.set_updater(opt.get_updater(optimizer))
 
     def set_gradient_compression(self, compression_params: Mapping[str, Any]) -> None:
-        """Rounds what is pushed to two bits, and adds what is left over to the next push.
+        """Rounds pushed arrays to two bits, and adds the remainder to the next push.
 
         compression_params
             ``{"type": "2bit", "threshold": 0.5}``: values become -threshold, 0 or threshold. Other
@@ -191,13 +191,13 @@ class KVStore(KVStoreBase):
         write_atomically(str(fname), [updater.get_states(dump_optimizer)])
 
     def load_optimizer_states(self, fname: Any) -> None:
-        """Reads what :meth:`save_optimizer_states` wrote to ``fname``."""
+        """Reads a file of :meth:`save_optimizer_states`."""
         updater = self._with_states("load_optimizer_states")
         with open(fname, "rb") as file:
             updater.set_states(file.read())
 
     def barrier(self) -> None:
-        """Waits until every process of a dist store is here."""
+        """Waits until every process of a dist store calls this."""
         if self.num_workers > 1:
             multihost_utils.sync_global_devices("kvstore barrier")
 
@@ -213,7 +213,7 @@ class KVStore(KVStoreBase):
 
 @KVStoreBase.register
 class TestStore(KVStoreBase):
-    """The smallest store: it sums over the devices and keeps nothing. ``create("teststore")``."""
+    """The smallest store: it sums over the devices and stores nothing. ``create("teststore")``."""
 
     __test__ = False  # not a class of tests
 
@@ -223,7 +223,7 @@ class TestStore(KVStoreBase):
             array[:] = value
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
-        """Writes the sum of the arrays in ``value`` to those in ``out``, or to them themselves."""
+        """Writes the sum of the arrays in ``value`` to those in ``out``, or back to ``value``."""
         values = _listed(value)
         total = values[0].copy()
         for other in values[1:]:

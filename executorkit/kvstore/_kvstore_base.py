@@ -1,4 +1,4 @@
-"""What a key-value store is, for those who write one; its errors."""
+"""``KVStoreBase``: the interface of key-value stores, for users who write one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ Class = TypeVar("Class", bound=type)
 
 
 class KVStoreBase:
-    """What ``Module.fit`` asks of a store. Subclasses that are registered are made by name.
+    """The interface that ``Module.fit`` uses. Registered subclasses are made by name.
 
     @KVStoreBase.register
     class Mine(KVStoreBase): ...
@@ -29,10 +29,10 @@ class KVStoreBase:
         if not isinstance(klass, type):
             raise InputTypeError(explain("KVStoreBase.register", f"{klass!r} is no class"))
         name = klass.__name__.lower()
-        old = KVStoreBase.kv_registry.get(name)
-        if old is not None:
+        former = KVStoreBase.kv_registry.get(name)
+        if former is not None:
             warnings.warn(
-                f"kvstore {name!r} was {old.__module__}.{old.__name__}, "
+                f"kvstore {name!r} was {former.__module__}.{former.__name__}, "
                 f"is now {klass.__module__}.{klass.__name__}",
                 UserWarning,
                 stacklevel=2,
@@ -49,11 +49,11 @@ class KVStoreBase:
         raise NotImplementedError(f"{type(self).__name__}.pushpull")
 
     def set_optimizer(self, optimizer: Any) -> None:
-        """Has what is pushed update what is stored."""
+        """Makes ``push`` update the stored arrays by an optimizer."""
         raise NotImplementedError(f"{type(self).__name__}.set_optimizer")
 
     def is_capable(self, capability: str) -> bool:
-        """Whether the store can do something: ``KVStoreBase.OPTIMIZER``."""
+        """True if the store has a capability, such as ``KVStoreBase.OPTIMIZER``."""
         raise NotImplementedError(f"{type(self).__name__}.is_capable")
 
     def save_optimizer_states(self, fname: str, dump_optimizer: bool = False) -> None:
@@ -71,10 +71,10 @@ class KVStoreBase:
 
     @property
     def rank(self) -> int:
-        """The number of this worker, from 0 on."""
+        """The number of this worker, counted from 0."""
         raise NotImplementedError(f"{type(self).__name__}.rank")
 
     @property
     def num_workers(self) -> int:
-        """How many workers there are."""
+        """The number of workers."""
         raise NotImplementedError(f"{type(self).__name__}.num_workers")

@@ -1,4 +1,4 @@
-"""Sums over devices and processes, and gradients in two bits."""
+"""Sums over devices and over processes, and two-bit quantisation of gradients."""
 
 from __future__ import annotations
 
@@ -12,13 +12,11 @@ import jax.numpy as jnp
 from ..context import Context
 from ..ndarray import NDArray
 from ..ndarray.values import fit
-from ..parallel._pmap_program import reduce_replicated
-from ..parallel._replicas import Replicas
-from ..parallel._replicated_array import PerDevice, ReplicatedArray
+from ..parallel import PerDevice, Replicas, ReplicatedArray, reduce_replicated
 
 
 def sum_over_devices(arrays: PerDevice, context: Context) -> jax.Array:
-    """The sum of the arrays of several devices, as an array of its own on the context's device."""
+    """The sum of the arrays of several devices, as a new array on the context's device."""
     if isinstance(arrays, ReplicatedArray):
         parts = arrays.replicas.gather(arrays.value, context.device)
         with jax.enable_x64(True):
@@ -27,7 +25,7 @@ def sum_over_devices(arrays: PerDevice, context: Context) -> jax.Array:
 
 
 def sum_on(parts: Sequence[jax.Array], context: Context) -> jax.Array:
-    """The sum of arrays, as an array of its own on the context's device, in the first's dtype."""
+    """The sum of arrays, as a new array on the context's device, in the dtype of the first."""
     with jax.enable_x64(True):
         return _sum_parts(tuple(jax.device_put(list(parts), context.device)), parts[0].shape)
 
@@ -50,7 +48,7 @@ def write_to_devices(array: NDArray, targets: PerDevice) -> None:
 
 
 def sums_over_processes(values: Sequence[jax.Array], context: Context) -> list[jax.Array]:
-    """The sums over all processes of arrays on one device of each; one program for all."""
+    """The sums over all processes of arrays on one device of each; one program sums them all."""
     if jax.process_count() == 1:
         return list(values)
     replicas = Replicas.on([context.device])
@@ -61,19 +59,19 @@ def sums_over_processes(values: Sequence[jax.Array], context: Context) -> list[j
 def value_of_first_process(value: jax.Array, context: Context) -> jax.Array:
     """The first process's array, in all processes."""
     with jax.enable_x64(True):
-        mine = value if jax.process_index() == 0 else jnp.zeros_like(value)
-    return sums_over_processes([mine], context)[0]
+        summand = value if jax.process_index() == 0 else jnp.zeros_like(value)
+    return sums_over_processes([summand], context)[0]
 
 
 @jax.jit
 def quantize_two_bit(
     gradient: jax.Array, residual: jax.Array, threshold: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """A gradient rounded to -threshold, 0 or threshold, and what is left over for the next one.
+    """A gradient rounded to -threshold, 0 or threshold, and the remainder for the next one.
 
     sent = threshold where residual + gradient >= threshold, -threshold where it is at most
-    -threshold, else 0; the new residual is what was not sent. F. Seide et al., "1-bit stochastic
-    gradient descent", Interspeech 2014, with two bits.
+    -threshold, else 0; the new residual is the part that was not sent. F. Seide et al., "1-bit
+    stochastic gradient descent", Interspeech 2014, with two bits.
     """
     total = residual + gradient
     level = threshold.astype(total.dtype)

@@ -3,10 +3,13 @@
 A checkpoint is a symbol in JSON beside its parameters in a ``.params`` file.
 """
 
-from ..errors import BatchError, DataArgumentError, InputTypeError
-from ._batch_end import BatchEndParam
+from ..errors import BatchError as DataValueError
+from ..errors import DataArgumentError as DataTypeError
+from ..errors import FeedForwardError
+from ..errors import InputTypeError as KVStoreTypeError
+from ._batch_end import BatchEndParam, LogValidationMetricsCallback
 from ._checkpoint_files import load_checkpoint, load_params, save_checkpoint
-from ._feedforward import FeedForward, FeedForwardError
+from ._feedforward import FeedForward
 from ._kvstore_update import (
     _create_kvstore,
     _initialize_kvstore,
@@ -17,11 +20,12 @@ from ._kvstore_update import (
 
 __all__ = [
     "BatchEndParam",
-    "DataArgumentError",
-    "BatchError",
+    "DataTypeError",
+    "DataValueError",
     "FeedForward",
     "FeedForwardError",
-    "InputTypeError",
+    "KVStoreTypeError",
+    "LogValidationMetricsCallback",
     "_create_kvstore",
     "_initialize_kvstore",
     "_update_params",

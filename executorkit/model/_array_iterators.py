@@ -1,4 +1,4 @@
-"""What FeedForward is given as data, made into iterators."""
+"""Iterators over the arrays that FeedForward takes as data, and a collector of outputs."""
 
 from __future__ import annotations
 
@@ -14,15 +14,16 @@ from ..ndarray import NDArray
 _ARRAYS = (np.ndarray, NDArray)
 
 
-def training_or_test_iterator(data: Any, labels: Any, rows: int, train: bool) -> DataIter:
-    """An iterator over data and labels; an iterator is returned as it is.
+def as_iterator(data: Any, labels: Any, rows: int, train: bool) -> DataIter:
+    """An iterator over data and labels; an iterator is returned unchanged.
 
     data
-        a NumPy array or NDArray, one example per row; batches have ``rows`` rows, or all there are.
+        a NumPy array or NDArray, one example per row; batches have ``rows`` rows, or all of them.
     labels
-        as many, of shape (n,) or (n, 1); None, except for training, means zeros.
+        one label for each row, of shape (n,) or (n, 1); None means zeros, and is refused for
+        training.
     train
-        shuffles, with ``numpy.random``, and takes rows that are left over into the next epoch;
+        True shuffles, with ``numpy.random``, and carries incomplete batches over to the next epoch;
         otherwise batches are in order, and the last one is padded.
     """
     if isinstance(data, DataIter):
@@ -50,23 +51,23 @@ def training_or_test_iterator(data: Any, labels: Any, rows: int, train: bool) ->
     return NDArrayIter(data, labels, rows)
 
 
-def evaluation_iterator(given: Any, rows: int) -> DataIter | None:
+def evaluation_iterator(eval_data: Any, rows: int) -> DataIter | None:
     """An iterator over evaluation data: an iterator, (data, labels), or (iterator, None).
 
     Data and labels may be lists. Like MXNet's, batches of arrays are shuffled.
     """
-    if given is None or isinstance(given, DataIter):
-        return given
-    if not isinstance(given, tuple | list) or len(given) != 2:
-        problem = f"a {type(given).__name__}, expected a DataIter or a pair (data, labels)"
+    if eval_data is None or isinstance(eval_data, DataIter):
+        return eval_data
+    if not isinstance(eval_data, tuple | list) or len(eval_data) != 2:
+        problem = f"a {type(eval_data).__name__}, expected a DataIter or a pair (data, labels)"
         raise DataArgumentError(explain("eval_data", problem))
-    data, labels = given
+    data, labels = eval_data
     if data is None:
         raise BatchError(explain("eval_data", "the data in the pair is None"))
     if labels is None and isinstance(data, DataIter):
         return data
     data, labels = (np.array(a) if isinstance(a, list) else a for a in (data, labels))
-    return training_or_test_iterator(data, labels, rows, train=True)
+    return as_iterator(data, labels, rows, train=True)
 
 
 class RowCollector:
@@ -80,7 +81,7 @@ class RowCollector:
         for parts, array in zip(self._parts, arrays, strict=True):
             parts.append(array[0:rows].asnumpy())
 
-    def whole(self) -> Any:
+    def joined(self) -> Any:
         """One array, or a list of them if there are several."""
-        joined = [np.concatenate(parts) for parts in self._parts]
-        return joined[0] if len(joined) == 1 else joined
+        arrays = [np.concatenate(parts) for parts in self._parts]
+        return arrays[0] if len(arrays) == 1 else arrays

@@ -1,11 +1,12 @@
-"""What callbacks are given, and how one or several of them are called."""
+"""The argument of batch callbacks, the calls of callbacks, and FeedForward's default callback."""
 
 from __future__ import annotations
 
+import logging
 from collections import namedtuple
 from typing import Any
 
-#: What a batch callback is given; MXNet's type calls itself ``BatchEndParams``.
+#: Argument of a batch callback; MXNet's type calls itself ``BatchEndParams``.
 BatchEndParam = namedtuple("BatchEndParams", ["epoch", "nbatch", "eval_metric", "locals"])
 
 
@@ -14,3 +15,13 @@ def call_callbacks(callbacks: Any, *args: Any) -> None:
     for callback in callbacks if isinstance(callbacks, list) else [callbacks]:
         if callback:
             callback(*args)
+
+
+class LogValidationMetricsCallback:
+    """Logs the metric that an evaluation ended with; for ``eval_end_callback``."""
+
+    def __call__(self, param: Any) -> None:
+        if not param.eval_metric:
+            return
+        for name, value in param.eval_metric.get_name_value():
+            logging.info("Epoch[%d] Validation-%s=%f", param.epoch, name, value)

@@ -31,14 +31,14 @@ def save_checkpoint(
     arg_params, aux_params
         parameters and auxiliary states by name; stored as ``arg:<name>`` and ``aux:<name>``.
     remove_amp_cast
-        leaves the casts of automatic mixed precision out of the written symbol.
+        removes the casts of automatic mixed precision from the written symbol.
 
-    Each file is complete or is not there: it is written beside its place and then moved. A process
-    that is killed meanwhile leaves the checkpoint before whole, and at most a file ending in
-    ``.tmp``, which may be deleted. Raises TypeError if a value is no NDArray; nothing is written
+    Each file appears complete or not at all: it is written under another name and then renamed. A
+    process that is killed meanwhile leaves the checkpoint before whole, and at most a file ending
+    in ``.tmp``, which may be deleted. Raises TypeError if a value is no NDArray; nothing is written
     then.
     """
-    stored: Params = {}
+    entries: Params = {}
     for kind, params in (("arg", arg_params), ("aux", aux_params)):
         if not isinstance(params, Mapping):
             problem = f"a {type(params).__name__}, expected a dict of NDArray"
@@ -52,36 +52,36 @@ def save_checkpoint(
                         hint="mx.nd.array(value)",
                     )
                 )
-            stored[f"{kind}:{name}"] = value.as_in_context(cpu())
+            entries[f"{kind}:{name}"] = value.as_in_context(cpu())
     path = _params_path(prefix, epoch)
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
-    nd.save(path, stored)
+    nd.save(path, entries)
     logging.info('Saved checkpoint to "%s"', path)
 
 
 def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
     """The parameters and auxiliary states in ``<prefix>-<epoch, four digits>.params``, by name.
 
-    Entries of a kind other than ``arg:`` and ``aux:`` are left out, as in MXNet; a file without
+    Entries of a kind other than ``arg:`` and ``aux:`` are ignored, as in MXNet; a file without
     entries gives two empty dicts and a warning in the log. Raises MXNetError if the file is
     missing or damaged, and if its entries have no kind (a file of ``Block.save_parameters``).
     """
     path = _params_path(prefix, epoch)
-    stored = nd.load(path)
-    if not stored:
+    entries = nd.load(path)
+    if not entries:
         logging.warning("Params file '%s' is empty", path)
         return {}, {}
-    if not isinstance(stored, dict):
+    if not isinstance(entries, dict):
         raise FileFormatError(
             explain(
                 f"load_params: {path}",
-                f"{len(stored)} arrays without names, expected names such as 'arg:fc1_weight'",
+                f"{len(entries)} arrays without names, expected names such as 'arg:fc1_weight'",
                 hint="mx.nd.load(file), which gives the list",
             )
         )
-    found: dict[str, Params] = {"arg": {}, "aux": {}}
-    for key, value in stored.items():
+    params: dict[str, Params] = {"arg": {}, "aux": {}}
+    for key, value in entries.items():
         kind, colon, name = key.partition(":")
         if not colon:
             raise FileFormatError(
@@ -92,13 +92,13 @@ def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
                     hint="mx.nd.load(file), which gives a dict of all entries",
                 )
             )
-        if kind in found:
-            found[kind][name] = value
-    return found["arg"], found["aux"]
+        if kind in params:
+            params[kind][name] = value
+    return params["arg"], params["aux"]
 
 
 def load_checkpoint(prefix: Any, epoch: int) -> tuple[Symbol, Params, Params]:
-    """The symbol in ``<prefix>-symbol.json`` and what :func:`load_params` finds for ``epoch``.
+    """The symbol in ``<prefix>-symbol.json`` and the parameters of an epoch (:func:`load_params`).
 
     Returns (symbol, arg_params, aux_params), the last two dicts of NDArrays on the CPU, whatever
     version of MXNet has written the files::

@@ -1,7 +1,4 @@
-"""A network with its parameters: how FeedForward is made, gets parameters, and is bound.
-
-``FeedForward``: a network with its parameters, trained and used in one call each.
-"""
+"""``FeedForward``: a network with its parameters, trained and used in one call each."""
 
 from __future__ import annotations
 
@@ -12,7 +9,6 @@ from typing import Any
 from .. import metric as metrics
 from .. import ndarray as nd
 from .. import optimizer as opt
-from ..callback._metric_logging import LogValidationMetricsCallback
 from ..context import Context, cpu
 from ..errors import FeedForwardError, explain
 from ..executor import Executor
@@ -21,8 +17,8 @@ from ..initializer import Uniform
 from ..io import DataDesc
 from ..ndarray import NDArray
 from ..symbol import Symbol
-from ._array_iterators import RowCollector, evaluation_iterator, training_or_test_iterator
-from ._batch_end import BatchEndParam, call_callbacks
+from ._array_iterators import RowCollector, as_iterator, evaluation_iterator
+from ._batch_end import BatchEndParam, LogValidationMetricsCallback, call_callbacks
 from ._checkpoint_files import load_checkpoint, save_checkpoint
 from ._kvstore_update import _create_kvstore
 from ._training_loop import LoopCallbacks, TrainingLoop
@@ -30,8 +26,33 @@ from ._training_loop import LoopCallbacks, TrainingLoop
 Params = Mapping[str, NDArray]
 
 
-class Network:
-    """The parts of :class:`FeedForward` that neither train nor predict."""
+class FeedForward:
+    """A network of one input and one label, with its parameters: MXNet's first training interface.
+
+    symbol
+        the network, or a function from an iterator's ``default_bucket_key``, and from each batch's
+        ``bucket_key``, to the network for it.
+    ctx
+        the devices, ``cpu()`` by default; predictions use the first.
+    num_epoch, begin_epoch
+        ``fit`` trains the epochs ``begin_epoch`` to ``num_epoch - 1``.
+    epoch_size
+        batches in an epoch; by default, all that the iterator has.
+    optimizer
+        by name, with ``kwargs`` as its arguments and ``rescale_grad = 1 / batch size``, or an
+        Optimizer, which is used as it is.
+    initializer
+        called with the name and the array of each parameter that is not in ``arg_params``.
+    numpy_batch_size
+        rows in a batch when data comes as arrays.
+    arg_params, aux_params
+        parameters and auxiliary states by name.
+    allow_extra_params
+        ignores parameters that the network does not have, instead of raising an error.
+
+    As in MXNet a DeprecationWarning points to Module. Unlike in MXNet, the class is no scikit-learn
+    estimator, and predictions always use the present values of the parameters.
+    """
 
     def __init__(
         self,
@@ -77,121 +98,6 @@ class Network:
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_pred_exec": None}
 
-    def _symbol(self, where: str) -> Symbol:
-        if self.symbol is None:
-            raise FeedForwardError(explain(where, "there is no symbol", hint="fit first"))
-        return self.symbol
-
-    def _check_symbol(self, symbol: Symbol) -> None:
-        """Refuses names that stand twice, and leaves out parameters if extra ones are allowed."""
-        _check_arguments(symbol)
-        if self.allow_extra_params:
-            self.arg_params = _restricted_to(self.arg_params, symbol.list_arguments())
-            self.aux_params = _restricted_to(self.aux_params, symbol.list_auxiliary_states())
-
-    def _init_params(
-        self, inputs: Sequence[Any], overwrite: bool = False
-    ) -> tuple[list[str], list[str], list[str]]:
-        """Gives the model all its parameters, and returns the names of arguments, parameters and
-        auxiliary states.
-
-        inputs
-            a DataDesc, or (name, shape), of each input.
-        overwrite
-            initialises the parameters that there are already too.
-        """
-        symbol = self._symbol("_init_params")
-        described = [d if isinstance(d, DataDesc) else DataDesc(*d) for d in inputs]
-        arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
-        arg_shapes, _, aux_shapes = symbol.infer_shape(**{d.name: d.shape for d in described})
-        arg_types, _, aux_types = symbol.infer_type(**{d.name: d.dtype for d in described})
-        if arg_shapes is None or arg_types is None:
-            raise FeedForwardError(
-                explain(
-                    "FeedForward",
-                    "the shapes of the parameters do not follow from those of the inputs",
-                    given_by=", ".join(f"{d.name} {d.shape}" for d in described),
-                )
-            )
-        given = {d.name for d in described}
-        args = {
-            name: nd.zeros(shape, dtype=dtype)
-            for name, shape, dtype in zip(arg_names, arg_shapes, arg_types, strict=True)
-            if name not in given
-        }
-        aux = {
-            name: nd.zeros(shape, dtype=dtype)
-            for name, shape, dtype in zip(aux_names, aux_shapes or (), aux_types or (), strict=True)
-        }
-        for new, old in ((args, self.arg_params), (aux, self.aux_params)):
-            for name, array in new.items():
-                if old and name in old and not overwrite:
-                    array[:] = old[name]
-                else:
-                    with warnings.catch_warnings():
-                        # By name alone, as in MXNet: annotations of the variables do not count.
-                        warnings.filterwarnings("ignore", r"initializer\(str, NDArray\)")
-                        self.initializer(name, array)
-        self.arg_params, self.aux_params = args, aux
-        return arg_names, list(args), aux_names
-
-    def _predictor(self, data: Any) -> Executor:
-        """An executor for an iterator's batches on the first device, with today's parameters."""
-        symbol = self._symbol("predict")
-        if self.arg_params is None:
-            raise FeedForwardError(explain("predict", "arg_params is None", hint="fit first"))
-        described = [d if isinstance(d, DataDesc) else DataDesc(*d) for d in data.provide_data]
-        shapes = {name: a.shape for name, a in self.arg_params.items()}
-        shapes.update({d.name: d.shape for d in described})
-        bound = self._pred_exec
-        if bound is None or any(bound.arg_dict[n].shape != s for n, s in shapes.items()):
-            types = {name: a.dtype for name, a in self.arg_params.items()}
-            types.update({d.name: d.dtype for d in described})
-            bound = symbol.simple_bind(self.ctx[0], grad_req="null", type_dict=types, **shapes)
-            self._pred_exec = bound
-        bound.copy_params_from(self.arg_params, self.aux_params)
-        return bound
-
-
-def run_batch(executor: Executor, data: Any, batch: Any) -> None:
-    """Runs an executor on a batch of an iterator."""
-    names = [d[0] for d in data.provide_data]
-    _load_data(batch, [executor.arg_dict[n] for n in names])
-    executor.forward(is_train=False)
-
-
-def _restricted_to(params: Params | None, names: Sequence[str]) -> Params | None:
-    return params and {k: v for k, v in params.items() if k in names}
-
-
-class FeedForward(Network):
-    """A network of one input and one label, with its parameters: MXNet's first training interface.
-
-    symbol
-        the network, or a function from an iterator's ``default_bucket_key``, and from each batch's
-        ``bucket_key``, to the network for it.
-    ctx
-        the devices, ``cpu()`` by default; predictions use the first.
-    num_epoch, begin_epoch
-        ``fit`` trains the epochs ``begin_epoch`` to ``num_epoch - 1``.
-    epoch_size
-        batches in an epoch; by default, all that the iterator has.
-    optimizer
-        by name, with ``kwargs`` as its arguments and ``rescale_grad = 1 / batch size``, or an
-        Optimizer, which is used as it is.
-    initializer
-        called with the name and the array of each parameter that is not in ``arg_params``.
-    numpy_batch_size
-        rows in a batch when data comes as arrays.
-    arg_params, aux_params
-        parameters and auxiliary states by name.
-    allow_extra_params
-        leaves out what the network does not have, instead of an error.
-
-    As in MXNet a DeprecationWarning points to Module. Differently from MXNet, the class is no
-    scikit-learn estimator, and predictions always use the parameters as they are now.
-    """
-
     def fit(
         self,
         X: Any,  # noqa: N803 - MXNet's name, here and below
@@ -204,7 +110,7 @@ class FeedForward(Network):
         logger: Any = None,
         work_load_list: Sequence[float] | None = None,
         monitor: Any = None,
-        eval_end_callback: Any = LogValidationMetricsCallback(),  # noqa: B008 - it has no state
+        eval_end_callback: Any = LogValidationMetricsCallback(),  # noqa: B008 - no state
         eval_batch_end_callback: Any = None,
     ) -> None:
         """Trains the network; its parameters are in ``arg_params`` and ``aux_params`` afterwards.
@@ -220,13 +126,13 @@ class FeedForward(Network):
         kvstore
             a store, its name or None; see :mod:`executorkit.kvstore`.
         logger, monitor, work_load_list
-            where epochs are reported, what looks at the values, each device's share of a batch.
+            the logger of epochs, the monitor of the values, each device's share of a batch.
 
         Raises ValueError or TypeError for data that does not fit.
         """
         if self.num_epoch is None:
             raise FeedForwardError(explain("fit", "num_epoch is None, expected a number"))
-        data: Any = training_or_test_iterator(X, y, self.numpy_batch_size, train=True)
+        data: Any = as_iterator(X, y, self.numpy_batch_size, train=True)
         eval_data = evaluation_iterator(eval_data, self.numpy_batch_size)
         if self.sym_gen is not None:
             self.symbol = self.sym_gen(data.default_bucket_key)
@@ -240,16 +146,16 @@ class FeedForward(Network):
             eval_metric = metrics.create(eval_metric)
         assert self.arg_params is not None
         assert self.aux_params is not None
-        store, on_store = _create_kvstore(kvstore, len(self.ctx), self.arg_params)
-        optimizer = self._make_optimizer(param_names, data.batch_size, store, on_store)
+        store, update_on_kvstore = _create_kvstore(kvstore, len(self.ctx), self.arg_params)
+        optimizer = self._make_optimizer(param_names, data.batch_size, store, update_on_kvstore)
         manager = DataParallelExecutorManager(
             symbol, self.ctx, data, arg_names, param_names, aux_names,
             work_load_list, logger, self.sym_gen,
         )  # fmt: skip
-        trainer = TrainingLoop(
-            manager, self.arg_params, self.aux_params, optimizer, store, on_store
+        loop = TrainingLoop(
+            manager, self.arg_params, self.aux_params, optimizer, store, update_on_kvstore
         )
-        trainer.run(
+        loop.run(
             range(self.begin_epoch, self.num_epoch), self.epoch_size, data, eval_data, eval_metric,
             LoopCallbacks(
                 epoch_end_callback, batch_end_callback, eval_end_callback, eval_batch_end_callback
@@ -267,22 +173,22 @@ class FeedForward(Network):
         """The outputs for all examples as a NumPy array, or a list of them if there are several.
 
         X
-            an iterator or an array; rows that only fill up the last batch are left out.
+            an iterator or an array; rows that only fill the last batch are left out.
         num_batch
-            stops after so many batches.
+            maximum number of batches.
         return_data
             returns (outputs, data, labels).
         reset
             begins at the iterator's first batch.
         """
-        data: Any = training_or_test_iterator(X, None, self.numpy_batch_size, train=False)
+        data: Any = as_iterator(X, None, self.numpy_batch_size, train=False)
         if reset:
             data.reset()
         executor = self._predictor(data)
         outputs = RowCollector(len(executor.outputs))
         inputs, labels = RowCollector(len(data.provide_data)), RowCollector(len(data.provide_label))
         for number, batch in enumerate(data, 1):
-            run_batch(executor, data, batch)
+            _run_batch(executor, data, batch)
             rows = data.batch_size - batch.pad
             outputs.add(executor.outputs, rows)
             if return_data:
@@ -291,8 +197,8 @@ class FeedForward(Network):
             if number == num_batch:
                 break
         if not return_data:
-            return outputs.whole()
-        return outputs.whole(), inputs.whole(), labels.whole()
+            return outputs.joined()
+        return outputs.joined(), inputs.joined(), labels.joined()
 
     def score(
         self,
@@ -304,32 +210,32 @@ class FeedForward(Network):
     ) -> Any:
         """The value of a metric over an iterator's batches, at most ``num_batch`` of them.
 
-        Rows that only fill up the last batch count, as in MXNet. A metric that is given as an
-        object goes on from what it has seen.
+        Rows that only fill the last batch count, as in MXNet. A metric that is given as an object
+        goes on from its present value.
         """
         metric = eval_metric
         if not isinstance(metric, metrics.EvalMetric):
             metric = metrics.create(metric)
-        data: Any = training_or_test_iterator(X, None, self.numpy_batch_size, train=False)
+        data: Any = as_iterator(X, None, self.numpy_batch_size, train=False)
         if reset:
             data.reset()
         executor = self._predictor(data)
         for number, batch in enumerate(data):
             if number == num_batch:
                 break
-            run_batch(executor, data, batch)
+            _run_batch(executor, data, batch)
             metric.update(batch.label, executor.outputs)
             if batch_end_callback:
-                seen = {"self": self, "eval_metric": metric, "i": number, "batch": batch}
-                call_callbacks(batch_end_callback, BatchEndParam(0, number, metric, seen))
+                variables = {"self": self, "eval_metric": metric, "i": number, "batch": batch}
+                call_callbacks(batch_end_callback, BatchEndParam(0, number, metric, variables))
         return metric.get()[1]
 
     def save(self, prefix: Any, epoch: int | None = None, remove_amp_cast: bool = True) -> None:
         """Writes a checkpoint (see :func:`save_checkpoint`), of ``num_epoch`` by default."""
         epoch = self.num_epoch if epoch is None else epoch
         if epoch is None or self.arg_params is None:
-            what = "epoch" if epoch is None else "arg_params"
-            raise FeedForwardError(explain("save", f"{what} is None"))
+            missing = "epoch" if epoch is None else "arg_params"
+            raise FeedForwardError(explain("save", f"{missing} is None"))
         symbol = self._symbol("save")
         save_checkpoint(
             prefix, epoch, symbol, self.arg_params, self.aux_params or {}, remove_amp_cast
@@ -337,7 +243,7 @@ class FeedForward(Network):
 
     @staticmethod
     def load(prefix: Any, epoch: int, ctx: Any = None, **kwargs: Any) -> FeedForward:
-        """The model in a checkpoint; ``fit`` goes on with epoch ``epoch``.
+        """The model of a checkpoint; ``fit`` goes on with epoch ``epoch``.
 
         ``kwargs`` are arguments of the class, or of the optimizer.
         """
@@ -364,7 +270,7 @@ class FeedForward(Network):
         kvstore: Any = "local",
         logger: Any = None,
         work_load_list: Sequence[float] | None = None,
-        eval_end_callback: Any = LogValidationMetricsCallback(),  # noqa: B008 - it has no state
+        eval_end_callback: Any = LogValidationMetricsCallback(),  # noqa: B008 - no state
         eval_batch_end_callback: Any = None,
         **kwargs: Any,
     ) -> FeedForward:
@@ -376,20 +282,108 @@ class FeedForward(Network):
         )  # fmt: skip
         return model
 
-    def _make_optimizer(self, names: list[str], rows: int, store: Any, on_store: bool) -> Any:
-        """The optimizer that trains: indices are those that stores and updaters use."""
-        count = 1 if on_store else len(self.ctx)
-        index = {i * count + k: name for i, name in enumerate(names) for k in range(count)}
+    def _symbol(self, method: str) -> Symbol:
+        if self.symbol is None:
+            raise FeedForwardError(explain(method, "there is no symbol", hint="fit first"))
+        return self.symbol
+
+    def _check_symbol(self, symbol: Symbol) -> None:
+        """Refuses repeated names, and drops unknown parameters if extra ones are allowed."""
+        _check_arguments(symbol)
+        if self.allow_extra_params:
+            self.arg_params = _restricted_to(self.arg_params, symbol.list_arguments())
+            self.aux_params = _restricted_to(self.aux_params, symbol.list_auxiliary_states())
+
+    def _init_params(
+        self, inputs: Sequence[Any], overwrite: bool = False
+    ) -> tuple[list[str], list[str], list[str]]:
+        """Gives the model all its parameters; returns the names of arguments, parameters and
+        auxiliary states.
+
+        inputs
+            a DataDesc, or (name, shape), of each input.
+        overwrite
+            initialises parameters that have values too.
+        """
+        symbol = self._symbol("_init_params")
+        descs = [d if isinstance(d, DataDesc) else DataDesc(*d) for d in inputs]
+        arg_names, aux_names = symbol.list_arguments(), symbol.list_auxiliary_states()
+        arg_shapes, _, aux_shapes = symbol.infer_shape(**{d.name: d.shape for d in descs})
+        arg_types, _, aux_types = symbol.infer_type(**{d.name: d.dtype for d in descs})
+        if arg_shapes is None or arg_types is None:
+            raise FeedForwardError(
+                explain(
+                    "FeedForward",
+                    "the shapes of the parameters do not follow from those of the inputs",
+                    given_by=", ".join(f"{d.name} {d.shape}" for d in descs),
+                )
+            )
+        input_names = {d.name for d in descs}
+        args = {
+            name: nd.zeros(shape, dtype=dtype)
+            for name, shape, dtype in zip(arg_names, arg_shapes, arg_types, strict=True)
+            if name not in input_names
+        }
+        aux = {
+            name: nd.zeros(shape, dtype=dtype)
+            for name, shape, dtype in zip(aux_names, aux_shapes or (), aux_types or (), strict=True)
+        }
+        for arrays, values in ((args, self.arg_params), (aux, self.aux_params)):
+            for name, array in arrays.items():
+                if values and name in values and not overwrite:
+                    array[:] = values[name]
+                else:
+                    with warnings.catch_warnings():
+                        # By name alone, as in MXNet: annotations of the variables do not count.
+                        warnings.filterwarnings("ignore", r"initializer\(str, NDArray\)")
+                        self.initializer(name, array)
+        self.arg_params, self.aux_params = args, aux
+        return arg_names, list(args), aux_names
+
+    def _predictor(self, data: Any) -> Executor:
+        """An executor for an iterator's batches on the first device, with the parameters."""
+        symbol = self._symbol("predict")
+        if self.arg_params is None:
+            raise FeedForwardError(explain("predict", "arg_params is None", hint="fit first"))
+        descs = [d if isinstance(d, DataDesc) else DataDesc(*d) for d in data.provide_data]
+        shapes = {name: a.shape for name, a in self.arg_params.items()}
+        shapes.update({d.name: d.shape for d in descs})
+        executor = self._pred_exec
+        if executor is None or any(executor.arg_dict[n].shape != s for n, s in shapes.items()):
+            types = {name: a.dtype for name, a in self.arg_params.items()}
+            types.update({d.name: d.dtype for d in descs})
+            executor = symbol.simple_bind(self.ctx[0], grad_req="null", type_dict=types, **shapes)
+            self._pred_exec = executor
+        executor.copy_params_from(self.arg_params, self.aux_params)
+        return executor
+
+    def _make_optimizer(
+        self, names: list[str], rows: int, store: Any, update_on_kvstore: bool
+    ) -> Any:
+        """The optimizer for training, with the indices that stores and updaters use."""
+        count = 1 if update_on_kvstore else len(self.ctx)
+        index_names = {i * count + k: name for i, name in enumerate(names) for k in range(count)}
         optimizer = self.optimizer
         if isinstance(optimizer, str):
             if store and "dist" in store.type and "_async" not in store.type:
                 rows *= store.num_workers
             options = {"rescale_grad": 1.0 / rows, **self.kwargs}
-            return opt.create(optimizer, sym=self.symbol, param_idx2name=index, **options)
+            return opt.create(optimizer, sym=self.symbol, param_idx2name=index_names, **options)
         if not isinstance(optimizer, opt.Optimizer):
             raise FeedForwardError(
                 explain("fit: optimizer", f"{optimizer!r}, expected a name or an Optimizer")
             )
         if not optimizer.idx2name:
-            optimizer.idx2name = index
+            optimizer.idx2name = index_names
         return optimizer
+
+
+def _run_batch(executor: Executor, data: Any, batch: Any) -> None:
+    """Runs an executor on a batch of an iterator, for inference."""
+    names = [d[0] for d in data.provide_data]
+    _load_data(batch, [executor.arg_dict[n] for n in names])
+    executor.forward(is_train=False)
+
+
+def _restricted_to(params: Params | None, names: Sequence[str]) -> Params | None:
+    return params and {k: v for k, v in params.items() if k in names}

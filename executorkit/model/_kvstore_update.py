@@ -1,15 +1,15 @@
-"""How training loops bring gradients to parameters: through a key-value store, or by an updater.
+"""Parameter updates of training loops: through a key-value store, or by an updater.
 
 The functions keep MXNet's names, underscores included: training scripts import them.
 
     params, grads, names = group.param_arrays, group.grad_arrays, group.param_names
-    kvstore, on_store = _create_kvstore("device", len(contexts), arg_params)
-    if on_store:
+    kvstore, update_on_kvstore = _create_kvstore("device", len(contexts), arg_params)
+    if update_on_kvstore:
         kvstore.set_optimizer(optimizer)
     if kvstore:
-        _initialize_kvstore(kvstore, params, arg_params, names, on_store)
+        _initialize_kvstore(kvstore, params, arg_params, names, update_on_kvstore)
     ...                                                    # after backward of each batch:
-    if on_store:
+    if update_on_kvstore:
         _update_params_on_kvstore(params, grads, kvstore, names)
     else:
         _update_params(params, grads, updater, len(contexts), kvstore, names)
@@ -24,28 +24,28 @@ from typing import Any
 from .. import kvstore as kvs
 from ..errors import InputTypeError, explain
 from ..ndarray import NDArray
-from ..parallel._replicated_array import PerDevice, ReplicatedArray
+from ..parallel import PerDevice, ReplicatedArray
 
-#: From this many elements in one parameter on, a 'local' store only sums.
+#: Number of elements of a parameter above which a 'local' store only sums.
 _LARGE_PARAMETER = 16 * 1024 * 1024
 
 
 def _create_kvstore(
     kvstore: Any, num_device: int, arg_params: Mapping[str, NDArray]
 ) -> tuple[Any, bool]:
-    """The store that a training loop is to use, or None, and whether it updates the parameters.
+    """The store for a training loop, or None, and True if it updates the parameters.
 
     kvstore
         a store, the name of one, or None.
     num_device
-        how many devices train; one device alone needs no store unless it is a 'dist' one.
+        number of devices; one device alone needs no store unless it is a 'dist' one.
     arg_params
         the parameters: if one of them is large, a 'local' store only sums gradients.
 
     The environment variable ``MXNET_UPDATE_ON_KVSTORE=0`` has every store only sum. TypeError if
-    ``kvstore`` is something else.
+    ``kvstore`` is of another type.
     """
-    on_store = bool(int(os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1")))
+    update_on_kvstore = bool(int(os.environ.get("MXNET_UPDATE_ON_KVSTORE", "1")))
     if kvstore is None:
         return None, False
     if isinstance(kvstore, str):
@@ -53,14 +53,14 @@ def _create_kvstore(
             return None, False
         store = kvs.create(kvstore)
         if kvstore == "local" and max(a.size for a in arg_params.values()) > _LARGE_PARAMETER:
-            on_store = False
+            update_on_kvstore = False
     elif isinstance(kvstore, kvs.KVStoreBase):
         store = kvstore
     else:
         raise InputTypeError(
             explain("kvstore", f"a {type(kvstore).__name__}, expected a KVStore, a name or None")
         )
-    return store, on_store and store.is_capable(kvs.KVStoreBase.OPTIMIZER)
+    return store, update_on_kvstore and store.is_capable(kvs.KVStoreBase.OPTIMIZER)
 
 
 def _initialize_kvstore(
@@ -95,8 +95,12 @@ def _update_params_on_kvstore(
     """
     for index, (params, grads) in enumerate(zip(param_arrays, grad_arrays, strict=False)):
         if grads is not None and not _without_gradients(grads):
-            given = _arrays_for(kvstore, grads), _arrays_for(kvstore, params)
-            kvstore.pushpull(param_names[index], given[0], out=given[1], priority=-index)
+            kvstore.pushpull(
+                param_names[index],
+                _arrays_for(kvstore, grads),
+                out=_arrays_for(kvstore, params),
+                priority=-index,
+            )
 
 
 #: MXNet pushes several keys at once to its NCCL store.
@@ -137,7 +141,7 @@ def _update_params(
 
 
 def _arrays_for(store: Any, arrays: PerDevice) -> PerDevice:
-    """What a store's methods get: lists, unless the store knows stacked arrays."""
+    """Arrays as a store's methods take them: lists, unless the store takes replicated arrays."""
     return arrays if isinstance(store, kvs.KVStore) else list(arrays)
 
 

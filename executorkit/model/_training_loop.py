@@ -18,7 +18,7 @@ from ._kvstore_update import _initialize_kvstore, _update_params, _update_params
 
 @dataclass
 class LoopCallbacks:
-    """What the loop calls; each a function, a list of functions, or None."""
+    """Callbacks of the loop; each a function, a list of functions, or None."""
 
     epoch_end: Any = None
     batch_end: Any = None
@@ -30,11 +30,14 @@ class TrainingLoop:
     """Trains a manager's network, through a key-value store or by an updater.
 
     manager
-        with its parameters set.
+        the manager, with its parameters set.
     arg_params, aux_params
-        written to at the end, and at the end of each epoch that a callback looks at.
-    optimizer, kvstore, update_on_kvstore
-        as :func:`_create_kvstore` gave them.
+        arrays that the parameters are written to at the end, and after each epoch if a callback
+        looks at them.
+    optimizer
+        the optimizer, used by the store or by an updater.
+    kvstore, update_on_kvstore
+        the results of :func:`_create_kvstore`.
 
     With one device and no store, forward, backward and update are one compiled program.
     """
@@ -52,7 +55,7 @@ class TrainingLoop:
         self.arg_params = arg_params
         self.aux_params = aux_params
         self.kvstore = kvstore
-        self.on_store = update_on_kvstore
+        self.update_on_kvstore = update_on_kvstore
         manager.set_params(arg_params, aux_params)
         if update_on_kvstore:
             kvstore.set_optimizer(optimizer)
@@ -78,19 +81,19 @@ class TrainingLoop:
         epoch_size
             batches in an epoch, which goes on where the one before it stopped; None: all.
         logger
-            where epochs are reported; the root logger by default.
+            the logger of the epochs; the root logger by default.
         monitor
-            looks at the training batches.
+            monitors the training batches.
         """
         logger = logger or logging
         if monitor is not None:
             self.manager.install_monitor(monitor)
         train_data.reset()
         for epoch in epochs:
-            begin = time.time()
+            start = time.time()
             eval_metric.reset()
             self._epoch(epoch, epoch_size, train_data, eval_metric, callbacks, logger, monitor)
-            logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - begin)
+            logger.info("Epoch[%d] Time cost=%.3f", epoch, time.time() - start)
             if callbacks.epoch_end or epoch == epochs[-1]:
                 self.manager.copy_to(self.arg_params, self.aux_params)
             call_callbacks(
@@ -125,7 +128,7 @@ class TrainingLoop:
         manager.forward(is_train=True)
         manager.backward()
         params, grads = manager.param_arrays, manager.grad_arrays
-        if self.on_store:
+        if self.update_on_kvstore:
             _update_params_on_kvstore(params, grads, self.kvstore, manager.param_names)
         else:
             assert self.updater is not None
@@ -151,11 +154,11 @@ class TrainingLoop:
         data.reset()
 
     def _notify(self, callback: Any, epoch: int, nbatch: int, metric: Any, batch: Any) -> None:
-        """Calls a batch callback. Its ``locals`` are what is named here, not the loop's."""
+        """Calls a batch callback. Its ``locals`` are the names given here, not the loop's."""
         if callback:
-            seen = {
+            variables = {
                 "epoch": epoch, "nbatch": nbatch, "eval_metric": metric, "data_batch": batch,
                 "executor_manager": self.manager, "kvstore": self.kvstore, "updater": self.updater,
                 "symbol": self.manager.symbol,
             }  # fmt: skip
-            call_callbacks(callback, BatchEndParam(epoch, nbatch, metric, seen))
+            call_callbacks(callback, BatchEndParam(epoch, nbatch, metric, variables))

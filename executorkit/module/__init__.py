@@ -5,6 +5,17 @@ module.fit(train_iterator, optimizer="adam", num_epoch=10)
 module.score(test_iterator, "acc")
 """
 
+from . import (
+    _module_view,
+    base_module,
+    bucketing_module,
+    executor_group,
+    module,
+    python_module,
+    sequential_module,
+)
+from ._group_update import discard_gradients
+from ._module_optimizer import KVStoreMode
 from .base_module import BaseModule
 from .bucketing_module import BucketingModule
 from .module import Module
@@ -14,12 +25,14 @@ from .sequential_module import SequentialModule
 __all__ = [
     "BaseModule",
     "BucketingModule",
+    "KVStoreMode",
     "Module",
     "PythonLossModule",
     "PythonModule",
     "SequentialModule",
     "base_module",
     "bucketing_module",
+    "discard_gradients",
     "executor_group",
     "module",
     "python_module",

@@ -1,4 +1,4 @@
-"""What a module checks before it does something: its state, and names of inputs."""
+"""Checks that precede the methods of modules: the module's state, and names of inputs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..io import DataDesc
 from ..symbol import Symbol
 from ._group_arguments import as_data_desc
 
-#: What has to be done before something, by the state that it leads to.
+#: Problem and remedy for each state that a method may require.
 _REMEDIES = {
     "binded": ("the module is not bound", "bind(data_shapes, label_shapes) first"),
     "params_initialized": ("the parameters are not initialised", "init_params() first"),
@@ -20,25 +20,25 @@ _REMEDIES = {
 }
 
 
-def require(module: Any, doing: str, *states: str) -> None:
-    """AssertionError, saying what to do first, if a module is not in all of these states."""
+def require(module: Any, method: str, *states: str) -> None:
+    """Raises AssertionError, with the remedy, if a module is not in all of these states."""
     for state in states:
         if not getattr(module, state):
             problem, remedy = _REMEDIES[state]
-            raise ModuleUsageError(explain(doing, problem, hint=remedy))
+            raise ModuleUsageError(explain(method, problem, hint=remedy))
 
 
-def check_input_names(symbol: Symbol, names: Sequence[str], what: str, required: bool) -> None:
-    """ValueError for a name that is no argument of the symbol; a warning if not ``required``."""
+def check_input_names(symbol: Symbol, names: Sequence[str], kind: str, required: bool) -> None:
+    """Raises ValueError for a name that is no argument of the symbol; warns if not ``required``."""
     arguments = symbol.list_arguments()
     for name in names:
         if name in arguments:
             continue
         close = difflib.get_close_matches(name, arguments, 3) or arguments
         text = explain(
-            f"Module: {what}_names",
+            f"Module: {kind}_names",
             f"{name!r} is not an argument of the symbol",
-            given_by=f"{what}_names={list(names)}",
+            given_by=f"{kind}_names={list(names)}",
             hint="one of: " + ", ".join(close),
         )
         if required:
@@ -51,23 +51,23 @@ def data_descs(
     label_names: Sequence[str],
     data_shapes: Sequence[Any],
     label_shapes: Sequence[Any] | None,
-    doing: str,
+    method: str,
 ) -> tuple[list[DataDesc], list[DataDesc] | None]:
-    """Shapes as DataDescs. ValueError if those of the data are not of exactly the data's names,
-    a warning if those of the labels are not."""
+    """Shapes as DataDescs. Raises ValueError if those of the data are not of exactly the data's
+    names, warns if those of the labels are not."""
     data = [as_data_desc(d) for d in data_shapes]
     labels = None if label_shapes is None else [as_data_desc(d) for d in label_shapes]
     if sorted(d.name for d in data) != sorted(data_names):
-        raise BindError(_mismatch(doing, "data", data_names, data))
+        raise BindError(_mismatch(method, "data", data_names, data))
     if sorted(d.name for d in labels or ()) != sorted(label_names):
-        text = _mismatch(doing, "label", label_names, labels or [])
+        text = _mismatch(method, "label", label_names, labels or [])
         warnings.warn(text, UserWarning, stacklevel=4)
     return data, labels
 
 
-def _mismatch(doing: str, what: str, names: Sequence[str], given: Sequence[DataDesc]) -> str:
+def _mismatch(method: str, kind: str, names: Sequence[str], descs: Sequence[DataDesc]) -> str:
     return explain(
-        f"{doing}: {what}_shapes",
-        f"they are of [{', '.join(d.name for d in given)}], expected those of [{', '.join(names)}]",
-        because=f"{what}_names of the module say so",
+        f"{method}: {kind}_shapes",
+        f"they are of [{', '.join(d.name for d in descs)}], expected those of [{', '.join(names)}]",
+        because=f"{kind}_names of the module say so",
     )

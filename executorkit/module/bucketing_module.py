@@ -1,9 +1,4 @@
-"""The modules of a bucketing module: made, bound and switched between.
-
-Files of a bucketing module: parameters, a symbol for each bucket, and the buckets' keys.
-
-``BucketingModule``: networks for inputs of different lengths that share their parameters.
-"""
+"""``BucketingModule``: networks for inputs of different lengths that share their parameters."""
 
 from __future__ import annotations
 
@@ -14,23 +9,38 @@ from typing import Any, Self
 import numpy as np
 
 from .. import ndarray as nd
-from ..debugging.finite_report import FiniteReport
-from ..display import Fold, Part, Table
+from ..debugging import FiniteReport
 from ..errors import ModuleUsageError, explain
-from ..initializer import Uniform
 from ..model import load_params
 from ..name import NameManager
+from ..parallel import DataParallel, DataParallelCore
 from ..symbol import Symbol
 from ..symbol import load as load_symbol
 from ._preconditions import require
+from ._specs import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule
 from .module import Module
+
+__all__ = ["BucketingModule"]
 
 SymGen = Callable[[Any], tuple[Symbol, Any, Any]]
 
 
-class Buckets(BaseModule):
-    """The modules of all buckets; one is the current one."""
+class BucketingModule(BaseModule, DataParallel):
+    """A module for each ``bucket_key`` that batches have, made when the first such batch comes.
+
+    sym_gen
+        a function from a bucket's key to (symbol, data_names, label_names).
+    default_bucket_key
+        the bucket that is bound first and has all parameters. (Other buckets may be larger: they
+        share parameters, not memory.)
+    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs,
+    compression_params, compute_dtype, remat
+        as for :class:`Module`.
+
+    Parameters, gradients, auxiliary states and the optimizer are one for all buckets; each bucket
+    is compiled once.
+    """
 
     def __init__(
         self,
@@ -68,17 +78,93 @@ class Buckets(BaseModule):
         self._buckets: dict[Any, Module] = {}
         self._curr_module: Any = None
         self._curr_bucket_key: Any = None
-        self._params_dirty = False
         self._monitor: Any = None
         self._grad_req: Any = None
 
     def _call_sym_gen(self, key: Any) -> tuple[Symbol, Any, Any]:
-        """What ``sym_gen`` says; automatic names are the same for all buckets."""
+        """The symbol and names of a bucket; automatic names are the same for all buckets."""
         with NameManager():
             return self._sym_gen(key)
 
     def _make_bucket(self, key: Any) -> Module:
         return Module(*self._call_sym_gen(key), **self._options)
+
+    # Files
+
+    @classmethod
+    def load(
+        cls,
+        prefix: str,
+        epoch: int,
+        sym_gen: SymGen | None = None,
+        default_bucket_key: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """A module with the buckets and parameters of a checkpoint, to be bound.
+
+        AssertionError without ``sym_gen`` (for the names of the inputs) or ``default_bucket_key``.
+        """
+        _require_arguments("load", sym_gen=sym_gen, default_bucket_key=default_bucket_key)
+        arrays: Any = nd.load(f"{prefix}.buckets")
+        keys = [tuple(k) if isinstance(k, list) else k for k in arrays[0].asnumpy().tolist()]
+        symbols = {key: load_symbol(f"{prefix}-{key}-symbol.json") for key in keys}
+        params = load_params(prefix, epoch)
+        return cls.load_dict(symbols, sym_gen, default_bucket_key, *params, **kwargs)
+
+    @classmethod
+    def load_dict(
+        cls,
+        sym_dict: Mapping[Any, Symbol] | None = None,
+        sym_gen: SymGen | None = None,
+        default_bucket_key: Any = None,
+        arg_params: Any = None,
+        aux_params: Any = None,
+        **kwargs: Any,
+    ) -> Self:
+        """A module with the given symbols as buckets, and parameters, to be bound.
+
+        AssertionError if one of the first five arguments is missing.
+        """
+        _require_arguments(
+            "load_dict",
+            sym_dict=sym_dict,
+            sym_gen=sym_gen,
+            default_bucket_key=default_bucket_key,
+            arg_params=arg_params,
+            aux_params=aux_params,
+        )
+        assert sym_gen is not None
+        module = cls(sym_gen, default_bucket_key, **kwargs)
+        module._preset(sym_dict or {}, arg_params, aux_params)
+        return module
+
+    def _preset(self, symbols: Mapping[Any, Symbol], arg_params: Any, aux_params: Any) -> None:
+        """Makes the buckets of some symbols, and initialises the parameters before binding."""
+        for key, symbol in symbols.items():
+            _, data_names, label_names = self._call_sym_gen(key)
+            self._buckets[key] = Module(symbol, data_names, label_names, **self._options)
+        default = self._default_bucket_key
+        if default not in self._buckets:
+            self._buckets[default] = self._make_bucket(default)
+        self._curr_module = self._buckets[default]
+        self._curr_module.preset_params(dict(arg_params), dict(aux_params))
+        self.params_initialized = True
+
+    def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
+        """Writes ``<prefix>-<epoch, four digits>.params``, ``<prefix>-<key>-symbol.json`` for each
+        bucket so far, and their keys, which are numbers or tuples of them, to ``<prefix>.buckets``.
+
+        Each file appears whole or not at all.
+        """
+        if not self._buckets:
+            raise ModuleUsageError(
+                explain("save_checkpoint", "there is no bucket yet", hint="bind(...) first")
+            )
+        self.save_params(f"{prefix}-{int(epoch):04d}.params")
+        for key in self._buckets:
+            symbol = self._call_sym_gen(key)[0]
+            symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
+        nd.save(f"{prefix}.buckets", nd.array(list(self._buckets), dtype=np.int32))
 
     # Descriptions
 
@@ -120,52 +206,58 @@ class Buckets(BaseModule):
         require(self, "output_shapes", "binded")
         return self._curr_module.output_shapes
 
-    def _parts(self) -> list[Part]:
-        rows = [
-            [
-                str(key) + (" (current)" if module is self._curr_module else ""),
-                ", ".join(f"{d.name} {tuple(d.shape)}" for d in module.data_shapes),
-                str(module._exec_group._group.traces),
-            ]
-            for key, module in self._buckets.items()
-        ]
-        table = Table(["bucket", "inputs", "compilations"], rows, {2})
-        if not self.binded:
-            return super()._parts()
-        key = self._curr_bucket_key
-        return [*super()._parts(), table, Fold(f"bucket {key}", self._curr_module._parts(), True)]
+    @property
+    def core(self) -> DataParallelCore:
+        """The current bucket's arrays and programs of all devices."""
+        require(self, "core", "binded")
+        return self._curr_module.core
+
+    @property
+    def output_layouts(self) -> list[int]:
+        """The batch axis of each of the current bucket's outputs, -1 without one."""
+        require(self, "output_layouts", "binded")
+        return self._curr_module.output_layouts
 
     # Buckets
 
-    def bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
-    ) -> None:
-        """Binds the default bucket, as :meth:`Module.bind` does; ``shared_module`` is refused."""
-        if self.binded and not force_rebind:
-            self.logger.warning("bind: the module is bound already; nothing is done")
-            return
-        if shared_module is not None:
+    @property
+    def buckets(self) -> dict[Any, Module]:
+        """The modules so far, by bucket key."""
+        return self._buckets
+
+    @property
+    def current_key(self) -> Any:
+        """The key of the bucket that ran last."""
+        return self._curr_bucket_key
+
+    @property
+    def current_module(self) -> Module:
+        """The module of the bucket that ran last."""
+        return self._curr_module
+
+    def _bind(self, spec: BindSpec) -> None:
+        """Binds the default bucket; ``shared_module`` is refused."""
+        if spec.shared_module is not None:
             raise ModuleUsageError(explain("bind", "buckets take no shared_module"))
         key = self._default_bucket_key
         params = self.get_params() if self.params_initialized else None
-        kept = {} if self.binded else self._buckets
-        module = kept.get(key) or self._make_bucket(key)
-        module.bind(data_shapes, label_shapes, for_training, inputs_need_grad, grad_req=grad_req)
+        buckets = {} if self.binded else self._buckets
+        module = buckets.get(key) or self._make_bucket(key)
+        module.bind(
+            spec.data_shapes,
+            spec.label_shapes,
+            spec.for_training,
+            spec.inputs_need_grad,
+            grad_req=spec.grad_req,
+        )
         if params is not None:
             module.init_params(None, *params, force_init=True)
         if self.optimizer_initialized:
             module.borrow_optimizer(self._curr_module)
-        self.for_training = for_training
-        self.inputs_need_grad = inputs_need_grad
-        self._grad_req = grad_req
-        self._buckets = {**kept, key: module}
+        self.for_training = spec.for_training
+        self.inputs_need_grad = spec.inputs_need_grad
+        self._grad_req = spec.grad_req
+        self._buckets = {**buckets, key: module}
         self._curr_module = module
         self._curr_bucket_key = key
         self.binded = True
@@ -194,7 +286,7 @@ class Buckets(BaseModule):
         self._curr_bucket_key = bucket_key
 
     def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
-        """Binds the bucket of a batch that comes next, if it is new."""
+        """Binds the bucket of the batch that comes next, if it is new."""
         require(self, "prepare", "binded", "params_initialized")
         current = self._curr_bucket_key
         self._switch_to(data_batch)
@@ -204,164 +296,37 @@ class Buckets(BaseModule):
     def _switch_to(self, batch: Any) -> None:
         self.switch_bucket(batch.bucket_key, batch.provide_data, batch.provide_label)
 
-
-class BucketFiles(Buckets):
-    """Saving and loading a module with buckets."""
-
-    def save_optimizer_states(self, fname: str) -> None:
-        """As :meth:`Module.save_optimizer_states`; MXNet's buckets do not have it."""
-        require(self, "save_optimizer_states", "optimizer_initialized")
-        self._curr_module.save_optimizer_states(fname)
-
-    def load_optimizer_states(self, fname: str) -> None:
-        """As :meth:`Module.load_optimizer_states`; MXNet's buckets do not have it."""
-        require(self, "load_optimizer_states", "optimizer_initialized")
-        self._curr_module.load_optimizer_states(fname)
-
-    def save_checkpoint(self, prefix: str, epoch: int, remove_amp_cast: bool = False) -> None:
-        """Writes ``<prefix>-<epoch, four digits>.params``, ``<prefix>-<key>-symbol.json`` for each
-        bucket so far, and their keys, which are numbers or tuples of them, to ``<prefix>.buckets``.
-
-        Each file is there whole or not at all.
-        """
-        if not self._buckets:
-            raise ModuleUsageError(
-                explain("save_checkpoint", "there is no bucket yet", hint="bind(...) first")
-            )
-        self.save_params(f"{prefix}-{int(epoch):04d}.params")
-        for key in self._buckets:
-            symbol = self._call_sym_gen(key)[0]
-            symbol.save(f"{prefix}-{key}-symbol.json", remove_amp_cast=remove_amp_cast)
-        nd.save(f"{prefix}.buckets", nd.array(list(self._buckets), dtype=np.int32))
-
-    @classmethod
-    def load(
-        cls,
-        prefix: str,
-        epoch: int,
-        sym_gen: SymGen | None = None,
-        default_bucket_key: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """A module with the buckets and parameters of a checkpoint, to be bound.
-
-        AssertionError without ``sym_gen`` (for the names of the inputs) or ``default_bucket_key``.
-        """
-        _require_arguments("load", sym_gen=sym_gen, default_bucket_key=default_bucket_key)
-        stored: Any = nd.load(f"{prefix}.buckets")
-        keys = [tuple(k) if isinstance(k, list) else k for k in stored[0].asnumpy().tolist()]
-        symbols = {key: load_symbol(f"{prefix}-{key}-symbol.json") for key in keys}
-        params = load_params(prefix, epoch)
-        return cls.load_dict(symbols, sym_gen, default_bucket_key, *params, **kwargs)
-
-    @classmethod
-    def load_dict(
-        cls,
-        sym_dict: Mapping[Any, Symbol] | None = None,
-        sym_gen: SymGen | None = None,
-        default_bucket_key: Any = None,
-        arg_params: Any = None,
-        aux_params: Any = None,
-        **kwargs: Any,
-    ) -> Self:
-        """A module with the given symbols as buckets, and parameters, to be bound.
-
-        AssertionError if one of the first five arguments is missing.
-        """
-        _require_arguments(
-            "load_dict",
-            sym_dict=sym_dict,
-            sym_gen=sym_gen,
-            default_bucket_key=default_bucket_key,
-            arg_params=arg_params,
-            aux_params=aux_params,
-        )
-        assert sym_gen is not None
-        loaded = cls(sym_gen, default_bucket_key, **kwargs)
-        for key, symbol in (sym_dict or {}).items():
-            _, data_names, label_names = loaded._call_sym_gen(key)
-            loaded._buckets[key] = Module(symbol, data_names, label_names, **loaded._options)
-        module = loaded._buckets.setdefault(
-            default_bucket_key, loaded._make_bucket(default_bucket_key)
-        )
-        module._arg_params, module._aux_params = dict(arg_params), dict(aux_params)
-        module.params_initialized = loaded.params_initialized = True
-        loaded._curr_module = module
-        return loaded
-
-
-def _require_arguments(doing: str, **values: Any) -> None:
-    """AssertionError for the first argument that is None."""
-    for name, value in values.items():
-        if value is None:
-            raise ModuleUsageError(explain(f"BucketingModule.{doing}", f"{name} is missing"))
-
-
-__all__ = ["BucketingModule"]
-
-
-class BucketingModule(BucketFiles):
-    """A module for each ``bucket_key`` that batches have, made when the first such batch comes.
-
-    sym_gen
-        a function from a bucket's key to (symbol, data_names, label_names).
-    default_bucket_key
-        the bucket that is bound first and has all parameters. (Other buckets may be larger: they
-        share parameters, not memory.)
-    logger, context, work_load_list, fixed_param_names, state_names, group2ctxs,
-    compression_params, compute_dtype, remat
-        as for :class:`Module`.
-
-    Parameters, gradients, auxiliary states and the optimizer are one for all buckets; each bucket
-    is compiled once.
-    """
-
-    # Parameters
+    # Parameters and states
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        """Parameters and auxiliary states by name, as they are now."""
+        """Parameters and auxiliary states by name, with their present values."""
         require(self, "get_params", "params_initialized")
-        self._curr_module._params_dirty |= self._params_dirty
-        params = self._curr_module.get_params()
-        self._params_dirty = False
-        return params
+        return self._curr_module.get_params()
 
-    def init_params(
-        self,
-        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default; it has no state
-        arg_params: Any = None,
-        aux_params: Any = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """As :meth:`Module.init_params`, for all buckets; without ``force_init`` a second time does
+    def _init_params(self, spec: ParameterSpec) -> None:
+        """Initialises the parameters of all buckets; without ``force_init`` a second time does
         nothing."""
-        if self.params_initialized and not force_init:
+        if self.params_initialized and not spec.force_init:
             return
         require(self, "init_params", "binded")
-        self._curr_module._params_dirty |= self._params_dirty
         self._curr_module.init_params(
-            initializer, arg_params, aux_params, allow_missing, force_init, allow_extra
+            spec.initializer,
+            spec.arg_params,
+            spec.aux_params,
+            spec.allow_missing,
+            spec.force_init,
+            spec.allow_extra,
         )
-        self._params_dirty = False
         self.params_initialized = True
 
-    def set_params(
-        self,
-        arg_params: Any,
-        aux_params: Any,
-        allow_missing: bool = False,
-        force_init: bool = True,
-        allow_extra: bool = False,
-    ) -> None:
-        """As :meth:`Module.set_params`, for all buckets."""
-        if not allow_missing:
-            super().set_params(arg_params, aux_params, allow_missing, force_init, allow_extra)
+    def _set_params(self, spec: ParameterSpec) -> None:
+        if not spec.allow_missing:
+            super()._set_params(spec)
             return
         require(self, "set_params", "binded")
-        self._curr_module.set_params(arg_params, aux_params, True, force_init, allow_extra)
-        self._params_dirty = self._curr_module._params_dirty
+        self._curr_module.set_params(
+            spec.arg_params, spec.aux_params, True, spec.force_init, spec.allow_extra
+        )
         self.params_initialized = True
 
     def get_states(self, merge_multi_context: bool = True) -> list[Any]:
@@ -374,26 +339,31 @@ class BucketingModule(BucketFiles):
         require(self, "set_states", "binded", "params_initialized")
         self._curr_module.set_states(states, value)
 
-    # Training
+    # Optimizer
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
-        """Makes the optimizer of all buckets, as :meth:`Module.init_optimizer` does."""
-        require(self, "init_optimizer", "binded", "params_initialized")
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("init_optimizer: there is an optimizer already; nothing is done")
+    def _init_optimizer(self, spec: OptimizerSpec) -> None:
+        if self._keeps_optimizer(spec):
             return
         current = self._curr_module
-        current.init_optimizer(kvstore, optimizer, optimizer_params, force_init=force_init)
+        current.init_optimizer(
+            spec.kvstore, spec.optimizer, spec.optimizer_params, force_init=spec.force_init
+        )
         for module in self._buckets.values():
             if module is not current:
                 module.borrow_optimizer(current)
         self.optimizer_initialized = True
+
+    def save_optimizer_states(self, fname: str) -> None:
+        """As :meth:`Module.save_optimizer_states`; MXNet's buckets do not have it."""
+        require(self, "save_optimizer_states", "optimizer_initialized")
+        self._curr_module.save_optimizer_states(fname)
+
+    def load_optimizer_states(self, fname: str) -> None:
+        """As :meth:`Module.load_optimizer_states`; MXNet's buckets do not have it."""
+        require(self, "load_optimizer_states", "optimizer_initialized")
+        self._curr_module.load_optimizer_states(fname)
+
+    # Running
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Runs the bucket of the batch, which becomes the current one."""
@@ -409,7 +379,6 @@ class BucketingModule(BucketFiles):
     def update(self) -> None:
         """Changes the parameters by the gradients of the current bucket."""
         require(self, "update", "binded", "params_initialized", "optimizer_initialized")
-        self._params_dirty = True
         self._curr_module.update()
 
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
@@ -428,13 +397,20 @@ class BucketingModule(BucketFiles):
         return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Has a metric take the current bucket's outputs into account."""
+        """Updates a metric with the current bucket's outputs."""
         require(self, "update_metric", "binded", "params_initialized")
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
-        """Has a monitor look at all buckets, those to come included."""
+        """Installs a monitor on all buckets, those to come included."""
         require(self, "install_monitor", "binded")
         self._monitor = mon
         for module in self._buckets.values():
             module.install_monitor(mon)
+
+
+def _require_arguments(method: str, **values: Any) -> None:
+    """AssertionError for the first argument that is None."""
+    for name, value in values.items():
+        if value is None:
+            raise ModuleUsageError(explain(f"BucketingModule.{method}", f"{name} is missing"))

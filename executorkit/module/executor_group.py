@@ -1,31 +1,34 @@
-"""The arrays of a module's group, as scripts read them.
-
-The executor group that modules are built on, made from contexts, workloads and shapes.
-"""
+"""The executor group of modules, constructed from contexts, workloads and shapes."""
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from ..context import Context
-from ..debugging.finite_report import FiniteReport
-from ..display import View, Viewed
+from ..debugging import FiniteReport
+from ..display import Viewed
 from ..errors import BatchError, ModuleUsageError, explain
-from ..executor import Executor
-from ..executor._precompile_spec import PrecompileSpec
+from ..executor import Executor, PrecompileSpec
 from ..io import DataDesc
 from ..ndarray import NDArray
-from ..parallel._batch_transfer import BatchInput, assign_scattered, gather
-from ..parallel._data_parallel_core import DataParallelCore, update_metric
-from ..parallel._group_parameters import mean_parameters, set_parameters
-from ..parallel._group_snapshots import check_group_finite
-from ..parallel._group_view import group_label, group_parts
-from ..parallel._replicated_array import PerDevice
-from ..parallel._slicing import split_input_slice
-from ..program import Precompilation, current_options
-from ..program._program_options import use_options
+from ..parallel import (
+    BatchInput,
+    DataParallel,
+    DataParallelCore,
+    PerDevice,
+    ReplicatedArray,
+    assign_scattered,
+    check_group_finite,
+    gather,
+    mean_parameters,
+    set_parameters,
+    split_input_slice,
+    update_metric,
+)
+from ..program import Precompilation, current_options, use_options
 from ..symbol import Symbol
 from ._group_arguments import (
     as_data_desc,
@@ -35,81 +38,37 @@ from ._group_arguments import (
     group_input,
 )
 
-Pairs = list[list[tuple[slice, NDArray]]]
+SlicePairs = list[list[tuple[slice, NDArray]]]
 
 
-class ArrayViews:
-    """Lists of the arrays of all devices; nothing is split off before its contents are read."""
+@dataclass(frozen=True, slots=True)
+class TrainableArrays:
+    """The parameters of a group that have a gradient, listed once per binding.
 
-    _group: DataParallelCore
-    _numbers: dict[str, int]
-    _parameters: list[str]
-    data_names: list[str]
-    label_names: list[str]
-    state_names: list[str]
-    label_shapes: list[Any] | None
-    slices: list[slice]
-    contexts: list[Any]
-    for_training: bool
-    inputs_need_grad: bool
+    names, weights, grads
+        name, arrays of all devices and gradients of all devices, of each of them.
+    replicated
+        weights and gradients again, if all of them are replicated arrays; else None.
+    """
 
-    @property
-    def execs(self) -> list[Executor]:
-        """One executor for each device."""
-        return self._group.execs
+    names: list[str]
+    weights: list[PerDevice]
+    grads: list[PerDevice]
+    replicated: tuple[list[ReplicatedArray], list[ReplicatedArray]] | None
 
-    @property
-    def data_arrays(self) -> Pairs:
-        """For each data input, (slice, NDArray) of all devices."""
-        return self._pairs(self.data_names)
-
-    @property
-    def label_arrays(self) -> Pairs | None:
-        """For each label, (slice, NDArray) of all devices; None without label shapes."""
-        return None if self.label_shapes is None else self._pairs(self.label_names)
-
-    @property
-    def state_arrays(self) -> list[list[NDArray]]:
-        """For each state, the arrays of all devices."""
-        return [list(self._arguments(name)) for name in self.state_names]
-
-    @property
-    def param_arrays(self) -> list[PerDevice]:
-        """For each parameter, in the symbol's order, the arrays of all devices."""
-        return [self._arguments(name) for name in self._parameters]
-
-    @property
-    def grad_arrays(self) -> list[Any] | None:
-        """For each parameter the gradients of all devices, Nones without; None for inference."""
-        if not self.for_training:
-            return None
-        nothing = [None] * len(self.contexts)
-        return [self._gradients(name) or nothing for name in self._parameters]
-
-    @property
-    def aux_arrays(self) -> list[PerDevice]:
-        """For each auxiliary state, the arrays of all devices."""
-        return self._group.aux_arrays
-
-    @property
-    def input_grad_arrays(self) -> list[Any] | None:
-        """For each data input the gradients of all devices; None without inputs_need_grad."""
-        if not self.inputs_need_grad:
-            return None
-        nothing = [None] * len(self.contexts)
-        return [list(self._gradients(name) or nothing) for name in self.data_names]
-
-    def _pairs(self, names: Sequence[str]) -> Pairs:
-        return [list(zip(self.slices, self._arguments(n), strict=True)) for n in names]
-
-    def _arguments(self, name: str) -> PerDevice:
-        return self._group.arg_arrays[self._numbers[name]]
-
-    def _gradients(self, name: str) -> PerDevice | None:
-        return self._group.grad_arrays[self._numbers[name]]
+    @classmethod
+    def of(
+        cls, names: list[str], weights: list[PerDevice], grads: list[PerDevice]
+    ) -> TrainableArrays:
+        """The arrays, with ``replicated`` filled in."""
+        replicated_weights = [w for w in weights if isinstance(w, ReplicatedArray)]
+        replicated_grads = [g for g in grads if isinstance(g, ReplicatedArray)]
+        complete = len(replicated_weights) == len(replicated_grads) == len(names)
+        replicated = (replicated_weights, replicated_grads) if complete else None
+        return cls(names, weights, grads, replicated)
 
 
-class DataParallelExecutorGroup(ArrayViews, Viewed):
+class DataParallelExecutorGroup(Viewed, DataParallel):
     """Executors of one symbol on several devices, each with its slice of every batch.
 
     symbol
@@ -124,9 +83,9 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
     param_names
         names of the parameters.
     for_training
-        whether gradients are wanted at all.
+        True to compute gradients at all.
     inputs_need_grad
-        whether those of the data are.
+        True to compute those of the data too.
     shared_group
         a group of another bucket whose parameters, gradients and auxiliary states are used.
     fixed_param_names
@@ -135,13 +94,16 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         'write', 'add' or 'null' for all parameters (and data), a list for all arguments, or a dict
         for some of them.
     state_names
-        data that is not of the batch but set by ``set_states``.
+        inputs that are not of the batch but set by ``set_states``.
     group2ctxs
         for each context a dict from ``ctx_group`` to context; or one dict, for all of them or
         with a list of contexts for each group.
 
-    Slices of one length on distinct devices run as one mapped program, and parameters are stacked
-    over the devices; ``param_arrays`` and so on are views, made when a script looks at them.
+    core
+        the arrays and programs of all devices.
+
+    Slices of equal length on distinct devices run as one pmapped program on replicated arrays;
+    the NDArrays of single devices are split off when a script reads them.
     """
 
     def __init__(
@@ -166,8 +128,9 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         self.workload = [1] * len(self.contexts) if workload is None else list(workload)
         self.param_names = list(param_names)
         self.arg_names = symbol.list_arguments()
-        self._parameters = [n for n in self.arg_names if n in set(param_names)]
-        self._numbers = {name: i for i, name in enumerate(self.arg_names)}
+        parameters = set(param_names)
+        self._parameters = [n for n in self.arg_names if n in parameters]
+        self._argument_indices = {name: i for i, name in enumerate(self.arg_names)}
         self.aux_names = symbol.list_auxiliary_states()
         self.output_names = symbol.list_outputs()
         self.num_outputs = len(self.output_names)
@@ -178,13 +141,13 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         self.state_names = list(state_names or [])
         self.group2ctxs = group2ctxs_per_context(group2ctxs, len(self.contexts))
         attributes = symbol.attr_dict()
-        self.output_layouts = [
+        self.output_layouts: list[int] = [
             DataDesc.get_batch_axis(attributes.get(node.name, {}).get("__layout__"))
             for node, _ in symbol.heads
         ]
         data_names = [as_data_desc(d).name for d in data_shapes] if inputs_need_grad else []
-        wanted = {*self.param_names, *data_names} - set(self.fixed_param_names)
-        self.grad_req = grad_req_by_argument(grad_req, self.arg_names, wanted, for_training)
+        differentiated = {*self.param_names, *data_names} - set(self.fixed_param_names)
+        self.grad_req = grad_req_by_argument(grad_req, self.arg_names, differentiated, for_training)
         self._options = current_options()
         self.bind_exec(data_shapes, label_shapes, shared_group)
 
@@ -210,8 +173,8 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
     ) -> None:
         """Binds the symbol for these shapes; a failure leaves the group as it was.
 
-        With ``reshape`` parameters and other arrays that keep their shape are those of now. A shape
-        that was bound before, by whatever group of an equal symbol, is not compiled again.
+        With ``reshape`` parameters and other arrays that keep their shape stay the same arrays. A
+        shape that was bound before, by any group of an equal symbol, is not compiled again.
         """
         data = [as_data_desc(d) for d in data_shapes]
         labels = [as_data_desc(d) for d in label_shapes or ()]
@@ -220,8 +183,8 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         slices = split_input_slice(batch_size, self.workload)
         data_inputs = [group_input(d, axis) for d, axis in zip(data, data_axes, strict=True)]
         label_inputs = [group_input(d, axis) for d, axis in zip(labels, label_axes, strict=True)]
-        shared = self._group if reshape else shared_group._group if shared_group else None
-        self._group = self._make_group(slices, [*data_inputs, *label_inputs], shared)
+        shared = self.core if reshape else shared_group.core if shared_group else None
+        self.core = self._make_core(slices, [*data_inputs, *label_inputs], shared)
         self.slices = slices
         self.batch_size = batch_size
         self.data_shapes = data
@@ -232,9 +195,26 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         self.label_layouts = label_axes
         self._data_inputs = data_inputs
         self._label_inputs = label_inputs
+        self._list_parameters()
 
-    def _make_group(
-        self, slices: Sequence[slice], inputs: Sequence[BatchInput], shared: DataParallelCore | None
+    def _list_parameters(self) -> None:
+        """Lists the parameters' arrays, which stay the same until the next binding."""
+        self._param_arrays = [self._arguments(n) for n in self._parameters]
+        gradients = [self._gradients(n) for n in self._parameters]
+        none_per_device = [None] * len(self.contexts)
+        self._grad_arrays: list[Any] = [g or none_per_device for g in gradients]
+        trained = [i for i, g in enumerate(gradients) if g is not None and self.for_training]
+        self.trainable_arrays = TrainableArrays.of(
+            [self._parameters[i] for i in trained],
+            [self._param_arrays[i] for i in trained],
+            [self._grad_arrays[i] for i in trained],
+        )
+
+    def _make_core(
+        self,
+        slices: Sequence[slice],
+        inputs: Sequence[BatchInput],
+        shared: DataParallelCore | None,
     ) -> DataParallelCore:
         with use_options(self._options):
             return DataParallelCore(
@@ -250,7 +230,7 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
 
     def precompile(self, shapes: Sequence[Any], is_train: bool) -> Precompilation:
         """Compiles for other shapes in the background; see :meth:`Module.precompile`."""
-        groups = {}
+        cores = {}
         for data_shapes, label_shapes in shapes:
             data = [as_data_desc(d) for d in data_shapes]
             labels = [as_data_desc(d) for d in label_shapes or ()]
@@ -258,10 +238,13 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
             axes = [*axes, *batch_axes_and_size(labels, rows)[0]]
             inputs = [group_input(d, axis) for d, axis in zip((*data, *labels), axes, strict=True)]
             slices = split_input_slice(rows, self.workload)
-            named = tuple((d.name, tuple(d.shape)) for d in (*data, *labels))
-            groups[named] = self._make_group(slices, inputs, self._group)
-        request = PrecompileSpec(is_train)
-        return Precompilation({named: g.precompile(request) for named, g in groups.items()})
+            key = tuple((d.name, tuple(d.shape)) for d in (*data, *labels))
+            cores[key] = self._make_core(slices, inputs, self.core)
+        spec = PrecompileSpec(is_train)
+        return Precompilation({key: core.precompile(spec) for key, core in cores.items()})
+
+    #: The former name of :meth:`precompile`.
+    warm = precompile
 
     def reshape(self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None) -> None:
         """Binds for other shapes, keeping the parameters. Equal shapes change nothing."""
@@ -270,6 +253,60 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         if data == self.data_shapes and labels == self.label_shapes:
             return
         self.bind_exec(data, labels, reshape=True)
+
+    # Arrays
+
+    @property
+    def execs(self) -> Sequence[Executor]:
+        """One executor for each device."""
+        return self.core.execs
+
+    @property
+    def data_arrays(self) -> SlicePairs:
+        """For each data input, (slice, NDArray) of all devices."""
+        return self._pairs(self.data_names)
+
+    @property
+    def label_arrays(self) -> SlicePairs | None:
+        """For each label, (slice, NDArray) of all devices; None without label shapes."""
+        return None if self.label_shapes is None else self._pairs(self.label_names)
+
+    @property
+    def state_arrays(self) -> list[list[NDArray]]:
+        """For each state, the arrays of all devices."""
+        return [list(self._arguments(name)) for name in self.state_names]
+
+    @property
+    def param_arrays(self) -> list[PerDevice]:
+        """For each parameter, in the symbol's order, the arrays of all devices."""
+        return self._param_arrays
+
+    @property
+    def grad_arrays(self) -> list[Any] | None:
+        """For each parameter the gradients of all devices, Nones without; None for inference."""
+        return self._grad_arrays if self.for_training else None
+
+    @property
+    def aux_arrays(self) -> list[PerDevice]:
+        """For each auxiliary state, the arrays of all devices."""
+        return self.core.aux_arrays
+
+    @property
+    def input_grad_arrays(self) -> list[Any] | None:
+        """For each data input the gradients of all devices; None without inputs_need_grad."""
+        if not self.inputs_need_grad:
+            return None
+        none_per_device = [None] * len(self.contexts)
+        return [list(self._gradients(name) or none_per_device) for name in self.data_names]
+
+    def _pairs(self, names: Sequence[str]) -> SlicePairs:
+        return [list(zip(self.slices, self._arguments(n), strict=True)) for n in names]
+
+    def _arguments(self, name: str) -> PerDevice:
+        return self.core.arg_arrays[self._argument_indices[name]]
+
+    def _gradients(self, name: str) -> PerDevice | None:
+        return self.core.grad_arrays[self._argument_indices[name]]
 
     # Parameters
 
@@ -284,7 +321,7 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         Raises ValueError for unknown names, unless ``allow_extra``, and for wrong shapes; nothing
         is copied then.
         """
-        set_parameters(self._group, arg_params, aux_params, allow_extra)
+        set_parameters(self.core, arg_params, aux_params, allow_extra)
 
     def get_params(
         self, arg_params: Mapping[str, NDArray], aux_params: Mapping[str, NDArray]
@@ -307,12 +344,12 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         """
         train = self.for_training if is_train is None else is_train
         labels = getattr(data_batch, "label", None)
-        writes = self._group.scattered(self._data_inputs, data_batch.data, "data")
+        writes = self.core.scattered(self._data_inputs, data_batch.data, "data")
         if self._label_inputs and labels:
-            writes += self._group.scattered(self._label_inputs, labels, "label")
+            writes += self.core.scattered(self._label_inputs, labels, "label")
         for target, value in writes:
             assign_scattered(target, value)
-        self._group.forward(bool(train))
+        self.core.forward(bool(train))
 
     def backward(self, out_grads: Any = None) -> None:
         """Computes the gradients on all devices.
@@ -332,10 +369,10 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
                 )
             )
         if out_grads is None:
-            self._group.backward()
+            self.core.backward()
             return
         heads = list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
-        self._group.backward(self._group.head_gradients(heads, self.output_layouts))
+        self.core.backward(self.core.head_gradients(heads, self.output_layouts))
 
     def get_outputs(
         self, merge_multi_context: bool = True, begin: int = 0, end: int | None = None
@@ -346,21 +383,21 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         per output with the arrays of all devices.
         """
         stop = self.num_outputs if end is None else end
-        outputs = [self._group.outputs[i] for i in range(begin, stop)]
+        outputs = [self.core.outputs[i] for i in range(begin, stop)]
         axes = [self.output_layouts[i] for i in range(begin, stop)]
-        return _merged(outputs, axes) if merge_multi_context else [list(o) for o in outputs]
+        return _gathered(outputs, axes) if merge_multi_context else [list(o) for o in outputs]
 
     def get_output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """(name, shape) of each output for the whole batch."""
-        found = []
+        shapes = []
         for name, output, axis in zip(
-            self.output_names, self._group.outputs, self.output_layouts, strict=True
+            self.output_names, self.core.outputs, self.output_layouts, strict=True
         ):
-            shape = self._group.whole_shape(output, -1)
+            shape = self.core.whole_shape(output, -1)
             if axis >= 0:
                 shape = (*shape[:axis], self.batch_size, *shape[axis + 1 :])
-            found.append((name, shape))
-        return found
+            shapes.append((name, shape))
+        return shapes
 
     def get_states(self, merge_multi_context: bool = True) -> list[list[NDArray]]:
         """For each state the arrays of all devices. They are not merged: AssertionError."""
@@ -420,20 +457,20 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
         if not merge_multi_context:
             return self.input_grad_arrays or []
         grads = [self._gradients(name) for name in self.data_names]
-        return _merged([g for g in grads if g is not None], self.data_layouts)
+        return _gathered([g for g in grads if g is not None], self.data_layouts)
 
     def update_metric(self, eval_metric: Any, labels: Sequence[Any], pre_sliced: bool) -> None:
-        """Has a metric take the outputs of each device into account, with its labels.
+        """Updates a metric with the outputs of each device, and its labels.
 
         ``pre_sliced`` says that ``labels`` has a list of labels for each device.
         """
         update_metric(
-            self._group,
+            self.core,
             labels,
             pre_sliced,
             self.label_layouts,
-            lambda own, outputs: eval_metric.update_dict(
-                dict(zip(self.label_names, own, strict=False)),
+            lambda device_labels, outputs: eval_metric.update_dict(
+                dict(zip(self.label_names, device_labels, strict=False)),
                 dict(zip(self.output_names, outputs, strict=True)),
             ),
         )
@@ -441,20 +478,15 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
         """Finds the first node that made a NaN or an infinity, on any device.
 
-        As :meth:`Executor.check_finite`, for every device's rows of the last batch; findings say
-        whose they are. ``out_grads`` are head gradients of the whole batch, as ``backward`` takes
-        them; by default those that were used last.
+        As :meth:`Executor.check_finite`, for every device's rows of the last batch; findings name
+        the device. ``out_grads`` are head gradients of the whole batch, as ``backward`` takes them;
+        by default those of the last ``backward``.
         """
         heads = None
         if out_grads is not None:
-            given = list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
-            heads = self._group.head_gradients(given, self.output_layouts)
-        return check_group_finite(self._group, heads, raise_error)
-
-    def _as_view(self) -> View:
-        return View(
-            f"DataParallelExecutorGroup of {group_label(self._group)}", group_parts(self._group)
-        )
+            grads = list(out_grads) if isinstance(out_grads, list | tuple) else [out_grads]
+            heads = self.core.head_gradients(grads, self.output_layouts)
+        return check_group_finite(self.core, heads, raise_error)
 
     def install_monitor(self, mon: Any) -> None:
         """Installs a monitor on the executors of all devices."""
@@ -462,5 +494,5 @@ class DataParallelExecutorGroup(ArrayViews, Viewed):
             mon.install(executor)
 
 
-def _merged(arrays: Sequence[PerDevice], axes: Sequence[int]) -> list[NDArray]:
+def _gathered(arrays: Sequence[PerDevice], axes: Sequence[int]) -> list[NDArray]:
     return [gather(a, axis) for a, axis in zip(arrays, axes, strict=True)]

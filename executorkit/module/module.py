@@ -1,301 +1,42 @@
-"""A module's arrays: bound for the shapes of batches, and bound anew for others.
-
-Files of a module: a checkpoint of the symbol, the parameters and the optimizer's states.
-
-``Module``: a symbol, bound to devices, with parameters and an optimizer.
-"""
+"""``Module``: a symbol, bound to devices, with parameters and an optimizer."""
 
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Sequence
 from typing import Any, Self
 
 from .. import ndarray as nd
 from ..context import Context, cpu
-from ..debugging.finite_report import FiniteReport
-from ..display import Fold, Part
+from ..debugging import FiniteReport
 from ..errors import ModuleUsageError, explain
 from ..io import DataBatch, DataDesc
 from ..model import load_checkpoint
 from ..ndarray import NDArray
-from ..parallel._group_view import group_parts
-from ..program import Precompilation
-from ..program._program_options import options_from_arguments
+from ..parallel import DataParallel, DataParallelCore
+from ..program import Precompilation, options_from_arguments
 from ..symbol import Symbol
-from ._optimizer_state import Optimizing
+from ._module_optimizer import ModuleOptimizer
+from ._parameters import ParameterStore, Params
 from ._preconditions import check_input_names, data_descs, require
+from ._specs import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule
 from .executor_group import DataParallelExecutorGroup
-
-
-class Bound(BaseModule):
-    """A module on an executor group: binding, reshaping, and what can be asked of the group."""
-
-    _context: list[Context]
-    _work_load_list: list[Any]
-    _group2ctxs: Any
-    _compute_dtype: str | None
-    _remat: Any
-    _data_names: list[str]
-    _label_names: list[str]
-    _state_names: list[str]
-    _param_names: list[str]
-    _aux_names: list[str]
-    _fixed_param_names: list[str]
-    _data_shapes: list[DataDesc]
-    _label_shapes: list[DataDesc] | None
-    _arg_params: dict[str, NDArray] | None
-    _aux_params: dict[str, NDArray] | None
-    _params_dirty: bool
-    _exec_group: DataParallelExecutorGroup
-
-    def bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
-    ) -> None:
-        """Allocates the arrays for batches of these shapes.
-
-        data_shapes, label_shapes
-            lists of DataDesc or (name, shape), such as an iterator's ``provide_data``.
-        for_training, inputs_need_grad
-            whether gradients are wanted at all, and also those of the data.
-        force_rebind
-            binds anew if bound already, keeping the parameters; otherwise that is only logged.
-        shared_module
-            an initialised module whose parameters, gradients, states and optimizer are used:
-            another bucket.
-        grad_req
-            'write', 'add' or 'null'; or a list or dict by argument.
-
-        Raises ValueError if the names are not the module's, AssertionError for gradients of inputs
-        of a module that is not for training, and for a shared module that is not initialised. The
-        module is then as it was.
-        """
-        if self.binded and not force_rebind:
-            self.logger.warning("bind: the module is bound already; nothing is done")
-            return
-        if inputs_need_grad and not for_training:
-            raise ModuleUsageError(
-                explain("bind", "inputs_need_grad is for training", hint="for_training=True")
-            )
-        data, labels = data_descs(
-            self._data_names, self._label_names, data_shapes, label_shapes, "bind"
-        )
-        if shared_module is not None:
-            _check_shared(shared_module, len(self._context))
-        if self.binded and self._params_dirty:
-            self._sync_params_from_devices()
-        with options_from_arguments(self._compute_dtype, self._remat):
-            group = DataParallelExecutorGroup(
-                self._symbol,
-                self._context,
-                self._work_load_list,
-                data,
-                labels,
-                self._param_names,
-                for_training,
-                inputs_need_grad,
-                None if shared_module is None else shared_module._exec_group,
-                logger=self.logger,
-                fixed_param_names=self._fixed_param_names,
-                grad_req=grad_req,
-                state_names=self._state_names,
-                group2ctxs=self._group2ctxs,
-            )
-        self._exec_group = group
-        self.for_training = for_training
-        self.inputs_need_grad = inputs_need_grad
-        self._data_shapes, self._label_shapes = data, labels
-        self.binded = True
-        if shared_module is not None:
-            self.params_initialized = True
-            self._arg_params = shared_module._arg_params
-            self._aux_params = shared_module._aux_params
-            if shared_module.optimizer_initialized:
-                self.borrow_optimizer(shared_module)
-            return
-        if self.params_initialized:
-            group.set_params(self._arg_params or {}, self._aux_params)
-        self._arg_params = _completed(self._arg_params, self._param_names, group.param_arrays)
-        self._aux_params = _completed(self._aux_params, self._aux_names, group.aux_arrays)
-
-    def _parts(self) -> list[Part]:
-        state = super()._parts()
-        if self.binded:
-            return [*state, *group_parts(self._exec_group._group)]
-        return [*state, Fold("symbol", self._symbol._as_view().parts, open=True)]
-
-    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
-        """Binds for other shapes, keeping parameters and optimizer. Shapes that were bound before
-        are not compiled again."""
-        require(self, "reshape", "binded")
-        self._reshape(
-            *data_descs(self._data_names, self._label_names, data_shapes, label_shapes, "reshape")
-        )
-
-    def _reshape(self, data: list[DataDesc], labels: list[DataDesc] | None) -> None:
-        self._exec_group.reshape(data, labels)
-        self._data_shapes, self._label_shapes = data, labels
-
-    def _fit_to(self, batch: Any, is_train: bool) -> None:
-        """Reshapes for a batch of other shapes, or with labels that were left out before."""
-        shapes = [tuple(array.shape) for array in batch.data]
-        labels = getattr(batch, "label", None)
-        unbound = is_train and self._label_shapes is None and labels and self._label_names
-        if not unbound and shapes == [tuple(d.shape) for d in self._data_shapes]:
-            return
-        data = getattr(batch, "provide_data", None) or _reshaped(self._data_shapes, batch.data)
-        described_labels = getattr(batch, "provide_label", None)
-        if not described_labels and labels:
-            known = self._label_shapes or [DataDesc(n, ()) for n in self._label_names]
-            described_labels = _reshaped(known, labels)
-        if described_labels:
-            self.reshape(data, described_labels)
-        else:
-            # Without labels it is for inference, which needs none: nothing to warn of.
-            self._reshape(data_descs(self._data_names, [], data, None, "forward")[0], None)
-
-    def _reset_bind(self) -> None:
-        """Forgets the group; parameters stay."""
-        if self.binded and self._params_dirty:
-            self._sync_params_from_devices()
-        self.binded = False
-
-    # Filled in by the themes below this one.
-
-    def _sync_params_from_devices(self) -> None:
-        raise self._not_provided("_sync_params_from_devices")
-
-    def borrow_optimizer(self, shared_module: Any) -> None:
-        """Uses another module's optimizer, with its states."""
-        raise self._not_provided("borrow_optimizer")
-
-
-def concatenated_batches(batches: Sequence[Any]) -> DataBatch:
-    """One batch of several, one for each device: AssertionError unless their shapes agree."""
-    if not batches:
-        raise ModuleUsageError(explain("forward", "the list of batches is empty"))
-    for arrays in zip(*(batch.data for batch in batches), strict=False):
-        shapes = [tuple(array.shape) for array in arrays]
-        if len(set(shapes)) > 1:
-            raise ModuleUsageError(
-                explain("forward", f"batches of a list have different shapes: {shapes}")
-            )
-    labels = [batch.label for batch in batches]
-    return DataBatch(_joined([b.data for b in batches]), _joined(labels) if all(labels) else None)
-
-
-def _joined(lists: Sequence[Sequence[NDArray]]) -> list[NDArray]:
-    return [
-        nd.concatenate([a.as_in_context(arrays[0].context) for a in arrays])
-        for arrays in zip(*lists, strict=True)
-    ]
-
-
-def _reshaped(known: Sequence[DataDesc], arrays: Sequence[Any]) -> list[DataDesc]:
-    return [
-        DataDesc(d.name, tuple(array.shape), d.dtype, d.layout)
-        for d, array in zip(known, arrays, strict=False)
-    ]
-
-
-def _completed(
-    params: dict[str, NDArray] | None, names: Sequence[str], arrays: Sequence[Any]
-) -> dict[str, NDArray]:
-    """Parameters by name, with zeros for those that are missing."""
-    params = {} if params is None else params
-    for name, members in zip(names, arrays, strict=True):
-        if name not in params:
-            params[name] = nd.zeros(members[0].shape, cpu(), dtype=members[0].dtype)
-    return params
-
-
-def _check_shared(module: Any, count: int) -> None:
-    if not isinstance(module, Bound):
-        problem = f"shared_module is a {type(module).__name__}, expected a Module"
-        raise ModuleUsageError(explain("bind", problem))
-    require(module, "bind: shared_module", "binded", "params_initialized")
-    if len(module._context) < count:
-        problem = f"shared_module is on {len(module._context)} devices, expected {count}"
-        raise ModuleUsageError(explain("bind", problem))
-
-
-class Checkpointed(Optimizing):
-    """Saving and loading a module."""
-
-    @classmethod
-    def load(
-        cls, prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any
-    ) -> Self:
-        """A module of ``<prefix>-symbol.json`` with the parameters of an epoch, to be bound.
-
-        load_optimizer_states
-            has ``init_optimizer`` read ``<prefix>-<epoch, four digits>.states``.
-        kwargs
-            what the module is made with besides.
-
-        With the states and ``fit(begin_epoch=epoch)`` training goes on where it was saved, bit for
-        bit on the CPU. Raises MXNetError if a file is missing or damaged.
-        """
-        symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
-        module = cls(symbol, **kwargs)  # type: ignore[call-arg]
-        module._arg_params = arg_params
-        module._aux_params = aux_params
-        module.params_initialized = True
-        if load_optimizer_states:
-            module._preload_opt_states = _path(prefix, epoch, "states")
-        return module
-
-    def save_checkpoint(
-        self,
-        prefix: str,
-        epoch: int,
-        save_optimizer_states: bool = False,
-        remove_amp_cast: bool = True,
-    ) -> None:
-        """Writes ``<prefix>-<epoch, four digits>.params``, ``.states`` if asked for, and
-        ``<prefix>-symbol.json``, which all epochs share.
-
-        Each file is there whole or not at all, and the shared one is written last: whenever the
-        process is stopped, the checkpoints of earlier epochs are whole.
-        """
-        require(self, "save_checkpoint", "params_initialized")
-        if save_optimizer_states:
-            require(self, "save_checkpoint", "optimizer_initialized")
-        params = _path(prefix, epoch, "params")
-        self.save_params(params)
-        logging.info('Saved checkpoint to "%s"', params)
-        if save_optimizer_states:
-            states = _path(prefix, epoch, "states")
-            self.save_optimizer_states(states)
-            logging.info('Saved optimizer state to "%s"', states)
-        self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
-
-
-def _path(prefix: str, epoch: int, kind: str) -> str:
-    return f"{prefix}-{int(epoch):04d}.{kind}"
-
 
 __all__ = ["Module"]
 
 
-class Module(Checkpointed):
+class Module(BaseModule, DataParallel):
     """A symbol that can be trained, on one device or several.
 
     symbol
         the network.
     data_names, label_names, state_names
-        which of its arguments are inputs, labels, and states that are carried from batch to batch
-        (``get_states``, ``set_states``); all others are parameters.
+        names of its arguments that are inputs, labels, and states that are carried from batch to
+        batch (``get_states``, ``set_states``); all others are parameters.
     logger
-        where ``fit`` reports.
+        the logger of ``fit``.
     context
         a device or a list of them; each gets its slice of every batch.
     work_load_list
@@ -305,10 +46,10 @@ class Module(Checkpointed):
     group2ctxs
         devices of ``ctx_group`` attributes, as the executor group takes them.
     compression_params
-        accepted; gradients are not compressed.
+        given to the key-value store's ``set_gradient_compression``.
     compute_dtype, remat
-        precision of the computation, and what backward computes again instead of keeping it, as
-        for ``simple_bind``; MXNet has neither.
+        precision of the computation, and the values that backward computes again instead of storing
+        them, as for ``simple_bind``; MXNet has neither.
 
     Raises ValueError for names that the symbol does not have (a warning for labels), AssertionError
     for another number of workloads than of devices.
@@ -349,7 +90,7 @@ class Module(Checkpointed):
         self._compute_dtype = compute_dtype
         self._remat = remat
         self._compression_params = compression_params
-        self._symbol = symbol
+        self._symbol: Symbol = symbol
         self._data_names = list(data_names or ())
         self._label_names = list(label_names or ())
         self._state_names = list(state_names or ())
@@ -360,17 +101,70 @@ class Module(Checkpointed):
         check_input_names(symbol, self._fixed_param_names, "fixed_param", True)
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [n for n in symbol.list_arguments() if n not in inputs]
-        self._aux_names = symbol.list_auxiliary_states()
         self._output_names = symbol.list_outputs()
-        self._arg_params = None
-        self._aux_params = None
-        self._params_dirty = False
-        self._optimizer = None
-        self._kvstore = None
-        self._update_on_kvstore = False
-        self._updater = None
-        self._indices = {}
-        self._preload_opt_states = None
+        self._exec_group: DataParallelExecutorGroup
+        self._data_shapes: list[DataDesc]
+        self._label_shapes: list[DataDesc] | None
+        self._parameters = ParameterStore()
+        self._module_optimizer: ModuleOptimizer | None = None
+        self._preload_opt_states: str | None = None
+
+    # Files
+
+    @classmethod
+    def load(
+        cls, prefix: str, epoch: int, load_optimizer_states: bool = False, **kwargs: Any
+    ) -> Self:
+        """A module of ``<prefix>-symbol.json`` with the parameters of an epoch, to be bound.
+
+        load_optimizer_states
+            has ``init_optimizer`` read ``<prefix>-<epoch, four digits>.states``.
+        kwargs
+            further arguments of the class.
+
+        With the states and ``fit(begin_epoch=epoch)`` training goes on where it was saved, bit for
+        bit on the CPU. Raises MXNetError if a file is missing or damaged.
+        """
+        symbol, arg_params, aux_params = load_checkpoint(prefix, epoch)
+        module = cls(symbol, **kwargs)
+        module.preset_params(arg_params, aux_params)
+        if load_optimizer_states:
+            module.preset_optimizer_states(_checkpoint_path(prefix, epoch, "states"))
+        return module
+
+    def preset_params(self, arg_params: Params, aux_params: Params) -> None:
+        """Initialises the parameters before the module is bound, with these very arrays."""
+        self._parameters = ParameterStore(arg_params, aux_params)
+        self.params_initialized = True
+
+    def preset_optimizer_states(self, fname: str) -> None:
+        """Has ``init_optimizer`` read a file of :meth:`save_optimizer_states`."""
+        self._preload_opt_states = fname
+
+    def save_checkpoint(
+        self,
+        prefix: str,
+        epoch: int,
+        save_optimizer_states: bool = False,
+        remove_amp_cast: bool = True,
+    ) -> None:
+        """Writes ``<prefix>-<epoch, four digits>.params``, ``.states`` if asked for, and
+        ``<prefix>-symbol.json``, which all epochs share.
+
+        Each file appears whole or not at all, and the shared one is written last: whenever the
+        process is stopped, the checkpoints of earlier epochs are whole.
+        """
+        require(self, "save_checkpoint", "params_initialized")
+        if save_optimizer_states:
+            require(self, "save_checkpoint", "optimizer_initialized")
+        params = _checkpoint_path(prefix, epoch, "params")
+        self.save_params(params)
+        logging.info('Saved checkpoint to "%s"', params)
+        if save_optimizer_states:
+            states = _checkpoint_path(prefix, epoch, "states")
+            self.save_optimizer_states(states)
+            logging.info('Saved optimizer state to "%s"', states)
+        self._symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
 
     # Descriptions
 
@@ -407,7 +201,124 @@ class Module(Checkpointed):
         require(self, "output_shapes", "binded")
         return self._exec_group.get_output_shapes()
 
-    # Running
+    @property
+    def core(self) -> DataParallelCore:
+        """The arrays and programs of all devices, for training steps and views."""
+        require(self, "core", "binded")
+        return self._exec_group.core
+
+    @property
+    def output_layouts(self) -> list[int]:
+        """The batch axis of each output, -1 without one."""
+        require(self, "output_layouts", "binded")
+        return self._exec_group.output_layouts
+
+    # MXNet's names of the parts, which scripts read
+
+    @property
+    def _optimizer(self) -> Any:
+        return None if self._module_optimizer is None else self._module_optimizer.optimizer
+
+    @property
+    def _kvstore(self) -> Any:
+        return None if self._module_optimizer is None else self._module_optimizer.kvstore
+
+    @property
+    def _update_on_kvstore(self) -> bool:
+        return self._module_optimizer is not None and self._module_optimizer.update_on_kvstore
+
+    @property
+    def _updater(self) -> Any:
+        return None if self._module_optimizer is None else self._module_optimizer.updater
+
+    @property
+    def _arg_params(self) -> Params | None:
+        return self._parameters.arg_params
+
+    @property
+    def _aux_params(self) -> Params | None:
+        return self._parameters.aux_params
+
+    @property
+    def _params_dirty(self) -> bool:
+        return self._parameters.stale
+
+    # Binding
+
+    def _bind(self, spec: BindSpec) -> None:
+        if spec.inputs_need_grad and not spec.for_training:
+            raise ModuleUsageError(
+                explain("bind", "inputs_need_grad is for training", hint="for_training=True")
+            )
+        data, labels = data_descs(
+            self._data_names, self._label_names, spec.data_shapes, spec.label_shapes, "bind"
+        )
+        shared = spec.shared_module
+        if shared is not None:
+            _check_shared(shared, len(self._context))
+        if self.binded:
+            self._parameters.read(self._exec_group)
+        with options_from_arguments(self._compute_dtype, self._remat):
+            group = DataParallelExecutorGroup(
+                self._symbol,
+                self._context,
+                self._work_load_list,
+                data,
+                labels,
+                self._param_names,
+                spec.for_training,
+                spec.inputs_need_grad,
+                None if shared is None else shared._exec_group,
+                logger=self.logger,
+                fixed_param_names=self._fixed_param_names,
+                grad_req=spec.grad_req,
+                state_names=self._state_names,
+                group2ctxs=self._group2ctxs,
+            )
+        self._exec_group = group
+        self.for_training = spec.for_training
+        self.inputs_need_grad = spec.inputs_need_grad
+        self._data_shapes, self._label_shapes = data, labels
+        self.binded = True
+        if shared is not None:
+            self.params_initialized = True
+            self._parameters = shared._parameters
+            if shared.optimizer_initialized:
+                self.borrow_optimizer(shared)
+            return
+        if self.params_initialized:
+            self._parameters.write(group)
+        self._parameters.add_missing(group)
+
+    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
+        """Binds for other shapes, keeping parameters and optimizer. Shapes that were bound before
+        are not compiled again."""
+        require(self, "reshape", "binded")
+        self._reshape(
+            *data_descs(self._data_names, self._label_names, data_shapes, label_shapes, "reshape")
+        )
+
+    def _reshape(self, data: list[DataDesc], labels: list[DataDesc] | None) -> None:
+        self._exec_group.reshape(data, labels)
+        self._data_shapes, self._label_shapes = data, labels
+
+    def _reshape_for(self, batch: Any, is_train: bool) -> None:
+        """Reshapes for a batch of other shapes, or with labels that were left out before."""
+        shapes = [tuple(array.shape) for array in batch.data]
+        labels = getattr(batch, "label", None)
+        unbound = is_train and self._label_shapes is None and labels and self._label_names
+        if not unbound and shapes == [tuple(d.shape) for d in self._data_shapes]:
+            return
+        data = getattr(batch, "provide_data", None) or _reshaped(self._data_shapes, batch.data)
+        label_descs = getattr(batch, "provide_label", None)
+        if not label_descs and labels:
+            bound = self._label_shapes or [DataDesc(n, ()) for n in self._label_names]
+            label_descs = _reshaped(bound, labels)
+        if label_descs:
+            self.reshape(data, label_descs)
+        else:
+            # Without labels it is for inference, which needs none: nothing to warn of.
+            self._reshape(data_descs(self._data_names, [], data, None, "forward")[0], None)
 
     def precompile(self, shapes: Sequence[Any], is_train: bool | None = None) -> Precompilation:
         """Compiles ahead, in the background, for batches of other shapes.
@@ -415,17 +326,109 @@ class Module(Checkpointed):
         shapes
             for each of them (data_shapes, label_shapes), as :meth:`bind` takes them.
         is_train
-            whether training steps are compiled, which ``bind``, by default, says. A step with its
-            update is one program, known once one has run: warm up after the first ``update``.
+            True compiles training steps, False inference; by default, as the module is bound. A
+            step with its update is one program, known once one has run: precompile after the first
+            ``update``.
 
-        Returns at once; see :meth:`Executor.precompile` for what the result tells. A batch of one of
-        these shapes compiles nothing more, or waits for its own compilation only. Raises
-        AssertionError unless bound, ValueError for shapes that do not fit the symbol.
+        Returns at once; see :meth:`Executor.precompile` for the result. A batch of one of these
+        shapes compiles nothing more, or waits for its own compilation only. Raises AssertionError
+        unless bound, ValueError for shapes that do not fit the symbol.
         """
-        require(self, "warm", "binded")
-        return self._exec_group.precompile(
-            shapes, self.for_training if is_train is None else is_train
+        require(self, "precompile", "binded")
+        train = self.for_training if is_train is None else is_train
+        return self._exec_group.precompile(shapes, train)
+
+    #: The former name of :meth:`precompile`.
+    warm = precompile
+
+    # Parameters
+
+    def get_params(self) -> tuple[Params, Params]:
+        """Parameters and auxiliary states by name, with their present values, in host memory.
+
+        The same two dicts each time; values that are written to them reach the devices by
+        ``set_params``. Devices that differ (``kvstore=None``) give the mean.
+        """
+        require(self, "get_params", "params_initialized")
+        if self._parameters.stale:
+            self._parameters.read(self._exec_group)
+        return self._parameters.arrays
+
+    def _init_params(self, spec: ParameterSpec) -> None:
+        if self.params_initialized and not spec.force_init:
+            _warn_initialised("init_params")
+            return
+        require(self, "init_params", "binded")
+        self._parameters.initialise(spec, self._symbol.attr_dict(), self._exec_group)
+        self.params_initialized = True
+
+    def _set_params(self, spec: ParameterSpec) -> None:
+        if not spec.allow_missing:
+            super()._set_params(spec)
+            return
+        if self.params_initialized and not spec.force_init:
+            _warn_initialised("set_params")
+            return
+        require(self, "set_params", "binded")
+        self._exec_group.set_params(spec.arg_params, spec.aux_params, allow_extra=spec.allow_extra)
+        self._parameters.stale = True
+        self.params_initialized = True
+
+    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
+        """For each state a list with one NDArray for each device; AssertionError if they are to be
+        merged."""
+        require(self, "get_states", "binded", "params_initialized")
+        return self._exec_group.get_states(merge_multi_context=merge_multi_context)
+
+    def set_states(self, states: Any = None, value: Any = None) -> None:
+        """Sets the states: to arrays as :meth:`get_states` gives them (outputs, say, unmerged), or
+        all elements to one number. AssertionError unless exactly one is given."""
+        require(self, "set_states", "binded", "params_initialized")
+        self._exec_group.set_states(states, value)
+
+    # Optimizer
+
+    def _init_optimizer(self, spec: OptimizerSpec) -> None:
+        if self._keeps_optimizer(spec):
+            return
+        self._module_optimizer = ModuleOptimizer(
+            spec, self._symbol, self._exec_group, self._parameters, self._compression_params
         )
+        self.optimizer_initialized = True
+        if self._preload_opt_states is not None:
+            self.load_optimizer_states(self._preload_opt_states)
+            self._preload_opt_states = None
+
+    def borrow_optimizer(self, shared_module: Any) -> None:
+        """Uses another module's optimizer, with its states and counts. AssertionError if that has
+        none."""
+        require(shared_module, "borrow_optimizer", "optimizer_initialized")
+        self._module_optimizer = shared_module._module_optimizer
+        self.optimizer_initialized = True
+
+    def save_optimizer_states(self, fname: str) -> None:
+        """Writes the optimizer's states to a file, which appears whole or not at all.
+
+        MXNet reads such a file. Unlike MXNet's, it also has the number of updates of each parameter
+        and the state of ``mx.random``, so that a run that loads it goes on bit for bit.
+        """
+        require(self, "save_optimizer_states", "optimizer_initialized")
+        assert self._module_optimizer is not None
+        self._module_optimizer.save(fname)
+
+    def load_optimizer_states(self, fname: str) -> None:
+        """Reads the optimizer's states, and the counts and random state that a file of
+        :meth:`save_optimizer_states` has.
+
+        A file of MXNet's has no counts: they begin anew, as there. The file may be that of a module
+        with another number of devices, with or without a store (in MXNet it is then ignored, or an
+        error): a device that has states of its own takes those of its number, or of the last one.
+        """
+        require(self, "load_optimizer_states", "optimizer_initialized")
+        assert self._module_optimizer is not None
+        self._module_optimizer.load(fname, self._context)
+
+    # Running
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
         """Computes the outputs, when they are looked at.
@@ -434,7 +437,7 @@ class Module(Checkpointed):
             a batch, or a list of batches of one shape, one for each device. Other shapes than bound
             rebind the module, as its ``provide_data`` and ``provide_label`` say if it has them.
         is_train
-            by default, whether the module is bound for training.
+            by default, True if the module is bound for training.
 
         Raises AssertionError unless bound and initialised, ValueError for labels that do not fit,
         and for missing ones when training; nothing is changed then.
@@ -442,19 +445,27 @@ class Module(Checkpointed):
         require(self, "forward", "binded", "params_initialized")
         batch = concatenated_batches(data_batch) if isinstance(data_batch, list) else data_batch
         train = self.for_training if is_train is None else bool(is_train)
-        self._fit_to(batch, train)
+        self._reshape_for(batch, train)
         self._exec_group.forward(batch, train)
 
     def backward(self, out_grads: Any = None) -> None:
-        """Computes the gradients; ``out_grads`` are head gradients for outputs of no loss.
+        """Computes the gradients; ``out_grads`` are head gradients for outputs that are not losses.
 
         AssertionError for a module that is bound for inference.
         """
         require(self, "backward", "binded", "params_initialized")
         self._exec_group.backward(out_grads=out_grads)
 
+    def update(self) -> None:
+        """Changes the parameters as the optimizer says, by the gradients of the last backward."""
+        require(self, "update", "binded", "params_initialized", "optimizer_initialized")
+        assert self._module_optimizer is not None
+        self._parameters.stale = True
+        self._module_optimizer.update(self._exec_group)
+
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
-        """Finds the first node that made a NaN or an infinity in the last batch; see the group's.
+        """Finds the first node that made a NaN or an infinity in the last batch; see
+        :meth:`DataParallelExecutorGroup.check_finite`.
 
         AssertionError unless bound and initialised.
         """
@@ -473,20 +484,8 @@ class Module(Checkpointed):
         require(self, "get_input_grads", "binded", "params_initialized")
         return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
 
-    def get_states(self, merge_multi_context: bool = True) -> list[Any]:
-        """For each state a list with one NDArray for each device; AssertionError if they are to be
-        merged."""
-        require(self, "get_states", "binded", "params_initialized")
-        return self._exec_group.get_states(merge_multi_context=merge_multi_context)
-
-    def set_states(self, states: Any = None, value: Any = None) -> None:
-        """Sets the states: to arrays as :meth:`get_states` gives them (outputs, say, unmerged), or
-        all elements to one number. AssertionError unless exactly one is given."""
-        require(self, "set_states", "binded", "params_initialized")
-        self._exec_group.set_states(states, value)
-
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Has a metric take the last outputs into account, device by device.
+        """Updates a metric with the last outputs, device by device.
 
         ``pre_sliced`` says that ``labels`` has a list of labels for each device.
         """
@@ -494,12 +493,65 @@ class Module(Checkpointed):
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
     def install_monitor(self, mon: Any) -> None:
-        """Has a monitor look at the executors of all devices."""
+        """Installs a monitor on the executors of all devices."""
         require(self, "install_monitor", "binded")
         self._exec_group.install_monitor(mon)
 
     def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
-        """Nothing has to be done before a batch: parameters are dense. ``sparse_row_id_fn`` is not
-        called, of which MXNet warns only for modules without store."""
+        """Does nothing before a batch: parameters are dense. ``sparse_row_id_fn`` is not called, of
+        which MXNet warns only for modules without store."""
         require(self, "prepare", "binded")
         super().prepare(data_batch, sparse_row_id_fn)
+
+
+def concatenated_batches(batches: Sequence[Any]) -> DataBatch:
+    """One batch of several, one for each device: AssertionError unless their shapes agree."""
+    if not batches:
+        raise ModuleUsageError(explain("forward", "the list of batches is empty"))
+    for arrays in zip(*(batch.data for batch in batches), strict=False):
+        shapes = [tuple(array.shape) for array in arrays]
+        if len(set(shapes)) > 1:
+            raise ModuleUsageError(
+                explain("forward", f"batches of a list have different shapes: {shapes}")
+            )
+    labels = [batch.label for batch in batches]
+    return DataBatch(
+        _concatenated([b.data for b in batches]), _concatenated(labels) if all(labels) else None
+    )
+
+
+def _concatenated(lists: Sequence[Sequence[NDArray]]) -> list[NDArray]:
+    return [
+        nd.concatenate([a.as_in_context(arrays[0].context) for a in arrays])
+        for arrays in zip(*lists, strict=True)
+    ]
+
+
+def _reshaped(descs: Sequence[DataDesc], arrays: Sequence[Any]) -> list[DataDesc]:
+    """Descriptions with the shapes of arrays."""
+    return [
+        DataDesc(d.name, tuple(array.shape), d.dtype, d.layout)
+        for d, array in zip(descs, arrays, strict=False)
+    ]
+
+
+def _check_shared(module: Any, count: int) -> None:
+    if not isinstance(module, Module):
+        problem = f"shared_module is a {type(module).__name__}, expected a Module"
+        raise ModuleUsageError(explain("bind", problem))
+    require(module, "bind: shared_module", "binded", "params_initialized")
+    if len(module._context) < count:
+        problem = f"shared_module is on {len(module._context)} devices, expected {count}"
+        raise ModuleUsageError(explain("bind", problem))
+
+
+def _warn_initialised(method: str) -> None:
+    warnings.warn(
+        f"{method}: the parameters are initialised already; nothing is done (force_init=True does)",
+        UserWarning,
+        stacklevel=4,
+    )
+
+
+def _checkpoint_path(prefix: str, epoch: int, kind: str) -> str:
+    return f"{prefix}-{int(epoch):04d}.{kind}"

@@ -1,4 +1,4 @@
-"""``PythonModule`` and ``PythonLossModule``: modules without symbol, whose work is Python."""
+"""``PythonModule`` and ``PythonLossModule``: modules without symbol, implemented in Python."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..errors import ModuleUsageError, explain
-from ..initializer import Uniform
 from ..ndarray import NDArray
+from ._specs import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule
 
 __all__ = ["PythonLossModule", "PythonModule"]
@@ -63,73 +63,49 @@ class PythonModule(BaseModule):
         """Shapes of the outputs."""
         return self._output_shapes
 
-    def bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
-    ) -> None:
-        """Takes note of the shapes. AssertionError if the names are others than the module's, or
-        for another ``grad_req`` than 'write'."""
-        if self.binded and not force_rebind:
-            self.logger.warning("bind: the module is bound already; nothing is done")
-            return
-        if grad_req != "write":
-            raise ModuleUsageError(explain("bind", f"grad_req is {grad_req!r}, expected 'write'"))
-        for what, names, shapes in (
-            ("data", self._data_names, data_shapes),
-            ("label", self._label_names, label_shapes),
+    def _bind(self, spec: BindSpec) -> None:
+        """Stores the shapes. AssertionError if the names are others than the module's, or for
+        another ``grad_req`` than 'write'."""
+        if spec.grad_req != "write":
+            raise ModuleUsageError(
+                explain("bind", f"grad_req is {spec.grad_req!r}, expected 'write'")
+            )
+        for kind, names, shapes in (
+            ("data", self._data_names, spec.data_shapes),
+            ("label", self._label_names, spec.label_shapes),
         ):
-            given = None if shapes is None else [s[0] for s in shapes]
-            if given is not None and given != names:
-                problem = f"they are of {given}, expected those of {names}"
-                raise ModuleUsageError(explain(f"bind: {what}_shapes", problem))
-        self.for_training = for_training
-        self.inputs_need_grad = inputs_need_grad
-        self._data_shapes = data_shapes
-        self._label_shapes = label_shapes
+            shape_names = None if shapes is None else [s[0] for s in shapes]
+            if shape_names is not None and shape_names != names:
+                problem = f"they are of {shape_names}, expected those of {names}"
+                raise ModuleUsageError(explain(f"bind: {kind}_shapes", problem))
+        self.for_training = spec.for_training
+        self.inputs_need_grad = spec.inputs_need_grad
+        self._data_shapes = spec.data_shapes
+        self._label_shapes = spec.label_shapes
         self._output_shapes = self._compute_output_shapes()
 
     def _compute_output_shapes(self) -> Any:
         """(name, shape) of the outputs, from ``_data_shapes`` and ``_label_shapes``."""
         raise self._not_provided("_compute_output_shapes")
 
-    # There is nothing to initialise or update.
+    # No parameters, nothing to update
 
     def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """No parameters: two empty dicts."""
         return {}, {}
 
-    def init_params(
-        self,
-        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default; it has no state
-        arg_params: Any = None,
-        aux_params: Any = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
-        """Nothing."""
+    def _init_params(self, spec: ParameterSpec) -> None:
+        """Does nothing."""
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
-        """Nothing."""
+    def _init_optimizer(self, spec: OptimizerSpec) -> None:
+        """Does nothing."""
 
     def update(self) -> None:
-        """Nothing."""
+        """Does nothing."""
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Has a metric take the outputs into account, if bound with labels. RuntimeError for labels
-        that are cut for devices."""
+        """Updates a metric with the outputs, if bound with labels. RuntimeError for labels that are
+        sliced for devices."""
         if self._label_shapes is None:
             return
         if pre_sliced:
@@ -159,10 +135,10 @@ class PythonLossModule(PythonModule):
     ) -> None:
         super().__init__(data_names, label_names, [f"{name}_output"], logger=logger)
         self._name = name
-        for what, names in (("data", data_names), ("label", label_names)):
+        for kind, names in (("data", data_names), ("label", label_names)):
             if len(names) != 1:
                 problem = f"{len(names)} names, expected one"
-                raise ModuleUsageError(explain(f"PythonLossModule: {what}_names", problem))
+                raise ModuleUsageError(explain(f"PythonLossModule: {kind}_names", problem))
         if grad_func is not None and not callable(grad_func):
             problem = f"{grad_func!r}, expected a function of scores and labels"
             raise ModuleUsageError(explain("PythonLossModule: grad_func", problem))
@@ -175,7 +151,7 @@ class PythonLossModule(PythonModule):
         return [(f"{self._name}_output", self._data_shapes[0][1])]
 
     def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
-        """Keeps the scores, and when training the labels."""
+        """Stores the scores, and when training the labels."""
         self._scores = data_batch.data[0]
         if self.for_training if is_train is None else is_train:
             self._labels = data_batch.label[0]
@@ -208,7 +184,7 @@ class PythonLossModule(PythonModule):
         return [self._scores_grad]
 
 
-def _check_merged(what: str, merge_multi_context: bool) -> None:
+def _check_merged(method: str, merge_multi_context: bool) -> None:
     if not merge_multi_context:
         problem = "a module in Python has whole batches only"
-        raise ModuleUsageError(explain(what, problem, hint="merge_multi_context=True"))
+        raise ModuleUsageError(explain(method, problem, hint="merge_multi_context=True"))

@@ -1,4 +1,4 @@
-"""``SequentialModule``: modules one after the other, the outputs of each the inputs of the next."""
+"""``SequentialModule``: a chain of modules, each fed with the outputs of the one before."""
 
 from __future__ import annotations
 
@@ -6,12 +6,11 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Self
 
-from ..debugging.finite_report import FiniteReport
-from ..display import Fold, Part
+from ..debugging import FiniteReport
 from ..errors import ModuleUsageError, explain
-from ..initializer import Uniform
 from ..io import DataBatch, DataDesc
 from ._preconditions import require
+from ._specs import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule
 from .python_module import PythonModule
 
@@ -19,10 +18,12 @@ __all__ = ["SequentialModule"]
 
 
 class SequentialModule(BaseModule):
-    """A chain of modules, which :meth:`add` makes::
+    """A chain of modules, built by :meth:`add`.
 
-    chain = SequentialModule()
-    chain.add(features).add(loss, take_labels=True, auto_wiring=True)
+    ::
+
+        chain = SequentialModule()
+        chain.add(features).add(loss, take_labels=True, auto_wiring=True)
     """
 
     META_TAKE_LABELS = "take_labels"
@@ -38,17 +39,17 @@ class SequentialModule(BaseModule):
         """Adds a module at the end; the chain has to be bound and initialised (again).
 
         take_labels
-            whether it gets the labels, and metrics look at its outputs.
+            True if it gets the labels, and metrics look at its outputs.
         auto_wiring
-            whether its inputs are the outputs of the module before in order, not by name.
+            True if its inputs are the outputs of the module before in order, not by name.
 
         Returns the chain. AssertionError for another keyword.
         """
-        known = (self.META_TAKE_LABELS, self.META_AUTO_WIRING)
-        unknown = [key for key in kwargs if key not in known]
+        keywords = (self.META_TAKE_LABELS, self.META_AUTO_WIRING)
+        unknown = [key for key in kwargs if key not in keywords]
         if unknown:
             raise ModuleUsageError(
-                explain("add", f"{unknown[0]!r} is unknown", hint=" or ".join(known))
+                explain("add", f"{unknown[0]!r} is unknown", hint=" or ".join(keywords))
             )
         self._modules.append(module)
         self._metas.append(kwargs)
@@ -57,12 +58,10 @@ class SequentialModule(BaseModule):
         self.optimizer_initialized = False
         return self
 
-    def _parts(self) -> list[Part]:
-        folds = [
-            Fold(f"module {i}: {type(module).__name__}", module._parts())
-            for i, module in enumerate(self._modules)
-        ]
-        return [*super()._parts(), *folds]
+    @property
+    def modules(self) -> list[Any]:
+        """The modules of the chain, in order."""
+        return self._modules
 
     # Descriptions
 
@@ -96,108 +95,78 @@ class SequentialModule(BaseModule):
 
     # Setting up
 
-    def bind(
-        self,
-        data_shapes: Any,
-        label_shapes: Any = None,
-        for_training: bool = True,
-        inputs_need_grad: bool = False,
-        force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
-    ) -> None:
-        """Binds the modules in turn, each for the output shapes of the one before.
-
-        AssertionError for an empty chain, for a shared module, and where names and outputs differ
-        in number.
-        """
-        if self.binded and not force_rebind:
-            self.logger.warning("bind: the module is bound already; nothing is done")
-            return
+    def _bind(self, spec: BindSpec) -> None:
+        """Binds the modules in turn, each for the output shapes of the one before."""
         for refused, problem in (
-            (inputs_need_grad and not for_training, "inputs_need_grad is for training"),
-            (shared_module is not None, "a chain takes no shared_module"),
+            (spec.inputs_need_grad and not spec.for_training, "inputs_need_grad is for training"),
+            (spec.shared_module is not None, "a chain takes no shared_module"),
             (not self._modules, "the chain has no module"),
         ):
             if refused:
                 raise ModuleUsageError(explain("bind", problem))
-        shapes = data_shapes
+        shapes = spec.data_shapes
         for number, (module, meta) in enumerate(zip(self._modules, self._metas, strict=True)):
             if meta.get(self.META_AUTO_WIRING):
                 shapes = _renamed(shapes, module.data_names, number)
             module.bind(
                 data_shapes=shapes,
-                label_shapes=label_shapes if meta.get(self.META_TAKE_LABELS) else None,
-                for_training=for_training,
-                inputs_need_grad=bool(inputs_need_grad or (for_training and number)),
-                force_rebind=force_rebind,
-                grad_req=grad_req,
+                label_shapes=spec.label_shapes if meta.get(self.META_TAKE_LABELS) else None,
+                for_training=spec.for_training,
+                inputs_need_grad=bool(spec.inputs_need_grad or (spec.for_training and number)),
+                force_rebind=spec.force_rebind,
+                grad_req=spec.grad_req,
             )
             shapes = module.output_shapes
-        takes = any(meta.get(self.META_TAKE_LABELS) for meta in self._metas)
-        self._label_shapes = label_shapes if takes else None
-        self.for_training = for_training
-        self.inputs_need_grad = inputs_need_grad
+        takes_labels = any(meta.get(self.META_TAKE_LABELS) for meta in self._metas)
+        self._label_shapes = spec.label_shapes if takes_labels else None
+        self.for_training = spec.for_training
+        self.inputs_need_grad = spec.inputs_need_grad
         self.binded = True
 
-    def init_params(
-        self,
-        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default; it has no state
-        arg_params: Any = None,
-        aux_params: Any = None,
-        allow_missing: bool = False,
-        force_init: bool = False,
-        allow_extra: bool = False,
-    ) -> None:
+    def _init_params(self, spec: ParameterSpec) -> None:
         """Initialises all modules. AssertionError if two of them have a parameter of one name."""
-        if self.params_initialized and not force_init:
+        if self.params_initialized and not spec.force_init:
             return
         require(self, "init_params", "binded")
         for module in self._modules:
             module.init_params(
-                initializer=initializer,
-                arg_params=arg_params,
-                aux_params=aux_params,
-                allow_missing=allow_missing,
-                force_init=force_init,
-                allow_extra=allow_extra,
+                initializer=spec.initializer,
+                arg_params=spec.arg_params,
+                aux_params=spec.aux_params,
+                allow_missing=spec.allow_missing,
+                force_init=spec.force_init,
+                allow_extra=spec.allow_extra,
             )
         self._check_names()
         self.params_initialized = True
 
     def _check_names(self) -> None:
-        for kind, what in enumerate(("parameter", "auxiliary state")):
+        for position, kind in enumerate(("parameter", "auxiliary state")):
             owners: dict[str, int] = {}
             for number, module in enumerate(self._modules):
-                for name in module.get_params()[kind]:
+                for name in module.get_params()[position]:
                     if name in owners:
                         raise ModuleUsageError(
                             explain(
-                                f"init_params: {what} {name!r}",
+                                f"init_params: {kind} {name!r}",
                                 f"modules {owners[name]} and {number} of the chain both have it",
                                 hint="give operators names of their own (name=...)",
                             )
                         )
                     owners[name] = number
 
-    def init_optimizer(
-        self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        force_init: bool = False,
-    ) -> None:
-        """Makes an optimizer for each module, as :meth:`Module.init_optimizer` does."""
-        require(self, "init_optimizer", "binded", "params_initialized")
-        if self.optimizer_initialized and not force_init:
-            self.logger.warning("init_optimizer: there is an optimizer already; nothing is done")
+    def _init_optimizer(self, spec: OptimizerSpec) -> None:
+        """Makes an optimizer for each module."""
+        if self._keeps_optimizer(spec):
             return
         for module in self._modules:
-            module.init_optimizer(kvstore, optimizer, optimizer_params, force_init)
+            module.init_optimizer(
+                spec.kvstore, spec.optimizer, spec.optimizer_params, spec.force_init
+            )
         self.optimizer_initialized = True
 
     def install_monitor(self, mon: Any) -> None:
-        """Has a monitor look at all modules."""
+        """Installs a monitor on all modules."""
         require(self, "install_monitor", "binded")
         for module in self._modules:
             module.install_monitor(mon)
@@ -226,7 +195,7 @@ class SequentialModule(BaseModule):
             module.forward(batch, is_train=is_train)
 
     def backward(self, out_grads: Any = None) -> None:
-        """Goes back through the modules, each with the gradients of the next one's inputs."""
+        """Runs backward through the modules, each with the gradients of the next one's inputs."""
         require(self, "backward", "binded", "params_initialized")
         for number in reversed(range(len(self._modules))):
             module = self._modules[number]
@@ -242,7 +211,7 @@ class SequentialModule(BaseModule):
 
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
         """The report of the first module that made a NaN or an infinity, else that of the last one
-        with a symbol. Head gradients are those that were used last: ``out_grads`` is not taken.
+        with a symbol. Head gradients are those of the last ``backward``: ``out_grads`` is refused.
         """
         require(self, "check_finite", "binded", "params_initialized")
         if out_grads is not None:
@@ -268,7 +237,7 @@ class SequentialModule(BaseModule):
         return self._modules[0].get_input_grads(merge_multi_context=merge_multi_context)
 
     def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
-        """Has a metric take the outputs of the modules that take labels into account."""
+        """Updates a metric with the outputs of the modules that take labels."""
         require(self, "update_metric", "binded", "params_initialized")
         for module, meta in zip(self._modules, self._metas, strict=True):
             if meta.get(self.META_TAKE_LABELS):
@@ -276,7 +245,8 @@ class SequentialModule(BaseModule):
 
 
 def _next_batch(first: Any, outputs: Sequence[Any], names: Sequence[str], number: int) -> DataBatch:
-    """The outputs of one module as a batch for the next, with what else the first one got."""
+    """The outputs of one module as a batch for the next, with the other fields of the first
+    batch."""
     return DataBatch(
         outputs,
         getattr(first, "label", None),

@@ -14,10 +14,12 @@ from . import contrib
 from ._accumulating import AdaDelta, AdaGrad, Ftrl, RMSProp
 from ._adaptive import FTML, Adam, Adamax, Nadam
 from ._apply_rules import apply_cache_info
+from ._attach_update import attach_update
 from ._descent import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
 from ._layerwise import LAMB, LARS, LBSGD
 from ._optimizer import Optimizer, create, register
 from ._rule import Rule
+from ._state_file import dump_updater, restore_updater
 from ._updater import Updater, get_updater
 
 #: ``mx.nd.abs``, which MXNet has here too.
@@ -46,9 +48,12 @@ __all__ = [
     "Test",
     "Updater",
     "apply_cache_info",
+    "attach_update",
     "ccSGD",
     "contrib",
     "create",
+    "dump_updater",
     "get_updater",
     "register",
+    "restore_updater",
 ]

@@ -1,4 +1,4 @@
-"""An optimizer's states as bytes that MXNet reads, followed by what else a resumed run needs.
+"""An optimizer's states as a file: bytes that MXNet reads, and the facts that a resumed run needs.
 
 MXNet stores a pickle of the states alone, and ignores bytes after it. There we put the counts of
 updates, on which the steps of many optimizers depend, and the state of ``mx.random``::
@@ -17,13 +17,13 @@ from .. import random
 from ..errors import FileFormatError, explain
 
 _MAGIC = b"EXECKIT1"
-_END = struct.Struct("<Q8s")
+_TRAILER = struct.Struct("<Q8s")
 
 
 def dump_updater(updater: Any) -> bytes:
     """The states of an updater, its optimizer's counts, and the state of ``mx.random``."""
     optimizer = updater.optimizer
-    more = {
+    facts = {
         "counts": [
             [device, list(counts.items())]
             for device, counts in optimizer._all_index_update_counts.items()
@@ -32,14 +32,14 @@ def dump_updater(updater: Any) -> bytes:
         "memory": optimizer.shared_state,
         "random": random.get_state(),
     }
-    text = json.dumps(more).encode()
-    return updater.get_states() + text + _END.pack(len(text), _MAGIC)
+    text = json.dumps(facts).encode()
+    return updater.get_states() + text + _TRAILER.pack(len(text), _MAGIC)
 
 
 def restore_updater(
     updater: Any, content: bytes, indices: Mapping[str, Any], devices: Sequence[int]
 ) -> None:
-    """Takes over what :func:`dump_updater` gave, or a file of MXNet's.
+    """Restores an updater from the bytes of :func:`dump_updater`, or of a file of MXNet's.
 
     indices
         the optimizer's index of each parameter.
@@ -48,56 +48,64 @@ def restore_updater(
         has states of its own: there the index is ``index * len(devices) + k``.
 
     Files of a module with a store have names where others have numbers, and those of several
-    devices without a store have states for each; any is taken, by any module. What a device needs
-    and the file has for fewer comes from the last one that it has. (In MXNet such a module has
+    devices without a store have states for each; any file is read by any module. Where a file has
+    states of fewer devices than are needed, the last one's are copied. (In MXNet such a module has
     errors, or begins with new states.)
 
-    Raises FileFormatError for anything else; updater and random state are as they were then.
+    Raises FileFormatError for other bytes; updater and random state are then unchanged.
     """
-    states, text = _divided(content)
-    more = None if text is None else _parsed(text)
-    updater.set_states(states)
-    places = _places(updater.states, indices, len(devices))
-    found = {old: updater.states.pop(old) for old in places if old in updater.states}
-    if len(devices) > 1 or any(len(new) == 0 for new in places.values()):
+    pickled, text = _split(content)
+    facts = None if text is None else _parsed(text)
+    updater.set_states(pickled)
+    new_indices = _new_indices(updater.states, indices, len(devices))
+    states = {i: updater.states.pop(i) for i in new_indices if i in updater.states}
+    if len(devices) > 1 or any(len(targets) == 0 for targets in new_indices.values()):
         updater.states = {}
-    for old, state in found.items():
-        for n, new in enumerate(places[old]):
-            updater.states[new] = _copied(state) if n else state
+    for file_index, state in states.items():
+        for n, index in enumerate(new_indices[file_index]):
+            updater.states[index] = _copy(state) if n else state
     updater.states_synced = dict.fromkeys(updater.states, False)
-    if more is None:
+    if facts is None:
         return
     optimizer = updater.optimizer
-    counts = {i: n for _, own in more["counts"] for i, n in own}
-    optimizer._all_index_update_counts = {device: {} for device in devices}
-    for old, n in counts.items():
-        for new in places.get(old, [old] if len(devices) == 1 else []):
-            device = devices[new % len(devices)] if len(devices) > 1 else devices[0]
-            optimizer._all_index_update_counts[device][new] = n
+    file_counts = {i: n for _, device_counts in facts["counts"] for i, n in device_counts}
+    counts: dict[int, dict[Any, int]] = {device: {} for device in devices}
+    for file_index, n in file_counts.items():
+        unlisted = [file_index] if len(devices) == 1 else []
+        for index in new_indices.get(file_index, unlisted):
+            device = devices[index % len(devices)] if len(devices) > 1 else devices[0]
+            counts[device][index] = n
+    optimizer._all_index_update_counts = counts
     optimizer._set_current_context(devices[0])
-    optimizer.num_update = more["num_update"]
-    optimizer.shared_state = _tuples(more["memory"])
-    random.set_state(_tuples(more["random"]))
+    optimizer.num_update = facts["num_update"]
+    optimizer.shared_state = _as_tuples(facts["memory"])
+    random.set_state(_as_tuples(facts["random"]))
 
 
-def _places(states: Mapping[Any, Any], indices: Mapping[str, Any], count: int) -> dict[Any, Any]:
-    """Which indices have the state that a file has at an index: lists, by the latter."""
+def _new_indices(
+    states: Mapping[Any, Any], indices: Mapping[str, Any], count: int
+) -> dict[Any, list[Any]]:
+    """The indices that take over the state at each index of a file.
+
+    count
+        number of devices with states of their own.
+    """
     names = list(indices)
     if all(isinstance(i, str) for i in states):
-        there = {name: [name] for name in names}
+        file_indices = {name: [name] for name in names}
     else:
-        saved = _devices(states, len(names), count)
-        there = {n: [i * saved + k for k in range(saved)] for i, n in enumerate(names)}
-    places: dict[Any, list[Any]] = {i: [] for old in there.values() for i in old}
-    for name, old in there.items():
+        saved = _saved_devices(states, len(names), count)
+        file_indices = {n: [i * saved + k for k in range(saved)] for i, n in enumerate(names)}
+    targets: dict[Any, list[Any]] = {i: [] for entries in file_indices.values() for i in entries}
+    for name, entries in file_indices.items():
         for k in range(count):
-            new = indices[name] if count == 1 else indices[name] * count + k
-            places[old[min(k, len(old) - 1)]].append(new)
-    return places
+            index = indices[name] if count == 1 else indices[name] * count + k
+            targets[entries[min(k, len(entries) - 1)]].append(index)
+    return targets
 
 
-def _devices(states: Mapping[Any, Any], names: int, count: int) -> int:
-    """Of how many devices a file has states that are numbered."""
+def _saved_devices(states: Mapping[Any, Any], names: int, count: int) -> int:
+    """Number of devices that a file has numbered states of."""
     last = max(states, default=0)
     if last < names:
         return 1
@@ -106,18 +114,18 @@ def _devices(states: Mapping[Any, Any], names: int, count: int) -> int:
     return len(states) // names if len(states) == last + 1 and len(states) % names == 0 else 1
 
 
-def _copied(state: Any) -> Any:
+def _copy(state: Any) -> Any:
     if isinstance(state, tuple | list):
-        return type(state)(_copied(s) for s in state)
+        return type(state)(_copy(s) for s in state)
     return None if state is None else state.copy()
 
 
-def _divided(content: bytes) -> tuple[bytes, bytes | None]:
+def _split(content: bytes) -> tuple[bytes, bytes | None]:
     """The pickle, and the text after it if there is one."""
-    if len(content) < _END.size:
+    if len(content) < _TRAILER.size:
         return content, None
-    length, magic = _END.unpack(content[-_END.size :])
-    start = len(content) - _END.size - length
+    length, magic = _TRAILER.unpack(content[-_TRAILER.size :])
+    start = len(content) - _TRAILER.size - length
     if magic != _MAGIC or start < 0:
         return content, None
     return content[:start], content[start : start + length]
@@ -125,16 +133,18 @@ def _divided(content: bytes) -> tuple[bytes, bytes | None]:
 
 def _parsed(text: bytes) -> dict[str, Any]:
     try:
-        more = json.loads(text)
-        if {"counts", "num_update", "memory", "random"} <= set(more):
-            return more
+        facts = json.loads(text)
+        if {"counts", "num_update", "memory", "random"} <= set(facts):
+            return facts
     except (ValueError, TypeError):
         pass
     raise FileFormatError(
-        explain("load_optimizer_states", "what follows the states is damaged", hint="another file")
+        explain(
+            "load_optimizer_states", "the text after the states is damaged", hint="another file"
+        )
     )
 
 
-def _tuples(value: Any) -> Any:
-    """JSON's lists as the tuples that they were."""
-    return tuple(_tuples(v) for v in value) if isinstance(value, list) else value
+def _as_tuples(value: Any) -> Any:
+    """A value that JSON has read, with tuples in place of its lists."""
+    return tuple(_as_tuples(v) for v in value) if isinstance(value, list) else value

@@ -48,10 +48,10 @@ def test_batches_of_a_warm_shape_compile_nothing(devices, is_train):
     warming = module.precompile([_batch(rows)[1] for rows in (4, 8)])
     assert warming.wait()
     assert len(warming.tasks) == 2
-    before = module._exec_group._group.traces
+    before = module.core.traces
     for rows in (4, 8):
         assert run(rows).shape == (rows, 3)
-    assert module._exec_group._group.traces == before
+    assert module.core.traces == before
 
 
 def test_a_module_that_is_not_bound_is_refused():

@@ -126,7 +126,7 @@ def _trained_once(count: int, store: Any, optimizer: str = "adam") -> Any:
 def _states(module: Any, count: int, k: int) -> dict[str, Any]:
     """The states and the count of each parameter on device k."""
     optimizer, found = module._optimizer, {}
-    for name, i in module._indices.items():
+    for name, i in module._module_optimizer.indices.items():
         index = i if count == 1 else i * count + k
         counts = optimizer._all_index_update_counts[k if count > 1 else 0]
         states = [a.asnumpy() for a in jax.tree.leaves(module._updater.states[index])]

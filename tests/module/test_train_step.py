@@ -62,8 +62,8 @@ def _seen(module: Any) -> list[np.ndarray]:
 
 
 def _ran(module: Any) -> dict[str, int]:
-    group = module._exec_group._group
-    programs = [group._mapped._program] if group.is_mapped else [group.execs[0].program]
+    group = module.core
+    programs = [group.pmapped.program] if group.pmapped else [group.execs[0].program]
     return {f.name: f.traces for p in programs for f in p.functions if f.traces}
 
 

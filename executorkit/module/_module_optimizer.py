@@ -1,0 +1,185 @@
+"""A module's optimizer and key-value store: made once, shared by buckets, saved to be resumed."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+import jax
+
+from .. import optimizer as opt
+from .._files import write_atomically
+from ..context import Context
+from ..errors import ModuleUsageError, explain
+from ..kvstore import KVStore
+from ..model import (
+    _create_kvstore,
+    _initialize_kvstore,
+    _update_params,
+    _update_params_on_kvstore,
+)
+from ..optimizer import dump_updater, restore_updater
+from ..symbol import Symbol
+from ._group_update import update_group
+from ._parameters import ParameterStore
+from ._specs import OptimizerSpec
+from .executor_group import DataParallelExecutorGroup
+
+
+class KVStoreMode(Enum):
+    """Place of the sum of gradients and of the update; decided once, by ``init_optimizer``.
+
+    Where MXNet keeps parameters in the store, and where with the devices, depends on the store, the
+    environment and the size of the parameters; results do not, so here they are always with the
+    devices. Only stores that compress gradients, and classes of stores that users write
+    (``KVStoreBase.register``), are called: gradients are given to ``pushpull``, and if the store
+    has the capability 'optimizer', it updates.
+    """
+
+    NO_STORE = "each device takes a step by its own gradients"
+    SUM_DEVICES = "one step by the sum over this process's devices"
+    SUM_PROCESSES = "one step by the sum over the devices of all processes"
+    STORE_SUMS = "the store sums, each device takes a step"
+    STORE_UPDATES = "the store sums and takes the step"
+
+    @classmethod
+    def of(cls, store: Any, update_on_kvstore: bool) -> KVStoreMode:
+        """The mode of a store.
+
+        update_on_kvstore
+            as :func:`executorkit.model._create_kvstore` returned it with the store.
+        """
+        if store is None:
+            return cls.NO_STORE
+        if not isinstance(store, KVStore) or store.compresses:
+            return cls.STORE_UPDATES if update_on_kvstore else cls.STORE_SUMS
+        if "dist" in store.type and jax.process_count() > 1:
+            return cls.SUM_PROCESSES
+        return cls.SUM_DEVICES
+
+    @property
+    def state_per_device(self) -> bool:
+        """True where each device has optimizer states of its own, under numbered indices."""
+        return self in (KVStoreMode.NO_STORE, KVStoreMode.STORE_SUMS)
+
+
+class ModuleOptimizer:
+    """An optimizer with its store, its updater and the indices of the parameters.
+
+    One object serves all modules that share an optimizer.
+    """
+
+    def __init__(
+        self,
+        spec: OptimizerSpec,
+        symbol: Symbol,
+        group: DataParallelExecutorGroup,
+        parameters: ParameterStore,
+        compression_params: Any,
+    ) -> None:
+        """Makes store, optimizer and updater; with several workers the parameters of the first one
+        are given to all."""
+        count = len(group.contexts)
+        store, update_on_kvstore = _create_kvstore(spec.kvstore, count, parameters.arg_params or {})
+        names = group.param_names
+        rows = group.batch_size
+        if store is not None and "dist" in store.type and "_sync" in store.type:
+            rows *= store.num_workers
+        if store is not None and compression_params:
+            store.set_gradient_compression(compression_params)
+        self.kvstore: Any = store
+        self.update_on_kvstore = update_on_kvstore
+        self.mode = KVStoreMode.of(store, update_on_kvstore)
+        numbered = self.mode.state_per_device
+        members = count if numbered else 1
+        index_names = {i * members + k: n for i, n in enumerate(names) for k in range(members)}
+        self.optimizer = _make_optimizer(spec, symbol, 1.0 / rows, index_names)
+        self.updater = opt.get_updater(self.optimizer)
+        # A store's keys are names; so are those of the states that it saves.
+        self.indices: dict[str, Any] = {n: i if numbered else n for i, n in enumerate(names)}
+        self._share_parameters(group, parameters)
+
+    def _share_parameters(
+        self, group: DataParallelExecutorGroup, parameters: ParameterStore
+    ) -> None:
+        mode = self.mode
+        if mode in (KVStoreMode.NO_STORE, KVStoreMode.SUM_DEVICES):
+            return
+        if mode is KVStoreMode.STORE_UPDATES:
+            self.kvstore.set_optimizer(self.optimizer)
+        parameters.read(group)
+        # All workers begin with the parameters of the first.
+        overwritten = mode is not KVStoreMode.STORE_SUMS
+        arg_params, _ = parameters.arrays
+        _initialize_kvstore(
+            self.kvstore, group.param_arrays, arg_params, group.param_names, overwritten
+        )
+        parameters.stale = parameters.stale or overwritten
+
+    def update(self, group: DataParallelExecutorGroup) -> None:
+        """Changes the parameters of a group by its gradients."""
+        mode = self.mode
+        if mode is KVStoreMode.STORE_UPDATES:
+            _update_params_on_kvstore(
+                group.param_arrays, group.grad_arrays or (), self.kvstore, group.param_names
+            )
+        elif mode is KVStoreMode.STORE_SUMS:
+            _update_params(
+                group.param_arrays,
+                group.grad_arrays or (),
+                self.updater,
+                len(group.contexts),
+                self.kvstore,
+                group.param_names,
+            )
+        else:
+            summed = mode is not KVStoreMode.NO_STORE or len(group.contexts) == 1
+            all_processes = mode is KVStoreMode.SUM_PROCESSES
+            update_group(group, self.indices, self.updater, summed, all_processes)
+
+    def save(self, fname: str) -> None:
+        """Writes the states to a file; see :meth:`Module.save_optimizer_states`."""
+        if self.mode is KVStoreMode.STORE_UPDATES:
+            self.kvstore.save_optimizer_states(fname)
+        else:
+            write_atomically(fname, [dump_updater(self.updater)])
+
+    def load(self, fname: str, contexts: list[Context]) -> None:
+        """Reads the states of a file; see :meth:`Module.load_optimizer_states`."""
+        if self.mode is KVStoreMode.STORE_UPDATES:
+            self.kvstore.load_optimizer_states(fname)
+            return
+        with open(fname, "rb") as file:
+            content = file.read()
+        devices = [c.device_id for c in contexts]
+        if not self.mode.state_per_device:
+            devices = devices[:1]
+        restore_updater(self.updater, content, self.indices, devices)
+
+
+def _make_optimizer(
+    spec: OptimizerSpec, symbol: Symbol, rescale: float, index_names: Mapping[int, str]
+) -> Any:
+    optimizer = spec.optimizer
+    if isinstance(optimizer, str):
+        params: dict[str, Any] = {"rescale_grad": rescale, **dict(spec.optimizer_params)}
+        return opt.create(optimizer, sym=symbol, param_idx2name=dict(index_names), **params)
+    if not isinstance(optimizer, opt.Optimizer):
+        problem = f"a {type(optimizer).__name__}, expected a name or an Optimizer"
+        raise ModuleUsageError(explain("init_optimizer: optimizer", problem))
+    if optimizer.rescale_grad != rescale:
+        warnings.warn(
+            explain(
+                "init_optimizer: optimizer",
+                f"its rescale_grad is {optimizer.rescale_grad}, not {rescale}",
+                because="gradients of most losses are sums over the rows of a batch",
+                hint=f"rescale_grad={rescale} for the usual step",
+            ),
+            UserWarning,
+            stacklevel=5,
+        )
+    if not optimizer.idx2name:
+        optimizer.idx2name = dict(index_names)
+    return optimizer
