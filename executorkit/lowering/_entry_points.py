@@ -11,11 +11,11 @@ from ._lower import lower
 from ._numbering import graph_of
 
 
-def infer_shapes(symbol: Any, given: Mapping[str, Sequence[int]]) -> FactLists:
+def infer_shapes(symbol: Any, shapes: Mapping[str, Sequence[int]]) -> FactLists:
     """Shapes of arguments, outputs and auxiliary states from those given by name (0: unknown
     dimension); None where nothing is known. Raises :class:`ShapeError` for a contradiction."""
     graph = graph_of(symbol.heads)
-    inferred = infer(graph, given)
+    inferred = infer(graph, shapes)
     return (
         list(inferred.arg_shapes),
         reported_output_shapes(graph, inferred),
@@ -23,10 +23,10 @@ def infer_shapes(symbol: Any, given: Mapping[str, Sequence[int]]) -> FactLists:
     )
 
 
-def infer_types(symbol: Any, given: Mapping[str, str]) -> FactLists:
+def infer_types(symbol: Any, dtypes: Mapping[str, str]) -> FactLists:
     """Dtype names of arguments, outputs and auxiliary states from those given by name; None where
     unknown. Raises :class:`DTypeError` for a contradiction."""
-    return graph_types(graph_of(symbol.heads), given)
+    return graph_types(graph_of(symbol.heads), dtypes)
 
 
 def to_jax(symbol: Any) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]:
@@ -45,10 +45,10 @@ def to_jax(symbol: Any) -> Callable[..., tuple[tuple[Any, ...], dict[str, Any]]]
     graph = graph_of(symbol.heads)
     run = lower(graph)
 
-    def pick(arrays: Mapping[str, Any], names: Sequence[str], what: str) -> list[Any]:
+    def pick(arrays: Mapping[str, Any], names: Sequence[str], kind: str) -> list[Any]:
         missing = [n for n in names if n not in arrays]
         if missing:
-            raise MXNetError(explain("to_jax function", f"missing {what}: {', '.join(missing)}"))
+            raise MXNetError(explain("to_jax function", f"missing {kind}: {', '.join(missing)}"))
         return [arrays[n] for n in names]
 
     def function(

@@ -90,15 +90,15 @@ def infer(
     ``bound`` says that they are those of arrays, which the message of an error then names.
     Raises :class:`ShapeError` or :class:`DTypeError`, naming the node, when they contradict.
     """
-    given = {n: tuple(max(int(d), 0) for d in s) for n, s in (shapes or {}).items()}
-    key = (tuple(sorted(given.items())), tuple(sorted((dtypes or {}).items())))
+    given_shapes = {n: tuple(max(int(d), 0) for d in s) for n, s in (shapes or {}).items()}
+    key = (tuple(sorted(given_shapes.items())), tuple(sorted((dtypes or {}).items())))
     memoized = graph.memo.get(key)
     if memoized is not None:
         return memoized
     cache = _cache
     inferred = None if cache is None else cache.get(graph, key)
     if inferred is None:
-        inferred = _inferred(graph, given, dtypes or {}, bound)
+        inferred = _inferred(graph, given_shapes, dtypes or {}, bound)
         if cache is not None:
             cache.put(graph, key, inferred)
     names = (*graph.arg_names, *graph.aux_names)
@@ -112,10 +112,10 @@ def infer(
 
 
 def _inferred(
-    graph: Graph, given: Mapping[str, Shape], dtypes: Mapping[str, str], bound: bool
+    graph: Graph, given_shapes: Mapping[str, Shape], dtypes: Mapping[str, str], bound: bool
 ) -> InferenceResult:
     types = value_dtypes(graph, dtypes, bound)
-    values = _infer_shapes(graph, given, types, bound)
+    values = _infer_shapes(graph, given_shapes, types, bound)
     return InferenceResult(
         arg_shapes=tuple(values[i] for i in graph.arg_values),
         out_shapes=tuple(values[i] for i in graph.heads),
@@ -135,9 +135,9 @@ def reported_output_shapes(graph: Graph, inferred: InferenceResult) -> list[Shap
     return [None if i in dynamic else shape for i, shape in shapes]
 
 
-def graph_types(graph: Graph, given: Mapping[str, str]) -> FactLists:
+def graph_types(graph: Graph, dtypes: Mapping[str, str]) -> FactLists:
     """Dtype names of arguments, outputs and auxiliary states from those given by name."""
-    types = value_dtypes(graph, given)
+    types = value_dtypes(graph, dtypes)
     arguments, outputs, states = (
         [types[i] for i in ids] for ids in (graph.arg_values, graph.heads, graph.aux_values)
     )
@@ -158,13 +158,16 @@ def resolve_open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[in
 
 
 def _infer_shapes(
-    graph: Graph, given: Mapping[str, Shape], types: Sequence[str | None], bound: bool = False
+    graph: Graph,
+    given_shapes: Mapping[str, Shape],
+    types: Sequence[str | None],
+    bound: bool = False,
 ) -> list[Shape | None]:
     values: list[Shape | None] = [None] * graph.n_values
     for node, i in zip(
         (*graph.args, *graph.aux), (*graph.arg_values, *graph.aux_values), strict=True
     ):
-        values[i] = given.get(node.name)
+        values[i] = given_shapes.get(node.name)
         text = node.attrs.get("__shape__")
         if text:
             declared = tuple(max(d, 0) for d in _SHAPE_TEXT.read(node.name, text)) or None
@@ -173,17 +176,17 @@ def _infer_shapes(
             except ValueError:
                 # The caller's shape wins over the variable's declaration.
                 continue
-    return _settle(graph, values, _ShapeVisitor(types), given, bound)
+    return _settle(graph, values, _ShapeVisitor(types), given_shapes, bound)
 
 
-def value_dtypes(graph: Graph, given: Mapping[str, str], bound: bool = False) -> list[str | None]:
+def value_dtypes(graph: Graph, dtypes: Mapping[str, str], bound: bool = False) -> list[str | None]:
     """The dtype name of every value of a graph, by number; None where unknown."""
     values: list[str | None] = [None] * graph.n_values
     for node, i in zip(
         (*graph.args, *graph.aux), (*graph.arg_values, *graph.aux_values), strict=True
     ):
-        values[i] = given.get(node.name) or _declared_dtype(node.attrs.get("__dtype__"))
-    return _settle(graph, values, _TypeVisitor(), given, bound)
+        values[i] = dtypes.get(node.name) or _declared_dtype(node.attrs.get("__dtype__"))
+    return _settle(graph, values, _TypeVisitor(), dtypes, bound)
 
 
 def _declared_dtype(text: str | None) -> str | None:
@@ -196,7 +199,7 @@ def _settle(
     graph: Graph,
     values: list[Any],
     visit: _Visitor,
-    given: Mapping[str, Any],
+    given_facts: Mapping[str, Any],
     bound: bool,
 ) -> list[Any]:
     """Visits the steps forward and backward by turns until a whole pass changes nothing."""
@@ -221,12 +224,12 @@ def _settle(
                     visited[key] = visit(step, values)
                 facts, settled = visited[key]
             except MXNetError as error:
-                _fail(graph, step, error, given, bound)
+                _fail(graph, step, error, given_facts, bound)
             except Exception as error:
                 inputs = [values[i] for i in step.inputs]
                 problem = f"its inputs do not fit: {_describe(step, inputs)}"
                 because = str(error).strip().partition("\n")[0]
-                _fail(graph, step, ShapeError(problem, because), given, bound)
+                _fail(graph, step, ShapeError(problem, because), given_facts, bound)
             for k, name in enumerate(step.names):
                 changed |= _store(values, step.inputs[k], facts[name])
             for k in range(step.n_outputs):
@@ -359,7 +362,7 @@ def _describe(step: GraphStep, shapes: Sequence[Any]) -> str:
 
 
 def _fail(
-    graph: Graph, step: GraphStep, error: Exception, given: Mapping[str, Any], bound: bool
+    graph: Graph, step: GraphStep, error: Exception, given_facts: Mapping[str, Any], bound: bool
 ) -> NoReturn:
     """Raises the user's message of a contradiction at a step."""
     problem, because, name = (*error.args, None, None)[:3]
@@ -373,7 +376,7 @@ def _fail(
             )
             hint = f"an array of {expected}"
         elif child.op is None:
-            if child.name in given:
+            if child.name in given_facts:
                 given_by = f"argument {child.name!r}"
             hint = f"give {child.name!r} as {expected}, or leave it out to have it inferred"
             if "?" in expected:

@@ -85,14 +85,14 @@ class LoweredBody:
 
     def shapes(self, inputs: Sequence[Shape | None]) -> list[Shape | None]:
         """The shapes of the inputs, as far as they follow from the given ones."""
-        given = {n: s for n, s in zip(self.input_names, inputs, strict=True) if s is not None}
-        inferred = infer(self.graph, given)
+        shapes = {n: s for n, s in zip(self.input_names, inputs, strict=True) if s is not None}
+        inferred = infer(self.graph, shapes)
         return self._by_input(inferred.arg_shapes, inferred.aux_shapes)
 
     def types(self, inputs: Sequence[str | None]) -> tuple[list[str | None], list[str | None]]:
         """Dtype names of the inputs and of the outputs, as far as they follow."""
-        given = {n: t for n, t in zip(self.input_names, inputs, strict=True) if t is not None}
-        arguments, outputs, states = graph_types(self.graph, given)
+        dtypes = {n: t for n, t in zip(self.input_names, inputs, strict=True) if t is not None}
+        arguments, outputs, states = graph_types(self.graph, dtypes)
         return self._by_input(arguments, states), outputs
 
     def _by_input(self, arguments: Sequence[Any], states: Sequence[Any]) -> list[Any]:

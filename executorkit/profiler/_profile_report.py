@@ -109,5 +109,5 @@ def _event(record: Record) -> dict[str, Any]:
         return {**event, "ph": "C", "args": {record.name: record.details["value"]}}
     if record.kind == "moment":
         return {**event, "ph": "i", "s": _LETTERS.get(record.details["scope"], "t")}
-    shown = {k: record.details[k] for k in ("hlo_op", "hlo_module") if k in record.details}
-    return {**event, "ph": "X", "dur": record.duration, "args": shown}
+    hlo_fields = {k: record.details[k] for k in ("hlo_op", "hlo_module") if k in record.details}
+    return {**event, "ph": "X", "dur": record.duration, "args": hlo_fields}

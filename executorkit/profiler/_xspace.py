@@ -58,9 +58,9 @@ class Recording:
                     )
 
     def _described(self, name: str, details: dict[str, Any]) -> tuple[str, str, str]:
-        own = parse_annotation(details)
-        if own is not None:
-            return own
+        annotation = parse_annotation(details)
+        if annotation is not None:
+            return annotation
         if "hlo_op" not in details or "hlo_module" not in details:
             return name, "api", "time"
         module, op = str(details["hlo_module"]), str(details["hlo_op"])

@@ -57,18 +57,20 @@ def print_summary(
     if positions[-1] <= 1:
         ends = [int(line_length * position) for position in positions]
     order = topological_order(symbol.heads)
-    shown = _shown_variables(order, symbol.heads[0])
+    shown_variables = _shown_variables(order, symbol.heads[0])
     print("_" * line_length)
     print(_row(_HEADER, ends))
     print("=" * line_length)
     total = 0
     layers = [node for k, node in enumerate(order) if node.op is not None or k == 0]
     for node in layers:
-        sources = [child for child, _ in node.inputs if child.op is not None or child in shown]
+        sources = [
+            child for child, _ in node.inputs if child.op is not None or child in shown_variables
+        ]
         parameters = _parameters(node, sources, shapes)
         total += parameters
         sizes: Sequence[int] = ()
-        if shapes is not None and (node.op is not None or node in shown):
+        if shapes is not None and (node.op is not None or node in shown_variables):
             sizes = shapes.get(_output(node), ())[1:]
         title = f"{node.name}({'null' if node.op is None else node.op.name})"
         names = [source.name for source in sources] or [""]

@@ -99,7 +99,7 @@ def _transposes(symbol, off=False):
         executor = symbol.simple_bind(mx.cpu(), grad_req="null", data=(2, 8, 12, 12))
     text = (
         executor.program.infer[False]
-        .lowered(
+        .lower(
             tuple(a.jax for a in executor.arg_arrays),
             tuple(a.jax for a in executor.aux_arrays),
             None,

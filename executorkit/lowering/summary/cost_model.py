@@ -84,7 +84,7 @@ def leaf_equations(
     jaxpr: Any, scopes: tuple[Any, ...] = (), times: float = 1.0
 ) -> Iterator[tuple[Any, tuple[Any, ...], float]]:
     """Every primitive of a jaxpr and of the functions inside it: (equation, stack of names, number
-    of executions). Of branches, the longest is taken; an open loop comes before its body."""
+    of executions). Of branches, the longest is taken."""
     for equation in jaxpr.eqns:
         stack = (*scopes, *equation.source_info.name_stack.stack)
         bodies = _bodies(equation)
