@@ -77,8 +77,8 @@ def _group_step(group: Any, batch: Any) -> Step:
         group.backward()
         return [a.value for a in arrays]
 
-    kept = [a for a in (*group._group.outputs, *group._group.grad_arrays) if a is not None]
-    mapped = group._group.is_mapped
+    kept = [a for a in (*group.core.outputs, *group.core.grad_arrays) if a is not None]
+    mapped = group.core.is_pmapped
     arrays = kept if mapped else [a for members in kept for a in members]
     return step
 

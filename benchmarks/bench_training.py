@@ -25,9 +25,8 @@ import optax
 import executorkit as mx
 from executorkit._cli._timing import time_in_pairs
 from executorkit.display import text_table
-from executorkit.module._optimizer_state import discard_gradients
-from executorkit.program import Analysis
-from executorkit.program._jit import InstrumentedJit
+from executorkit.module import discard_gradients
+from executorkit.program import Analysis, InstrumentedJit
 
 from ._fitting import MOMENTUM, RATE, module_step
 from ._handwritten import FORWARD, trained

@@ -96,18 +96,21 @@ def test_modules_and_their_steps_keep_their_options(devices):
     expected = mx.program.Options("bfloat16", "mirror")
 
     def bound() -> Any:
-        group = module._exec_group._group
-        return (group._mapped._program.program if devices > 1 else group.execs[0].program).options
+        core = module.core
+        return (core.pmapped.program if core.pmapped else core.execs[0].program).options
 
     assert bound() == expected
     module.reshape([("data", (4, WIDTH))], [("softmax_label", (4,))])
     assert bound() == expected
-    target = mx.training.Step(module, optax.sgd(0.1))._target
-    program = target._program if devices == 1 else target._mapped._program.program
-    assert program.options == expected
-    target = mx.training.Step(module, optax.sgd(0.1), compute_dtype="float16")._target
-    program = target._program if devices == 1 else target._mapped._program.program
-    assert program.options == mx.program.Options("float16", "mirror")
+
+    def program_of(step: Any) -> Any:
+        backend = step._backend
+        return backend.program if devices == 1 else backend._runnable.program
+
+    step = mx.training.Step(module, optax.sgd(0.1))
+    assert program_of(step).options == expected
+    step = mx.training.Step(module, optax.sgd(0.1), compute_dtype="float16")
+    assert program_of(step).options == mx.program.Options("float16", "mirror")
 
 
 def test_buckets_share_their_options():
