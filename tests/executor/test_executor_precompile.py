@@ -9,8 +9,7 @@ import pytest
 from jax import monitoring
 
 import executorkit as mx
-from executorkit.program import clear_cache
-from executorkit.program._background_tasks import CompileTask, submit
+from executorkit.program import CompileTask, clear_cache, submit
 
 
 @pytest.fixture(autouse=True)
@@ -168,7 +167,7 @@ def test_errors_of_compilations_are_told(monkeypatch):
 
 def test_what_does_not_fit_is_refused_at_once():
     executor = _bound()
-    with pytest.raises(mx.MXNetError, match=r"warm: unknown argument 'dada'"):
+    with pytest.raises(mx.MXNetError, match=r"precompile: unknown argument 'dada'"):
         executor.precompile([{"data": (2, 5)}, {"dada": (2, 5)}])
     with pytest.raises(ValueError, match="fc"):
         executor.precompile([{"data": (2, 5), "fc_weight": (3, 7)}])

@@ -9,7 +9,7 @@ import pytest
 import executorkit as mx
 from executorkit.errors import AttributeValueError, InputTypeError
 from executorkit.lowering import graph_of, lower
-from executorkit.program import _program as _signature
+from executorkit.program import program_for
 from executorkit.symbol import _control_flow as _subgraph
 from tests import _golden
 from tests.golden.cases._loops import ARRAYS, LOOPS, head
@@ -30,8 +30,8 @@ def results(name, symbol, look_first=False):
         mx.nd.waitall()
         outs[0].asnumpy()
     executor.backward([mx.nd.array(head(name, i, o.shape)) for i, o in enumerate(outs)])
-    found = {f"out{i}": o.asnumpy() for i, o in enumerate(outs)}
-    return found | {f"grad:{n}": g.asnumpy() for n, g in grads.items()}
+    arrays = {f"out{i}": o.asnumpy() for i, o in enumerate(outs)}
+    return arrays | {f"grad:{n}": g.asnumpy() for n, g in grads.items()}
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -48,10 +48,10 @@ def test_graph_is_what_mxnet_builds(name):
 def test_inference_tells_what_mxnet_tells(name):
     facts, symbol = _golden.answers("loops").facts[name], built(name)
     shapes = {n: a.shape for n, a in ARRAYS[name].items()}
-    found = symbol.infer_shape(**shapes)
-    assert (found[1] is not None) == facts["known"]
+    inferred = symbol.infer_shape(**shapes)
+    assert (inferred[1] is not None) == facts["known"]
     if facts["known"]:
-        assert [list(map(list, part)) for part in found] == facts["shapes"]
+        assert [list(map(list, part)) for part in inferred] == facts["shapes"]
 
 
 @pytest.mark.parametrize("name", LOOPS)
@@ -61,19 +61,19 @@ def test_values_and_gradients(name, through_json):
     stored, symbol = _golden.answers("loops"), built(name)
     if through_json:
         symbol = mx.sym.load_json(symbol.tojson())
-    found = results(name, symbol, look_first=through_json)
+    arrays = results(name, symbol, look_first=through_json)
     wrong = {
-        key: _golden.difference(found[key], stored[f"{name}|{key}"], 1e-5, 1e-6)
+        key: _golden.difference(arrays[key], stored[f"{name}|{key}"], 1e-5, 1e-6)
         for key in stored.facts[name]["arrays"]
     }
     assert {key: problem for key, problem in wrong.items() if problem} == {}
 
 
 def test_what_mxnet_gives_no_gradient_of_has_one():
-    found = results("otherwise", built("otherwise"))
+    arrays = results("otherwise", built("otherwise"))
     c = ARRAYS["otherwise"]["c"]
-    np.testing.assert_allclose(found["grad:c"], 2 * c * head("otherwise", 1, (2, 2)), rtol=1e-6)
-    np.testing.assert_allclose(found["grad:a"], 2 * head("otherwise", 0, (1,)), rtol=1e-6)
+    np.testing.assert_allclose(arrays["grad:c"], 2 * c * head("otherwise", 1, (2, 2)), rtol=1e-6)
+    np.testing.assert_allclose(arrays["grad:a"], 2 * head("otherwise", 0, (1,)), rtol=1e-6)
 
 
 def _power(limit):
@@ -87,14 +87,14 @@ def _power(limit):
     return mx.sym.Group([outs, *final])
 
 
-@pytest.mark.parametrize("turns", [0, 2, 9])
-def test_while_loop_stops_at_the_condition_or_the_limit(turns):
+@pytest.mark.parametrize("iterations", [0, 2, 9])
+def test_while_loop_stops_at_the_condition_or_the_limit(iterations):
     x = mx.nd.array([1.5])
-    args = {"i": mx.nd.zeros(1), "x": x, "n": mx.nd.array([turns])}
+    args = {"i": mx.nd.zeros(1), "x": x, "n": mx.nd.array([iterations])}
     slope = mx.nd.zeros(1)
     executor = _power(4).bind(mx.cpu(), args, {"x": slope}, {"x": "write"})
     outs, count, final = (o.asnumpy() for o in executor.forward(is_train=False))
-    taken = min(turns, 4)
+    taken = min(iterations, 4)
     rows = [2 * 1.5**2**k for k in range(taken)] + [0] * (4 - taken)
     np.testing.assert_allclose(outs[:, 0], rows, rtol=1e-6)
     np.testing.assert_allclose([count[0], final[0]], [taken, 1.5**2**taken], rtol=1e-6)
@@ -117,13 +117,13 @@ def test_a_branch_in_a_loop():
     data = mx.nd.array([[1], [-2], [3], [-4]])
     args, grads = {"data": data, "s": mx.nd.zeros(1)}, {"data": mx.nd.zeros((4, 1))}
     executor = outs.bind(mx.cpu(), args, grads, {"data": "write"})
-    found = executor.forward(is_train=True)[0].asnumpy()
-    np.testing.assert_array_equal(found[:, 0], [1, 5, 8, 16])
+    output = executor.forward(is_train=True)[0].asnumpy()
+    np.testing.assert_array_equal(output[:, 0], [1, 5, 8, 16])
     executor.backward(mx.nd.array([[0], [0], [0], [1]]))
     np.testing.assert_array_equal(executor.grad_dict["data"].asnumpy()[:, 0], [1, -2, 1, -2])
 
 
-def test_bodies_draw_new_numbers_in_every_turn():
+def test_bodies_draw_new_numbers_in_every_iteration():
     def step(x, state):
         noisy = mx.sym.Dropout(x, p=0.5)
         return noisy, state + 0 * x
@@ -136,17 +136,17 @@ def test_bodies_draw_new_numbers_in_every_turn():
     np.testing.assert_array_equal(executor.forward(is_train=False)[0].asnumpy(), np.ones((6, 50)))
 
 
-def test_bodies_count_in_the_signature_of_a_program():
+def test_bodies_distinguish_programs():
     def loop(factor):
         data, s = mx.sym.Variable("data"), mx.sym.Variable("s")
         outs, _ = mx.sym.contrib.foreach(lambda x, s: (x * factor, s + x), data, s)
-        return _signature.signature_of(graph_of(outs.heads))
+        return program_for(graph_of(outs.heads))
 
-    assert loop(2) == loop(2)
-    assert loop(2) != loop(3)
+    assert loop(2) is loop(2)
+    assert loop(2) is not loop(3)
 
 
-def test_program_does_not_grow_with_the_turns():
+def test_program_does_not_grow_with_the_iterations():
     symbol = built("recurrent")
 
     def lines(steps):

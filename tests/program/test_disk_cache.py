@@ -81,7 +81,7 @@ def test_a_later_process_neither_traces_nor_lowers(tmp_path):
             module.update()
         weight = module.get_params()[0]["fc_weight"].asnumpy().tolist()
         info = mx.program.cache_info()
-        (trace,) = module._exec_group.execs[0].program.explain()
+        (trace,) = module.core.execs[0].program.explain()
         print(json.dumps([info.traces, info.loads, trace.loaded, weight]))
         """
     )

@@ -119,7 +119,7 @@ def test_buckets_share_their_options():
 
     module = mx.mod.BucketingModule(bucket, WIDTH, remat="full")
     module.bind([("data", (8, WIDTH))], [("softmax_label", (8,))])
-    assert module._curr_module._exec_group.execs[0].program.options.remat == "full"
+    assert module.core.execs[0].program.options.remat == "full"
 
 
 def test_unknown_values_of_options_are_refused_before_anything_is_bound():

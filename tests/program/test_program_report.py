@@ -181,7 +181,7 @@ def test_cost_of_a_pmapped_program_is_that_of_each_device():
     batch = mx.io.DataBatch([mx.nd.ones((8, 6))], [mx.nd.zeros((8,))])
     module.forward(batch, is_train=False)
     module.get_outputs()[0].asnumpy()
-    program = module._exec_group.execs[0].program
+    program = module.core.execs[0].program
     alone = _bound(4, net, grad_req="null").compile()
     cost = program.cost()
     assert cost.function == "infer on each of 2 devices"

@@ -249,7 +249,7 @@ def test_many_shapes_leave_caches_bounded(monkeypatch):
     assert cache_info().programs == 1
     for _ in range(200):
         executor.symbol.infer_shape(x=(size := size + 1,))
-    assert len(executor._graph.memo) <= 64
+    assert len(executor.graph.memo) <= 64
 
 
 def test_memory_and_flops_of_a_matrix_product():
