@@ -1,7 +1,7 @@
 """Loops and branches over subgraphs, as compiled control flow.
 
-Nodes of these operators carry their bodies as subgraphs; attributes say which input of the node is
-which variable of a body. ``mx.sym.contrib`` has functions that build them from Python functions.
+Nodes of these operators hold their bodies as subgraphs; attributes map inputs of the node to
+variables of a body. ``mx.sym.contrib`` has functions that build them from Python functions.
 """
 
 from __future__ import annotations
@@ -65,8 +65,14 @@ def _infer_foreach_type(t: TypeFacts, p: Params) -> None:
 
 
 @register(
-    "_foreach", inputs=_control_flow_inputs(1), outputs=_control_flow_outputs, infer_shape=_infer_foreach_shape, infer_type=_infer_foreach_type,
-    uses_rng=subgraphs_use_rng, traits={LOOP})  # fmt: skip
+    "_foreach",
+    inputs=_control_flow_inputs(1),
+    outputs=_control_flow_outputs,
+    infer_shape=_infer_foreach_shape,
+    infer_type=_infer_foreach_type,
+    uses_rng=subgraphs_use_rng,
+    traits={LOOP},
+)
 def foreach(
     *data: jax.Array,
     num_args: int,
@@ -79,7 +85,7 @@ def foreach(
     key: Key,
     train: Train,
 ):
-    """A body applied to every slice along the first axis of its data, with states handed on.
+    """A body applied to every slice along the first axis of its data, with states carried over.
 
     The arrays are the data to be sliced, (T, ...) each, then the first states, then what the body
     reads besides; ``in_data_locs``, ``in_state_locs`` and ``remain_locs`` say which variable of
@@ -122,8 +128,15 @@ def _is_true(outputs: tuple[jax.Array, ...]) -> jax.Array:
 
 
 @register(
-    "_while_loop", inputs=_control_flow_inputs(2), outputs=_control_flow_outputs, infer_shape=_infer_while_shape, infer_type=_infer_while_type,
-    uses_rng=subgraphs_use_rng, dynamic_shape=True, traits={LOOP})  # fmt: skip
+    "_while_loop",
+    inputs=_control_flow_inputs(2),
+    outputs=_control_flow_outputs,
+    infer_shape=_infer_while_shape,
+    infer_type=_infer_while_type,
+    uses_rng=subgraphs_use_rng,
+    dynamic_shape=True,
+    traits={LOOP},
+)
 def while_loop(
     *data: jax.Array,
     num_args: int,
@@ -137,16 +150,16 @@ def while_loop(
     key: Key,
     train: Train,
 ):
-    """A body applied to loop variables while a condition on them holds, so often at most.
+    """A body applied to loop variables while a condition on them holds, up to a maximum count.
 
     ``cond_input_locs`` and ``func_input_locs`` say which array each variable of the condition and
     of the body is, ``func_var_locs`` which of the body's variables are the loop variables. Returns
     the first ``num_out_data`` outputs of the body, stacked to (``max_iterations``, ...), then the
-    last loop variables. Rows of turns that were not taken are zeros (undefined in MXNet). Auxiliary
+    last loop variables. Rows of iterations not run are zeros (undefined in MXNet). Auxiliary
     states inside the body stay as they are.
 
-    Without a gradient it is a loop that ends when the condition does; a gradient is that of
-    ``max_iterations`` turns, of which those past the end do nothing.
+    Without a gradient it is a loop that ends as soon as the condition fails; the gradient is that
+    of ``max_iterations`` iterations, of which those past the end do nothing.
     """
     condition, body = bodies
     variable_inputs = [func_input_locs[i] for i in func_var_locs]
@@ -225,9 +238,14 @@ def _infer_cond_type(t: TypeFacts, p: Params) -> None:
 
 
 @register(
-    "_cond", inputs=_control_flow_inputs(3), outputs=_control_flow_outputs, infer_shape=_infer_cond_shape, infer_type=_infer_cond_type,
-    uses_rng=subgraphs_use_rng, dynamic_shape=True,
-)  # fmt: skip
+    "_cond",
+    inputs=_control_flow_inputs(3),
+    outputs=_control_flow_outputs,
+    infer_shape=_infer_cond_shape,
+    infer_type=_infer_cond_type,
+    uses_rng=subgraphs_use_rng,
+    dynamic_shape=True,
+)
 def cond(
     *data: jax.Array,
     num_args: int,

@@ -1,8 +1,8 @@
 """Custom: an operator written in Python, called back from the compiled program.
 
-This module knows how such an operator stands in a graph and in a program; it hands over NumPy
-arrays. The classes that users derive from, and the NDArrays that they see, are in
-``executorkit.operator``, which registers a :data:`CustomOpFactory` here.
+This module is the operator as graphs and programs see it; user code gets NumPy arrays. The classes
+that users derive from, and the NDArrays that they see, are in ``executorkit.operator``, which
+registers a :data:`CustomOpFactory` here.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class CustomKernel(Protocol):
 
 
 class CustomOpInfo(Protocol):
-    """What the graph needs to know about a custom operator with given attributes."""
+    """Names, shapes and types of a custom operator with given attributes, for the graph."""
 
     arguments: tuple[str, ...]
     outputs: tuple[str, ...]
@@ -67,7 +67,7 @@ _op_factories: dict[str, CustomOpFactory] = {}
 
 
 def register_factory(op_type: str, factory: CustomOpFactory) -> bool:
-    """Makes ``op_type`` known; True if it replaces another of this name."""
+    """Registers ``op_type``; True if it replaces another of this name."""
     replaced = op_type in _op_factories
     _op_factories[op_type] = factory
     return replaced
@@ -129,10 +129,10 @@ def _infer_custom_type(t: TypeFacts, p: Params) -> None:
 
 
 class _KernelRef:
-    """A kernel, made when it first runs, under a number by which its backward finds it.
+    """A kernel, created when it first runs, and the number by which its backward finds it.
 
-    A program may be traced more than once; its backward must meet the very kernel whose forward
-    ran, because kernels keep things between the two. So the number travels with the residuals.
+    A program may be traced more than once, and its backward must use the kernel whose forward ran,
+    since kernels hold state between the two. So the number is one of the residuals.
     """
 
     _numbers = itertools.count(1)
@@ -170,7 +170,9 @@ def _copies(arrays: Sequence[Any]) -> list[np.ndarray]:
     infer_shape=_infer_custom_shape,
     infer_type=_infer_custom_type,
     loss=lambda p: not op_info(p).needs_head_gradient,
-    effects=True, traits={NAMED_DATA})
+    effects=True,
+    traits={NAMED_DATA},
+)
 def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
     """The operator that ``mx.operator.register(op_type)`` registered, run by Python.
 
@@ -178,7 +180,7 @@ def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
     dtypes are what its ``infer_shape`` and ``infer_type`` say. All attributes but ``op_type``
     reach its constructor as texts. Every run of the program calls its ``forward`` once, on the
     host, and ``backward`` once per gradient; what ``backward`` does to auxiliary states is lost
-    (MXNet keeps it). Integer inputs have no gradient.
+    (MXNet retains it). Integer inputs have no gradient.
     """
     info = op_info({"op_type": op_type, **attrs})
     count = len(info.arguments)

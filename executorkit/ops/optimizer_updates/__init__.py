@@ -1,6 +1,6 @@
 """Updates of parameters as operators (``sgd_update``, ...)."""
 
-from . import (  # noqa: F401 - importing a family registers its operators
+from . import (
     adaptive_updates,
     layerwise_updates,
     multi_tensor,

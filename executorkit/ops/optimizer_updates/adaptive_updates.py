@@ -1,4 +1,4 @@
-"""Updates that scale each element of the gradient by what its past was like."""
+"""Updates that scale the gradient element by element with its history: Adam, RMSProp, FTRL, ..."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from .update_common import (
     WD,
     Attrs,
     UpdateRule,
-    clipped,
-    register_several,
+    clip_to_limit,
+    register_multi_update,
     register_update,
-    rescaled,
+    rescale_and_clip,
 )
 
 _BETAS: Attrs = {"beta1": (float, 0.9), "beta2": (float, 0.999)}
 _EPSILON: Attrs = {"epsilon": (float, 1e-8)}
 
 
-def moving(p: Params, grad: jax.Array, mean: jax.Array, var: jax.Array):
+def moving_averages(p: Params, grad: jax.Array, mean: jax.Array, var: jax.Array):
     """The moving averages of the gradient and of its square."""
     mean = p.beta1 * mean + (1 - p.beta1) * grad
     return mean, p.beta2 * var + (1 - p.beta2) * jnp.square(grad)
@@ -35,17 +35,17 @@ def moving(p: Params, grad: jax.Array, mean: jax.Array, var: jax.Array):
 
 def _decayed_gradient(p: Params, weight: jax.Array, grad: jax.Array, limit: float) -> jax.Array:
     """The rescaled gradient with weight decay, both clipped together."""
-    return clipped(grad * p.rescale_grad + p.wd * weight, limit)
+    return clip_to_limit(grad * p.rescale_grad + p.wd * weight, limit)
 
 
 def _adam(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: jax.Array):
-    mean, var = moving(p, _decayed_gradient(p, weight, grad, p.clip_gradient), mean, var)
+    mean, var = moving_averages(p, _decayed_gradient(p, weight, grad, p.clip_gradient), mean, var)
     return weight - p.lr * mean / (jnp.sqrt(var) + p.epsilon), mean, var
 
 
 def _adamw(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: jax.Array):
     scale = p.rescale_grad.reshape(()).astype(weight.dtype)
-    new_mean, new_var = moving(p, clipped(grad * scale, p.clip_gradient), mean, var)
+    new_mean, new_var = moving_averages(p, clip_to_limit(grad * scale, p.clip_gradient), mean, var)
     step = p.lr * new_mean / (jnp.sqrt(new_var) + p.epsilon) + p.wd * weight
     usable = jnp.isfinite(scale) & (scale != 0)
     new = (weight - p.eta * step, new_mean, new_var)
@@ -62,7 +62,7 @@ def _ftml(p: Params, weight: jax.Array, grad: jax.Array, d: jax.Array, v: jax.Ar
 
 
 def _ftrl(p: Params, weight: jax.Array, grad: jax.Array, z: jax.Array, n: jax.Array):
-    g = rescaled(p, grad)
+    g = rescale_and_clip(p, grad)
     new_n = n + jnp.square(g)
     z = z + g - (jnp.sqrt(new_n) - jnp.sqrt(n)) * weight / p.lr
     shrunk = jnp.sign(z) * p.lamda1 - z
@@ -73,7 +73,7 @@ def _ftrl(p: Params, weight: jax.Array, grad: jax.Array, z: jax.Array, n: jax.Ar
 def _rmsprop(p: Params, weight: jax.Array, grad: jax.Array, n: jax.Array):
     g = _decayed_gradient(p, weight, grad, p.clip_gradient)
     n = (1 - p.gamma1) * jnp.square(g) + p.gamma1 * n
-    return clipped(weight - p.lr * g / jnp.sqrt(n + p.epsilon), p.clip_weights), n
+    return clip_to_limit(weight - p.lr * g / jnp.sqrt(n + p.epsilon), p.clip_weights), n
 
 
 def _rmsprop_alex(
@@ -83,7 +83,7 @@ def _rmsprop_alex(
     n = (1 - p.gamma1) * jnp.square(new) + p.gamma1 * n
     g = (1 - p.gamma1) * new + p.gamma1 * g
     delta = p.gamma2 * delta - p.lr * new / jnp.sqrt(n - jnp.square(g) + p.epsilon)
-    return clipped(weight + delta, p.clip_weights), n, g, delta
+    return clip_to_limit(weight + delta, p.clip_weights), n, g, delta
 
 
 ADAM = UpdateRule(
@@ -157,7 +157,7 @@ register_update("rmspropalex_update", RMSPROP_ALEX)
 for _mixed in (False, True):
     _stem = f"{'mp_' if _mixed else ''}adamw_update"
     register_update(f"_{_stem}", ADAMW, mixed=_mixed)
-    register_several(
+    register_multi_update(
         f"_multi_{_stem}",
         ADAMW,
         {
@@ -197,7 +197,7 @@ def group_adagrad_update(
     usually into ``out=weight``. g is the gradient times rescale_grad, clipped to [-clip_gradient,
     clip_gradient] unless that is negative. For arrays only, dense ones; not part of graphs.
     """
-    g = clipped(grad * rescale_grad, clip_gradient)
+    g = clip_to_limit(grad * rescale_grad, clip_gradient)
     rows = (weight.shape[0], *(1 for _ in weight.shape[1:]))
     squares = jnp.mean(jnp.square(g).reshape(weight.shape[0], -1), 1)
     history = history + squares.reshape(history.shape)

@@ -8,13 +8,20 @@ import jax.numpy as jnp
 from ..schema.attrs import Aux, Floats, Shape
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
 from ..schema.operator_registry import register
-from .adaptive_updates import moving
-from .update_common import REQUIRED, RESCALE, Attrs, UpdateRule, register_several, rescaled
+from .adaptive_updates import moving_averages
+from .update_common import (
+    REQUIRED,
+    RESCALE,
+    Attrs,
+    UpdateRule,
+    register_multi_update,
+    rescale_and_clip,
+)
 
 
 def _lamb_direction(p: Params, weight: jax.Array, grad: jax.Array, mean: jax.Array, var: jax.Array):
     """LAMB's step before it is scaled, and the new moving averages."""
-    mean, var = moving(p, rescaled(p, grad), mean, var)
+    mean, var = moving_averages(p, rescale_and_clip(p, grad), mean, var)
     unbiased = mean, var
     if p.bias_correction:
         unbiased = mean / (1 - p.beta1**p.t), var / (1 - p.beta2**p.t)
@@ -63,8 +70,8 @@ _MULTI: Attrs = {
     "step_count": (Shape, REQUIRED),
     "num_tensors": (int, 1),
 }
-register_several("_multi_lamb_update", LAMB, _MULTI, count="num_tensors")
-register_several("_multi_mp_lamb_update", LAMB, _MULTI, count="num_tensors", mixed=True)
+register_multi_update("_multi_lamb_update", LAMB, _MULTI, count="num_tensors")
+register_multi_update("_multi_mp_lamb_update", LAMB, _MULTI, count="num_tensors", mixed=True)
 
 
 @register("lamb_update_phase1", mutates=True, infer_shape=same_shapes)
@@ -99,7 +106,9 @@ def _infer_mixed_type(t: TypeFacts, p: Params) -> None:
     t.same("mean", "var", "weight32", "out0")
 
 
-@register("mp_lamb_update_phase1", mutates=True, infer_shape=same_shapes, infer_type=_infer_mixed_type)
+@register(
+    "mp_lamb_update_phase1", mutates=True, infer_shape=same_shapes, infer_type=_infer_mixed_type
+)
 def mp_lamb_update_phase1(
     weight: jax.Array,
     grad: jax.Array,
@@ -155,7 +164,10 @@ def lamb_update_phase2(
 
 
 @register(
-    "mp_lamb_update_phase2", mutates=True, infer_shape=_infer_phase2_shape, infer_type=_infer_phase2_type
+    "mp_lamb_update_phase2",
+    mutates=True,
+    infer_shape=_infer_phase2_shape,
+    infer_type=_infer_phase2_type,
 )
 def mp_lamb_update_phase2(
     weight: jax.Array,

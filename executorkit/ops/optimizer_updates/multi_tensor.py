@@ -1,4 +1,4 @@
-"""Checks and sums over whole lists of arrays, as optimizers with mixed precision need them."""
+"""Checks, sums of squares and zeroing of whole lists of arrays, for mixed precision training."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ...errors import AttributeValueError, explain
-from ..schema.inference import Params, ShapeFacts, output_dtype
+from ..schema.inference import Params, output_dtype
 from ..schema.operator_registry import register
 
 
@@ -74,22 +74,3 @@ def reset_arrays(*data: jax.Array, num_arrays: int):
     Returns an empty list. For arrays only; not part of graphs.
     """
     return tuple(jnp.zeros_like(x) for x in data)
-
-
-def _infer_allclose_shape(s: ShapeFacts, p: Params) -> None:
-    s.same("a", "b")
-
-
-@register(
-    "_contrib_allclose", infer_shape=_infer_allclose_shape, infer_type=output_dtype("uint8", "a", "b")
-)
-def allclose(
-    a: jax.Array, b: jax.Array, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True
-):
-    """1 if |a - b| <= atol + rtol |b| for all elements, else 0: uint8 of shape ().
-
-    a and b have one shape and dtype. Infinities are close to themselves; so is NaN with
-    ``equal_nan``. Gradients are zero.
-    """
-    a, b = jax.lax.stop_gradient((a, b))
-    return jnp.allclose(a, b, rtol, atol, equal_nan).astype("uint8")

@@ -17,29 +17,29 @@ from .update_common import (
     WD,
     Attrs,
     UpdateRule,
-    register_several,
+    register_multi_update,
     register_update,
-    rescaled,
+    rescale_and_clip,
 )
 
 _MOMENTUM: Attrs = {"momentum": (float, 0.0)}
 
 
 def _sgd(p: Params, weight: jax.Array, grad: jax.Array) -> tuple[jax.Array, ...]:
-    return (weight - p.lr * (rescaled(p, grad) + p.wd * weight),)
+    return (weight - p.lr * (rescale_and_clip(p, grad) + p.wd * weight),)
 
 
 def _sgd_momentum(
     p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
 ) -> tuple[jax.Array, ...]:
-    mom = p.momentum * mom - p.lr * (rescaled(p, grad) + p.wd * weight)
+    mom = p.momentum * mom - p.lr * (rescale_and_clip(p, grad) + p.wd * weight)
     return weight + mom, mom
 
 
 def _nesterov(
     p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
 ) -> tuple[jax.Array, ...]:
-    step = p.lr * (rescaled(p, grad) + p.wd * weight)
+    step = p.lr * (rescale_and_clip(p, grad) + p.wd * weight)
     mom = p.momentum * mom - step
     return weight + p.momentum * mom - step, mom
 
@@ -48,7 +48,7 @@ def _nesterov_out_of_place(
     p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
 ) -> tuple[jax.Array, ...]:
     new, _ = _nesterov(p, weight, grad, mom)
-    return new, p.momentum * mom - p.lr * (rescaled(p, grad) + p.wd * new)
+    return new, p.momentum * mom - p.lr * (rescale_and_clip(p, grad) + p.wd * new)
 
 
 def _sign(p: Params, weight: jax.Array, grad: jax.Array) -> tuple[jax.Array, ...]:
@@ -58,7 +58,7 @@ def _sign(p: Params, weight: jax.Array, grad: jax.Array) -> tuple[jax.Array, ...
 def _sign_momentum(
     p: Params, weight: jax.Array, grad: jax.Array, mom: jax.Array
 ) -> tuple[jax.Array, ...]:
-    mom = p.momentum * mom - (1 - p.momentum) * (rescaled(p, grad) + p.wd * weight)
+    mom = p.momentum * mom - (1 - p.momentum) * (rescale_and_clip(p, grad) + p.wd * weight)
     return (1 - p.lr * p.wd_lh) * weight + p.lr * jnp.sign(mom), mom
 
 
@@ -76,7 +76,7 @@ SGD_MOMENTUM = UpdateRule(
 )
 _NESTEROV = (
     "Nesterov's accelerated gradient: s = lr (g + wd weight), mom = momentum mom - s, "
-    "weight + momentum mom - s. {}he momentum that is kept has the decay of the new weight in it."
+    "weight + momentum mom - s. {}he stored momentum includes the decay of the new weight."
 )
 NESTEROV = UpdateRule(
     _nesterov,
@@ -111,9 +111,13 @@ for _stem, _update in {"sgd": SGD, "sgd_mom": SGD_MOMENTUM}.items():
     for _mixed in (False, True):
         _name = f"{'mp_' if _mixed else ''}{_stem}_update"
         register_update(_name, _update, mixed=_mixed)
-        register_several(f"multi_{_name}", _update, {**_RATES, **_shared_attrs}, mixed=_mixed)
-        register_several(
-            f"preloaded_multi_{_name}", _update, _shared_attrs, mixed=_mixed, trailing=("lrs", "wds")
+        register_multi_update(f"multi_{_name}", _update, {**_RATES, **_shared_attrs}, mixed=_mixed)
+        register_multi_update(
+            f"preloaded_multi_{_name}",
+            _update,
+            _shared_attrs,
+            mixed=_mixed,
+            trailing=("lrs", "wds"),
         )
 register_update("nag_mom_update", NESTEROV, in_place=NESTEROV_OUT_OF_PLACE)
 register_update("mp_nag_mom_update", NESTEROV_OUT_OF_PLACE, mixed=True)

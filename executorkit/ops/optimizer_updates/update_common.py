@@ -1,8 +1,8 @@
-"""What the optimizers' update operators have in common.
+"""Registration of the optimizers' update operators.
 
-An update is a function of one weight, its gradient and its states. It is served in several forms:
-for one weight, for a half precision weight with a float32 copy (``mp_``), and for many weights at
-once (``multi_``). They exist for arrays only: calling one changes the states in place.
+An update is a function of one weight, its gradient and its states. It is registered in several
+forms: for one weight, for a half precision weight with a float32 copy (``mp_``), and for many
+weights at once (``multi_``). They exist for arrays only: calling one changes the states in place.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ CLIP: Attrs = {"clip_gradient": (float, -1.0)}
 RESCALE: Attrs = {"rescale_grad": (float, 1.0), **CLIP}
 LAZY: Attrs = {"lazy_update": (Tuning[bool], True)}
 
-#: Attributes of the forms for many weights, and what they are called for one.
+#: Attributes of the forms for many weights: their names in the forms for one weight.
 _PLURALS = {
     "lrs": "lr",
     "wds": "wd",
@@ -62,15 +62,15 @@ class UpdateRule:
     trailing: tuple[str, ...] = ()
 
     def names(self, mixed: bool) -> tuple[str, ...]:
-        """The arrays that belong to one weight."""
+        """Names of the arrays of one weight."""
         return ("weight", "grad", *self.states, *(("weight32",) if mixed else ()))
 
-    def kept(self, mixed: bool) -> tuple[str, ...]:
-        """Those of them that change."""
+    def mutated(self, mixed: bool) -> tuple[str, ...]:
+        """Names of the arrays of one weight that change in place."""
         return self.names(mixed)[2:]
 
     def run(self, p: Params, mixed: bool, *arrays: jax.Array) -> tuple[jax.Array, ...]:
-        """The new weight, then the new value of everything in ``kept``."""
+        """The new weight, then the new values of the arrays in ``mutated``."""
         if not mixed:
             return self.step(p, *arrays)
         weight, grad, *states, weight32 = arrays
@@ -78,14 +78,14 @@ class UpdateRule:
         return new.astype(weight.dtype), *new_states, new
 
 
-def clipped(grad: jax.Array, limit: float) -> jax.Array:
+def clip_to_limit(grad: jax.Array, limit: float) -> jax.Array:
     """``grad`` within [-limit, limit], or as it is for a negative limit."""
     return jnp.clip(grad, -limit, limit) if limit >= 0 else grad
 
 
-def rescaled(p: Params, grad: jax.Array) -> jax.Array:
+def rescale_and_clip(p: Params, grad: jax.Array) -> jax.Array:
     """The gradient times ``rescale_grad``, then clipped."""
-    return clipped(grad * p.rescale_grad, p.clip_gradient)
+    return clip_to_limit(grad * p.rescale_grad, p.clip_gradient)
 
 
 def _same(names: tuple[str, ...]) -> Callable[[ShapeFacts, Params], None]:
@@ -123,10 +123,9 @@ def register_update(
 ) -> None:
     """Registers the form for one weight, in one precision or with a float32 copy.
 
-    ``in_place`` is the rule that holds when the new weight is written over the old one, where it is
-    another.
+    ``in_place`` is the rule for a new weight that is written over the old one, if it differs.
     """
-    names, mutated = update.names(mixed), update.kept(mixed)
+    names, mutated = update.names(mixed), update.mutated(mixed)
 
     def form(rule: UpdateRule) -> Callable[..., Any]:
         def run(arrays: tuple[Any, ...], attrs: dict[str, Any]) -> tuple[jax.Array, ...]:
@@ -160,7 +159,7 @@ _MANY = (
 )
 
 
-def register_several(
+def register_multi_update(
     name: str,
     update: UpdateRule,
     attrs: Attrs,
@@ -170,7 +169,7 @@ def register_several(
     trailing: tuple[str, ...] = (),
 ) -> None:
     """Registers the form for many weights; ``trailing`` are arrays with one number per weight."""
-    names, mutated = update.names(mixed), update.kept(mixed)
+    names, mutated = update.names(mixed), update.mutated(mixed)
     plural = {n: one for n, one in _PLURALS.items() if n in attrs or n in trailing}
 
     def run(arrays: tuple[Any, ...], p: dict[str, Any]) -> tuple[jax.Array, ...]:

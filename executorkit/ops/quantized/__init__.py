@@ -1,6 +1,6 @@
 """Operators on 8-bit integers with ranges."""
 
-from . import (  # noqa: F401 - importing a family registers its operators
+from . import (
     fused_attention,
     fused_layers,
     int8_arithmetic,

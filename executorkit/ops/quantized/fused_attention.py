@@ -1,4 +1,4 @@
-"""Attention that MXNet's optimiser for x86 fused, in single precision or on bytes.
+"""Attention that MXNet's optimiser for x86 fused, in float32 or on 8-bit integers.
 
 Files of transformers hold these nodes, each with a subgraph of the one operator that it stands for.
 """
@@ -17,19 +17,19 @@ from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
 from .int8_arithmetic import (
     STEPS,
-    fill_ends,
-    largest,
-    one,
+    infer_range_end_shape,
+    max_magnitude,
     product_range,
-    ranges_are_real,
-    rounded,
+    range_end,
+    round_to_dtype,
     scale_of,
     scale_of_array,
+    set_real_ranges,
 )
 
 
 def _input_names(*arrays: str) -> Callable[[Params], tuple[str, ...]]:
-    """Input names: the arrays and, where they are of bytes, the two ends of each one's range."""
+    """Input names: the arrays and, where they are quantised, the two ends of each one's range."""
 
     def names(p: Params) -> tuple[str, ...]:
         short = ("qkv", "attention")[: len(arrays)]
@@ -53,7 +53,7 @@ def _infer_attention_type(t: TypeFacts, p: Params) -> None:
         t.same()
         return
     arrays = 2 if "attention" in t else 1
-    ranges_are_real(t, arrays)
+    set_real_ranges(t, arrays)
     t.set("queries_keys_values", "int8")
     t.set("attention", t["attention"] or "uint8")
     real, byte_dtype = p.enable_float_output, "int8" if _calibrated(p) else "int32"
@@ -61,7 +61,7 @@ def _infer_attention_type(t: TypeFacts, p: Params) -> None:
 
 
 def _infer_attention_shape(s: ShapeFacts, p: Params) -> None:
-    fill_ends(s, p)
+    infer_range_end_shape(s, p)
 
 
 def _run_attention(
@@ -79,11 +79,11 @@ def _run_attention(
     if p.enable_float_output:
         return total / scale
     if _calibrated(p):
-        low, high = one(p.min_calib_range), one(p.max_calib_range)
-        return rounded(total / scale * scale_of("int8", low, high), "int8"), low, high
+        low, high = range_end(p.min_calib_range), range_end(p.max_calib_range)
+        return round_to_dtype(total / scale * scale_of("int8", low, high), "int8"), low, high
     last = int(STEPS[of_bytes[1].dtype.name])
     if count == 1:
-        most = largest(*ends[0])
+        most = max_magnitude(*ends[0])
         ends = [(-most, most), (-most, most)]
     return jnp.round(total).astype(jnp.int32), *product_range(last, *ends[1], *ends[0])
 

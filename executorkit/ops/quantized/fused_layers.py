@@ -1,9 +1,8 @@
-"""Subgraphs on bytes: products that wait for the normalisation folded into their weights.
+"""Convolutions and affine maps that MXNet's optimiser for x86 fused with the operators behind them.
 
-Layers that MXNet's optimiser for x86 fused: a convolution with what follows it, as a subgraph.
-
-Files of quantised networks hold them. The inputs are those of the subgraph, then, where the node is
-quantised, the two ends of the range of each of them that is of bytes.
+Files of quantised networks hold such nodes, each with a subgraph. The inputs are those of the
+subgraph, then, where the node is quantised, the two ends of the range of each 8-bit input. A
+product of quantised arrays is computed after batch normalisation has been folded into its weight.
 """
 
 from __future__ import annotations
@@ -19,9 +18,16 @@ from ..schema.attrs import Bodies
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import OpDef, register
 from ..schema.subgraph_bodies import infer_shapes_from_subgraph
-from .int8_arithmetic import STEPS, one, product_range, rounded, scale_of, scale_of_array
+from .int8_arithmetic import (
+    STEPS,
+    product_range,
+    range_end,
+    round_to_dtype,
+    scale_of,
+    scale_of_array,
+)
 
-#: Operators whose results have nothing below 0, so that they are kept as uint8.
+#: Operators whose results are never below 0, so that they are stored as uint8.
 _POSITIVE = {"relu", "sigmoid", "exp", "abs", "square", "sqrt"}
 _POSITIVE_ACTIVATIONS = {"relu", "sigmoid", "softrelu"}
 
@@ -44,7 +50,7 @@ class QuantizedArray:
 
 @dataclass(frozen=True, slots=True)
 class QuantizedProduct:
-    """A convolution or an affine map of bytes that waits for what is to be folded into it."""
+    """A convolution or affine map of quantised data, not yet computed: its weight may change."""
 
     op: OpDef
     params: Params
@@ -54,7 +60,7 @@ class QuantizedProduct:
     per_tensor: bool = False
 
     def normalised(self, p: Params, gamma, beta, mean, var) -> QuantizedProduct:
-        """This, followed by batch normalisation with fixed statistics."""
+        """The product followed by batch normalisation with fixed statistics."""
         assert not isinstance(self.weight, QuantizedArray)
         factor = jax.lax.rsqrt(var + p.eps) * (1.0 if p.fix_gamma else gamma)
         weight = self.weight * _per_filter(factor, self.weight.ndim, 0)
@@ -62,40 +68,43 @@ class QuantizedProduct:
         return replace(self, weight=weight, bias=bias)
 
     def quantised_weight(self) -> tuple[jax.Array, jax.Array]:
-        """The weight as bytes, and the scale of each filter, where it came as real numbers.
+        """The weight as int8, and its scale or, for a floating weight, the scale of each filter.
 
         With ``per_tensor`` all filters have one scale, (1,), as in MXNet without calibration.
-        Otherwise it turns the filters of the k-th group into bytes with the scale of the k-th
-        filter.
+        Otherwise, as in MXNet, the filters of the k-th group are quantised with the scale of the
+        k-th filter.
         """
         if isinstance(self.weight, QuantizedArray):
             return self.weight.array, self.weight.scale
         if self.per_tensor:
-            scale = scale_of("int8", *self.weight_range())
-            return rounded(self.weight * scale, "int8"), one(scale)
+            # The largest weight is a tie, 127.5 steps, and must stay one: computed in float64.
+            low, high = (end.astype(jnp.float64) for end in self.weight_range())
+            scale = scale_of("int8", low, high)
+            steps = (self.weight.astype(jnp.float64) * scale).astype(jnp.float32)
+            return round_to_dtype(steps, "int8"), range_end(scale)
         axes = tuple(range(1, self.weight.ndim))
         most = jnp.max(jnp.abs(self.weight), axis=axes)
-        scale = scale_of("int8", one(0.0), one(1.0)) / jnp.where(most > 0, most, 1)
+        scale = scale_of("int8", range_end(0.0), range_end(1.0)) / jnp.where(most > 0, most, 1)
         groups = self.params.get("num_group", 1)
         used = jnp.repeat(scale[:groups], len(scale) // groups) if groups > 1 else scale
-        return rounded(self.weight * _per_filter(used, self.weight.ndim, 0), "int8"), scale
+        return round_to_dtype(self.weight * _per_filter(used, self.weight.ndim, 0), "int8"), scale
 
     def weight_range(self) -> tuple[jax.Array, jax.Array]:
         """The ends of the weight's range, (1,) each."""
         if isinstance(self.weight, QuantizedArray):
             return self.weight.low, self.weight.high
-        most = one(jnp.max(jnp.abs(self.weight)))
+        most = range_end(jnp.max(jnp.abs(self.weight)))
         return -most, most
 
     def steps(self, real: jax.Array) -> tuple[jax.Array, ...]:
-        """Real numbers as int32, in steps of the products, and the range of int32."""
+        """Floating numbers as int32 in units of the products, and the range of int32."""
         scale = self.data.scale * self.quantised_weight()[1].reshape(())
         last = int(STEPS[self.data.array.dtype.name])
         ends = product_range(last, self.data.low, self.data.high, *self.weight_range())
         return jnp.round(real.astype(jnp.float64) * scale).astype(jnp.int32), *ends
 
     def real(self) -> jax.Array:
-        """What the products of bytes stand for."""
+        """The product as floating numbers."""
         weight, scale = self.quantised_weight()
         weight, data = weight.astype(jnp.float32), self.data.array.astype(jnp.float32)
         p = Params({**self.params, "no_bias": True})
@@ -110,26 +119,26 @@ def _per_filter(x: jax.Array, ndim: int, axis: int) -> jax.Array:
     return x.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
-def real_of(x: Any) -> jax.Array:
+def dequantized(x: Any) -> jax.Array:
     return x.real() if isinstance(x, QuantizedArray | QuantizedProduct) else x
 
 
 def apply_quantized(
     op: OpDef, p: Params, inputs: list[Any], per_tensor: bool = False
 ) -> tuple[Any, ...]:
-    """One operator of the subgraph, on bytes, on products that wait, or on real numbers."""
+    """Applies one operator of the subgraph to quantised arrays, products or floating arrays."""
     first = inputs[0]
     if op.name in ("Convolution", "FullyConnected"):
         weight, *bias = inputs[1:]
-        bias = real_of(bias[0]) if bias else None
+        bias = dequantized(bias[0]) if bias else None
         return (QuantizedProduct(op, p, first, weight, bias, per_tensor),)
     if op.name == "BatchNorm" and isinstance(first, QuantizedProduct):
         return (first.normalised(p, *inputs[1:]),)
-    return op.apply(p, [real_of(x) for x in inputs])
+    return op.apply(p, [dequantized(x) for x in inputs])
 
 
 def is_nonnegative(p: Params) -> bool:
-    """Whether the last operator of the subgraph gives nothing below 0."""
+    """True if the results of the subgraph's last operator are never below 0."""
     op, last = p.bodies[0].last
     if op.name == "Activation":
         return last.act_type in _POSITIVE_ACTIVATIONS
@@ -169,18 +178,18 @@ def _run_fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
         return results
 
     (last,) = body.interpret(inputs, apply_op)
-    real = real_of(last)
+    real = dequantized(last)
     if p.enable_float_output:
         return (real, *states)
     if _calibrated(p):
-        low, high = one(p.min_calib_range), one(p.max_calib_range)
+        low, high = range_end(p.min_calib_range), range_end(p.max_calib_range)
         dtype = "uint8" if is_nonnegative(p) else "int8"
-        return rounded(real * scale_of(dtype, low, high), dtype), low, high, *states
+        return round_to_dtype(real * scale_of(dtype, low, high), dtype), low, high, *states
     return *products[-1].steps(real), *states
 
 
 def _split_inputs(names: tuple[str, ...], p: Params) -> tuple[list[str], list[str]]:
-    """The node's inputs that are the subgraph's, and those that are ends of ranges."""
+    """The node's inputs to the subgraph, and its inputs that are ends of ranges."""
     arrays = [name for name in names if not name.startswith("out")]
     count = len(p.bodies[0].input_names)
     return arrays[:count], arrays[count:]

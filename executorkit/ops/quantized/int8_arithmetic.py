@@ -1,7 +1,7 @@
-"""Eight-bit integers that stand for real numbers: scales, rounding, exact products.
+"""Arithmetic of quantised arrays: scales, rounding, exact products of 8-bit integers.
 
 A quantised array comes with two arrays of one element, the ends of the range of real numbers that
-it covers. Only the larger of their magnitudes counts: 0 always stands for 0. Whole numbers are
+it covers. Only the larger of their magnitudes counts: 0 always stands for 0. Integers are
 multiplied as floating-point numbers, which every backend does fastest, and which is exact.
 """
 
@@ -15,24 +15,24 @@ import jax.numpy as jnp
 
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 
-#: How many steps of each type make up the larger end of its range, as MXNet counts them; a little
-#: more than the type holds, so that the last step is as wide as the others.
+#: Quantisation steps from 0 to the larger end of the range, as MXNet counts them: half a step more
+#: than the type's largest value, so that the last step is as wide as the others.
 STEPS = {"int8": 127.5, "uint8": 255.5}
 INT32 = 2147483647.0
-#: Outputs of most layers on bytes: the bytes, and the ends of the range that they cover.
+#: Outputs of most quantised layers: the integers, and the ends of the range that they cover.
 OUTPUTS = ("output", "min_output", "max_output")
 
 OutType = Literal["int8", "uint8", "auto"]
 
 
-def largest(low: jax.Array, high: jax.Array) -> jax.Array:
+def max_magnitude(low: jax.Array, high: jax.Array) -> jax.Array:
     """The larger magnitude of a range, as a scalar."""
     return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())
 
 
 def scale_of(dtype: str, low: jax.Array, high: jax.Array) -> jax.Array:
     """Steps per unit of a range."""
-    return STEPS[dtype] / largest(low, high)
+    return STEPS[dtype] / max_magnitude(low, high)
 
 
 def scale_of_array(data: jax.Array, low: jax.Array, high: jax.Array) -> jax.Array:
@@ -40,27 +40,27 @@ def scale_of_array(data: jax.Array, low: jax.Array, high: jax.Array) -> jax.Arra
     return scale_of(data.dtype.name, low, high)
 
 
-def rounded(x: jax.Array, dtype: str) -> jax.Array:
-    """The nearest whole numbers that ``dtype`` holds, halves to even."""
+def round_to_dtype(x: jax.Array, dtype: str) -> jax.Array:
+    """The nearest integers that ``dtype`` holds, halves to even."""
     ends = jnp.iinfo(dtype)
     return jnp.clip(jnp.round(x), ends.min, ends.max).astype(dtype)
 
 
-def one(x: float | jax.Array) -> jax.Array:
-    """The end of a range."""
+def range_end(x: float | jax.Array) -> jax.Array:
+    """A number as the end of a range, float32 (1,)."""
     return jnp.reshape(jnp.asarray(x, jnp.float32), (1,))
 
 
-def exactly(
+def exact_product(
     product: Callable[[jax.Array, jax.Array], jax.Array],
     data: jax.Array,
     weight: jax.Array,
     terms: int,
 ) -> jax.Array:
-    """``product`` of whole numbers, int32; each entry of it is a sum of ``terms`` products.
+    """``product`` of 8-bit integers as int32; each entry is a sum of ``terms`` products.
 
-    Single precision holds whole numbers up to 2^24, which 518 products of bytes may exceed; then
-    the weight is multiplied in two halves, of its high and of its low bits.
+    float32 holds integers up to 2^24, which 518 products may exceed; then the weight is multiplied
+    in two halves, its high and its low bits.
     """
     data, kind = data.astype(jnp.float32), jnp.int32
     if terms * 255 * 128 < 2**24:
@@ -72,39 +72,39 @@ def exactly(
 
 
 def is_unsigned(out_type: OutType, min_calib_range: float | None) -> bool:
-    """Whether the result is uint8: for ``auto``, where the calibrated range has nothing below 0."""
+    """True if the result is uint8: for ``auto``, if the calibrated range has nothing below 0."""
     calibrated = min_calib_range is not None and min_calib_range >= 0
     return out_type == "uint8" or (out_type == "auto" and calibrated)
 
 
-def ranges_are_real(t: TypeFacts, first: int = 1) -> None:
-    """Everything but the quantised arrays, which come first, is float32."""
+def set_real_ranges(t: TypeFacts, first: int = 1) -> None:
+    """Sets float32 for everything but the quantised arrays, which are the ``first`` inputs."""
     names = tuple(t)
     for name in (*(n for n in names[first:] if not n.startswith("out")), "out1", "out2"):
         t.set(name, "float32")
 
 
-def unsigned_unless_known(t: TypeFacts, *names: str) -> None:
-    """Inputs that may be of either type are uint8 where nothing says otherwise, as in MXNet."""
+def default_to_unsigned(t: TypeFacts, *names: str) -> None:
+    """Sets uint8 for inputs of unknown type that may be int8 or uint8, as MXNet does."""
     for name in names:
         t.set(name, t[name] or "uint8")
 
 
 def product_range(steps: float, *ranges: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """What the smallest and the largest 32-bit product of bytes stand for."""
-    a, b = largest(*ranges[:2]), largest(*ranges[2:])
+    """The real numbers that the smallest and the largest int32 product stand for."""
+    a, b = max_magnitude(*ranges[:2]), max_magnitude(*ranges[2:])
     most = (a / steps) * (b / 127) * INT32
-    return one(-most), one(most)
+    return range_end(-most), range_end(most)
 
 
-def fill_ends(s: ShapeFacts, p: Params) -> None:
-    """The ends of ranges, all inputs with ``min`` or ``max`` in their names, are of one element."""
+def infer_range_end_shape(s: ShapeFacts, p: Params) -> None:
+    """Sets the shape (1,) for the ends of ranges, whose names contain ``min`` or ``max``."""
     for name in s:
         if "min" in name or "max" in name:
             s.set(name, (1,), because="it is one end of a range")
 
 
-def kept_types(t: TypeFacts, p: Params) -> None:
-    """The output is of the type of data, and covers its range."""
+def infer_same_range_type(t: TypeFacts, p: Params) -> None:
+    """Type rule of operators whose output has the type and the range of data."""
     t.same("data", "out0")
-    ranges_are_real(t)
+    set_real_ranges(t)

@@ -1,7 +1,4 @@
-"""From real numbers to eight bits and back.
-
-Where to cut off the values of a layer that is to be quantised.
-"""
+"""Quantisation of floating arrays to 8-bit integers and back, and calibration of ranges."""
 
 from __future__ import annotations
 
@@ -19,15 +16,15 @@ from .int8_arithmetic import (
     STEPS,
     OutType,
     is_unsigned,
-    largest,
-    one,
-    ranges_are_real,
-    rounded,
+    max_magnitude,
+    range_end,
+    round_to_dtype,
     scale_of,
     scale_of_array,
+    set_real_ranges,
 )
 
-#: The largest integers, to which these two operators scale: ``quantize_v2`` goes half a step on.
+#: Largest values of the types, to which ``quantize`` scales; ``quantize_v2`` adds half a step.
 _MAX_CODES = {"int8": 127, "uint8": 255}
 _QUANTIZE_OUTPUTS = ("output0", "output1", "output2")
 
@@ -39,13 +36,13 @@ def _infer_quantize_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _infer_byte_output_type(t: TypeFacts, p: Params) -> None:
-    ranges_are_real(t)
+    set_real_ranges(t)
     t.set("out0", "uint8" if is_unsigned(p.out_type, p.min_calib_range) else "int8")
 
 
 def _infer_quantize_type(t: TypeFacts, p: Params) -> None:
     t.set("data", "float32")
-    ranges_are_real(t)
+    set_real_ranges(t)
     t.set("out0", p.out_type)
 
 
@@ -62,21 +59,21 @@ def quantize(
     *,
     out_type: Literal["int8", "uint8"] = "uint8",
 ):
-    """Real numbers as bytes, over a range that is given.
+    """Floating numbers as 8-bit integers over a given range.
 
     data (...), float32; min_range and max_range (1,), its ends. Returns ``data * S / m`` rounded,
     m being the larger magnitude of the two and S 127 (int8) or 255 (uint8), and the range that it
     covers: -m and m for int8, min_range and max_range for uint8.
     """
-    most = largest(min_range, max_range)
-    out = rounded(data * (_MAX_CODES[out_type] / most), out_type)
+    most = max_magnitude(min_range, max_range)
+    out = round_to_dtype(data * (_MAX_CODES[out_type] / most), out_type)
     if out_type == "uint8":
-        return out, one(min_range), one(max_range)
-    return out, one(-most), one(most)
+        return out, range_end(min_range), range_end(max_range)
+    return out, range_end(-most), range_end(most)
 
 
 def _infer_v2_type(t: TypeFacts, p: Params) -> None:
-    ranges_are_real(t)
+    set_real_ranges(t)
     t.set("out0", "uint8" if is_unsigned(p.out_type, p.min_calib_range) else "int8")
 
 
@@ -93,7 +90,7 @@ def quantize_v2(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
-    """Real numbers as bytes, over a calibrated range or that of the numbers themselves.
+    """Floating numbers as 8-bit integers over a calibrated range or their own.
 
     data (...), float32; ``min_calib_range`` and ``max_calib_range`` are the range, by default the
     smallest and largest entry; ``auto`` is uint8 where a calibrated range has nothing below 0.
@@ -106,18 +103,18 @@ def quantize_v2(
     dtype = "uint8" if unsigned else "int8"
     steps = STEPS.get(data.dtype.name)
     if min_calib_range is not None and max_calib_range is not None:
-        low, high = one(min_calib_range), one(max_calib_range)
+        low, high = range_end(min_calib_range), range_end(max_calib_range)
     elif steps is not None:
-        low, high = one(-steps if data.dtype == jnp.int8 else 0.0), one(steps)
+        low, high = range_end(-steps if data.dtype == jnp.int8 else 0.0), range_end(steps)
     else:
-        low, high = one(jnp.min(data)), one(jnp.max(data))
+        low, high = range_end(jnp.min(data)), range_end(jnp.max(data))
     if steps is not None:
         return data.astype(dtype), low, high
-    out = rounded(data * scale_of(dtype, low, high), dtype)
+    out = round_to_dtype(data * scale_of(dtype, low, high), dtype)
     if unsigned:
         return out, low, high
-    most = largest(low, high)
-    return out, one(-most), one(most)
+    most = max_magnitude(low, high)
+    return out, range_end(-most), range_end(most)
 
 
 def _infer_dequantize_type(t: TypeFacts, p: Params) -> None:
@@ -125,7 +122,9 @@ def _infer_dequantize_type(t: TypeFacts, p: Params) -> None:
         t.set(name, "float32")
 
 
-@register("_contrib_dequantize", infer_shape=_infer_quantize_shape, infer_type=_infer_dequantize_type)
+@register(
+    "_contrib_dequantize", infer_shape=_infer_quantize_shape, infer_type=_infer_dequantize_type
+)
 def dequantize(
     data: jax.Array,
     min_range: jax.Array,
@@ -133,7 +132,7 @@ def dequantize(
     *,
     out_type: Literal["float32"] = "float32",
 ):
-    """Bytes as the real numbers that they stand for.
+    """Floating numbers from 8-bit integers and their range.
 
     data (...), int8 or uint8; min_range and max_range (1,), the range that it covers; returns
     ``data * m / S``, float32, m being the larger magnitude of the two and S 127.5 or 255.5.
@@ -161,27 +160,27 @@ def requantize(
     min_calib_range: float | None = None,
     max_calib_range: float | None = None,
 ):
-    """32-bit integers, what sums of products of bytes are, as bytes again.
+    """8-bit integers from int32, the type of sums of products.
 
     data (...), int32; min_range and max_range (1,), what its largest and smallest integers stand
     for. Returns ``x * S / m`` rounded for those real numbers x, and the range that it covers, as
     ``quantize`` does for the calibrated range, or for int8 and the largest magnitude of x.
     """
-    real = data.astype(jnp.float32) * (largest(min_range, max_range) / INT32)
+    real = data.astype(jnp.float32) * (max_magnitude(min_range, max_range) / INT32)
     if min_calib_range is None or max_calib_range is None:
         most = jnp.max(jnp.abs(real))
         return quantize(real, -most, most, out_type="int8")
     unsigned = is_unsigned(out_type, min_calib_range)
     dtype = "uint8" if unsigned else "int8"
-    return quantize(real, one(min_calib_range), one(max_calib_range), out_type=dtype)
+    return quantize(real, range_end(min_calib_range), range_end(max_calib_range), out_type=dtype)
 
 
-#: What empty bins get, taken from the others, before distributions are compared.
+#: Probability given to empty bins, taken from the others, before distributions are compared.
 _EPSILON = 1e-4
 
 
 def _smoothed_distribution(p: jax.Array, inside: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The distribution without zeros, adding up to 1; and whether enough of it is not zero."""
+    """The distribution without zeros, of sum 1; False beside it if too little of it is nonzero."""
     zeros, others = jnp.sum(inside & (p == 0)), jnp.sum(inside & (p != 0))
     share = _EPSILON * zeros / jnp.maximum(others, 1)
     smooth = jnp.where(inside, jnp.where(p == 0, _EPSILON, p - share), 0)
@@ -189,7 +188,7 @@ def _smoothed_distribution(p: jax.Array, inside: jax.Array) -> tuple[jax.Array, 
 
 
 def _divergence(hist: jax.Array, half: jax.Array, bins: int) -> jax.Array:
-    """What is lost if the ``2 half + 1`` middle bins are merged into ``bins``, the rest cut off."""
+    """Divergence caused by merging the ``2 half + 1`` middle bins into ``bins`` and clipping."""
     bin_index = lax.iota("int32", hist.shape[0])
     first, stop = hist.shape[0] // 2 - half, hist.shape[0] // 2 + half + 1
     inside = (bin_index >= first) & (bin_index < stop)
@@ -224,7 +223,7 @@ def calibrate_entropy(hist: jax.Array, hist_edges: jax.Array, *, num_quantized_b
 
     hist (B,) counts the values of a layer in bins between hist_edges (B + 1,), which are symmetric
     about 0; B is odd and at least ``num_quantized_bins``. Every number of bins around the middle
-    one is tried: what lies outside goes to the outermost ones, which are merged into
+    one is tried: counts outside go to the outermost ones, which are merged into
     num_quantized_bins. Returns the upper edge of the best choice and its divergence, (1,) each,
     float32. No gradients. Source: Migacz, 8-bit inference with TensorRT, 2017.
     """

@@ -1,7 +1,7 @@
-"""Layers of parameters on bytes: convolution, affine maps, embeddings, normalisation.
+"""Quantised layers with parameters: convolution, affine maps, embeddings, normalisation.
 
-Ranges are as in ``quantized``. A product of bytes is a 32-bit integer, whose range is what its
-largest integer stands for. Nothing here has a gradient, as in MXNet.
+Ranges are as in ``quantized_tensors``. A product of 8-bit integers is an int32, whose range is what
+the largest int32 stands for. Nothing here has a gradient, as in MXNet.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from ..schema.operator_registry import register
 from ..tensor.indexing import IndexedType, embedding, infer_embedding_shape
 from .int8_arithmetic import (
     OUTPUTS,
-    exactly,
-    fill_ends,
-    kept_types,
-    one,
+    exact_product,
+    infer_range_end_shape,
+    infer_same_range_type,
     product_range,
-    ranges_are_real,
-    rounded,
+    range_end,
+    round_to_dtype,
     scale_of,
     scale_of_array,
+    set_real_ranges,
 )
 
 
@@ -42,7 +42,7 @@ def _product_inputs(p: Params) -> tuple[str, ...]:
 def _infer_product_type(t: TypeFacts, p: Params) -> None:
     t.set("weight", "int8")
     t.set("out0", "int32")
-    ranges_are_real(t, 2 if p.no_bias else 3)
+    set_real_ranges(t, 2 if p.no_bias else 3)
 
 
 def _infer_conv_type(t: TypeFacts, p: Params) -> None:
@@ -52,7 +52,7 @@ def _infer_conv_type(t: TypeFacts, p: Params) -> None:
 
 def _infer_conv_shape(s: ShapeFacts, p: Params) -> None:
     infer_convolution_shape(s, p)
-    fill_ends(s, p)
+    infer_range_end_shape(s, p)
 
 
 @register(
@@ -97,14 +97,14 @@ def quantized_conv(
             num_filter=num_filter, num_group=num_group, no_bias=True, layout=layout,
         )  # fmt: skip
 
-    total = exactly(product, data, weight, weight.size // num_filter)
+    total = exact_product(product, data, weight, weight.size // num_filter)
     total = with_bias(total, None if bias is None else bias.astype(jnp.int32), layout or "NCHW")
     return total, *product_range(127, min_data, max_data, min_weight, max_weight)
 
 
 def _infer_dense_shape(s: ShapeFacts, p: Params) -> None:
     infer_dense_shape(s, p)
-    fill_ends(s, p)
+    infer_range_end_shape(s, p)
 
 
 @register(
@@ -138,7 +138,7 @@ def quantized_fully_connected(
     def product(data: jax.Array, weight: jax.Array) -> jax.Array:
         return fully_connected(data, weight, num_hidden=num_hidden, no_bias=True, flatten=flatten)
 
-    total = exactly(product, data, weight, weight.shape[1])
+    total = exact_product(product, data, weight, weight.shape[1])
     if bias is not None:
         scale = scale_of_array(data, min_data, max_data)
         scale *= scale_of("int8", min_weight, max_weight) / scale_of("int8", min_bias, max_bias)
@@ -149,13 +149,13 @@ def quantized_fully_connected(
 
 def _infer_embedding_shape(s: ShapeFacts, p: Params) -> None:
     infer_embedding_shape(s, p)
-    fill_ends(s, p)
+    infer_range_end_shape(s, p)
 
 
 def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
     t.set("weight", "int8")
     t.set("out0", "int8")
-    ranges_are_real(t, 2)
+    set_real_ranges(t, 2)
 
 
 @register(
@@ -187,14 +187,14 @@ def _infer_norm_shape(s: ShapeFacts, p: Params) -> None:
     channels = s["data"][p.axis] if s["data"] else 0
     for name in ("gamma", "beta", "moving_mean", "moving_var"):
         s.set(name, (channels,), because=f"data is {s['data']} and axis={p.axis}")
-    fill_ends(s, p)
+    infer_range_end_shape(s, p)
 
 
 @register(
     "_contrib_quantized_batch_norm",
     outputs=OUTPUTS,
     infer_shape=_infer_norm_shape,
-    infer_type=kept_types,
+    infer_type=infer_same_range_type,
 )
 def quantized_batch_norm(
     data: jax.Array,
@@ -228,6 +228,6 @@ def quantized_batch_norm(
         real, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
         fix_gamma=False, use_global_stats=True, axis=axis, train=False,
     )  # fmt: skip
-    low, high = one(min_calib_range), one(max_calib_range)
-    out = rounded(out * scale_of("int8", low, high), "int8")
+    low, high = range_end(min_calib_range), range_end(max_calib_range)
+    out = round_to_dtype(out * scale_of("int8", low, high), "int8")
     return out, low, high, moving_mean, moving_var

@@ -1,7 +1,7 @@
-"""Bytes pooled, joined, added, multiplied.
+"""Quantised arrays pooled, flattened, activated, concatenated, added and multiplied.
 
 Every quantised input comes with the ends of the range that it covers, (1,) each, and so does every
-output. A product of bytes is a 32-bit integer, whose range is what its largest integer stands for.
+output. A product of 8-bit integers is an int32, whose range is what the largest int32 stands for.
 Nothing here has a gradient, as in MXNet.
 """
 
@@ -22,20 +22,25 @@ from ..tensor.shape import flatten
 from .int8_arithmetic import (
     INT32,
     OUTPUTS,
-    fill_ends,
-    kept_types,
-    largest,
-    one,
+    default_to_unsigned,
+    infer_range_end_shape,
+    infer_same_range_type,
+    max_magnitude,
     product_range,
-    ranges_are_real,
-    rounded,
+    range_end,
+    round_to_dtype,
     scale_of,
     scale_of_array,
-    unsigned_unless_known,
+    set_real_ranges,
 )
 
 
-@register("_contrib_quantized_pooling", outputs=OUTPUTS, infer_shape=fill_ends, infer_type=kept_types)
+@register(
+    "_contrib_quantized_pooling",
+    outputs=OUTPUTS,
+    infer_shape=infer_range_end_shape,
+    infer_type=infer_same_range_type,
+)
 def quantized_pooling(
     data: jax.Array,
     min_data: jax.Array,
@@ -61,16 +66,26 @@ def quantized_pooling(
         pooling_convention=pooling_convention, stride=stride, pad=pad, p_value=p_value,
         count_include_pad=count_include_pad, layout=layout,
     )  # fmt: skip
-    return rounded(out, data.dtype.name), min_data, max_data
+    return round_to_dtype(out, data.dtype.name), min_data, max_data
 
 
-@register("_contrib_quantized_flatten", outputs=OUTPUTS, infer_shape=fill_ends, infer_type=kept_types)
+@register(
+    "_contrib_quantized_flatten",
+    outputs=OUTPUTS,
+    infer_shape=infer_range_end_shape,
+    infer_type=infer_same_range_type,
+)
 def quantized_flatten(data: jax.Array, min_data: jax.Array, max_data: jax.Array):
     """Bytes (N, ...) as (N, K); the range, (1,) each, stays."""
     return flatten(data), min_data, max_data
 
 
-@register("_contrib_quantized_act", outputs=OUTPUTS, infer_shape=fill_ends, infer_type=kept_types)
+@register(
+    "_contrib_quantized_act",
+    outputs=OUTPUTS,
+    infer_shape=infer_range_end_shape,
+    infer_type=infer_same_range_type,
+)
 def quantized_act(
     data: jax.Array,
     min_data: jax.Array,
@@ -91,8 +106,8 @@ def _concat_inputs(p: Params) -> tuple[str, ...]:
 
 def _infer_concat_type(t: TypeFacts, p: Params) -> None:
     names = [f"arg{i}" for i in range(p.num_args)]
-    ranges_are_real(t, p.num_args)
-    unsigned_unless_known(t, *names)
+    set_real_ranges(t, p.num_args)
+    default_to_unsigned(t, *names)
     t.set("out0", "int8" if "int8" in (t[name] for name in names) else "uint8")
 
 
@@ -100,7 +115,7 @@ def _infer_concat_type(t: TypeFacts, p: Params) -> None:
     "_contrib_quantized_concat",
     inputs=_concat_inputs,
     outputs=OUTPUTS,
-    infer_shape=fill_ends,
+    infer_shape=infer_range_end_shape,
     infer_type=_infer_concat_type,
 )
 def quantized_concat(*data: jax.Array, num_args: int, dim: int = 1):
@@ -115,7 +130,7 @@ def quantized_concat(*data: jax.Array, num_args: int, dim: int = 1):
     dtype = "uint8" if all(part.dtype == jnp.uint8 for part in parts) else "int8"
     scale = scale_of(dtype, low, high)
     moved = [
-        rounded(part.astype(jnp.float32) * (scale / scale_of_array(part, a, b)), dtype)
+        round_to_dtype(part.astype(jnp.float32) * (scale / scale_of_array(part, a, b)), dtype)
         for part, a, b in zip(parts, lows, highs, strict=True)
     ]
     return jnp.concatenate(moved, axis=dim), low, high
@@ -128,8 +143,8 @@ def _infer_pair_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _infer_pair_type(t: TypeFacts, p: Params) -> None:
-    ranges_are_real(t, 2)
-    unsigned_unless_known(t, "lhs", "rhs")
+    set_real_ranges(t, 2)
+    default_to_unsigned(t, "lhs", "rhs")
     if p.get("enable_float_output"):
         t.set("out0", "float32")
     elif p.min_calib_range is None:
@@ -166,11 +181,11 @@ def quantized_elemwise_add(
         return lhs.astype(jnp.float32) * (scale / scales[0]) + rhs * (scale / scales[1])
 
     if min_calib_range is None or max_calib_range is None:
-        most = largest(lhs_min, lhs_max) + largest(rhs_min, rhs_max)
-        return jnp.round(total(INT32 / most)).astype(jnp.int32), one(-most), one(most)
-    low, high = one(min_calib_range), one(max_calib_range)
+        most = max_magnitude(lhs_min, lhs_max) + max_magnitude(rhs_min, rhs_max)
+        return jnp.round(total(INT32 / most)).astype(jnp.int32), range_end(-most), range_end(most)
+    low, high = range_end(min_calib_range), range_end(max_calib_range)
     dtype = "uint8" if lhs.dtype == rhs.dtype == jnp.uint8 else "int8"
-    return rounded(total(scale_of(dtype, low, high)), dtype), low, high
+    return round_to_dtype(total(scale_of(dtype, low, high)), dtype), low, high
 
 
 def _mul_outputs(p: Params) -> tuple[str, ...]:
@@ -206,6 +221,6 @@ def quantized_elemwise_mul(
         return total / scale.astype(jnp.float32)
     if min_calib_range is None or max_calib_range is None:
         return total, *product_range(127, lhs_min, lhs_max, rhs_min, rhs_max)
-    low, high = one(min_calib_range), one(max_calib_range)
+    low, high = range_end(min_calib_range), range_end(max_calib_range)
     steps = jnp.trunc(total * (scale_of("int8", low, high) / scale))
-    return rounded(steps, "int8"), low, high
+    return round_to_dtype(steps, "int8"), low, high

@@ -1,8 +1,8 @@
 """Random samplers and densities."""
 
-from . import (  # noqa: F401 - importing a family registers its operators
+from . import (
     densities,
-    distributions,
     hawkes_process,
     samplers,
+    sampling_functions,
 )

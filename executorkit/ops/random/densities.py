@@ -57,7 +57,7 @@ def _dirichlet(x: Array, alpha: Array) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class Density:
-    """``log(sample, *parameters)`` is a density's logarithm; ``axes`` of sample are one draw."""
+    """A density, by its logarithm ``log(sample, *parameters)``; a draw has ``axes`` axes."""
 
     log: Callable[..., Array]
     parameters: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""The likelihood of point processes that excite themselves."""
+"""Log-likelihood of Hawkes processes (self-exciting point processes)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def hawkesll(
 
     The intensity of mark k at time t is lda[k] + alpha[k] beta[k] times the sum, over earlier
     points of mark k at times s, of exp(-beta[k] (t - s)). lda (N, K), alpha and beta (K,), state
-    (N, K): what is left of the excitement before time 0; lags (N, T): times since the point before;
+    (N, K): the excitation left from before time 0; lags (N, T): times since the point before;
     marks (N, T): int32 in [0, K); valid_length (N,): how many points count; max_time (N,): when the
     observation ends. Returns the log-likelihood (N,) and the state at max_time (N, K). Only lda,
     alpha and beta get gradients, and only through the log-likelihood. lda and what is of its dtype
@@ -68,7 +68,7 @@ def hawkesll(
         return jnp.sum(jnp.where(chosen, values, 0), 1)
 
     def expected(since: jax.Array, state: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Points expected in the time since the last one of each mark; what decay leaves."""
+        """Expected number of points since the last one of each mark, and the decay factor."""
         left = jnp.exp(-beta * since)
         return lda * since + alpha * state * (1 - left), left
 

@@ -20,15 +20,15 @@ from ..schema.attrs import Key, Shape, Tuning
 from ..schema.calls import with_signature
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
 from ..schema.operator_registry import register
-from .distributions import DISTRIBUTIONS, Distribution, wide
+from .sampling_functions import DISTRIBUTIONS, DistributionSampler, sampling_dtype
 
 FloatType = Literal["float16", "float32", "float64"] | None
 
 
 def _draw(
-    d: Distribution, key: Any, shape: Shape, dtype: Any, values: tuple[Any, ...]
+    d: DistributionSampler, key: Any, shape: Shape, dtype: Any, values: tuple[Any, ...]
 ) -> jax.Array:
-    kind = wide(dtype)
+    kind = sampling_dtype(dtype)
     numbers = [jnp.asarray(v, kind) for v in values]
     return lax.stop_gradient(d.draw(key, shape, kind, *numbers).astype(dtype))
 
@@ -37,7 +37,7 @@ def _typed(t: TypeFacts, p: Params) -> None:
     t.set("out0", p.dtype or "float32")
 
 
-def _register_samplers(stem: str, d: Distribution) -> None:
+def _register_samplers(stem: str, d: DistributionSampler) -> None:
     shaped = {
         **d.scalars,
         "shape": (Shape | None, None),
@@ -59,7 +59,9 @@ def _register_samplers(stem: str, d: Distribution) -> None:
         return _draw(d, key, (*arrays[0].shape, *shape), attrs["dtype"] or "float32", values)
 
     words = d.words.format(*d.scalars)
-    register(f"_random_{stem}", f"random_{stem}", *d.aliases, infer_type=_typed, shape_attr="shape")(
+    register(
+        f"_random_{stem}", f"random_{stem}", *d.aliases, infer_type=_typed, shape_attr="shape"
+    )(
         with_signature(
             of_shape,
             f"_random_{stem}",
@@ -82,7 +84,10 @@ def _register_samplers(stem: str, d: Distribution) -> None:
         )
     )
     register(
-        f"_sample_{stem}", f"sample_{stem}", infer_shape=_same_parameters, infer_type=_infer_sample_type
+        f"_sample_{stem}",
+        f"sample_{stem}",
+        infer_shape=_same_parameters,
+        infer_type=_infer_sample_type,
     )(
         with_signature(
             sample,
@@ -160,9 +165,11 @@ def sample_multinomial(
     """
     rows = data.shape[:-1]
     sample_shape = (*rows, *shape) or (1,)
-    logits = jnp.log(lax.stop_gradient(data).astype(wide(data.dtype)))
+    logits = jnp.log(lax.stop_gradient(data).astype(sampling_dtype(data.dtype)))
     count = (1,) * (len(sample_shape) - len(rows))
-    drawn = jax.random.categorical(key, logits.reshape(*rows, *count, data.shape[-1]), shape=sample_shape)
+    drawn = jax.random.categorical(
+        key, logits.reshape(*rows, *count, data.shape[-1]), shape=sample_shape
+    )
     if not get_prob:
         return drawn.astype(dtype)
     flat = drawn.reshape(*rows, -1)

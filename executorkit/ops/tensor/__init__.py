@@ -1,6 +1,6 @@
 """Operators on arrays: arithmetic, shapes, indexing, linear algebra."""
 
-from . import (  # noqa: F401 - importing a family registers its operators
+from . import (
     binary_arithmetic,
     broadcast,
     cast,

@@ -1,4 +1,4 @@
-"""Operators that stretch axes of size 1: two-argument arithmetic, and broadcasting itself."""
+"""Two-argument arithmetic with broadcasting, and broadcasting itself."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
 from .binary_arithmetic import BINARY, BinaryFunction
 
-#: Further names; the first one is always ``broadcast_`` and the stem of the function.
+#: Stem of the function: operator names besides ``broadcast_`` and the stem.
 _ALIASES = {"add": ("broadcast_plus",), "sub": ("broadcast_minus",)}
 
 
-def _broadcasting(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Array], jax.Array]:
+def _broadcast_op(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Array], jax.Array]:
     def op(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
         try:
             shape = jnp.broadcast_shapes(lhs.shape, rhs.shape)
@@ -52,13 +52,16 @@ def _infer_broadcast_shape(s: ShapeFacts, p: Params) -> None:
 
 for _stem, _rule in BINARY.items():
     _name = f"broadcast_{_stem}"
-    _fn = _broadcasting(_name, _rule)
+    _fn = _broadcast_op(_name, _rule)
     register(
-        _name, *_ALIASES.get(_stem, ()), infer_shape=_infer_broadcast_shape, layout_rule=layout_elementwise
+        _name,
+        *_ALIASES.get(_stem, ()),
+        infer_shape=_infer_broadcast_shape,
+        layout_rule=layout_elementwise,
     )(_fn)
 
 
-def _stretched(where: str, data: jax.Array, shape: tuple[int, ...]) -> jax.Array:
+def _stretch(where: str, data: jax.Array, shape: tuple[int, ...]) -> jax.Array:
     if len(shape) != data.ndim or any(
         a not in (1, b) for a, b in zip(data.shape, shape, strict=True)
     ):
@@ -80,8 +83,8 @@ def broadcast_to(data: jax.Array, *, shape: Shape = ()) -> jax.Array:
     The gradient is summed over stretched axes.
     """
     if len(shape) != data.ndim:
-        return _stretched("broadcast_to", data, shape)
-    return _stretched(
+        return _stretch("broadcast_to", data, shape)
+    return _stretch(
         "broadcast_to", data, tuple(b or a for a, b in zip(data.shape, shape, strict=True))
     )
 
@@ -128,7 +131,7 @@ def broadcast_like(
     as many. The result has the dtype of lhs. rhs may be of any dtype and gets zero gradient.
     """
     if lhs_axes is None and rhs_axes is None:
-        return _stretched("broadcast_like", lhs, rhs.shape)
+        return _stretch("broadcast_like", lhs, rhs.shape)
     ours, theirs = lhs_axes or (), rhs_axes or ()
     if (
         len(ours) != len(theirs)
@@ -147,4 +150,4 @@ def broadcast_like(
     new = list(lhs.shape)
     for a, b in zip(ours, theirs, strict=True):
         new[a] = rhs.shape[b]
-    return _stretched("broadcast_like", lhs, tuple(new))
+    return _stretch("broadcast_like", lhs, tuple(new))

@@ -1,4 +1,4 @@
-"""Operators that hand their input on: copies, gradient stops, conversions between dtypes."""
+"""Copies, gradient stops and conversions between dtypes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ _AMP = ("float16", "bfloat16", "float32", "float64")
 _WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32, "float64": 64}
 
 
-@register("_copy", "identity", infer_shape=same_shapes, layout_rule=layout_elementwise, traits={IDENTITY})
+@register(
+    "_copy", "identity", infer_shape=same_shapes, layout_rule=layout_elementwise, traits={IDENTITY}
+)
 def copy(data: jax.Array) -> jax.Array:
     """data itself, of any shape and dtype."""
     return data
@@ -52,7 +54,13 @@ def cast_storage(data: jax.Array, *, stype: Literal["csr", "default", "row_spars
 
 
 @register(
-    "Cast", "cast", infer_shape=same_shapes, infer_type=output_dtype("dtype"), layout_rule=layout_elementwise, kind="shape")
+    "Cast",
+    "cast",
+    infer_shape=same_shapes,
+    infer_type=output_dtype("dtype"),
+    layout_rule=layout_elementwise,
+    kind="shape",
+)
 def cast(
     data: jax.Array,
     *,
@@ -75,7 +83,13 @@ def _infer_amp_cast_type(t: TypeFacts, p: Params) -> None:
         t.set("out0", p.dtype if t["data"] in _AMP else t["data"])
 
 
-@register("amp_cast", infer_shape=same_shapes, infer_type=_infer_amp_cast_type, layout_rule=layout_elementwise, traits={AMP_CAST})
+@register(
+    "amp_cast",
+    infer_shape=same_shapes,
+    infer_type=_infer_amp_cast_type,
+    layout_rule=layout_elementwise,
+    traits={AMP_CAST},
+)
 def amp_cast(
     data: jax.Array,
     *,
@@ -92,7 +106,7 @@ def amp_cast(
     return convert(data, dtype) if is_floating(data) else data
 
 
-def _common(dtypes: list[str | None], narrow: bool) -> str | None:
+def _common_dtype(dtypes: list[str | None], narrow: bool) -> str | None:
     floating = [d for d in dtypes if d in _WIDTH]
     return (min if narrow else max)(floating, key=_WIDTH.__getitem__) if floating else None
 
@@ -101,7 +115,7 @@ def _infer_amp_multicast_type(t: TypeFacts, p: Params) -> None:
     dtypes = [t[f"data_{i}"] for i in range(p.num_outputs)]
     if None in dtypes:
         return
-    common = _common(dtypes, p.cast_narrow)
+    common = _common_dtype(dtypes, p.cast_narrow)
     for i, dtype in enumerate(dtypes):
         t.set(f"out{i}", common if dtype in _AMP else dtype)
 
@@ -117,7 +131,9 @@ def _infer_amp_multicast_shape(s: ShapeFacts, p: Params) -> None:
     inputs=lambda p: tuple(f"data_{i}" for i in range(p.num_outputs)),
     outputs=lambda p: tuple(f"output{i}" for i in range(p.num_outputs)),
     infer_shape=_infer_amp_multicast_shape,
-    infer_type=_infer_amp_multicast_type, traits={AMP_CAST})
+    infer_type=_infer_amp_multicast_type,
+    traits={AMP_CAST},
+)
 def amp_multicast(
     *data: jax.Array, num_outputs: int, cast_narrow: bool = False
 ) -> tuple[jax.Array, ...]:
@@ -126,5 +142,5 @@ def amp_multicast(
     It is the widest among them, or with ``cast_narrow`` the narrowest; other dtypes stay. Head
     gradients are converted back.
     """
-    common = _common([x.dtype.name for x in data], cast_narrow)
+    common = _common_dtype([x.dtype.name for x in data], cast_narrow)
     return tuple(x.astype(common) if is_floating(x) and common else jnp.asarray(x) for x in data)

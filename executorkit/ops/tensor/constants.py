@@ -1,4 +1,4 @@
-"""Operators that make constant arrays, from attributes or after the shape of another array."""
+"""Constant arrays, from attributes or from the shape of another array."""
 
 from __future__ import annotations
 

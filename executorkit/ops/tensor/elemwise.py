@@ -1,12 +1,8 @@
-"""Element-wise operators of one array, of two arrays of one shape, and of any number of them.
+"""Element-wise operators of one array, of an array and a number, and of arrays of one shape.
 
-Operators of an array and a number.
-
-The number is converted to the array's dtype before anything else: an int32 array plus 1.5 adds 1.
-
-Functions of one array with attributes, put together from pieces: where do slopes change?
-
-Operators whose gradient is said to be another than the derivative.
+A number is converted to the array's dtype before anything else: an int32 array plus 1.5 adds 1.
+Several gradients are MXNet's and not the derivative: at ties and kinks, and by definition for the
+straight-through estimators and ``gradientmultiplier``.
 """
 
 from __future__ import annotations
@@ -53,13 +49,13 @@ def _rint(x: jax.Array) -> jax.Array:
 
 
 def _digamma(x: jax.Array) -> jax.Array:
-    """The digamma function, +inf at 0 (jax gives NaN) as MXNet's gradients of gamma need it."""
+    """The digamma function, +inf at 0 as MXNet's gradients of gamma need it (JAX gives NaN)."""
     return jnp.where(x == 0, jnp.inf, lax.digamma(x))
 
 
 _DEGREES = 180 / jnp.pi
 
-#: name: (function, equation, remark)
+#: Operator name: (function, equation, remark).
 _UNARY_FUNCTIONS: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
     "abs": (
         with_jvp(jnp.abs, lambda t, out, x: t * sign(x)),
@@ -152,7 +148,7 @@ _UNARY_FUNCTIONS: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] =
         "Results are 0 and 1 in the dtype of data; the gradient is zero.",
     ),
 }
-#: Functions that integers go through unchanged; all others compute integers in float32.
+#: Functions that compute integers as integers; all others compute them in float32.
 _INTEGER_PRESERVING = {"abs", "sign", "round", "rint", "ceil", "floor", "trunc", "fix", "negative",
                 "relu", "logical_not"}  # fmt: skip
 
@@ -181,7 +177,7 @@ for _name, _row in _UNARY_FUNCTIONS.items():
         kind="activation" if _name in ("relu", "sigmoid", "tanh") else None,
     )(_unary_op(_name, *_row))  # fmt: skip
 
-#: stem of the function: names, MXNet's canonical one first
+#: Stem of the function: operator names, MXNet's canonical one first.
 _BINARY_NAMES = {
     "add": ("elemwise_add", "_Plus", "_plus", "_add"),
     "sub": ("elemwise_sub", "_Minus", "_minus", "_sub"),
@@ -234,7 +230,8 @@ def add_n(*args: jax.Array, num_args: int) -> jax.Array:
     return reduce(jnp.add, args)
 
 
-#: stem of the function, whether the scalar comes first: names, MXNet's canonical one first
+#: (Stem of the function, True if the scalar is its first argument): operator names, MXNet's
+#: canonical one first.
 _SCALAR_NAMES = {
     ("add", False): ("_plus_scalar", "_PlusScalar"),
     ("sub", False): ("_minus_scalar", "_MinusScalar"),
@@ -289,9 +286,12 @@ def _scalar_op(name: str, rule: BinaryFunction, first: bool) -> Callable[..., ja
 
 for (_stem, _first), _names in _SCALAR_NAMES.items():
     _fn = _scalar_op(_names[0], BINARY[_stem], _first)
-    register(*_names, infer_shape=same_shapes, infer_type=_infer_scalar_type, layout_rule=layout_elementwise)(
-        _fn
-    )
+    register(
+        *_names,
+        infer_shape=same_shapes,
+        infer_type=_infer_scalar_type,
+        layout_rule=layout_elementwise,
+    )(_fn)
 # Sparse-aware variants: for dense arrays they are the plain operators.
 for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", "sub")):
     register(_name, infer_shape=same_shapes, infer_type=_infer_scalar_type)(
@@ -308,7 +308,12 @@ def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> j
     """
 
     def line(x: jax.Array) -> jax.Array:
-        return jnp.clip(alpha * x + beta, 0, 1)
+        if x.dtype != jnp.float16:
+            return jnp.clip(alpha * x + beta, 0, 1)
+        # CPUs with float16 arithmetic fuse product and sum, and then miss the 0 at -beta / alpha.
+        slope = np.float32(np.float16(alpha))
+        product = lax.reduce_precision(slope * x.astype(jnp.float32), 5, 10)
+        return jnp.clip(product + beta, 0, 1).astype(x.dtype)
 
     return with_jvp(line, lambda t, out, x: jnp.where((out > 0) & (out < 1), alpha * t, 0))(data)
 

@@ -1,10 +1,8 @@
-"""Choosing entries by index arrays. Indices may be floats, as in MXNet, and are truncated.
+"""Entries chosen, gathered, scattered and assigned by index arrays or masks.
 
-Gathering and scattering by index tuples, and indices as tuples or numbers.
-
-Assignments written as operators. They exist for arrays only and change their first input.
-
-Operators whose result has a shape that depends on values: they run uncompiled, on arrays.
+Indices may be floats, as in MXNet, and are truncated. Operators that assign exist for arrays only
+and change their first input. The shape of ``boolean_mask``'s result depends on values, so it runs
+uncompiled, on arrays.
 """
 
 from __future__ import annotations
@@ -36,7 +34,7 @@ from .derivatives import with_jvp
 
 
 def integer_indices(indices: jax.Array) -> jax.Array:
-    """Indices as integers: cut off towards zero, as MXNet does. They have no gradient."""
+    """Indices as integers, truncated towards zero as in MXNet, without a gradient."""
     if jnp.issubdtype(indices.dtype, jnp.integer) and indices.dtype.itemsize >= 4:
         return indices
     return lax.stop_gradient(indices).astype(jnp.int32)
@@ -87,7 +85,7 @@ def take(
     ``raise`` clips too: a compiled program cannot raise (MXNet does).
     """
     at = normal_axis(axis, a.ndim)
-    # The gather clips by itself.
+    # The gather itself clips.
     index = _in_range(indices, a.shape[at], mode) if mode == "wrap" else integer_indices(indices)
     return jnp.take(a, index, at, mode="clip")
 
@@ -177,14 +175,14 @@ def one_hot(
     """
     if depth < 0:
         raise AttributeValueError(f"depth={depth}, expected 0 or more")
-    # Without the barrier, each index is made whole again for every entry.
+    # Without the barrier, XLA converts each index again for every entry.
     index = lax.optimization_barrier(integer_indices(indices))[..., None]
-    on, off = (_constant(v, dtype) for v in (on_value, off_value))
+    on, off = (_cast_constant(v, dtype) for v in (on_value, off_value))
     return jnp.where(index == jnp.arange(depth, dtype=index.dtype), on, off)
 
 
-def _constant(value: float, dtype: str) -> jax.Array:
-    """``value`` in another type; integers are cut off and wrap around, as in MXNet."""
+def _cast_constant(value: float, dtype: str) -> jax.Array:
+    """``value`` in another type, truncated and wrapped around for integers as in MXNet."""
     if dtype.startswith(("int", "uint")):
         return jnp.asarray(np.asarray(int(value), np.int64).astype(dtype))
     return jnp.asarray(value, dtype)
@@ -207,7 +205,9 @@ def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
         t.set("out0", p.dtype)
 
 
-@register("Embedding", infer_shape=infer_embedding_shape, infer_type=_infer_embedding_type, kind="dense")
+@register(
+    "Embedding", infer_shape=infer_embedding_shape, infer_type=_infer_embedding_type, kind="dense"
+)
 @register(
     "_contrib_SparseEmbedding", infer_shape=infer_embedding_shape, infer_type=_infer_embedding_type
 )
@@ -292,7 +292,9 @@ def _infer_ravel_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (len(p.shape), out[0] if out is not None else 0), because=f"shape={p.shape}")
 
 
-@register("_ravel_multi_index", "ravel_multi_index", infer_shape=_infer_ravel_shape, traits={NAMED_DATA})
+@register(
+    "_ravel_multi_index", "ravel_multi_index", infer_shape=_infer_ravel_shape, traits={NAMED_DATA}
+)
 def ravel_multi_index(data: jax.Array, *, shape: Shape | None = None):
     """The position of each coordinate tuple in an array of shape ``shape``, last axis fastest.
 
@@ -311,7 +313,7 @@ def unravel_index(data: jax.Array, *, shape: Shape | None = None):
     """The coordinates of each position in an array of shape ``shape``, last axis fastest.
 
     data (N,) gives (len(shape), N), of data's type; the first entry of ``shape`` does not matter.
-    More axes of data are kept (MXNet returns garbage for them). The gradient is zero.
+    Further axes of data stay (MXNet returns garbage for them). The gradient is zero.
     """
     if not shape:
         raise AttributeValueError("'shape' is not given")

@@ -1,4 +1,4 @@
-"""Joining arrays along an axis, and splitting them again."""
+"""Concatenation, stacking and splitting of arrays along an axis."""
 
 from __future__ import annotations
 
@@ -43,7 +43,14 @@ def _infer_concat_shape(s: ShapeFacts, p: Params) -> None:
         s.set(unknown[0], (max(left, 0) if i == at else 0 for i in range(ndim)))
 
 
-@register("Concat", "concat", infer_shape=_infer_concat_shape, layout_rule=layout_with_axis("dim"), traits={CONCAT}, kind="shape")
+@register(
+    "Concat",
+    "concat",
+    infer_shape=_infer_concat_shape,
+    layout_rule=layout_with_axis("dim"),
+    traits={CONCAT},
+    kind="shape",
+)
 @register("_rnn_param_concat", infer_shape=_infer_concat_shape)
 def concat(*data: jax.Array, num_args: int, dim: int = 1):
     """The inputs one after the other along axis ``dim``.
@@ -96,8 +103,14 @@ def _infer_split_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register(
-    "SliceChannel", "split", outputs=lambda p: _numbered(p.num_outputs), infer_shape=_infer_split_shape,
-    layout_rule=layout_with_parts, traits={NAMED_DATA, SPLIT}, kind="shape")  # fmt: skip
+    "SliceChannel",
+    "split",
+    outputs=lambda p: _numbered(p.num_outputs),
+    infer_shape=_infer_split_shape,
+    layout_rule=layout_with_parts,
+    traits={NAMED_DATA, SPLIT},
+    kind="shape",
+)
 def split(data: jax.Array, *, num_outputs: Count, axis: int = 1, squeeze_axis: bool = False):
     """data, of any shape, cut into ``num_outputs`` equal parts along ``axis``.
 

@@ -1,8 +1,6 @@
-"""Diagonals and triangles of matrices as vectors, and back.
+"""Factorisations, triangular solves, determinants, diagonals and triangles of stacks of matrices.
 
-Factorisations, triangular matrices, determinants: LAPACK's part of MXNet's ``linalg``.
-
-All work on stacks of matrices (..., n, n), in float32 and float64.
+The LAPACK part of MXNet's ``linalg``: all operators take stacks (..., n, n), in float32 or float64.
 """
 
 from __future__ import annotations
@@ -22,16 +20,18 @@ from ..schema.traits import MATMUL
 # ruff: noqa: N803 - MXNet names matrices with capitals
 
 
-def square(A: jax.Array) -> jax.Array:
-    """A, having checked that it holds square matrices."""
+def check_square(A: jax.Array) -> jax.Array:
+    """A itself; a :class:`ShapeError` unless it holds square matrices."""
     if A.ndim < 2 or A.shape[-1] != A.shape[-2]:
         raise ShapeError(f"'A' is {A.shape}, expected square matrices (..., n, n)")
     return A
 
 
 def _triangle_indices(n: int, offset: int, lower: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the triangle beyond diagonal ``offset``: of the lower one, row by row,
-    for negative offsets, of the upper one, column by column, for positive, of the one named for 0.
+    """Rows and columns of the entries of the triangle beyond diagonal ``offset``.
+
+    It is the lower triangle, row by row, for negative offsets, the upper one, column by column, for
+    positive ones; for 0 ``lower`` decides.
     """
     if offset > 0 or (offset == 0 and not lower):
         columns, rows = np.tril_indices(n, -offset)
@@ -43,7 +43,7 @@ def _triangle_indices(n: int, offset: int, lower: bool) -> tuple[np.ndarray, np.
 @register("_linalg_extractdiag", "linalg_extractdiag")
 def extractdiag(A: jax.Array, *, offset: int = 0):
     """Diagonal ``offset`` of each matrix of A (..., n, n), as (..., n - abs(offset))."""
-    if abs(offset) >= square(A).shape[-1]:
+    if abs(offset) >= check_square(A).shape[-1]:
         raise ShapeError(f"offset={offset}: matrices {A.shape} have no such diagonal")
     return jnp.diagonal(A, offset, -2, -1)
 
@@ -67,7 +67,7 @@ def extracttrian(A: jax.Array, *, offset: int = 0, lower: bool = True):
     triangle is the one below diagonal ``offset`` if that is negative, above it if positive; for 0
     ``lower`` decides.
     """
-    rows, columns = _triangle_indices(square(A).shape[-1], offset, lower)
+    rows, columns = _triangle_indices(check_square(A).shape[-1], offset, lower)
     if not len(rows):
         raise ShapeError(f"offset={offset}: matrices {A.shape} have no such triangle")
     return A[..., rows, columns]
@@ -103,7 +103,7 @@ def _triangle(A: jax.Array, lower: bool) -> jax.Array:
 def _solve(A: jax.Array, B: jax.Array, **how: bool) -> jax.Array:
     """``triangular_solve``, one matrix after the other.
 
-    On CPUs a stack is divided among XLA's threads by one of them, which waits for the others; two
+    On CPUs one of XLA's threads divides a stack among the others and waits for them; two
     independent solves on two cores then wait for each other for ever.
     """
     if A.ndim == 2:
@@ -141,7 +141,9 @@ def potrf(A: jax.Array, *, lower: bool = True):
     A (..., n, n), symmetric and positive definite; only its lower triangle is read, or without
     ``lower`` the upper one. Returns (..., n, n). The gradient is a symmetric matrix, as in MXNet.
     """
-    return _cholesky(square(A)) if lower else _transpose(_cholesky(_transpose(square(A))))
+    return (
+        _cholesky(check_square(A)) if lower else _transpose(_cholesky(_transpose(check_square(A))))
+    )
 
 
 @register("_linalg_potri", "linalg_potri", infer_shape=same_shapes)
@@ -150,7 +152,7 @@ def potri(A: jax.Array, *, lower: bool = True):
 
     A (..., n, n) is triangular. Returns (..., n, n), symmetric.
     """
-    factor = jnp.tril(square(A) if lower else _transpose(square(A)))
+    factor = jnp.tril(check_square(A) if lower else _transpose(check_square(A)))
     eye = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=A.dtype), A.shape)
     inverse = _solve(factor, eye, left_side=True, lower=True)
     return _transpose(inverse) @ inverse
@@ -179,7 +181,7 @@ def trmm(
     A (..., n, n), of which the lower triangle is read, or without ``lower`` the upper one; with
     ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
     """
-    triangle = _triangle(square(A), lower)
+    triangle = _triangle(check_square(A), lower)
     triangle = _transpose(triangle) if transpose else triangle
     return alpha * (B @ triangle if rightside else triangle @ B)
 
@@ -200,7 +202,7 @@ def trsm(
     ``transpose`` op is the transpose. B (..., n, m), or with ``rightside`` (..., m, n).
     """
     return _solve(
-        _triangle(square(A), lower),
+        _triangle(check_square(A), lower),
         alpha * B,
         left_side=not rightside,
         lower=lower,
@@ -233,7 +235,7 @@ def syevd(A: jax.Array):
     A (..., n, n), symmetric. Returns U (..., n, n), an eigenvector in each row, its entry of
     largest magnitude positive; then l (..., n), ascending.
     """
-    values, vectors = jnp.linalg.eigh(square(A), symmetrize_input=True)
+    values, vectors = jnp.linalg.eigh(check_square(A), symmetrize_input=True)
     rows = _transpose(vectors)
     largest = jnp.argmax(jnp.abs(rows), -1, keepdims=True)
     sign = jnp.sign(lax.stop_gradient(jnp.take_along_axis(rows, largest, -1)))
@@ -243,7 +245,7 @@ def syevd(A: jax.Array):
 @register("_linalg_inverse", "linalg_inverse", infer_shape=same_shapes)
 def inverse(A: jax.Array):
     """The inverses of the matrices A (..., n, n)."""
-    return jnp.linalg.inv(square(A))
+    return jnp.linalg.inv(check_square(A))
 
 
 def _batch_shape(A: jax.Array) -> tuple[int, ...]:
@@ -270,7 +272,7 @@ def det(A: jax.Array):
 
     Hidden outputs hold the LU factorisation and its pivots.
     """
-    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(square(A)))
+    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(check_square(A)))
     return jnp.linalg.det(A).reshape(_batch_shape(A)), lu, pivots
 
 
@@ -287,7 +289,7 @@ def slogdet(A: jax.Array):
     Both are (...), or (1,) for a single matrix. The sign has no gradient. Hidden outputs hold the
     LU factorisation and its pivots.
     """
-    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(square(A)))
+    lu, pivots, _ = lax.linalg.lu(lax.stop_gradient(check_square(A)))
     sign, log = jnp.linalg.slogdet(A)
     return sign.reshape(_batch_shape(A)), log.reshape(_batch_shape(A)), lu, pivots
 
@@ -295,5 +297,5 @@ def slogdet(A: jax.Array):
 @register("_linalg_sumlogdiag", "linalg_sumlogdiag")
 def sumlogdiag(A: jax.Array):
     """The sum of the logarithms of each diagonal of A (..., n, n): (...), for one matrix (1,)."""
-    diagonal = jnp.diagonal(square(A), axis1=-2, axis2=-1)
+    diagonal = jnp.diagonal(check_square(A), axis1=-2, axis2=-1)
     return jnp.log(diagonal).sum(-1).reshape(_batch_shape(A))

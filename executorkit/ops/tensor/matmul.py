@@ -1,4 +1,4 @@
-"""Products of matrices and of arrays seen as matrices."""
+"""Matrix products, batched products and Khatri-Rao products."""
 
 from __future__ import annotations
 

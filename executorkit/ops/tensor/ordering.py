@@ -1,6 +1,6 @@
-"""Orders and extremes along an axis, in forms that XLA's CPU code runs fast.
+"""Sorting, top-k and positions of extremes, in forms that XLA's CPU code runs fast.
 
-Sorting. Ties keep the order in which they stand, whichever way is sorted.
+Ties keep their order, ascending or descending.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from ..schema.inference import Params, TypeFacts, normal_axis, output_dtype
 from ..schema.operator_registry import register
 
 
-def _ranked(key: jax.Array) -> jax.Array:
-    """Whole numbers of 32 bits in the order of numbers of up to 32 bits; NaN is the largest."""
+def _sortable_bits(key: jax.Array) -> jax.Array:
+    """32-bit integers in the order of numbers of up to 32 bits; NaN is the largest."""
     if not jnp.issubdtype(key.dtype, jnp.floating):
         return key.astype(jnp.int32)
     single = key.astype(jnp.float32)
-    # One zero and one NaN: equal numbers are to be equal bits.
+    # One zero and one NaN, so that equal numbers have equal bits.
     single = jnp.where(jnp.isnan(single), jnp.nan, single + 0.0)
     bits = lax.bitcast_convert_type(single, jnp.int32)
     return bits ^ ((bits >> 31) & 0x7FFFFFFF)
@@ -35,36 +35,36 @@ def descending(key: jax.Array) -> jax.Array:
 def order(data: jax.Array, axis: int, ascending: bool = True) -> jax.Array:
     """The indices (int32) that sort ``data`` along ``axis``; ties keep their order, NaN is last.
 
-    What is sorted are pairs of a number and its index, packed into one integer where both fit: on
-    CPUs that takes a fifth of the time of a sort with a comparison of floats.
+    Pairs of a number and its index are sorted, packed into one integer where both fit: on CPUs this
+    takes a fifth of the time of a sort with a comparison of floats.
     """
     key = lax.stop_gradient(data if ascending else descending(data))
     number = lax.broadcasted_iota(jnp.int32, key.shape, axis)
     if key.dtype.itemsize > 4 or key.dtype == jnp.uint32:
         return lax.sort((key, number), dimension=axis, num_keys=1)[1]
     with jax.enable_x64(True):
-        packed = (_ranked(key).astype(jnp.int64) << 32) | number.astype(jnp.int64)
+        packed = (_sortable_bits(key).astype(jnp.int64) << 32) | number.astype(jnp.int64)
         return lax.sort(packed, dimension=axis, is_stable=False).astype(jnp.int32)
 
 
-def place_of(extreme: jax.Array, data: jax.Array, axis: int) -> jax.Array:
+def position_of(extreme: jax.Array, data: jax.Array, axis: int) -> jax.Array:
     """Index (int32) of the first entry that equals ``extreme`` (size 1 along ``axis``), which is
     the maximum or minimum of data along it; of the first NaN, if that is NaN."""
     hit = data == extreme
     if jnp.issubdtype(data.dtype, jnp.floating):
-        hit |= jnp.isnan(data)  # there is none unless the extreme is NaN
+        hit |= jnp.isnan(data)  # no element is NaN unless the extreme is
     number = lax.broadcasted_iota(jnp.int32, data.shape, axis)
     return jnp.min(jnp.where(hit, number, data.shape[axis]), axis=axis)
 
 
 def argmax(data: jax.Array, axis: int) -> jax.Array:
     """``lax.argmax`` as int32: a maximum and a minimum, on CPUs a fifth of its time."""
-    return place_of(jnp.max(data, axis=axis, keepdims=True), data, axis)
+    return position_of(jnp.max(data, axis=axis, keepdims=True), data, axis)
 
 
 def argmin(data: jax.Array, axis: int) -> jax.Array:
     """``lax.argmin`` as int32."""
-    return place_of(jnp.min(data, axis=axis, keepdims=True), data, axis)
+    return position_of(jnp.min(data, axis=axis, keepdims=True), data, axis)
 
 
 IndexType = Literal["float16", "float32", "float64", "int32", "int64", "uint8"]

@@ -1,6 +1,6 @@
-"""Reductions over axes. A reduction over all axes gives shape (1,), not a 0-dimensional array.
+"""Reductions over axes, running sums, histograms and ``allclose``.
 
-Running sums and histograms.
+A reduction over all axes gives shape (1,), not a 0-dimensional array.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from jax import lax
 
 from ...errors import AttributeValueError
 from ..schema.attrs import Floats, Shape
-from ..schema.inference import Params, TypeFacts, normal_axes, normal_axis
+from ..schema.inference import Params, ShapeFacts, TypeFacts, normal_axes, normal_axis, output_dtype
 from ..schema.operator_registry import register
 from .binary_arithmetic import convert, is_floating
 from .derivatives import with_jvp
 from .ordering import argmax, argmin
 
-#: ``fn(x, axes)`` reduces with ``keepdims``.
+#: ``fn(x, axes)``: a reduction with ``keepdims``.
 Reduction = Callable[[jax.Array, tuple[int, ...]], jax.Array]
 
 
-def _axes(axis: Shape | None, ndim: int, exclude: bool = False) -> tuple[int, ...]:
-    """The axes to reduce, counted from the front; none given means all."""
+def _reduced_axes(axis: Shape | None, ndim: int, exclude: bool = False) -> tuple[int, ...]:
+    """The axes to reduce, counted from the front; None or () means all."""
     if not axis:
         return tuple(range(ndim))
     axes = normal_axes(axis, ndim, "axis")
     return tuple(a for a in range(ndim) if a not in axes) if exclude else axes
 
 
-def _shaped(reduced: jax.Array, axes: tuple[int, ...], keepdims: bool) -> jax.Array:
+def _restore_axes(reduced: jax.Array, axes: tuple[int, ...], keepdims: bool) -> jax.Array:
     """A reduction with ``keepdims``, in the shape that MXNet gives it."""
     if keepdims:
         return reduced
@@ -58,8 +58,8 @@ def _prod(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
     return jnp.prod(x, axes, keepdims=True, dtype=x.dtype)
 
 
-def _over(fn: Reduction, rule: Callable[..., jax.Array]) -> Reduction:
-    """``fn`` with ``rule(t, out, x)``, whose sum over the axes is the result's tangent."""
+def _with_tangent(fn: Reduction, rule: Callable[..., jax.Array]) -> Reduction:
+    """``fn`` whose tangent is ``rule(t, out, x)`` summed over the axes."""
 
     def run(x: jax.Array, axes: tuple[int, ...]) -> jax.Array:
         return with_jvp(
@@ -80,7 +80,7 @@ def _ties(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
 
 _TIES = "Every element that equals the result gets the whole head gradient."
 
-#: name: (aliases, function, equation, remark)
+#: Operator name: (aliases, function, equation, remark).
 _REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
     "sum": (("sum_axis",), _sum, "Sum", "Narrow integers wrap."),
     "_square_sum": ((), lambda x, axes: _sum(x * x, axes), "Sum of squares",
@@ -91,11 +91,11 @@ _REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
         "Arithmetic mean",
         "For integers the sum wraps and is then divided towards zero.",
     ),
-    "prod": ((), _over(_prod, lambda t, out, x: t * (out / x)), "Product",
+    "prod": ((), _with_tangent(_prod, lambda t, out, x: t * (out / x)), "Product",
              "The gradient is out / x, so NaN where x is 0."),
     "nansum": (
         (),
-        _over(
+        _with_tangent(
             lambda x, axes: _sum(_without_nan(x, 0), axes),
             lambda t, out, x: jnp.where(jnp.isnan(x), 0, t),
         ),
@@ -104,7 +104,7 @@ _REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
     ),
     "nanprod": (
         (),
-        _over(
+        _with_tangent(
             lambda x, axes: _prod(_without_nan(x, 1), axes),
             lambda t, out, x: t * jnp.where(jnp.isnan(x), 0, out / x),
         ),
@@ -113,13 +113,13 @@ _REDUCTIONS: dict[str, tuple[tuple[str, ...], Reduction, str, str]] = {
     ),
     "max": (
         ("max_axis",),
-        _over(lambda x, axes: jnp.max(x, axes, keepdims=True), _ties),
+        _with_tangent(lambda x, axes: jnp.max(x, axes, keepdims=True), _ties),
         "Maximum",
         _TIES,
     ),
     "min": (
         ("min_axis",),
-        _over(lambda x, axes: jnp.min(x, axes, keepdims=True), _ties),
+        _with_tangent(lambda x, axes: jnp.min(x, axes, keepdims=True), _ties),
         "Minimum",
         _TIES,
     ),
@@ -134,8 +134,8 @@ def _reduction(name: str, fn: Reduction, equation: str, remark: str) -> Callable
         keepdims: bool = False,
         exclude: bool = False,
     ) -> jax.Array:
-        axes = _axes(axis, data.ndim, exclude)
-        return _shaped(fn(data, axes), axes, keepdims)
+        axes = _reduced_axes(axis, data.ndim, exclude)
+        return _restore_axes(fn(data, axes), axes, keepdims)
 
     op.__name__ = op.__qualname__ = name
     op.__doc__ = (
@@ -174,16 +174,16 @@ def norm(
     float32 and truncated, where MXNet computes in integers throughout. Gradients are sign(x) and
     x / out, the latter NaN where the norm is 0.
     """
-    axes = _axes(axis, data.ndim)
+    axes = _reduced_axes(axis, data.ndim)
     dtype = out_dtype or data.dtype.name
     x: Any = data if is_floating(data) else data.astype(jnp.float32)
     if jnp.dtype(dtype).itemsize > x.dtype.itemsize and jnp.issubdtype(dtype, jnp.floating):
         x = x.astype(dtype)
     if ord == 1:
-        run = _over(lambda y, a: _sum(jnp.abs(y), a), lambda t, out, y: t * jnp.sign(y))
+        run = _with_tangent(lambda y, a: _sum(jnp.abs(y), a), lambda t, out, y: t * jnp.sign(y))
     else:
-        run = _over(lambda y, a: jnp.sqrt(_sum(y * y, a)), lambda t, out, y: t * (y / out))
-    return _shaped(convert(run(x, axes), dtype), axes, keepdims)
+        run = _with_tangent(lambda y, a: jnp.sqrt(_sum(y * y, a)), lambda t, out, y: t * (y / out))
+    return _restore_axes(convert(run(x, axes), dtype), axes, keepdims)
 
 
 @register("moments", outputs=("output0", "output1"))
@@ -193,9 +193,11 @@ def moments(data: jax.Array, *, axes: Shape | None = None, keepdims: bool = Fals
     data has any shape and a floating dtype; axes None means all axes, which gives shape (1,); with
     ``keepdims`` reduced axes stay with size 1.
     """
-    over = _axes(axes, data.ndim)
+    over = _reduced_axes(axes, data.ndim)
     mean = _mean(data, over)
-    return tuple(_shaped(x, over, keepdims) for x in (mean, _mean(jnp.square(data - mean), over)))
+    return tuple(
+        _restore_axes(x, over, keepdims) for x in (mean, _mean(jnp.square(data - mean), over))
+    )
 
 
 _ARG = """Position of the {word} element along ``axis``, in data's dtype.
@@ -206,7 +208,7 @@ as {word}. The gradient is zero. Positions above 2048 are inexact for float16, a
 """
 
 
-def _arg(name: str, word: str, fn: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
+def _arg_extreme(name: str, word: str, fn: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
     def op(data: jax.Array, *, axis: int | None = None, keepdims: bool = False) -> jax.Array:
         if axis is None:
             axes, flat, along = tuple(range(data.ndim)), data.reshape(-1), 0
@@ -215,15 +217,15 @@ def _arg(name: str, word: str, fn: Callable[..., jax.Array]) -> Callable[..., ja
             flat, along = data, axes[0]
         position = fn(lax.stop_gradient(flat), along).astype(data.dtype)
         shape = tuple(1 if a in axes else n for a, n in enumerate(data.shape))
-        return _shaped(position.reshape(shape), axes, keepdims)
+        return _restore_axes(position.reshape(shape), axes, keepdims)
 
     op.__name__ = op.__qualname__ = name
     op.__doc__ = _ARG.format(word=word)
     return op
 
 
-register("argmax")(_arg("argmax", "largest", argmax))
-register("argmin")(_arg("argmin", "smallest", argmin))
+register("argmax")(_arg_extreme("argmax", "largest", argmax))
+register("argmin")(_arg_extreme("argmin", "smallest", argmin))
 
 
 @register("argmax_channel")
@@ -271,18 +273,22 @@ def _infer_histogram_type(t: TypeFacts, p: Params) -> None:
 def _even_bins(
     data: jax.Array, count: int, low: float, high: float
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    """The bin of each element, whether it is in any, and the edges.
+    """The bin of each element, a mask of the elements in any bin, and the edges.
 
-    The bin follows from the element's distance to ``low``; where the edges, which are rounded to
-    data's dtype, disagree, the one beside it is taken.
+    The bin follows from the element's distance to ``low``, corrected by one where the edges, which
+    are rounded to data's dtype, disagree.
     """
     edge_index = np.arange(count + 1)
-    edges = convert(jnp.asarray((high * edge_index + low * edge_index[::-1]) / count), data.dtype.name)
+    edges = convert(
+        jnp.asarray((high * edge_index + low * edge_index[::-1]) / count), data.dtype.name
+    )
     exact = data.astype("float64")
     bin_index = jnp.floor((exact - low) * count / (high - low)).astype("int32")
     bin_index = jnp.clip(bin_index, 0, count - 1)
     above = (data >= edges[bin_index + 1]) & (bin_index < count - 1)
-    bin_index = jnp.where(data < edges[bin_index], bin_index - 1, jnp.where(above, bin_index + 1, bin_index))
+    bin_index = jnp.where(
+        data < edges[bin_index], bin_index - 1, jnp.where(above, bin_index + 1, bin_index)
+    )
     return jnp.maximum(bin_index, 0), (exact >= low) & (exact <= high), edges
 
 
@@ -299,11 +305,11 @@ def histogram(
     bin_cnt: int | None = None,
     range: Floats | None = None,
 ):
-    """How many elements of data lie in each bin, and the edges of the bins, as two outputs.
+    """Counts of the elements of data in each bin, and the edges of the bins, as two outputs.
 
     data has any shape. Bins are given by their edges (count + 1,), which increase, or by
     ``bin_cnt`` and ``range``, (low, high), which are divided evenly. A bin contains its lower edge;
-    the last one contains its upper edge too. What lies outside is not counted. Returns int64
+    the last one contains its upper edge too. Elements outside are not counted. Returns int64
     (count,) and the edges (count + 1,) in data's dtype. Gradients are zero.
     """
     data = lax.stop_gradient(data).reshape(-1)
@@ -321,3 +327,24 @@ def histogram(
     count = edges.shape[0] - 1
     counts = jnp.zeros(count, "int64").at[bin_index].add(inside.astype("int64"), mode="drop")
     return counts, edges
+
+
+def _infer_allclose_shape(s: ShapeFacts, p: Params) -> None:
+    s.same("a", "b")
+
+
+@register(
+    "_contrib_allclose",
+    infer_shape=_infer_allclose_shape,
+    infer_type=output_dtype("uint8", "a", "b"),
+)
+def allclose(
+    a: jax.Array, b: jax.Array, *, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = True
+):
+    """1 if |a - b| <= atol + rtol |b| for all elements, else 0: uint8 of shape ().
+
+    a and b have one shape and dtype. Infinities are close to themselves; so is NaN with
+    ``equal_nan``. Gradients are zero.
+    """
+    a, b = lax.stop_gradient((a, b))
+    return jnp.allclose(a, b, rtol, atol, equal_nan).astype("uint8")

@@ -1,7 +1,4 @@
-"""Operators that give an array another shape and leave its elements as they are.
-
-Where axes stand: new, dropped and permuted axes, and blocks of pixels as channels.
-"""
+"""Reshaping, and new, dropped and permuted axes: operators that only move elements."""
 
 from __future__ import annotations
 
@@ -27,6 +24,17 @@ from ..schema.traits import NAMED_DATA
 
 def resolve_shape(dims: Sequence[int], spec: Sequence[int]) -> Shape:
     """The shape that ``spec``, in MXNet's language (see :func:`reshape`), makes of ``dims``."""
+    out, infer = _read_spec(dims, spec)
+    size, partial_size = math.prod(dims), math.prod(out)
+    if infer is not None and infer < len(out) and partial_size:
+        out[infer] = size // partial_size
+    if math.prod(out) != size:
+        raise ShapeError(f"data {tuple(dims)} has {size} elements, which do not fit {tuple(spec)}")
+    return tuple(out)
+
+
+def _read_spec(dims: Sequence[int], spec: Sequence[int]) -> tuple[list[int], int | None]:
+    """The sizes that ``spec`` names, 1 for the one to deduce, and the index of that one."""
     out: list[int] = []
     infer = None
     source = 0
@@ -46,7 +54,7 @@ def resolve_shape(dims: Sequence[int], spec: Sequence[int]) -> Shape:
         elif entry == -1:
             if infer is not None:
                 raise AttributeValueError(f"shape={tuple(spec)} has more than one -1")
-            # As in MXNet, what is inferred stands at the index of -1 in the spec, which after a -2
+            # As in MXNet, the deduced size goes to the index of -1 in the spec, which after a -2
             # or a -4 is another axis of the result.
             infer = i
             out.append(1)
@@ -65,16 +73,11 @@ def resolve_shape(dims: Sequence[int], spec: Sequence[int]) -> Shape:
             source += 1
         else:
             raise AttributeValueError(f"shape={tuple(spec)}: {entry} has no meaning")
-    size, partial_size = math.prod(dims), math.prod(out)
-    if infer is not None and infer < len(out) and partial_size:
-        out[infer] = size // partial_size
-    if math.prod(out) != size:
-        raise ShapeError(f"data {tuple(dims)} has {size} elements, which do not fit {tuple(spec)}")
-    return tuple(out)
+    return out, infer
 
 
 def _split_dim(dim: int, parts: Sequence[int]) -> tuple[int, int]:
-    """``dim`` as a product of two numbers, one of which may be -1."""
+    """``dim`` as a product of two factors, one of which may be -1 (deduced)."""
     if len(parts) != 2 or any(p < 1 and p != -1 for p in parts) or tuple(parts) == (-1, -1):
         raise AttributeValueError(f"-4 in shape is followed by {tuple(parts)}, expected two sizes")
     first, second = parts
@@ -86,7 +89,7 @@ def _split_dim(dim: int, parts: Sequence[int]) -> tuple[int, int]:
 
 
 def _resolve_target_shape(dims: Shape, target: Shape, keep_highest: bool) -> Shape:
-    """The shape that the attributes of MXNet before 0.9 mean: one 0 is to be inferred."""
+    """The shape given by the attributes of MXNet before 0.9, in which one 0 is deduced."""
     out = [dims[0], *target[1:]] if keep_highest else list(target)
     free = [i for i, d in enumerate(out) if d == 0]
     if len(free) > 1:
@@ -117,7 +120,11 @@ def _infer_reshape_shape(s: ShapeFacts, p: Params) -> None:
         size = math.prod(p.shape)
     partial_size = math.prod(d for d in data if d)
     if size and data.count(0) == 1 and size % partial_size == 0:
-        s.set("data", (d or size // partial_size for d in data), because=f"the output has {size} elements")
+        s.set(
+            "data",
+            (d or size // partial_size for d in data),
+            because=f"the output has {size} elements",
+        )
 
 
 @register("Reshape", "reshape", infer_shape=_infer_reshape_shape, kind="shape")
@@ -225,7 +232,7 @@ def squeeze(data: jax.Array, *, axis: Shape | None = None):
 
 
 def _set_permuted_shape(s: ShapeFacts, axes: Sequence[int]) -> None:
-    """States that axis i of the output is axis ``axes[i]`` of data."""
+    """Deduces the shape of data from the output, whose axis i is axis ``axes[i]`` of data."""
     out = s["out0"]
     if out is not None and len(out) == len(axes):
         back = [0] * len(axes)
@@ -265,7 +272,9 @@ def _infer_swapaxes_shape(s: ShapeFacts, p: Params) -> None:
         _set_permuted_shape(s, _swapped_axes(p.dim1, p.dim2, len(shape)))
 
 
-@register("SwapAxis", "swapaxes", infer_shape=_infer_swapaxes_shape, traits={NAMED_DATA}, kind="shape")
+@register(
+    "SwapAxis", "swapaxes", infer_shape=_infer_swapaxes_shape, traits={NAMED_DATA}, kind="shape"
+)
 def swapaxes(data: jax.Array, *, dim1: int = 0, dim2: int = 0):
     """data, of any shape, with axes ``dim1`` and ``dim2`` exchanged."""
     return lax.transpose(data, _swapped_axes(dim1, dim2, data.ndim))

@@ -1,4 +1,4 @@
-"""Cutting a box out of an array, and writing into one."""
+"""Slices of arrays, and assignment to slices."""
 
 from __future__ import annotations
 
@@ -10,7 +10,14 @@ from jax import lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import OptShape, Shape
-from ..schema.inference import Params, ShapeFacts, dtype_of_first_input, is_fully_known, normal_axis
+from ..schema.inference import (
+    Params,
+    ShapeFacts,
+    dtype_of_first_input,
+    is_fully_known,
+    normal_axis,
+    same_shapes,
+)
 from ..schema.operator_registry import register
 
 
@@ -150,13 +157,7 @@ def slice_assign(
     return lhs.at[box].set(rhs)
 
 
-def _infer_slice_assign_scalar_shape(s: ShapeFacts, p: Params) -> None:
-    s.same("data", "out0")
-
-
-@register(
-    "_slice_assign_scalar", "_crop_assign_scalar", infer_shape=_infer_slice_assign_scalar_shape
-)
+@register("_slice_assign_scalar", "_crop_assign_scalar", infer_shape=same_shapes)
 def slice_assign_scalar(
     data: jax.Array,
     *,

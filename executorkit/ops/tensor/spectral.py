@@ -1,6 +1,6 @@
 """Fourier transforms, with complex numbers as pairs, and count sketches.
 
-MXNet has these for GPUs only, in float32.
+MXNet has them on GPUs only, in float32.
 """
 
 from __future__ import annotations

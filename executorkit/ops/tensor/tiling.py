@@ -1,4 +1,4 @@
-"""Repeating, reversing and padding axes, and diagonals."""
+"""Tiling, repetition, reversal and padding of axes, and diagonals."""
 
 from __future__ import annotations
 
@@ -53,7 +53,14 @@ def _infer_pad_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (d and d - a for d, a in zip(out, added, strict=True)))
 
 
-@register("Pad", "pad", infer_shape=_infer_pad_shape, layout_rule=layout_with_pad_width, traits={NAMED_DATA}, kind="shape")
+@register(
+    "Pad",
+    "pad",
+    infer_shape=_infer_pad_shape,
+    layout_rule=layout_with_pad_width,
+    traits={NAMED_DATA},
+    kind="shape",
+)
 def pad(
     data: jax.Array,
     *,

@@ -1,6 +1,6 @@
 """Images, regions of interest, detection."""
 
-from . import (  # noqa: F401 - importing a family registers its operators
+from . import (
     bilinear_sampling,
     bounding_boxes,
     correlation,

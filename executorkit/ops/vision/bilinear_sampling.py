@@ -1,4 +1,4 @@
-"""Images read at positions that are computed: weighted sums of pixels, and their gradients."""
+"""Images sampled at computed positions: weighted sums of pixels, and their gradients."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from jax import lax
 def weighted_rows(rows: jax.Array, index: jax.Array, weight: jax.Array) -> jax.Array:
     """``sum_k weight[r, b, k] * rows[index[r, b, k]]``: (R, B, D) of rows (M, D).
 
-    index and weight are (R, B, K). R goes through a device loop, so that what is gathered at once
-    stays small; the gradient of rows is added up in place, which the derivative of such a loop
-    would not do. index must be in range.
+    index and weight are (R, B, K). R is a loop on the device, so that only a small array is
+    gathered at once; the gradient of rows is accumulated in place, which the derivative of such a
+    loop would not do. index must be in range.
     """
 
     def one(at: tuple[jax.Array, jax.Array]) -> jax.Array:
@@ -69,12 +69,12 @@ def pooled_regions(
 
     def pool(pixels: jax.Array, y: jax.Array, x: jax.Array) -> jax.Array:
         """One region of an image (H, W, C): (P, Q, C)."""
-        # The rows by one large product, the columns by P small ones: on CPUs four times as fast.
+        # One large product for the rows, P small ones for the columns: on CPUs four times as fast.
         lines = (y @ pixels.reshape(height, -1)).reshape(len(y), width, -1)
         each = jnp.broadcast_to(x, (len(y), *x.shape))
         return lax.dot_general(each, lines, (((2,), (1,)), ((0,), (0,))))
 
-    # Everything that ``back`` reads is an argument or kept: it may run in a program of its own.
+    # ``back`` reads only arguments and residuals, since it may run in a separate program.
     @jax.custom_vjp
     def pooling(images: jax.Array, *regions: jax.Array) -> jax.Array:
         return lax.map(lambda at: pool(images[at[0]], *at[1:]), regions)

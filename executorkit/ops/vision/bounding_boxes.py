@@ -1,10 +1,6 @@
-"""Boxes: their two forms, their overlap, and greedy suppression on the device.
+"""Bounding boxes: overlap, non-maximum suppression, encoding against anchors, matching.
 
 A box is (x1, y1, x2, y2) ("corner") or (x, y, width, height) about its middle ("center").
-
-Boxes in general: their overlap, and non-maximum suppression.
-
-Boxes against anchors: offsets between them, both ways, and matching by score.
 """
 
 from __future__ import annotations
@@ -20,22 +16,24 @@ from ..schema.operator_registry import FileFormat, register
 from ..tensor.ordering import order
 
 BoxFormat = Literal["corner", "center"]
-#: x1, y1, x2, y2 of corner boxes, apart: loops over them run on whole vectors.
+#: x1, y1, x2, y2 of corner boxes as separate arrays, so that loops run on whole vectors.
 Sides = tuple[jax.Array, jax.Array, jax.Array, jax.Array]
 
 
 def to_corner(box: jax.Array) -> jax.Array:
+    """Corner boxes from center boxes, (..., 4) each."""
     middle, half = box[..., :2], box[..., 2:] / 2
     return jnp.concatenate([middle - half, middle + half], axis=-1)
 
 
 def to_center(box: jax.Array) -> jax.Array:
+    """Center boxes from corner boxes, (..., 4) each."""
     first, last = box[..., :2], box[..., 2:]
     return jnp.concatenate([(first + last) / 2, last - first], axis=-1)
 
 
 def _overlap(a: Sides, b: Sides) -> jax.Array:
-    """:func:`iou` of boxes whose four numbers are arrays of their own."""
+    """:func:`iou` of boxes given as four arrays each."""
 
     def area(x1: jax.Array, y1: jax.Array, x2: jax.Array, y2: jax.Array) -> jax.Array:
         return jnp.maximum(x2 - x1, 0) * jnp.maximum(y2 - y1, 0)
@@ -57,12 +55,13 @@ def iou(a: jax.Array, b: jax.Array) -> jax.Array:
     return _overlap(_sides(a), _sides(b))
 
 
-def suppress(box, candidate, kind, threshold, inclusive: bool, enough: int | None = None):
-    """Greedy suppression of boxes sorted by score: which of ``candidate`` (B, K) are kept.
+def greedy_suppression(box, candidate, kind, threshold, inclusive: bool, enough: int | None = None):
+    """Greedy suppression of boxes sorted by score, as a mask of the boxes that remain.
 
-    Each turn takes every sample's next kept box and drops the later ones that overlap it by more
-    than ``threshold`` (``inclusive``: as much) and are of its ``kind`` (None: of any kind). After
-    ``enough`` turns, that many are kept for good; what is kept behind them has not been compared.
+    candidate (B, K) is the mask of the boxes to compare. Each iteration takes every sample's next
+    remaining box and drops the later ones that overlap it by more than ``threshold``
+    (``inclusive``: by as much) and are of its ``kind`` (None: of any kind). After ``enough``
+    iterations that many boxes are final; the ones behind them have not been compared.
     """
     count = candidate.shape[1]
     at = jnp.arange(count, dtype=jnp.int32)
@@ -119,7 +118,9 @@ def _infer_nms_shape(s: ShapeFacts, p: Params) -> None:
     "_contrib_box_nms",
     "_contrib_box_non_maximum_suppression",
     outputs=("output0",),
-    infer_shape=_infer_nms_shape, file_format=FileFormat(scratch_outputs=lambda p: 1))
+    infer_shape=_infer_nms_shape,
+    file_format=FileFormat(scratch_outputs=lambda p: 1),
+)
 def box_nms(
     data: jax.Array,
     *,
@@ -160,7 +161,7 @@ def box_nms(
     box = best[..., coord_start : coord_start + 4]
     kind = None if force_suppress or id_index < 0 else best[..., id_index]
     corners = to_corner(box) if in_format == "center" else box
-    keep = suppress(corners, candidate, kind, overlap_thresh, inclusive=False)
+    keep = greedy_suppression(corners, candidate, kind, overlap_thresh, inclusive=False)
 
     front = order(~keep, 1)[..., None]
     stays = jnp.take_along_axis(keep[..., None], front, axis=1)
@@ -198,7 +199,7 @@ def box_encode(
 ):
     """Offsets from anchors to the boxes that they are matched with: targets of a regression.
 
-    samples (B, N), positive above 0.5; matches (B, N), which of the M boxes each anchor belongs to;
+    samples (B, N), positive above 0.5; matches (B, N), the index of each anchor's box among M;
     anchors (B, N, 4) and refs (B, M, 4), corner boxes; means and stds (4,). Returns
     ``(((gx - x) / w, (gy - y) / h, log(gw / w), log(gh / h)) - means) / stds`` for positive
     samples, in center form, and a mask that is 1 there, each (B, N, 4) and 0 elsewhere. Gradients
@@ -234,7 +235,7 @@ def box_decode(
     clip: float = -1.0,
     format: BoxFormat = "center",
 ):
-    """Corner boxes from offsets to anchors: what ``box_encode`` does, backwards.
+    """Corner boxes from offsets to anchors, the inverse of ``box_encode``.
 
     data (B, N, 4) offsets, multiplied by ``std0`` to ``std3``; anchors (1, N, 4) in ``format``;
     returns (B, N, 4). Logarithms of sizes are at most ``clip``, if that is positive. Gradients are

@@ -1,4 +1,4 @@
-"""Correlation of two images: how alike their patches are, over a range of displacements."""
+"""Correlation of two images: similarity of their patches over a range of displacements."""
 
 from __future__ import annotations
 
@@ -34,7 +34,9 @@ def _infer_correlation_shape(s: ShapeFacts, p: Params) -> None:
     "Correlation",
     outputs=("output", "tmp1", "tmp2"),
     visible=1,
-    infer_shape=_infer_correlation_shape, kind="dense")
+    infer_shape=_infer_correlation_shape,
+    kind="dense",
+)
 def correlation(
     data1: jax.Array,
     data2: jax.Array,
@@ -46,13 +48,13 @@ def correlation(
     pad_size: int = 0,
     is_multiply: bool = True,
 ):
-    """Mean product of the patches of two images, for every place and displacement.
+    """Mean product of the patches of two images, for every position and displacement.
 
     data1, data2 (N, C, H, W), floating, both padded by ``pad_size`` zeros. For a patch of data1
-    (C, k, k), k = ``kernel_size`` (odd), at every ``stride1``-th place, and each of D x D
+    (C, k, k), k = ``kernel_size`` (odd), at every ``stride1``-th position, and each of D x D
     displacements of data2 (multiples of ``stride2`` up to ``max_displacement`` each way, y before
     x), the mean of the products, or with ``is_multiply=False`` of the absolute differences. Returns
-    (N, D * D, H', W') over the places from which no displacement leaves the padded image; hidden
+    (N, D * D, H', W') over the positions from which no displacement leaves the padded image; hidden
     behind it are the padded images, channels last. Dosovitskiy et al., FlowNet, 2015.
     """
     radius = (kernel_size - 1) // 2
@@ -67,7 +69,7 @@ def correlation(
             f"the padded image is {size}, too small for max_displacement={max_displacement} "
             f"and kernel_size={kernel_size}"
         )
-    # The patches' extent: the last place may end within the border on the far side.
+    # Extent of the patches: the last one may end within the border on the far side.
     extent = [(n - 1) * stride1 + kernel_size for n in out_size]
     spare = max_displacement - reach * stride2
     start = max_displacement

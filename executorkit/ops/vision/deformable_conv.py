@@ -1,4 +1,4 @@
-"""Deformable convolution: each place of the kernel reads where a learned offset moves it to."""
+"""Deformable convolution: every tap of the kernel samples at a learned offset."""
 
 from __future__ import annotations
 
@@ -56,8 +56,7 @@ def _infer_deformable_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _sampling_positions(offset: jax.Array, window: tuple[Shape, ...], groups: int):
-    """Where every place of the kernel reads, before padding is taken off: y, x, each
-    (N, G, K, H', W')."""
+    """Sampling positions y, x of every kernel tap in the image, (N, G, K, H', W') each."""
     (rows, columns), stride, dilate, pad = window
     count, _, height, width = offset.shape
     moved = offset.reshape(count, groups, rows * columns, 2, height, width)
@@ -73,8 +72,8 @@ def _sampling_positions(offset: jax.Array, window: tuple[Shape, ...], groups: in
 
 
 def _gather_and_multiply(data, index, weight_of, weight, bias, num_group: int, groups: int):
-    """Gathers what the kernel's places read, (N, G, K, H', W', 4) pixels and their shares, and
-    multiplies it with the weight (F, C / num_group, kh, kw)."""
+    """Gathers the pixels of every tap, (N, G, K, H', W', 4) indices and weights, and multiplies
+    them with the convolution's weight (F, C / num_group, kh, kw)."""
     count, channels, height, width = data.shape
     _, _, taps, *out_size, _ = index.shape
     rows = data.reshape(count, groups, channels // groups, height * width)
@@ -110,9 +109,9 @@ def deformable_convolution(
     no_bias: bool = False,
     layout: Layout | None = None,
 ):
-    """Convolution of which each place of the kernel reads at an offset, by interpolation.
+    """Convolution whose kernel taps sample at offsets, by bilinear interpolation.
 
-    data (N, C, H, W); offset (N, 2 G K, H', W'), y before x for each of the K places of the kernel
+    data (N, C, H, W); offset (N, 2 G K, H', W'), y before x for each of the K taps of the kernel
     and each of G = ``num_deformable_group`` groups of channels, in pixels; weight
     (num_filter, C / num_group, *kernel); bias (num_filter,), absent with ``no_bias``; returns
     (N, num_filter, H', W'), H' and W' as of Convolution. Positions outside the image read 0; those
@@ -159,7 +158,7 @@ def modulated_deformable_convolution(
     im2col_step: Tuning[int] = 64,
     layout: Layout | None = None,
 ):
-    """DeformableConvolution of which each place of the kernel has a factor of its own.
+    """DeformableConvolution with a factor for each sampled tap.
 
     As there, with mask (N, G K, H', W'), the factors, and pixels outside the image read as 0, with
     interpolation between them and the border. Its gradient, which MXNet has on GPUs only, is the

@@ -1,4 +1,4 @@
-"""Images cut into the patches that a convolution sees, and put together again."""
+"""Patches of images as columns (im2col), and images from columns of patches (col2im)."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from ..nn.conv import per_axis
 from ..schema.attrs import Shape
 from ..schema.operator_registry import register
 
-#: Up to this many places in a kernel, the sum of patches is written out, place by place.
+#: Maximum number of kernel taps for which the sum of patches is unrolled, tap by tap.
 _MAX_UNROLLED_TAPS = 32
 
 
 class _PatchGrid(NamedTuple):
-    """How patches lie in an image: a number for each spatial axis in every field."""
+    """Geometry of the patches of an image: each field has one number per spatial axis."""
 
     kernel: Shape
     stride: Shape
     dilate: Shape
     pad: Shape
 
-    def places(self, sizes: Shape) -> Shape:
-        """How many patches there are along each axis of images of these sizes."""
+    def patch_counts(self, sizes: Shape) -> Shape:
+        """Number of patches along each axis of images of these sizes."""
         counts = tuple(
             (n + 2 * p - d * (k - 1) - 1) // s + 1
             for n, k, s, d, p in zip(sizes, *self, strict=True)
@@ -42,8 +42,8 @@ class _PatchGrid(NamedTuple):
 
 
 def _gather_patches(images: jax.Array, grid: _PatchGrid) -> jax.Array:
-    """Patches (N, C, *kernel, *places) of images (N, C, *sizes)."""
-    rank, counts = len(grid.kernel), grid.places(images.shape[2:])
+    """Patches (N, C, *kernel, *counts) of images (N, C, *sizes)."""
+    rank, counts = len(grid.kernel), grid.patch_counts(images.shape[2:])
     widths, split, starts, phases = [(0, 0, 0)] * 2, [*images.shape[:2]], [], []
     block = [*split]
     for axis, (count, n, k, s, d, p) in enumerate(
@@ -55,7 +55,7 @@ def _gather_patches(images: jax.Array, grid: _PatchGrid) -> jax.Array:
         starts.append(offset // s)
         split.append(steps)
         block.append(count)
-        if s > 1:  # the axis is cut into (steps, stride): what a place of the kernel reads is whole
+        if s > 1:  # the axis is split into (steps, stride), so that a tap reads a contiguous block
             starts.append(offset % s)
             phases.append(len(split))
             split.append(s)
@@ -72,13 +72,13 @@ def _gather_patches(images: jax.Array, grid: _PatchGrid) -> jax.Array:
 
 
 def _add_patches(patches: jax.Array, sizes: Shape, grid: _PatchGrid) -> jax.Array:
-    """Images (N, C, *sizes) from patches (N, C, *kernel, *places): the transpose of cutting."""
+    """Images (N, C, *sizes) from patches (N, C, *kernel, *counts): the transpose of gathering."""
     if math.prod(grid.kernel) > _MAX_UNROLLED_TAPS:
         images = jax.ShapeDtypeStruct((*patches.shape[:2], *sizes), patches.dtype)
         return jax.linear_transpose(lambda x: _gather_patches(x, grid), images)(patches)[0]
 
     def place_patches(offset: Shape) -> jax.Array:
-        """What one place of the kernel read, where it read it."""
+        """The patches of one kernel tap, at their positions in the image."""
         patch, widths = patches[:, :, *offset], [(0, 0, 0)] * 2
         axes = zip(offset, patch.shape[2:], sizes, *grid[1:], strict=True)
         for o, count, n, s, d, p in axes:
@@ -90,7 +90,7 @@ def _add_patches(patches: jax.Array, sizes: Shape, grid: _PatchGrid) -> jax.Arra
 
 
 def _im2col_pair(sizes: Shape, grid: _PatchGrid) -> tuple[Callable[..., jax.Array], ...]:
-    """Cutting images of these sizes and adding up patches, each the other's gradient.
+    """Gathering patches of images of these sizes and adding them up, each the other's gradient.
 
     JAX's own transpose of the gather is a scatter, which takes many times as long on CPUs.
     """
@@ -120,9 +120,9 @@ def im2col(
     """The patches of images that a convolution multiplies with its weight, as columns.
 
     data (N, C, *sizes) with one to three sizes, as many as ``kernel`` has numbers; stride and
-    dilate default to 1, pad (with zeros) to 0. Returns (N, C * product of kernel, places): row
-    c * product of kernel + k holds channel c at place k of the kernel, column by column for every
-    place of the kernel in the image, row by row. The gradient is ``col2im``.
+    dilate default to 1, pad (with zeros) to 0. Returns (N, C * product of kernel, patches): row
+    c * product of kernel + k holds channel c at tap k of the kernel, with one column for every
+    patch, row by row of the image. The gradient is ``col2im``.
     """
     grid = _patch_grid(kernel, stride, dilate, pad)
     if data.ndim != len(kernel) + 2:
@@ -142,20 +142,20 @@ def col2im(
     dilate: Shape = (),
     pad: Shape = (),
 ):
-    """Images from columns of patches, which are added up where they overlap.
+    """Images from columns of patches, summed where they overlap.
 
-    data (N, C * product of kernel, places), as ``im2col`` gives it for images of ``output_size``.
+    data (N, C * product of kernel, patches), as ``im2col`` gives it for images of ``output_size``.
     Returns (N, C, *output_size). The gradient is ``im2col``.
     """
     grid = _patch_grid(kernel, stride, dilate, pad)
     if data.ndim != 3 or data.shape[1] % math.prod(kernel) or len(output_size) != len(kernel):
         raise ShapeError(
-            f"'data' is {data.shape}, expected (N, C * {math.prod(kernel)}, places) for images of "
+            f"'data' is {data.shape}, expected (N, C * {math.prod(kernel)}, patches) for images of "
             f"output_size={output_size}"
         )
     batch, channels = data.shape[0], data.shape[1] // math.prod(kernel)
-    counts = grid.places(output_size)
+    counts = grid.patch_counts(output_size)
     if math.prod(counts) != data.shape[2]:
-        raise ShapeError(f"'data' is {data.shape}, expected {math.prod(counts)} places")
+        raise ShapeError(f"'data' is {data.shape}, expected {math.prod(counts)} patches")
     _, add = _im2col_pair(output_size, grid)
     return add(data.reshape(batch, channels, *kernel, *counts))

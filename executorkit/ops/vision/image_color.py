@@ -1,6 +1,7 @@
 """Random changes of the colours of images (height, width, channels), 1 or 3 channels from 0 to 255.
 
-Everything is computed in float32, or float64; unsigned integers are cut off and kept in range.
+Computations are in float32, or float64 for float64 images; integers are clipped to their range and
+truncated.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from ..schema.operator_registry import register
 from ..tensor.binary_arithmetic import is_floating
 from .image_transforms import check_image
 
-#: How bright red, green and blue look.
+#: Luma weights of red, green and blue (ITU-R BT.601).
 _LUMA = (0.299, 0.587, 0.114)
 #: Standard deviations of ImageNet's colours along their principal axes, and these axes, as columns
 #: (Krizhevsky et al., 2012).
@@ -60,13 +61,13 @@ def _contrast(x: jax.Array, alpha: jax.Array) -> jax.Array:
 
 
 def _saturation(x: jax.Array, alpha: jax.Array) -> jax.Array:
-    # MXNet's gray image is the blue channel alone here; published augmentations have this.
+    # MXNet computes gray from the blue channel alone here, and so do published augmentations.
     gray = x[..., 2:] * _LUMA[2] if x.shape[-1] == 3 else x
     return x * alpha + (1 - alpha) * gray
 
 
 def _hue(x: jax.Array, alpha: jax.Array) -> jax.Array:
-    """Turns the hue by ``alpha`` of the full circle and keeps lightness and chroma."""
+    """Rotates the hue by ``alpha`` of the full circle and preserves lightness and chroma."""
     if x.shape[-1] != 3:
         return x
     high, low = jnp.max(x, -1), jnp.min(x, -1)
@@ -121,8 +122,8 @@ def _register_random_change(
     name = f"_image_random_{stem}"
     doc = (
         f"{title} changed at random: {equation}; a is uniform in [min_factor, max_factor].\n\n"
-        "data (height, width, channels) gives the same shape and dtype; integers are cut off and "
-        "kept in range."
+        "data (height, width, channels) gives the same shape and dtype; integers are clipped to "
+        "their range and truncated."
     )
     empty = inspect.Parameter.empty
     attrs = {"min_factor": (float, empty), "max_factor": (float, empty)}
@@ -147,8 +148,8 @@ def random_color_jitter(
 ):
     """Brightness, contrast, saturation and hue changed at random, in random order.
 
-    The factors of the first three are uniform in [1 - b, 1 + b] for the attribute b, the turn of
-    hue in [-hue, hue]; 0 leaves a property alone. data (height, width, channels) gives the same
+    The factors of the first three are uniform in [1 - b, 1 + b] for the attribute b, the rotation
+    of hue in [-hue, hue]; 0 leaves a property alone. data (height, width, channels) gives the same
     shape and dtype.
     """
     order, *keys = jax.random.split(key, 5)

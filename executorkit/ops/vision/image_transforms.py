@@ -1,6 +1,6 @@
-"""Images (height, width, channels) prepared for a network: crops, flips, tensors.
+"""Images (height, width, channels) prepared for a network: crops, flips, tensors, resizing.
 
-Images (height, width, channels) resized as OpenCV does it.
+Resizing follows OpenCV, in fixed point for uint8 images.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ..tensor.binary_arithmetic import through_float
 
 
 def check_image(data: jax.Array, ranks: tuple[int, ...] = (3,)) -> None:
-    """Raises a :class:`ShapeError` for what is no image or batch of images."""
+    """Raises a :class:`ShapeError` unless data is an image or a batch of images."""
     if data.ndim not in ranks:
         batch = " or (N, height, width, channels)" if 4 in ranks else ""
         raise ShapeError(f"'data' is {data.shape}, expected (height, width, channels){batch}")
@@ -126,7 +126,7 @@ def _lanczos(t: np.ndarray) -> np.ndarray:
 
 
 def _taps(size: int, out: int, interp: int, across: bool) -> tuple[np.ndarray, np.ndarray]:
-    """For each new pixel of an axis: the old pixels that count, and their weights, (out, taps)."""
+    """Old pixels that contribute to each new pixel of an axis, and their weights: (out, taps)."""
     scale = size / out
     position = np.arange(out)
     if interp == 0:

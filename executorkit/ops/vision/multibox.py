@@ -1,7 +1,7 @@
 """Detection heads of SSD: anchors, their matching with labels, decoding and suppression.
 
-Nothing here grows with the number of anchors: loops are device loops, over the labels or the boxes
-kept, and each turn works on all anchors at once.
+The size of the program does not depend on the number of anchors: loops run on the device, over the
+labels or the remaining boxes, and each iteration works on all anchors at once.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
 from ..schema.traits import NAMED_DATA
 from ..tensor.ordering import argmax, order
-from .bounding_boxes import iou, suppress, to_center
+from .bounding_boxes import greedy_suppression, iou, to_center
 
 VARIANCES = (0.1, 0.1, 0.2, 0.2)
 
@@ -63,7 +63,7 @@ def _infer_target_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _match_labels(overlap: jax.Array, valid: jax.Array, threshold: float):
-    """Which label (M) every anchor (A) is matched with, and whether; one sample.
+    """Matches of every anchor (A) with a label (M) of one sample: mask, label, largest overlap.
 
     First each label takes the anchor that overlaps it most, best pair first; then every other
     anchor takes the label that it overlaps most, if by more than ``threshold`` (if positive).
@@ -111,7 +111,7 @@ def multibox_target(
     minimum_negative_samples: int = 0,
     variances: Floats = VARIANCES,
 ):
-    """Training targets of every anchor: what to regress, where, and which class to predict.
+    """Training targets of every anchor: offsets to regress, their mask, and the class.
 
     anchor (1, A, 4) corners; label (N, M, 5 or more), rows (class, corner box, ...) up to the first
     whose class is -1; cls_pred (N, K, A) scores, class 0 being the background. Returns
@@ -142,7 +142,9 @@ def multibox_target(
         negative = ~matched
         if negative_mining_ratio > 0:
             positives = jnp.sum(matched, dtype=jnp.int32)
-            negative_count = (positives.astype(jnp.float32) * negative_mining_ratio).astype(jnp.int32)
+            negative_count = (positives.astype(jnp.float32) * negative_mining_ratio).astype(
+                jnp.int32
+            )
             negative_count = jnp.minimum(negative_count, count - positives)
             candidate = negative & (best < negative_mining_thresh)
             background = jax.nn.softmax(scores, axis=0)[0]
@@ -225,7 +227,7 @@ def multibox_detection(
     by_score = in_order(order(jnp.where(valid, score, -jnp.inf), 1, ascending=False))
     limit = min(nms_topk, count) if nms_topk > 0 else count
     candidate = at < jnp.minimum(filled, limit)
-    keep = suppress(
+    keep = greedy_suppression(
         by_score[:, :limit, 2:],
         candidate[:, :limit],
         None if force_suppress else by_score[:, :limit, 0],

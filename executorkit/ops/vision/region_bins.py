@@ -1,4 +1,4 @@
-"""Bins of regions of images, walked through pixel by pixel."""
+"""Bins of regions of images, and loops over their pixels."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from jax import lax
 
 
 def round_away(x: jax.Array) -> jax.Array:
-    """To the nearest integer, halves away from zero, as C's ``round``."""
+    """The nearest integer, halves away from zero, as C's ``round``."""
     return jnp.trunc(x + jnp.where(x < 0, -0.5, 0.5).astype(x.dtype)).astype(jnp.int32)
 
 
 def rounding(dtype: jnp.dtype) -> Callable[[jax.Array], jax.Array]:
-    """Rounds double precision numbers to what ``dtype`` can hold."""
+    """A function that rounds float64 numbers to the precision of ``dtype``."""
     kind = jnp.finfo(dtype)
     return lambda x: lax.reduce_precision(x, kind.nexp, kind.nmant)
 
 
 class Bins(NamedTuple):
-    """Which rows and columns of an image each of a grid of P x Q bins covers, ends left out.
+    """The rows and columns of an image that each of P x Q bins covers, ends excluded.
 
     top and bottom are (..., P), left and right (..., Q), all int32 and within the image.
     """
@@ -34,15 +34,15 @@ class Bins(NamedTuple):
     right: jax.Array
 
     def area(self) -> jax.Array:
-        """How many pixels each bin has: (..., P, Q)."""
+        """Number of pixels per bin: (..., P, Q)."""
         tall, wide = (jnp.maximum(b - a, 0) for a, b in (self[:2], self[2:]))
         return tall[..., :, None] * wide[..., None, :]
 
     def walk(self, width: int, visit: Callable[..., Any], init: Any) -> Any:
-        """Runs ``state = visit(state, at, inside)`` for every place in the bins.
+        """Runs ``state = visit(state, at, inside)`` for every pixel of the bins.
 
-        Each turn takes the next pixel of every bin, row by row: ``at`` (..., P, Q) is where it is
-        in the H x ``width`` pixels of the image; a bin that has no more is not ``inside``
+        Each iteration takes the next pixel of every bin, row by row: ``at`` (..., P, Q) is its
+        index into the H x ``width`` pixels of the image; a bin without any left is not ``inside``
         (..., P, Q). The work is that of the pixels in the bins (all as large as the largest), not
         of the image.
         """
@@ -57,17 +57,17 @@ class Bins(NamedTuple):
         return lax.fori_loop(jnp.int32(0), tall * wide, visit_pixel, init)
 
 
-#: So many numbers a turn computes at least: then the cost of the turn itself is small.
-_WORK = 8192
+#: Minimum number of elements per loop iteration, so that the iteration's own cost is small.
+_MIN_BLOCK_SIZE = 8192
 
 
-def in_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
-    """Arrays of R regions as blocks of them, (blocks, B, ...) each, filled up with zeros; and R.
+def split_into_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
+    """Arrays of R regions as blocks of regions, (blocks, B, ...) each, padded with zeros; and R.
 
-    B is such that regions of that many ``numbers`` are worth a turn of a loop over blocks.
+    B regions of ``numbers`` elements each make one iteration of a loop over blocks worth its cost.
     """
     count = len(jax.tree.leaves(regions)[0])
-    block = max(1, min(count, _WORK // max(numbers, 1)))
+    block = max(1, min(count, _MIN_BLOCK_SIZE // max(numbers, 1)))
     spare = -count % block
 
     def divided(array: jax.Array) -> jax.Array:
@@ -77,14 +77,14 @@ def in_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
     return jax.tree.map(divided, regions), count
 
 
-def joined(blocks: jax.Array, count: int) -> jax.Array:
+def join_blocks(blocks: jax.Array, count: int) -> jax.Array:
     """The first ``count`` of what was divided by :func:`in_blocks`."""
     size = blocks.shape[0] * blocks.shape[1]
     return blocks.reshape(size, *blocks.shape[2:])[:count]
 
 
 def support(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Where the entries of (..., size) that are not 0 begin and end."""
+    """Begin and end of the nonzero entries of (..., size)."""
     counts, size = weights != 0, weights.shape[-1]
     at = jnp.arange(size, dtype=jnp.int32)
     first = jnp.min(jnp.where(counts, at, size), axis=-1)
@@ -94,7 +94,7 @@ def support(weights: jax.Array) -> tuple[jax.Array, jax.Array]:
 def pooled_planes(
     data: jax.Array, image: jax.Array, bins: Bins, groups: int, *weights: jax.Array
 ) -> jax.Array:
-    """Sums of the pixels in the bins of regions, every bin of channels of its own.
+    """Sums of the pixels in the bins of regions, each bin reading its own channels.
 
     data (N, D G G, H, W), G = ``groups``; ``image`` (R,) is each region's index into N, and
     ``bins`` are those of R regions; returns (R, D, P, Q), of which place (p, q) reads the channels
@@ -107,7 +107,7 @@ def pooled_planes(
         jnp.arange(edge.shape[1], dtype=jnp.int32) * groups // edge.shape[1]
         for edge in (bins.top, bins.left)
     )
-    # Where the pixels that each bin reads start, when D is behind all other axes.
+    # First index of the pixels that each bin reads, with D as the last axis.
     start = (image[:, None, None] * groups**2 + row[:, None] * groups + column) * size
 
     def weighted(
@@ -117,11 +117,11 @@ def pooled_planes(
         if factors:
             y = jnp.take_along_axis(factors[0], at // width, axis=2)
             x = jnp.take_along_axis(jnp.swapaxes(factors[1], 1, 2), at % width, axis=1)
-            # Computed once, not for each of the D channels.
+            # The barrier makes XLA compute the product once, not for each of the D channels.
             value = value * lax.optimization_barrier(y * x)[..., None]
         return jnp.where(inside[..., None], value, 0)
 
-    # Everything that ``back`` reads is an argument or kept: it may run in a program of its own.
+    # ``back`` reads only arguments and residuals, since it may run in a separate program.
     @jax.custom_vjp
     def pooling(rows: jax.Array, *regions: Any) -> jax.Array:
         def pool(region: tuple[Any, ...]) -> jax.Array:
@@ -132,8 +132,8 @@ def pooled_planes(
 
             return bins.walk(width, visit, jnp.zeros((*start.shape, depth), rows.dtype))
 
-        blocks, number = in_blocks(regions, math.prod(start.shape[1:]) * depth)
-        return joined(lax.map(pool, blocks), number)
+        blocks, number = split_into_blocks(regions, math.prod(start.shape[1:]) * depth)
+        return join_blocks(lax.map(pool, blocks), number)
 
     def back(regions: tuple[Any, ...], heads: jax.Array) -> tuple[jax.Array | None, ...]:
         def spread(total: jax.Array, region: tuple[Any, ...]) -> tuple[jax.Array, None]:
@@ -145,7 +145,7 @@ def pooled_planes(
             return bins.walk(width, visit, total), None
 
         empty = jnp.zeros((count * groups**2 * size, depth), heads.dtype)
-        blocks, _ = in_blocks((*regions, heads), math.prod(heads.shape[1:]))
+        blocks, _ = split_into_blocks((*regions, heads), math.prod(heads.shape[1:]))
         total = lax.scan(spread, empty, blocks)[0]
         return total, *(None for _ in regions)
 

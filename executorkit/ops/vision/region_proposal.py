@@ -1,4 +1,4 @@
-"""Proposals of a region proposal network: boxes where something seems to be, after suppression."""
+"""Proposals of a region proposal network: likely boxes of objects, after suppression."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from jax import lax
 from ..schema.attrs import Floats
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
-from .bounding_boxes import suppress
+from .bounding_boxes import greedy_suppression
 
 
 def _infer_proposal_shape(s: ShapeFacts, p: Params) -> None:
@@ -44,7 +44,7 @@ def _box_sizes(box: jax.Array) -> jax.Array:
 
 
 def _apply_offsets(anchor: jax.Array, offset: jax.Array, directly: bool) -> jax.Array:
-    """Anchors moved by what the network predicts: corner by corner, or in center form."""
+    """Anchors moved by the predicted offsets: corner by corner, or in center form."""
     if directly:
         return anchor + offset
     size = _box_sizes(anchor)
@@ -82,7 +82,9 @@ def _propose(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]:
     exclusive_box = box.at[:, 2:].add(1)
     after = min(p.rpn_post_nms_top_n, before)
     candidate = jnp.ones((1, before), bool)
-    keep = suppress(exclusive_box[None], candidate, None, p.threshold, inclusive=False, enough=after)[0]
+    keep = greedy_suppression(
+        exclusive_box[None], candidate, None, p.threshold, inclusive=False, enough=after
+    )[0]
     rank = jnp.cumsum(keep, dtype=jnp.int32) - 1
     slot = jnp.where(keep, rank, after)
     at = jnp.arange(before, dtype=jnp.int32)

@@ -1,4 +1,4 @@
-"""Changing the size of images: nearest, bilinear, adaptive averages."""
+"""Resizing of images: up-sampling, bilinear interpolation, adaptive averages."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _infer_up_sampling_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _repeat_pixels(x: jax.Array, height: int, width: int, first: int = 2) -> jax.Array:
-    """x with so many pixels on its axes ``first`` and ``first + 1``."""
+    """x repeated to ``height`` and ``width`` along its axes ``first`` and ``first + 1``."""
     *before, h, w = x.shape[: first + 2]
     after = x.shape[first + 2 :]
     expanded = lax.expand_dims(x, (first + 1, first + 3))
@@ -67,7 +67,7 @@ def _repeat_pixels(x: jax.Array, height: int, width: int, first: int = 2) -> jax
 
 
 def _up_sampling_channels_last(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
-    """One image, enlarged by repetition."""
+    """Channels-last form of enlarging a single input by repetition."""
     if p.sample_type == "bilinear" or len(shapes) > 1:
         return None
 
@@ -81,7 +81,10 @@ def _up_sampling_channels_last(p: Params, shapes: Sequence[Shape]) -> LayoutRewr
     "UpSampling",
     inputs=_up_sampling_inputs,
     infer_shape=_infer_up_sampling_shape,
-    layout_rule=_up_sampling_channels_last, kind="pooling", file_format=FileFormat(initializers={"weight": '["bilinear", {}]'}))
+    layout_rule=_up_sampling_channels_last,
+    kind="pooling",
+    file_format=FileFormat(initializers={"weight": '["bilinear", {}]'}),
+)
 def up_sampling(
     *data: jax.Array,
     scale: Count,
@@ -116,7 +119,7 @@ def up_sampling(
 
 
 def _output_size(size: int, mode: str, requested: int, scale: float | None, like: int) -> int:
-    """The size that a mode of BilinearResize2D gives to one axis."""
+    """The new size of one axis in a mode of BilinearResize2D."""
     if mode == "size":
         return requested if scale is None else int(size * scale)
     if mode == "odd_scale":
@@ -136,7 +139,9 @@ def _interpolation(size: int, out: int, align_corners: bool) -> tuple[np.ndarray
     if align_corners:
         position = position * np.float32((size - 1) / (out - 1) if out > 1 else 0)
     else:
-        position = np.maximum(np.float32(size / out) * (position + np.float32(0.5)) - np.float32(0.5), 0)
+        position = np.maximum(
+            np.float32(size / out) * (position + np.float32(0.5)) - np.float32(0.5), 0
+        )
     low = np.minimum(position.astype(np.int32), size - 1)
     return low, position - low.astype(np.float32)
 
@@ -172,7 +177,12 @@ def _infer_resize_shape(s: ShapeFacts, p: Params) -> None:
     _require_images(s, *_resize_inputs(p))
 
 
-@register("_contrib_BilinearResize2D", inputs=_resize_inputs, infer_shape=_infer_resize_shape, traits={NAMED_DATA})
+@register(
+    "_contrib_BilinearResize2D",
+    inputs=_resize_inputs,
+    infer_shape=_infer_resize_shape,
+    traits={NAMED_DATA},
+)
 def bilinear_resize_2d(
     data: jax.Array,
     like: jax.Array | None = None,

@@ -1,20 +1,120 @@
-"""Regions of interest by bilinear interpolation: ROIAlign, upright and rotated.
-
-Position-sensitive pooling of regions: every bin reads channels of its own.
-"""
+"""Pooling of regions of interest: maxima, aligned and rotated samples, position-sensitive means."""
 
 from __future__ import annotations
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ...errors import ShapeError
 from ..schema.attrs import Shape, UnitInterval
 from ..schema.inference import Params, ShapeFacts, is_fully_known
-from ..schema.operator_registry import register
+from ..schema.operator_registry import FileFormat, register
 from .bilinear_sampling import bilinear, pooled_regions, weighted_rows
-from .region_bins import Bins, pooled_planes, round_away, rounding, support
+from .region_bins import (
+    Bins,
+    join_blocks,
+    pooled_planes,
+    round_away,
+    rounding,
+    split_into_blocks,
+    support,
+)
+
+
+def _infer_roi_pooling_shape(s: ShapeFacts, p: Params) -> None:
+    s.set("data", (0, 0, 0, 0), because="ROIPooling takes (N, C, H, W)")
+    s.set("rois", (0, 5), because="a region is (batch index, x1, y1, x2, y2)")
+
+
+def _roi_pooling_bounds(
+    first: jax.Array, last: jax.Array, count: int, size: int, dtype: jnp.dtype
+) -> tuple[jax.Array, jax.Array]:
+    """The first of ``size`` rows (or columns) in each of ``count`` bins, and the first behind it:
+    (R, count) each, of regions from ``first`` to ``last``.
+
+    MXNet's bounds are products rounded to the dtype, which is off by one for a few sizes (31 rows
+    in 7 bins). XLA replaces a division by a constant with a product, which is off for others; so
+    everything is computed in double precision and rounded to the dtype where MXNet rounds.
+    """
+    rounded = rounding(dtype)
+    bin_size = rounded(jnp.maximum(last - first + 1, 1).astype(jnp.float64) / count)[:, None]
+    index = jnp.arange(count, dtype=jnp.float64)
+    start = jnp.floor(rounded(index * bin_size)).astype(jnp.int32) + first[:, None]
+    stop = jnp.ceil(rounded((index + 1) * bin_size)).astype(jnp.int32) + first[:, None]
+    return jnp.clip(start, 0, size), jnp.clip(stop, 0, size)
+
+
+@register(
+    "ROIPooling",
+    infer_shape=_infer_roi_pooling_shape,
+    kind="pooling",
+    file_format=FileFormat(scratch_outputs=lambda p: 1),
+)
+def roi_pooling(
+    data: jax.Array, rois: jax.Array, *, pooled_size: Shape, spatial_scale: UnitInterval
+):
+    """Largest value in each of a grid of bins, for each region of interest.
+
+    data (N, C, H, W), floating; rois (R, 5), each (index into N, x1, y1, x2, y2) in pixels of an
+    image that data shows at ``spatial_scale``, ends included; returns (R, C, *pooled_size).
+    Corners are rounded to whole rows and columns, halves away from zero; bins overlap where the
+    region does not divide evenly; an empty bin, or a negative index, gives 0. NaN and -inf are
+    passed over; a bin of nothing else gives the lowest float32. The gradient goes to the first
+    largest entry of each bin; that of rois is zero. Girshick, Fast R-CNN, 2015.
+    """
+    count, channels, height, width = data.shape
+    rows, columns = pooled_size
+    pixels = height * width
+    lowest = np.asarray(np.finfo(np.float32).min).astype(data.dtype)
+
+    def pool(images: jax.Array, image: jax.Array, bins: Bins, find: bool):
+        """Values of some regions and, if asked, where in their images they are, (B, P, Q, C)."""
+        start = image[:, None, None] * pixels
+
+        def visit(state, at, inside):
+            best, where = state
+            value = images[start + at]
+            better = inside[..., None] & (value > best)
+            if find:
+                where = jnp.where(better, at[..., None], where)
+            return jnp.where(better, value, best), where
+
+        shape = len(image), rows, columns, channels
+        nowhere = jnp.full(shape if find else image.shape, pixels, jnp.int32)
+        best, where = bins.walk(width, visit, (jnp.full(shape, lowest), nowhere))
+        return jnp.where(bins.area()[..., None] > 0, best, 0), where
+
+    def pool_all(data: jax.Array, rois: jax.Array, find: bool):
+        image = rois[:, 0].astype(jnp.int32)
+        x1, y1, x2, y2 = (round_away(rois[:, i] * spatial_scale) for i in range(1, 5))
+        top, bottom = _roi_pooling_bounds(y1, y2, rows, height, data.dtype)
+        left, right = _roi_pooling_bounds(x1, x2, columns, width, data.dtype)
+        bottom = jnp.where(image[:, None] < 0, top, bottom)
+        images = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
+        image = jnp.clip(image, 0, count - 1)
+        regions = image, Bins(top, bottom, left, right)
+        blocks, number = split_into_blocks(regions, rows * columns * channels)
+        pooled = lax.map(lambda at: pool(images, at[0], at[1], find), blocks)
+        values, where = (join_blocks(a, number) for a in pooled)
+        return jnp.moveaxis(values, 3, 1), (image, where)
+
+    @jax.custom_vjp
+    def pooling(data, rois):
+        return pool_all(data, rois, find=False)[0]
+
+    def back(residuals, head):
+        image, where = residuals
+        flat = jnp.zeros((count, pixels, channels), data.dtype)
+        where = where.reshape(len(image), -1, channels)
+        head = jnp.moveaxis(head, 1, 3).reshape(where.shape)
+        at = flat.at[image[:, None, None], where, jnp.arange(channels, dtype=jnp.int32)]
+        grad = at.add(head, mode="drop").reshape(count, height, width, channels)
+        return jnp.moveaxis(grad, 3, 1), None
+
+    pooling.defvjp(lambda data, rois: pool_all(data, rois, find=True), back)
+    return pooling(data, rois)
 
 
 def _infer_roi_shape(numbers: int):
@@ -26,14 +126,14 @@ def _infer_roi_shape(numbers: int):
 
 
 def _sample_counts(size: jax.Array, bins: int, ratio: int) -> jax.Array:
-    """How many samples a bin of each region takes along one axis."""
+    """Number of samples per bin along one axis, for each region."""
     if ratio > 0:
         return jnp.full(size.shape, ratio, jnp.int32)
     return jnp.ceil(size / bins).astype(jnp.int32)
 
 
 def _is_outside(at: jax.Array, size: int) -> jax.Array:
-    """Positions that count as 0; others next to the image read its border."""
+    """Mask of the positions that read 0; others next to the image read its border."""
     return (at < -1) | (at > size)
 
 
@@ -123,7 +223,7 @@ def rroi_align(
     rows = jnp.moveaxis(data, 1, 3).reshape(-1, channels)
 
     def size(rois: jax.Array) -> tuple[jax.Array, ...]:
-        """Of each region: width and height, and how many samples a bin takes down and across."""
+        """Width and height of each region, and the samples per bin down and across."""
         across, down = (jnp.maximum(rois[:, i] * spatial_scale, 1) for i in (3, 4))
         counts = (
             _sample_counts(down, bins_y, sampling_ratio),
@@ -138,7 +238,7 @@ def rroi_align(
         return number.astype(data.dtype) * bin_size - extent[:, None] / 2 + within
 
     def sample_bins(sample: jax.Array, rows: jax.Array, rois: jax.Array) -> jax.Array:
-        """The sample of each bin in one turn: (R, P Q, C)."""
+        """One sample of each bin: (R, P Q, C)."""
         across, down, samples_y, samples_x = size(rois)
         x, y = (rois[:, i, None, None] * spatial_scale for i in (1, 2))
         angle = rois[:, 5, None, None] * (jnp.pi / 180)
@@ -160,9 +260,11 @@ def rroi_align(
     def sum_over_samples(one_sample, rois: jax.Array, init: jax.Array) -> jax.Array:
         _, _, samples_y, samples_x = size(rois)
         most_samples = jnp.max(samples_y * samples_x, initial=0)
-        return lax.fori_loop(jnp.int32(0), most_samples, lambda sample, total: total + one_sample(sample), init)
+        return lax.fori_loop(
+            jnp.int32(0), most_samples, lambda sample, total: total + one_sample(sample), init
+        )
 
-    # Everything that ``back`` reads is an argument or kept: it may run in a program of its own.
+    # ``back`` reads only arguments and residuals, since it may run in a separate program.
     @jax.custom_vjp
     def total(rows: jax.Array, rois: jax.Array) -> jax.Array:
         empty = jnp.zeros((len(rois), bins_y * bins_x, channels), data.dtype)

@@ -1,4 +1,4 @@
-"""Distributions from which random operators draw: pure functions of a key, and what describes them.
+"""Distributions of the random operators: sampling as pure functions of a key, and descriptions.
 
 Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
 """
@@ -14,7 +14,7 @@ import jax.numpy as jnp
 
 from ..schema.attrs import Shape
 
-#: Draws numbers of a shape in float32 or float64; parameters broadcast against the shape.
+#: ``draw(key, shape, dtype, *parameters)`` in float32 or float64; parameters broadcast.
 Draw = Callable[..., jax.Array]
 
 
@@ -54,8 +54,8 @@ def _generalized_negative_binomial(
 
 
 @dataclass(frozen=True, slots=True)
-class Distribution:
-    """A distribution: how it is drawn, its parameters with their types and defaults, in words."""
+class DistributionSampler:
+    """A distribution: its sampling function, parameters (types and defaults) and description."""
 
     draw: Draw
     scalars: dict[str, tuple[type, float]]
@@ -64,47 +64,47 @@ class Distribution:
     aliases: tuple[str, ...] = ()
 
 
-#: by the name that stands in those of the operators, as ``_random_X``
+#: Distributions by the stem of their operators' names (``_random_X``).
 DISTRIBUTIONS = {
-    "uniform": Distribution(
+    "uniform": DistributionSampler(
         _uniform,
         {"low": (float, 0.0), "high": (float, 1.0)},
         ("low", "high"),
         "Uniformly distributed numbers in [low, high)",
         ("uniform",),
     ),
-    "normal": Distribution(
+    "normal": DistributionSampler(
         _normal,
         {"loc": (float, 0.0), "scale": (float, 1.0)},
         ("mu", "sigma"),
         "Normally distributed numbers with mean {0} and standard deviation {1}",
         ("normal",),
     ),
-    "gamma": Distribution(
+    "gamma": DistributionSampler(
         _gamma,
         {"alpha": (float, 1.0), "beta": (float, 1.0)},
         ("alpha", "beta"),
         "Gamma distributed numbers with shape alpha and scale beta (mean alpha beta)",
     ),
-    "exponential": Distribution(
+    "exponential": DistributionSampler(
         _exponential,
         {"lam": (float, 1.0)},
         ("lam",),
         "Exponentially distributed numbers with rate lam (mean 1 / lam)",
     ),
-    "poisson": Distribution(
+    "poisson": DistributionSampler(
         _poisson,
         {"lam": (float, 1.0)},
         ("lam",),
         "Poisson distributed numbers with mean lam",
     ),
-    "negative_binomial": Distribution(
+    "negative_binomial": DistributionSampler(
         _negative_binomial,
         {"k": (int, 1), "p": (float, 1.0)},
         ("k", "p"),
         "Numbers of failures before success k, where each trial succeeds with probability p",
     ),
-    "generalized_negative_binomial": Distribution(
+    "generalized_negative_binomial": DistributionSampler(
         _generalized_negative_binomial,
         {"mu": (float, 1.0), "alpha": (float, 1.0)},
         ("mu", "alpha"),
@@ -113,6 +113,6 @@ DISTRIBUTIONS = {
 }
 
 
-def wide(dtype: Any) -> Any:
+def sampling_dtype(dtype: Any) -> Any:
     """The dtype in which numbers are drawn: float16 would round the distribution itself."""
     return jnp.float64 if jnp.dtype(dtype) == jnp.float64 else jnp.float32
