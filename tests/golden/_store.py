@@ -1,4 +1,4 @@
-"""How golden results are kept: one compressed .npz per family. NumPy only; works with 1.23.
+"""Storage of golden results: one compressed .npz per family. NumPy only; works with 1.23.
 
 An array of more than ``LIMIT`` elements is kept as a fixed sample of its entries, its sum and the
 sum of its magnitudes.
@@ -19,7 +19,7 @@ SAMPLE = 512
 
 
 def condense(array: np.ndarray, limit: int = LIMIT, sample: int = SAMPLE) -> np.ndarray:
-    """What is stored of an array, flat for large ones: sampled entries, sum, sum of magnitudes."""
+    """The stored form of an array, flat for large ones: sampled entries, sum, sum of magnitudes."""
     if array.size <= limit:
         return array
     flat = array.reshape(-1)

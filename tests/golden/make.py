@@ -85,7 +85,7 @@ def type_name(value: Any) -> str | None:
 
 
 def inferred(sym: Any, what: str, known: dict[str, Any]) -> dict[str, Any] | None:
-    """Everything that infer_shape_partial or infer_type_partial says, or None if it raises."""
+    """All results of infer_shape_partial or infer_type_partial, or None if it raises."""
     try:
         answer = getattr(sym, f"infer_{what}_partial")(**known)
     except Exception:

@@ -67,7 +67,7 @@ def attention(mx):
 
 
 IMAGES = (2, 3, 10, 10)
-#: How the network is made, the smallest entry of its data, their shape, ways of calibration.
+#: (Function that builds the network, smallest entry of its data, their shape, calibration modes).
 NETWORKS = {
     "residual": (residual, 0.0, IMAGES, {"quantised": "naive"}),
     "mobile": (
@@ -95,7 +95,7 @@ def parameters(mx, symbol, rng, shape):
 
 
 def layers(mx, symbol, args, aux, data):
-    """What every layer gives, and the network."""
+    """Outputs of every layer and of the network."""
     inside = symbol.get_internals()
     names = [n for n in inside.list_outputs() if n.startswith(LAYERS)]
     group = mx.sym.Group([*(inside[n] for n in names), symbol])

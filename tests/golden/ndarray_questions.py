@@ -1,4 +1,4 @@
-"""What is asked of ``mx.nd``, on both sides: statements, then an expression after the last ``;``.
+"""Questions to ``mx.nd``, on both sides: statements, then an expression after the last ``;``.
 
 Every question starts with fresh arrays x (2, 3), y (2, 3, 4), w (4,) in float32, i (3,) in int32,
 and z of shape (), in a namespace with mx, nd and np.

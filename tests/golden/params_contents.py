@@ -1,4 +1,4 @@
-"""What the golden ``.params`` files hold: NumPy arrays, in a list or by name."""
+"""Contents of the golden ``.params`` files: NumPy arrays, in a list or by name."""
 
 from __future__ import annotations
 

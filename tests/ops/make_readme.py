@@ -30,7 +30,7 @@ MXNET: dict[str, list[str]] = json.loads((_golden.GOLDEN / "data/registry.json")
 #: Served, but not in MXNet's own builds.
 PLUGINS = ("WarpCTC",)
 
-#: What is not as in MXNet, or not to be seen there, in a few words; docstrings say it in full.
+#: Differences from MXNet, in a few words; docstrings say it in full.
 BESIDE_MXNET = {
     "BatchNorm_v1": "gradient after an inference forward lacks one small term",
     "Cast": "no gradient through integers",
@@ -65,7 +65,7 @@ BESIDE_MXNET = {
     "_slice_assign_scalar": "has a gradient",
     "_square_sum": "for dense arrays",
     "_unravel_index": "any number of axes",
-    "_while_loop": "zeros in rows of turns not taken",
+    "_while_loop": "zeros in rows of iterations not run",
     "all_finite": "`init_output=False` is an error",
     "multi_all_finite": "`init_output=False` is an error",
     "argmax_channel": "zero gradient, not an error",

@@ -1,4 +1,4 @@
-"""What golden data cannot say about arithmetic: forward mode, constants, refusals, dtypes."""
+"""Arithmetic beyond the golden answers: forward mode, constants, refusals, dtypes."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ OWN_DERIVATIVES = [
 ]  # fmt: skip
 
 
-def found(name: str) -> OpDef:
+def operator(name: str) -> OpDef:
     op = lookup(name)
     assert op is not None
     return op
@@ -29,7 +29,7 @@ def found(name: str) -> OpDef:
 
 def function(name: str, **attrs):
     """An operator with its attributes, as a function of arrays."""
-    op = found(name)
+    op = operator(name)
     p = op.parse(attrs)
     return lambda *arrays: op.apply(p, arrays)[0]
 
@@ -76,14 +76,14 @@ class TestScalars:
         np.testing.assert_array_equal(out, [45, 38])
 
     def test_signature_is_true(self):
-        parameters = inspect.signature(found("_PlusScalar").fn).parameters
+        parameters = inspect.signature(operator("_PlusScalar").fn).parameters
         assert list(parameters) == ["data", "scalar", "is_int"]
         assert parameters["scalar"].default == 1.0
 
 
 class TestInference:
     def shapes(self, name, **known):
-        op = found(name)
+        op = operator(name)
         p = op.parse({})
         facts = ShapeFacts(name, dict.fromkeys([*op.inputs(p), "out0"]) | known)
         assert op.infer_shape is not None
@@ -94,8 +94,8 @@ class TestInference:
         assert self.shapes("exp", out0=(2, 3))["data"] == (2, 3)
 
     def test_partly_known_shapes_complete_each_other(self):
-        found = self.shapes("elemwise_add", lhs=(0, 3), rhs=(2, 0))
-        assert found == {"lhs": (2, 3), "rhs": (2, 3), "out0": (2, 3)}
+        shapes = self.shapes("elemwise_add", lhs=(0, 3), rhs=(2, 0))
+        assert shapes == {"lhs": (2, 3), "rhs": (2, 3), "out0": (2, 3)}
 
     def test_contradiction(self):
         with pytest.raises(ShapeError):
@@ -114,7 +114,7 @@ class TestInference:
         ],
     )
     def test_types_are_those_of_the_result(self, name, attrs, given, out):
-        op = found(name)
+        op = operator(name)
         p = op.parse(attrs)
         facts = TypeFacts(name, {"data": given, "out0": None})
         op.infer_type(facts, p)
@@ -126,7 +126,7 @@ class TestInference:
 @pytest.mark.parametrize(("narrow", "common"), [(False, "float32"), (True, "float16")])
 def test_mixed_precision_finds_a_common_dtype(narrow, common):
     """MXNet's CPU build refuses float16 here; its type inference agrees."""
-    op = found("amp_multicast")
+    op = operator("amp_multicast")
     p = op.parse({"num_outputs": 3, "cast_narrow": narrow})
     arrays = [jnp.ones(2, jnp.float32), jnp.ones(3, jnp.float16), jnp.ones(1, jnp.int32)]
     names = op.inputs(p)

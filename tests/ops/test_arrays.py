@@ -18,7 +18,7 @@ from executorkit.ops.schema.inference import ShapeFacts, TypeFacts
 
 
 def filled(op_name: str, attrs: dict[str, Any], **known: tuple[int, ...]) -> dict[str, Any]:
-    """What an operator's rule makes of the shapes known around one node."""
+    """Shapes around one node after its operator's rule has been applied."""
     op = lookup(op_name)
     assert op is not None
     assert op.infer_shape is not None

@@ -1,4 +1,4 @@
-"""What MXNet's CPU build cannot answer, or not in a graph: compared with NumPy and with itself."""
+"""Operators that MXNet's CPU build or graphs cannot run, compared with NumPy and themselves."""
 
 from __future__ import annotations
 

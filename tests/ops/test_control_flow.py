@@ -10,13 +10,13 @@ import executorkit as mx
 from executorkit.errors import AttributeValueError, InputTypeError
 from executorkit.lowering import graph_of, lower
 from executorkit.program import program_for
-from executorkit.symbol import _control_flow as _subgraph
+from executorkit.symbol import _control_flow
 from tests import _golden
 from tests.golden.cases._loops import ARRAYS, LOOPS, head
 
 
 def built(name):
-    _subgraph.reset_subgraph_numbers()
+    _control_flow.reset_subgraph_numbers()
     with mx.name.NameManager():
         return LOOPS[name](mx)
 

@@ -1,4 +1,4 @@
-"""What the golden data cannot say about CTC: Warp-CTC's head, real sizes, one alignment by hand."""
+"""CTC beyond the golden answers: Warp-CTC's head, real sizes, one alignment by hand."""
 
 from __future__ import annotations
 

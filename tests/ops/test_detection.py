@@ -1,4 +1,4 @@
-"""What the golden data cannot say about detection: real sizes, and overlap rules as properties."""
+"""Detection beyond the golden answers: real sizes, and overlap rules as properties."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def test_kept_boxes_do_not_overlap_and_dropped_ones_do():
     data = np.concatenate([np.zeros((1, 60, 1)), rng.permutation(60)[None, :, None] + 1, box], -1)
     op = ops.lookup("_contrib_box_nms")
     (out,) = op.apply(op.parse({"overlap_thresh": 0.3}), [data.astype("f4")])
-    kept = np.asarray(out[0][out[0, :, 1] > 0])
+    remaining = np.asarray(out[0][out[0, :, 1] > 0])
     iou = ops.lookup("_contrib_box_iou")
-    (between,) = iou.apply(iou.parse({}), [data[0, :, 2:].astype("f4"), kept[:, 2:]])
-    better = kept[:, 1] > data[0, :, 1:2]
-    dropped = ~np.isin(data[0, :, 1], kept[:, 1])
+    (between,) = iou.apply(iou.parse({}), [data[0, :, 2:].astype("f4"), remaining[:, 2:]])
+    better = remaining[:, 1] > data[0, :, 1:2]
+    dropped = ~np.isin(data[0, :, 1], remaining[:, 1])
     np.testing.assert_array_equal(np.any((np.asarray(between) > 0.3) & better, axis=1), dropped)
-    assert 0 < len(kept) < 60
+    assert 0 < len(remaining) < 60

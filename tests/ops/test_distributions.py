@@ -1,4 +1,4 @@
-"""Whether random operators draw from the distributions that they name: the whole shape of each.
+"""Distributions of the random operators' numbers, each compared as a whole.
 
 Every number drawn is put through the distribution function, in plain NumPy, and compared with what
 uniform numbers would give: the largest distance of the two curves (Kolmogorov and Smirnov) for

@@ -1,4 +1,4 @@
-"""What is random about Dropout and rrelu: shares, factors, shared draws, gradients."""
+"""Randomness of Dropout and rrelu: shares, factors, shared draws, gradients."""
 
 from __future__ import annotations
 

@@ -21,9 +21,9 @@ def stored(key):
 
 
 def run(symbol, arrays):
-    given = {n: mx.nd.array(a, dtype=a.dtype) for n, a in arrays.items()}
-    states = {n: given[n] for n in symbol.list_auxiliary_states()}
-    executor = symbol.bind(mx.cpu(), given, aux_states=states, grad_req="null")
+    inputs = {n: mx.nd.array(a, dtype=a.dtype) for n, a in arrays.items()}
+    states = {n: inputs[n] for n in symbol.list_auxiliary_states()}
+    executor = symbol.bind(mx.cpu(), inputs, aux_states=states, grad_req="null")
     return [o.asnumpy() for o in executor.forward(is_train=False)]
 
 
@@ -49,9 +49,9 @@ def test_every_layer_is_within_one_step_of_mxnets(key):
         inputs = tuple((variables[name], 0) for name in read)
         alone = Node(node.op, node.name, node.attrs, node.params, inputs, node.subgraphs)
         heads = [(alone, i) for i in range(node.n_visible)]
-        found = run(mx.sym.Symbol(heads), {name: arrays[name] for name in read})
+        outputs = run(mx.sym.Symbol(heads), {name: arrays[name] for name in read})
         asked += 1
-        for name, ours in zip(node.output_names, found, strict=True):
+        for name, ours in zip(node.output_names, outputs, strict=True):
             theirs = arrays[name]
             assert ours.shape == theirs.shape
             assert ours.dtype == theirs.dtype

@@ -1,4 +1,4 @@
-"""What is random about images, by its statistics; what is certain is in the golden data."""
+"""Random image operators, by their statistics; the deterministic ones are in the golden data."""
 
 from __future__ import annotations
 

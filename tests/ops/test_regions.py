@@ -1,4 +1,4 @@
-"""What the golden data cannot say about regions: real sizes, gradients that MXNet lacks."""
+"""Regions of images beyond the golden answers: real sizes, gradients that MXNet lacks."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def test_an_upright_rotated_region_is_a_region():
     data = np.random.default_rng(1).normal(size=(1, 3, 9, 9)).astype("f4")
     upright = run("_contrib_ROIAlign", [data, np.array([[0, 1, 2, 6, 8]], "f4")],
                   pooled_size=(3, 2), spatial_scale=1)  # fmt: skip
-    turned = run("_contrib_RROIAlign", [data, np.array([[0, 3.5, 5, 5, 6, 0]], "f4")],
+    rotated = run("_contrib_RROIAlign", [data, np.array([[0, 3.5, 5, 5, 6, 0]], "f4")],
                  pooled_size=(3, 2), spatial_scale=1)  # fmt: skip
-    np.testing.assert_allclose(turned, upright, rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(rotated, upright, rtol=1e-5, atol=1e-6)
 
 
 def test_gradient_of_rotated_regions_is_the_slope():

@@ -1,4 +1,4 @@
-"""What the golden data cannot say about RNN: MXNet's CPU build lacks it, or it is random."""
+"""RNN beyond the golden answers: features that MXNet's CPU build lacks, and randomness."""
 
 from __future__ import annotations
 

@@ -7,7 +7,7 @@ import pytest
 
 from executorkit import nd, sym
 from executorkit.errors import AttributeValueError, MXNetError, ShapeError
-from executorkit.ndarray._eager import eager_cache_info
+from executorkit.ndarray import eager_cache_info
 
 LR = 0.1
 
@@ -82,12 +82,12 @@ def test_group_adagrad(shape):
     rng = np.random.default_rng(0)
     weight, grad = rng.standard_normal((2, *shape)).astype("float32")
     history = rng.random((shape[0], 1), dtype="float32")
-    given = [nd.array(weight), nd.array(grad), nd.array(history)]
+    arrays = [nd.array(weight), nd.array(grad), nd.array(history)]
     new = nd.contrib.group_adagrad_update(
-        *given, lr=LR, rescale_grad=0.5, clip_gradient=0.4, epsilon=0.01
+        *arrays, lr=LR, rescale_grad=0.5, clip_gradient=0.4, epsilon=0.01
     )
     g = np.clip(grad * 0.5, -0.4, 0.4)
     history += (g**2).reshape(shape[0], -1).mean(1, keepdims=True)
     rate = np.sqrt(history.reshape(-1, *(1 for _ in shape[1:])) + 0.01)
     np.testing.assert_allclose(new.asnumpy(), weight - LR * g / rate, rtol=1e-5)
-    np.testing.assert_allclose(given[2].asnumpy(), history, rtol=1e-6)
+    np.testing.assert_allclose(arrays[2].asnumpy(), history, rtol=1e-6)

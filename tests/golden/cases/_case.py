@@ -17,7 +17,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Spec:
-    """How one input array is made; ``dtype=None`` follows the case's dtype."""
+    """Recipe of one input array; ``dtype=None`` follows the case's dtype."""
 
     kind: str
     shape: tuple[int, ...]
@@ -116,7 +116,7 @@ class Case:
         return (self.dtype, *self.also)
 
     def key(self, dtype: str) -> str:
-        """What the answers for one dtype are stored under."""
+        """Key under which the answers for one dtype are stored."""
         return f"{self.name}|{dtype}"
 
     def compared(self, dtype: str) -> tuple[str, ...]:

@@ -266,7 +266,7 @@ error("variable", lambda mx: mx.sym.var("x", init=3))
 
 @lambda f: value("verbose", f)
 def _(mx):
-    """What is logged, without its wording: the name, the kind and the statistic of each array."""
+    """The log without its wording: the name, the kind and the statistic of each array."""
     lines = []
     handler = logging.Handler()
     handler.emit = lambda record: lines.append(record.getMessage())

@@ -37,7 +37,7 @@ def _plain(value):
 
 
 def _history(mx, metric, batches):
-    """What a metric shows before, between and after updates, and after both kinds of reset."""
+    """Values of a metric before, between and after updates, and after both kinds of reset."""
 
     def array(x):
         return mx.nd.array(x, dtype=x.dtype if x.dtype != np.int64 else "int32")

@@ -267,7 +267,7 @@ def make_scheduler(mx, name):
 #: First words of the errors that are schedules'.
 SCHEDULE_WORDS = ("warm-up", "factor", "multi", "poly", "cosine")
 
-#: What must raise, and by MXNet's class of error.
+#: Calls that must raise, with MXNet's class of error.
 ERRORS = {
     "create: unknown": lambda mx: mx.optimizer.create("agd"),
     "param_idx2name": lambda mx: mx.optimizer.create("sgd", param_idx2name=["a"]),

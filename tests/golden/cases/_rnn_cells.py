@@ -43,7 +43,7 @@ def given(mx, cell):
 
 
 def state_shapes(cell):
-    """What those states are bound to."""
+    """Arrays bound to those states."""
     found = {}
     for i, shape in enumerate(cell.state_shape):
         found[f"{cell._prefix}begin_state_{i}"] = tuple(d or BATCH for d in shape)

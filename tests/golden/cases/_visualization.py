@@ -313,7 +313,7 @@ def _network(mx, name):
 
 
 def table(mx, name, arguments):
-    """What is printed."""
+    """The printed text."""
     printed = io.StringIO()
     with contextlib.redirect_stdout(printed), warnings.catch_warnings():
         warnings.simplefilter("ignore")

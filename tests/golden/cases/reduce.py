@@ -6,7 +6,7 @@ from ._case import Case, distinct, integers, normal, uniform, values
 
 NAN = float("nan")
 SUMS = ["sum", "mean", "prod", "nansum", "nanprod", "max", "min"]
-#: What axis, keepdims and exclude are, by the name of the case.
+#: Values of axis, keepdims and exclude by the name of the case.
 AXES = {
     "all": {},
     "none_named": {"axis": ()},

@@ -27,14 +27,14 @@ def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def run(name: str, mx: Any) -> Any:
-    """What a script sees with ``mx``; automatic names start anew, and so does the dice."""
+    """Observations of a script run with ``mx``, with fresh automatic names and a fresh seed."""
     mx.random.seed(7)
     with mx.name.NameManager():
         return plain(mx, SCRIPTS[name](mx))
 
 
 def plain(mx: Any, seen: Any) -> Any:
-    """What was seen, as JSON. Arrays become [dtype, values]; MXNet computes them in threads, and
+    """An observation as JSON. Arrays become [dtype, values]; MXNet computes them in threads, and
     ``waitall`` comes first because auxiliary states are read before they are written otherwise."""
     if isinstance(seen, Mapping):
         return {str(k): plain(mx, v) for k, v in seen.items()}
@@ -55,7 +55,7 @@ def plain(mx: Any, seen: Any) -> Any:
 
 
 def attempt(mx: Any, action: Callable[[], Any]) -> Any:
-    """What an action returns, or which classes its exception is of."""
+    """Result of an action, or the classes of its exception."""
     try:
         return plain(mx, action())
     except Exception as error:

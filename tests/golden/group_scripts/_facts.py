@@ -1,4 +1,4 @@
-"""What the scripts on groups share: networks, batches, and what is to be seen of a group."""
+"""Networks, batches and observations shared by the scripts on groups."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def run(name: str, mx: Any) -> Any:
-    """What a script sees with ``mx``."""
+    """Observations of a script run with ``mx``."""
     mx.random.seed(7)
     with mx.name.NameManager():
         return plain(mx, SCRIPTS[name](mx))
@@ -67,7 +67,7 @@ def batch(mx: Any, number: int, data: Any, label: Any, classes: int = 3, **more:
 
 
 class Shapes:
-    """What a manager asks of an iterator."""
+    """An iterator with all that a manager asks of one."""
 
     def __init__(self, data: Any, label: Any, rows: int, key: Any = None) -> None:
         self.provide_data = data

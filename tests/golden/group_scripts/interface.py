@@ -1,4 +1,4 @@
-"""What scripts read of groups and managers: names, slices, arrays, states, layouts, contexts."""
+"""Attributes of groups and managers: names, slices, arrays, states, layouts, contexts."""
 
 from __future__ import annotations
 

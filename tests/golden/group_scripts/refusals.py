@@ -1,4 +1,4 @@
-"""What groups and managers refuse, with the classes of their exceptions."""
+"""Calls that groups and managers refuse, with the classes of their exceptions."""
 
 from __future__ import annotations
 

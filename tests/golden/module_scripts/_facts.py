@@ -1,4 +1,4 @@
-"""What the scripts on modules share: networks, data, first values, and losses of a few steps."""
+"""Networks, data, initial values and losses of a few steps shared by the scripts on modules."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def run(name: str, mx: Any) -> Any:
-    """What a script sees with ``mx``."""
+    """Observations of a script run with ``mx``."""
     mx.random.seed(7)
     np.random.seed(7)
     with mx.name.NameManager():

@@ -130,7 +130,7 @@ def names_that_are_not_there(mx):
 
 @script
 def done_already(mx):
-    """What a second time does: warns, or replaces."""
+    """Effects of a second call: a warning, or a replacement."""
     module = bound(mx, mlp(mx))
     before = module._exec_group
     module.bind([("data", (2, 5))], [("softmax_label", (2,))])

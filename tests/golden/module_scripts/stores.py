@@ -35,6 +35,19 @@ def gradients_are_compressed(mx: Any) -> Any:
     return {**found, "argument": trained(module)}
 
 
+def _total(arrays: list[Any]) -> Any:
+    """Sum of arrays on several contexts."""
+    total = arrays[0].copy()
+    for array in arrays[1:]:
+        total += array.as_in_context(total.context)
+    return total
+
+
+def _assign(arrays: list[Any], value: Any) -> None:
+    for array in arrays:
+        array[:] = value
+
+
 def _store(mx: Any, updates: bool) -> Any:
     """A store of a user's class, which takes lists for lists, and notes what it is asked."""
 
@@ -47,22 +60,18 @@ def _store(mx: Any, updates: bool) -> Any:
         def broadcast(self, key: Any, value: Any, out: Any, priority: int = 0) -> None:
             self.calls.append(["broadcast", str(key), type(out).__name__])
             self.weights[key] = value.copy()
-            for array in out:
-                array[:] = value
+            _assign(out, value)
 
         def init(self, key: Any, value: Any) -> None:
             self.calls.append(["init", str(key)])
 
         def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
             self.calls.append(["pushpull", str(key), type(value).__name__, len(value), priority])
-            total = value[0].copy()
-            for other in value[1:]:
-                total += other.as_in_context(total.context)
+            total = _total(value)
             if self.updater is not None:
                 self.updater(key, total, self.weights[key])
                 total = self.weights[key]
-            for array in value if out is None else out:
-                array[:] = total
+            _assign(value if out is None else out, total)
 
         def set_optimizer(self, optimizer: Any) -> None:
             self.updater = mx.optimizer.get_updater(optimizer)

@@ -183,7 +183,7 @@ def matrix_factorisation(mx):
 
 @script
 def rescaling(mx):
-    """What an optimizer made by name divides by, and one that is given."""
+    """Gradient scale of an optimizer created by name, and of one passed as an object."""
     found = []
     for count in (1, 2):
         module = bound(mx, mlp(mx), context=contexts(mx, count))

@@ -1,4 +1,4 @@
-"""What the scripts on training tools share: a registry, the log, small parameters."""
+"""Registry, log and small parameters shared by the scripts on training tools."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def script(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
 
 
 def run(name: str, mx: Any) -> Any:
-    """What a script sees with ``mx``."""
+    """Observations of a script run with ``mx``."""
     mx.random.seed(7)
     with mx.name.NameManager():
         return plain(mx, SCRIPTS[name](mx))
@@ -39,7 +39,7 @@ class _Kept(logging.Handler):
 
 @contextmanager
 def log() -> Iterator[list[list[str]]]:
-    """What is logged from level INFO on: [level, text], without what depends on the clock."""
+    """The log from level INFO on, [level, text], without anything that depends on the clock."""
     root, kept = logging.getLogger(), _Kept()
     level = root.level
     root.setLevel(logging.INFO)

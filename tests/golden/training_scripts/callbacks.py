@@ -1,4 +1,4 @@
-"""What callbacks log, and which files they write."""
+"""Log and files of callbacks."""
 
 from __future__ import annotations
 

@@ -206,7 +206,7 @@ def feedforward_create(mx: Any) -> Any:
 
 @script
 def feedforward_init(mx: Any) -> Any:
-    """Which parameters are initialised, with which names, and what is left out."""
+    """Initialised parameters with their names, and the ones left out."""
     calls: list[str] = []
 
     def initializer(name: Any, array: Any) -> None:

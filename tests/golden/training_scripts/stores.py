@@ -1,4 +1,4 @@
-"""What key-value stores of one process hold after pushes of many forms, and what they refuse."""
+"""Contents of key-value stores of one process after pushes of many forms, and refusals."""
 
 from __future__ import annotations
 
