@@ -134,12 +134,12 @@ def clipped(name: str, length: int) -> str:
 
 _LIGHT = (
     "--fg:#1c1e21;--soft:#666c75;--line:#d4d8de;--rule:#eceef1;--bg:#fff;--mark:#3574b5;--bad:#c0272d;"
-    "--dense:#f6c7c0;--norm:#d3cfe8;--act:#fbf3b8;--pool:#bcd9ec;--shape:#fbd9b0;--loss:#fbd3e6;"
+    "--dense:#f6c7c0;--norm:#d3cfe8;--activation:#fbf3b8;--pooling:#bcd9ec;--shape:#fbd9b0;--loss:#fbd3e6;"
     "--input:#bfe6dd;--block:#e6e9ee;--other:#dfeccb"
 )
 _DARK = (
     "--fg:#e4e6ea;--soft:#9aa1ab;--line:#4a5058;--rule:#33383f;--bg:#16181b;--mark:#6ea8e0;--bad:#ff7b72;"
-    "--dense:#6b362f;--norm:#474068;--act:#5c5420;--pool:#274b63;--shape:#664522;--loss:#63324a;"
+    "--dense:#6b362f;--norm:#474068;--activation:#5c5420;--pooling:#274b63;--shape:#664522;--loss:#63324a;"
     "--input:#215249;--block:#31363d;--other:#3f4d29"
 )
 _DARK_PAGES = (
@@ -175,7 +175,9 @@ _RULES = """
 """
 
 #: Kinds of boxes in drawings of graphs, each with a colour.
-KINDS = ("dense", "norm", "act", "pool", "shape", "loss", "input", "block", "other")
+KINDS = (
+    "dense", "norm", "activation", "pooling", "shape", "loss", "input", "block", "other",
+)  # fmt: skip
 
 
 def _sheet() -> str:

@@ -1,11 +1,12 @@
 """``mx.sym``: the symbolic interface.
 
 Every operator is a function in here or in one of the modules ``contrib``, ``linalg``, ``random``,
-``image`` and ``_internal``; see :mod:`executorkit.symbol._symbol_functions`.
+``image`` and ``_internal``, made when it is first looked up.
 """
 
-from ._coverage import coverage
 from . import _internal, contrib, image, linalg, op, random
+from . import symbol_view as symbol_view  # registers the view of Symbol
+from ._coverage import Coverage, coverage
 from ._symbol import Symbol
 from ._symbol_creation import (
     Group,
@@ -27,12 +28,12 @@ from ._symbol_creation import (
     var,
     zeros,
 )
-from ._symbol_functions import operators_of
+from ._symbol_functions import symbol_module
 
 __all__ = [
-    "Group", "Symbol", "Variable", "_internal", "arange", "contrib", "coverage", "eye", "full",
-    "histogram", "hypot", "image", "linalg", "linspace", "load", "load_json", "maximum", "minimum",
-    "ones", "op", "pow", "power", "random", "split_v2", "var", "zeros",
+    "Coverage", "Group", "Symbol", "Variable", "_internal", "arange", "contrib", "coverage", "eye",
+    "full", "histogram", "hypot", "image", "linalg", "linspace", "load", "load_json", "maximum",
+    "minimum", "ones", "op", "pow", "power", "random", "split_v2", "var", "zeros",
 ]  # fmt: skip
 
-__getattr__, __dir__ = operators_of(globals(), "op")
+__getattr__, __dir__ = symbol_module(globals(), "op")

@@ -1,6 +1,7 @@
-"""From a call of an operator to a node: attributes to text, missing inputs to variables.
+"""Composition: from a call of ``mx.sym.X`` to a node.
 
-A call of ``mx.sym.X``: its arguments sorted, its name and annotations found, its node made.
+The arguments of a call are sorted into inputs, attributes and options; attributes become texts,
+missing inputs become variables, name and annotations come from the current scopes.
 """
 
 from __future__ import annotations
@@ -16,21 +17,16 @@ from ._python_operators import PythonOperators
 from .naming import AttrScope, NameManager
 from .node import Entry, Node, hide, input_names, is_annotation
 
-#: What the initialiser of a variable is, where the operator that it feeds decides: by input name
-#: for auxiliary states, else by operator and input name.
+#: Initialisers of variables that become auxiliary states, by input name, in MXNet's JSON form.
 _AUX_INIT = {
     "moving_mean": '["zero", {}]',
     "moving_var": '["one", {}]',
     "moving_avg": '["zero", {}]',
 }
-_INPUT_INIT = {
-    ("LeakyReLU", "gamma"): '["Constant", {"value": 0.25}]',
-    ("UpSampling", "weight"): '["bilinear", {}]',
-}
 
 
 def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
-    """Those of ``attrs`` that the operator has to understand; the others are annotations."""
+    """The operator's own attributes among ``attrs``; the others are annotations."""
     if op.open_attrs:
         return {key: text for key, text in attrs.items() if not is_annotation(key)}
     if op.ignore_unknown:
@@ -41,7 +37,7 @@ def operator_attrs(op: OpDef, attrs: Mapping[str, str]) -> dict[str, str]:
 def parse_attrs(op: OpDef, name: str, attrs: Mapping[str, str]) -> Params:
     """The parsed operator attributes among ``attrs``; errors name the node.
 
-    Lenient operators take any, as annotations, as in MXNet.
+    Operators with ``ignore_unknown`` take any others as annotations, as in MXNet.
     """
     try:
         return op.parse(operator_attrs(op, attrs))
@@ -49,8 +45,8 @@ def parse_attrs(op: OpDef, name: str, attrs: Mapping[str, str]) -> Params:
         raise AttributeValueError(f"node {name!r}: {error}") from None
 
 
-def texts(attrs: Mapping[str, Any]) -> dict[str, str]:
-    """Attribute values as a node keeps them."""
+def attr_texts(attrs: Mapping[str, Any]) -> dict[str, str]:
+    """Attribute values as the texts that a node stores."""
     return {hide(key): to_text(value) for key, value in attrs.items()}
 
 
@@ -62,12 +58,12 @@ def compose(
     named: Mapping[str, Entry] | None = None,
     subgraphs: tuple[tuple[Entry, ...], ...] = (),
 ) -> Node:
-    """A node of ``op``; inputs that are not given become variables called ``name_input``.
+    """A node of ``op``; missing inputs become variables called ``name_input``.
 
     These variables carry a copy of the node's attributes, as in MXNet. Inputs are given by
     position or by name. Raises :class:`AttributeValueError` for attributes that the operator does
-    not take, and :class:`MXNetError` for inputs that it does not have and for operators on arrays
-    only.
+    not take, and :class:`MXNetError` for inputs that it does not have and for operators that change
+    arrays.
     """
     if op.mutates:
         raise MXNetError(
@@ -90,10 +86,10 @@ def compose(
         if key not in names:
             hint = f"one of: {', '.join(names) or 'it has none'}"
             raise MXNetError(explain(where, f"there is no input {key!r}", hint=hint))
-    given = {**dict(zip(names, positional, strict=False)), **named}
+    entries = {**dict(zip(names, positional, strict=False)), **named}
     states = op.aux_of(params)
-    inputs = complete_inputs(op, states, name, attrs, given, names)
-    for key, (node, _) in given.items():
+    inputs = complete_inputs(op, states, name, attrs, entries, names)
+    for key, (node, _) in entries.items():
         init = _initialiser(op, states, key)
         if node.op is None and init is not None:
             node.attrs.setdefault("__init__", init)
@@ -105,17 +101,17 @@ def complete_inputs(
     states: Sequence[str],
     name: str,
     attrs: Mapping[str, str],
-    given: Mapping[str, Entry],
+    entries: Mapping[str, Entry],
     names: Sequence[str],
 ) -> tuple[Entry, ...]:
-    """All inputs ``names`` of a node: those given, and new variables for the others.
+    """All inputs ``names`` of a node: the given ``entries``, and new variables for the others.
 
     Raises :class:`MXNetError` for an auxiliary state (one of ``states``) that is no variable.
     """
     inputs: list[Entry] = []
     for key in names:
-        if key in given:
-            entry = given[key]
+        if key in entries:
+            entry = entries[key]
             if key in states:
                 check_auxiliary(f"node {name!r} ({op.name})", key, entry[0])
         else:
@@ -127,14 +123,14 @@ def complete_inputs(
 
 
 def check_auxiliary(where: str, key: str, node: Node) -> None:
-    """Refuses an auxiliary state that is the output of an operator."""
+    """Raises :class:`MXNetError` for an auxiliary state that is the output of an operator."""
     if node.op is not None:
         problem = f"auxiliary state {key!r} is an output of {node.name!r}, expected a variable"
         raise MXNetError(explain(where, problem))
 
 
 def check_auxiliaries(node: Node) -> None:
-    """Refuses a node of which an auxiliary state is no variable."""
+    """Raises :class:`MXNetError` for a node with an auxiliary state that is no variable."""
     for child, _ in node.aux_inputs:
         check_auxiliary(f"node {node.name!r}", child.name, child)
 
@@ -142,7 +138,7 @@ def check_auxiliaries(node: Node) -> None:
 def _initialiser(op: OpDef, states: Sequence[str], key: str) -> str | None:
     if op.open_attrs:  # a user's own operator: its names mean what the user wants
         return None
-    return _AUX_INIT.get(key) if key in states else _INPUT_INIT.get((op.name, key))
+    return _AUX_INIT.get(key) if key in states else op.file_format.initializers.get(key)
 
 
 def copy_graph(
@@ -153,7 +149,7 @@ def copy_graph(
 ) -> tuple[Entry, ...]:
     """The same graph in new nodes, some of them replaced or renamed.
 
-    ``order`` is the topological order of ``heads``. What is put in place of a node is not copied.
+    ``order`` is the topological order of ``heads``. Replacements are not copied.
     """
     replace, rename = replace or {}, rename or {}
     copies: dict[Node, Node] = {}
@@ -171,7 +167,7 @@ def copy_graph(
     return tuple(moved(entry) for entry in heads)
 
 
-def find(name: str) -> OpDef:
+def require_operator(name: str) -> OpDef:
     """The operator ``name``; :class:`UnknownOperatorError` if it is not served."""
     op = lookup(name)
     if op is None:
@@ -180,14 +176,14 @@ def find(name: str) -> OpDef:
 
 
 def entry_of(value: Any, name: str) -> Entry:
-    """The one output of a symbol that is to be the input ``name``."""
+    """The only output of a symbol, as the input ``name`` of a node."""
     if not isinstance(value, PythonOperators):
         shape = getattr(value, "shape", None)
-        found = repr(value) if shape is None else f"an array of shape {shape}"
+        description = repr(value) if shape is None else f"an array of shape {shape}"
         hint = "wrap it in mx.sym.Variable"
         if shape is not None:
             hint = f"mx.sym.Variable({name!r}), and the array where you bind or call forward"
-        problem = f"{name!r} is {found}, expected a Symbol"
+        problem = f"{name!r} is {description}, expected a Symbol"
         raise InputTypeError(explain("symbol input", problem, hint=hint))
     if len(value.heads) != 1:
         problem = f"{name!r} is {value!r}, which has {len(value.heads)} outputs, expected one"
@@ -195,28 +191,28 @@ def entry_of(value: Any, name: str) -> Entry:
     return value.heads[0]
 
 
-def call(
+def compose_call(
     op: OpDef, func_name: str, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> list[Entry]:
     """The visible outputs of a new node of ``op``, called as ``func_name``.
 
     Annotations come from the call, then from the current AttrScope, then from ``attr``; later ones
-    win, and the operator's own attributes over all.
+    win, and the operator's own attributes win over all.
     """
     sorted_call = bind_call(op, "symbol", func_name, args, kwargs)
     positional = [entry_of(value, f"arg{i}") for i, value in enumerate(sorted_call.arrays)]
     named = {key: entry_of(value, key) for key, value in sorted_call.named.items()}
-    known: dict[str, Any] = {}
-    extra: dict[str, Any] = {}
+    attrs: dict[str, Any] = {}
+    annotations: dict[str, Any] = {}
     for key, value in sorted_call.attrs.items():
         if isinstance(value, PythonOperators):
             named[key] = entry_of(value, key)
         else:
-            (known if key in op.attrs else extra)[key] = value
+            (attrs if key in op.attrs else annotations)[key] = value
     if positional and named:
         raise TypeError(f"{func_name}() takes inputs by position or by keyword, not both")
     options = sorted_call.options
     name = NameManager.current.get(options.get("name"), func_name.lower())
     scope = AttrScope.current.get(options.get("attr"))
-    node = compose(op, name, texts({**extra, **scope, **known}), positional, named)
+    node = compose(op, name, attr_texts({**annotations, **scope, **attrs}), positional, named)
     return [(node, i) for i in range(node.n_visible)]

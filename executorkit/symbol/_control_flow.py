@@ -1,9 +1,8 @@
-"""Bodies of loops and branches: graphs built in an AttrScope, cut off from what is around them.
+"""``foreach``, ``while_loop`` and ``cond`` of symbols: Python functions become subgraphs.
 
-The scope marks a body's nodes with its name. Outputs of outer operators that the body reads become
+The body of a loop or branch is a graph built in an AttrScope, which marks the body's nodes with its
+name, and cut off from the outer graph. Outputs of outer operators that the body reads become
 variables of the subgraph and inputs of the loop's node; outer variables are inputs of both.
-
-``foreach``, ``while_loop`` and ``cond`` of symbols: Python functions become subgraphs.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ..errors import AttributeValueError, InputTypeError, UnusedInputError, explain
-from ._compose import compose, entry_of, find, texts
+from ._compose import attr_texts, compose, entry_of, require_operator
 from ._symbol import Symbol, call_operator
 from ._symbol_creation import var
 from .naming import AttrScope, NameManager
@@ -33,7 +32,7 @@ def unique_name(name: str) -> str:
 
 
 def reset_subgraph_numbers() -> None:
-    """Subgraphs are numbered from 0 again."""
+    """Lets the numbers of subgraphs start from 0 again."""
     _numbers.clear()
 
 
@@ -49,13 +48,13 @@ def symbols_in(values: Any, function: str, what: str) -> list[Symbol]:
 
 
 def local_name(symbol: Symbol) -> str:
-    """What a body calls the variable that stands for an output of the outer graph."""
+    """The name in a body of the variable for an output of the outer graph."""
     node, index = symbol.heads[0]
     return f"{node.name}-{index}"
 
 
 def heads_of(mark: str, outputs: Sequence[Symbol], states: Sequence[Symbol] = ()) -> list[Entry]:
-    """The heads of a body, each the output of an operator in it that no other head is of.
+    """The heads of a body: each is the output of an operator in it, and none occurs twice.
 
     Inputs, outputs of outer operators, and states that are outputs as well are copied.
     """
@@ -64,7 +63,7 @@ def heads_of(mark: str, outputs: Sequence[Symbol], states: Sequence[Symbol] = ()
 
     def head(symbol: Symbol) -> Entry:
         if symbol.name in taken or symbol.attr(MARK) != mark:
-            symbol = call_operator(find("identity"), "identity", (symbol,), {})
+            symbol = call_operator(require_operator("identity"), "identity", (symbol,), {})
         return symbol.heads[0]
 
     first = [head(symbol) for symbol in outputs]
@@ -73,7 +72,7 @@ def heads_of(mark: str, outputs: Sequence[Symbol], states: Sequence[Symbol] = ()
 
 
 def variables_for(symbols: Iterable[Symbol]) -> list[Symbol]:
-    """The variables that stand for outer symbols in a body."""
+    """The variables for outer symbols in a body."""
     return [var(local_name(symbol)) for symbol in symbols]
 
 
@@ -81,17 +80,17 @@ def nesting_of(values: Any) -> Any:
     return nest_like(values, [None] * len(flatten(values)))
 
 
-class Subgraph:
+class ControlFlowBody:
     """The body of a loop or branch.
 
     heads
         its outputs, in nodes of its own.
     names, outer
-        its variables, and what each stands for outside: for those in ``own`` what is given there,
-        else an output of an outer operator, or an outer variable.
+        its variables, and the outer entry that each stands for: an entry of ``bound`` by name, or
+        an output of an outer operator, or an outer variable.
     """
 
-    def __init__(self, mark: str, heads: Sequence[Entry], own: Mapping[str, Entry]) -> None:
+    def __init__(self, mark: str, heads: Sequence[Entry], bound: Mapping[str, Entry]) -> None:
         new: dict[Node, Node] = {}
         cut: dict[Entry, Node] = {}
 
@@ -114,54 +113,54 @@ class Subgraph:
         variables = [node for node in topological_order(self.heads) if node.op is None]
         self.names = [node.name for node in variables]
         source = {node: entry for entry, node in cut.items()}
-        self.outer = [own.get(node.name) or source.get(node, (node, 0)) for node in variables]
+        self.outer = [bound.get(node.name) or source.get(node, (node, 0)) for node in variables]
         twice = {name for name in self.names if self.names.count(name) > 1}
         if twice:
             problem = f"it reads several variables called {', '.join(sorted(twice))}"
             raise InputTypeError(explain(f"subgraph {mark}", problem))
 
-    def places(self, symbols: Iterable[Symbol], what: str) -> list[int]:
-        """Which variables of the body stand for outer symbols."""
-        found = []
+    def positions(self, symbols: Iterable[Symbol], where: str) -> list[int]:
+        """Positions of the variables for outer symbols among the body's variables."""
+        positions = []
         for symbol in symbols:
             name = local_name(symbol)
             if name not in self.names:
                 problem = f"the body does not read {symbol.name!r}"
-                raise UnusedInputError(explain(what, problem, hint="add it times 0"))
-            found.append(self.names.index(name))
-        return found
+                raise UnusedInputError(explain(where, problem, hint="add it times 0"))
+            positions.append(self.names.index(name))
+        return positions
 
 
 def union_inputs(
-    graphs: Sequence[Subgraph], shared: Callable[[str, Entry], bool]
+    graphs: Sequence[ControlFlowBody], shared: Callable[[str, Entry], bool]
 ) -> tuple[list[Entry], list[list[int]]]:
-    """The inputs of a node with several bodies, and which of them every body's variables are.
+    """The inputs of a node with several bodies, and for each body the positions of its variables.
 
-    What two bodies read under one name is one input where ``shared(name, entry)`` says so.
+    Variables of one name in two bodies are one input if ``shared(name, entry)`` is true.
     """
     entries: list[Entry] = []
     first: dict[str, int] = {}
-    places: list[list[int]] = []
+    positions: list[list[int]] = []
     for graph in graphs:
-        places.append([])
+        positions.append([])
         for name, entry in zip(graph.names, graph.outer, strict=True):
-            known = first.get(name) if shared(name, entry) else None
-            if known is None:
-                known = first[name] = len(entries)
+            position = first.get(name) if shared(name, entry) else None
+            if position is None:
+                position = first[name] = len(entries)
                 entries.append(entry)
-            places[-1].append(known)
-    return entries, places
+            positions[-1].append(position)
+    return entries, positions
 
 
 def loop_node(
-    name: str, bodies: Sequence[Subgraph], inputs: Sequence[Entry], **attrs: Any
+    name: str, bodies: Sequence[ControlFlowBody], inputs: Sequence[Entry], **attrs: Any
 ) -> list[Symbol]:
     """The outputs of a new control flow node."""
-    op = find(name)
+    op = require_operator(name)
     attrs["num_args"] = len(inputs) + len(bodies)
-    written = texts({**AttrScope.current.get(None), **attrs})
+    texts = attr_texts({**AttrScope.current.get(None), **attrs})
     subgraphs = tuple(body.heads for body in bodies)
-    node = compose(op, NameManager.current.get(None, name), written, inputs, subgraphs=subgraphs)
+    node = compose(op, NameManager.current.get(None, name), texts, inputs, subgraphs=subgraphs)
     return [Symbol([(node, i)]) for i in range(node.n_visible)]
 
 
@@ -181,29 +180,27 @@ def foreach(
     states = symbols_in(init_states, "foreach", "init_states")
     mark = unique_name(name)
     with AttrScope(**{MARK: mark}):
-        one, now = (
-            nest_like(data, variables_for(slices)),
-            nest_like(init_states, variables_for(states)),
-        )
-        outs, new_states = body(one, now)
+        data_slice = nest_like(data, variables_for(slices))
+        old_states = nest_like(init_states, variables_for(states))
+        outs, new_states = body(data_slice, old_states)
         flat_outs = symbols_in(outs, "foreach", "the body's output")
         flat_states = symbols_in(new_states, "foreach", "the body's states")
         if nesting_of(new_states) != nesting_of(init_states):
             problem = "the states that the body returns are not nested like init_states"
             raise InputTypeError(explain("foreach", problem))
         heads = heads_of(mark, flat_outs, flat_states)
-    own = {local_name(s): s.heads[0] for s in (*slices, *states)}
-    graph = Subgraph(mark, heads, own)
-    rest = [i for i, name in enumerate(graph.names) if name not in own]
+    bound = {local_name(s): s.heads[0] for s in (*slices, *states)}
+    graph = ControlFlowBody(mark, heads, bound)
+    captured = [i for i, name in enumerate(graph.names) if name not in bound]
     results = loop_node(
         "_foreach",
         [graph],
-        [*(s.heads[0] for s in (*slices, *states)), *(graph.outer[i] for i in rest)],
+        [*(s.heads[0] for s in (*slices, *states)), *(graph.outer[i] for i in captured)],
         num_outputs=len(heads),
         num_out_data=len(flat_outs),
-        in_state_locs=graph.places(states, "foreach: states"),
-        in_data_locs=graph.places(slices, "foreach: data"),
-        remain_locs=rest,
+        in_state_locs=graph.positions(states, "foreach: states"),
+        in_data_locs=graph.positions(slices, "foreach: data"),
+        remain_locs=captured,
     )
     return nest_like(outs, results), nest_like(new_states, results)
 
@@ -215,11 +212,12 @@ def while_loop(
     max_iterations: int | None = None,
     name: str = "while_loop",
 ) -> tuple[Any, Any]:
-    """``func(*loop_vars) -> (outputs, loop_vars)`` while ``cond(*loop_vars)``, so often at most.
+    """``func(*loop_vars) -> (outputs, loop_vars)`` while ``cond(*loop_vars)``, at most
+    ``max_iterations`` times.
 
-    loop_vars is a (nested) list of Symbols. Returns the outputs of all steps, stacked along a first
-    axis of ``max_iterations`` (rows of steps that were not taken are zeros, where MXNet's are
-    undefined), and the last variables. Both functions may read any other Symbol. The loop is one
+    loop_vars is a (nested) list of Symbols. Returns the outputs of all iterations, stacked along a
+    first axis of ``max_iterations`` (rows of iterations that did not run are zeros, undefined in
+    MXNet), and the last variables. Both functions may read any other Symbol. The loop is one
     compiled ``lax.while_loop``; with a gradient, a ``lax.scan`` of ``max_iterations`` steps.
 
     As in MXNet, ``infer_shape`` does not tell the shapes of the results: bind with arrays.
@@ -234,7 +232,7 @@ def while_loop(
     outer = symbols_in(loop_vars, "while_loop", "loop_vars")
     if not outer:
         raise AttributeValueError(explain("while_loop", "loop_vars is empty"))
-    own = {local_name(symbol): symbol.heads[0] for symbol in outer}
+    bound = {local_name(symbol): symbol.heads[0] for symbol in outer}
 
     def inner() -> Any:
         variables = nest_like(loop_vars, variables_for(outer))
@@ -242,8 +240,8 @@ def while_loop(
 
     mark = unique_name(f"{name}_cond")
     with AttrScope(**{MARK: mark}):
-        going = symbols_in([cond(*inner())], "while_loop", "the condition")
-        condition = Subgraph(mark, heads_of(mark, going), own)
+        conditions = symbols_in([cond(*inner())], "while_loop", "the condition")
+        condition = ControlFlowBody(mark, heads_of(mark, conditions), bound)
     mark = unique_name(f"{name}_func")
     with AttrScope(**{MARK: mark}):
         outs, new = (() if part is None else part for part in func(*inner()))
@@ -252,18 +250,18 @@ def while_loop(
         if len(flat_new) != len(outer):
             problem = f"func gives {len(flat_new)} loop_vars, expected {len(outer)}"
             raise AttributeValueError(explain("while_loop", problem))
-        step = Subgraph(mark, heads_of(mark, flat_outs + flat_new), own)
-    inputs, (cond_places, func_places) = union_inputs(
-        (condition, step), lambda name, _: name in own
+        step = ControlFlowBody(mark, heads_of(mark, flat_outs + flat_new), bound)
+    inputs, (cond_positions, func_positions) = union_inputs(
+        (condition, step), lambda name, _: name in bound
     )
     results = loop_node(
         "_while_loop",
         [condition, step],
         inputs,
         max_iterations=limit,
-        cond_input_locs=cond_places,
-        func_input_locs=func_places,
-        func_var_locs=step.places(outer, "while_loop: loop_vars"),
+        cond_input_locs=cond_positions,
+        func_input_locs=func_positions,
+        func_var_locs=step.positions(outer, "while_loop: loop_vars"),
         num_out_data=len(flat_outs),
         num_outputs=len(step.heads),
     )
@@ -286,7 +284,7 @@ def cond(
         with AttrScope(**{MARK: mark}):
             results.append(function())
             flat = symbols_in(results[-1], "cond", f"the result of {part}")
-            graphs.append(Subgraph(mark, heads_of(mark, flat), {}))
+            graphs.append(ControlFlowBody(mark, heads_of(mark, flat), {}))
     counts = [len(graph.heads) for graph in graphs]
     if counts[0] != 1:
         problem = f"pred is {counts[0]} Symbols, expected one"
@@ -294,7 +292,7 @@ def cond(
     if counts[1] != counts[2]:
         problem = f"the branches give {counts[1]} and {counts[2]} outputs, expected as many"
         raise AttributeValueError(explain("cond", problem))
-    inputs, places = union_inputs(graphs, lambda _, entry: entry[0].op is None)
-    locations = zip(("cond", "then", "else"), places, strict=True)
+    inputs, positions = union_inputs(graphs, lambda _, entry: entry[0].op is None)
+    locations = zip(("cond", "then", "else"), positions, strict=True)
     attrs = {f"{part}_input_locs": at for part, at in locations}
     return nest_like(results[1], loop_node("_cond", graphs, inputs, num_outputs=counts[1], **attrs))

@@ -1,7 +1,7 @@
-"""Symbol files as they stand: JSON of every MXNet generation, checked and brought into one form.
+"""Symbol files: JSON of every MXNet generation, checked and brought into one form.
 
 Files before 0.9 keep a node's attributes under ``param`` and ``attr``, its inputs as pairs, and
-name no version; later ones use ``attr``, then ``attrs``, and triples. Nothing in here knows the
+name no version; later ones use ``attr``, then ``attrs``, and triples. This file knows nothing of
 operators.
 """
 
@@ -31,12 +31,13 @@ class RawNode:
 
     @property
     def is_variable(self) -> bool:
+        """True for a variable, False for a call of an operator."""
         return self.op == "null"
 
 
 @dataclass(slots=True)
 class Document:
-    """A file: its nodes, the outputs that it is about, and the MXNet version that wrote it.
+    """A file: its nodes, its outputs, and the MXNet version that wrote it.
 
     ``order`` numbers the nodes so that each stands after its inputs.
     """

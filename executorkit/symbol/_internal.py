@@ -1,5 +1,5 @@
 """Operators whose names begin with an underscore: ``mx.sym._internal._plus_scalar``."""
 
-from ._symbol_functions import operators_of
+from ._symbol_functions import symbol_module
 
-__getattr__, __dir__ = operators_of(globals(), "_internal")
+__getattr__, __dir__ = symbol_module(globals(), "_internal")

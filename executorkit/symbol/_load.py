@@ -1,65 +1,49 @@
-"""From a symbol file to a graph, brought up to what MXNet 1.9.1 would have written."""
+"""From a symbol's JSON text to a graph, brought up to the form of MXNet 1.9.1."""
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
-from typing import IO, Any
 
-from ..errors import FileAccessError, FileFormatError, explain
+from ..errors import FileFormatError, explain
 from ._compose import check_auxiliaries, complete_inputs
-from ._coverage import CoverageProblem, ResolvedNode, report, resolve
+from ._coverage import CheckedNode, report
 from ._document import Document, RawNode, read_document
+from ._upgrade import ResolvedNode, resolve_node
 from .node import Entry, Node, input_names
 
 #: Files before this version leave out inputs that were added later (BatchNorm's statistics).
 _COMPLETE = 900
 
 
-def read_source(source: str | os.PathLike[str] | IO[Any]) -> str | bytes:
-    """The text of a path or an open file."""
-    if not isinstance(source, str | os.PathLike):
-        return source.read()
-    try:
-        with open(source, "rb") as file:
-            return file.read()
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror or error}"
-        raise FileAccessError(explain(os.fspath(source), problem)) from None
-
-
 def read_json(text: str | bytes) -> tuple[Entry, ...]:
     """Heads of the graph in a symbol's JSON text, of any MXNet version.
 
-    Raises :class:`FileFormatError` for a text that is no such graph. What is not served is named
-    all at once, by an :class:`UnknownOperatorError` where an operator is absent, otherwise by an
+    Raises :class:`FileFormatError` for a text that is no such graph. Everything that is not served
+    is named at once, by an :class:`UnknownOperatorError` if an operator is absent, else by an
     :class:`AttributeValueError`.
     """
     document = read_document(text)
-    checked: list[_Checked] = []
+    checked: list[CheckedNode] = []
     resolved = _resolve(document, checked)
     if any(problems for _, problems in checked):
         raise report(checked).error()
     return _build(document, resolved)
 
 
-_Checked = tuple[RawNode, tuple[CoverageProblem, ...]]
-
-
 @dataclass(slots=True)
 class _Graph:
-    """What is known about a document's operator nodes, by node number."""
+    """The resolved operator nodes of a document and of its subgraphs, by node number."""
 
     nodes: dict[int, ResolvedNode]
     bodies: dict[int, list[_Graph]]
 
 
-def _resolve(document: Document, checked: list[_Checked]) -> _Graph:
+def _resolve(document: Document, checked: list[CheckedNode]) -> _Graph:
     graph = _Graph({}, {})
     for number, raw in enumerate(document.nodes):
         if not raw.is_variable:
-            what = graph.nodes[number] = resolve(raw, document.version)
-            checked.append((raw, what.problems))
+            resolved = graph.nodes[number] = resolve_node(raw, document.version)
+            checked.append((raw, resolved.problems))
             graph.bodies[number] = [_resolve(body, checked) for body in raw.subgraphs]
     return graph
 
@@ -83,26 +67,26 @@ def _build(document: Document, graph: _Graph) -> tuple[Entry, ...]:
 
 def _node(
     raw: RawNode,
-    what: ResolvedNode,
+    resolved: ResolvedNode,
     inputs: list[Entry],
     subgraphs: tuple[tuple[Entry, ...], ...],
     version: int,
 ) -> Node:
-    op, params = what.op, what.params
+    op, params = resolved.op, resolved.params
     if op is None or params is None:
         raise ValueError(f"node {raw.name!r} was not resolved")
     names = input_names(op, params, len(inputs))
     if len(inputs) < len(names) and version < _COMPLETE:
-        given = dict(zip(names, inputs, strict=False))
+        entries = dict(zip(names, inputs, strict=False))
         states = op.aux_of(params)
-        inputs = list(complete_inputs(op, states, raw.name, what.attrs, given, names))
+        inputs = list(complete_inputs(op, states, raw.name, resolved.attrs, entries, names))
     elif len(inputs) != len(names) and not subgraphs:
         problem = f"it has {len(inputs)} inputs, expected {len(names)}: {', '.join(names)}"
         raise FileFormatError(explain(f"node {raw.name!r} ({op.name})", problem))
     for key, (child, _) in zip(names, inputs, strict=False):
         if child.op is None:
-            child.attrs.update(what.input_attrs.get(key, {}))
-    node = Node(op, raw.name, what.attrs, params, tuple(inputs), subgraphs)
+            child.attrs.update(resolved.input_attrs.get(key, {}))
+    node = Node(op, raw.name, resolved.attrs, params, tuple(inputs), subgraphs)
     check_auxiliaries(node)
     return node
 

@@ -1,23 +1,14 @@
-"""Python's operators on symbols, and the functions that follow the same rule (``maximum``).
-
-Operators as methods of a symbol.
-"""
+"""Python's operators on symbols, and MXNet's operators as methods of a symbol."""
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from numbers import Number
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, Any, NoReturn, Self
 
-from ..errors import MXNetError, NotImplementedForSymbol, explain
-from ..ops import lookup
-from ..ops.schema.calls import call_doc, call_signature
-
-if TYPE_CHECKING:
-    from ._symbol import Symbol
-    from .node import Entry
+from ..errors import NotImplementedForSymbol
+from .node import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +71,11 @@ class PythonOperators:
 
     if TYPE_CHECKING:
         heads: tuple[Entry, ...]
+        _call: Callable[..., Any]
 
-    _call: Callable[..., Symbol]
+        def __getattr__(self, name: str) -> Callable[..., Self]: ...
 
-    def _operate(self, other: Any, key: str, *, reflected: bool = False) -> Symbol:
+    def _operate(self, other: Any, key: str, *, reflected: bool = False) -> Self:
         kind = BINARY[key]
         if isinstance(other, PythonOperators):
             pair = (other, self) if reflected else (self, other)
@@ -94,64 +86,64 @@ class PythonOperators:
             )
         raise TypeError(f"symbol {key} {type(other).__name__}: expected a Symbol or a number")
 
-    def __add__(self, other: Any) -> Symbol:
+    def __add__(self, other: Any) -> Self:
         return self._operate(other, "+")
 
-    def __radd__(self, other: Any) -> Symbol:
+    def __radd__(self, other: Any) -> Self:
         return self._operate(other, "+")
 
-    def __sub__(self, other: Any) -> Symbol:
+    def __sub__(self, other: Any) -> Self:
         return self._operate(other, "-")
 
-    def __rsub__(self, other: Any) -> Symbol:
+    def __rsub__(self, other: Any) -> Self:
         return self._operate(other, "-", reflected=True)
 
-    def __mul__(self, other: Any) -> Symbol:
+    def __mul__(self, other: Any) -> Self:
         return self._operate(other, "*")
 
-    def __rmul__(self, other: Any) -> Symbol:
+    def __rmul__(self, other: Any) -> Self:
         return self._operate(other, "*")
 
-    def __truediv__(self, other: Any) -> Symbol:
+    def __truediv__(self, other: Any) -> Self:
         return self._operate(other, "/")
 
-    def __rtruediv__(self, other: Any) -> Symbol:
+    def __rtruediv__(self, other: Any) -> Self:
         return self._operate(other, "/", reflected=True)
 
-    def __mod__(self, other: Any) -> Symbol:
+    def __mod__(self, other: Any) -> Self:
         return self._operate(other, "%")
 
-    def __rmod__(self, other: Any) -> Symbol:
+    def __rmod__(self, other: Any) -> Self:
         return self._operate(other, "%", reflected=True)
 
-    def __pow__(self, other: Any) -> Symbol:
+    def __pow__(self, other: Any) -> Self:
         return self._operate(other, "**")
 
-    def __rpow__(self, other: Any) -> Symbol:
+    def __rpow__(self, other: Any) -> Self:
         return self._operate(other, "**", reflected=True)
 
-    def __neg__(self) -> Symbol:
+    def __neg__(self) -> Self:
         return self._operate(-1.0, "*")
 
-    def __abs__(self) -> Symbol:
+    def __abs__(self) -> Self:
         return self._call("abs", "abs", (self,), {})
 
-    def __eq__(self, other: Any) -> Symbol:  # type: ignore[override]
+    def __eq__(self, other: Any) -> Self:  # type: ignore[override]
         return self._operate(other, "==")
 
-    def __ne__(self, other: Any) -> Symbol:  # type: ignore[override]
+    def __ne__(self, other: Any) -> Self:  # type: ignore[override]
         return self._operate(other, "!=")
 
-    def __gt__(self, other: Any) -> Symbol:
+    def __gt__(self, other: Any) -> Self:
         return self._operate(other, ">")
 
-    def __ge__(self, other: Any) -> Symbol:
+    def __ge__(self, other: Any) -> Self:
         return self._operate(other, ">=")
 
-    def __lt__(self, other: Any) -> Symbol:
+    def __lt__(self, other: Any) -> Self:
         return self._operate(other, "<")
 
-    def __le__(self, other: Any) -> Symbol:
+    def __le__(self, other: Any) -> Self:
         return self._operate(other, "<=")
 
     __hash__ = None  # type: ignore[assignment]
@@ -171,95 +163,53 @@ class PythonOperators:
     def __itruediv__(self, other: Any) -> NoReturn:
         raise NotImplementedForSymbol("/=", "a = a / b")
 
+    # Operators with a signature of their own as methods
 
-#: Operators that are methods under their own name, called with the symbol as first input.
-OPERATOR_METHODS = (
-    "abs", "arccos", "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "argmax",
-    "argmax_channel", "argmin", "argsort", "broadcast_axes", "broadcast_like", "broadcast_to",
-    "cbrt", "ceil", "clip", "cos", "cosh", "degrees", "depth_to_space", "exp", "expm1", "fix",
-    "flip", "floor", "log", "log10", "log1p", "log2", "log_softmax", "max", "mean", "min",
-    "nanprod", "nansum", "norm", "one_hot", "ones_like", "pad", "pick", "prod", "radians", "rcbrt",
-    "reciprocal", "relu", "repeat", "reshape", "reshape_like", "rint", "round", "rsqrt",
-    "shape_array", "sigmoid", "sign", "sin", "sinh", "size_array", "slice", "slice_axis",
-    "slice_like", "softmax", "softmin", "sort", "space_to_depth", "split", "sqrt", "square", "sum",
-    "swapaxes", "take", "tan", "tanh", "tile", "topk", "transpose", "trunc", "zeros_like",
-)  # fmt: skip
-#: Methods of NDArray that have no meaning for a symbol.
-_ARRAY_METHODS = (
-    "as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read",
-)  # fmt: skip
-
-
-class OperatorMethods:
-    """Operators called on their first input: ``data.reshape(shape=(0, -1))``."""
-
-    __slots__ = ()
-
-    _call: Callable[..., Symbol]
-
-    if TYPE_CHECKING:
-
-        def __getattr__(self, name: str) -> Callable[..., Symbol]: ...
-
-    def astype(self, *args: Any, **kwargs: Any) -> Symbol:
+    def astype(self, *args: Any, **kwargs: Any) -> Self:
         """``mx.sym.cast`` of this symbol: ``astype("float16")``."""
         return self._call("cast", "cast", (self, *args), kwargs)
 
-    def diag(self, k: int = 0, **kwargs: Any) -> Symbol:
+    def diag(self, k: int = 0, **kwargs: Any) -> Self:
         """``mx.sym.diag`` of this symbol."""
         return self._call("diag", "diag", (self, k), kwargs)
 
-    def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Symbol:
+    def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Self:
         """``mx.sym.expand_dims`` of this symbol; ``inplace`` means nothing for a symbol."""
         return self._call("expand_dims", "expand_dims", (self, axis), kwargs)
 
-    def flatten(self, inplace: bool = False, **kwargs: Any) -> Symbol:
+    def flatten(self, inplace: bool = False, **kwargs: Any) -> Self:
         """``mx.sym.flatten`` of this symbol; ``inplace`` means nothing for a symbol."""
         return self._call("flatten", "flatten", (self,), kwargs)
 
-    def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Symbol:
+    def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Self:
         """``mx.sym.squeeze`` of this symbol; ``inplace`` means nothing for a symbol."""
         return self._call("squeeze", "squeeze", (self, axis), kwargs)
 
-    def split_v2(self, *args: Any, **kwargs: Any) -> Symbol:
+    def split_v2(
+        self,
+        indices_or_sections: int | Sequence[int],
+        axis: int = 0,
+        squeeze_axis: bool = False,
+    ) -> Self:
         """``mx.sym.split_v2`` of this symbol."""
-        from ._symbol_creation import split_v2
+        attrs = split_attrs(indices_or_sections, axis, squeeze_axis)
+        return self._call("_split_v2", "_split_v2", (self,), attrs)
 
-        return split_v2(cast("Symbol", self), *args, **kwargs)
-
-    def as_nd_ndarray(self) -> Symbol:
+    def as_nd_ndarray(self) -> Self:
         """The symbol itself: there is only one kind."""
-        return cast("Symbol", self)
+        return self
 
 
-def _operator_method(name: str) -> Callable[..., Symbol]:
-    def method(self: OperatorMethods, *args: Any, **kwargs: Any) -> Symbol:
-        return self._call(name, name, (self, *args), kwargs)
-
-    method.__name__ = name
-    method.__qualname__ = f"Symbol.{name}"
-    op = lookup(name)
-    if op is None:
-        raise MXNetError(explain(f"method {name}", "there is no such operator"))
-    signature = call_signature(op, "symbol")
-    _, *rest = signature.parameters.values()
-    own = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
-    method.__signature__ = signature.replace(parameters=[own, *rest])  # type: ignore[attr-defined]
-    method.__doc__ = f"``mx.sym.{name}`` of this symbol.\n\n{call_doc(op, 'symbol')}"
-    return method
-
-
-def _array_method(name: str) -> Callable[..., NoReturn]:
-    def method(self: OperatorMethods) -> NoReturn:
-        raise NotImplementedForSymbol(name)
-
-    method.__name__ = name
-    method.__qualname__ = f"Symbol.{name}"
-    method.__doc__ = "Only arrays have this; raises NotImplementedForSymbol."
-    return method
-
-
-for _name in OPERATOR_METHODS:
-    setattr(OperatorMethods, _name, _operator_method(_name))
-for _name in _ARRAY_METHODS:
-    setattr(OperatorMethods, _name, _array_method(_name))
+def split_attrs(
+    indices_or_sections: int | Sequence[int], axis: int, squeeze_axis: bool
+) -> dict[str, Any]:
+    """The attributes of ``_split_v2``: a number of equal parts, or the indices to cut before."""
+    if isinstance(indices_or_sections, int):
+        indices, sections = [], indices_or_sections
+    elif isinstance(indices_or_sections, tuple | list):
+        indices, sections = [0, *indices_or_sections], 0
+    else:
+        raise ValueError(f"indices_or_sections={indices_or_sections!r}, expected int or sequence")
+    return {
+        "indices": indices, "axis": axis, "squeeze_axis": squeeze_axis, "sections": sections,
+    }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Symbols that begin a graph, and functions of ``mx.sym`` that are more than one operator."""
+"""Variables, groups, loading, and functions of ``mx.sym`` that are more than one operator."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from typing import IO, Any
 from ..errors import AttributeValueError, MXNetError, explain
 from ..ops.schema.attrs import DTYPE_NUMBERS, dtype_name, to_text
 from ..ops.schema.calls import numpy_dtype_name
-from ._compose import find, texts
-from ._load import read_json, read_source
+from ._compose import attr_texts, require_operator
+from ._load import read_json
+from ._python_operators import split_attrs
 from ._symbol import Symbol, call_operator
 from .naming import AttrScope
 from .node import Node, is_annotation
+from .symbol_json import read_source
 
 _STORAGE = {"default": 0, "row_sparse": 1, "csr": 2}
 
@@ -34,15 +36,15 @@ def var(
     """A variable: an input of the graph, to be bound to an array.
 
     name
-        what it is called among the arguments.
+        its name among the arguments.
     shape, dtype
-        what is known of the array; inference starts from it. 0 is an unknown dimension.
+        known facts about the array, from which inference starts. 0 is an unknown dimension.
     lr_mult, wd_mult
         factors of learning rate and weight decay.
     init
         initialiser of the parameter: an object with ``dumps()``, or its text.
     stype
-        storage type: "default", "row_sparse" or "csr". It is noted; arrays are dense.
+        storage type: "default", "row_sparse" or "csr". It is only an annotation; arrays are dense.
     attr, kwargs
         further annotations, texts; keywords must be of the form ``__name__``.
     """
@@ -61,7 +63,7 @@ def var(
     if stype is not None and stype not in _STORAGE:
         problem = f"stype={stype!r}, expected one of {', '.join(_STORAGE)}"
         raise AttributeValueError(explain(f"variable {name!r}", problem))
-    given = {
+    annotations = {
         "__shape__": shape,
         "__lr_mult__": lr_mult,
         "__wd_mult__": wd_mult,
@@ -70,8 +72,8 @@ def var(
         "__storage_type__": None if stype is None else _STORAGE[stype],
         **kwargs,
     }
-    attrs.update((key, to_text(value)) for key, value in given.items() if value is not None)
-    return Symbol(((Node(None, name, texts(attrs)), 0),))
+    attrs.update((key, to_text(value)) for key, value in annotations.items() if value is not None)
+    return Symbol(((Node(None, name, attr_texts(attrs)), 0),))
 
 
 Variable = var
@@ -95,7 +97,7 @@ def Group(symbols: Iterable[Symbol], create_fn: Any = Symbol) -> Symbol:  # noqa
 def load(fname: str | os.PathLike[str] | IO[Any]) -> Symbol:
     """The symbol in a file of any MXNet version; ``fname`` is its path, or an open file.
 
-    Raises :class:`FileAccessError` if it cannot be read, and as :func:`load_json` does.
+    Raises :class:`FileAccessError` if it cannot be read, and the errors of :func:`load_json`.
     """
     if not isinstance(fname, str | os.PathLike) and not hasattr(fname, "read"):
         raise TypeError(f"load({fname!r}), expected a path or an open file")
@@ -109,7 +111,7 @@ def load(fname: str | os.PathLike[str] | IO[Any]) -> Symbol:
 
 
 def load_json(json_str: str | bytes) -> Symbol:
-    """The symbol in a JSON text, of any MXNet version; the opposite of ``tojson``.
+    """The symbol in a JSON text, of any MXNet version; the inverse of ``tojson``.
 
     Raises :class:`FileFormatError` for a text that is no symbol, and names everything that is not
     served in one :class:`UnknownOperatorError` or :class:`AttributeValueError`.
@@ -120,7 +122,7 @@ def load_json(json_str: str | bytes) -> Symbol:
 
 
 def _call(op: str, *args: Any, **kwargs: Any) -> Symbol:
-    return call_operator(find(op), op, args, kwargs)
+    return call_operator(require_operator(op), op, args, kwargs)
 
 
 def zeros(shape: Any, dtype: Any = None, **kwargs: Any) -> Symbol:
@@ -185,19 +187,11 @@ def split_v2(
     axis: int = 0,
     squeeze_axis: bool = False,
 ) -> Symbol:
-    """Parts of ``ary`` along ``axis``: that many equal ones, or cut before each of the indices.
+    """Parts of ``ary`` along ``axis``: a number of equal ones, or cut before each of the indices.
 
     ``squeeze_axis`` removes the axis, of which each part must have length 1.
     """
-    if isinstance(indices_or_sections, int):
-        indices, sections = [], indices_or_sections
-    elif isinstance(indices_or_sections, tuple | list):
-        indices, sections = [0, *indices_or_sections], 0
-    else:
-        raise ValueError(f"indices_or_sections={indices_or_sections!r}, expected int or sequence")
-    return _call(
-        "_split_v2", ary, indices=indices, axis=axis, squeeze_axis=squeeze_axis, sections=sections
-    )
+    return _call("_split_v2", ary, **split_attrs(indices_or_sections, axis, squeeze_axis))
 
 
 def histogram(a: Symbol, bins: Any = 10, range: Any = None, **kwargs: Any) -> Symbol:

@@ -1,8 +1,6 @@
 """``mx.sym.contrib``: loops, branches, and operators of the contrib namespace, as ``box_nms``.
 
-``mx.sym.contrib.adamw_update`` and its sister: names that MXNet has, but no graph can hold.
-
-``mx.sym.contrib.rand_zipfian``: a small graph of other operators.
+``adamw_update`` and ``mp_adamw_update`` are names that MXNet has, but no graph can contain them.
 """
 
 from __future__ import annotations
@@ -11,10 +9,10 @@ import math
 from typing import Any, NoReturn
 
 from . import op
-from ._compose import call, find
+from ._compose import compose_call, require_operator
 from ._control_flow import cond, foreach, while_loop
 from ._symbol import Symbol
-from ._symbol_functions import operators_of
+from ._symbol_functions import symbol_module
 from .random import uniform
 
 __all__ = [
@@ -26,7 +24,7 @@ __all__ = [
     "while_loop",
 ]
 
-__getattr__, __dir__ = operators_of(globals(), "contrib")
+__getattr__, __dir__ = symbol_module(globals(), "contrib")
 
 
 def adamw_update(
@@ -48,23 +46,23 @@ def mp_adamw_update(
     wd: float = 0, clip_gradient: float = -1, out: Any = None, name: str | None = None,
     **kwargs: Any,
 ) -> NoReturn:  # fmt: skip
-    """Raises :class:`MXNetError`, as :func:`adamw_update` does."""
+    """Raises :class:`MXNetError`, like :func:`adamw_update`."""
     _refuse("_mp_adamw_update", name)
 
 
 def _refuse(operator: str, name: str | None) -> NoReturn:
-    call(find(operator), operator, (), {"name": name, "lr": 0, "eta": 0})
+    compose_call(require_operator(operator), operator, (), {"name": name, "lr": 0, "eta": 0})
     raise AssertionError(f"{operator} is for arrays only")
 
 
 def rand_zipfian(
     true_classes: Symbol, num_sampled: int, range_max: int
 ) -> tuple[Symbol, Symbol, Symbol]:
-    """Classes drawn from a distribution that falls off like Zipf's.
+    """Classes drawn from an approximately Zipfian distribution.
 
     P(c) = log((c + 2) / (c + 1)) / log(range_max + 1). true_classes has any shape. Returns
-    ``num_sampled`` classes (num_sampled,), int64, and how often the true classes, and the drawn
-    ones, are expected among them (float64, in the shapes of both).
+    ``num_sampled`` classes (num_sampled,), int64, and the expected counts of the true and of the
+    drawn classes among them (float64, in the shapes of both).
     """
     total = math.log(range_max + 1)
     draws = uniform(0, total, shape=(num_sampled,), dtype="float64")

@@ -1,5 +1,5 @@
 """``mx.sym.image``: operators on images."""
 
-from ._symbol_functions import operators_of
+from ._symbol_functions import symbol_module
 
-__getattr__, __dir__ = operators_of(globals(), "image")
+__getattr__, __dir__ = symbol_module(globals(), "image")

@@ -3,7 +3,7 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.symbol._symbol import Symbol
-from ._symbol_functions import operators_of
+from ._symbol_functions import symbol_module
 
 _Shape = int | _Sequence[int]
 _OptShape = int | None | _Sequence[int | None]

@@ -27,7 +27,7 @@ class _Scoped(type):
     def current(cls) -> Any:
         """The innermost scope of this thread."""
         if not cls._stack.entered:
-            base = cls.__mro__[-2]  # a thread's outermost scope is no Prefix
+            base = cls.__mro__[-2]  # the outermost scope of a thread is not a Prefix
             cls._stack.entered.append(base())
         return cls._stack.entered[-1]
 
@@ -79,9 +79,9 @@ class Prefix(NameManager):
 
 
 class AttrScope(metaclass=_Scoped):
-    """Annotates every symbol created in it: ``with AttrScope(ctx_group="stage1"): ...``
+    """Annotates every symbol created in it: ``with AttrScope(ctx_group="stage1"): ...``.
 
-    Values are texts. An inner scope adds to the outer one and wins where both name an attribute;
+    Values are texts. An inner scope adds to the outer one and wins if both name an attribute;
     the ``attr`` argument of a call wins over both.
 
     >>> AttrScope(ctx_group="stage1").get({"lr_mult": "2"})
@@ -94,7 +94,7 @@ class AttrScope(metaclass=_Scoped):
         for name, value in kwargs.items():
             if not isinstance(value, str):
                 raise AttributeValueError(f"AttrScope: {name}={value!r} is not a text")
-        self._given = kwargs
+        self._own_attr = kwargs
         self._attr = dict(kwargs)
 
     def get(self, attr: dict[str, Any] | None) -> dict[str, Any]:
@@ -102,10 +102,10 @@ class AttrScope(metaclass=_Scoped):
         return {**self._attr, **(attr or {})}
 
     def __enter__(self) -> Self:
-        self._attr = {**AttrScope.current._attr, **self._given}
+        self._attr = {**AttrScope.current._attr, **self._own_attr}
         self._stack.entered.append(self)
         return self
 
     def __exit__(self, *exc: object) -> None:
         self._stack.entered.pop()
-        self._attr = dict(self._given)
+        self._attr = dict(self._own_attr)

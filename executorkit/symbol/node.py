@@ -10,17 +10,17 @@ from ..ops import OpDef, Params
 Entry = tuple["Node", int]
 
 
-#: Annotations that are written without underscores, kept as ``__name__``, and shown as both.
+#: Annotations that are written without underscores, stored as ``__name__``, and shown as both.
 HIDDEN_KEYS = ("ctx_group", "lr_mult", "wd_mult", "force_mirroring", "mirror_stage")
 
 
 def is_annotation(key: str) -> bool:
-    """Whether an attribute belongs to the graph (``__lr_mult__``) and not to the operator."""
+    """True for an attribute of the graph (``__lr_mult__``), False for one of the operator."""
     return key.startswith("__") and key.endswith("__")
 
 
 def hide(key: str) -> str:
-    """The name under which an attribute is kept: ``lr_mult`` as ``__lr_mult__``."""
+    """The name under which an attribute is stored: ``lr_mult`` as ``__lr_mult__``."""
     return f"__{key}__" if key in HIDDEN_KEYS else key
 
 
@@ -33,7 +33,7 @@ def shown(attrs: Mapping[str, str]) -> dict[str, str]:
     return result
 
 
-#: Called whenever a node was edited: what has been derived from graphs has to be forgotten.
+#: Called whenever a node was edited: everything derived from graphs has to be dropped.
 EDIT_HOOKS: list[Callable[[], object]] = []
 
 
@@ -43,7 +43,7 @@ class Node:
     op
         the operator, None for a variable.
     attrs
-        everything that ``attr_dict`` and JSON show, as text: operator attributes and annotations.
+        operator attributes and annotations as texts, as ``attr_dict`` and JSON show them.
     params
         the operator's attributes, parsed; None for a variable.
     inputs
@@ -72,6 +72,7 @@ class Node:
 
     @property
     def is_variable(self) -> bool:
+        """True for a variable, False for a call of an operator."""
         return self.op is None
 
     @property
@@ -90,21 +91,21 @@ class Node:
 
     @property
     def n_outputs(self) -> int:
-        """How many outputs the node has, hidden ones included."""
+        """The number of outputs, hidden ones included."""
         if self.op is None or self.params is None:
             return 1
         return len(self.op.outputs(self.params))
 
     @property
     def n_visible(self) -> int:
-        """How many of the outputs a symbol of this node shows."""
+        """The number of outputs that a symbol of this node shows."""
         if self.op is None or self.params is None:
             return 1
         return self.op.visible(self.params)
 
     @property
     def aux_names(self) -> tuple[str, ...]:
-        """Those of ``input_names`` that are auxiliary states."""
+        """The names among ``input_names`` of auxiliary states."""
         if self.op is None or self.params is None:
             return ()
         if not self.op.inner_states:
@@ -134,11 +135,11 @@ class Node:
         return f"<Node {self.name}: {self.op.name if self.op else 'variable'}>"
 
 
-def input_names(op: OpDef, params: Params, given: int) -> tuple[str, ...]:
-    """Names of a node's inputs; ``given`` says how many there are where no attribute does."""
+def input_names(op: OpDef, params: Params, count: int) -> tuple[str, ...]:
+    """Names of a node's inputs; ``count`` is their number if no attribute says so."""
     names = op.inputs(params)
     if op.variadic is not None and op.count is None and not names:
-        return tuple(f"arg{i}" for i in range(given))
+        return tuple(f"arg{i}" for i in range(count))
     return names
 
 
@@ -156,8 +157,8 @@ def topological_order(heads: Sequence[Entry]) -> list[Node]:
         seen.add(head)
         stack = [(head, iter(head.inputs))]
         while stack:
-            node, rest = stack[-1]
-            for child, _ in rest:
+            node, inputs = stack[-1]
+            for child, _ in inputs:
                 if child not in seen:
                     seen.add(child)
                     stack.append((child, iter(child.inputs)))

@@ -1,5 +1,5 @@
 """``mx.sym.op``: the operators that also stand in ``mx.sym`` itself."""
 
-from ._symbol_functions import operators_of
+from ._symbol_functions import symbol_module
 
-__getattr__, __dir__ = operators_of(globals(), "op")
+__getattr__, __dir__ = symbol_module(globals(), "op")

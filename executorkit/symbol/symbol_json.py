@@ -1,10 +1,7 @@
-"""Graphs as MXNet 1.9.1's JSON, and files of it.
+"""Graphs as texts: MXNet 1.9.1's JSON, its files, and the words of ``debug_str``.
 
-What is written here loads in MXNet, and is the text that MXNet itself writes: keys, order of the
-nodes, line breaks. Reading, which has to know every generation of files, is in ``_document`` and
-``_load``.
-
-A graph in words: what ``debug_str`` shows.
+The JSON loads in MXNet, and is the text that MXNet itself writes: keys, order of the nodes, line
+breaks. Parsing it, for every generation of files, is in ``_document``, ``_upgrade`` and ``_load``.
 """
 
 from __future__ import annotations
@@ -13,18 +10,14 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from .._files import write_atomically
+from .._files import read_bytes, write_atomically
 from ..errors import explain
+from ..ops.schema.traits import AMP_CAST
 from .node import Entry, Node, topological_order
 
 #: The version whose format is written.
 MXNET_VERSION = 10901
 
-_SCRATCH = {
-    "BilinearSampler": 1, "GridGenerator": 1, "ROIPooling": 1, "SpatialTransformer": 2,
-    "_contrib_box_nms": 1,
-}  # fmt: skip
-_CASTS = ("amp_cast", "amp_multicast")
 _ESCAPES = str.maketrans({'"': '\\"', "\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"})
 
 
@@ -53,8 +46,8 @@ def _dict(items: Mapping[str, str], indent: int, *, broken: bool | None = None) 
 def versions(order: Iterable[Node]) -> Iterator[tuple[Node, list[int]]]:
     """Each node with the version of each of its inputs.
 
-    The version of a variable counts how often it has been an auxiliary state so far: that is how
-    MXNet writes down that an operator changes it.
+    The version of a variable is the number of times that it has been an auxiliary state so far:
+    MXNet's record of the operators that change it.
     """
     counts: dict[Node, int] = {}
     for node in order:
@@ -101,16 +94,14 @@ def _graph(heads: Sequence[Entry], indent: int) -> dict[str, str]:
 
 
 def _scratch(node: Node) -> int:
-    """How many outputs MXNet counts that only hold memory of its own implementations."""
-    if node.op is None:
+    """The number of outputs that MXNet counts although they only hold working memory."""
+    if node.op is None or node.params is None:
         return 0
-    if node.op.name == "Pooling":
-        return int(node.attrs.get("pool_type", "max") == "max")
-    return _SCRATCH.get(node.op.name, 0)
+    return node.op.file_format.scratch_outputs(node.params)
 
 
 def write_json(heads: Sequence[Entry], *, remove_amp_cast: bool = True) -> str:
-    """The JSON text of a graph; ``remove_amp_cast`` leaves out what mixed precision put in."""
+    """The JSON text of a graph; ``remove_amp_cast`` leaves out the casts of mixed precision."""
     if remove_amp_cast:
         heads = without_casts(heads)
     graph = _graph(heads, 0)
@@ -120,12 +111,12 @@ def write_json(heads: Sequence[Entry], *, remove_amp_cast: bool = True) -> str:
 
 
 def without_casts(heads: Sequence[Entry]) -> list[Entry]:
-    """The graph in which nobody reads a cast of mixed precision; a head that is one stays."""
+    """The graph without casts of mixed precision, but for a head that is one."""
     new: dict[Node, Node] = {}
 
     def source(entry: Entry) -> Entry:
         node, index = entry
-        while node.op is not None and node.op.name in _CASTS:
+        while node.op is not None and AMP_CAST in node.op.traits:
             node, index = node.inputs[index]
         return new.get(node, node), index
 
@@ -134,6 +125,13 @@ def without_casts(heads: Sequence[Entry]) -> list[Entry]:
         if inputs != node.inputs:
             new[node] = Node(node.op, node.name, node.attrs, node.params, inputs, node.subgraphs)
     return [(new.get(node, node), index) for node, index in heads]
+
+
+def read_source(source: str | os.PathLike[str] | IO[Any]) -> str | bytes:
+    """The text of a path or an open file."""
+    if not isinstance(source, str | os.PathLike):
+        return source.read()
+    return read_bytes(source)
 
 
 def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:

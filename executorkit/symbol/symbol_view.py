@@ -1,14 +1,10 @@
-"""A symbol as a drawing: operators and inputs, folded by block, with shapes where known.
-
-What notebooks show of a symbol.
-"""
+"""Views of symbols: a drawing of operators and inputs, folded by block, and tables."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from ..display import (
     Block,
@@ -23,42 +19,32 @@ from ..display import (
     blocks,
     clipped,
     shape,
+    view_of,
 )
+from ._symbol import Symbol
 from .node import Entry, Node, auxiliary_nodes, topological_order
-
-if TYPE_CHECKING:
-    from ._symbol import Symbol
-
 
 Shapes = Mapping[Entry, Sequence[int] | None]
 
-#: So many boxes are drawn in all, and so many nodes listed beyond them.
+#: Maximum numbers of boxes drawn in all, and of nodes listed beyond them.
 _MAX_BOXES, _MAX_LINES = 600, 2000
-#: So many sources outside a block are named in its drawing.
+#: Maximum number of sources outside a block that its drawing names.
 _MAX_SOURCES = 6
 
-#: What parameters are called by the operators that read them.
+#: Maximum numbers of variables in the table, and of outputs in the list.
+_MAX_ROWS, _MAX_OUTPUTS = 150, 8
+
+#: Names of inputs that are parameters, and endings of the names of such variables.
 _PARAMETER_INPUTS = frozenset({"weight", "bias", "gamma", "beta", "parameters"})
 _PARAMETER_ENDINGS = ("_weight", "_bias", "_gamma", "_beta")
 
-_KINDS = {
-    "dense": "Convolution Deconvolution FullyConnected Embedding RNN dot batch_dot Correlation",
-    "norm": "BatchNorm LayerNorm InstanceNorm GroupNorm L2Normalization LRN",
-    "act": "Activation LeakyReLU relu sigmoid tanh softmax log_softmax SoftmaxActivation Dropout",
-    "pool": "Pooling UpSampling ROIPooling",
-    "shape": "Reshape Flatten Concat transpose SliceChannel slice slice_axis SwapAxis stack Cast "
-    "expand_dims squeeze Pad Crop",
-    "loss": "SoftmaxOutput MakeLoss LinearRegressionOutput LogisticRegressionOutput "
-    "MAERegressionOutput SVMOutput softmax_cross_entropy",
-}  # fmt: skip
-_KIND_OF = {op: kind for kind, ops in _KINDS.items() for op in ops.split()}
-#: Attributes that say what an operator does, in the order in which they are shown.
+#: Attributes that describe an operator, in the order in which they are shown.
 _TELLING = ("kernel", "stride", "num_filter", "num_hidden", "act_type", "pool_type", "mode", "p",
             "axis", "op_type")  # fmt: skip
 
 
 def is_parameter(node: Node, reader: Node, position: int) -> bool:
-    """Whether a variable is a parameter of the operator that reads it, rather than an input."""
+    """True if a variable is a parameter of the operator that reads it, rather than an input."""
     names = reader.input_names
     name = names[position] if position < len(names) else ""
     return (
@@ -76,7 +62,7 @@ class _Budget:
 
 @dataclass(slots=True)
 class GraphDrawing:
-    """The operators and inputs of a graph in topological order, and what each of them reads."""
+    """The operators and inputs of a graph in topological order, and the sources of each."""
 
     nodes: list[Node]
     reads: list[list[int]]
@@ -85,15 +71,15 @@ class GraphDrawing:
 
     @classmethod
     def of(cls, order: Sequence[Node], shapes: Shapes, *, parameters: bool = False) -> GraphDrawing:
-        """The parts of a graph that are drawn; ``parameters`` are left out unless asked for."""
+        """The drawing of a graph; ``parameters`` are left out unless asked for."""
         inputs = {
             child
             for node in order
             for k, (child, _) in enumerate(node.inputs)
             if child.op is None and (parameters or not is_parameter(child, node, k))
         }
-        alone = len(order) == 1
-        nodes = [n for n in order if n.op is not None or n in inputs or alone]
+        is_single = len(order) == 1
+        nodes = [n for n in order if n.op is not None or n in inputs or is_single]
         number = {node: i for i, node in enumerate(nodes)}
         reads = [
             list(dict.fromkeys(number[child] for child, _ in node.inputs if child in number))
@@ -126,28 +112,28 @@ class GraphDrawing:
                 yield Fold(title, list(self._level(part)))
 
     def _listed(self, block: Block) -> Iterator[Part]:
-        shown = min(block.size, self.budget.lines)
-        self.budget.lines -= shown
-        nodes = self.nodes[block.start : block.start + shown]
+        count = min(block.size, self.budget.lines)
+        self.budget.lines -= count
+        nodes = self.nodes[block.start : block.start + count]
         lines = [" ".join((clipped(node.name, 40), *self._lines(node))) for node in nodes]
-        if shown < block.size:
-            lines.append(f"... {block.size - shown} more")
+        if count < block.size:
+            lines.append(f"... {block.size - count} more")
         yield Lines(lines)
 
     def _drawing(self, block: Block) -> Drawing:
-        """The parts of a block, each as a box, below what they read from outside."""
+        """The parts of a block, each as a box, below their sources outside the block."""
         self.budget.boxes -= len(block.parts)
-        place = {i: k for k, part in enumerate(block.parts) for i in range(part.start, part.stop)}
+        part_of = {i: k for k, part in enumerate(block.parts) for i in range(part.start, part.stop)}
         outside: dict[int, int] = {}
         edges: dict[tuple[int, int], None] = {}
         from_outside: dict[tuple[int, int], None] = {}
         for i in range(block.start, block.stop):
             for source in self.reads[i]:
-                if source in place:
-                    if place[source] != place[i]:
-                        edges[place[source], place[i]] = None
+                if source in part_of:
+                    if part_of[source] != part_of[i]:
+                        edges[part_of[source], part_of[i]] = None
                 elif source in outside or len(outside) < _MAX_SOURCES:
-                    from_outside[outside.setdefault(source, len(outside)), place[i]] = None
+                    from_outside[outside.setdefault(source, len(outside)), part_of[i]] = None
         boxes = [Box(self.nodes[i].name, kind="block", round=True) for i in outside]
         shift = len(boxes)
         boxes += [self._box(part) for part in block.parts]
@@ -160,12 +146,12 @@ class GraphDrawing:
         node = self.nodes[part.start]
         if node.op is None:
             return Box(node.name, self._lines(node), "input", round=True)
-        return Box(node.name, self._lines(node), _KIND_OF.get(node.op.name, "other"))
+        return Box(node.name, self._lines(node), node.op.kind or "other")
 
     def _lines(self, node: Node) -> tuple[str, ...]:
-        found = [self.shapes.get((node, k)) for k in range(node.n_visible)]
-        shapes = ", ".join(shape(s) for s in found) if any(found) else ""
-        return tuple(line for line in (detail(node), shapes) if line)
+        shapes = [self.shapes.get((node, k)) for k in range(node.n_visible)]
+        text = ", ".join(map(shape, shapes)) if any(shapes) else ""
+        return tuple(line for line in (operator_detail(node), text) if line)
 
     def _contents(self, part: Block, kinds: int) -> str:
         ops = Counter(n.op.name for n in self.nodes[part.start : part.stop] if n.op is not None)
@@ -174,8 +160,8 @@ class GraphDrawing:
         return f"{part.size} nodes: {common}{dots}" if kinds > 1 else f"{part.size} nodes"
 
 
-def detail(node: Node) -> str:
-    """An operator and the attributes that say what it does: ``Convolution 3x3 /2x2 64``."""
+def operator_detail(node: Node) -> str:
+    """An operator and its telling attributes: ``Convolution 3x3 /2x2 64``."""
     if node.op is None:
         return ""
     words = [node.op.name]
@@ -188,21 +174,18 @@ def detail(node: Node) -> str:
     return " ".join(words)
 
 
-_MAX_ROWS = 150
-_MAX_OUTPUTS = 8
-
-
+@view_of.register
 def symbol_view(symbol: Symbol, shapes: Shapes | None = None) -> View:
     """Counts, outputs, the drawing folded by block, and a table of the variables.
 
-    ``shapes`` maps (node, output number) to a shape; those that variables declare are known anyway.
+    ``shapes`` maps (node, output number) to a shape, besides those that variables declare.
     """
     order = topological_order(symbol.heads)
-    known: dict[Entry, Sequence[int] | None] = {
+    all_shapes: dict[Entry, Sequence[int] | None] = {
         (node, 0): declared_shape(node) for node in order if node.op is None
     }
-    known.update(shapes or {})
-    return View(_title(symbol, order), [*graph_parts(symbol, order, known)])
+    all_shapes.update(shapes or {})
+    return View(_title(symbol, order), [*graph_parts(symbol, order, all_shapes)])
 
 
 def graph_parts(symbol: Symbol, order: Sequence[Node], shapes: Shapes) -> list[Part]:
@@ -228,7 +211,7 @@ def graph_parts(symbol: Symbol, order: Sequence[Node], shapes: Shapes) -> list[P
 
 
 def declared_shape(node: Node) -> tuple[int, ...] | None:
-    """The shape that a variable was made with."""
+    """The shape that a variable was declared with."""
     words = node.attrs.get("__shape__", "").strip("()[] ").split(",")
     try:
         return tuple(int(word) for word in words if word.strip()) or None
@@ -245,7 +228,7 @@ def _title(symbol: Symbol, order: Sequence[Node]) -> str:
 def _outputs(heads: Sequence[Entry], shapes: Shapes) -> str:
     words = []
     for node, k in heads[:_MAX_OUTPUTS]:
-        found = shapes.get((node, k))
-        words.append(clipped(node.output_names[k], 80) + (f" {shape(found)}" if found else ""))
-    more = len(heads) - _MAX_OUTPUTS
-    return ", ".join(words) + (f", ... {more} more" if more > 0 else "")
+        sizes = shapes.get((node, k))
+        words.append(clipped(node.output_names[k], 80) + (f" {shape(sizes)}" if sizes else ""))
+    hidden = len(heads) - _MAX_OUTPUTS
+    return ", ".join(words) + (f", ... {hidden} more" if hidden > 0 else "")

@@ -1,4 +1,4 @@
-"""What notebooks show of a symbol: drawn, folded, bounded, escaped."""
+"""Views of symbols: drawn, folded, bounded, escaped."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import time
 import pytest
 
 import executorkit as mx
+from executorkit.display import view_of
 
 from ..display._html import checked
 from ..display._snapshots import matches
@@ -34,13 +35,13 @@ def _chain(count, name):
 
 
 def test_small_symbol():
-    matches("symbol", _small()._as_view().text())
+    matches("symbol", view_of(_small()).text())
     assert "softmax_label" in checked(_small()._repr_html_())
 
 
 def test_blocks_are_folded():
     with mx.name.NameManager():  # names count from 0, whatever other tests have made
-        view = resnet50(mx)._as_view()
+        view = view_of(resnet50(mx))
     html = view.html()
     assert html.count("<details>") > 10
     assert "stage3: " in checked(html)
