@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from ..schema.attrs import Aux, Train, Tuning
+from ..schema.calls import same_signature
 from ..schema.channels_last import layout_per_channel
 from ..schema.inference import Params, ShapeFacts, TypeFacts, channel_shapes
 from ..schema.operator_registry import register
@@ -194,31 +197,11 @@ def sync_batch_norm(
 
 
 @register("_contrib_BatchNormWithReLU", **_RULES, layout_rule=layout_per_channel)
-def batch_norm_with_relu(
-    data: jax.Array,
-    gamma: jax.Array,
-    beta: jax.Array,
-    moving_mean: Aux,
-    moving_var: Aux,
-    *,
-    eps: float = 1e-3,
-    momentum: float = 0.9,
-    fix_gamma: bool = True,
-    use_global_stats: bool = False,
-    output_mean_var: bool = False,
-    axis: int = 1,
-    cudnn_off: Tuning[bool] = False,
-    min_calib_range: Tuning[float | None] = None,
-    max_calib_range: Tuning[float | None] = None,
-    train: Train = False,
-):
+@same_signature(batch_norm)
+def batch_norm_with_relu(**arguments: Any):
     """max(0, x) of :func:`batch_norm`, as one operator.
 
     data (N, C, ...), gamma, beta, moving_mean, moving_var (C,).
     """
-    out, *rest = batch_norm(
-        data, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
-        fix_gamma=fix_gamma, use_global_stats=use_global_stats, output_mean_var=output_mean_var,
-        axis=axis, train=train,
-    )  # fmt: skip
-    return jax.nn.relu(out), *rest
+    out, *others = batch_norm(**arguments)
+    return jax.nn.relu(out), *others

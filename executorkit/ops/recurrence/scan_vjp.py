@@ -81,7 +81,7 @@ class LinearizedScan:
         ids = output_ids(self._jaxpr)[self._n_results :]
         first, positions = unique(ids)
         n_constants = len(self.numbers)
-        #: Where each different residual comes from: (kind, number) of a constant, x or stack.
+        #: Source of each different residual: (kind, number) of a constant, x or stack.
         self._sources: list[tuple[str, int]] = []
         #: Results of an iteration that are stacked as residuals.
         self._stacked: list[int] = []

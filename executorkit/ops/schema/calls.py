@@ -259,3 +259,16 @@ def with_signature(
     fn.__name__ = fn.__qualname__ = name
     fn.__doc__ = doc
     return fn
+
+
+def same_signature(
+    other: Callable[..., Any],
+) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Decorator of a function with the signature and annotations of another of its module."""
+
+    def copy(fn: Callable[..., Any]) -> Callable[..., Any]:
+        fn.__signature__ = inspect.signature(other)  # type: ignore[attr-defined]
+        fn.__annotations__ = dict(other.__annotations__)
+        return fn
+
+    return copy
