@@ -23,7 +23,19 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .display import Cell, Emphasis, Fold, HeatMap, Line, Sparkline, Table, View, Viewed, clipped
+from .display import (
+    Cell,
+    Emphasis,
+    Fold,
+    HeatMap,
+    Line,
+    Sparkline,
+    Table,
+    View,
+    Viewed,
+    clipped,
+    view_of,
+)
 from .display import value as shown
 from .errors import InputTypeError, explain
 from .executor import Executor
@@ -191,20 +203,24 @@ class Monitor(Viewed):
         drawn = HeatMap(list(collected), [f"batch {s}" for s in steps], list(collected.values()))
         return ShownView(_title(steps), [drawn])
 
-    def _as_view(self) -> View:
-        title = f"Monitor of {len(self.exes)} executors, every {self.interval} batches: "
-        heat, table = self.heat_map(), self.table()
-        return View(title + heat.title, [*heat.parts, Fold("table", table.parts)])
-
 
 class ShownView(View, Viewed):
     """A view that notebooks show as it is."""
 
-    def _as_view(self) -> View:
-        return self
-
     def __repr__(self) -> str:
         return self.text()
+
+
+@view_of.register
+def _(view: ShownView) -> View:
+    return view
+
+
+@view_of.register
+def _(monitor: Monitor) -> View:
+    title = f"Monitor of {len(monitor.exes)} executors, every {monitor.interval} batches: "
+    heat, table = monitor.heat_map(), monitor.table()
+    return View(title + heat.title, [*heat.parts, Fold("table", table.parts)])
 
 
 def _title(steps: Sequence[int]) -> str:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache, partial
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -22,21 +22,10 @@ import numpy as np
 from jax import lax
 
 from ..context import Device
-from ..executor._array_sections import value_or_status
-from ..executor._validation import head_gradients
-from ..lowering import Graph, placements
-from ..lowering._graph import GraphStep
-from ..lowering._interpreter import node_key
-from ..lowering._lower import resolved_params
-from ..ndarray.array_statistics import statistics_of_lists
+from ..lowering import Graph, GraphStep, node_key, resolved_params
 from ..ops import OpDef, Params
-from ..program import PartitionedProgram, Program
-from ..program._activity import active_values, dependent_results
+from ..program import BaseProgram, Program, active_values, dependent_results
 from .finite_report import ArraySummary, Finding, FiniteReport
-
-if TYPE_CHECKING:
-    from ..executor._executor import Executor
-
 
 #: Of an array: how many NaN, how many infinities, minimum and maximum of the finite elements.
 Range = Any
@@ -461,63 +450,8 @@ def check_snapshots(
     return FiniteReport(found, checked, outputs, gradients, notes)
 
 
-def check(executor: Executor, out_grads: Any = None) -> FiniteReport:
-    """See ``Executor.check_finite``."""
-    snapshot, notes = last_snapshot(executor, out_grads)
-    placed = node_devices(executor)
-    return check_snapshots(
-        executor._graph,
-        executor._wanted,
-        {"": snapshot},
-        lambda _, step: placed(step),
-        [*notes, *_nonfinite_accumulated(executor)],
-    )
-
-
-def node_devices(executor: Executor) -> Callable[[GraphStep], Device]:
-    """On which device each node runs."""
-    ctx, groups = executor._ctx, executor._group2ctx
-    placed = placements(executor._graph, ctx, groups) if groups else {}
-    return lambda step: placed.get(step.node, ctx).device
-
-
-def _nonfinite_accumulated(executor: Executor) -> list[str]:
-    """Gradients that are added to: what is not finite stays there."""
-    program = executor._program
-    names = [executor._graph.arg_names[i] for i in program.argnums]
-    targets = [
-        (name, value_or_status(target))
-        for name, target, accumulate in zip(
-            names, executor._grad_targets, program.accumulate, strict=True
-        )
-        if accumulate
-    ]
-    known = [(name, value) for name, value in targets if not isinstance(value, str)]
-    found = statistics_of_lists([[value for _, value in known]])[0]
-    bad = [name for (name, _), one in zip(known, found, strict=True) if one.nans or one.infs]
-    if not bad:
-        return []
-    return [f"grad_req 'add' keeps what is not finite in {', '.join(bad[:4])}: zero_grad()"]
-
-
-def last_snapshot(executor: Executor, out_grads: Any) -> tuple[StepSnapshot, list[str]]:
-    """What the last forward read, or would read now, and the head gradients that go with it."""
-    run, program, names = executor._run, executor._program, executor._graph.output_names
-    heads: Sequence[Any] | None = None
-    if out_grads is not None:
-        heads = head_gradients(out_grads, executor.outputs, names)
-    if run is not None:
-        heads = heads or run.heads or run.used_heads
-        snapshot = StepSnapshot(run.args, run.aux, run.key, run.train, heads, run.updated)
-        return complete_snapshot(program, names, snapshot)
-    train = bool(program.argnums)
-    key = jax.random.key(0) if executor._draws[train] else None
-    args, aux = (tuple([a.value for a in xs]) for xs in (executor.arg_arrays, executor.aux_arrays))
-    return complete_snapshot(program, names, StepSnapshot(args, aux, key, train, heads))
-
-
 def complete_snapshot(
-    program: Program | PartitionedProgram, names: Sequence[str], snapshot: StepSnapshot
+    program: BaseProgram, names: Sequence[str], snapshot: StepSnapshot
 ) -> tuple[StepSnapshot, list[str]]:
     """A snapshot in the types that the program computes in, with head gradients where none are
     needed; and what there is to say of that."""

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import jax
 
-from ..display import Line, Part, Table, View, Viewed, count, shape
+from ..display import Line, Part, Table, View, Viewed, view_of, count, shape
 from ..errors import NotFiniteError, explain
 
 
@@ -153,17 +153,19 @@ class FiniteReport(Viewed):
 
     __repr__ = __str__
 
-    def _as_view(self) -> View:
-        lines = str(self).split("\n")
-        parts: list[Part] = [Line(line.strip()) for line in lines[1:]]
-        rows = [
-            [f.stage, f.node, f.op, f.made.name, f.made.odd, _join_summaries(f.inputs), f.device]
-            for f in self.findings
-        ]
-        header = ["stage", "node", "operator", "array", "not finite", "inputs", "device"]
-        if rows:
-            parts.append(Table(header, rows, most_lines=20))
-        return View(lines[0], parts)
+
+@view_of.register
+def _(report: FiniteReport) -> View:
+    lines = str(report).split("\n")
+    parts: list[Part] = [Line(line.strip()) for line in lines[1:]]
+    rows = [
+        [f.stage, f.node, f.op, f.made.name, f.made.odd, _join_summaries(f.inputs), f.device]
+        for f in report.findings
+    ]
+    header = ["stage", "node", "operator", "array", "not finite", "inputs", "device"]
+    if rows:
+        parts.append(Table(header, rows, most_lines=20))
+    return View(lines[0], parts)
 
 
 def _name_list(names: Sequence[str]) -> str:

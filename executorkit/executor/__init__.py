@@ -1,8 +1,62 @@
-"""``mx.executor``: arrays bound to a compiled program."""
+"""``mx.executor``: arrays bound to compiled programs, and the steps that run on them.
 
-from ..debugging.finite_report import Finding, FiniteReport
-from ..errors import NotFiniteError
+``Executor``, ``bind`` and ``simple_bind`` are for users. The other names are for the layers above:
+replicated executors, groups and training steps.
+"""
+
+from ..debugging import Finding, FiniteReport, NotFiniteError
+from ._array_sections import (
+    Section,
+    SectionEntry,
+    memory_summary,
+    pending_status,
+    section_views,
+    value_shapes,
+)
 from ._bind import bind, simple_bind
+from ._buffers import lazy_zeros
 from ._executor import Executor
+from ._executor_view import executor_parts
+from ._pending_step import PendingStep
+from ._precompile_spec import PrecompileSpec, bound_avals
+from ._snapshot import last_snapshot, node_devices
+from ._validation import (
+    check_head_gradients,
+    convert_for,
+    head_gradients,
+    is_input_name,
+    no_forward_error,
+    parse_grad_req,
+    transfer_batch,
+)
+from .protocol import Runnable
 
-__all__ = ["Executor", "Finding", "FiniteReport", "NotFiniteError", "bind", "simple_bind"]
+__all__ = [
+    "Executor",
+    "Finding",
+    "FiniteReport",
+    "NotFiniteError",
+    "PendingStep",
+    "PrecompileSpec",
+    "Runnable",
+    "Section",
+    "SectionEntry",
+    "bind",
+    "bound_avals",
+    "check_head_gradients",
+    "convert_for",
+    "executor_parts",
+    "head_gradients",
+    "is_input_name",
+    "last_snapshot",
+    "lazy_zeros",
+    "memory_summary",
+    "no_forward_error",
+    "node_devices",
+    "parse_grad_req",
+    "pending_status",
+    "section_views",
+    "simple_bind",
+    "transfer_batch",
+    "value_shapes",
+]

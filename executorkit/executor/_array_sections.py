@@ -1,4 +1,4 @@
-"""What views of executors and groups consist of: tables of arrays with their statistics."""
+"""Tables of arrays with their statistics, of which views of executors and groups consist."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from ..lowering import Graph, infer
 from ..ndarray import NDArray
 from ..ndarray.array_statistics import Statistics, statistics_of_lists
 from ..ndarray.array_view import RIGHT_ALIGNED, STATISTICS_COLUMNS, statistics_cells
-from ..ndarray.storage import Producer
+from ..ndarray.protocol import Producer
 from ._pending_step import PendingStep
 
-#: So many rows has a table, and so many of them are shown as text.
+#: Maximum number of rows of a table, and of those that its text form shows.
 _MAX_ROWS, _MAX_LINES = 500, 30
-#: Tables of so many rows stand open.
+#: Tables up to this number of rows are unfolded.
 _MAX_OPEN_ROWS = 12
-#: So many arrays that are not finite are named above the tables.
+#: Maximum number of arrays listed above the tables because they are not finite.
 _MAX_LISTED_ARRAYS = 4
 
 NOT_COMPUTED = "not computed yet"
@@ -29,17 +29,22 @@ CONSUMED = "used up by the update"
 
 
 class SectionEntry(NamedTuple):
-    """One array of a section: the cells before its statistics, and its contents (whatever the
-    reader of the section takes), or the words that stand in their place."""
+    """One array of a section.
+
+    name, columns
+        the cells before its statistics.
+    contents
+        its contents, as the reader of the section takes them, or a text in their place.
+    """
 
     name: str
-    words: Sequence[str]
+    columns: Sequence[str]
     contents: Any
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Arrays of one kind, such as arguments. ``header`` names the columns of ``Entry.words``."""
+    """Arrays of one kind, such as arguments. ``header`` names their ``columns``."""
 
     title: str
     header: Sequence[str]
@@ -47,30 +52,30 @@ class Section:
     open: bool | None = None
 
 
-#: From lists of contents to what is known of them.
+#: A function from lists of contents to the statistics of each.
 StatisticsReader = Callable[[Sequence[Sequence[Any]]], list[list[Statistics]]]
 
 
 def value_or_status(array: NDArray) -> jax.Array | str:
-    """An array's contents, if they are there; else what there is to say of them.
+    """The contents of an array, or the reason why they are not computed yet.
 
-    Nothing is computed for a view: a forward that nobody has looked at would be run apart from the
-    backward and the update that follow it, and compiled for that.
+    Nothing is computed for a view: a forward that nobody has looked at would run by itself, without
+    the backward and the update that follow it, and be compiled for that.
     """
-    reason = pending_status(array.pending)
-    return array.value if reason is None else reason
+    status = pending_status(array.pending)
+    return array.value if status is None else status
 
 
 def pending_status(producer: Producer | None) -> str | None:
-    """Why contents that are promised are not there; None without a promise."""
+    """The reason why contents that a producer is to compute are not there; None without one."""
     if producer is None:
         return None
-    gone = isinstance(producer, PendingStep) and producer.heads is None and producer.done
-    return CONSUMED if gone else NOT_COMPUTED
+    consumed = isinstance(producer, PendingStep) and producer.is_computed
+    return CONSUMED if consumed else NOT_COMPUTED
 
 
 def array_columns(array: NDArray) -> list[str]:
-    """Shape, dtype and place of an array."""
+    """Shape, dtype and context of an array."""
     return [shape(array.shape), array.dtype_name, str(array.context)]
 
 
@@ -83,33 +88,33 @@ def section_views(
         for section in sections
     ]
     parts: list[Part] = []
-    odd: list[str] = []
-    for section, found in zip(sections, read(lists), strict=True):
+    nonfinite: list[str] = []
+    for section, statistics in zip(sections, read(lists), strict=True):
         if not section.entries:
             continue
-        known = iter(found)
+        remaining = iter(statistics)
         rows: list[list[Cell]] = []
         for entry in section.entries:
-            first = [clipped(entry.name, 80), *entry.words]
+            name = clipped(entry.name, 80)
             if isinstance(entry.contents, str):
-                rows.append([*first, entry.contents, *[""] * (len(STATISTICS_COLUMNS) - 1)])
+                blanks = [""] * (len(STATISTICS_COLUMNS) - 1)
+                rows.append([name, *entry.columns, entry.contents, *blanks])
                 continue
-            one = next(known)
-            rows.append([*first, *statistics_cells(one)])
-            if one.nans or one.infs:
-                odd.append(f"{clipped(entry.name, 80)} ({section.title}): {nonfinite_counts(one)}")
+            each = next(remaining)
+            rows.append([name, *entry.columns, *statistics_cells(each)])
+            if each.nans or each.infs:
+                nonfinite.append(f"{name} ({section.title}): {nonfinite_counts(each)}")
         parts.append(_table(section, rows))
-    if odd:
-        more = (
-            f", ... {len(odd) - _MAX_LISTED_ARRAYS} more" if len(odd) > _MAX_LISTED_ARRAYS else ""
-        )
-        parts.insert(0, Line(f"not finite: {', '.join(odd[:_MAX_LISTED_ARRAYS])}{more}", bad=True))
+    if nonfinite:
+        listed, omitted = nonfinite[:_MAX_LISTED_ARRAYS], len(nonfinite) - _MAX_LISTED_ARRAYS
+        ending = f", ... {omitted} more" if omitted > 0 else ""
+        parts.insert(0, Line(f"not finite: {', '.join(listed)}{ending}", bad=True))
     return parts
 
 
-def nonfinite_counts(found: Statistics) -> str:
-    """``3 NaN, 1 Inf``: what there is of either."""
-    pairs = ((found.nans, "NaN"), (found.infs, "Inf"))
+def nonfinite_counts(statistics: Statistics) -> str:
+    """The numbers of NaNs and infinities, as ``3 NaN, 1 Inf``."""
+    pairs = ((statistics.nans, "NaN"), (statistics.infs, "Inf"))
     return ", ".join(f"{count(n)} {word}" for n, word in pairs if n)
 
 
@@ -124,10 +129,10 @@ def _table(section: Section, rows: Sequence[Sequence[Cell]]) -> Part:
 
 
 def memory_summary(arrays: Sequence[Any]) -> str:
-    """``11 arrays, 25.6 M elements, 97.7 MiB`` of arrays or stacked arrays."""
+    """``11 arrays, 25.6 M elements, 97.7 MiB`` of arrays or replicated arrays."""
     sizes = [prod(a.shape) for a in arrays]
-    held = sum(n * jax.numpy.dtype(a.dtype).itemsize for n, a in zip(sizes, arrays, strict=True))
-    return f"{len(arrays)} arrays, {scaled(sum(sizes))} elements, {scaled(held, 'B', 1024)}"
+    n_bytes = sum(n * jax.numpy.dtype(a.dtype).itemsize for n, a in zip(sizes, arrays, strict=True))
+    return f"{len(arrays)} arrays, {scaled(sum(sizes))} elements, {scaled(n_bytes, 'B', 1024)}"
 
 
 def value_shapes(graph: Graph, arrays: Sequence[Any]) -> dict[Any, tuple[int, ...] | None]:
@@ -135,11 +140,11 @@ def value_shapes(graph: Graph, arrays: Sequence[Any]) -> dict[Any, tuple[int, ..
     node and number of the output."""
     names = [*graph.arg_names, *graph.aux_names]
     dtypes = {n: jax.numpy.dtype(a.dtype).name for n, a in zip(names, arrays, strict=True)}
-    found = infer(graph, {n: a.shape for n, a in zip(names, arrays, strict=True)}, dtypes)
+    inferred = infer(graph, {n: a.shape for n, a in zip(names, arrays, strict=True)}, dtypes)
     first = dict(graph.variables)
     first.update((s.node, s.first_output) for s in graph.steps)
     return {
-        (node, k): found.values[start + k]
+        (node, k): inferred.values[start + k]
         for node, start in first.items()
         for k in range(node.n_outputs)
     }

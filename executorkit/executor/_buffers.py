@@ -1,13 +1,10 @@
-"""Where a run reads its arguments from and writes its results to, found once per executor.
-
-New contents for arrays: one number everywhere, and what stands for an array not made yet.
-"""
+"""The buffers of an executor, in the order of its graph, and new contents for them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -15,84 +12,51 @@ import numpy as np
 
 from ..context import Context
 from ..ndarray import NDArray
-from ..ndarray.storage import Producer, Storage
-
-
-class BufferRef:
-    """In the place of a Storage for what is none of its own: a view of a part of one, the stacked
-    array of a group."""
-
-    __slots__ = ("_array",)
-
-    #: To be asked for: it may have changed.
-    value = None
-
-    def __init__(self, array: Any) -> None:
-        self._array = array
-
-    def whole(self) -> jax.Array:
-        """The contents."""
-        return self._array.value
-
-    def defer(self, producer: Producer) -> None:
-        """The contents will come from ``resolve()``."""
-        self._array.defer(producer)
-
-    def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Assigns ``value`` if ``resolve`` is still what the array waits for."""
-        return self._array.set_result(producer, value)
-
-
-BufferRefs = tuple[Storage | BufferRef, ...]
+from ..ndarray.handle import buffer_of
+from ..ndarray.protocol import PendingValue
+from ..ndarray.storage import Storage
 
 
 class Buffers(NamedTuple):
-    """The slots of an executor's arguments, auxiliary states, gradients and outputs."""
+    """The buffers of arguments, auxiliary states, gradients and outputs; looked up once."""
 
-    args: BufferRefs
-    aux: BufferRefs
-    grads: BufferRefs
-    outputs: BufferRefs
+    args: tuple[PendingValue, ...]
+    aux: tuple[PendingValue, ...]
+    grads: tuple[PendingValue, ...]
+    outputs: tuple[PendingValue, ...]
 
     @staticmethod
-    def of(args: Any, aux: Any, grads: Any, outputs: Any) -> Buffers:
-        """From lists of NDArrays, or of what can be read, promised and fulfilled like one."""
-        return Buffers(
-            _buffer_refs(args), _buffer_refs(aux), _buffer_refs(grads), _buffer_refs(outputs)
-        )
+    def of(
+        args: Iterable[PendingValue],
+        aux: Iterable[PendingValue],
+        grads: Iterable[PendingValue],
+        outputs: Iterable[PendingValue],
+    ) -> Buffers:
+        """The buffers behind arrays."""
+        lists = (args, aux, grads, outputs)
+        return Buffers(*(tuple([buffer_of(a) for a in arrays]) for arrays in lists))
 
 
-def _buffer_refs(arrays: Iterable[Any]) -> BufferRefs:
-    return tuple(
-        [a.storage if isinstance(a, NDArray) and a.covers_storage else BufferRef(a) for a in arrays]
-    )
+def read_buffers(buffers: Iterable[PendingValue]) -> tuple[jax.Array, ...]:
+    """The contents of buffers; those that are pending are computed first."""
+    return tuple([b.value if (value := b.current) is None else value for b in buffers])
 
 
-def read_buffers(slots: BufferRefs) -> tuple[jax.Array, ...]:
-    """The contents of slots, those that are promised computed first."""
-    return tuple([s.whole() if (value := s.value) is None else value for s in slots])
-
-
-def zeros(shape: Sequence[int], dtype: str | None, ctx: Context) -> jax.Array:
-    """Zeros on the context's device; float32 if no type is known."""
-    return full(shape, dtype or "float32", ctx, 0)
+def filled(shape: Sequence[int], dtype: str | np.dtype, ctx: Context, number: float) -> jax.Array:
+    """A new array of one number, on the context's device."""
+    with jax.enable_x64(True):
+        return jax.device_put(np.full(shape, number, jnp.dtype(dtype)), ctx.device)
 
 
 def lazy_zeros(shape: tuple[int, ...], dtype: str | None, ctx: Context) -> NDArray:
-    """An NDArray of zeros, which are made when someone reads them: most arrays that are bound are
-    written as a whole first."""
-    made = partial(zeros, shape, dtype, ctx)
-    storage = Storage.later(shape, jnp.dtype(dtype or "float32"), made)
-    return NDArray.from_storage(storage, 0, shape, ctx)
-
-
-def full(shape: Sequence[int], dtype: Any, ctx: Context, value: float) -> jax.Array:
-    """One number everywhere, on the context's device."""
-    with jax.enable_x64(True):
-        return jax.device_put(np.full(shape, value, jnp.dtype(dtype)), ctx.device)
+    """An NDArray of zeros (float32 if no type is known), which are allocated on the first read:
+    most arrays that are bound are written as a whole first."""
+    element_type = jnp.dtype(dtype or "float32")
+    make = partial(filled, shape, element_type, ctx, 0)
+    return NDArray.from_storage(Storage.lazy(shape, element_type, make), 0, shape, ctx)
 
 
 def aval(array: NDArray) -> jax.ShapeDtypeStruct:
-    """An array's shape, dtype and device; its contents are not looked at."""
+    """An array's shape, dtype and device; its contents are not read."""
     sharding = jax.sharding.SingleDeviceSharding(array.context.device)
     return jax.ShapeDtypeStruct(array.shape, array.storage.dtype, sharding=sharding)

@@ -1,92 +1,99 @@
-"""Monitor callbacks: one program that returns every value, handed out one by one."""
+"""Monitor callbacks: one program that returns every value, reported one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 
-from ..lowering._graph import GraphStep
+from ..context import Context
+from ..lowering import Graph, GraphStep
 from ..ndarray import NDArray
-from ..program import Program, program_for
-
-if TYPE_CHECKING:
-    from ._executor import Executor
-    from ._pending_step import PendingStep
+from ..program import program_for
+from ._pending_step import PendingStep
 
 Callback = Callable[[str, NDArray], Any]
 
-#: Operators of one input, ``data``, whose input has that name in MXNet. All others of one input
-#: called data have a nameless one there, which monitors call ``input0``.
-_OPS_WITH_NAMED_INPUT = frozenset(
-    {
-        "Custom", "Dropout", "GridGenerator", "L2Normalization", "LRN", "LeakyReLU", "MakeLoss",
-        "Pad", "Pooling", "Pooling_v1", "SequenceLast", "SequenceMask", "SequenceReverse",
-        "SliceChannel", "SwapAxis", "_contrib_BilinearResize2D", "_contrib_MultiBoxPrior",
-        "_contrib_index_array", "_ravel_multi_index", "_split_v2", "_unravel_index",
-        "depth_to_space", "diag", "log_softmax", "repeat", "reverse", "softmax", "space_to_depth",
-        "squeeze", "tile",
-    }
-)  # fmt: skip
+
+class MonitorCallback:
+    """Reports the values of a graph's operators to a callback.
+
+    graph
+        the graph as the user wrote it: graph passes drop nodes that a monitor names.
+    argnums, accumulate
+        the arguments with gradients, as in a program.
+    context
+        the context of the arrays that are reported.
+    gather
+        whether a step's inputs are on several devices, and have to be brought together on one.
+    callback
+        called with a name and an NDArray.
+    monitor_all
+        whether operators' inputs are reported too.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        argnums: tuple[int, ...],
+        accumulate: tuple[bool, ...],
+        context: Context,
+        gather: bool,
+        callback: Callback,
+        monitor_all: bool,
+    ) -> None:
+        self._graph = graph
+        self._argnums = argnums
+        self._accumulate = accumulate
+        self._context = context
+        self._gather = gather
+        self._callback = callback
+        self._monitor_all = monitor_all
+
+    def observe_forward(self, pending: PendingStep, outputs: Sequence[NDArray]) -> None:
+        """Runs forward at once and reports every operator's outputs, in topological order; with
+        ``monitor_all`` also its inputs, variables first under their own name."""
+        graph = self._graph
+        program = program_for(graph, self._argnums, self._accumulate)
+        values, states = program.observe[pending.train](*self._inputs_of(pending))
+        pending.store_outputs(
+            [
+                jax.device_put(values[i], array.context.device)
+                for i, array in zip(graph.heads, outputs, strict=True)
+            ],
+            states,
+        )
+        for step in graph.steps:
+            node = step.node
+            if self._monitor_all:
+                inputs = zip(_input_names(step), step.inputs, node.inputs, strict=True)
+                for name, i, (child, _) in inputs:
+                    if child.op is None:
+                        self._report(child.name, values[i])
+                    self._report(f"{node.name}_{name}", values[i])
+            for k, name in enumerate(node.output_names):
+                self._report(name, values[step.first_output + k])
+
+    def observe_backward(self, pending: PendingStep, heads: Sequence[Any]) -> None:
+        """Reports the gradients of every operator's inputs, last operator first."""
+        program = program_for(self._graph, self._argnums, self._accumulate)
+        names = program.input_gradient_names(self._graph)
+        inputs = self._inputs_of(pending, heads)
+        gradients = program.observe_backward[pending.train](*inputs)
+        for name, gradient in zip(names, gradients, strict=True):
+            self._report(name, gradient)
+
+    def _inputs_of(self, pending: PendingStep, *heads: Any) -> tuple[Any, ...]:
+        arrays = (pending.args, pending.aux, pending.key, *heads)
+        return jax.device_put(arrays, self._context.device) if self._gather else arrays
+
+    def _report(self, name: str, value: jax.Array) -> None:
+        self._callback(name, NDArray.from_jax(value, self._context))
 
 
-def observe_forward(
-    executor: Executor, run: PendingStep, callback: Callback, monitor_all: bool
-) -> None:
-    """Runs forward at once and reports every operator's outputs, in topological order; with
-    ``monitor_all`` also its inputs, variables first under their own name."""
-    graph = executor._graph
-    values, forward_states = _program(executor).observe[run.train](*_step_inputs(executor, run))
-    run.keep(
-        [
-            jax.device_put(values[i], array.context.device)
-            for i, array in zip(graph.heads, executor.outputs, strict=True)
-        ],
-        forward_states,
-    )
-    for step in graph.steps:
-        node = step.node
-        if monitor_all:
-            for name, i, (child, _) in zip(_inputs(step), step.inputs, node.inputs, strict=True):
-                if child.op is None:
-                    _call_back(executor, callback, child.name, values[i])
-                _call_back(executor, callback, f"{node.name}_{name}", values[i])
-        for k, name in enumerate(node.output_names):
-            _call_back(executor, callback, name, values[step.first_output + k])
-
-
-def observe_backward(
-    executor: Executor, run: PendingStep, heads: Sequence[Any], callback: Callback
-) -> None:
-    """Reports the gradients of every operator's inputs, last operator first."""
-    program = _program(executor)
-    arrays = _step_inputs(executor, run, heads)
-    for name, gradient in zip(
-        program.input_gradient_names(executor._graph),
-        program.observe_backward[run.train](*arrays),
-        strict=True,
-    ):
-        _call_back(executor, callback, name, gradient)
-
-
-def _inputs(step: GraphStep) -> tuple[str, ...]:
-    nameless = step.names == ("data",) and step.op.name not in _OPS_WITH_NAMED_INPUT
+def _input_names(step: GraphStep) -> tuple[str, ...]:
+    """The names of an operator's inputs. MXNet names the only input of some operators ``data``; the
+    others have a nameless one, which monitors call ``input0``."""
+    nameless = step.names == ("data",) and "named_data_input" not in step.op.traits
     return ("input0",) if nameless else step.names
-
-
-def _program(executor: Executor) -> Program:
-    """The program of the graph as the user wrote it: passes drop nodes that a monitor names."""
-    return program_for(executor._graph, executor._wanted, executor._add)
-
-
-def _step_inputs(executor: Executor, run: PendingStep, *more: Any) -> tuple[Any, ...]:
-    """The inputs of a run; with group2ctx brought together on one device."""
-    arrays = (run.args, run.aux, run.key, *more)
-    if not executor._group2ctx:
-        return arrays
-    return jax.device_put(arrays, executor._ctx.device)
-
-
-def _call_back(executor: Executor, callback: Callback, name: str, value: Any) -> None:
-    callback(name, NDArray.from_jax(value, executor._ctx))

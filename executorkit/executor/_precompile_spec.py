@@ -1,149 +1,150 @@
-"""What an executor will run, said in shapes: for compiling it before it runs."""
+"""Ahead-of-time compilation: the programs that an executor will need, and for which avals."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 
 from ..errors import MXNetError, explain
-from ..program import Precompilation, Program
-from ..program._background_tasks import CompileTask, submit
-from ..program._jit import InstrumentedJit
+from ..ndarray import NDArray
+from ..program import InstrumentedJit, Precompilation, ProgramCall
 from ._buffers import aval
-
-if TYPE_CHECKING:
-    from ._executor import Executor
+from ._reshape import infer_new_shapes
+from .protocol import Runnable
 
 #: Shapes, dtypes and devices of arrays.
 AbstractArrays = tuple[jax.ShapeDtypeStruct, ...]
-#: A function of a program, and what it is called with.
-ProgramCall = tuple[Any, tuple[Any, ...]]
 
 
 class PrecompileSpec(NamedTuple):
-    """Which functions are asked for; see ``Executor.compile``."""
+    """The functions of a program to be compiled; see ``Executor.compile``."""
 
     is_train: bool
     backward: bool | None = None
 
     def calls(
         self,
-        executor: Any,
+        runnable: Runnable[Any],
         args: AbstractArrays,
         aux: AbstractArrays,
         outputs: AbstractArrays,
-        steps: bool = False,
+        with_update: bool = False,
     ) -> Iterator[ProgramCall]:
-        """What ``forward`` (and ``backward``) of an executor (or all of a group's, mapped) with
-        such arrays will run; with ``steps`` the last step with an update, if one has been compiled
-        for other shapes."""
-        train, program = bool(self.is_train), executor._program
-        key = executor._key_aval() if executor._draws[train] else None
+        """The calls that ``forward`` (and ``backward``) of a runnable will make for such arrays.
+
+        with_update
+            the last train step with an update instead, if one has been compiled for other shapes.
+        """
+        train, program = bool(self.is_train), runnable.program
+        key = runnable.key_aval() if runnable.uses_rng[train] else None
         backward = self.backward
         if backward is None:
             backward = train and bool(program.argnums)
         if not backward:
             yield program.infer[train], (args, aux, key)
             return
-        heads = tuple(
-            output if need else None
-            for output, need in zip(
-                outputs, program.needs_head_gradient(args, aux, key), strict=True
-            )
-        )
-        old = tuple(
-            args[i]
-            for i, accumulate in zip(program.argnums, program.accumulate, strict=True)
-            if accumulate
-        )
-        step = _last_train_step(program.steps(train), args, aux) if steps else None
+        needed = program.needs_head_gradient(args, aux, key)
+        heads = tuple(o if need else None for o, need in zip(outputs, needed, strict=True))
+        accumulate = zip(program.argnums, program.accumulate, strict=True)
+        accumulated = tuple(args[i] for i, add in accumulate if add)
+        step = _last_train_step(program.train_steps(train), args, aux) if with_update else None
         if step is None:
-            yield program.forward_backward[train], (args, aux, key, heads, old)
+            yield program.forward_backward[train], (args, aux, key, heads, accumulated)
             return
-        function, donated, (their_args, their_aux), rest = step
-        kept = tuple(None if a is None else b for a, b in zip(their_args, args, strict=True))
-        states = tuple(None if a is None else b for a, b in zip(their_aux, aux, strict=True))
-        yield function, (donated, kept, states, key, heads, old, *rest)
+        rest_of_args = _where_present(step.args, args)
+        rest_of_aux = _where_present(step.aux, aux)
+        operands = (step.donated, rest_of_args, rest_of_aux, key, heads, accumulated)
+        yield step.function, (*operands, *step.replicated)
 
 
-def bound_avals(executor: Executor) -> tuple[AbstractArrays, AbstractArrays, AbstractArrays]:
-    """The arguments, auxiliary states and outputs of an executor."""
-    lists = (executor.arg_arrays, executor.aux_arrays, executor.outputs)
+class _TrainStep(NamedTuple):
+    """A compiled train step and the avals that it was compiled for; donated ones are None in
+    ``args`` and ``aux``."""
+
+    function: InstrumentedJit
+    donated: Any
+    args: Sequence[Any]
+    aux: Sequence[Any]
+    replicated: tuple[Any, ...]
+
+
+def _last_train_step(
+    functions: Sequence[InstrumentedJit], args: AbstractArrays, aux: AbstractArrays
+) -> _TrainStep | None:
+    """The train step that was compiled last, if its weights and states have the shapes of these."""
+    for function in reversed(functions):
+        if function.avals is None:
+            continue
+        donated, step_args, step_aux, *_, key_data, hyperparams = function.avals
+        weights, _, states = donated
+        new = [a for a, b in zip(args, step_args, strict=True) if b is None]
+        new += [a for a, b in zip(aux, step_aux, strict=True) if b is None]
+        compiled = [*(w for group in weights for w in group), *states]
+        if sorted(map(_shape_and_dtype, new)) == sorted(map(_shape_and_dtype, compiled)):
+            return _TrainStep(function, donated, step_args, step_aux, (key_data, hyperparams))
+    return None
+
+
+def _shape_and_dtype(array: jax.ShapeDtypeStruct) -> tuple[tuple[int, ...], str]:
+    return array.shape, array.dtype.name
+
+
+def _where_present(mask: Sequence[Any], arrays: AbstractArrays) -> tuple[Any, ...]:
+    return tuple(None if m is None else a for m, a in zip(mask, arrays, strict=True))
+
+
+def bound_avals(
+    runnable: Runnable[NDArray],
+) -> tuple[AbstractArrays, AbstractArrays, AbstractArrays]:
+    """The avals of an executor's arguments, auxiliary states and outputs."""
+    lists = (runnable.arg_arrays, runnable.aux_arrays, runnable.outputs)
     args, aux, outputs = (tuple([aval(a) for a in arrays]) for arrays in lists)
     return args, aux, outputs
 
 
-def precompile(
-    executor: Executor, shapes: Sequence[Mapping[str, Sequence[int]]], request: PrecompileSpec
+def precompile_shapes(
+    runnable: Runnable[NDArray], shapes: Sequence[Mapping[str, Sequence[int]]], spec: PrecompileSpec
 ) -> Precompilation:
-    """See ``Executor.warm``. All shapes are checked before anything is compiled."""
-    if executor._eager:
+    """Compiles for other shapes in the background; all shapes are checked first."""
+    if runnable.runs_eagerly:
         raise MXNetError(
             explain(
-                "warm",
+                "precompile",
                 "the symbol has Python operators",
                 because="their objects belong to one executor, so that programs are not shared",
             )
         )
-    bound = bound_avals(executor)
+    bound = bound_avals(runnable)
+    arrays = [*runnable.arg_arrays, *runnable.aux_arrays]
     calls: dict[Any, list[ProgramCall]] = {}
-    for given in shapes:
-        from ._bind import infer_new_shapes
-
-        found = infer_new_shapes(executor, given, "warm")
-        groups = (found.arg_shapes, found.aux_shapes, found.out_shapes)
-        avals = [
-            tuple([_with_shape(a, s) for a, s in zip(arrays, new, strict=True)])
-            for arrays, new in zip(bound, groups, strict=True)
-        ]
-        name = tuple((n, tuple(s)) for n, s in given.items())
-        calls[name] = list(request.calls(executor, *avals, steps=True))  # type: ignore[arg-type]
+    for by_name in shapes:
+        inferred = infer_new_shapes(runnable.graph, arrays, by_name, "precompile")
+        new_shapes = (inferred.arg_shapes, inferred.aux_shapes, inferred.out_shapes)
+        args, aux, outputs = (
+            tuple([_with_shape(a, s) for a, s in zip(avals, new, strict=True)])
+            for avals, new in zip(bound, new_shapes, strict=True)
+        )
+        label = tuple((name, tuple(shape)) for name, shape in by_name.items())
+        calls[label] = list(spec.calls(runnable, args, aux, outputs, with_update=True))
     return Precompilation(
-        {n: [submit_compilation(*call) for call in some] for n, some in calls.items()}
+        {
+            label: [function.precompile(*avals) for function, avals in each]
+            for label, each in calls.items()
+        }
     )
 
 
-def prefetch(executor: Any) -> None:
-    """Loads in the background what an executor will run, if an earlier process has kept it: what
-    follows ``forward(is_train=True)`` where gradients are bound, else inference."""
-    program = executor._program
-    if not isinstance(program, Program) or (
-        program.argnums and any(program.may_need_head_gradient)
-    ):
-        return  # which head gradients there will be is not known yet
-    for function, avals in PrecompileSpec(bool(program.argnums)).calls(
-        executor, *bound_avals(executor)
-    ):
-        function.prefetch(*avals)
-
-
-def submit_compilation(function: Any, avals: tuple[Any, ...]) -> CompileTask:
-    if isinstance(function, InstrumentedJit):
-        return function.precompile(*avals)
-    return submit(lambda: function.compile(*avals))
+def expected_calls(runnable: Runnable[NDArray]) -> list[ProgramCall]:
+    """The calls that are expected after bind: those of ``forward(is_train=True)`` and ``backward``
+    where gradients are bound, else inference. Empty where head gradients may be needed: it is not
+    known yet which of them there will be."""
+    program = runnable.program
+    if program.argnums and any(program.may_need_head_gradient):
+        return []
+    return list(PrecompileSpec(bool(program.argnums)).calls(runnable, *bound_avals(runnable)))
 
 
 def _with_shape(array: jax.ShapeDtypeStruct, shape: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(shape, array.dtype, sharding=array.sharding)
-
-
-def _last_train_step(
-    steps: Sequence[InstrumentedJit], args: AbstractArrays, aux: AbstractArrays
-) -> Any:
-    """The step that was compiled last, if its weights and states are as these:
-    (function, donated, (args, aux), keys and numbers)."""
-    for function in reversed(steps):
-        if function.avals is None:
-            continue
-        donated, their_args, their_aux, *_, keys, numbers = function.avals
-        weights, _, states = donated
-        own = [a for a, b in zip(args, their_args, strict=True) if b is None]
-        own += [a for a, b in zip(aux, their_aux, strict=True) if b is None]
-        theirs = [*(w for group in weights for w in group), *states]
-        if sorted((a.shape, a.dtype.name) for a in own) == sorted(
-            (a.shape, a.dtype.name) for a in theirs
-        ):
-            return function, donated, (their_args, their_aux), (keys, numbers)
-    return None

@@ -1,8 +1,7 @@
-"""What users hand to bind, forward and backward, checked and put into the graph's order.
+"""Checks of the arguments of bind, forward and backward, before anything is run.
 
-Head gradients, as users hand them to ``backward``.
-
-Whether arrays fit a graph and each other, found out before anything is run.
+Arrays given by users as lists or dicts are put into the graph's order, and converted to the dtypes
+and devices that are bound.
 """
 
 from __future__ import annotations
@@ -17,9 +16,16 @@ import jax
 import numpy as np
 
 from ..context import Context, Device
-from ..errors import BindError, DTypeError, MXNetError, ShapeError, UnknownNameError, explain
-from ..lowering import Graph, infer
-from ..lowering._infer import InferenceResult
+from ..errors import (
+    BindError,
+    DTypeError,
+    MXNetError,
+    ShapeError,
+    UnknownNameError,
+    explain,
+    similar_names,
+)
+from ..lowering import Graph, InferenceResult, infer
 from ..ndarray import NDArray
 from ..ndarray.values import FittedValue, batch_to_device, fit, host_array
 from ..ops.schema.inference import is_fully_known
@@ -28,7 +34,7 @@ GRAD_REQS = ("null", "write", "add")
 
 
 def parse_shape(value: Any, where: str) -> tuple[int, ...]:
-    """A shape given by the user: any sequence of integers."""
+    """A shape given by the user as any sequence of integers."""
     try:
         return tuple(operator.index(d) for d in value)
     except TypeError:
@@ -38,36 +44,36 @@ def parse_shape(value: Any, where: str) -> tuple[int, ...]:
 
 
 def ordered_arrays(
-    given: Any, names: Sequence[str], what: str, *, optional: bool = False
+    arrays: Any, names: Sequence[str], what: str, *, optional: bool = False
 ) -> list[NDArray | None]:
     """A list or dict of NDArrays in the order of ``names``; dict entries of other names are
     ignored, as in MXNet. ``optional`` allows missing entries (None)."""
-    if isinstance(given, Mapping):
-        missing = [n for n in names if given.get(n) is None]
+    if isinstance(arrays, Mapping):
+        missing = [n for n in names if arrays.get(n) is None]
         if missing and not optional:
             raise BindError(
                 explain(
                     f"bind: {what}",
                     f"no array for {', '.join(map(repr, missing))}",
-                    given_by=f"a dict with {', '.join(map(repr, given)) or 'no entries'}",
+                    given_by=f"a dict with {', '.join(map(repr, arrays)) or 'no entries'}",
                     hint=f"add {missing[0]!r} to {what}, or let simple_bind make the arrays",
                 )
             )
-        arrays = [given.get(n) for n in names]
-    elif isinstance(given, Sequence) and not isinstance(given, str):
-        if len(given) != len(names):
+        ordered = [arrays.get(n) for n in names]
+    elif isinstance(arrays, Sequence) and not isinstance(arrays, str):
+        if len(arrays) != len(names):
             raise BindError(
                 explain(
                     f"bind: {what}",
-                    f"{count_phrase(given, 'array')}, expected {len(names)}: {', '.join(names)}",
+                    f"{count_phrase(arrays, 'array')}, expected {len(names)}: {', '.join(names)}",
                 )
             )
-        arrays = list(given)
+        ordered = list(arrays)
     else:
         raise TypeError(
-            explain(f"bind: {what}", f"{type_phrase(given)}, expected a list or a dict of NDArray")
+            explain(f"bind: {what}", f"{type_phrase(arrays)}, expected a list or a dict of NDArray")
         )
-    for name, array in zip(names, arrays, strict=True):
+    for name, array in zip(names, ordered, strict=True):
         if not isinstance(array, NDArray) and not (array is None and optional):
             raise TypeError(
                 explain(
@@ -76,7 +82,7 @@ def ordered_arrays(
                     hint="mx.nd.array(value)",
                 )
             )
-    return arrays
+    return ordered
 
 
 def parse_grad_req(grad_req: Any, names: Sequence[str]) -> list[str]:
@@ -111,34 +117,34 @@ def parse_grad_req(grad_req: Any, names: Sequence[str]) -> list[str]:
 
 
 def check_contexts(
-    arrays: Sequence[NDArray | None], names: Sequence[str], places: Sequence[Context], what: str
+    arrays: Sequence[NDArray | None], names: Sequence[str], expected: Sequence[Context], what: str
 ) -> None:
-    """Every array lives where it belongs."""
-    for name, array, place in zip(names, arrays, places, strict=True):
-        if array is not None and array.context != place:
+    """Raises BindError for an array that is not in the context where it is expected."""
+    for name, array, context in zip(names, arrays, expected, strict=True):
+        if array is not None and array.context != context:
             raise BindError(
                 explain(
                     f"bind: {what}[{name!r}]",
-                    f"it is in {array.context}, expected {place}",
+                    f"it is in {array.context}, expected {context}",
                     because="arrays are in the context that is bound to, or in that of their "
                     "ctx_group, and gradients beside their arguments",
-                    hint=f"{name}.as_in_context(mx.{place})",
+                    hint=f"{name}.as_in_context(mx.{context})",
                 )
             )
 
 
 def is_assignable(value: NDArray, target: NDArray) -> bool:
-    """Whether an array has the shape, dtype and place of another."""
-    here, there = value._context, target._context
+    """Whether an array has the shape, dtype and context of another."""
+    source, destination = value.context, target.context
     return (
-        value._shape == target._shape
+        value.shape == target.shape
         and value.storage.dtype == target.storage.dtype
-        and (here is there or here == there)
+        and (source is destination or source == destination)
     )
 
 
 def convert_for(value: Any, target: NDArray, where: str) -> FittedValue:
-    """An array as ``target`` can be assigned it: its shape (checked), its dtype, its device."""
+    """A value converted to be assigned to ``target``: shape (checked), dtype, device."""
     if isinstance(value, NDArray) and is_assignable(value, target):
         return FittedValue(value.jax, True)
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
@@ -154,36 +160,52 @@ def convert_for(value: Any, target: NDArray, where: str) -> FittedValue:
 
 
 def transfer_batch(value: Any, target: NDArray, where: str) -> FittedValue:
-    """:func:`convert_for`, for what comes with every step: the faster way there costs a compilation
-    for each shape, and is taken by NumPy arrays of a shape that keeps coming."""
+    """:func:`convert_for`, for inputs of every step. NumPy arrays of a shape that has come a few
+    times get a compiled transfer, which is faster and costs a compilation for each shape."""
     if not isinstance(value, np.ndarray) or value.shape != target.shape:
         return convert_for(value, target, where)
-    device = target.context.device
-    come = _transfers_of(device, value.shape, target.storage.dtype)
-    if next(come) < _COMPILE_AFTER:
+    device, dtype = target.context.device, target.storage.dtype
+    if next(_transfers_of(device, value.shape, dtype)) < _COMPILE_AFTER:
         return convert_for(value, target, where)
-    return FittedValue(
-        batch_to_device(host_array(value, target.storage.dtype, where), device), False
-    )
+    return FittedValue(batch_to_device(host_array(value, dtype, where), device), False)
 
 
-#: So many times an array of a new shape is fed the slower way.
+def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
+    """The value of an argument of ``forward``, converted to be assigned to ``target``."""
+    if not isinstance(value, NDArray | np.ndarray | jax.Array):
+        raise BindError(
+            explain(
+                f"forward: {name!r}",
+                f"{type_phrase(value)}, expected an NDArray, a NumPy or a JAX array",
+            )
+        )
+    try:
+        return transfer_batch(value, target, f"forward: {name!r}")
+    except ShapeError as error:
+        if value.shape[1:] != target.shape[1:]:
+            raise
+        grows = "allow_up_sizing=True, " if len(value) > len(target) else ""
+        hint = f"executor.reshape({grows}{name}={tuple(value.shape)}, ...)"
+        raise ShapeError(f"{error}\n  try: {hint}") from None
+
+
+#: Number of transfers of a new shape before one is compiled for it.
 _COMPILE_AFTER = 3
 
 
 @lru_cache(maxsize=256)
 def _transfers_of(device: Device, shape: tuple[int, ...], dtype: Any) -> Iterator[int]:
-    """Counts how often arrays of one shape have been fed to a device."""
+    """A counter of the transfers of arrays of one shape to a device."""
     return itertools.count()
 
 
 def count_phrase(things: Sequence[Any], noun: str) -> str:
-    """``1 array``, ``2 arrays``."""
+    """A number with its noun: ``1 array``, ``2 arrays``."""
     return f"{len(things)} {noun}{'' if len(things) == 1 else 's'}"
 
 
 def parse_is_train(is_train: Any) -> bool:
-    """The flag of ``forward``; TypeError for an array that stands in its place."""
+    """The flag of ``forward``; TypeError for an array in its place."""
     try:
         return bool(is_train)
     except ValueError:
@@ -193,7 +215,7 @@ def parse_is_train(is_train: Any) -> bool:
 
 
 def type_phrase(value: Any) -> str:
-    """What something is, with its article: ``an int``, ``a numpy.ndarray``."""
+    """The name of a value's type with its article: ``an int``, ``a numpy.ndarray``."""
     if value is None:
         return "None"
     kind = type(value)
@@ -209,9 +231,9 @@ def head_gradients(
     In a dict that names every output, other names are ignored, as in MXNet.
     """
     if out_grads is None:
-        given: list[Any] = [None] * len(outputs)
+        heads: list[Any] = [None] * len(outputs)
     elif isinstance(out_grads, NDArray):
-        given = [out_grads]
+        heads = [out_grads]
     elif isinstance(out_grads, Mapping):
         unknown = [n for n in out_grads if n not in names]
         if unknown and not all(n in out_grads for n in names):
@@ -222,9 +244,9 @@ def head_gradients(
                     hint="one of: " + ", ".join(names),
                 )
             )
-        given = [out_grads.get(n) for n in names]
+        heads = [out_grads.get(n) for n in names]
     elif isinstance(out_grads, Sequence) and not isinstance(out_grads, str):
-        given = list(out_grads)
+        heads = list(out_grads)
     else:
         raise TypeError(
             explain(
@@ -233,21 +255,21 @@ def head_gradients(
                 hint="mx.nd.array(value)",
             )
         )
-    if len(given) > len(outputs):
+    if len(heads) > len(outputs):
         raise MXNetError(
             explain(
                 "backward: out_grads",
-                f"{len(given)} for {count_phrase(outputs, 'output')}: {', '.join(names)}",
+                f"{len(heads)} for {count_phrase(outputs, 'output')}: {', '.join(names)}",
             )
         )
-    given += [None] * (len(outputs) - len(given))
-    heads: list[jax.Array | None] = []
-    for head, output, name in zip(given, outputs, names, strict=True):
+    heads += [None] * (len(outputs) - len(heads))
+    converted: list[jax.Array | None] = []
+    for head, output, name in zip(heads, outputs, names, strict=True):
         if head is None:
-            heads.append(None)
+            converted.append(None)
             continue
         if head.__class__ is NDArray and is_assignable(head, output):
-            heads.append(head.jax)
+            converted.append(head.jax)
             continue
         where = f"backward: head gradient of {name!r}"
         if not isinstance(head, NDArray):
@@ -256,14 +278,14 @@ def head_gradients(
                     where, f"{type_phrase(head)}, expected an NDArray", hint="mx.nd.array(value)"
                 )
             )
-        heads.append(convert_for(head, output, where).value)
-    return tuple(heads)
+        converted.append(convert_for(head, output, where).value)
+    return tuple(converted)
 
 
 def check_head_gradients(
     heads: Sequence[Any], names: Sequence[str], needed: Sequence[bool]
 ) -> None:
-    """Refuses to go back from an output whose head gradient is needed and missing."""
+    """Raises UnknownNameError for an output whose head gradient is needed and missing."""
     for head, name, need in zip(heads, names, needed, strict=True):
         if head is None and need:
             raise UnknownNameError(
@@ -276,33 +298,44 @@ def check_head_gradients(
             )
 
 
+def no_forward_error() -> MXNetError:
+    """The error of a backward without a forward."""
+    return MXNetError(
+        explain(
+            "backward",
+            "there was no forward to go back through",
+            hint="call forward(is_train=True) first",
+        )
+    )
+
+
 def check_arrays(
     graph: Graph,
     arg_arrays: Sequence[NDArray],
     aux_arrays: Sequence[NDArray],
     grad_arrays: Sequence[NDArray | None] | None,
 ) -> InferenceResult:
-    """The whole graph inferred from the arrays, so that what does not fit surfaces here.
+    """Infers the whole graph from the arrays that it is bound to.
 
-    Raises ShapeError or DTypeError, naming the array.
+    Raises ShapeError or DTypeError, naming the array, for one that does not fit.
     """
     arrays = [
         *zip(graph.arg_names, arg_arrays, strict=True),
         *zip(graph.aux_names, aux_arrays, strict=True),
     ]
-    found = infer(
+    inferred = infer(
         graph,
         {name: array.shape for name, array in arrays},
         {name: array.dtype_name for name, array in arrays},
         bound=True,
     )
-    shapes = (*found.arg_shapes, *found.aux_shapes)
+    shapes = (*inferred.arg_shapes, *inferred.aux_shapes)
     for (name, array), shape in zip(arrays, shapes, strict=True):
         if array.shape != shape:
             raise ShapeError(
                 explain(f"bind: argument {name!r}", f"shape {array.shape}, expected {shape}")
             )
-    for name, shape in zip(graph.output_names, found.out_shapes, strict=True):
+    for name, shape in zip(graph.output_names, inferred.out_shapes, strict=True):
         if not is_fully_known(shape):
             raise ShapeError(
                 explain(f"bind: output {name!r}", f"its shape {shape} cannot be inferred")
@@ -322,4 +355,67 @@ def check_arrays(
             problem = f"{grad.dtype_name}, expected {array.dtype_name}"
             because = f"that is the type of argument {name!r}"
             raise DTypeError(explain(where, problem, because=because))
-    return found
+    return inferred
+
+
+# -- arrays by name --------------------------------------------------------------------------------
+
+
+def is_input_name(name: str) -> bool:
+    """Whether an argument of this name is data or a label: ``data``, ``left_data``, ``label``,
+    ``softmax_label``. MXNet's training interfaces go by such names."""
+    return name.endswith(("data", "label"))
+
+
+def dict_by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict[str, Any]:
+    """Arrays as a dict; BindError if names repeat."""
+    by_name = dict(zip(names, arrays, strict=True))
+    if len(by_name) != len(names):
+        repeated = sorted({n for n in names if list(names).count(n) > 1})
+        raise BindError(
+            explain(
+                "executor",
+                f"{what} share a name: {', '.join(map(repr, repeated))}",
+                hint="use the list of arrays, or give the variables different names",
+            )
+        )
+    return by_name
+
+
+#: Parameters by name, the arrays that they are written to, and the kind of array in words.
+Parameters = tuple[Mapping[str, Any], Mapping[str, NDArray], str]
+
+
+def parameter_writes(
+    args: Parameters, aux: Parameters, allow_extra: bool
+) -> list[tuple[NDArray, FittedValue]]:
+    """The assignments of ``copy_params_from``, all of them checked."""
+    for params, _, _ in (args, aux):
+        if not isinstance(params, Mapping):
+            problem = f"{type_phrase(params)}, expected a dict of NDArray"
+            raise TypeError(explain("copy_params_from", problem))
+    writes = []
+    for params, arrays, what in (args, aux):
+        for name, value in params.items():
+            target = arrays.get(name)
+            if target is not None:
+                where = f"copy_params_from: {what} {name!r}"
+                writes.append((target, convert_for(value, target, where)))
+            elif not allow_extra:
+                raise _unknown_parameter(name, params, arrays, what)
+    return writes
+
+
+def _unknown_parameter(
+    name: str, params: Mapping[str, Any], arrays: Mapping[str, NDArray], what: str
+) -> BindError:
+    names = ", ".join(map(repr, itertools.islice(params, 8))) + (", ..." if len(params) > 8 else "")
+    similar = f"{similar_names(name, arrays)}, or ".removeprefix(", or ")
+    return BindError(
+        explain(
+            "copy_params_from",
+            f"{name!r} is not an {what} of this symbol",
+            given_by=f"a dict with {names}",
+            hint=f"{similar}allow_extra_params=True to skip such names",
+        )
+    )

@@ -43,8 +43,8 @@ class Updater:
         optimizer._set_current_context(weights[0].context.device_id)
         indices = [i.decode() if isinstance(i, bytes) else i for i in indices]
         self._prepare_all(indices, weights)
-        for some in self._together(indices, grads, weights):
-            self._update(*some)
+        for batch in self._batches(indices, grads, weights):
+            self._update(*batch)
 
     def _prepare_all(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
         ready = self.states_synced.get
@@ -53,27 +53,28 @@ class Updater:
                 self._prepare(i, w)
 
     def _prepare(self, index: Any, weight: NDArray) -> None:
-        """Makes the state of a parameter, or moves a loaded one to where its weight is."""
+        """Makes the state of a parameter, or moves a loaded one to its weight's context."""
         if index not in self.states:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
         elif not self.states_synced[index]:
             self.states[index] = self.sync_state_context(self.states[index], weight.context)
         self.states_synced[index] = True
 
-    def _together(
+    def _batches(
         self, indices: list[Any], grads: Sequence[Any], weights: Sequence[Any]
     ) -> list[tuple[list[Any], list[Any], list[Any]]]:
-        """What can be updated at once: arrays of one dtype, as MXNet orders them."""
+        """Indices, gradients and weights that are updated together: of one dtype, in MXNet's
+        order."""
         if not self.aggregate_updates:
             return [(indices, list(grads), list(weights))]
-        groups: dict[Any, tuple[list[Any], list[Any], list[Any]]] = {}
         dtypes = [w.dtype for w in weights]
         if dtypes.count(dtypes[0]) == len(dtypes):
             return [(indices, list(grads), list(weights))]
-        for dtype, *one in zip(dtypes, indices, grads, weights, strict=True):
-            for kept, x in zip(groups.setdefault(dtype, ([], [], [])), one, strict=True):
-                kept.append(x)
-        return list(groups.values())
+        batches: dict[Any, tuple[list[Any], list[Any], list[Any]]] = {}
+        for dtype, *parameter in zip(dtypes, indices, grads, weights, strict=True):
+            for column, x in zip(batches.setdefault(dtype, ([], [], [])), parameter, strict=True):
+                column.append(x)
+        return list(batches.values())
 
     def _update(self, indices: list[Any], grads: list[Any], weights: list[Any]) -> None:
         optimizer = self.optimizer
@@ -87,15 +88,15 @@ class Updater:
             if not same_shape_and_dtype(w, g):
                 name = f"{type(optimizer).__name__}: parameter {optimizer.idx2name.get(i, i)!r}"
                 check_arrays(name, w, g)
-        numbers = optimizer._count_step(indices, optimizer.aggregate_num or 1)
-        apply_rules(rules, weights, grads, states, numbers)
+        hyperparams = optimizer._count_step(indices, optimizer.aggregate_num or 1)
+        apply_rules(rules, weights, grads, states, hyperparams)
 
     def plan_update(
         self, indices: Sequence[Any], weights: Sequence[NDArray]
     ) -> PlannedUpdate | None:
-        """One step for parameters, counted, for a program that computes it together with the
-        gradients. None, and nothing has changed, where the optimizer's class overrides ``update``.
-        """
+        """Counts one step for parameters and returns it, for a program that computes it together
+        with the gradients. None, and nothing has changed, if the optimizer's class overrides
+        ``update``."""
         optimizer = self.optimizer
         rules = optimizer._pure_rules(indices, weights)
         if rules is None:
@@ -113,11 +114,11 @@ class Updater:
         return state
 
     def get_states(self, dump_optimizer: bool = False) -> bytes:
-        """All states as bytes, with ``dump_optimizer`` the optimizer too; MXNet reads them."""
+        """All states as bytes that MXNet reads, with ``dump_optimizer`` the optimizer too."""
         return dump_states((self.states, self.optimizer) if dump_optimizer else self.states)
 
     def set_states(self, states: bytes) -> None:
-        """Takes over what :meth:`get_states` gave, here or in MXNet.
+        """Takes over the states in bytes that :meth:`get_states` returned, here or in MXNet.
 
         FileFormatError for anything else: nothing is imported or run that the bytes may name.
         """

@@ -14,7 +14,7 @@ from jax import lax
 
 from ..context import Context
 from ..errors import BatchError, BatchTypeError, explain
-from ..executor._validation import transfer_batch
+from ..executor import transfer_batch
 from ..ndarray import NDArray
 from ..ndarray.values import host_array, to_device
 from ..ops.tensor.binary_arithmetic import convert

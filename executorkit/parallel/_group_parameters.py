@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from ..errors import BindError, ShapeError, explain
-from ..executor._validation import convert_for
+from ..executor import convert_for
 from ..ndarray import NDArray
 from ..ndarray.values import fit
 from ._batch_transfer import mean_over_devices

@@ -1,4 +1,4 @@
-"""``check_finite`` of a group: each device's part of the batch, node by node."""
+"""``check_finite`` of a group: snapshots of each device's part of the last step."""
 
 from __future__ import annotations
 
@@ -7,22 +7,15 @@ from typing import Any
 
 import jax
 
-from ..debugging.check_finite import (
-    StepSnapshot,
-    check_snapshots,
-    complete_snapshot,
-    last_snapshot,
-    node_devices,
-)
-from ..debugging.finite_report import FiniteReport
-from ..ndarray.random_state import wrap_key
+from ..debugging import FiniteReport, StepSnapshot, check_snapshots, complete_snapshot
+from ..executor import last_snapshot, node_devices
 from ._data_parallel_core import DataParallelCore
 from ._pmap_executor import PmapExecutor
 from ._replicated_array import PerDevice, ReplicatedArray
 
 
 def check_group_finite(
-    group: DataParallelCore,
+    core: DataParallelCore,
     heads: Sequence[PerDevice | None] | None = None,
     raise_error: bool = False,
 ) -> FiniteReport:
@@ -32,66 +25,70 @@ def check_group_finite(
     runs where it belongs. Findings say whose rows they are of. ``heads`` are head gradients for
     each output on all devices.
     """
-    several = len(group.contexts) > 1
+    several = len(core.contexts) > 1
     labels = [
         f"{context}, rows {rows.start} to {rows.stop}" if several else ""
-        for context, rows in zip(group.contexts, group.slices, strict=True)
+        for context, rows in zip(core.contexts, core.slices, strict=True)
     ]
-    mapped = group._mapped
-    if mapped is not None and not mapped._apart:
-        found = [_device_snapshot(group, mapped, k, heads) for k in range(len(labels))]
+    pmapped = core.pmapped
+    if pmapped is not None and not pmapped.runs_separately:
+        devices = [_device_snapshot(pmapped, k, heads) for k in range(len(labels))]
     else:
-        found = [
-            last_snapshot(
-                executor, None if heads is None else [h if h is None else h[k] for h in heads]
-            )
-            for k, executor in enumerate(group.execs)
+        devices = [
+            last_snapshot(executor, executor.last_step, _device_heads(heads, k))
+            for k, executor in enumerate(core.execs)
         ]
-    argnums = [i for i, g in enumerate(group.grad_arrays) if g is not None]
-    notes = [note for _, each in found for note in each]
-    snapshots = {label: snapshot for label, (snapshot, _) in zip(labels, found, strict=True)}
-    if any(group.group2ctxs):
-        places = {label: node_devices(e) for label, e in zip(labels, group.execs, strict=True)}
-        checked = check_snapshots(
-            group._graph, argnums, snapshots, lambda k, s: places[k](s), notes
+    argnums = [i for i, g in enumerate(core.grad_arrays) if g is not None]
+    notes = [note for _, notes in devices for note in notes]
+    snapshots = {label: snapshot for label, (snapshot, _) in zip(labels, devices, strict=True)}
+    if any(core.group2ctxs):
+        device_of = {
+            label: node_devices(core.graph, executor.context, executor.group2ctx)
+            for label, executor in zip(labels, core.execs, strict=True)
+        }
+        report = check_snapshots(
+            core.graph, argnums, snapshots, lambda label, step: device_of[label](step), notes
         )
     else:
-        home = group.contexts[0].device
-        moved = {k: _snapshot_on(snapshot, home) for k, snapshot in snapshots.items()}
-        checked = check_snapshots(group._graph, argnums, moved, lambda *_: home, notes)
-    return checked.raise_if_found() if raise_error else checked
+        home = core.contexts[0].device
+        moved = {label: _snapshot_on(snapshot, home) for label, snapshot in snapshots.items()}
+        report = check_snapshots(core.graph, argnums, moved, lambda *_: home, notes)
+    return report.raise_if_found() if raise_error else report
+
+
+def _device_heads(heads: Sequence[PerDevice | None] | None, k: int) -> list[Any] | None:
+    return None if heads is None else [None if h is None else h[k] for h in heads]
 
 
 def _device_snapshot(
-    group: DataParallelCore, mapped: PmapExecutor, k: int, heads: Sequence[PerDevice | None] | None
+    pmapped: PmapExecutor, k: int, heads: Sequence[PerDevice | None] | None
 ) -> tuple[StepSnapshot, list[str]]:
-    """Device ``k``'s part of the last mapped forward, or of what one would read now."""
-    replicas, run, program = mapped._replicas, mapped._run, mapped._program.program
+    """Device ``k``'s part of the last step of all devices, or of one that would run now."""
+    replicas, step, program = pmapped.replicas, pmapped.last_step, pmapped.program
 
-    def split(stack: Any) -> Any:
-        value = stack.value if isinstance(stack, ReplicatedArray) else stack
+    def split(array: Any) -> Any:
+        value = array.value if isinstance(array, ReplicatedArray) else array
         return None if value is None else replicas.split(value, k)
 
-    given = None if heads is None else [split(h) for h in heads]
-    if run is None:
-        args: Any = mapped.arg_arrays
-        aux: Any = mapped.aux_arrays
-        train, key, updated = bool(program.argnums), None, False
-        if mapped._draws[train]:
-            key = jax.random.key(0)
+    device_heads = None if heads is None else [split(h) for h in heads]
+    if step is None:
+        args: Sequence[Any] = pmapped.arg_arrays
+        aux: Sequence[Any] = pmapped.aux_arrays
+        train, updated = bool(program.argnums), False
+        key = jax.random.key(0) if pmapped.uses_rng[train] else None
     else:
-        args, aux, train, updated = run.args, run.aux, run.train, run.updated
-        key = None if run.key is None else wrap_key(replicas.split(run.key, k))
-        known = run.heads or run.used_heads
-        if given is None and known is not None:
-            given = [split(h) for h in known]
+        args, aux, train, updated = step.args, step.aux, step.train, step.updated
+        key = pmapped.device_key(step.key, k)
+        last_heads = step.heads or step.used_heads
+        if device_heads is None and last_heads is not None:
+            device_heads = [split(h) for h in last_heads]
     states = tuple(map(split, aux))
-    snapshot = StepSnapshot(tuple(map(split, args)), states, key, train, given, updated)
-    return complete_snapshot(program, group.output_names, snapshot)
+    snapshot = StepSnapshot(tuple(map(split, args)), states, key, train, device_heads, updated)
+    return complete_snapshot(pmapped.device_program, pmapped.output_names, snapshot)
 
 
-def _snapshot_on(snapshot: StepSnapshot, home: Any) -> StepSnapshot:
+def _snapshot_on(snapshot: StepSnapshot, device: Any) -> StepSnapshot:
     args, aux, key, heads = jax.device_put(
-        (snapshot.args, snapshot.aux, snapshot.key, snapshot.heads), home
+        (snapshot.args, snapshot.aux, snapshot.key, snapshot.heads), device
     )
     return StepSnapshot(args, aux, key, snapshot.train, heads, snapshot.updated)

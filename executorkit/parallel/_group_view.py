@@ -1,4 +1,4 @@
-"""What notebooks show of executor groups: which device has which rows, and what its arrays hold."""
+"""The view of an executor group: its devices, their rows, and the statistics of its arrays."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from ..display import Fold, Line, Part, Table, clipped, count, many, shape
-from ..executor._array_sections import (
+from ..executor import (
     Section,
     SectionEntry,
     memory_summary,
@@ -19,8 +19,8 @@ from ..executor._array_sections import (
 from ..ndarray.array_statistics import (
     Statistics,
     fetch_rows,
+    parse_row,
     pool_statistics,
-    read,
     statistics_of_lists,
 )
 from ..symbol.node import topological_order
@@ -31,46 +31,46 @@ from ._replicas import Replicas
 from ._replicated_array import PerDevice, ReplicatedArray
 from ._slicing import part_of
 
-#: So many parameters that differ between devices are named.
+#: Maximum number of parameters listed because they differ between devices.
 _MAX_LISTED_PARAMETERS = 4
 
 
-def group_parts(group: DataParallelCore) -> list[Part]:
+def group_parts(core: DataParallelCore) -> list[Part]:
     """The devices with their slices, the arrays with statistics over all devices, the graph.
 
     Statistics are those of all devices' arrays together: of the whole batch, for inputs and
     outputs. Each device computes those of its own, and one transfer brings them to the host. What
     is promised is not computed.
     """
-    sections = _sections(group)
-    reader = _GroupStatisticsReader(group, sections)
+    sections = _sections(core)
+    reader = _GroupStatisticsReader(core, sections)
     arrays = section_views(sections, reader)
-    first = [_representative(a) for a in (*group.arg_arrays, *group.aux_arrays)]
-    shapes = value_shapes(group._graph, first)
-    order = topological_order(group.symbol.heads)
-    each = "each device has " if len(group.contexts) > 1 else ""
+    first = [_representative(a) for a in (*core.arg_arrays, *core.aux_arrays)]
+    shapes = value_shapes(core.graph, first)
+    order = topological_order(core.symbol.heads)
+    each = "each device has " if len(core.contexts) > 1 else ""
     parts: list[Part] = [
-        Line(how_it_runs(group)),
-        _devices(group),
-        Line(f"{each}{memory_summary(first)}; {many(group.traces, 'compilation')}"),
+        Line(how_it_runs(core)),
+        _devices(core),
+        Line(f"{each}{memory_summary(first)}; {many(core.traces, 'compilation')}"),
     ]
     if reader.differing:
         words = ", ".join(clipped(n, 80) for n in reader.differing[:_MAX_LISTED_PARAMETERS])
         more = len(reader.differing) - _MAX_LISTED_PARAMETERS
         words += f", ... {more} more" if more > 0 else ""
         parts.append(Line(f"not the same on all devices: {words}", bad=True))
-    return [*parts, *arrays, Fold("graph", graph_parts(group.symbol, order, shapes))]
+    return [*parts, *arrays, Fold("graph", graph_parts(core.symbol, order, shapes))]
 
 
-def group_label(group: DataParallelCore) -> str:
+def group_label(core: DataParallelCore) -> str:
     """What a view calls the group's symbol."""
-    return clipped(group.symbol.name or ", ".join(group.output_names[:3]), 80)
+    return clipped(core.symbol.name or ", ".join(core.output_names[:3]), 80)
 
 
-def how_it_runs(group: DataParallelCore) -> str:
+def how_it_runs(core: DataParallelCore) -> str:
     """Whether all devices run one mapped program, and why not."""
-    contexts, slices = group.contexts, group.slices
-    if group.is_mapped:
+    contexts, slices = core.contexts, core.slices
+    if core.is_pmapped:
         return f"{len(contexts)} devices run one mapped program"
     if len(contexts) == 1:
         return "one device"
@@ -79,45 +79,45 @@ def how_it_runs(group: DataParallelCore) -> str:
         reasons.append("slices have different lengths")
     if len({c.device for c in contexts}) < len(contexts):
         reasons.append("contexts share a device")
-    if any(group.group2ctxs):
+    if any(core.group2ctxs):
         reasons.append("group2ctx spreads the graph over devices")
-    if group._graph.has_effects:
+    if core.graph.has_effects:
         reasons.append("Python operators belong to one executor")
     because = f", because {' and '.join(reasons)}" if reasons else ""
     return f"{len(contexts)} slices run a program each{because}"
 
 
-def _devices(group: DataParallelCore) -> Table:
-    inputs = [(i, clipped(i.name, 80)) for i in group.inputs]
+def _devices(core: DataParallelCore) -> Table:
+    inputs = [(i, clipped(i.name, 80)) for i in core.inputs]
     rows = [
         [
             str(context), str(context.device), f"{rows.start} to {rows.stop}",
             count(rows.stop - rows.start),
             *(shape(part_of(i.shape, i.axis, rows)) for i, _ in inputs),
         ]
-        for context, rows in zip(group.contexts, group.slices, strict=True)
+        for context, rows in zip(core.contexts, core.slices, strict=True)
     ]  # fmt: skip
     header = ["context", "device", "slice", "rows", *(name for _, name in inputs)]
     return Table(header, rows, {3})
 
 
-def _sections(group: DataParallelCore) -> list[Section]:
-    inputs = {i.name for i in group.inputs}
-    arguments = list(zip(group.arg_names, group.arg_arrays, group.grad_req, strict=True))
+def _sections(core: DataParallelCore) -> list[Section]:
+    inputs = {i.name for i in core.inputs}
+    arguments = list(zip(core.arg_names, core.arg_arrays, core.grad_req, strict=True))
     loaded = [(n, a, r) for n, a, r in arguments if n in inputs]
     others = [(n, a, r) for n, a, r in arguments if n not in inputs]
     gradients = [
-        (n, a) for n, a in zip(group.arg_names, group.grad_arrays, strict=True) if a is not None
+        (n, a) for n, a in zip(core.arg_names, core.grad_arrays, strict=True) if a is not None
     ]
-    states = zip(group.aux_names, group.aux_arrays, strict=True)
-    outputs = zip(group.output_names, group.outputs, strict=True)
+    states = zip(core.aux_names, core.aux_arrays, strict=True)
+    outputs = zip(core.output_names, core.outputs, strict=True)
     place, asked = ("shape", "dtype"), ("shape", "dtype", "grad_req")
     return [
-        Section("inputs", asked, [_entry(group, n, a, r) for n, a, r in loaded]),
-        Section("parameters", asked, [_entry(group, n, a, r) for n, a, r in others]),
-        Section("auxiliary states", place, [_entry(group, n, a) for n, a in states]),
-        Section("gradients", place, [_entry(group, n, a) for n, a in gradients]),
-        Section("outputs", place, [_entry(group, n, a) for n, a in outputs]),
+        Section("inputs", asked, [_entry(core, n, a, r) for n, a, r in loaded]),
+        Section("parameters", asked, [_entry(core, n, a, r) for n, a, r in others]),
+        Section("auxiliary states", place, [_entry(core, n, a) for n, a in states]),
+        Section("gradients", place, [_entry(core, n, a) for n, a in gradients]),
+        Section("outputs", place, [_entry(core, n, a) for n, a in outputs]),
     ]
 
 
@@ -125,22 +125,20 @@ def _sections(group: DataParallelCore) -> list[Section]:
 _PARAMETER_SECTION = 1
 
 
-def _entry(group: DataParallelCore, name: str, array: PerDevice, *request: str) -> SectionEntry:
+def _entry(core: DataParallelCore, name: str, array: PerDevice, *request: str) -> SectionEntry:
     sizes = [array.shape] if isinstance(array, ReplicatedArray) else [a.shape for a in array]
     shapes = " ".join(shape(s) for s in dict.fromkeys(sizes))
     words = [shapes, jax.numpy.dtype(_representative(array).dtype).name, *request]
-    return SectionEntry(name, words, _value_or_status(group, array))
+    return SectionEntry(name, words, _value_or_status(core, array))
 
 
 def _representative(array: PerDevice) -> Any:
     return array if isinstance(array, ReplicatedArray) else array[0]
 
 
-def _value_or_status(
-    group: DataParallelCore, array: PerDevice
-) -> jax.Array | list[jax.Array] | str:
+def _value_or_status(core: DataParallelCore, array: PerDevice) -> jax.Array | list[jax.Array] | str:
     """The contents on all devices: stacked, or one by one; or why they are not there."""
-    stacked = isinstance(array, ReplicatedArray) and group.is_mapped
+    stacked = isinstance(array, ReplicatedArray) and core.is_pmapped
     promises = [array.pending] if isinstance(array, ReplicatedArray) else [a.pending for a in array]
     reason = next((r for r in map(pending_status, promises) if r is not None), None)
     if reason is not None:
@@ -151,14 +149,14 @@ def _value_or_status(
 class _GroupStatisticsReader:
     """Reads sections of a group; notes which parameters differ between devices."""
 
-    def __init__(self, group: DataParallelCore, sections: Sequence[Section]) -> None:
-        self._group = group
+    def __init__(self, core: DataParallelCore, sections: Sequence[Section]) -> None:
+        self._core = core
         entries = sections[_PARAMETER_SECTION].entries
         self._names = [e.name for e in entries if not isinstance(e.contents, str)]
         self.differing: list[str] = []
 
     def __call__(self, lists: Sequence[Sequence[Any]]) -> list[list[Statistics]]:
-        parts = (self._mapped if self._group.is_mapped else self._apart)(lists)
+        parts = (self._mapped if self._core.is_pmapped else self._apart)(lists)
         self.differing = [
             name
             for name, each in zip(self._names, parts[_PARAMETER_SECTION], strict=True)
@@ -167,7 +165,7 @@ class _GroupStatisticsReader:
         return [[pool_statistics(each) for each in section] for section in parts]
 
     def _mapped(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
-        replicas = Replicas.on([c.device for c in self._group.contexts])
+        replicas = Replicas.on([c.device for c in self._core.contexts])
         asked = [stacks for stacks in lists if stacks]
         with jax.enable_x64(True):
             matrices = iter(
@@ -175,12 +173,12 @@ class _GroupStatisticsReader:
             )
         found: list[list[list[Statistics]]] = []
         for stacks in lists:
-            rows = [read(row) for row in next(matrices)] if stacks else []
+            rows = [parse_row(row) for row in next(matrices)] if stacks else []
             found.append([rows[i :: len(stacks)] for i in range(len(stacks))])
         return found
 
     def _apart(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
-        devices = range(len(self._group.contexts))
+        devices = range(len(self._core.contexts))
         flat = statistics_of_lists(
             self._at_home([[x[k] for x in xs] for xs in lists for k in devices])
         )
@@ -192,7 +190,7 @@ class _GroupStatisticsReader:
     def _at_home(self, lists: list[list[jax.Array]]) -> list[list[jax.Array]]:
         """The same arrays; those of CPUs, which have one memory, on the first of them, so that
         lists of the same shapes are compiled once."""
-        home = self._group.contexts[0].device
-        if any(c.device.platform != "cpu" for c in self._group.contexts):
+        home = self._core.contexts[0].device
+        if any(c.device.platform != "cpu" for c in self._core.contexts):
             return lists
         return jax.device_put(lists, home)

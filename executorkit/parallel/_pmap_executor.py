@@ -1,8 +1,7 @@
-"""A symbol bound to stacked arrays: one program for all devices of a group."""
+"""A symbol bound to replicated arrays: one pmapped program for all devices of a group."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -10,36 +9,41 @@ from typing import Any
 import jax
 
 from ..context import Context
-from ..errors import MXNetError, explain
-from ..executor import Executor
-from ..executor._buffers import Buffers
-from ..executor._pending_step import PendingStep
-from ..executor._precompile_spec import PrecompileSpec, ProgramCall
-from ..executor._validation import check_head_gradients
+from ..executor import (
+    Executor,
+    PendingStep,
+    PrecompileSpec,
+    Runnable,
+    check_head_gradients,
+    no_forward_error,
+)
 from ..lowering import Graph
 from ..ndarray import NDArray
-from ..ndarray.pending import register_pending_owner, resolve_pending
+from ..ndarray.pending import register_pending_owner
+from ..ndarray.protocol import PendingValue
 from ..ndarray.random_state import wrap_key
 from ..ops.schema.inference import is_fully_known
-from ..program import Program
-from ..program._train_step import StepSpec
+from ..program import Program, ProgramCall
 from ..symbol import Symbol
-from ._pmap_program import PmapFunction as MappedFunction
 from ._pmap_program import PmapProgram
 from ._replicas import Replicas
 from ._replicated_array import PerDevice, ReplicatedArray
 
 
-class PmapExecutor:
-    """Runs a symbol on all devices at once; deferred like an Executor, of which it is the like.
+class PmapExecutor(Runnable[ReplicatedArray]):
+    """Runs a symbol on all devices as one pmapped program, deferred as an Executor is.
 
     arg_arrays, grad_arrays, aux_arrays, outputs
-        stacked arrays in the symbol's order; None for a gradient that is not wanted.
+        replicated arrays in the symbol's order; None where no gradient is wanted.
     execs
-        an Executor for each device, on the members of the stacked arrays; made when asked for.
+        an Executor for each device, on the members of the replicated arrays; made when asked for.
+    runs_separately
+        whether the devices have run their own programs since: where a script runs one of ``execs``
+        by itself, or watches one with a monitor. Results are the same.
+    last_step
+        the last forward of all devices together.
 
-    Where a script runs one of ``execs`` by itself, or watches one with a monitor, the devices run
-    their own programs instead, with the same results.
+    ``gradient_targets`` take the gradients in place of ``grad_arrays``.
     """
 
     def __init__(
@@ -53,111 +57,100 @@ class PmapExecutor:
         grad_req: Sequence[str],
         aux_arrays: Sequence[ReplicatedArray],
         outputs: Sequence[ReplicatedArray],
+        gradient_targets: Sequence[PendingValue] | None = None,
     ) -> None:
         self.symbol = symbol
         self.contexts = list(contexts)
         self.grad_req = list(grad_req)
-        self.arg_arrays = list(arg_arrays)
         self.grad_arrays = list(grad_arrays)
-        self.aux_arrays = list(aux_arrays)
-        self.outputs = list(outputs)
-        self._names = graph.output_names
-        self._replicas = Replicas.on([c.device for c in contexts])
-        self._program = PmapProgram.of(program, self._replicas)
-        self._draws = (graph.uses_rng(False), graph.uses_rng(True))
-        self._grad_targets = [g for g in grad_arrays if g is not None]
-        self._target_numbers = {id(g): k for k, g in enumerate(self._grad_targets)}
-        self._keep_gradients = True
-        self._again: frozenset[int] = frozenset()
-        self._eager = False
-        self._pinned: dict[int, jax.Array] = {}
-        self._run: PendingStep | None = None
-        self._apart = False
-        self._places = Buffers.of(arg_arrays, aux_arrays, self._grad_targets, outputs)
+        self.replicas = Replicas.on([c.device for c in contexts])
+        #: The program of one device, which the devices' program maps.
+        self.device_program = program
+        targets = gradient_targets or [g for g in grad_arrays if g is not None]
+        super().__init__(
+            graph,
+            PmapProgram.of(program, self.replicas),
+            arg_arrays,
+            aux_arrays,
+            outputs,
+            targets,
+            keep_gradients=gradient_targets is None,
+        )
+        self.last_step: PendingStep | None = None
+        self.runs_separately = False
         register_pending_owner(self)
 
     @cached_property
-    def execs(self) -> list[Executor]:
+    def execs(self) -> list[ReplicaExecutor]:
         return [ReplicaExecutor(self, k) for k in range(len(self.contexts))]
 
-    @property
-    def _fusable(self) -> bool:
-        """Whether an update can be a part of the mapped program: not if other processes have
-        gradients too."""
-        return jax.process_count() == 1
-
-    def _step_function(self, train: bool, plan: StepSpec) -> MappedFunction:
-        return self._program.step_function(train, plan)
-
-    def _replicas_made(self) -> list[ReplicaExecutor]:
+    def _existing_execs(self) -> list[ReplicaExecutor]:
+        """The executors of the devices; none before they have been asked for."""
         return self.__dict__.get("execs", [])
 
-    def force(self) -> None:
-        """Computes whatever is promised to one of these arrays and not computed yet."""
-        promised = (self._grad_targets, self.outputs, self.aux_arrays, self.arg_arrays)
-        resolve_pending(itertools.chain(*promised))
+    def run_separately(self) -> None:
+        """Notes that a device has run its own program."""
+        self.runs_separately = True
 
-    def _next_key(self) -> jax.Array:
-        """One key per device, each from its context's stream."""
-        return self._replicas.keys(self.contexts)
+    # -- what a pending step needs ---------------------------------------------------------------
 
-    def _key_aval(self) -> jax.ShapeDtypeStruct:
+    def next_key(self) -> jax.Array:
+        """The data of one key per device, each from its context's stream."""
+        return self.replicas.keys(self.contexts)
+
+    def key_aval(self) -> jax.ShapeDtypeStruct:
+        """The shape and dtype of the keys' data."""
         return self._aval((2,), "uint32")
+
+    def filled_like(self, array: ReplicatedArray, number: float) -> jax.Array:
+        """New contents for an array: one number everywhere."""
+        return self.replicas.filled(array.shape, array.dtype, number)
+
+    def device_key(self, key_data: Any, k: int) -> Any:
+        """Device ``k``'s key among those of a step; None where there is none."""
+        return None if key_data is None else wrap_key(self.replicas.split(key_data, k))
 
     def _aval(self, shape: tuple[int, ...], dtype: Any) -> jax.ShapeDtypeStruct:
         stacked = (len(self.contexts), *shape)
-        return jax.ShapeDtypeStruct(stacked, dtype, sharding=self._replicas.sharding)
+        return jax.ShapeDtypeStruct(stacked, dtype, sharding=self.replicas.sharding)
 
-    def calls(self, request: PrecompileSpec) -> list[ProgramCall]:
-        """What the devices will run, said in shapes."""
+    def calls(self, spec: PrecompileSpec) -> list[ProgramCall]:
+        """The calls that the devices will make, with abstract arguments."""
         args, aux, outputs = (
             tuple([self._aval(a.shape, a.dtype) for a in arrays])
             for arrays in (self.arg_arrays, self.aux_arrays, self.outputs)
         )
-        return list(request.calls(self, args, aux, outputs, steps=True))
+        return list(spec.calls(self, args, aux, outputs, with_update=True))
+
+    # -- running -----------------------------------------------------------------------------------
 
     def forward(self, is_train: bool) -> None:
-        """Promises the outputs on all devices."""
-        made = self._replicas_made()
-        self._apart = any(e._callback is not None for e in made)
-        if self._apart:
-            for executor in made:
+        """Defers the outputs on all devices."""
+        execs = self._existing_execs()
+        self.runs_separately = any(e.is_monitored for e in execs)
+        if self.runs_separately:
+            for executor in execs:
                 executor.forward(is_train)
             return
-        for executor in made:
-            executor._run = None
-        self._pin()
-        self._run = PendingStep(self, is_train)  # type: ignore[arg-type]
+        for executor in execs:
+            executor.forget_step()
+        self.overwrite_constants()
+        self.last_step = PendingStep(self, is_train)
 
     def backward(self, heads: Sequence[PerDevice | None]) -> None:
         """Computes the gradients on all devices; ``heads`` are the outputs' head gradients."""
-        if self._apart:
+        if self.runs_separately:
             for k, executor in enumerate(self.execs):
                 executor.backward([None if h is None else h[k] for h in heads])
             return
-        run = self._run
-        if run is None:
+        step = self.last_step
+        if step is None:
             raise no_forward_error()
-        stacks = tuple([h.value if isinstance(h, ReplicatedArray) else None for h in heads])
-        if any(n and h is None for n, h in zip(self._may_need_head, stacks, strict=True)):
-            check_head_gradients(
-                stacks, self._names, self._program.needs_head_gradient(run.args, run.aux, run.key)
-            )
-        run.backward(stacks)
-
-    @property
-    def _may_need_head(self) -> tuple[bool, ...]:
-        return self._program.program.may_need_head_gradient
-
-    def _pin(self) -> None:
-        """Overwrites what MXNet overwrites when it runs (gamma, with fix_gamma)."""
-        for number, constant in self._program.constant_inputs:
-            target = self.arg_arrays[number]
-            pinned = self._pinned.get(number)
-            if pinned is None or target.value is not pinned:
-                value = self._replicas.filled(target.shape, target.dtype, constant)
-                self._pinned[number] = value
-                target.assign(value, shared=True)
+        values = tuple([h.value if isinstance(h, ReplicatedArray) else None for h in heads])
+        needed = self.program.may_need_head_gradient
+        if any(n and h is None for n, h in zip(needed, values, strict=True)):
+            check_head_gradients(values, self.output_names, step.needs_head_gradients())
+        step.backward(values)
 
 
 class ReplicaExecutor(Executor):
@@ -167,50 +160,41 @@ class ReplicaExecutor(Executor):
     group's ``forward`` goes back through this device's part of it.
     """
 
-    def __init__(self, mapped: PmapExecutor, k: int) -> None:
+    def __init__(self, group: PmapExecutor, k: int) -> None:
         super().__init__(
-            mapped.symbol,
-            mapped.contexts[k],
-            [a[k] for a in mapped.arg_arrays],
-            [None if g is None else g[k] for g in mapped.grad_arrays],
-            mapped.grad_req,
-            [a[k] for a in mapped.aux_arrays],
-            outputs=[o[k] for o in mapped.outputs],
+            group.symbol,
+            group.contexts[k],
+            [a[k] for a in group.arg_arrays],
+            [None if g is None else g[k] for g in group.grad_arrays],
+            group.grad_req,
+            [a[k] for a in group.aux_arrays],
+            outputs=[o[k] for o in group.outputs],
         )
-        self._mapped = mapped
-        self._number = k
+        self._group = group
+        self._position = k
+
+    def forget_step(self) -> None:
+        """Forgets the last forward of this device: the group has run since."""
+        self.last_step = None
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
         """As :meth:`Executor.forward`, on this device alone."""
-        self._mapped._apart = True
+        self._group.run_separately()
         return super().forward(is_train, **kwargs)
 
     def backward(self, out_grads: Any = None, is_train: bool = True) -> None:
         """As :meth:`Executor.backward`, on this device alone."""
-        group_run = self._mapped._run
-        if self._run is None and group_run is not None:
-            key = group_run.key
-            if key is not None:
-                key = wrap_key(self._mapped._replicas.split(key, self._number))
-            self._run = PendingStep(self, group_run.train, key)
+        group_step = self._group.last_step
+        if self.last_step is None and group_step is not None:
+            key = self._group.device_key(group_step.key, self._position)
+            self.last_step = PendingStep(self, group_step.train, key)
         super().backward(out_grads, is_train)
-
-
-def no_forward_error() -> MXNetError:
-    """The error of a backward that has nothing to go back through."""
-    return MXNetError(
-        explain(
-            "backward",
-            "there was no forward to go back through",
-            hint="call forward(is_train=True) first",
-        )
-    )
 
 
 def replicated_outputs(
     contexts: Sequence[Context], shapes: Sequence[Any], dtypes: Sequence[str | None]
 ) -> list[ReplicatedArray]:
-    """Stacked arrays for outputs of the shapes that were inferred for one device."""
+    """Replicated arrays for outputs of the shapes that were inferred for one device."""
     assert all(is_fully_known(s) for s in shapes)
     return [
         ReplicatedArray(contexts, s, d or "float32") for s, d in zip(shapes, dtypes, strict=True)

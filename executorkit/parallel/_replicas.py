@@ -20,7 +20,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from ..context import Context, Device
 from ..ndarray.random_state import next_key_data
-from ..ops.nn.moments import AXIS
+from ..ops.nn.moments import DEVICE_AXIS
 
 
 class Traffic:
@@ -59,8 +59,8 @@ class Replicas:
 
     def __init__(self, devices: tuple[Device, ...]) -> None:
         self.devices = devices
-        mesh = Mesh(np.array(devices), (AXIS,))
-        self.sharding = NamedSharding(mesh, PartitionSpec(AXIS))
+        mesh = Mesh(np.array(devices), (DEVICE_AXIS,))
+        self.sharding = NamedSharding(mesh, PartitionSpec(DEVICE_AXIS))
         self._everywhere = NamedSharding(mesh, PartitionSpec())
 
     @staticmethod

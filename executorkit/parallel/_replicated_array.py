@@ -1,8 +1,8 @@
-"""One array per device, kept as a single array that is sharded over the devices."""
+"""Replicated arrays: one array per device, held as a single array sharded over the devices."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, overload
 
 import jax
@@ -10,25 +10,26 @@ import jax
 from ..context import Context
 from ..errors import InputTypeError, explain
 from ..ndarray import NDArray
-from ..ndarray.storage import Producer, Shape, Storage
+from ..ndarray.protocol import PendingValue, Producer, UpdateCall
+from ..ndarray.storage import Shape, Storage
 from ._replicas import Replicas
 
 
 class ReplicatedArray(Sequence[NDArray]):
     """The arrays of one parameter (gradient, input, output) on all devices of a group.
 
-    To scripts it is the sequence of its per-device NDArrays, its members. They are real ones: what
-    is written to a member, the next run sees. To a mapped program it is one stacked array of shape
-    (devices, *shape), which it reads, assigns and promises as an executor does with an NDArray.
+    To scripts it is the sequence of its per-device NDArrays, its members. They are real ones: the
+    next run sees what is written to a member. To a pmapped program it is one stacked array of shape
+    (devices, *shape), a pending value as an NDArray is one for an executor.
 
-    Members are made when one is first asked for, their contents are split off when one is looked
-    at, and the stacked array is put together again only if a member was written to in between,
-    which its storage's version tells.
+    Members are made when one is first asked for, their contents are split off when one is read,
+    and the stacked array is put together again only if a member was written to in between; the
+    version of its storage tells.
     """
 
     __slots__ = (
-        "__weakref__", "_made", "_members", "_promise_of_all", "_value_of_all", "_versions",
-        "contexts", "dtype", "replicas", "shape",
+        "__weakref__", "_members", "_producer", "_splitters", "_stacked", "_versions", "contexts",
+        "dtype", "replicas", "shape",
     )  # fmt: skip
 
     def __init__(
@@ -40,56 +41,74 @@ class ReplicatedArray(Sequence[NDArray]):
         self.dtype = jax.numpy.dtype(dtype)
         if value is None:
             value = self.replicas.zeros(shape, dtype)
-        self._value_of_all: jax.Array | None = value
-        self._promise_of_all: Producer | None = None
+        self._stacked: jax.Array | None = value
+        self._producer: Producer | None = None
         self._members: list[NDArray] | None = None
         self._versions: list[int] = []
-        self._made: list[Producer] = []
+        self._splitters: list[_MemberProducer] = []
 
-    # What a mapped program needs
+    # -- the pending value that a pmapped program sees ------------------------------------------
 
     @property
     def value(self) -> jax.Array:
-        """The stacked array as it is now, with everything that was written to members."""
+        """The stacked array, with everything that was written to members."""
         if self._members is None:
-            value = self._value_of_all
-            return self._whole() if value is None else value
+            value = self._stacked
+            return self._computed() if value is None else value
         written = self._written()
-        return self._merged(written) if written else self._whole()
+        return self._merge(written) if written else self._computed()
 
-    def _whole(self) -> jax.Array:
-        """The stacked array without what was written to members since."""
-        if self._value_of_all is None:
-            producer = self._promise_of_all
+    @property
+    def current(self) -> jax.Array | None:
+        """The stacked array if nothing is pending and no member can have been written to."""
+        return self._stacked if self._members is None else None
+
+    @property
+    def pending(self) -> Producer | None:
+        """The producer that reading would run; None if nothing has to be computed."""
+        if self._producer is not None or self._members is None:
+            return self.source
+        producers = (member.pending for member in self._members)
+        return next((p for p in producers if p is not None), None)
+
+    @property
+    def source(self) -> Producer | None:
+        """The producer that the stacked array waits for, whatever its members wait for."""
+        return None if self._producer is None else self._producer.source
+
+    def _computed(self) -> jax.Array:
+        """The stacked array without later writes to members."""
+        if self._stacked is None:
+            producer = self._producer
             assert producer is not None
             producer()
-        assert self._value_of_all is not None
-        return self._value_of_all
+        assert self._stacked is not None
+        return self._stacked
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
-        """Replaces the contents on all devices; cancels what was promised."""
-        self._value_of_all = value
-        self._promise_of_all = None
+        """Replaces the contents on all devices and cancels deferred work."""
+        self._stacked = value
+        self._producer = None
         if self._members is not None:
             self._renew_members()
 
     def defer(self, producer: Producer) -> None:
-        """The contents on all devices are what ``resolve()`` assigns."""
-        self._value_of_all = None
-        self._promise_of_all = producer
+        """Lets the contents on all devices come from ``producer``."""
+        self._stacked = None
+        self._producer = producer
         if self._members is not None:
             self._renew_members()
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
-        """Assigns ``value`` if ``resolve`` is still what these arrays wait for. Members that were
-        written to since keep what was written."""
-        if self._promise_of_all != producer:
+        """Stores ``value`` and returns True if ``producer`` is still what these arrays wait for.
+        Members that were written to since keep their contents."""
+        if self._producer != producer:
             return False
-        self._value_of_all = value
-        self._promise_of_all = None
+        self._stacked = value
+        self._producer = None
         return True
 
-    # What scripts need
+    # -- the sequence of NDArrays that scripts see -----------------------------------------------
 
     def __len__(self) -> int:
         return len(self.contexts)
@@ -119,40 +138,30 @@ class ReplicatedArray(Sequence[NDArray]):
         return repr(list(self))
 
     def _make_members(self) -> None:
-        members, made = [], []
-        for k, context in enumerate(self.contexts):
-            split = _MemberProducer(self, k)
-            storage = Storage(self.shape, self.dtype, producer=split)
+        members = []
+        self._splitters = [_MemberProducer(self, k) for k in range(len(self.contexts))]
+        for splitter, context in zip(self._splitters, self.contexts, strict=True):
+            storage = Storage(self.shape, self.dtype, producer=splitter)
             members.append(NDArray.from_storage(storage, 0, self.shape, context))
-            made.append(split)
-        self._made = made
         self._versions = [m.storage.version for m in members]
         self._members = members
 
-    def _split(self, k: int) -> None:
-        """Gives member ``k`` its part of the stacked array: the promise that it is made with."""
-        value = self.replicas.split(self._whole(), k)
+    def split_off(self, k: int) -> None:
+        """Gives member ``k`` its part of the stacked array."""
+        value = self.replicas.split(self._computed(), k)
         assert self._members is not None
         storage = self._members[k].storage
         storage.assign(value)
         self._versions[k] = storage.version
 
     def _renew_members(self) -> None:
-        """Members that have contents of their own show those of the stacked array again."""
+        """Lets members that have contents of their own show those of the stacked array again."""
         assert self._members is not None
         for k, member in enumerate(self._members):
             storage = member.storage
-            if storage.producer is not self._made[k]:
-                storage.defer(self._made[k])
+            if storage.producer is not self._splitters[k]:
+                storage.defer(self._splitters[k])
                 self._versions[k] = storage.version
-
-    @property
-    def pending(self) -> Producer | None:
-        """As an NDArray's: the promise that reading would have kept."""
-        if self._promise_of_all is not None or self._members is None:
-            return self._promise_of_all
-        waiting = (m.pending for m in self._members)
-        return next((w for w in waiting if w is not None), None)
 
     @property
     def has_written_members(self) -> bool:
@@ -167,37 +176,48 @@ class ReplicatedArray(Sequence[NDArray]):
             if member.storage.version != version
         ]
 
-    def _merged(self, written: list[int]) -> jax.Array:
+    def _merge(self, written: list[int]) -> jax.Array:
         assert self._members is not None
         parts = {k: self._members[k].value for k in written}
         if len(parts) == len(self._members):
             value = self.replicas.assemble(list(parts.values()))
         else:
-            value = self.replicas.replace(self._whole(), parts)
-        self._value_of_all = value
-        self._promise_of_all = None
+            value = self.replicas.replace(self._computed(), parts)
+        self._stacked = value
+        self._producer = None
         for k in written:
             self._versions[k] = self._members[k].storage.version
         return value
 
 
 class _MemberProducer:
-    """The promise that a member is made with: its part of the stacked array."""
+    """The producer of a member's contents: its part of the stacked array."""
 
-    __slots__ = ("_k", "_stack")
+    __slots__ = ("_array", "_position")
 
-    def __init__(self, stack: ReplicatedArray, k: int) -> None:
-        self._stack = stack
-        self._k = k
+    def __init__(self, array: ReplicatedArray, position: int) -> None:
+        self._array = array
+        self._position = position
 
     def __call__(self) -> None:
-        self._stack._split(self._k)
+        self._array.split_off(self._position)
+
+    force = __call__
 
     @property
     def source(self) -> Producer | None:
-        """What the stacked array itself waits for."""
-        return self._stack._promise_of_all
+        """The producer that the stacked array waits for."""
+        return self._array.source
+
+    def attach_update(
+        self,
+        weights: Sequence[PendingValue],
+        grads: Sequence[PendingValue],
+        prepare: Callable[[], UpdateCall | None],
+    ) -> bool:
+        """False: it computes nothing."""
+        return False
 
 
-#: The per-device arrays of one parameter: stacked, or each by itself.
+#: The per-device arrays of one parameter: replicated, or each by itself.
 PerDevice = ReplicatedArray | list[NDArray]

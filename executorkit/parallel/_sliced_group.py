@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..context import Context
-from ..debugging.finite_report import FiniteReport
-from ..display import View, Viewed
+from ..debugging import FiniteReport
+from ..display import View, Viewed, view_of
 from ..errors import BatchTypeError, BindError, explain
 from ..executor import Executor
 from ..io import DataDesc
@@ -19,6 +19,7 @@ from ._data_parallel_core import DataParallelCore, update_metric
 from ._group_snapshots import check_group_finite
 from ._group_view import group_label, group_parts
 from ._replicated_array import PerDevice
+from .protocol import DataParallel
 
 Pairs = list[list[tuple[slice, NDArray]]]
 
@@ -41,7 +42,7 @@ def check_arguments(symbol: Symbol) -> None:
             )
 
 
-class DataParallelExecutorGroup(Viewed):
+class DataParallelExecutorGroup(Viewed, DataParallel):
     """Executors of one symbol on several devices, each with its slice of every batch.
 
     sym
@@ -55,8 +56,11 @@ class DataParallelExecutorGroup(Viewed):
     shared_group
         another bucket's group, whose parameters, gradients and auxiliary states are used.
 
-    Gradients are wanted for all parameters. Slices of one length on distinct devices run as one
-    mapped program; the arrays per device are views, made when a script looks at them.
+    All parameters get gradients. Slices of one length on distinct devices run as one pmapped
+    program; the arrays per device are views, made when a script looks at them.
+
+    core
+        the arrays and programs of all devices.
     """
 
     def __init__(
@@ -79,13 +83,13 @@ class DataParallelExecutorGroup(Viewed):
         self._labels = [_input(d, rows) for d in train_data.provide_label or ()]
         self.data_names = [i.name for i in self._data]
         self.label_names = [i.name for i in self._labels]
-        self._group = DataParallelCore(
+        self.core = DataParallelCore(
             sym,
             ctx,
             self.slices,
             [*self._data, *self._labels],
             ["write" if n in self.param_names else "null" for n in sym.list_arguments()],
-            shared_group._group if shared_group else None,
+            shared_group.core if shared_group else None,
             self.param_names,
         )
 
@@ -104,31 +108,31 @@ class DataParallelExecutorGroup(Viewed):
                     given_by="a batch whose label is None",
                 )
             )
-        writes = self._group.scattered(self._data, data_batch.data, "data")
-        writes += self._group.scattered(self._labels, labels or [], "label")
+        writes = self.core.scattered(self._data, data_batch.data, "data")
+        writes += self.core.scattered(self._labels, labels or [], "label")
         for target, value in writes:
             assign_scattered(target, value)
 
     def forward(self, is_train: bool = False) -> None:
-        """Runs all devices; outputs are computed when they are looked at."""
-        self._group.forward(bool(is_train))
+        """Runs all devices; outputs are computed when they are read."""
+        self.core.forward(bool(is_train))
 
     def backward(self) -> None:
         """Computes the gradients on all devices. MXNetError without a forward."""
-        self._group.backward()
+        self.core.backward()
 
     def update_metric(self, metric: Any, labels: Sequence[Any], pre_sliced: bool = False) -> None:
-        """Has a metric take the outputs of each device into account, with its labels.
+        """Updates a metric with the outputs of each device and its labels.
 
         ``pre_sliced`` says that ``labels`` has a list of labels for each device.
         """
         axes = [i.axis for i in self._labels]
-        update_metric(self._group, labels, pre_sliced, axes, metric.update)
+        update_metric(self.core, labels, pre_sliced, axes, metric.update)
 
     @property
     def train_execs(self) -> list[Executor]:
         """One executor for each device."""
-        return self._group.execs
+        return self.core.execs
 
     @property
     def data_arrays(self) -> Pairs:
@@ -143,17 +147,17 @@ class DataParallelExecutorGroup(Viewed):
     @property
     def param_arrays(self) -> list[PerDevice]:
         """For each parameter the arrays of all devices."""
-        return [self._group.arg_arrays[i] for i in self.param_idx]
+        return [self.core.arg_arrays[i] for i in self.param_idx]
 
     @property
     def grad_arrays(self) -> list[PerDevice | None]:
         """For each parameter the gradients of all devices."""
-        return [self._group.grad_arrays[i] for i in self.param_idx]
+        return [self.core.grad_arrays[i] for i in self.param_idx]
 
     @property
     def aux_arrays(self) -> list[PerDevice]:
         """For each auxiliary state the arrays of all devices."""
-        return self._group.aux_arrays
+        return self.core.aux_arrays
 
     def check_finite(self, *, raise_error: bool = False) -> FiniteReport:
         """Finds the first node that made a NaN or an infinity, on any device.
@@ -161,25 +165,25 @@ class DataParallelExecutorGroup(Viewed):
         As :meth:`Executor.check_finite`, for every device's rows of the last batch; findings say
         whose they are.
         """
-        return check_group_finite(self._group, None, raise_error)
-
-    def _as_view(self) -> View:
-        return View(
-            f"DataParallelExecutorGroup of {group_label(self._group)}", group_parts(self._group)
-        )
+        return check_group_finite(self.core, None, raise_error)
 
     def _pairs(self, names: Sequence[str]) -> Pairs:
-        arrays = self._group.arg_arrays
-        numbers = [self._group.arg_names.index(n) for n in names]
-        return [list(zip(self.slices, arrays[i], strict=True)) for i in numbers]
+        arrays = self.core.arg_arrays
+        positions = [self.core.arg_names.index(n) for n in names]
+        return [list(zip(self.slices, arrays[i], strict=True)) for i in positions]
 
 
-def _input(given: Any, rows: int) -> BatchInput:
-    """An input as (name, shape) or DataDesc, with the rows of the slices."""
-    name, shape = given[0], tuple(given[1])
-    layout = getattr(given, "layout", None)
+@view_of.register
+def _(group: DataParallelExecutorGroup) -> View:
+    return View(f"DataParallelExecutorGroup of {group_label(group.core)}", group_parts(group.core))
+
+
+def _input(description: Any, rows: int) -> BatchInput:
+    """The input of a (name, shape) or DataDesc, with the rows of the slices."""
+    name, shape = description[0], tuple(description[1])
+    layout = getattr(description, "layout", None)
     axis = DataDesc.get_batch_axis(layout)
-    dtype = getattr(given, "dtype", None)
+    dtype = getattr(description, "dtype", None)
     if axis >= 0:
         shape = (*shape[:axis], rows, *shape[axis + 1 :])
     return BatchInput(name, shape, None if dtype is None else dtype_name(dtype), axis)

@@ -11,5 +11,6 @@ from ..errors import StepError as TargetError
 from ..errors import UnknownArgumentError as InputError
 from ._optax_updates import LossScale
 from ._step import Step
+from ._step_view import step_view as _step_view
 
 __all__ = ["InputError", "LossScale", "Step", "StepError", "TargetError"]

@@ -1,89 +1,178 @@
-"""Where a step's results go that no NDArray shows: the optimizer's state, and gradients.
+"""The backends of a training step: one executor, one pmapped program, or a program per device.
 
-What a step trains: one executor, or a group of devices; its program and its arrays.
-
-A step on a group whose slices run as a program each: uneven ones, or repeated contexts.
+A backend starts a step (a computation that an update can be attached to) and holds the arrays that
+it changes: parameters, the optimizer's state, and the targets of gradients that nobody reads.
 """
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, Protocol
 
 import jax
 import numpy as np
 
 from ..errors import StepError, explain
-from ..executor import Executor
-from ..executor._buffers import Buffers
-from ..executor._pending_step import PendingStep
-from ..executor._validation import head_gradients
+from ..executor import Executor, PendingStep, Runnable, head_gradients
 from ..lowering import Graph, graph_of, optimized
 from ..ndarray import NDArray
+from ..ndarray.protocol import PendingValue, Producer, UpdateCall
 from ..ndarray.storage import Storage
 from ..optimizer import Updater
-from ..parallel._batch_transfer import gather
-from ..parallel._data_parallel_core import DataParallelCore
-from ..parallel._pmap_executor import PmapExecutor
-from ..parallel._replicated_array import ReplicatedArray
-from ..parallel._replicated_state import replicated_state
-from ..program import Program, program_for
-from ..program._jit import InstrumentedJit
-from ..program._train_step import StepSpec, UpdateFunction, step_function
+from ..parallel import (
+    DataParallelCore,
+    PerDevice,
+    PmapExecutor,
+    ReplicatedArray,
+    gather,
+    replicated_state,
+)
+from ..program import InstrumentedJit, Program, StepSpec, UpdateFunction, program_for
 
 
 class StateRef:
-    """A value that a program replaces, as an NDArray's is: read, promised, fulfilled."""
+    """One array of an optimizer's state: a pending value without an NDArray."""
 
-    __slots__ = ("_promise_of", "value")
+    __slots__ = ("_producer", "current")
 
     def __init__(self, value: jax.Array) -> None:
-        self.value: Any = value
-        self._promise_of: Callable[[], Any] | None = None
+        self.current: jax.Array | None = value
+        self._producer: Producer | None = None
 
-    def assign(self, value: jax.Array) -> None:
-        self.value = value
+    @property
+    def value(self) -> jax.Array:
+        """The contents, computed first if they are pending."""
+        if self.current is None and self._producer is not None:
+            self._producer()
+        assert self.current is not None
+        return self.current
 
-    def defer(self, producer: Callable[[], Any]) -> None:
-        self.value = None
-        self._promise_of = producer
+    @property
+    def pending(self) -> Producer | None:
+        """The producer that reading would run; None if nothing has to be computed."""
+        return None if self._producer is None else self._producer.source
 
-    def set_result(self, producer: Callable[[], Any], value: jax.Array) -> bool:
-        self.value = value
-        self._promise_of = None
+    def defer(self, producer: Producer) -> None:
+        """Lets the contents come from ``producer``."""
+        self.current, self._producer = None, producer
+
+    def set_result(self, producer: Producer, value: jax.Array) -> bool:
+        """Stores ``value`` and returns True if ``producer`` is still the one it waits for."""
+        if self._producer is not producer:
+            return False
+        self.assign(value)
         return True
+
+    def assign(self, value: jax.Array, shared: bool = False) -> None:
+        """Replaces the contents."""
+        self.current, self._producer = value, None
 
 
 class DiscardedGradient:
-    """In the place of a gradient that nobody asks for."""
+    """The target of a gradient that nobody reads: it knows its producer, and drops the result."""
 
-    __slots__ = ()
-    pending = None
+    __slots__ = ("_producer",)
 
-    def defer(self, producer: Callable[[], Any]) -> None:
-        """Nothing waits."""
+    current = None
 
-    def set_result(self, producer: Callable[[], Any], value: Any) -> bool:
+    def __init__(self) -> None:
+        self._producer: weakref.ref[Producer] | None = None
+
+    @property
+    def value(self) -> jax.Array:
+        """Raises StepError: it is never stored."""
+        raise StepError(explain("Step", "the gradients of a training step are not stored"))
+
+    @property
+    def pending(self) -> Producer | None:
+        """The step that computes the gradient."""
+        return None if self._producer is None else self._producer()
+
+    def defer(self, producer: Producer) -> None:
+        """Remembers the producer, as long as it lives."""
+        self._producer = weakref.ref(producer)
+
+    def set_result(self, producer: Producer, value: jax.Array) -> bool:
+        """Drops the result."""
         return False
 
+    def assign(self, value: jax.Array, shared: bool = False) -> None:
+        """Drops the value."""
 
-UNKEPT = DiscardedGradient()
+
+class TrainingStep(Producer, Protocol):
+    """One training step on a backend, begun by its forward."""
+
+    def needs_head_gradients(self) -> tuple[bool, ...]:
+        """For each output, whether ``backward`` needs a head gradient for it."""
+        ...
+
+    def backward(self, heads: Sequence[Any]) -> None:
+        """Defers the gradients to the backend's gradient targets."""
+        ...
 
 
-class ExecutorBackend:
-    """An executor's arrays, with a program that has gradients of the parameters alone.
+class Backend(Protocol):
+    """The arrays and programs of a training step.
 
-    To a :class:`PendingStep` it is like an Executor.
+    arg_arrays, aux_arrays
+        for each argument or auxiliary state an NDArray, or the arrays of all devices.
+    weights, gradient_targets
+        the parameters that are trained, and a target for the gradient of each.
     """
 
-    _again: frozenset[int] = frozenset()
-    _eager = False
-    _fusable = True
-    _keep_gradients = False
+    @property
+    def arg_arrays(self) -> Sequence[Any]: ...
 
-    def __init__(self, executor: Executor, wanted: tuple[int, ...]) -> None:
-        if executor._group2ctx or executor._eager:
+    @property
+    def aux_arrays(self) -> Sequence[Any]: ...
+
+    @property
+    def weights(self) -> Sequence[PendingValue]: ...
+
+    @property
+    def gradient_targets(self) -> Sequence[PendingValue]: ...
+
+    def functions(self, spec: StepSpec) -> list[InstrumentedJit]:
+        """The compiled functions of a step."""
+        ...
+
+    def start(self) -> TrainingStep:
+        """Begins a step: a training forward, deferred."""
+        ...
+
+    def heads(self, out_grads: Any, names: Sequence[str]) -> list[Any]:
+        """Head gradients for each output, as the step's ``backward`` takes them."""
+        ...
+
+    def state_ref(self, value: jax.Array) -> PendingValue:
+        """A reference to one array of the optimizer's state, on all devices that update."""
+        ...
+
+    def state_value(self, ref: Any) -> jax.Array:
+        """The array behind such a reference, on the first device."""
+        ...
+
+    def updater_state(self, updater: Updater, index: Any) -> Any:
+        """An updater's state of one parameter."""
+        ...
+
+    def first(self, i: int) -> NDArray:
+        """Argument ``i`` on the first device."""
+        ...
+
+    def whole_outputs(self) -> list[NDArray]:
+        """The outputs of the last step for the whole batch."""
+        ...
+
+
+class ExecutorBackend(Runnable[NDArray]):
+    """An executor's arrays, with a program that has gradients of the parameters alone."""
+
+    def __init__(self, executor: Executor, argnums: tuple[int, ...]) -> None:
+        if executor.group2ctx or executor.runs_eagerly:
             raise StepError(
                 explain(
                     "Step",
@@ -91,107 +180,128 @@ class ExecutorBackend:
                     hint="forward, backward, then tx.update on executor.grads()",
                 )
             )
-        self.executor = executor
-        self._program = gradient_program(executor._graph, wanted, executor._in_pieces)
-        self.arg_arrays = executor.arg_arrays
-        self.aux_arrays = executor.aux_arrays
-        self.outputs = executor.outputs
-        self._grad_targets = [UNKEPT] * len(wanted)
-        self._places = Buffers.of(
-            self.arg_arrays, self.aux_arrays, self._grad_targets, self.outputs
+        self.device_program = gradient_program(executor.graph, argnums, executor.split_temp_buffers)
+        super().__init__(
+            executor.graph,
+            self.device_program,
+            executor.arg_arrays,
+            executor.aux_arrays,
+            executor.outputs,
+            [DiscardedGradient() for _ in argnums],
+            keep_gradients=False,
         )
-        self._draws = executor._draws
-        self._next_key = executor._next_key
+        self.context = executor.context
+        self._executor = executor
 
-    def _step_function(self, train: bool, plan: StepSpec) -> InstrumentedJit:
-        return step_function(self._program, train, plan)
+    @property
+    def weights(self) -> list[NDArray]:
+        """The parameters that are trained."""
+        return [self.arg_arrays[i] for i in self.program.argnums]
 
-    def functions(self, plan: StepSpec) -> list[InstrumentedJit]:
+    def next_key(self) -> Any:
+        """A key from the stream of the executor's context."""
+        return self._executor.next_key()
+
+    def key_aval(self) -> Any:
+        """The shape and dtype of a key."""
+        return self._executor.key_aval()
+
+    def filled_like(self, array: NDArray, number: float) -> jax.Array:
+        """New contents for an array: one number everywhere."""
+        return self._executor.filled_like(array, number)
+
+    def functions(self, spec: StepSpec) -> list[InstrumentedJit]:
         """The compiled functions of a step: one."""
-        return [self._step_function(True, plan)]
+        return [self.program.step_function(True, spec)]
 
     def start(self) -> PendingStep:
-        """A training forward, promised."""
-        self.executor._pin(self._program.constant_inputs)
-        return PendingStep(self, True)  # type: ignore[arg-type]
+        """Begins a step: a training forward, deferred."""
+        self.overwrite_constants()
+        return PendingStep(self, True)
 
     def heads(self, out_grads: Any, names: Sequence[str]) -> list[Any]:
         """Head gradients for each output, None where none is given."""
         return list(head_gradients(out_grads, self.outputs, names))
 
-    def cell(self, value: jax.Array) -> StateRef:
-        """What holds one array of the optimizer's state."""
-        return StateRef(jax.device_put(value, self.executor._ctx.device))
+    def state_ref(self, value: jax.Array) -> StateRef:
+        """A reference to one array of the optimizer's state."""
+        return StateRef(jax.device_put(value, self.context.device))
 
-    def value(self, cell: Any) -> jax.Array:
-        """The array that a cell holds."""
-        return cell.value
+    def state_value(self, ref: StateRef) -> jax.Array:
+        """The array behind such a reference."""
+        return ref.value
 
-    def state_of(self, updater: Updater, index: Any) -> Any:
+    def updater_state(self, updater: Updater, index: Any) -> Any:
         """An updater's state of one parameter."""
         return updater.states[index]
 
     def first(self, i: int) -> NDArray:
-        """Argument ``i`` on the first device."""
+        """Argument ``i``."""
         return self.arg_arrays[i]
 
-    def shown_outputs(self) -> list[NDArray]:
+    def whole_outputs(self) -> list[NDArray]:
         """The outputs of the last step."""
         return self.outputs
 
 
 class PmapBackend:
-    """The same for a group whose devices run one mapped program."""
+    """A group whose devices run one pmapped program."""
 
     def __init__(
-        self, group: DataParallelCore, wanted: tuple[int, ...], axes: Sequence[int]
+        self, core: DataParallelCore, argnums: tuple[int, ...], axes: Sequence[int]
     ) -> None:
-        mapped = group._mapped
-        assert mapped is not None
-        self._mapped = PmapExecutor(
-            group.symbol,
-            group._graph,
-            group.contexts,
-            gradient_program(group._graph, wanted),
-            mapped.arg_arrays,
-            [UNKEPT if i in wanted else None for i in range(len(mapped.arg_arrays))],  # type: ignore[arg-type]
-            ["write" if i in wanted else "null" for i in range(len(mapped.arg_arrays))],
-            mapped.aux_arrays,
-            mapped.outputs,
+        pmapped = core.pmapped
+        assert pmapped is not None
+        n_args = len(pmapped.arg_arrays)
+        self._runnable = PmapExecutor(
+            core.symbol,
+            core.graph,
+            core.contexts,
+            gradient_program(core.graph, argnums),
+            pmapped.arg_arrays,
+            [None] * n_args,
+            ["null"] * n_args,
+            pmapped.aux_arrays,
+            pmapped.outputs,
+            gradient_targets=[DiscardedGradient() for _ in argnums],
         )
-        self._mapped._keep_gradients = False
-        self.arg_arrays = mapped.arg_arrays
-        self.aux_arrays = mapped.aux_arrays
-        self._group = group
+        self.arg_arrays = pmapped.arg_arrays
+        self.aux_arrays = pmapped.aux_arrays
+        self.weights = [self.arg_arrays[i] for i in argnums]
+        self._core = core
         self._axes = axes
 
-    def functions(self, plan: StepSpec) -> list[InstrumentedJit]:
+    @property
+    def gradient_targets(self) -> Sequence[PendingValue]:
+        """The targets of the parameters' gradients."""
+        return self._runnable.gradient_targets
+
+    def functions(self, spec: StepSpec) -> list[InstrumentedJit]:
         """The compiled functions of a step: one, of all devices."""
-        return [self._mapped._step_function(True, plan)]
+        return [self._runnable.program.step_function(True, spec)]
 
     def start(self) -> PendingStep:
-        """A training forward on all devices, promised."""
-        self._mapped.forward(True)
-        run = self._mapped._run
-        assert run is not None
-        return run
+        """Begins a step: a training forward on all devices, deferred."""
+        self._runnable.forward(True)
+        step = self._runnable.last_step
+        assert step is not None
+        return step
 
     def heads(self, out_grads: Any, names: Sequence[str]) -> list[Any]:
         """Head gradients of the whole batch for each output, cut for the devices."""
-        found = scatter_head_gradients(self._group, out_grads, names, self._axes)
-        return [h.value if isinstance(h, ReplicatedArray) else None for h in found]
+        heads = scatter_head_gradients(self._core, out_grads, names, self._axes)
+        return [h.value if isinstance(h, ReplicatedArray) else None for h in heads]
 
-    def cell(self, value: jax.Array) -> ReplicatedArray:
-        """What holds one array of the optimizer's state, on all devices."""
-        contexts = self._mapped.contexts
-        stacked = self._mapped._replicas.broadcast(value)
-        return ReplicatedArray(contexts, value.shape, value.dtype, stacked)
+    def state_ref(self, value: jax.Array) -> ReplicatedArray:
+        """A reference to one array of the optimizer's state, on all devices."""
+        stacked = self._runnable.replicas.broadcast(value)
+        return ReplicatedArray(self._runnable.contexts, value.shape, value.dtype, stacked)
 
-    def value(self, cell: ReplicatedArray) -> jax.Array:
-        """The array that a cell holds on the first device."""
-        return cell[0].jax
+    def state_value(self, ref: ReplicatedArray) -> jax.Array:
+        """The array behind such a reference, on the first device."""
+        return ref[0].jax
 
-    def state_of(self, updater: Updater, index: Any) -> Any:
+    def updater_state(self, updater: Updater, index: Any) -> Any:
         """An updater's state of one parameter, on all devices."""
         return replicated_state(updater, index, self.arg_arrays[0])
 
@@ -199,99 +309,64 @@ class PmapBackend:
         """Argument ``i`` on the first device."""
         return self.arg_arrays[i][0]
 
-    def shown_outputs(self) -> list[NDArray]:
-        """The outputs of the last step for the whole batch, brought together when looked at."""
-        contexts = self._mapped.contexts
-        found = []
-        for output, axis in zip(self._mapped.outputs, self._axes, strict=True):
+    def whole_outputs(self) -> list[NDArray]:
+        """The outputs of the last step for the whole batch, brought together when they are read."""
+        contexts = self._runnable.contexts
+        outputs = []
+        for output, axis in zip(self._runnable.outputs, self._axes, strict=True):
             if axis < 0:
-                found.append(output[0])
+                outputs.append(output[0])
                 continue
             shape = list(output.shape)
             shape[axis] *= len(contexts)
-            now = ReplicatedArray(contexts, output.shape, output.dtype, output.value)
+            present = ReplicatedArray(contexts, output.shape, output.dtype, output.value)
             storage = Storage(tuple(shape), output.dtype)
-            storage.defer(_GatherProducer(storage, now, axis))
-            found.append(NDArray.from_storage(storage, 0, tuple(shape), contexts[0]))
-        return found
-
-
-def scatter_head_gradients(
-    group: DataParallelCore, out_grads: Any, names: Sequence[str], axes: Sequence[int]
-) -> list[Any]:
-    """Head gradients of a whole batch, as ``backward`` takes them, cut for a group's devices."""
-    if isinstance(out_grads, Mapping):
-        out_grads = [out_grads.get(name) for name in names]
-    elif not isinstance(out_grads, list | tuple):
-        out_grads = [out_grads] + [None] * (len(names) - 1)
-    return group.head_gradients(out_grads, axes)
-
-
-class _GatherProducer:
-    """The promise of an output of the whole batch."""
-
-    def __init__(self, storage: Storage, stack: ReplicatedArray, axis: int) -> None:
-        self._storage = storage
-        self._stack = stack
-        self._axis = axis
-
-    def __call__(self) -> None:
-        self._storage.assign(gather(self._stack, self._axis).value)
-
-    @property
-    def source(self) -> Any:
-        """What the parts themselves wait for."""
-        return self._stack.pending
-
-
-def gradient_program(
-    graph: Graph, wanted: tuple[int, ...], split_temp_buffers: bool = False
-) -> Program:
-    """The program of a bound graph with these gradients, and the options of now."""
-    lowered = graph_of(optimized(graph.head_entries))
-    return program_for(lowered, wanted, (False,) * len(wanted), split_temp_buffers)
+            storage.defer(_GatherProducer(storage, present, axis))
+            outputs.append(NDArray.from_storage(storage, 0, tuple(shape), contexts[0]))
+        return outputs
 
 
 class PerDeviceBackend:
-    """What :class:`ExecutorBackend` is for one executor, for several that cannot run as one program.
+    """A group whose devices cannot run as one program: uneven slices, or repeated contexts.
 
     Forward and backward run on every device, without waiting; the first one sums the gradients and
     updates its weights and the state, and the others get copies of the weights. Nothing is donated.
     """
 
     def __init__(
-        self, group: DataParallelCore, wanted: tuple[int, ...], axes: Sequence[int]
+        self, core: DataParallelCore, argnums: tuple[int, ...], axes: Sequence[int]
     ) -> None:
-        self._group = group
+        self._core = core
         self._axes = axes
-        self._wanted = wanted
-        self._members = [ExecutorBackend(e, wanted) for e in group.execs]
-        self.arg_arrays = group.arg_arrays
-        self.aux_arrays = group.aux_arrays
+        self._members = [ExecutorBackend(e, argnums) for e in core.execs]
+        self.arg_arrays = core.arg_arrays
+        self.aux_arrays = core.aux_arrays
+        self.weights = self._members[0].weights
+        self.gradient_targets = [DiscardedGradient() for _ in argnums]
 
-    def functions(self, plan: StepSpec) -> list[InstrumentedJit]:
-        """The compiled functions of a step."""
-        ((_, update, _),) = plan.parts
-        programs = {id(m._program): m._program for m in self._members}
-        return [*(p.forward_backward[True] for p in programs.values()), _update_program(update)]
+    def functions(self, spec: StepSpec) -> list[InstrumentedJit]:
+        """The compiled functions of a step: those of each device, and the update."""
+        ((_, update, _),) = spec.updates
+        programs = {id(m.device_program): m.device_program for m in self._members}.values()
+        return [*(p.forward_backward[True] for p in programs), _update_program(update)]
 
     def start(self) -> _PerDeviceStep:
-        """A training forward on all devices, to be gone back through and updated by."""
-        return _PerDeviceStep(self._members, self._wanted)
+        """Begins a step on all devices: their inputs as they are now."""
+        return _PerDeviceStep(self._members, self.gradient_targets)
 
-    def heads(self, out_grads: Any, names: Sequence[str]) -> list[Any]:
+    def heads(self, out_grads: Any, names: Sequence[str]) -> list[PerDevice | None]:
         """Head gradients of the whole batch for each output, a list with one for each device."""
-        return scatter_head_gradients(self._group, out_grads, names, self._axes)
+        return scatter_head_gradients(self._core, out_grads, names, self._axes)
 
-    def cell(self, value: jax.Array) -> StateRef:
-        """What holds one array of the optimizer's state."""
-        return self._members[0].cell(value)
+    def state_ref(self, value: jax.Array) -> StateRef:
+        """A reference to one array of the optimizer's state, on the first device."""
+        return self._members[0].state_ref(value)
 
-    def value(self, cell: Any) -> jax.Array:
-        """The array that a cell holds."""
-        return cell.value
+    def state_value(self, ref: StateRef) -> jax.Array:
+        """The array behind such a reference."""
+        return ref.value
 
-    def state_of(self, updater: Updater, index: Any) -> Any:
+    def updater_state(self, updater: Updater, index: Any) -> Any:
         """An updater's state of one parameter."""
         return updater.states[index]
 
@@ -299,70 +374,98 @@ class PerDeviceBackend:
         """Argument ``i`` on the first device."""
         return self._members[0].arg_arrays[i]
 
-    def shown_outputs(self) -> list[NDArray]:
+    def whole_outputs(self) -> list[NDArray]:
         """The outputs of the last step for the whole batch."""
         outputs = zip(*(m.outputs for m in self._members), strict=True)
         return [gather(list(o), axis) for o, axis in zip(outputs, self._axes, strict=True)]
 
 
 class _PerDeviceStep:
-    """One step: what its devices start with, then backward and an update."""
+    """One step on several devices by a program each: a snapshot of their inputs, which runs when
+    an update is attached."""
 
-    def __init__(self, members: Sequence[ExecutorBackend], wanted: tuple[int, ...]) -> None:
+    def __init__(
+        self, members: Sequence[ExecutorBackend], gradient_targets: Sequence[DiscardedGradient]
+    ) -> None:
         self._members = members
-        self._wanted = wanted
+        self._gradient_targets = gradient_targets
         for member in members:
-            member.executor._pin(member._program.constant_inputs)
+            member.overwrite_constants()
         self._inputs = [
             (
                 tuple(a.value for a in m.arg_arrays),
                 tuple(a.value for a in m.aux_arrays),
-                m._next_key() if m._draws[True] else None,
+                m.next_key() if m.uses_rng[True] else None,
             )
             for m in members
         ]
-        self.executor = members[0]
-        self.args, self.aux, self.key = self._inputs[0]
-        self._heads: Sequence[Any] = ()
+        self._heads: Sequence[PerDevice | None] = ()
 
-    def backward(self, heads: Sequence[Any]) -> None:
+    def __call__(self) -> None:
+        """Does nothing: no array waits for the step."""
+
+    force = __call__
+
+    @property
+    def source(self) -> Producer:
+        """The step itself."""
+        return self
+
+    def needs_head_gradients(self) -> tuple[bool, ...]:
+        """For each output, whether ``backward`` needs a head gradient for it."""
+        return self._members[0].program.needs_head_gradient(*self._inputs[0])
+
+    def backward(self, heads: Sequence[PerDevice | None]) -> None:
         """Takes the head gradients."""
         self._heads = heads
+        for target in self._gradient_targets:
+            target.defer(self)
 
-    def update(
-        self, targets: Sequence[int], update: UpdateFunction, state: Any, numbers: Sequence[float],
-        words: Any,
-    ) -> None:  # fmt: skip
-        """Computes the gradients and updates everything by them."""
-        cells, tree = jax.tree.flatten(state, is_leaf=lambda x: hasattr(x, "set_result"))
-        values = jax.tree.unflatten(tree, [c.value for c in cells])
-        loss_scale = getattr(update, "loss_scale", None)
-        scale = None if loss_scale is None else loss_scale(values)
-        place = self.executor.executor._ctx.device
-        found = [self._backward(k, scale) for k in range(len(self._members))]
-        grads = [tuple(jax.device_put(g, place) for g in own) for own in found]
-        weights = tuple(self.args[i] for i in self._wanted)
-        new, state = _update_program(update)(
-            weights, grads, values, np.array(numbers, np.float64), words
+    def attach_update(
+        self,
+        weights: Sequence[PendingValue],
+        grads: Sequence[PendingValue],
+        prepare: Callable[[], UpdateCall | None],
+    ) -> bool:
+        """Computes the gradients and updates everything by them; False without an update."""
+        call = prepare()
+        if call is None:
+            return False
+        refs, tree = jax.tree.flatten(call.state)
+        state = jax.tree.unflatten(tree, [ref.value for ref in refs])
+        loss_scale = getattr(call.update, "loss_scale", None)
+        scale = None if loss_scale is None else loss_scale(state)
+        first = self._members[0]
+        argnums = first.program.argnums
+        by_device = [self._gradients(k, scale) for k in range(len(self._members))]
+        grads_on_first = [jax.device_put(tuple(g), first.context.device) for g in by_device]
+        args = self._inputs[0][0]
+        new_weights, new_state = _update_program(call.update)(
+            tuple(args[i] for i in argnums),
+            grads_on_first,
+            state,
+            np.array(call.hyperparams, np.float64),
+            call.key_data,
         )
-        for cell, value in zip(cells, jax.tree.leaves(state), strict=True):
-            cell.assign(value)
+        for ref, value in zip(refs, jax.tree.leaves(new_state), strict=True):
+            ref.assign(value)
         for member in self._members:
-            device = member.executor._ctx.device
-            for i, value in zip(self._wanted, new, strict=True):
+            device = member.context.device
+            for i, value in zip(argnums, new_weights, strict=True):
                 member.arg_arrays[i].assign(jax.device_put(value, device), shared=True)
+        return True
 
-    def _backward(self, k: int, scale: Any) -> Sequence[Any]:
+    def _gradients(self, k: int, scale: Any) -> Sequence[Any]:
         """The gradients of one device, whose outputs and auxiliary states are written."""
         member, (args, aux, key) = self._members[k], self._inputs[k]
         heads = [None if h is None else h[k].value for h in self._heads]
+        operands: tuple[Any, ...] = (args, aux, key, tuple(heads), ())
         if scale is not None:
-            scale = jax.device_put(scale, member.executor._ctx.device)
+            scale = jax.device_put(scale, member.context.device)
             heads = [None if h is None else h * scale.astype(h.dtype) for h in heads]
-        program = member._program
-        function = program.forward_backward[True]
-        given = (args, aux, key, tuple(heads), ())
-        outputs, _, states, grads = function(*given) if scale is None else function(*given, scale)
+            operands = (args, aux, key, tuple(heads), (), scale)
+        program = member.program
+        outputs, _, states, grads = program.forward_backward[True](*operands)
         for output, value in zip(member.outputs, outputs, strict=True):
             output.assign(value)
         for n, value in zip(program.backward_state_indices, states, strict=True):
@@ -372,12 +475,61 @@ class _PerDeviceStep:
 
 @lru_cache(maxsize=64)
 def _update_program(update: UpdateFunction) -> InstrumentedJit:
-    """The program ``(weights, gradients of each device, state, numbers, words) -> (weights,
-    state)``."""
+    """The program ``(weights, gradients of each device, state, hyperparams, key_data) ->
+    (weights, state)``."""
 
-    def step(weights: Any, grads: Any, state: Any, numbers: Any, words: Any) -> Any:
-        total = [sum(own[1:], start=own[0]) for own in zip(*grads, strict=True)]
-        new, state = update(weights, tuple(total), state, numbers, words)
+    def step(weights: Any, grads: Any, state: Any, hyperparams: Any, key_data: Any) -> Any:
+        totals = [sum(parts[1:], start=parts[0]) for parts in zip(*grads, strict=True)]
+        new, state = update(weights, tuple(totals), state, hyperparams, key_data)
         return tuple(new), state
 
     return InstrumentedJit(step, "update")
+
+
+class _GatherProducer:
+    """The producer of an output of the whole batch, from those of the devices."""
+
+    __slots__ = ("__weakref__", "_array", "_axis", "_storage")
+
+    def __init__(self, storage: Storage, array: ReplicatedArray, axis: int) -> None:
+        self._storage = storage
+        self._array = array
+        self._axis = axis
+
+    def __call__(self) -> None:
+        self._storage.assign(gather(self._array, self._axis).value)
+
+    force = __call__
+
+    @property
+    def source(self) -> Producer | None:
+        """The producer that the devices' outputs wait for."""
+        return self._array.pending
+
+    def attach_update(
+        self,
+        weights: Sequence[PendingValue],
+        grads: Sequence[PendingValue],
+        prepare: Callable[[], UpdateCall | None],
+    ) -> bool:
+        """False: it computes no gradients."""
+        return False
+
+
+def scatter_head_gradients(
+    core: DataParallelCore, out_grads: Any, names: Sequence[str], axes: Sequence[int]
+) -> list[PerDevice | None]:
+    """Head gradients of a whole batch, as ``backward`` takes them, cut for a group's devices."""
+    if isinstance(out_grads, Mapping):
+        out_grads = [out_grads.get(name) for name in names]
+    elif not isinstance(out_grads, list | tuple):
+        out_grads = [out_grads] + [None] * (len(names) - 1)
+    return core.head_gradients(out_grads, axes)
+
+
+def gradient_program(
+    graph: Graph, argnums: tuple[int, ...], split_temp_buffers: bool = False
+) -> Program:
+    """The program of a bound graph with these gradients, and the present options."""
+    lowered = graph_of(optimized(graph.head_entries))
+    return program_for(lowered, argnums, (False,) * len(argnums), split_temp_buffers)

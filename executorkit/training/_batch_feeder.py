@@ -1,124 +1,122 @@
-"""How a batch gets to what a step trains, by name, and what is known of it."""
+"""The target of a training step: its symbol, and its inputs, which take batches by name."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import StepError, UnknownArgumentError, explain
+from ..errors import ModuleUsageError, StepError, UnknownArgumentError, explain
 from ..executor import Executor
 from ..lowering import Graph
-from ..parallel._batch_transfer import BatchInput, assign_scattered
-from ..parallel._data_parallel_core import DataParallelCore
-from ..parallel._group_parameters import set_parameters
+from ..parallel import DataParallel, DataParallelCore, assign_scattered, set_parameters
 from ..program import Options
 from ..symbol import Symbol
-from ._backends import ExecutorBackend, PerDeviceBackend, PmapBackend
+from ._backends import Backend, ExecutorBackend, PerDeviceBackend, PmapBackend
 
 
 class BatchFeeder:
-    """How a batch gets to an executor or a group, by name."""
+    """Writes batches to an executor or a group, by name.
+
+    target
+        an Executor, or what trains on several devices: a group, a manager or a module.
+
+    executor
+        the executor, or the only one of a group; None for several devices.
+    core
+        the group's core; None for an Executor.
+    """
 
     def __init__(self, target: Any) -> None:
-        """``target``: an Executor, a group, a module or a manager (of what is bound now)."""
-        faces = _faces(target)
-        group = faces[-1]
         self.executor: Executor | None = None
-        self.group: DataParallelCore | None = None
+        self.core: DataParallelCore | None = None
         self.axes: list[int] = []
-        if isinstance(group, Executor):
-            self.executor = group
-        elif isinstance(group, DataParallelCore):
-            self.group = group
-            if len(group.execs) == 1:
-                self.executor = group.execs[0]
-            layouts = [f.output_layouts for f in faces if hasattr(f, "output_layouts")]
-            self.axes = list(layouts[0]) if layouts else [0] * len(group.outputs)
-        else:
-            raise StepError(
-                explain(
-                    "Step",
-                    f"a {type(target).__name__}, expected an Executor, an executor group or a "
-                    "bound module",
-                    hint="module.bind(...) first" if hasattr(target, "bind") else None,
-                )
-            )
+        if isinstance(target, Executor):
+            self.executor = target
+            return
+        self.core = core = _core_of(target)
+        if len(core.execs) == 1:
+            self.executor = core.execs[0]
+        layouts = target.output_layouts if isinstance(target, DataParallel) else None
+        self.axes = [0] * len(core.outputs) if layouts is None else list(layouts)
+
+    @property
+    def _bound(self) -> Executor | DataParallelCore:
+        bound = self.executor or self.core
+        assert bound is not None
+        return bound
 
     @property
     def graph(self) -> Graph:
         """The graph that is bound."""
-        owner = self.executor or self.group
-        assert owner is not None
-        return owner._graph
+        return self._bound.graph
 
     @property
     def options(self) -> Options:
         """The options that it was bound with."""
-        owner = self.executor or self.group
-        assert owner is not None
-        return owner._options
+        return self._bound.options
 
     @property
     def symbol(self) -> Symbol:
         """The symbol that is bound."""
-        if self.executor is not None:
-            return self.executor.symbol
-        assert self.group is not None
-        return self.group.symbol
+        return self._bound.symbol
 
     def set_params(self, args: Mapping[str, Any], aux: Mapping[str, Any]) -> None:
         """Copies parameters by name to all devices, all of them checked first."""
-        if self.group is not None:
-            set_parameters(self.group, args, aux, False)
+        if self.core is not None:
+            set_parameters(self.core, args, aux, False)
         elif self.executor is not None:
             self.executor.copy_params_from(args, aux)
 
     @property
     def inputs(self) -> list[str]:
         """Arguments that a group loads with batches; none are known of an executor."""
-        return [i.name for i in self.group.inputs] if self.group else []
+        return [i.name for i in self.core.inputs] if self.core else []
 
-    def requests(self) -> list[str]:
+    @property
+    def grad_req(self) -> list[str]:
         """The gradient request of each argument."""
         if self.executor is not None:
-            grads = self.executor.grad_arrays or [None] * len(self.executor.arg_arrays)
-            return [
-                "null" if g is None else r
-                for g, r in zip(grads, self.executor._grad_req, strict=True)
-            ]
-        assert self.group is not None
-        return self.group.grad_req
+            return self.executor.effective_grad_req
+        assert self.core is not None
+        return self.core.grad_req
 
-    def target(self, wanted: tuple[int, ...]) -> ExecutorBackend | PmapBackend | PerDeviceBackend:
-        """What a step of these parameters runs on."""
+    def backend(self, argnums: tuple[int, ...]) -> Backend:
+        """The backend of a step that trains these arguments."""
         if self.executor is not None:
-            return ExecutorBackend(self.executor, wanted)
-        assert self.group is not None
-        kind = PmapBackend if self.group.is_mapped else PerDeviceBackend
-        return kind(self.group, wanted, self.axes)
+            return ExecutorBackend(self.executor, argnums)
+        assert self.core is not None
+        if self.core.is_pmapped:
+            return PmapBackend(self.core, argnums, self.axes)
+        return PerDeviceBackend(self.core, argnums, self.axes)
 
     def feed(self, batch: Mapping[str, Any]) -> None:
         """Writes a batch, all of it checked first."""
-        if self.group is None:
+        if self.core is None:
             assert self.executor is not None
             self.executor.feed(batch)
             return
-        known = {i.name: i for i in self.group.inputs}
+        inputs = {i.name: i for i in self.core.inputs}
         for name in batch:
-            if name not in known:
-                raise UnknownArgumentError(
-                    explain("step", f"unknown input {name!r}", hint="one of: " + ", ".join(known))
-                )
-        chosen: list[BatchInput] = [known[name] for name in batch]
-        for write in self.group.scattered(chosen, list(batch.values()), "step"):
-            assign_scattered(*write)
+            if name not in inputs:
+                hint = "one of: " + ", ".join(inputs)
+                raise UnknownArgumentError(explain("step", f"unknown input {name!r}", hint=hint))
+        selected = [inputs[name] for name in batch]
+        for assignment in self.core.scattered(selected, list(batch.values()), "step"):
+            assign_scattered(*assignment)
 
 
-def _faces(target: Any) -> list[Any]:
-    """A module's group, a manager's, and the core of either."""
-    found = [target]
-    for name in ("_curr_module", "_exec_group", "curr_execgrp", "_group"):
-        following = getattr(found[-1], name, None)
-        if following is not None:
-            found.append(following)
-    return found
+def _core_of(target: Any) -> DataParallelCore:
+    if isinstance(target, DataParallelCore):
+        return target
+    if isinstance(target, DataParallel):
+        try:
+            return target.core
+        except ModuleUsageError:
+            pass
+    raise StepError(
+        explain(
+            "Step",
+            f"a {type(target).__name__}, expected an Executor, an executor group or a bound module",
+            hint="module.bind(...) first, or symbol.simple_bind(...)",
+        )
+    )

@@ -1,4 +1,4 @@
-"""An optax transformation as the update of a step, with what may stand around it."""
+"""Optax transformations as updates of a training step, with scaling of losses."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class OptaxUpdate:
             return self.transformation.init(dict(zip(self.names, weights, strict=True)))
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Any, numbers: Any, words: Any
+        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
     ) -> tuple[Arrays, Any]:
         params = dict(zip(self.names, weights, strict=True))
         # Schedules and counts are 32-bit numbers in optax unless the parameters are wider.
@@ -88,12 +88,12 @@ class LossScaledUpdate:
         return state[0]
 
     def __call__(
-        self, weights: Arrays, grads: Arrays, state: Any, numbers: Any, words: Any
+        self, weights: Arrays, grads: Arrays, state: Any, hyperparams: Any, key_data: Any
     ) -> tuple[Arrays, Any]:
         scale, good, inner = state
         grads = [(g / scale.astype(g.dtype)).astype(g.dtype) for g in grads]
         finite = jnp.all(jnp.stack([jnp.all(jnp.isfinite(g)) for g in grads]))
-        new, new_inner = self.update(weights, grads, inner, numbers, words)
+        new, new_inner = self.update(weights, grads, inner, hyperparams, key_data)
         new, new_inner = jax.tree.map(
             lambda x, old: jnp.where(finite, x, old),
             (tuple(new), new_inner),

@@ -9,18 +9,17 @@ import jax
 import jax.numpy as jnp
 
 from .. import optimizer as opt
-from ..display import View, Viewed
+from ..display import Viewed
 from ..errors import StepError, explain
-from ..executor._validation import check_head_gradients
+from ..executor import check_head_gradients
 from ..ndarray import NDArray
-from ..program import Analysis
-from ..program._jit import InstrumentedJit
-from ..program._program_options import options_from_arguments
-from ..program._train_step import StepSpec, UpdateSpec
+from ..ndarray.protocol import UpdateCall
+from ..program import Analysis, InstrumentedJit, StepSpec, UpdateSpec, options_from_arguments
+from ._backends import TrainingStep
 from ._batch_feeder import BatchFeeder
 from ._optax_updates import LossScale, LossScaledUpdate, OptaxUpdate
 from ._step_arguments import build_transformation, parameter_indices, reject_options
-from ._step_files import read_state, write_state
+from ._step_files import OptaxState, read_step, unpack_optax_state, write_step
 
 
 class Step(Viewed):
@@ -36,9 +35,9 @@ class Step(Viewed):
     the executor: they can be read, saved and written between steps.
 
     target
-        an Executor; or what runs on several devices: a bound module, an executor group, or a
-        manager. Slices of different lengths and repeated contexts take a program for each slice and
-        one for the update, with the same results; nothing is donated then.
+        an Executor; or, on several devices, a bound module, an executor group, or a manager. Slices
+        of different lengths and repeated contexts take a program for each slice and one for the
+        update, with the same results; nothing is donated then.
     optimizer
         any ``optax.GradientTransformation`` (it sees a dict of parameters by name), or one of
         MXNet's optimizers, as an instance or a name.
@@ -54,13 +53,13 @@ class Step(Viewed):
     clip_global_norm
         limits the norm of all gradients together (``optax.clip_by_global_norm``).
     accumulate
-        so many calls are one update, by the mean of their gradients (``optax.MultiSteps``).
+        number of calls per update, which is by the mean of their gradients (``optax.MultiSteps``).
     loss_scale
         multiplies losses, for float16: a :class:`LossScale`, or a number for a constant one.
     compute_dtype, remat
-        precision of the computation, and what backward computes again instead of keeping it; see
-        ``mx.program.Options``. By default what :func:`mx.program.options` says, or, outside of
-        such a context, what the target was bound with. :meth:`analyse` tells what that saves.
+        precision of the computation, and the values that backward computes again; see
+        ``mx.program.Options``. By default the options of :func:`mx.program.options`, or, outside of
+        such a context, those that the target was bound with. :meth:`analyse` tells their effect.
 
     Raises TypeError for a target that cannot run as one program, ValueError if there is nothing to
     train or an option does not fit.
@@ -91,16 +90,15 @@ class Step(Viewed):
         compute_dtype: str | None = None,
         remat: Any = None,
     ) -> None:
-        self._fed = BatchFeeder(target)
-        graph = self._fed.graph
-        wanted = parameter_indices(graph.arg_names, self._fed, inputs)
-        self.names = tuple(graph.arg_names[i] for i in wanted)
-        with options_from_arguments(compute_dtype, remat, self._fed.options):
-            self._target = self._fed.target(wanted)
-        self._wanted = wanted
+        self._feeder = BatchFeeder(target)
+        graph = self._feeder.graph
+        self._argnums = parameter_indices(graph.arg_names, self._feeder, inputs)
+        self.names = tuple(graph.arg_names[i] for i in self._argnums)
+        with options_from_arguments(compute_dtype, remat, self._feeder.options):
+            self._backend = self._feeder.backend(self._argnums)
         self._out_grads = out_grads
         self._output_names = graph.output_names
-        self._last: UpdateSpec | None = None
+        self._last_update: UpdateSpec | None = None
         self._updater: opt.Updater | None = None
         if isinstance(optimizer, str):
             optimizer = opt.create(optimizer, param_idx2name=dict(enumerate(self.names)))
@@ -115,8 +113,8 @@ class Step(Viewed):
         if isinstance(loss_scale, int | float):
             loss_scale = LossScale(float(loss_scale), None)
         self._update = update if loss_scale is None else LossScaledUpdate(update, loss_scale)
-        state = self._update.init([self._target.first(i).value for i in wanted])
-        self._state = jax.tree.map(lambda x: self._target.cell(jnp.asarray(x)), state)
+        state = self._update.init([self._backend.first(i).value for i in self._argnums])
+        self._state = jax.tree.map(lambda x: self._backend.state_ref(jnp.asarray(x)), state)
 
     def __call__(self, **batch: Any) -> list[NDArray]:
         """Takes a step on a batch, given by argument name; returns the outputs.
@@ -133,44 +131,49 @@ class Step(Viewed):
                         hint=f"Step(..., inputs=[{name!r}, ...]), or executor.set_params",
                     )
                 )
-        self._fed.feed(batch)
-        target = self._target
-        run = target.start()
-        targets = tuple(range(len(self.names)))
-        run.backward(self._heads(run))
-        if self._updater is None:
-            self._last = UpdateSpec(targets, self._update, 0)
-            run.update(targets, self._update, self._state, (), None)
-        else:
-            firsts = [target.first(i) for i in self._wanted]
-            planned = self._updater.plan_update(targets, firsts)
-            if planned is None:
-                raise StepError(
-                    explain(
-                        "Step",
-                        f"{type(self._updater.optimizer).__name__} overrides update, which cannot "
-                        "be a part of a program",
-                        hint="Module.fit, or an updater",
-                    )
+        self._feeder.feed(batch)
+        backend = self._backend
+        step = backend.start()
+        step.backward(self._head_gradients(step))
+        if not opt.attach_update(backend.weights, backend.gradient_targets, self._next_update):
+            raise StepError(
+                explain(
+                    "Step",
+                    f"{type(self.optimizer).__name__} overrides update, which cannot be a part of "
+                    "a program",
+                    hint="Module.fit, or an updater",
                 )
-            state = tuple(target.state_of(self._updater, i) for i in targets)
-            words = planned.words(firsts[0].context)
-            self._last = UpdateSpec(targets, planned.update, len(planned.numbers))
-            run.update(targets, planned.update, state, planned.numbers, words)
-        return target.shown_outputs()
+            )
+        return backend.whole_outputs()
 
-    def _heads(self, run: Any) -> list[Any]:
-        heads = self._target.heads(self._out_grads, self._output_names)
-        needed = run.executor._program.needs_head_gradient(run.args, run.aux, run.key)
+    def _head_gradients(self, step: TrainingStep) -> list[Any]:
+        heads = self._backend.heads(self._out_grads, self._output_names)
+        needed = step.needs_head_gradients()
         if any(n and h is None for n, h in zip(needed, heads, strict=True)):
             check_head_gradients(heads, self._output_names, needed)
         return heads
 
+    def _next_update(self) -> UpdateCall | None:
+        """The update of one step, counted; None if the optimizer's class overrides ``update``."""
+        targets = tuple(range(len(self.names)))
+        if self._updater is None:
+            call = UpdateCall(self._update, self._state, (), None)
+        else:
+            weights = [self._backend.first(i) for i in self._argnums]
+            planned = self._updater.plan_update(targets, weights)
+            if planned is None:
+                return None
+            state = tuple(self._backend.updater_state(self._updater, i) for i in targets)
+            key_data = planned.key_data(weights[0].context)
+            call = UpdateCall(planned.update, state, planned.hyperparams, key_data)
+        self._last_update = UpdateSpec(targets, call.update, len(call.hyperparams))
+        return call
+
     @property
     def params(self) -> dict[str, jax.Array]:
         """The parameters now, by name (on the first device)."""
-        pairs = zip(self.names, self._wanted, strict=True)
-        return {name: self._target.first(i).jax for name, i in pairs}
+        pairs = zip(self.names, self._argnums, strict=True)
+        return {name: self._backend.first(i).jax for name, i in pairs}
 
     @property
     def opt_state(self) -> Any:
@@ -178,7 +181,7 @@ class Step(Viewed):
         for MXNet's optimizers the updater's states by number of the parameter."""
         if self._updater is not None:
             return self._updater.states
-        return jax.tree.map(self._target.value, self._state)
+        return jax.tree.map(self._backend.state_value, self._state)
 
     @property
     def optimizer(self) -> opt.Optimizer | None:
@@ -187,11 +190,11 @@ class Step(Viewed):
 
     @property
     def traces(self) -> int:
-        """How often the step's program was traced (compiled), by all equal steps."""
+        """The number of traces (compilations) of the step's program, by all equal steps."""
         return sum(f.traces for f in self._functions())
 
     def analyse(self) -> Analysis:
-        """What XLA says of the step: memory in bytes (``memory['peak']``), operations, bytes moved.
+        """XLA's analysis of the step: memory (``memory['peak']``, in bytes), operations, bytes moved.
 
         Of the last shapes that it was compiled for; unknown before the first step, and where a step
         is several programs.
@@ -203,17 +206,30 @@ class Step(Viewed):
         assert function.avals is not None
         return Analysis.of(function.name, function.compile(*function.avals))
 
-    def _as_view(self) -> View:
-        from ._step_view import step_view
-
-        return step_view(self)
-
     def _functions(self) -> list[InstrumentedJit]:
-        return [] if self._last is None else self._target.functions(StepSpec((self._last,), False))
+        if self._last_update is None:
+            return []
+        return self._backend.functions(StepSpec((self._last_update,), False))
 
-    def _set_state(self, leaves: list[jax.Array]) -> None:
-        tree = jax.tree.structure(self._state)
-        self._state = jax.tree.unflatten(tree, [self._target.cell(x) for x in leaves])
+    # -- views and files -------------------------------------------------------------------------
+
+    @property
+    def feeder(self) -> BatchFeeder:
+        """The target of this step."""
+        return self._feeder
+
+    @property
+    def parameter_arrays(self) -> list[Any]:
+        """The parameters: NDArrays, or the arrays of all devices."""
+        return [self._backend.arg_arrays[i] for i in self._argnums]
+
+    @property
+    def named_state(self) -> Any:
+        """A pytree of the optimizer's state, with MXNet's states by name of the parameter; its
+        leaves are pending values."""
+        if self._updater is None:
+            return self._state
+        return {name: self._updater.states.get(i) for i, name in enumerate(self.names)}
 
     def save(self, prefix: Any, epoch: int) -> None:
         """Writes ``<prefix>-symbol.json``, ``<prefix>-0001.params`` and ``<prefix>-0001.step``.
@@ -221,11 +237,28 @@ class Step(Viewed):
         The last has the optimizer's state and that of ``mx.random``: a run that restores it goes
         on bit for bit. Each file is there whole or not at all, the ``.step`` last.
         """
-        write_state(self, prefix, epoch)
+        args = {n: self._backend.first(i) for n, i in zip(self.names, self._argnums, strict=True)}
+        aux = [a if isinstance(a, NDArray) else a[0] for a in self._backend.aux_arrays]
+        aux_params = dict(zip(self._feeder.graph.aux_names, aux, strict=True))
+        state = self._updater or OptaxState(self.names, self.opt_state)
+        write_step(prefix, epoch, self._feeder.symbol, args, aux_params, state)
 
     def restore(self, prefix: Any, epoch: int) -> None:
-        """Takes over what :meth:`save` wrote, for the same parameters and optimizer.
+        """Takes over the files that :meth:`save` wrote, for the same parameters and optimizer.
 
         Raises FileFormatError or ValueError for anything else; nothing is changed then.
         """
-        read_state(self, prefix, epoch)
+        args, aux, content, path = read_step(prefix, epoch)
+        if self._updater is not None:
+            self._feeder.set_params(args, aux)
+            device = self._backend.first(self._argnums[0]).context.device_id
+            indices = {name: i for i, name in enumerate(self.names)}
+            opt.restore_updater(self._updater, content, indices, [device])
+            return
+        leaves, set_random_state = unpack_optax_state(
+            content, path, OptaxState(self.names, self.opt_state)
+        )
+        self._feeder.set_params(args, aux)
+        refs = [self._backend.state_ref(x) for x in leaves]
+        self._state = jax.tree.unflatten(jax.tree.structure(self._state), refs)
+        set_random_state()

@@ -1,4 +1,4 @@
-"""What a step is made of: its parameters, and its optax transformation."""
+"""The arguments of a training step: its parameters, and its optax transformation."""
 
 from __future__ import annotations
 
@@ -8,17 +8,16 @@ from typing import Any
 import optax
 
 from ..errors import StepError, explain
-from ..executor._executor import is_input_name
+from ..executor import is_input_name
 from ._batch_feeder import BatchFeeder
 
 
 def parameter_indices(
-    names: Sequence[str], fed: BatchFeeder, inputs: Iterable[str] | None
+    names: Sequence[str], feeder: BatchFeeder, inputs: Iterable[str] | None
 ) -> tuple[int, ...]:
     """Numbers of the arguments that a step trains; ``inputs`` as in :class:`Step`."""
-    requests = fed.requests()
     if inputs is None:
-        fixed = {n for n in names if is_input_name(n)} | set(fed.inputs)
+        fixed = {n for n in names if is_input_name(n)} | set(feeder.inputs)
     else:
         fixed = set(inputs)
         unknown = sorted(fixed - set(names))
@@ -30,11 +29,12 @@ def parameter_indices(
                     hint="one of: " + ", ".join(names),
                 )
             )
-    found = tuple(
-        i for i, (n, r) in enumerate(zip(names, requests, strict=True))
-        if r != "null" and n not in fixed
-    )  # fmt: skip
-    if not found:
+    indices = tuple(
+        i
+        for i, (name, request) in enumerate(zip(names, feeder.grad_req, strict=True))
+        if request != "null" and name not in fixed
+    )
+    if not indices:
         raise StepError(
             explain(
                 "Step",
@@ -43,13 +43,13 @@ def parameter_indices(
                 hint="bind with gradients: simple_bind(grad_req='write', ...)",
             )
         )
-    return found
+    return indices
 
 
 def build_transformation(
     optimizer: Any, clip_global_norm: float | None, accumulate: int
 ) -> optax.GradientTransformation:
-    """The transformation with what is to be done before and around it."""
+    """The transformation after clipping of gradients, and within their accumulation."""
     if not isinstance(optimizer, optax.GradientTransformation):
         raise StepError(
             explain(
@@ -66,9 +66,9 @@ def build_transformation(
     return optimizer
 
 
-def reject_options(**given: Any) -> None:
-    """StepError if an option is given that belongs to optax transformations."""
-    named = [name for name, value in given.items() if value]
+def reject_options(**options: Any) -> None:
+    """StepError if an option is set that belongs to optax transformations."""
+    named = [name for name, is_set in options.items() if is_set]
     if named:
         raise StepError(
             explain(

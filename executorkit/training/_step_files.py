@@ -1,4 +1,4 @@
-"""A step's optimizer state in a file: what a resumed run needs beside the parameters.
+"""The optimizer's state of a training step in a file, for a run that is resumed.
 
 MXNet's optimizers: the bytes of a module's ``.states`` file. Optax: NumPy's ``.npz``, an array of
 bytes for each leaf of the state, and ``header``, a JSON text with the leaves' paths, types and
@@ -10,8 +10,9 @@ from __future__ import annotations
 import io
 import json
 import zipfile
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -21,69 +22,85 @@ from .. import model, random
 from .._files import write_atomically
 from ..errors import FileFormatError, explain
 from ..ndarray import NDArray
-from ..optimizer._state_file import dump_updater, restore_updater
+from ..optimizer import Updater, dump_updater
+from ..symbol import Symbol
 
-if TYPE_CHECKING:
-    from ._step import Step
+
+class OptaxState(NamedTuple):
+    """The state of an optax transformation, and the names of the parameters that it is for."""
+
+    names: tuple[str, ...]
+    state: Any
+
+    @property
+    def leaves(self) -> list[jax.Array]:
+        """The arrays of the state."""
+        return jax.tree.leaves(self.state)
+
+    def layout(self) -> dict[str, Any]:
+        """The facts that a file and a step have to agree on."""
+        leaves, _ = jax.tree_util.tree_flatten_with_path(self.state)
+        return {
+            "names": list(self.names),
+            "paths": [jax.tree_util.keystr(path) for path, _ in leaves],
+            "types": [x.dtype.name for _, x in leaves],
+            "shapes": [list(x.shape) for _, x in leaves],
+        }
 
 
 def _path(prefix: Any, epoch: int) -> str:
     return f"{prefix}-{epoch:04d}.step"
 
 
-def write_state(step: Step, prefix: Any, epoch: int) -> None:
-    """See :meth:`Step.save`."""
-    graph, target = step._fed.graph, step._target
-    args = {n: target.first(i) for n, i in zip(step.names, step._wanted, strict=True)}
-    aux = [a if isinstance(a, NDArray) else a[0] for a in target.aux_arrays]
-    aux_params = dict(zip(graph.aux_names, aux, strict=True))
-    model.save_checkpoint(prefix, epoch, step._fed.symbol, args, aux_params)
-    content = dump_updater(step._updater) if step._updater else _packed(step)
+def write_step(
+    prefix: Any,
+    epoch: int,
+    symbol: Symbol,
+    args: Mapping[str, NDArray],
+    aux: Mapping[str, NDArray],
+    state: Updater | OptaxState,
+) -> None:
+    """Writes the files of :meth:`Step.save`."""
+    model.save_checkpoint(prefix, epoch, symbol, dict(args), dict(aux))
+    content = _packed(state) if isinstance(state, OptaxState) else dump_updater(state)
     write_atomically(_path(prefix, epoch), [content])
 
 
-def read_state(step: Step, prefix: Any, epoch: int) -> None:
-    """See :meth:`Step.restore`."""
+def read_step(prefix: Any, epoch: int) -> tuple[Any, Any, bytes, str]:
+    """Reads the files of :meth:`Step.save`: arguments, auxiliary states, the bytes of the
+    optimizer's state and the path of their file."""
     _, args, aux = model.load_checkpoint(prefix, epoch)
     path = _path(prefix, epoch)
     with open(path, "rb") as file:
-        content = file.read()
-    if step._updater:
-        step._fed.set_params(args, aux)
-        first = step._target.first(step._wanted[0]).context.device_id
-        restore_updater(step._updater, content, {n: i for i, n in enumerate(step.names)}, [first])
-        return
+        return args, aux, file.read(), path
+
+
+def unpack_optax_state(
+    content: bytes, path: str, present: OptaxState
+) -> tuple[list[jax.Array], Callable[[], None]]:
+    """The leaves of a state in bytes, and a function that sets the state of ``mx.random``.
+
+    FileFormatError if the file is not of a step with the same parameters and optimizer.
+    """
     header, arrays = _unpacked(content, path)
-    expected = _layout(step)
-    for what, ours in expected.items():
-        if header.get(what) != ours:
+    for what, expected in present.layout().items():
+        if header.get(what) != expected:
             raise FileFormatError(
                 explain(
                     path,
                     f"{what} of the optimizer's state are {_short(header.get(what))}, "
-                    f"expected {_short(ours)}",
+                    f"expected {_short(expected)}",
                     hint="a step with the same parameters and optimizer as the one that was saved",
                 )
             )
-    step._fed.set_params(args, aux)
-    step._set_state([jnp.asarray(a) for a in arrays])
-    start, places = header["random"]
-    random.set_state((start, tuple(tuple(p) for p in places)))
+    start, streams = header["random"]
+    random_state = (start, tuple(tuple(stream) for stream in streams))
+    return [jnp.asarray(a) for a in arrays], partial(random.set_state, random_state)
 
 
-def _layout(step: Step) -> dict[str, Any]:
-    leaves = jax.tree_util.tree_leaves_with_path(step.opt_state)
-    return {
-        "names": list(step.names),
-        "paths": [jax.tree_util.keystr(path) for path, _ in leaves],
-        "types": [x.dtype.name for _, x in leaves],
-        "shapes": [list(x.shape) for _, x in leaves],
-    }
-
-
-def _packed(step: Step) -> bytes:
-    header = {**_layout(step), "random": random.get_state()}
-    leaves = [np.asarray(x) for x in jax.tree.leaves(step.opt_state)]
+def _packed(state: OptaxState) -> bytes:
+    header = {**state.layout(), "random": random.get_state()}
+    leaves = [np.asarray(x) for x in state.leaves]
     arrays: dict[str, Any] = {
         f"state{i}": np.frombuffer(x.tobytes(), np.uint8) for i, x in enumerate(leaves)
     }

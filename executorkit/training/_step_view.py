@@ -1,29 +1,25 @@
-"""What notebooks show of a training step."""
+"""The view of a training step: its optimizer with its state, its cost, and its target."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import jax
 
-from ..display import Fold, Line, Part, View, many, scaled, shape
-from ..executor._array_sections import Section, SectionEntry, memory_summary, section_views
-from ..executor._executor_view import executor_parts
-from ..parallel._group_view import group_parts
-from ..parallel._replicated_array import ReplicatedArray
-
-if TYPE_CHECKING:
-    from ._step import Step
+from ..display import Fold, Line, Part, View, many, scaled, shape, view_of
+from ..executor import Section, SectionEntry, executor_parts, memory_summary, section_views
+from ..parallel import ReplicatedArray, group_parts
+from ._step import Step
 
 
+@view_of.register
 def step_view(step: Step) -> View:
-    """The optimizer and its state, what the program costs, and what it trains."""
-    fed, analysis = step._fed, step.analyse()
+    """The optimizer and its state, the cost of the program, and the target."""
+    feeder, analysis = step.feeder, step.analyse()
     peak = scaled((analysis.memory or {}).get("peak"), "B", 1024)
-    wanted = [step._target.arg_arrays[i] for i in step._wanted]
     kind = "optax" if step.optimizer is None else type(step.optimizer).__name__
     parts: list[Part] = [
-        Line(f"parameters: {memory_summary(wanted)} on each device"),
+        Line(f"parameters: {memory_summary(step.parameter_arrays)} on each device"),
         Line(
             f"{many(step.traces, 'compilation')}, {scaled(analysis.flops, 'FLOPs')} by XLA, "
             f"peak memory {peak}"
@@ -31,24 +27,19 @@ def step_view(step: Step) -> View:
     ]
     state = [
         SectionEntry(jax.tree_util.keystr(path), [shape(x.shape), x.dtype.name], x)
-        for path, x in _state(step)
+        for path, x in _state_arrays(step)
     ]
     parts += section_views([Section("optimizer state", ["shape", "dtype"], state, open=False)])
-    inner: list[Part] = []
-    if fed.group is not None:
-        inner = group_parts(fed.group)
-    elif fed.executor is not None:
-        inner = executor_parts(fed.executor)
-    title = f"Step of {fed.symbol.name or 'a group of symbols'}: {kind}"
-    return View(title, [*parts, Fold("what it trains", inner, open=True)])
+    target: list[Part] = []
+    if feeder.core is not None:
+        target = group_parts(feeder.core)
+    elif feeder.executor is not None:
+        target = executor_parts(feeder.executor)
+    title = f"Step of {feeder.symbol.name or 'a group of symbols'}: {kind}"
+    return View(title, [*parts, Fold("what it trains", target, open=True)])
 
 
-def _state(step: Step) -> list[tuple[Any, jax.Array]]:
-    """The arrays of the optimizer's state, on the first device, with where they stand in it."""
-    if step._updater is None:
-        tree = step._state
-    else:
-        states = step._updater.states
-        tree = {name: states.get(i) for i, name in enumerate(step.names)}
-    leaves, _ = jax.tree_util.tree_flatten_with_path(tree)
+def _state_arrays(step: Step) -> list[tuple[Any, jax.Array]]:
+    """The arrays of the optimizer's state, on the first device, with their paths in it."""
+    leaves, _ = jax.tree_util.tree_flatten_with_path(step.named_state)
     return [(path, (x[0] if isinstance(x, ReplicatedArray) else x).value) for path, x in leaves]

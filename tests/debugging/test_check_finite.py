@@ -7,6 +7,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.debugging.check_finite import _backward_function, _forward_function
+from executorkit.display import view_of
 from executorkit.executor import NotFiniteError
 
 from ..display._html import checked
@@ -58,7 +59,7 @@ def test_log_of_a_negative_number_deep_inside():
     assert report.outputs == ("softmax_output",)
     # A NaN that another node only passes on is not its making.
     assert {f.node for f in report.findings} == {"log"}
-    matches("check_finite", report._as_view().text())
+    matches("check_finite", view_of(report).text())
     checked(report._repr_html_())
     with pytest.raises(NotFiniteError, match="node 'log'") as caught:
         executor.check_finite(raise_error=True)
@@ -73,8 +74,8 @@ def test_nothing_is_changed_and_promises_stay():
     traces = executor.program.traces
     assert executor.check_finite()
     assert executor.program.traces == traces
-    assert not executor._run.done
-    assert executor._run.heads is not None
+    assert not executor.last_step.done
+    assert executor.last_step.heads is not None
 
 
 def test_nodes_that_are_alike_are_compiled_once():

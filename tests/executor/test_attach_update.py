@@ -10,6 +10,8 @@ import pytest
 
 import executorkit as mx
 from executorkit.errors import GradientConsumedError
+from executorkit.ndarray.protocol import UpdateCall
+from executorkit.optimizer import attach_update
 
 
 @dataclass(frozen=True)
@@ -45,14 +47,11 @@ def _counts() -> list[Any]:
 
 
 def _update(executor: Any, counts: Any, keep: bool = True, lr: float = 0.1) -> bool:
-    executor._keep_gradients = keep
+    executor.set_keep_gradients(keep)
     weights, grads = (
         [arrays[n] for n in WEIGHTS] for arrays in (executor.arg_dict, executor.grad_dict)
     )
-    targets = executor._run.targets(weights, grads)
-    if targets is not None:
-        executor._run.update(targets, Descent(), tuple(counts), (lr,), None)
-    return targets is not None
+    return attach_update(weights, grads, lambda: UpdateCall(Descent(), tuple(counts), (lr,), None))
 
 
 def _by_hand(steps: int) -> Any:
@@ -98,7 +97,10 @@ def test_what_the_step_replaces_is_donated_and_what_others_hold_is_not():
     for step in range(3):
         executor.forward(is_train=True)
         executor.backward()
-        before = [a.unsafe_buffer_pointer() for a in (executor._run.args[1], executor._run.aux[0])]
+        before = [
+            a.unsafe_buffer_pointer()
+            for a in (executor.last_step.args[1], executor.last_step.aux[0])
+        ]
         _update(executor, counts)
         after = [a.value.unsafe_buffer_pointer() for a in (weight, mean)]
         # The first values may lie in memory that is NumPy's; those are never donated.

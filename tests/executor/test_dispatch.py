@@ -68,7 +68,7 @@ def test_a_known_graph_is_bound_without_asking_jax_for_anything():
     traces = mx.program.cache_info().traces
     executor = net.simple_bind(mx.cpu(), data=(2, 4))
     assert mx.program.cache_info().traces == traces
-    assert all(a.storage.value is None for a in (*executor.arg_arrays, *executor.outputs))
+    assert all(a.storage.current is None for a in (*executor.arg_arrays, *executor.outputs))
     np.testing.assert_array_equal(executor.arg_dict["fc_weight"].asnumpy(), np.zeros((3, 4)))
 
 

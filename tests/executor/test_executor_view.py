@@ -1,4 +1,4 @@
-"""What notebooks show of an executor: statistics of what there is, and nothing is run for them."""
+"""The view of an executor: statistics of the contents that are there; nothing is run for it."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.module._optimizer_state import discard_gradients
-from executorkit.ndarray import array_statistics as _reductions
+from executorkit.display import view_of
+from executorkit.module import discard_gradients
+from executorkit.ndarray import array_statistics
 from executorkit.program import clear_cache
 
 from ..display._html import checked
@@ -51,12 +52,12 @@ def transfers(monkeypatch):
 def test_text_form():
     executor = _bound(grad_req={"fc_weight": "write", "fc_bias": "add"})
     executor.arg_dict["data"][1] = [np.nan, np.inf, -np.inf]
-    matches("executor", executor._as_view().text())
+    matches("executor", view_of(executor).text())
 
 
 def _rows(executor, title):
     """The rows of one section, as words."""
-    lines = executor._as_view().text().split("\n")
+    lines = view_of(executor).text().split("\n")
     start = next(i for i, line in enumerate(lines) if line.startswith(title)) + 3
     stop = next(i for i in range(start, len(lines)) if not lines[i].startswith("  "))
     return lines[start:stop]
@@ -64,15 +65,15 @@ def _rows(executor, title):
 
 def test_views_run_and_compile_nothing():
     executor = _bound()
-    assert "not run yet" in executor._as_view().text()
+    assert "not run yet" in view_of(executor).text()
     executor.forward(is_train=True)
     assert all("not computed yet" in row for row in _rows(executor, "outputs"))
     executor.backward()
     checked(executor._repr_html_())
     for title in ("outputs", "gradients", "auxiliary states"):
         assert all("not computed yet" in row for row in _rows(executor, title))
-    assert executor._run is not None
-    assert not executor._run.done
+    assert executor.last_step is not None
+    assert not executor.last_step.done
     assert executor.program.traces == 0
     executor.outputs[0].asnumpy()
     for title in ("outputs", "gradients", "auxiliary states"):
@@ -108,17 +109,17 @@ def test_one_transfer_and_few_compilations(transfers):
     for i in range(40):
         net = mx.sym.FullyConnected(net, num_hidden=3 + i % 7, name=f"fc{i}")
     executor = mx.sym.SoftmaxOutput(net, name="softmax").simple_bind(mx.cpu(), data=(2, 3))
-    _reductions._statistics_rows.clear_cache()
-    executor._as_view()
+    array_statistics._statistics_rows.clear_cache()
+    view_of(executor)
     assert transfers == [1]
-    assert _reductions._statistics_rows._cache_size() == 2  # arguments and gradients, outputs
+    assert array_statistics._statistics_rows._cache_size() == 2  # arguments and gradients, outputs
     executor.forward(is_train=True)
     executor.backward()
-    executor._as_view()
+    view_of(executor)
     executor.outputs[0].asnumpy()
-    executor._as_view()
+    view_of(executor)
     assert transfers == [1] * 3
-    assert _reductions._statistics_rows._cache_size() == 2
+    assert array_statistics._statistics_rows._cache_size() == 2
 
 
 def test_arrays_of_all_devices_come_together(transfers):
@@ -137,7 +138,7 @@ def test_large_executors_have_bounded_views():
     executor = mx.sym.add_n(*variables, name="sum").bind(
         mx.cpu(), {f"<x{i}>": mx.nd.zeros((2,)) for i in range(700)}
     )
-    view = executor._as_view()
+    view = view_of(executor)
     html = view.html()
     checked(html)
     assert "<x1>" not in html

@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.parallel import _data_parallel_core as _arrays
-from executorkit.parallel import traffic
+from executorkit.parallel import _replica_arrays, traffic
 from executorkit.parallel._batch_transfer import BatchInput, gather
 from executorkit.parallel._data_parallel_core import DataParallelCore
 from executorkit.parallel._replicated_array import ReplicatedArray
@@ -93,12 +92,12 @@ def test_mapped_and_separate_programs_give_the_same(how, grad_req, monkeypatch):
     """Dropout's masks too: each device draws from its own stream either way."""
     mx.random.seed(3)
     mapped = _bound(grad_req=grad_req)
-    assert mapped.is_mapped
+    assert mapped.is_pmapped
     ours = _run(mapped, how)
-    monkeypatch.setattr(_arrays, "can_replicate", lambda *_: False)
+    monkeypatch.setattr(_replica_arrays, "can_replicate", lambda *_: False)
     mx.random.seed(3)
     separate = _bound(grad_req=grad_req)
-    assert not separate.is_mapped
+    assert not separate.is_pmapped
     _same(ours, _run(separate, how))
 
 
@@ -108,7 +107,7 @@ def test_mapped_and_separate_programs_give_the_same(how, grad_req, monkeypatch):
 )
 def test_other_places_run_one_program_per_slice(devices, loads):
     group = _bound(devices, loads)
-    assert not group.is_mapped
+    assert not group.is_pmapped
     _run(group, "fused")
     shapes = [o.shape for o in group.outputs[0]]
     assert shapes == [(s.stop - s.start, 3) for s in group.slices]
@@ -118,8 +117,8 @@ def test_other_places_run_one_program_per_slice(devices, loads):
 def test_groups_of_even_and_uneven_slices_share_parameters():
     even = _bound()
     uneven = _bound(loads=[1, 1, 1, 5], shared=even, shared_names=["fc1_weight", "fc2_weight"])
-    assert even.is_mapped
-    assert not uneven.is_mapped
+    assert even.is_pmapped
+    assert not uneven.is_pmapped
     number = even.arg_names.index("fc1_weight")
     assert uneven.arg_arrays[number] is even.arg_arrays[number]
     assert uneven.grad_arrays[number] is even.grad_arrays[number]
@@ -138,7 +137,7 @@ def test_a_step_is_one_program_and_moves_only_the_batch():
     assert group.traces == 1
     for array in (*group.arg_arrays, *group.aux_arrays):
         assert isinstance(array, ReplicatedArray)
-        _ = array._value
+        _ = array.value
     before = traffic.snapshot()
     for number in range(3):
         group.load(INPUTS, _batch(number), "batch")
@@ -152,7 +151,7 @@ def test_nothing_comes_to_the_host_in_a_step(monkeypatch):
     group = _bound()
     _run(group, "fused")
     for array in group.arg_arrays:
-        _ = array._value
+        _ = array.value
     batches = [_batch(number) for number in range(3)]
     fetched = []
     array_type = type(jax.numpy.zeros(1))
@@ -245,7 +244,7 @@ def test_custom_operators_run_one_program_per_device():
     x = mx.sym.FullyConnected(x, num_hidden=2, name="fc")
     symbol = mx.sym.MakeLoss(mx.sym.sum(x), name="loss")
     group = _bound([0, 1], [1, 1], symbol=symbol, inputs=INPUTS[:1])
-    assert not group.is_mapped
+    assert not group.is_pmapped
     group.load(INPUTS[:1], _batch()[:1], "batch")
     group.forward(True)
     group.backward()

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
+from executorkit.display import view_of
 from executorkit.parallel._pmap_program import _statistics_function
 from executorkit.program import clear_cache
 
@@ -36,7 +37,8 @@ def _module(contexts, loads=None):
 
 
 def test_mapped_group():
-    matches("group_mapped", _module([mx.cpu(0), mx.cpu(1)])._exec_group._as_view().text())
+    group = _module([mx.cpu(0), mx.cpu(1)])._exec_group
+    matches("group_mapped", view_of(group).text())
 
 
 @pytest.mark.parametrize(
@@ -52,7 +54,7 @@ def test_slices_that_run_apart(contexts, loads, why):
     words = checked(group._repr_html_())
     assert why in words
     # The statistics are those of the whole batch either way.
-    (row,) = [r for r in group._as_view().text().split("\n") if r.startswith("  data  ")]
+    (row,) = [r for r in view_of(group).text().split("\n") if r.startswith("  data  ")]
     mean, std, low, high = (f"{x:.4g}" for x in (DATA.mean(), DATA.std(), -1, 2))
     assert row.split()[-8:-4] == ["null", mean, std, low] or f"{mean}  {std}" in row
     assert high in row.split()
@@ -60,10 +62,10 @@ def test_slices_that_run_apart(contexts, loads, why):
 
 def test_nothing_is_run_and_what_runs_is_shown():
     module = _module([mx.cpu(0), mx.cpu(1)])
-    assert "not computed yet" in module._as_view().text()
-    assert module._exec_group._group.traces == 0
+    assert "not computed yet" in view_of(module).text()
+    assert module.core.traces == 0
     module.get_outputs()[0].asnumpy()
-    assert "not computed yet" not in module._as_view().text()
+    assert "not computed yet" not in view_of(module).text()
 
 
 def test_one_transfer_for_all_devices(monkeypatch):
@@ -79,16 +81,16 @@ def test_one_transfer_for_all_devices(monkeypatch):
     describing = _statistics_function(tuple(mx.cpu(i).device for i in range(4)))
     traces = describing.traces
     for _ in range(2):
-        module._as_view()
+        view_of(module)
     assert counts == [1, 1]
     assert describing.traces - traces <= 5  # inputs, parameters, states, gradients, outputs
 
 
 def test_parameters_that_differ_between_devices_are_named():
     module = _module([mx.cpu(0), mx.cpu(1)])
-    assert "not the same" not in module._as_view().text()
+    assert "not the same" not in view_of(module).text()
     module._exec_group.param_arrays[0][1][:] = np.nan
-    text = module._as_view().text()
+    text = view_of(module).text()
     assert "not the same on all devices: fc_weight" in text
     assert "not finite: fc_weight (parameters): 12 NaN" in text
 
@@ -96,12 +98,12 @@ def test_parameters_that_differ_between_devices_are_named():
 def test_an_executor_of_a_mapped_group_shows_its_own_part():
     module = _module([mx.cpu(0), mx.cpu(1)])
     replica = module._exec_group.execs[1]
-    text = replica._as_view().text()
+    text = view_of(replica).text()
     assert "Executor of softmax on cpu(1)" in text
     assert "not computed yet" in text
     (row,) = [r for r in text.split("\n") if r.startswith("  data  ")]
     assert f"{DATA[4:].mean():.4g}" in row.split()
-    assert module._exec_group._group.traces == 0
+    assert module.core.traces == 0
 
 
 def test_managers_and_modules_of_every_kind_have_views():

@@ -55,7 +55,7 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
         "params": {n: a.asnumpy().tolist() for n, a in params.items()},
         "states": {n: a.asnumpy().tolist() for n, a in states.items()},
         "metric": metric.get()[1],
-        "mapped": manager.execgrp._group.is_mapped,
+        "mapped": manager.execgrp.core.is_pmapped,
     }
 
 

@@ -105,7 +105,7 @@ def test_slices_that_are_no_one_program_give_the_same(name, contexts):
     np.testing.assert_allclose(out.asnumpy().sum(1), 1, 1e-5)
     for n, expected in _by_hand(tx, 4).items():
         np.testing.assert_allclose(step.params[n], expected, 1e-4, 1e-6, err_msg=n)
-    for arrays in step._fed.group.arg_arrays[1:-1]:
+    for arrays in step.feeder.core.arg_arrays[1:-1]:
         for array in arrays[1:]:
             np.testing.assert_array_equal(array.asnumpy(), arrays[0].asnumpy())
     assert step.analyse().memory is None
@@ -128,7 +128,7 @@ def test_uneven_slices_take_head_gradients_loss_scales_and_states():
     # What comes back through statistics of the whole batch, or of its slices, differs; this not.
     np.testing.assert_allclose(two.params["bn_beta"], one.params["bn_beta"], 1e-6)
     np.testing.assert_allclose(two.params["bn_beta"], [-0.5, -0.5], 1e-6)
-    assert [a.asnumpy().tolist() for a in two._fed.group.aux_arrays[0]] != [[0, 0], [0, 0]]
+    assert [a.asnumpy().tolist() for a in two.feeder.core.aux_arrays[0]] != [[0, 0], [0, 0]]
 
 
 def test_options_are_what_optax_says_they_are():
@@ -274,7 +274,7 @@ def test_forced_mirroring_keeps_less_for_backward():
         executor = net.simple_bind(mx.cpu(), data=(64,))
         executor.forward(is_train=True, data=np.linspace(0, 1, 64, dtype=np.float32))
         executor.outputs[0].wait_to_read()
-        arrays = jax.tree.leaves(executor._run.residuals)
+        arrays = jax.tree.leaves(executor.last_step.residuals)
         executor.backward(mx.nd.ones(64))
         return sum(a.size for a in arrays), executor.grad_arrays[0].asnumpy()
 

@@ -1,0 +1,117 @@
+"""``Executor.reshape``: the arrays of an executor for other shapes, in the same memory."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from ..errors import MXNetError, ShapeError, did_you_mean, explain
+from ..lowering import Graph, InferenceResult, infer
+from ..ndarray import NDArray
+from ..ops.schema.inference import is_fully_known
+from ._buffers import lazy_zeros
+from ._validation import parse_shape
+
+
+class ReshapedArrays(NamedTuple):
+    """Arguments, gradients and auxiliary states in their new shapes."""
+
+    args: list[NDArray]
+    grads: list[NDArray | None] | None
+    aux: list[NDArray]
+
+
+def reshaped_arrays(
+    graph: Graph,
+    arg_arrays: Sequence[NDArray],
+    grad_arrays: Sequence[NDArray | None] | None,
+    aux_arrays: Sequence[NDArray],
+    shapes: Mapping[str, Sequence[int]],
+    partial_shaping: bool,
+    allow_up_sizing: bool,
+) -> ReshapedArrays:
+    """The arrays of :meth:`Executor.reshape`. All checks come first; no array is changed."""
+    inferred = infer_new_shapes(graph, [*arg_arrays, *aux_arrays], shapes, "reshape")
+    new_shapes = [*inferred.arg_shapes, *inferred.aux_shapes]
+    arrays = [*arg_arrays, *aux_arrays]
+    names = (*graph.arg_names, *graph.aux_names)
+    for name, array, shape in zip(names, arrays, new_shapes, strict=True):
+        if array.shape != shape:
+            assert shape is not None
+            _check_reshape(name, array, shape, partial_shaping or name in shapes, allow_up_sizing)
+
+    def in_shape(array: NDArray, shape: Any) -> NDArray:
+        shared = shared_view(array, shape)
+        return lazy_zeros(shape, array.dtype_name, array.context) if shared is None else shared
+
+    return ReshapedArrays(
+        [in_shape(a, s) for a, s in zip(arg_arrays, inferred.arg_shapes, strict=True)],
+        None
+        if grad_arrays is None
+        else [
+            None if g is None else in_shape(g, s)
+            for g, s in zip(grad_arrays, inferred.arg_shapes, strict=True)
+        ],
+        [in_shape(a, s) for a, s in zip(aux_arrays, inferred.aux_shapes, strict=True)],
+    )
+
+
+def infer_new_shapes(
+    graph: Graph, arrays: Sequence[NDArray], shapes: Mapping[str, Sequence[int]], where: str
+) -> InferenceResult:
+    """Infers a graph from new shapes by name; ShapeError for a shape that does not follow.
+
+    arrays
+        the arguments and auxiliary states that are bound now, for their dtypes.
+    """
+    names = [*graph.arg_names, *graph.aux_names]
+    for name in shapes:
+        if name not in names:
+            raise MXNetError(
+                explain(where, f"unknown argument {name!r}", hint=did_you_mean(name, names))
+            )
+    parsed = {n: parse_shape(s, f"{where}: {n!r}") for n, s in shapes.items()}
+    dtypes = {n: a.dtype_name for n, a in zip(names, arrays, strict=True)}
+    inferred = infer(graph, parsed, dtypes)
+    for name, shape in zip(names, (*inferred.arg_shapes, *inferred.aux_shapes), strict=True):
+        if not is_fully_known(shape):
+            raise ShapeError(
+                explain(
+                    f"{where}: {name!r}",
+                    "its new shape does not follow from the shapes given",
+                    given_by=", ".join(f"{n}={s}" for n, s in parsed.items()) or "no shapes",
+                    hint=f"give {name}=...",
+                )
+            )
+    return inferred
+
+
+def shared_view(array: NDArray, shape: tuple[int, ...]) -> NDArray | None:
+    """The array, or a view of its first elements, in this shape; None if it has too few."""
+    if array.shape == shape:
+        return array
+    return array.flat_view(shape) if math.prod(shape) <= array.size else None
+
+
+def _check_reshape(
+    name: str, array: NDArray, shape: tuple[int, ...], may_change: bool, may_grow: bool
+) -> None:
+    if not may_change:
+        raise ShapeError(
+            explain(
+                f"reshape: {name!r}",
+                f"its shape changes from {array.shape} to {shape}, but it is not named",
+                because="a parameter of another shape would no longer be shared",
+                hint=f"give {name}={shape}, or pass partial_shaping=True",
+            )
+        )
+    if shared_view(array, shape) is None and not may_grow:
+        raise ShapeError(
+            explain(
+                f"reshape: {name!r}",
+                f"it grows from {array.shape} to {shape}",
+                because="memory is shared with the smaller array",
+                hint="bind the largest shape first, or pass allow_up_sizing=True",
+            )
+        )

@@ -1,0 +1,63 @@
+"""Snapshots of an executor's last step, for ``check_finite``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import jax
+
+from ..context import Context, Device
+from ..debugging import StepSnapshot, complete_snapshot
+from ..lowering import Graph, GraphStep, placements
+from ..ndarray import NDArray
+from ..ndarray.array_statistics import statistics_of_lists
+from ._pending_step import PendingStep
+from ._validation import head_gradients
+from .protocol import Runnable
+
+
+def last_snapshot(
+    runnable: Runnable[NDArray], step: PendingStep | None, out_grads: Any
+) -> tuple[StepSnapshot, list[str]]:
+    """The arrays that the last step has read, or that a step would read now (None), with its head
+    gradients; and notes on what cannot be checked."""
+    program, names = runnable.program, runnable.output_names
+    heads: Any = None
+    if out_grads is not None:
+        heads = head_gradients(out_grads, runnable.outputs, names)
+    if step is not None:
+        heads = heads or step.heads or step.used_heads
+        snapshot = StepSnapshot(step.args, step.aux, step.key, step.train, heads, step.updated)
+        return complete_snapshot(program, names, snapshot)
+    train = bool(program.argnums)
+    key = jax.random.key(0) if runnable.uses_rng[train] else None
+    lists = (runnable.arg_arrays, runnable.aux_arrays)
+    args, aux = (tuple([a.value for a in arrays]) for arrays in lists)
+    return complete_snapshot(program, names, StepSnapshot(args, aux, key, train, heads))
+
+
+def node_devices(
+    graph: Graph, context: Context, group2ctx: Mapping[str, Context]
+) -> Callable[[GraphStep], Device]:
+    """A function from a node to the device that it runs on."""
+    placed = placements(graph, context, group2ctx) if group2ctx else {}
+    return lambda step: placed.get(step.node, context).device
+
+
+def nonfinite_accumulated(runnable: Runnable[Any]) -> list[str]:
+    """A note on gradients with ``grad_req='add'`` that are not finite: they stay so."""
+    program = runnable.program
+    names = [runnable.graph.arg_names[i] for i in program.argnums]
+    values = {
+        name: target.value
+        for name, target, accumulate in zip(
+            names, runnable.gradient_targets, program.accumulate, strict=True
+        )
+        if accumulate and target.pending is None
+    }
+    (statistics,) = statistics_of_lists([list(values.values())])
+    bad = [n for n, each in zip(values, statistics, strict=True) if each.nans or each.infs]
+    if not bad:
+        return []
+    return [f"grad_req 'add' keeps what is not finite in {', '.join(bad[:4])}: zero_grad()"]

@@ -1,0 +1,118 @@
+"""The runnable: everything that a pending step needs of whoever runs it.
+
+A :class:`~executorkit.executor.PendingStep` is one forward call and the backward and update that
+may follow. It reads its program, its buffers, its random key and its gradient targets from a
+runnable: an Executor, a replicated executor of several devices, or the backend of a training step.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Any, Generic, TypeVar
+
+import jax
+
+from ..lowering import Graph
+from ..ndarray.pending import resolve_pending
+from ..ndarray.protocol import PendingValue
+from ..program import BaseProgram
+from ._buffers import Buffers
+
+#: The kind of array that a runnable is bound to: one per device, or replicated over devices.
+Value = TypeVar("Value", bound=PendingValue)
+
+
+class Runnable(ABC, Generic[Value]):
+    """Arrays bound to the program of a graph.
+
+    graph, output_names
+        the graph as it was bound, before graph passes, and the names of its outputs.
+    program
+        the compiled functions that its steps call.
+    arg_arrays, aux_arrays, outputs
+        pending values in the order of the graph.
+    gradient_targets
+        pending values that gradients are written to, one for each of ``program.argnums``.
+    duplicate_targets
+        positions of gradient targets that stand earlier in the list already.
+    uses_rng
+        whether inference and training draw random numbers.
+    runs_eagerly
+        whether the graph has effects, so that nothing of it is deferred.
+    keep_gradients
+        whether gradients are stored although an update has consumed them in the same program.
+    """
+
+    arg_arrays: list[Value]
+    aux_arrays: list[Value]
+    outputs: list[Value]
+
+    def __init__(
+        self,
+        graph: Graph,
+        program: BaseProgram,
+        arg_arrays: Sequence[Value],
+        aux_arrays: Sequence[Value],
+        outputs: Sequence[Value],
+        gradient_targets: Sequence[PendingValue],
+        keep_gradients: bool = True,
+    ) -> None:
+        self.graph = graph
+        self.output_names = graph.output_names
+        self.program = program
+        self.arg_arrays = list(arg_arrays)
+        self.aux_arrays = list(aux_arrays)
+        self.outputs = list(outputs)
+        self.gradient_targets = list(gradient_targets)
+        self.duplicate_targets = _duplicate_positions(self.gradient_targets)
+        self.target_indices = {id(t): k for k, t in enumerate(self.gradient_targets)}
+        self.uses_rng = (graph.uses_rng(False), graph.uses_rng(True))
+        self.runs_eagerly = graph.has_effects
+        self.keep_gradients = keep_gradients
+        self.buffers = Buffers.of(
+            self.arg_arrays, self.aux_arrays, self.gradient_targets, self.outputs
+        )
+        self._constants: dict[int, jax.Array] = {}
+
+    @abstractmethod
+    def next_key(self) -> Any:
+        """A new random key from the stream of the runnable's context."""
+
+    @abstractmethod
+    def key_aval(self) -> Any:
+        """The shape and dtype of :meth:`next_key`'s result."""
+
+    @abstractmethod
+    def filled_like(self, array: Value, number: float) -> jax.Array:
+        """New contents for an array: one number everywhere."""
+
+    @property
+    def can_fuse_updates(self) -> bool:
+        """Whether an update can become a part of the program that computes the gradients."""
+        return self.program.can_fuse_updates and not (self.runs_eagerly or self.duplicate_targets)
+
+    def set_keep_gradients(self, keep: bool) -> None:
+        """Chooses whether gradients that an update consumes are stored nevertheless."""
+        self.keep_gradients = keep
+
+    def overwrite_constants(self) -> None:
+        """Overwrites the arguments that MXNet overwrites when it runs (gamma, with fix_gamma)."""
+        for index, number in self.program.constant_inputs:
+            target = self.arg_arrays[index]
+            constant = self._constants.get(index)
+            if constant is None or target.value is not constant:
+                constant = self._constants[index] = self.filled_like(target, number)
+                target.assign(constant, shared=True)
+
+    def force(self) -> None:
+        """Computes everything that these arrays still wait for."""
+        arrays = (self.gradient_targets, self.outputs, self.aux_arrays, self.arg_arrays)
+        resolve_pending(itertools.chain(*arrays))
+
+
+def _duplicate_positions(arrays: Sequence[Any]) -> frozenset[int]:
+    """Positions of arrays that stand earlier in the list already."""
+    seen: set[int] = set()
+    return frozenset(i for i, a in enumerate(arrays) if id(a) in seen or seen.add(id(a)))

@@ -1,0 +1,173 @@
+"""The arrays of a group: replicated over the devices where they can be, new or shared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import jax
+
+from ..context import Context
+from ..errors import MXNetError, ShapeError, explain
+from ..executor import lazy_zeros
+from ..lowering import Graph, InferenceResult, placements
+from ._replicated_array import PerDevice, ReplicatedArray
+
+ContextGroups = Mapping[str, Context]
+
+
+def can_replicate(contexts: Sequence[Context], group2ctxs: Sequence[ContextGroups | None]) -> bool:
+    """Whether arrays of these contexts can be one sharded array: on distinct devices of one
+    platform, more than one of them counting all processes."""
+    devices = [c.device for c in contexts]
+    several = len(devices) > 1 or jax.process_count() > 1
+    uniform = len(set(devices)) == len(devices) and len({d.platform for d in devices}) == 1
+    return several and uniform and not any(group2ctxs)
+
+
+class GroupArrays(NamedTuple):
+    """The arrays of a group: for each argument, gradient or state those of all devices."""
+
+    args: list[PerDevice]
+    grads: list[PerDevice | None]
+    aux: list[PerDevice]
+
+
+class SharedArrays(NamedTuple):
+    """Arrays of another group that a new one may use.
+
+    names
+        arguments that have to be shared; others are where they have the same shape.
+    """
+
+    graph: Graph
+    arrays: GroupArrays
+    names: frozenset[str]
+
+
+class ReplicaArrayFactory:
+    """Makes the arrays of a group, or takes those that it shares.
+
+    contexts, group2ctxs
+        for each device its context, and the contexts of its ``ctx_group``s.
+    inferred
+        for each device the shapes and dtypes of its arrays.
+    loaded
+        names of arguments that are loaded with batches, which are never shared.
+    """
+
+    def __init__(
+        self,
+        graph: Graph,
+        contexts: Sequence[Context],
+        group2ctxs: Sequence[ContextGroups | None],
+        inferred: Sequence[InferenceResult],
+        loaded: frozenset[str],
+        shared: SharedArrays | None,
+    ) -> None:
+        self._graph = graph
+        self._contexts = contexts
+        self._inferred = inferred
+        self._loaded = loaded
+        self._shared = shared
+        self._replicates = can_replicate(contexts, group2ctxs)
+        self._placements = [
+            placements(graph, c, g) if g else None
+            for c, g in zip(contexts, group2ctxs, strict=True)
+        ]
+
+    def make(self, grad_req: Sequence[str]) -> GroupArrays:
+        """All arrays; gradients of the arguments whose request is not 'null'."""
+        args = [self._argument(i) for i in range(len(self._graph.args))]
+        grads = [
+            None if request == "null" else self._gradient(i, args[i])
+            for i, request in enumerate(grad_req)
+        ]
+        return GroupArrays(args, grads, [self._state(i) for i in range(len(self._graph.aux))])
+
+    def _argument(self, i: int) -> PerDevice:
+        name, shared = self._graph.arg_names[i], self._shared_argument(i)
+        shapes, dtype = self._shapes(i), self._dtype(i)
+        if self._shared is not None and name in self._shared.names:
+            return _checked_shared(shared, name, shapes, dtype)
+        if shared is not None and _has_shapes(shared, shapes, dtype):
+            return shared
+        return self._new(shapes, dtype, self._graph.args[i])
+
+    def _gradient(self, i: int, argument: PerDevice) -> PerDevice:
+        if self._shared is not None and self._shared_argument(i) is argument:
+            names, arrays = self._shared.graph.arg_names, self._shared.arrays.grads
+            gradient = _find_by_name(names, arrays, self._graph.arg_names[i])
+            if gradient is not None:
+                return gradient
+        return self._new(self._shapes(i), self._dtype(i), self._graph.args[i])
+
+    def _state(self, i: int) -> PerDevice:
+        name = self._graph.aux_names[i]
+        shapes = [r.aux_shapes[i] for r in self._inferred]
+        dtype = self._inferred[0].aux_dtypes[i] or "float32"
+        if self._shared is not None:
+            names, arrays = self._shared.graph.aux_names, self._shared.arrays.aux
+            state = _find_by_name(names, arrays, name)
+            if state is not None:
+                return _checked_shared(state, name, shapes, dtype)
+        return self._new(shapes, dtype, self._graph.aux[i])
+
+    def _shared_argument(self, i: int) -> PerDevice | None:
+        """The other group's arrays of argument ``i``, unless it is loaded with batches."""
+        name = self._graph.arg_names[i]
+        if self._shared is None or name in self._loaded:
+            return None
+        return _find_by_name(self._shared.graph.arg_names, self._shared.arrays.args, name)
+
+    def _shapes(self, i: int) -> list[Any]:
+        return [r.arg_shapes[i] for r in self._inferred]
+
+    def _dtype(self, i: int) -> str:
+        return self._inferred[0].arg_dtypes[i] or "float32"
+
+    def _new(self, shapes: Sequence[Any], dtype: str, node: Any) -> PerDevice:
+        if self._replicates and len(set(shapes)) == 1:
+            return ReplicatedArray(self._contexts, shapes[0], dtype)
+        contexts = [
+            placed[node] if placed else context
+            for placed, context in zip(self._placements, self._contexts, strict=True)
+        ]
+        return [lazy_zeros(s, dtype, c) for s, c in zip(shapes, contexts, strict=True)]
+
+
+def _has_shapes(arrays: PerDevice, shapes: Sequence[Any], dtype: str) -> bool:
+    first = arrays if isinstance(arrays, ReplicatedArray) else arrays[0]
+    actual = (
+        [arrays.shape] * len(arrays)
+        if isinstance(arrays, ReplicatedArray)
+        else [a.shape for a in arrays]
+    )
+    return actual == list(shapes) and jax.numpy.dtype(first.dtype).name == dtype
+
+
+def _checked_shared(
+    arrays: PerDevice | None, name: str, shapes: Sequence[Any], dtype: str
+) -> PerDevice:
+    if arrays is None:
+        raise MXNetError(
+            explain(
+                f"group: shared parameter {name!r}",
+                "the group that it is to be shared with has none of that name",
+                hint="share with the group of the largest bucket, whose symbol has them all",
+            )
+        )
+    if not _has_shapes(arrays, shapes, dtype):
+        first = arrays if isinstance(arrays, ReplicatedArray) else arrays[0]
+        raise ShapeError(
+            explain(
+                f"group: shared parameter {name!r}",
+                f"{first.shape} {jax.numpy.dtype(first.dtype).name}, expected {shapes[0]} {dtype}",
+                because="that is what this group's symbol infers for its inputs",
+            )
+        )
+    return arrays
+
+
+def _find_by_name(names: Sequence[str], arrays: Sequence[Any], name: str) -> Any:
+    return arrays[names.index(name)] if name in names else None
