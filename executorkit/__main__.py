@@ -1,4 +1,4 @@
-"""``python -m executorkit``: demo, inspect, coverage."""
+"""The command line, ``executorkit`` or ``python -m executorkit``: demo, inspect, coverage."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from importlib.metadata import version
 
-from ._cli import _coverage_command as _coverage
-from ._cli import _demo_command as _demo
-from ._cli import _inspect_command as _inspect
+from ._cli import _coverage_command, _demo_command, _inspect_command
 from .errors import MXNetError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command; returns its exit status. Wrong input is 2, with the reason on stderr."""
+    """Runs a command; returns its exit status: 2, with the reason on stderr, for wrong input."""
     parser = argparse.ArgumentParser(
-        prog="python -m executorkit", description="MXNet 1.x symbols and checkpoints on JAX."
+        prog="executorkit", description="MXNet 1.x symbols and checkpoints on JAX."
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version('executorkit')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (_demo, _inspect, _coverage):
+    for command in (_demo_command, _inspect_command, _coverage_command):
         command.add_parser(commands)
     options = parser.parse_args(arguments)
     try:
@@ -27,7 +27,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout.flush()
         return status
     except BrokenPipeError:
-        # Whoever read our output (head, a pager) has seen enough; nothing is left to be flushed.
+        # The reader of the output (head, a pager) has stopped; nothing is left to be flushed.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except (MXNetError, OSError) as error:

@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all."""
+"""Reading and atomic writing of files, with errors that name the file."""
 
 from __future__ import annotations
 
@@ -9,25 +9,35 @@ from collections.abc import Iterable
 from .errors import FileAccessError, explain
 
 
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The contents of a file. Raises :class:`FileAccessError` if it cannot be read."""
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except OSError as error:
+        problem = f"cannot be read: {error.strerror or error}"
+        raise FileAccessError(explain(os.fspath(path), problem)) from None
+
+
 def write_atomically(path: str, parts: Iterable[bytes]) -> None:
     """Writes ``parts`` to a temporary file beside ``path``, which is then renamed.
 
-    A reader, and whoever looks after a crash, finds the old contents or the new ones. All that a
-    process that is killed leaves behind is ``<path>.<process>.<thread>.tmp``, which nothing reads:
-    it may be deleted. A link is followed; what is no ordinary file (``/dev/stdout``) is written
-    directly. Raises :class:`FileAccessError` if that cannot be done; the old file stays as it was.
+    A reader finds either the old contents or the new ones, even after a crash. A killed process may
+    leave ``<path>.<process>.<thread>.tmp`` behind, which nothing reads and which may be deleted.
+    Links are followed; a path that is not an ordinary file (``/dev/stdout``) is written directly.
+    Raises :class:`FileAccessError` if writing fails; the old file is then unchanged.
     """
     target = os.path.realpath(path)
-    ordinary = not os.path.exists(target) or os.path.isfile(target)
-    temporary = f"{target}.{os.getpid()}.{threading.get_ident()}.tmp" if ordinary else target
+    replaceable = not os.path.exists(target) or os.path.isfile(target)
+    temporary = f"{target}.{os.getpid()}.{threading.get_ident()}.tmp" if replaceable else target
     try:
         with open(temporary, "wb") as file:
             file.writelines(parts)
-        if ordinary:
+        if replaceable:
             os.replace(temporary, target)
     except OSError as error:
         problem = f"cannot be written: {error.strerror or error}"
         raise FileAccessError(explain(path, problem)) from None
     finally:
-        if ordinary and os.path.exists(temporary):
+        if replaceable and os.path.exists(temporary):
             os.remove(temporary)

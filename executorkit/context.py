@@ -1,11 +1,11 @@
-"""Where arrays live: MXNet's ``cpu(0)``, ``gpu(1)``, and the JAX device that each one means.
+"""Contexts: MXNet's names of devices, ``cpu(0)`` or ``gpu(1)``, and the JAX device of each.
 
-This is the only place that looks devices up. Nothing is looked up before an array needs it, so
-that ``mx.gpu(3)`` can be named, compared and printed on a machine without a GPU.
+This is the only place that looks devices up, and only when an array needs one, so that
+``mx.gpu(3)`` can be created, compared and printed on a machine without a GPU.
 
 Unlike MXNet, the CPU contexts are real devices when JAX has several
-(``--xla_force_host_platform_device_count``); ``cpu(i)`` beyond the devices there are wraps around,
-and ``tpu`` is a device type. Under ``jax.distributed`` contexts name the devices of this process,
+(``--xla_force_host_platform_device_count``); numbers of ``cpu(i)`` wrap around, and ``tpu`` is a
+device type. Under ``jax.distributed`` contexts name the devices of this process,
 as each of MXNet's workers had its own.
 """
 
@@ -20,12 +20,15 @@ import jax
 
 from .errors import MXNetError, UnknownNameError, explain
 
-#: A ``jax.Device``, which to type checkers is a variable, not a type.
+#: Former name of an exception class.
+UnknownDeviceError = UnknownNameError
+
+#: ``jax.Device``, which type checkers take for a variable and not for a type.
 Device: TypeAlias = Any
 
 
 class Context:
-    """A device type and the number of a device: where an array lives, or an operator runs.
+    """A device type and number: the device of an array or of a computation.
 
     ``device_type`` is 'cpu', 'gpu', 'tpu', 'cpu_pinned', 'cpu_shared', or another context, which
     is then copied. Contexts are equal when type and number are; 'cpu_pinned' and 'cpu_shared' are
@@ -88,21 +91,21 @@ class Context:
         return Context, (self.device_type, self.device_id)
 
     def __enter__(self) -> Context:
-        _current.stack.append(self)
+        _entered.contexts.append(self)
         return self
 
     def __exit__(self, *exc_info: object) -> None:
-        _current.stack.pop()
+        _entered.contexts.pop()
 
 
-class _Current(threading.local):
+class _ContextStack(threading.local):
     """The contexts entered by this thread; the first is the default."""
 
     def __init__(self) -> None:
-        self.stack = [Context("cpu", 0)]
+        self.contexts = [Context("cpu", 0)]
 
 
-_current = _Current()
+_entered = _ContextStack()
 
 
 @lru_cache(maxsize=256)
@@ -113,16 +116,16 @@ def _device(device_type: str, device_id: int) -> Device:
     devices = _accelerators(device_type)
     if 0 <= device_id < len(devices):
         return devices[device_id]
-    what = device_type.upper()
+    name = device_type.upper()
     raise MXNetError(
         explain(
             f"context {device_type}({device_id})",
-            f"this process has {len(devices)} {what} device(s)"
+            f"this process has {len(devices)} {name} device(s)"
             if devices
-            else f"this process has no {what} (JAX sees: {jax.default_backend()})",
+            else f"this process has no {name} (JAX sees: {jax.default_backend()})",
             hint="use mx.cpu()"
             + (f", or {device_type}(0) to {device_type}({len(devices) - 1})" if devices else "")
-            + f", or install JAX with {what} support",
+            + f", or install JAX with {name} support",
         )
     )
 
@@ -135,7 +138,7 @@ def _accelerators(platform: str) -> list[Device]:
 
 
 def cpu(device_id: int = 0) -> Context:
-    """The context of CPU device ``device_id``; numbers beyond those that there are wrap around.
+    """The context of CPU device ``device_id``; numbers beyond the last device wrap around.
 
     >>> cpu(), cpu(1) == Context("cpu", 1)
     (cpu(0), True)
@@ -144,27 +147,33 @@ def cpu(device_id: int = 0) -> Context:
 
 
 def gpu(device_id: int = 0) -> Context:
-    """The context of GPU ``device_id``. That there is none is an MXNetError where it is used."""
+    """The context of GPU ``device_id``. Using it raises MXNetError if there is no such GPU."""
     return Context("gpu", device_id)
 
 
 def tpu(device_id: int = 0) -> Context:
-    """The context of TPU ``device_id`` (MXNet had none). As with GPUs, it need not be there."""
+    """The context of TPU ``device_id`` (MXNet had none). Using it raises MXNetError if there is
+    none."""
     return Context("tpu", device_id)
 
 
 def cpu_pinned(device_id: int = 0) -> Context:
-    """MXNet's page-locked host memory; here another name of the CPU."""
+    """MXNet's page-locked host memory; here the CPU under another name."""
     return Context("cpu_pinned", device_id)
 
 
 def current_context() -> Context:
     """The context of the innermost ``with`` block of this thread, or cpu(0)."""
-    return _current.stack[-1]
+    return _entered.contexts[-1]
+
+
+def replace_current_context(context: Context) -> None:
+    """Makes ``context`` the current one of this thread until the innermost ``with`` block ends."""
+    _entered.contexts[-1] = Context(context)
 
 
 def num_gpus() -> int:
-    """How many GPUs this process sees."""
+    """Number of GPUs that this process sees."""
     return len(_accelerators("gpu"))
 
 

@@ -25,6 +25,11 @@ __all__ = [
     "PolyScheduler",
 ]
 
+#: Former names of exception classes.
+SchedulerError = ArgumentValueError
+SchedulerTypeError = InputTypeError
+NoScheduleError = NotSupportedError
+
 _CHANGED = "Change learning rate to %0.5e"
 
 #: A pure function from a count, which may be traced, to a rate.
@@ -32,13 +37,13 @@ Schedule = Callable[[Any], jax.Array]
 
 
 class LRScheduler:
-    """What schedulers share: the rate, and how it is warmed up.
+    """Base class of schedulers: the rate and its warm-up.
 
     base_lr
-        the rate, which schedules change as they go on; warming up ends at its first value.
+        the rate, which schedulers change over time; the warm-up ends at its first value.
     warmup_steps, warmup_begin_lr, warmup_mode
-        for so many updates the rate rises from ``warmup_begin_lr`` ('linear') or stays there
-        ('constant').
+        number of updates during which the rate rises from ``warmup_begin_lr`` ('linear') or stays
+        at it ('constant').
     """
 
     def __init__(
@@ -67,8 +72,8 @@ class LRScheduler:
         )
 
     def get_warmup_lr(self, num_update: int) -> float:
-        """The rate at update ``num_update`` while it is warmed up; InputTypeError (an
-        AssertionError) after that."""
+        """The rate at update ``num_update`` of the warm-up; InputTypeError (an AssertionError)
+        after the warm-up."""
         if not num_update < self.warmup_steps:
             raise InputTypeError(
                 explain(
@@ -90,26 +95,30 @@ class LRScheduler:
         return self.warmup_begin_lr + rise * n / self.warmup_steps
 
     def __call__(self, num_update: int) -> float:
-        """The rate after so many updates."""
+        """The rate after ``num_update`` updates."""
         raise NotSupportedError(
             explain(type(self).__name__, "it does not define __call__(num_update)")
         )
 
     def to_optax(self, begin: int = 0) -> Schedule:
-        """The rates from here on as a pure function, which may be traced, of a count.
+        """The rates from now on as a pure, traceable function of a count.
 
         ``schedule(count)`` is ``scheduler(begin + count)``. An optax transformation counts from 0,
         an optimizer here from 1: for the same rates in both give ``begin=1``. Later calls of the
         scheduler do not change the schedule. NotSupportedError for a class that defines only
         ``__call__``.
         """
-        rate, warm = self._rate(), self.warmup_steps
+        rate_after_warmup, warmup_steps = self._rate(), self.warmup_steps
         warmup = self._warmup
 
         def schedule(count: Any) -> jax.Array:
-            n = jnp.asarray(count) + begin
-            after = rate(n)
-            return jnp.where(n < warm, warmup(n), after) if warm else jnp.asarray(after)
+            update = jnp.asarray(count) + begin
+            after = rate_after_warmup(update)
+            return (
+                jnp.where(update < warmup_steps, warmup(update), after)
+                if warmup_steps
+                else jnp.asarray(after)
+            )
 
         return schedule
 
@@ -161,12 +170,14 @@ class FactorScheduler(LRScheduler):
         while num_update > self.count + self.step:
             self.count += self.step
             self.base_lr *= self.factor
-            last = self.base_lr < self.stop_factor_lr
-            if last:
+            stopped = self.base_lr < self.stop_factor_lr
+            if stopped:
                 self.base_lr = self.stop_factor_lr
-            # Lines that programs which read logs look for.
-            text = "now learning rate arrived at %0.5e, will not change in the future"
-            logging.info("Update[%d]: " + (text if last else _CHANGED), num_update, self.base_lr)
+            # Programs that read logs look for these lines.
+            message = "now learning rate arrived at %0.5e, will not change in the future"
+            logging.info(
+                "Update[%d]: " + (message if stopped else _CHANGED), num_update, self.base_lr
+            )
         return self.base_lr
 
     def _rate(self) -> Callable[[Any], Any]:
@@ -174,8 +185,8 @@ class FactorScheduler(LRScheduler):
         factor, stop = self.factor, self.stop_factor_lr
 
         def rate(n: Any) -> jax.Array:
-            times = jnp.maximum(n - count - 1, 0) // step
-            return jnp.where(times > 0, jnp.maximum(base * _power(factor, times), stop), base)
+            decays = jnp.maximum(n - count - 1, 0) // step
+            return jnp.where(decays > 0, jnp.maximum(base * _power(factor, decays), stop), base)
 
         return rate
 
@@ -230,14 +241,14 @@ class MultiFactorScheduler(LRScheduler):
         base, factor, steps = self.base_lr, self.factor, self.step[self.cur_step_ind :]
 
         def rate(n: Any) -> jax.Array:
-            times = sum((n > s).astype(jnp.int32) for s in steps)
-            return base * _power(factor, jnp.asarray(times))
+            decays = sum((n > s).astype(jnp.int32) for s in steps)
+            return base * _power(factor, jnp.asarray(decays))
 
         return rate
 
 
 class _Decay(LRScheduler):
-    """From base_lr to final_lr between the warm-up and ``max_update``, by some curve."""
+    """Decay from base_lr to final_lr between the warm-up and ``max_update``, along a curve."""
 
     base_lr_orig: float
     max_update: int
@@ -251,8 +262,8 @@ class _Decay(LRScheduler):
         self.final_lr = final_lr
         self.max_steps = max_update - self.warmup_steps
 
-    def _curve(self, part: Any) -> Any:
-        """1 at the beginning, 0 at the end; ``part`` of the way is done."""
+    def _curve(self, progress: Any) -> Any:
+        """The share of the decay still to come, from 1 to 0, at ``progress`` from 0 to 1."""
         raise NotImplementedError
 
     def _at(self, n: Any) -> Any:
@@ -271,8 +282,8 @@ class _Decay(LRScheduler):
 
 
 class PolyScheduler(_Decay):
-    """``final_lr + (base_lr - final_lr) (1 - x)^pwr``, x being the part done of the way to
-    ``max_update``, where it stays.
+    """``final_lr + (base_lr - final_lr) (1 - x)^pwr``, x being the share of the updates
+    up to ``max_update`` that is done; constant after that.
 
     warmup_steps, warmup_begin_lr, warmup_mode
         as for :class:`LRScheduler`.
@@ -296,13 +307,13 @@ class PolyScheduler(_Decay):
         self._set_range(max_update, final_lr)
         self.power = pwr
 
-    def _curve(self, part: Any) -> Any:
-        return (1 - part) ** self.power
+    def _curve(self, progress: Any) -> Any:
+        return (1 - progress) ** self.power
 
 
 class CosineScheduler(_Decay):
-    """``final_lr + (base_lr - final_lr) (1 + cos(pi x)) / 2``, x being the part done of the way to
-    ``max_update``, where it stays.
+    """``final_lr + (base_lr - final_lr) (1 + cos(pi x)) / 2``, x being the share of the updates
+    up to ``max_update`` that is done; constant after that.
 
     warmup_steps, warmup_begin_lr, warmup_mode
         as for :class:`LRScheduler`.
@@ -324,17 +335,17 @@ class CosineScheduler(_Decay):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         self._set_range(max_update, final_lr)
 
-    def _curve(self, part: Any) -> Any:
-        cos = jnp.cos if isinstance(part, jax.Array) else math.cos
-        return (1 + cos(math.pi * part)) / 2
+    def _curve(self, progress: Any) -> Any:
+        cos = jnp.cos if isinstance(progress, jax.Array) else math.cos
+        return (1 + cos(math.pi * progress)) / 2
 
 
-def _power(factor: float, times: jax.Array) -> jax.Array:
-    return jnp.asarray(factor, jnp.result_type(float)) ** times
+def _power(factor: float, exponent: jax.Array) -> jax.Array:
+    return jnp.asarray(factor, jnp.result_type(float)) ** exponent
 
 
-def _check(scheduler: LRScheduler, fine: bool, problem: str) -> None:
-    if not fine:
+def _check(scheduler: LRScheduler, valid: bool, problem: str) -> None:
+    if not valid:
         raise ArgumentValueError(explain(type(scheduler).__name__, problem))
 
 

@@ -14,8 +14,8 @@
 
     net = mx.sym.Custom(mx.sym.var("data"), op_type="halve")
 
-The compiled program calls back into Python, wherever it runs: arrays come to the host as NDArrays
-on ``cpu()``, whatever the executor's context, and results go back to the device.
+The compiled program calls back into Python: inputs are copied to the host as NDArrays on ``cpu()``,
+whatever the executor's context, and results are copied back to the device.
 """
 
 from __future__ import annotations
@@ -37,10 +37,10 @@ __all__ = ["CustomOp", "CustomOpProp", "register"]
 
 
 class CustomOp:
-    """The computations of a custom operator; one object serves one operator of one program.
+    """The computations of a custom operator; one object belongs to one operator of one program.
 
-    Arrays are NDArrays, made for the call: what is written into ``out_data``, ``in_grad`` and, in
-    ``forward``, ``aux`` is what the program goes on with.
+    Arrays are NDArrays created for the call. The program continues with the contents of
+    ``out_data``, ``in_grad`` and, after ``forward``, ``aux``.
     """
 
     def forward(
@@ -71,7 +71,7 @@ class CustomOp:
         in_grad: list[NDArray],
         aux: list[NDArray],
     ) -> None:
-        """Computes ``in_grad``; what it leaves alone is zero. Not overridden: all zero.
+        """Computes ``in_grad``; entries that it does not write are zero, as all are by default.
 
         req
             for each input what :meth:`assign` is to do, here always 'write': gradients are added
@@ -79,7 +79,7 @@ class CustomOp:
         out_grad
             head gradients of the outputs.
         in_data, out_data, in_grad, aux
-            what ``forward`` had and made, gradients to be written, and auxiliary states.
+            inputs and results of ``forward``, gradients to be written, and auxiliary states.
         """
 
     def assign(self, dst: NDArray, req: str, src: Any) -> None:
@@ -94,9 +94,9 @@ class CustomOp:
 
 
 class CustomOpProp:
-    """What a graph knows about a custom operator: names, shapes, types, and how to make it.
+    """Description of a custom operator for the graph: names, shapes, types, and its creation.
 
-    The attributes of the symbol reach the constructor of a subclass as texts, by keyword.
+    The constructor of a subclass gets the symbol's attributes as text, by keyword.
     ``need_top_grad=False`` makes it a loss: ``backward`` of an executor needs no head gradient.
     """
 
@@ -122,14 +122,14 @@ class CustomOpProp:
 
     def infer_type(self, in_type: list[Any]) -> tuple[Any, ...]:
         """Element types, likewise; by default all are that of the first input."""
-        first = in_type[0]
+        dtype = in_type[0]
         outputs, states = self.list_outputs(), self.list_auxiliary_states()
-        return in_type, [first] * len(outputs), [first] * len(states)
+        return in_type, [dtype] * len(outputs), [dtype] * len(states)
 
     def declare_backward_dependency(
         self, out_grad: list[int], in_data: list[int], out_data: list[int]
     ) -> list[int]:
-        """Which arrays ``backward`` reads, by number; only whether it reads a head gradient has an
+        """Numbers of the arrays that ``backward`` reads; only the head gradients among them have an
         effect."""
         return [*(out_grad if self.need_top_grad_ else []), *in_data, *out_data]
 
@@ -168,13 +168,13 @@ def _wrap(arrays: Arrays) -> list[NDArray]:
     return [array(a, ctx=cpu(), dtype=a.dtype) for a in arrays]
 
 
-def _store(arrays: Iterable[NDArray], into: Arrays) -> None:
-    for result, place in zip(arrays, into, strict=True):
-        place[...] = result.asnumpy()
+def _store(arrays: Iterable[NDArray], targets: Arrays) -> None:
+    for result, target in zip(arrays, targets, strict=True):
+        target[...] = result.asnumpy()
 
 
 class _CheckedProp:
-    """A :class:`CustomOpProp` as the graph asks it, with its answers checked."""
+    """A :class:`CustomOpProp` whose answers are checked before the graph gets them."""
 
     def __init__(self, op_type: str, prop: CustomOpProp) -> None:
         self._where = f"custom operator {op_type!r}"
@@ -190,23 +190,23 @@ class _CheckedProp:
         self.needs_head_gradient = not set(heads).isdisjoint(read)
 
     def _checked(self, method: str, answer: Sequence[Any]) -> list[list[Any]]:
-        parts = [list(part or []) for part in answer]
-        parts += [[]] * (3 - len(parts))
-        for what, part, names in zip(
+        answers = [list(values or []) for values in answer]
+        answers += [[]] * (3 - len(answers))
+        for kind, values, names in zip(
             ("arguments", "outputs", "auxiliary states"),
-            parts,
+            answers,
             (self.arguments, self.outputs, self.states),
             strict=True,
         ):
-            if len(part) != len(names):
+            if len(values) != len(names):
                 raise MXNetError(
                     explain(
                         self._where,
-                        f"{method} answers for {len(part)} {what}, it has {len(names)}",
+                        f"{method} answers for {len(values)} {kind}, it has {len(names)}",
                         given_by=f"{type(self._prop).__name__}.{method}",
                     )
                 )
-        return parts
+        return answers
 
     def shapes(self, inputs: list[Shape]) -> tuple[list[Shape], list[Shape], list[Shape]]:
         answer = self._prop.infer_shape([list(shape) for shape in inputs])
@@ -215,10 +215,10 @@ class _CheckedProp:
 
     def types(self, inputs: list[str]) -> tuple[list[str], list[str], list[str]]:
         answer = self._prop.infer_type([jax.numpy.dtype(name).type for name in inputs])
-        first = inputs[0]
+        default = inputs[0]
         ins, outs, states = (
-            [first if t is None else dtype_name(t) for t in part]
-            for part in self._checked("infer_type", answer)
+            [default if t is None else dtype_name(t) for t in dtypes]
+            for dtypes in self._checked("infer_type", answer)
         )
         return ins, outs, states
 
@@ -237,8 +237,8 @@ P = TypeVar("P", bound=type[CustomOpProp])
 def register(reg_name: str) -> Callable[[P], P]:
     """Registers a subclass of :class:`CustomOpProp` as ``op_type=reg_name``.
 
-    A name may be registered again, as happens in notebooks: programs compiled from then on use the
-    new class, and cached ones are forgotten; an executor that has run keeps the old one.
+    A name may be registered again, as happens in notebooks. Cached programs are discarded, and
+    programs compiled later use the new class; an executor that has run keeps the old one.
     """
 
     def add(prop_cls: P) -> P:

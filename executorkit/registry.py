@@ -1,6 +1,6 @@
-"""``mx.registry``: classes that users extend and make by name (metrics, initializers, ...).
+"""``mx.registry``: classes that users extend and create by name (metrics, initializers, ...).
 
-Each base class has its own names; they are case-insensitive.
+Each base class has its own names, which are case-insensitive.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def get_registry(base_class: type) -> dict[str, type]:
 
 def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
     """A function (and decorator) that registers a subclass under its own name, or a given one."""
-    known = _classes.setdefault(base_class, {})
+    registered = _classes.setdefault(base_class, {})
 
     def register(klass: Class, name: str | None = None) -> Class:
         if not (isinstance(klass, type) and issubclass(klass, base_class)):
@@ -41,15 +41,15 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
                 explain(f"{nickname}: register", f"{klass!r} is no {base_class.__name__}")
             )
         key = (name or klass.__name__).lower()
-        old = known.get(key)
-        if old is not None and old is not klass:
+        previous = registered.get(key)
+        if previous is not None and previous is not klass:
             warnings.warn(
-                f"{nickname} {key!r} was {old.__module__}.{old.__name__}, "
+                f"{nickname} {key!r} was {previous.__module__}.{previous.__name__}, "
                 f"is now {klass.__module__}.{klass.__name__}",
                 UserWarning,
                 stacklevel=2,
             )
-        known[key] = klass
+        registered[key] = klass
         return klass
 
     register.__doc__ = f"Registers a {nickname} class under its lower-case name, or ``name``."
@@ -73,16 +73,19 @@ def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
 
 def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
-    """A function that makes an instance: from a name and arguments, a configuration dict with the
-    name under ``nickname``, either of them as JSON, or an instance, which it returns."""
-    known = _classes.setdefault(base_class, {})
+    """A function that creates an instance.
+
+    It takes a name and constructor arguments, a configuration dict with the name under
+    ``nickname``, JSON text of either, or an instance, which it returns.
+    """
+    registered = _classes.setdefault(base_class, {})
 
     def create(*args: Any, **kwargs: Any) -> Any:
         if not args and nickname not in kwargs:
             raise RegistryError(explain(f"{nickname}: create", "no name is given"))
-        what, *rest = args or (kwargs.pop(nickname),)
-        if isinstance(what, base_class):
-            if rest or kwargs:
+        target, *arguments = args or (kwargs.pop(nickname),)
+        if isinstance(target, base_class):
+            if arguments or kwargs:
                 raise RegistryError(
                     explain(
                         f"{nickname}: create",
@@ -90,34 +93,34 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
                         hint=f"give the name of the {nickname}, or the instance alone",
                     )
                 )
-            return what
-        if isinstance(what, dict):
-            return create(**what)
-        if not isinstance(what, str):
+            return target
+        if isinstance(target, dict):
+            return create(**target)
+        if not isinstance(target, str):
             raise RegistryError(
-                explain(f"{nickname}: create", f"{what!r}, expected the name of a {nickname}")
+                explain(f"{nickname}: create", f"{target!r}, expected the name of a {nickname}")
             )
-        if what[:1] in ("[", "{"):
-            name, options = _parsed(what, nickname)
+        if target[:1] in ("[", "{"):
+            name, options = _parsed(target, nickname)
             return create(*name, **options)
-        klass = known.get(what.lower())
+        klass = registered.get(target.lower())
         if klass is None:
-            close = difflib.get_close_matches(what.lower(), known, 3, 0.5)
+            similar = difflib.get_close_matches(target.lower(), registered, 3, 0.5)
             raise RegistryError(
                 explain(
                     f"{nickname}: create",
-                    f"{what!r} is not registered",
-                    hint=" or ".join(map(repr, close or sorted(known))),
+                    f"{target!r} is not registered",
+                    hint=" or ".join(map(repr, similar or sorted(registered))),
                 )
             )
-        return klass(*rest, **kwargs)
+        return klass(*arguments, **kwargs)
 
-    create.__doc__ = f"Makes a {nickname} by name, from a configuration, or returns an instance."
+    create.__doc__ = f"Creates a {nickname} by name, from a configuration, or returns an instance."
     return create
 
 
 def _parsed(text: str, nickname: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """A JSON list (name, options), or an object of options with the name among them."""
+    """Arguments and options of a JSON list [name, options] or of an object of options."""
     try:
         parsed = json.loads(text)
         if isinstance(parsed, dict):

@@ -164,6 +164,10 @@ def test_files_that_are_no_symbol(capsys, tmp_path, command, content):
     assert "Traceback" not in err
 
 
+def test_version(capsys):
+    assert run(capsys, "--version") == (0, f"executorkit {mx.__version__}\n", "")
+
+
 def test_commands_and_their_arguments_are_required(capsys):
     assert run(capsys)[0] == 2
     assert run(capsys, "inspect")[0] == 2

@@ -62,24 +62,24 @@ def run(options: argparse.Namespace) -> int:
     from ..symbol import load
 
     symbol = load(str(options.file))
-    given = dict(options.shape)
+    given_shapes = dict(options.shape)
     names = {*symbol.list_arguments(), *symbol.list_auxiliary_states()}
-    _check_names(given, symbol)
+    _check_names(given_shapes, symbol)
     if options.params is None:
         parameters = None
-        shapes = given
+        shapes = given_shapes
     else:
         stored = _stored_shapes(options.params)
         parameters = names & stored.keys()
-        shapes = {**{n: s for n, s in stored.items() if n in names}, **given}
+        shapes = {**{n: s for n, s in stored.items() if n in names}, **given_shapes}
         _mention(options.params, stored.keys() - names)
     print(Summary.of(symbol, shapes, parameters=parameters))
     return 0
 
 
-def _check_names(given: Collection[str], symbol: Symbol) -> None:
+def _check_names(names: Collection[str], symbol: Symbol) -> None:
     arguments = symbol.list_arguments()
-    for name in given:
+    for name in names:
         if name not in arguments:
             inputs = [n for n in arguments if n == "data" or n.endswith("label")] or arguments
             raise MXNetError(
@@ -101,6 +101,6 @@ def _stored_shapes(path: Path) -> dict[str, Shape]:
     return {key.removeprefix("arg:").removeprefix("aux:"): a.shape for key, a in stored.items()}
 
 
-def _mention(path: Path, extra: Collection[str]) -> None:
-    if extra:
-        print(f"{path}: not in the symbol: {len(extra)} entries, such as {min(extra)!r}")
+def _mention(path: Path, unused: Collection[str]) -> None:
+    if unused:
+        print(f"{path}: not in the symbol: {len(unused)} entries, such as {min(unused)!r}")

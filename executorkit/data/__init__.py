@@ -7,8 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-#: So many of the 1,797 digits, the first in the file, are for training; the others for testing.
-_TRAINING = 1437
+#: Number of training examples, the first of the 1,797 digits in the file; the others are for
+#: testing.
+_TRAINING_COUNT = 1437
 
 
 class Digits(NamedTuple):
@@ -22,7 +23,7 @@ class Digits(NamedTuple):
 
 def load_digits() -> Digits:
     """The 1,797 handwritten digits of the UCI repository, split into 1,437 for training and 360
-    for testing, always the same, in a mixed order.
+    for testing, always the same, in mixed order.
 
     Labels are floating-point numbers, as loss operators such as SoftmaxOutput take them.
     Source: E. Alpaydin and C. Kaynak (1998), Optical Recognition of Handwritten Digits,
@@ -35,7 +36,12 @@ def load_digits() -> Digits:
     with files(__name__).joinpath("digits.npz").open("rb") as file, np.load(file) as stored:
         images = stored["images"][:, None].astype(np.float32) / 16
         labels = stored["labels"].astype(np.float32)
-    return Digits(images[:_TRAINING], labels[:_TRAINING], images[_TRAINING:], labels[_TRAINING:])
+    return Digits(
+        images[:_TRAINING_COUNT],
+        labels[:_TRAINING_COUNT],
+        images[_TRAINING_COUNT:],
+        labels[_TRAINING_COUNT:],
+    )
 
 
 def load_sonnets() -> list[str]:

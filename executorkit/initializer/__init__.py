@@ -1,12 +1,12 @@
-"""``mx.initializer`` (``mx.init``): what parameters are before training.
+"""``mx.initializer`` (``mx.init``): initial values of parameters.
 
-An initialiser is called with a name (an :class:`InitDesc`) and an array, which it overwrites. Which
-numbers it writes follows from the end of the name ('weight', 'bias', 'gamma', ...), unless the
-variable names its own initialiser: ``mx.sym.var("w", init=mx.init.One())``.
+An initialiser is called with a name (an :class:`InitDesc`) and an array, which it overwrites. The
+end of the name ('weight', 'bias', 'gamma', ...) determines the numbers, unless the variable has its
+own initialiser: ``mx.sym.var("w", init=mx.init.One())``.
 
 Random numbers come from ``mx.random``'s stream of the array's context, so ``mx.random.seed`` makes
-them repeat. They are drawn by NumPy on the host: drawing by XLA would compile a program for every
-shape, which takes far longer than drawing does.
+them reproducible. NumPy draws them on the host: XLA would compile a program for every shape, which
+takes far longer than drawing.
 """
 
 from ..errors import InitializerError

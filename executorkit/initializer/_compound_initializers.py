@@ -1,4 +1,4 @@
-"""Initialisers that hand over to others: by name, by pattern, and for packed recurrent layers."""
+"""Initialisers that delegate to others: Load, Mixed, and FusedRNN for packed recurrent layers."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ AnyInitializer = Callable[[str, NDArray], None]
 
 
 class Load:
-    """Copies parameters from a file or dict; ``default_init`` initialises those that are not there.
+    """Copies parameters from a file or dict; ``default_init`` initialises the missing ones.
 
     param
-        the name of a ``.params`` file, or {name: NDArray}. 'arg:' and 'aux:' before names are
-        dropped.
+        the name of a ``.params`` file, or {name: NDArray}. The prefixes 'arg:' and 'aux:' of names
+        are removed.
     verbose
-        logs where each parameter came from.
+        logs the source of each parameter.
 
     A shape that differs, or a missing parameter without ``default_init``, is an AssertionError.
     """
@@ -35,20 +35,20 @@ class Load:
         default_init: AnyInitializer | None = None,
         verbose: bool = False,
     ) -> None:
-        found: Any = load(param) if isinstance(param, str) else param
-        if not isinstance(found, Mapping):
+        arrays: Any = load(param) if isinstance(param, str) else param
+        if not isinstance(arrays, Mapping):
             raise InitializerError(
-                explain("Load: param", f"a {type(found).__name__}, expected arrays by name")
+                explain("Load: param", f"a {type(arrays).__name__}, expected arrays by name")
             )
         self.param: dict[str, NDArray] = {
             name[4:] if name.startswith(("arg:", "aux:")) else name: value
-            for name, value in found.items()
+            for name, value in arrays.items()
         }
         self.default_init = default_init
         self.verbose = verbose
 
     def __call__(self, name: str, arr: NDArray) -> None:
-        """Overwrites ``arr`` by the parameter of that name."""
+        """Overwrites ``arr`` with the parameter of that name."""
         loaded = self.param.get(name)
         if loaded is not None:
             if loaded.shape != arr.shape:
@@ -72,12 +72,13 @@ class Load:
 
 
 class Mixed:
-    """The initialiser of the first pattern, a regular expression, that a name begins with.
+    """Initialisers by pattern: the first regular expression that matches the start of a name
+    counts.
 
     patterns, initializers
-        as many of each; ``".*"`` last takes all other names.
+        lists of equal length; a last pattern ``".*"`` matches all other names.
 
-    Raises ValueError for a name that no pattern fits.
+    Raises ValueError for a name that no pattern matches.
 
     >>> import executorkit as mx
     >>> initializer = Mixed(["fc1_", ".*"], [mx.init.One(), mx.init.Zero()])
@@ -95,7 +96,7 @@ class Mixed:
         self.map = [(re.compile(p), i) for p, i in zip(patterns, initializers, strict=True)]
 
     def __call__(self, name: str, arr: NDArray) -> None:
-        """Overwrites ``arr`` by the initialiser for that name."""
+        """Calls the initialiser for that name."""
         for pattern, initializer in self.map:
             if pattern.match(name):
                 initializer(name, arr)
@@ -112,18 +113,18 @@ class Mixed:
 
 @register
 class FusedRNN(Initializer):
-    """The packed parameters of the operator RNN, every gate's weight and bias for itself.
+    """The packed parameters of the operator RNN: weight and bias of every gate separately.
 
     init
-        initialises the weights and biases, named as ``FusedRNNCell.unpack_weights`` names them; an
-        initialiser, its JSON text, or None for that of the whole network.
+        the initialiser of the weights and biases, or its JSON text; None for that of the whole
+        network. It gets the names that ``FusedRNNCell.unpack_weights`` gives.
     num_hidden, num_layers, mode, bidirectional
-        the operator's.
+        attributes of the operator.
     forget_bias
         the value of both biases of an LSTM's forget gates.
 
-    Raises AssertionError for a length that such a layer's parameters cannot have. Unlike MXNet's,
-    one with an ``init`` can be made from its own ``dumps()``.
+    Raises AssertionError for a length that the layers' parameters cannot have. Unlike in MXNet, one
+    with an ``init`` can be created from its ``dumps()``.
     """
 
     def __init__(
@@ -150,9 +151,9 @@ class FusedRNN(Initializer):
         self._gates = GateParameters.of(mode, num_hidden, num_layers, bidirectional)
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
-        network = name.global_init if isinstance(name, InitDesc) else None
-        inner = network if self._init is None else self._init
-        if inner is None or inner is self:
+        network_init = name.global_init if isinstance(name, InitDesc) else None
+        initializer = network_init if self._init is None else self._init
+        if initializer is None or initializer is self:
             raise InitializerError(
                 explain(
                     f"FusedRNN: parameter {name!r}",
@@ -162,12 +163,12 @@ class FusedRNN(Initializer):
                 )
             )
         host = arr.asnumpy().copy()
-        for piece_name, place, shape in self._gates.pieces(self._gates.features(arr.size)):
-            part = host[place]
+        for piece_name, piece_slice, shape in self._gates.pieces(self._gates.features(arr.size)):
+            piece_values = host[piece_slice]
             if self._mode == "lstm" and piece_name.endswith("_f_bias"):
-                part[:] = self._forget_bias
+                piece_values[:] = self._forget_bias
                 continue
-            piece = array(part.reshape(shape), ctx=arr.context, dtype=arr.dtype)
-            inner(InitDesc(piece_name, global_init=network), piece)
-            part[:] = np.ravel(piece.asnumpy())
+            piece = array(piece_values.reshape(shape), ctx=arr.context, dtype=arr.dtype)
+            initializer(InitDesc(piece_name, global_init=network_init), piece)
+            piece_values[:] = np.ravel(piece.asnumpy())
         arr[:] = host

@@ -1,4 +1,4 @@
-"""Initialisers that write given numbers."""
+"""Initialisers that write fixed numbers: Zero, One, Constant, Bilinear, LSTMBias."""
 
 from __future__ import annotations
 
@@ -40,14 +40,14 @@ class One(Initializer):
 class Constant(Initializer):
     """``value``: a number, or an NDArray, NumPy array or list that broadcasts to the parameter.
 
-    Raises ValueError if it does not. Unlike in MXNet, lists and NumPy's numbers can be dumped, and
-    constants that are arrays can be compared.
+    Raises ValueError if it does not broadcast. Unlike in MXNet, lists and NumPy's numbers can be
+    dumped, and array constants can be compared.
     """
 
     def __init__(self, value: Any) -> None:
-        plain = value.asnumpy() if isinstance(value, NDArray) else value
-        plain = plain.tolist() if isinstance(plain, np.ndarray | np.generic) else plain
-        super().__init__(value=plain)
+        constant = value.asnumpy() if isinstance(value, NDArray) else value
+        constant = constant.tolist() if isinstance(constant, np.ndarray | np.generic) else constant
+        super().__init__(value=constant)
         self.value = value
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
@@ -56,10 +56,10 @@ class Constant(Initializer):
 
 @register
 class Bilinear(Initializer):
-    """The kernel (channels, channels, rows, columns) of a deconvolution that upsamples bilinearly.
+    """The kernel (channels, channels, rows, columns) of a bilinearly upsampling deconvolution.
 
-    Every channel gets the same kernel, spaced by the number of columns. Raises IndexError for less
-    than four axes.
+    Every channel gets the same kernel; the number of columns determines the spacing. Raises
+    IndexError for fewer than four axes.
     """
 
     def __init__(self) -> None:
@@ -80,8 +80,8 @@ class Bilinear(Initializer):
 class LSTMBias(Initializer):
     """The bias of an LSTM, gates i, f, c, o in blocks of rows: ``forget_bias`` for f, else 0.
 
-    A forget gate that is open at the start keeps gradients alive over many steps (Jozefowicz et
-    al. 2015). It is meant as a variable's own ``init``; otherwise names that end in 'bias' get 0.
+    A forget gate that is open at the start preserves gradients over many steps (Jozefowicz et al.
+    2015). To be used as the ``init`` of a variable; otherwise names that end in 'bias' get 0.
     """
 
     def __init__(self, forget_bias: float = 1.0) -> None:

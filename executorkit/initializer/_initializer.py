@@ -1,4 +1,4 @@
-"""What every initialiser is: an object that is called with a parameter's name and its array."""
+"""Initializer, the base class: an object that is called with a parameter's name and its array."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ._host_numbers import bilinear, draw_bytes
 
 
 class InitDesc(str):
-    """The name of a parameter, with what its initialisation depends on besides.
+    """The name of a parameter, together with other information for its initialisation.
 
     attrs
-        annotations of the variable, one entry of ``Symbol.attr_dict()``; ``"__init__"`` names an
-        initialiser that goes before all others.
+        attributes of the variable, one entry of ``Symbol.attr_dict()``; the initialiser that
+        ``"__init__"`` names has priority over all others.
     global_init
-        the initialiser of the whole network, which those of single variables may fall back to.
-        Filled in by the initialiser that is called first.
+        the initialiser of the whole network, to which those of single variables may fall back.
+        Set by the first initialiser that is called.
     """
 
     attrs: Mapping[str, str]
@@ -39,8 +39,8 @@ class InitDesc(str):
         return self
 
 
-#: The method that writes a parameter whose name ends so.
-_BY_END = {
+#: Methods by the end of the parameter's name.
+_METHODS_BY_SUFFIX = {
     "weight": "_init_weight",
     "bias": "_init_bias",
     "gamma": "_init_gamma",
@@ -50,8 +50,8 @@ _BY_END = {
     "weight_quantize": "_init_quantized_weight",
     "bias_quantize": "_init_quantized_bias",
 }
-#: The same for names that are no InitDesc: (beginning, end), the first that fits.
-_BY_BEGINNING_AND_END = {
+#: Methods for names that are plain str, by (beginning, end); the first match counts.
+_METHODS_OF_PLAIN_NAMES = {
     ("upsampling", ""): "_init_bilinear",
     ("stn_loc", "weight"): "_init_zero",
     ("stn_loc", "bias"): "_init_loc_bias",
@@ -79,10 +79,10 @@ class Initializer:
       ``_init_bias``, ``_init_gamma``, ``_init_beta`` and ``_init_default``, which takes all other
       names and by default raises ValueError.
 
-    Called with a mere str (deprecated), moving_mean, moving_inv_var and moving_avg (0) and
-    moving_var (1) are known too, 'upsampling...' is made bilinear, and 'stn_loc...' the identity.
+    Called with a plain str (deprecated), it also knows moving_mean, moving_inv_var and moving_avg
+    (0) and moving_var (1); 'upsampling...' becomes bilinear, and 'stn_loc...' the identity.
 
-    ``kwargs`` are the constructor arguments of the subclass: ``dumps`` and ``==`` look at them.
+    ``kwargs`` are the constructor arguments of the subclass, which ``dumps`` and ``==`` use.
     """
 
     def __init__(self, **kwargs: Any) -> None:
@@ -93,8 +93,10 @@ class Initializer:
     def set_verbosity(
         self, verbose: bool = False, print_func: Callable[[NDArray], str] | None = None
     ) -> Self:
-        """Whether each array is logged after it is written, with ``print_func(array)``, by default
-        its root mean square."""
+        """Switches the log line after each array on or off.
+
+        It contains ``print_func(array)``, by default the root mean square.
+        """
         self._verbose = verbose
         self._print_func = print_func or _root_mean_square
         return self
@@ -104,7 +106,7 @@ class Initializer:
             logging.info("%s initialized (%s): %s", desc, init, self._print_func(arr))
 
     def dumps(self) -> str:
-        """A JSON text from which ``create`` makes such an initialiser.
+        """A JSON text from which ``create`` creates an equal initialiser.
 
         >>> Initializer(sigma=0.5).dumps()
         '["initializer", {"sigma": 0.5}]'
@@ -112,36 +114,36 @@ class Initializer:
         return json.dumps([type(self).__name__.lower(), self._kwargs])
 
     def __call__(self, desc: str, arr: NDArray) -> None:
-        """Overwrites ``arr`` as it befits a parameter of that name."""
+        """Overwrites ``arr`` with initial values for a parameter of that name."""
         if not isinstance(desc, InitDesc):
             self._legacy_init(desc, arr)
             return
         if desc.global_init is None:
             desc.global_init = self
-        own = desc.attrs.get("__init__")
-        if own:
-            create(own)._init_weight(desc, arr)
-            self._verbose_print(desc, own, arr)
+        variable_init = desc.attrs.get("__init__")
+        if variable_init:
+            create(variable_init)._init_weight(desc, arr)
+            self._verbose_print(desc, variable_init, arr)
             return
-        for end, method in _BY_END.items():
-            if desc.endswith(end):
+        for suffix, method in _METHODS_BY_SUFFIX.items():
+            if desc.endswith(suffix):
                 getattr(self, method)(desc, arr)
-                self._verbose_print(desc, end, arr)
+                self._verbose_print(desc, suffix, arr)
                 return
         self._init_default(desc, arr)
 
     def _legacy_init(self, name: str, arr: NDArray) -> None:
-        """Initialises by a name without annotations, as MXNet did before it had InitDesc."""
+        """Initialises by a name without attributes, as MXNet did before it had InitDesc."""
         warnings.warn(
             "initializer(str, NDArray) is deprecated: pass mx.init.InitDesc(name) as the name",
             DeprecationWarning,
             stacklevel=3,
         )
-        for what, value, kind in (("name", name, str), ("arr", arr, NDArray)):
-            if not isinstance(value, kind):
-                problem = f"a {type(value).__name__}, expected {kind.__name__}"
-                raise TypeError(explain(f"{type(self).__name__}: {what}", problem))
-        for (beginning, end), method in _BY_BEGINNING_AND_END.items():
+        for argument, value, expected in (("name", name, str), ("arr", arr, NDArray)):
+            if not isinstance(value, expected):
+                problem = f"a {type(value).__name__}, expected {expected.__name__}"
+                raise TypeError(explain(f"{type(self).__name__}: {argument}", problem))
+        for (beginning, end), method in _METHODS_OF_PLAIN_NAMES.items():
             if name.startswith(beginning) and name.endswith(end):
                 getattr(self, method)(name, arr)
                 return
@@ -184,7 +186,7 @@ class Initializer:
         )
 
     def _init_quantized_weight(self, name: str, arr: NDArray) -> None:
-        """Integers from -127 to 126, each drawn for itself; MXNet draws one for all."""
+        """Integers from -127 to 126, drawn independently; MXNet draws one for all."""
         draw_bytes(arr)
 
     def _init_default(self, name: str, arr: NDArray) -> None:
@@ -192,7 +194,7 @@ class Initializer:
             explain(
                 f"{type(self).__name__}: parameter {name!r}",
                 "nothing is known about names that end so",
-                because=f"known ends are {', '.join(_BY_END)}",
+                because=f"known ends are {', '.join(_METHODS_BY_SUFFIX)}",
                 hint=f"mx.sym.var({str(name)!r}, init=mx.init.Zero()), or mx.init.Mixed",
             )
         )

@@ -1,7 +1,7 @@
-"""Initialisers that draw random numbers.
+"""Initialisers that draw random numbers: Uniform, Normal, Orthogonal, Xavier, MSRAPrelu.
 
-They take floating arrays, and repeat after ``mx.random.seed``. The numbers are not MXNet's; their
-distributions are.
+They take floating-point arrays and are reproducible after ``mx.random.seed``. The distributions are
+MXNet's, the numbers are not.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from ._initializer import Initializer, register
 
 @register
 class Uniform(Initializer):
-    """Drawn evenly from [-scale, scale)."""
+    """Uniform numbers from [-scale, scale)."""
 
     def __init__(self, scale: float = 0.07) -> None:
         super().__init__(scale=scale)
@@ -33,7 +33,7 @@ class Uniform(Initializer):
 
 @register
 class Normal(Initializer):
-    """Normal, with mean 0 and standard deviation ``sigma``."""
+    """Normal numbers with mean 0 and standard deviation ``sigma``."""
 
     def __init__(self, sigma: float = 0.01) -> None:
         super().__init__(sigma=sigma)
@@ -50,8 +50,8 @@ class Orthogonal(Initializer):
     """``scale`` times a matrix of orthonormal rows or columns, whichever are fewer.
 
     The parameter counts as a matrix of ``shape[0]`` rows. It is a factor of the singular value
-    decomposition of a random matrix, whose entries are drawn evenly from [-1, 1) or are normal, as
-    ``rand_type`` says: 'uniform' or 'normal'. Saxe et al. 2013, https://arxiv.org/abs/1312.6120.
+    decomposition of a random matrix, whose entries are uniform in [-1, 1) or normal, according
+    to ``rand_type``, 'uniform' or 'normal'. Saxe et al. 2013, https://arxiv.org/abs/1312.6120.
     """
 
     def __init__(
@@ -64,29 +64,29 @@ class Orthogonal(Initializer):
     def _init_weight(self, name: str, arr: NDArray) -> None:
         if len(arr.shape) < 2:
             raise _refused(self, name, f"shape {arr.shape}, expected at least two axes")
-        matrix = (arr.shape[0], math.prod(arr.shape[1:]))
-        draw = host_generator(arr)
+        matrix_shape = (arr.shape[0], math.prod(arr.shape[1:]))
+        generator = host_generator(arr)
         if self.rand_type == "uniform":
-            host = 2 * draw.random(matrix, np.float32) - 1
+            host = 2 * generator.random(matrix_shape, np.float32) - 1
         elif self.rand_type == "normal":
-            host = draw.standard_normal(matrix, np.float32)
+            host = generator.standard_normal(matrix_shape, np.float32)
         else:
             problem = f"rand_type is {self.rand_type!r}, expected 'uniform' or 'normal'"
             raise _refused(self, name, problem)
         left, _, right = np.linalg.svd(host, full_matrices=False)
-        orthogonal = left if left.shape == matrix else right
+        orthogonal = left if left.shape == matrix_shape else right
         arr[:] = (self.scale * orthogonal).reshape(arr.shape)
 
 
 @register
 class Xavier(Initializer):
-    """Random numbers whose spread keeps signals of about one size through the layers.
+    """Random numbers with a spread that preserves the magnitude of signals from layer to layer.
 
     With n inputs to an output (``shape[1]`` times the kernel's size) and m outputs of an input
     (``shape[0]`` times it), f is n ('in'), m ('out') or (n + m) / 2 ('avg'), and
-    s = sqrt(magnitude / f). Drawn evenly from [-s, s) ('uniform'), or normal with standard
-    deviation s ('gaussian'). Glorot and Bengio 2010. Raises ValueError for less than two axes, and
-    for other types.
+    s = sqrt(magnitude / f). The numbers are uniform in [-s, s) ('uniform') or normal with
+    standard deviation s ('gaussian'). Glorot and Bengio 2010. Raises ValueError for fewer than two
+    axes, and for other types.
     """
 
     def __init__(
@@ -112,10 +112,10 @@ class Xavier(Initializer):
         outputs, inputs = arr.shape[0] * kernel, arr.shape[1] * kernel
         factors = {"avg": (inputs + outputs) / 2, "in": inputs, "out": outputs}
         draws = {"uniform": draw_uniform, "gaussian": draw_normal}
-        for what, known in (("factor_type", factors), ("rnd_type", draws)):
-            if getattr(self, what) not in known:
-                expected = ", ".join(map(repr, known))
-                problem = f"{what} is {getattr(self, what)!r}, expected one of {expected}"
+        for option, choices in (("factor_type", factors), ("rnd_type", draws)):
+            if getattr(self, option) not in choices:
+                expected = ", ".join(map(repr, choices))
+                problem = f"{option} is {getattr(self, option)!r}, expected one of {expected}"
                 raise _refused(self, name, problem)
         factor = factors[self.factor_type]
         if not (self.magnitude >= 0 and factor):

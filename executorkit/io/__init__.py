@@ -1,9 +1,14 @@
-"""``mx.io``: batches, what describes them, and the iterators that make them.
+"""``mx.io``: batches, their descriptions, and the iterators that yield them.
 
-Reading records of images and libsvm files is not served; those iterators say so when called.
+Reading records of images and libsvm files is not supported; calling those iterators raises an
+error. ``DataTypeError`` and ``IteratorArgumentError`` are former names of
+``errors.DataArgumentError``, ``IteratorNotServedError`` of ``errors.NotSupportedError``.
 """
 
-from ..errors import BatchError, DataArgumentError, NotSupportedError
+from ..errors import BatchError
+from ..errors import DataArgumentError as DataTypeError
+from ..errors import DataArgumentError as IteratorArgumentError
+from ..errors import NotSupportedError as IteratorNotServedError
 from ._csv_iter import CSVIter
 from ._data_batch import DataBatch, DataDesc, DataIter
 from ._file_iter import MXDataIter
@@ -26,15 +31,15 @@ __all__ = [
     "DataBatch",
     "DataDesc",
     "DataIter",
-    "DataArgumentError",
+    "DataTypeError",
     "ImageDetRecordIter",
     "ImageRecordInt8Iter",
     "ImageRecordIter",
     "ImageRecordIter_v1",
     "ImageRecordUInt8Iter",
     "ImageRecordUInt8Iter_v1",
-    "DataArgumentError",
-    "NotSupportedError",
+    "IteratorArgumentError",
+    "IteratorNotServedError",
     "LibSVMIter",
     "MNISTIter",
     "MXDataIter",

@@ -1,4 +1,4 @@
-"""CSVIter: rows of a text file of numbers."""
+"""CSVIter: batches of rows of a text file of numbers."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ _TYPES = ("float32", "int32", "int64")
 
 
 class CSVIter(MXDataIter):
-    """Batches of the rows of a CSV file, each of which holds one example's numbers.
+    """Batches of rows of a CSV file; a row holds the numbers of one example.
 
     data_csv, data_shape
-        the file, and the shape of one example: a row has as many numbers. No header line.
+        the file, without a header line, and the shape of one example, whose size is that of a row.
     label_csv, label_shape
-        the same for the labels; without a file labels are 0. Labels of shape (1,) make a batch of
+        the same for labels, which are 0 without a file. Labels of shape (1,) make a batch of
         shape (batch_size,).
     round_batch
-        True fills the last batch with rows from the start, and begins the next epoch after
-        those. False fills it with what the batch before had in these places (at the very
-        first batch: zeros). Both count in ``batch.pad``.
+        True fills the last batch with the first rows, and the next epoch begins after them. False
+        fills it with the rows that the previous batch had at these positions (zeros if there was
+        none). ``batch.pad`` counts them in both cases.
     dtype
         'float32', 'int32' or 'int64', of data and labels.
     prefetch_buffer, ctx, device_id
-        accepted for MXNet's sake, without effect.
+        accepted for compatibility, without effect.
 
     ``batch.index`` holds row numbers (MXNet counts on beyond the last row in later epochs). Files
-    are read whole when the iterator is made. Raises OSError if one cannot be read,
-    FileFormatError (a ValueError) if its rows do not fit.
+    are read whole at construction. Raises OSError if one cannot be read, FileFormatError (a
+    ValueError) if its rows do not have the expected size.
     """
 
     def __init__(
@@ -55,20 +55,20 @@ class CSVIter(MXDataIter):
     ) -> None:
         if data_csv is None:
             raise DataArgumentError(explain("CSVIter: data_csv", "it is missing"))
-        kind = "float32" if dtype is None else np.dtype(dtype).name
-        if kind not in _TYPES:
+        dtype_name = "float32" if dtype is None else np.dtype(dtype).name
+        if dtype_name not in _TYPES:
             raise DataArgumentError(
-                explain("CSVIter: dtype", f"{kind}, expected one of {', '.join(_TYPES)}")
+                explain("CSVIter: dtype", f"{dtype_name}, expected one of {', '.join(_TYPES)}")
             )
         shape, labels = _dims(data_shape, "data_shape"), _dims(label_shape, "label_shape")
-        kept = () if labels == (1,) else labels
-        super().__init__(batch_size, shape, kept, kind, data_name, label_name)
-        self._data = _read(data_csv, shape, kind)
+        label_dims = () if labels == (1,) else labels
+        super().__init__(batch_size, shape, label_dims, dtype_name, data_name, label_name)
+        self._data = _read(data_csv, shape, dtype_name)
         rows = len(self._data)
         if label_csv is None or str(label_csv) == "NULL":
-            self._label = np.zeros((rows, *kept), kind)
+            self._label = np.zeros((rows, *label_dims), dtype_name)
         else:
-            self._label = _read(label_csv, labels, kind).reshape(-1, *kept)
+            self._label = _read(label_csv, labels, dtype_name).reshape(-1, *label_dims)
         if len(self._label) < rows:
             raise FileFormatError(
                 explain(str(label_csv), f"it has {len(self._label)} rows, expected {rows}")
@@ -76,10 +76,10 @@ class CSVIter(MXDataIter):
         self.round_batch = bool(round_batch)
         self._next_row = 0
         self._overflow = 0
-        self._last: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+        self._previous: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
     def reset(self) -> None:
-        """Goes back to the first row, or to the first that the last batch did not take."""
+        """Goes back to the first row, or to the first after those that filled the last batch."""
         self._next_row, self._overflow = self._overflow, 0
         self._batch = None
 
@@ -92,20 +92,20 @@ class CSVIter(MXDataIter):
         pad = max(start + size - count, 0)
         rows = np.arange(start, start + size)
         if pad and not self.round_batch:
-            fresh = rows[: size - pad]
-            batch = [x.copy() for x in self._last or self._nothing()]
+            remaining = rows[: size - pad]
+            batch = [x.copy() for x in self._previous or self._zero_batch()]
             for target, source in zip(batch, (self._data, self._label), strict=False):
-                target[: size - pad] = source[fresh]
-            batch[2][: size - pad] = fresh
+                target[: size - pad] = source[remaining]
+            batch[2][: size - pad] = remaining
             data, label, rows = batch
         else:
             self._overflow = (start + size) % count if pad else 0
             rows %= count
             data, label = self._data[rows], self._label[rows]
-        self._last = data, label, rows
+        self._previous = data, label, rows
         return data, label, pad, rows
 
-    def _nothing(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _zero_batch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         size = self.batch_size
         data, label = (np.zeros((size, *x.shape[1:]), x.dtype) for x in (self._data, self._label))
         return data, label, np.zeros(size, np.int64)
@@ -123,7 +123,7 @@ def _dims(shape: Any, name: str) -> tuple[int, ...]:
 
 
 def _read(path: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:
-    """The rows of a file, each in the given shape."""
+    """The rows of a file, each reshaped to ``shape``."""
     try:
         with open(os.fspath(path)) as file:
             rows = np.loadtxt(file, np.dtype(dtype), delimiter=",", ndmin=2)

@@ -1,4 +1,4 @@
-"""What an iterator gives, and how it is described: DataDesc, DataBatch, DataIter."""
+"""Batches, their descriptions, and the base class of iterators: DataBatch, DataDesc, DataIter."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class DataDesc(namedtuple("DataDesc", ["name", "shape"])):
     """The name and shape of an input, a tuple of two, with its ``dtype`` and ``layout``.
 
     The layout names the axes: 'NCHW', or 'TNC' for sequences whose first axis is time. Its 'N'
-    is the axis along which a batch is cut for several devices. Two descriptions are equal if all
+    is the axis along which a batch is sliced for several devices. Two descriptions are equal if all
     four agree (MXNet compares name and shape alone); a plain tuple is compared by name and shape.
 
     >>> description = DataDesc("data", (32, 3, 224, 224))
@@ -83,11 +83,11 @@ class DataBatch:
     data, label
         lists of NDArrays; label may be None.
     pad
-        how many examples at the end are there only to fill the batch.
+        number of examples at the end that only fill the batch.
     index
         numbers of the examples, or None.
     bucket_key
-        which network the batch is for, with bucketing.
+        key of the network that the batch is for, with bucketing.
     provide_data, provide_label
         lists of DataDesc; None where the iterator's hold for every batch.
 
@@ -104,13 +104,13 @@ class DataBatch:
         provide_data: Sequence[DataDesc] | None = None,
         provide_label: Sequence[DataDesc] | None = None,
     ) -> None:
-        for what, arrays in (("data", data), ("label", label)):
+        for kind, arrays in (("data", data), ("label", label)):
             if arrays is not None and not isinstance(arrays, list | tuple):
                 raise DataArgumentError(
                     explain(
-                        f"DataBatch: {what}",
+                        f"DataBatch: {kind}",
                         f"a {type(arrays).__name__}, expected a list of NDArrays",
-                        hint=f"{what}=[array]",
+                        hint=f"{kind}=[array]",
                     )
                 )
         self.data = data
@@ -128,10 +128,11 @@ class DataBatch:
 
 
 class DataIter:
-    """What iterators have in common; a subclass gives either ``next`` or the five ``get`` methods.
+    """Base class of iterators; a subclass defines ``next``, or ``iter_next`` and the ``get``
+    methods.
 
     ``provide_data`` and ``provide_label`` of a subclass list the DataDescs of its batches, and
-    ``batch_size`` is how many examples one holds.
+    ``batch_size`` is the number of examples of each.
     """
 
     def __init__(self, batch_size: int = 0) -> None:
@@ -153,7 +154,7 @@ class DataIter:
         return DataBatch(self.getdata(), self.getlabel(), self.getpad(), self.getindex())
 
     def iter_next(self) -> bool:
-        """Moves to the next batch; whether there is one."""
+        """Moves to the next batch; False if there is none."""
         return False
 
     def getdata(self) -> Any:
@@ -166,13 +167,13 @@ class DataIter:
         """The numbers of the current batch's examples, or None."""
 
     def getpad(self) -> int | None:
-        """How many examples of the current batch are there only to fill it."""
+        """Number of examples of the current batch that only fill it."""
 
 
 def rename_descriptions(
     descriptions: Iterable[Any], names: Mapping[str, str] | None
 ) -> list[DataDesc]:
-    """Descriptions under new names, all else kept."""
+    """Descriptions with new names and otherwise unchanged."""
     if names is None:
         return list(descriptions)
     return [

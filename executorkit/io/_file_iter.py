@@ -1,4 +1,4 @@
-"""What iterators over files have in common: numbered rows, read whole when they are made."""
+"""MXDataIter, the base class of iterators over files, which are read whole at construction."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import numpy as np
 from ..context import Context, current_context
 from ..errors import DataArgumentError, MXNetError, explain
 from ..ndarray import NDArray
-from ..ndarray._creation import from_host
+from ..ndarray.values import to_device
 from ._data_batch import DataBatch, DataDesc, DataIter
 
 
 class MXDataIter(DataIter):
-    """Base of the iterators over files. Batches hold one data and one label array.
+    """Base class of iterators over files. A batch holds one data and one label array.
 
-    Batches are made in the context that is current at construction.
+    Batches are in the context that is current at construction.
     """
 
     def __init__(
@@ -30,9 +30,9 @@ class MXDataIter(DataIter):
         label_name: str,
     ) -> None:
         super().__init__(positive_integer(type(self).__name__, "batch_size", batch_size))
-        kind = np.dtype(dtype).type
-        self.provide_data = [DataDesc(data_name, (self.batch_size, *data_shape), kind)]
-        self.provide_label = [DataDesc(label_name, (self.batch_size, *label_shape), kind)]
+        scalar_type = np.dtype(dtype).type
+        self.provide_data = [DataDesc(data_name, (self.batch_size, *data_shape), scalar_type)]
+        self.provide_label = [DataDesc(label_name, (self.batch_size, *label_shape), scalar_type)]
         self._context: Context = current_context()
         self._batch: tuple[np.ndarray, np.ndarray, int, np.ndarray] | None = None
 
@@ -41,7 +41,7 @@ class MXDataIter(DataIter):
         raise NotImplementedError
 
     def iter_next(self) -> bool:
-        """Moves to the next batch; whether there is one."""
+        """Moves to the next batch; False if there is none."""
         self._batch = self._load()
         return self._batch is not None
 
@@ -53,19 +53,23 @@ class MXDataIter(DataIter):
 
     def getdata(self) -> NDArray:
         """The data of the current batch, an NDArray."""
-        return from_host(self._current()[0], self._context)
+        return self._to_array(self._current()[0])
 
     def getlabel(self) -> NDArray:
         """The labels of the current batch, an NDArray."""
-        return from_host(self._current()[1], self._context)
+        return self._to_array(self._current()[1])
 
     def getpad(self) -> int:
-        """How many examples of the current batch are there only to fill it."""
+        """Number of examples of the current batch that only fill it."""
         return self._current()[2]
 
     def getindex(self) -> np.ndarray:
         """Row numbers of the current batch's examples, uint64."""
         return self._current()[3].astype(np.uint64)
+
+    def _to_array(self, rows: np.ndarray) -> NDArray:
+        context = self._context
+        return NDArray.from_jax(to_device(rows, context.device), context, shared=False)
 
     def _current(self) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
         if self._batch is None:
@@ -76,7 +80,7 @@ class MXDataIter(DataIter):
 
 
 def positive_integer(where: str, name: str, value: Any) -> int:
-    """A positive integer argument."""
+    """The value of an argument that has to be a positive integer."""
     try:
         number = operator.index(value)
     except TypeError:

@@ -30,13 +30,13 @@ class MNISTIter(MXDataIter):
     num_parts, part_index
         takes one of ``num_parts`` consecutive parts of the examples.
     silent
-        leaves out the line that is logged otherwise.
+        suppresses the log line.
     prefetch_buffer, ctx, device_id, dtype
-        accepted for MXNet's sake; images are float32.
+        accepted for compatibility; images are float32.
 
-    Pixels are divided by 256. An incomplete last batch is left out. ``batch.index`` numbers the
+    Pixels are divided by 256. An incomplete last batch is dropped. ``batch.index`` numbers the
     examples of the file (zeros in MXNet). Raises OSError if a file cannot be read,
-    FileFormatError (a ValueError) if it is not what it should be.
+    FileFormatError (a ValueError) if it is malformed.
     """
 
     def __init__(
@@ -62,10 +62,10 @@ class MNISTIter(MXDataIter):
             raise DataArgumentError(
                 explain("MNISTIter: dtype", f"{np.dtype(dtype).name}, expected float32")
             )
-        parts = positive_integer("MNISTIter", "num_parts", num_parts)
-        if not 0 <= part_index < parts:
+        part_count = positive_integer("MNISTIter", "num_parts", num_parts)
+        if not 0 <= part_index < part_count:
             raise DataArgumentError(
-                explain("MNISTIter: part_index", f"{part_index}, expected 0 to {parts - 1}")
+                explain("MNISTIter: part_index", f"{part_index}, expected 0 to {part_count - 1}")
             )
         images, labels = _idx(image, _IMAGES, 3), _idx(label, _LABELS, 1)
         if len(images) != len(labels):
@@ -75,8 +75,8 @@ class MNISTIter(MXDataIter):
         height, width = images.shape[1:]
         shape = (height * width,) if flat else (1, height, width)
         super().__init__(batch_size, shape, (), "float32", data_name, label_name)
-        share = len(images) / parts
-        rows = np.arange(int(share * part_index), int(share * (part_index + 1)))
+        part_size = len(images) / part_count
+        rows = np.arange(int(part_size * part_index), int(part_size * (part_index + 1)))
         self._rows = rows[shuffled_indices(len(rows), seed)] if shuffle else rows
         if len(rows) < self.batch_size:
             raise DataArgumentError(
@@ -106,18 +106,20 @@ class MNISTIter(MXDataIter):
 
 
 def shuffled_indices(count: int, seed: int) -> np.ndarray:
-    """The numbers below ``count`` in the order that C++'s ``std::shuffle`` gives with a Mersenne
-    twister seeded by ``seed``: element i is exchanged with one of those up to i, drawn by division
-    of 32 bits, where the incomplete last interval is drawn again."""
+    """The numbers below ``count`` in the order of C++'s ``std::shuffle`` with a Mersenne twister.
+
+    Element i is exchanged with one of the elements up to i, whose index is a 32-bit draw divided by
+    the interval's length; draws in the incomplete last interval are repeated.
+    """
     generator = np.random.RandomState(seed)
     order = list(range(count))
     limits = np.arange(2, count + 1, dtype=np.uint64)
     intervals = np.uint64(2**32 - 1) // limits
     draws = generator.randint(0, 2**32, max(count - 1, 0), np.uint32).astype(np.uint64)
-    # Each draw thrown away moves all later ones up by one.
-    while (wasted := np.flatnonzero(draws // intervals >= limits)).size:
-        more = generator.randint(0, 2**32, 1, np.uint32).astype(np.uint64)
-        draws = np.concatenate([np.delete(draws, wasted[0]), more])
+    # Each discarded draw moves all later ones up by one.
+    while (discarded := np.flatnonzero(draws // intervals >= limits)).size:
+        replacement = generator.randint(0, 2**32, 1, np.uint32).astype(np.uint64)
+        draws = np.concatenate([np.delete(draws, discarded[0]), replacement])
     for i, j in enumerate((draws // intervals).tolist(), start=1):
         order[i], order[j] = order[j], order[i]
     return np.array(order, np.int64)

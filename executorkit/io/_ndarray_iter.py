@@ -1,7 +1,4 @@
-"""Named arrays that batches are cut from, each where its data are.
-
-NDArrayIter: batches of arrays that are in memory.
-"""
+"""NDArrayIter: batches of arrays in memory."""
 
 from __future__ import annotations
 
@@ -21,14 +18,14 @@ from ._data_batch import DataBatch, DataDesc, DataIter
 
 
 class Source(NamedTuple):
-    """One named array: NumPy's view of it where it is on the CPU, else the array on its device."""
+    """One named array: a NumPy view if it is on the CPU, otherwise the array on its device."""
 
     name: str
     value: Any
     context: Context
 
     def take(self, rows: np.ndarray, axis: int) -> NDArray:
-        """The given examples, as an NDArray in the context of the data."""
+        """The examples with these numbers, as an NDArray in the context of the data."""
         if isinstance(self.value, jax.Array):
             with jax.enable_x64(True):
                 taken = _gather(self.value, rows, axis)
@@ -50,37 +47,37 @@ def _gather(value: jax.Array, rows: jax.Array, axis: int) -> jax.Array:
     return jnp.take(value, rows, axis, mode="clip")
 
 
-def named_sources(given: Any, name: str, what: str) -> list[Source]:
-    """Named arrays of whatever NDArrayIter is given."""
-    if given is None:
+def named_sources(arrays: Any, name: str, what: str) -> list[Source]:
+    """Named arrays of an argument of NDArrayIter."""
+    if arrays is None:
         return []
-    if isinstance(given, NDArray | np.ndarray | jax.Array):
-        given = [given]
-    if isinstance(given, list):
-        names = [name] if len(given) == 1 else [f"_{i}_{name}" for i in range(len(given))]
-        given = dict(zip(names, given, strict=True))
-    if not isinstance(given, Mapping):
+    if isinstance(arrays, NDArray | np.ndarray | jax.Array):
+        arrays = [arrays]
+    if isinstance(arrays, list):
+        names = [name] if len(arrays) == 1 else [f"_{i}_{name}" for i in range(len(arrays))]
+        arrays = dict(zip(names, arrays, strict=True))
+    if not isinstance(arrays, Mapping):
         raise DataArgumentError(
             explain(
                 f"NDArrayIter: {what}",
-                f"a {type(given).__name__}, expected an array, a list of arrays or a dict",
+                f"a {type(arrays).__name__}, expected an array, a list of arrays or a dict",
             )
         )
-    return [_source(name, given[name]) for name in sorted(given)]
+    return [_source(name, arrays[name]) for name in sorted(arrays)]
 
 
-def _source(name: str, given: Any) -> Source:
+def _source(name: str, source: Any) -> Source:
     try:
-        made = given if isinstance(given, NDArray) else array(given)
+        values = source if isinstance(source, NDArray) else array(source)
     except (TypeError, ValueError) as error:
         raise DataArgumentError(explain(f"NDArrayIter: {name!r}", str(error))) from None
-    value: Any = made.jax
-    if made.context.device.platform == "cpu":
+    value: Any = values.jax
+    if values.context.device.platform == "cpu":
         value = np.asarray(value)
-    return Source(name, value, made.context)
+    return Source(name, value, values.context)
 
 
-_LAST = ("pad", "discard", "roll_over")
+_LAST_BATCH_MODES = ("pad", "discard", "roll_over")
 
 
 class NDArrayIter(DataIter):
@@ -96,13 +93,13 @@ class NDArrayIter(DataIter):
         in which MXNet does after the same ``numpy.random.seed``.
     last_batch_handle
         an incomplete last batch is filled up with examples from the start ('pad', counted in
-        ``batch.pad``), left out ('discard'), or comes first in the next epoch ('roll_over').
+        ``batch.pad``), dropped ('discard'), or moved to the start of the next epoch ('roll_over').
     layout
-        names the axes; batches are cut along its 'N'. (MXNet counts the examples along axis 0
+        names the axes; batches are slices along its 'N'. (MXNet counts the examples along axis 0
         whatever the layout.)
 
-    Contents are those at construction: data on the CPU stay there and each batch is cut by NumPy;
-    data on an accelerator stay there too and are gathered there. ``getindex`` is None.
+    Later changes of the arrays have no effect. Data stay on their device: on the CPU NumPy slices
+    each batch, on an accelerator it is gathered there. ``getindex`` is None.
 
     >>> import executorkit as mx
     >>> batches = mx.io.NDArrayIter(mx.nd.arange(5), batch_size=2)
@@ -131,14 +128,14 @@ class NDArrayIter(DataIter):
         self.num_data = self._check()
         self.idx = np.arange(self.num_data)
         self._order = np.arange(self.num_data)
-        self._left_over: np.ndarray | None = None
+        self._remainder: np.ndarray | None = None
         self.cursor = -batch_size
         self.reset()
 
     def _check(self) -> int:
-        """The number of examples, once everything fits."""
-        if self.last_batch_handle not in _LAST:
-            problem = f"{self.last_batch_handle!r}, expected one of {', '.join(_LAST)}"
+        """The number of examples, after all arguments have been checked."""
+        if self.last_batch_handle not in _LAST_BATCH_MODES:
+            problem = f"{self.last_batch_handle!r}, expected one of {', '.join(_LAST_BATCH_MODES)}"
             raise BatchError(explain("NDArrayIter: last_batch_handle", problem))
         if self.batch_size < 1:
             raise BatchError(
@@ -165,7 +162,7 @@ class NDArrayIter(DataIter):
                     explain(
                         where,
                         f"{rows} examples, expected {count}",
-                        because=f"{self._data[0].name!r} has so many",
+                        because=f"{self._data[0].name!r} has {count}",
                     )
                 )
         assert count is not None
@@ -203,11 +200,11 @@ class NDArrayIter(DataIter):
 
     @property
     def num_source(self) -> int:
-        """How many arrays there are."""
+        """Number of arrays."""
         return len(self._data) + len(self._label)
 
     def reset(self) -> None:
-        """Goes back to the start; with 'roll_over', to the examples that were left over."""
+        """Goes back to the start; with 'roll_over', to the examples left from the last epoch."""
         if self.shuffle:
             self._shuffle()
         incomplete = self.num_data - self.batch_size < self.cursor < self.num_data
@@ -217,11 +214,11 @@ class NDArrayIter(DataIter):
             self.cursor = -self.batch_size
 
     def hard_reset(self) -> None:
-        """Goes back to the start, forgetting what was left over."""
+        """Goes back to the start, and drops the examples left from the last epoch."""
         if self.shuffle:
             self._shuffle()
         self.cursor = -self.batch_size
-        self._left_over = None
+        self._remainder = None
 
     def _shuffle(self) -> None:
         # As in MXNet, each permutation is drawn from the last one and applied to the last order.
@@ -229,7 +226,8 @@ class NDArrayIter(DataIter):
         self._order = self._order[self.idx]
 
     def iter_next(self) -> bool:
-        """Moves to the next batch; whether there is one (with 'roll_over' maybe a short one)."""
+        """Moves to the next batch, which may be incomplete with 'roll_over'; False if there is
+        none."""
         self.cursor += self.batch_size
         return self.cursor < self.num_data
 
@@ -239,7 +237,7 @@ class NDArrayIter(DataIter):
             raise StopIteration
         rows = self._rows()
         if len(rows) != self.batch_size:
-            self._left_over = rows
+            self._remainder = rows
             raise StopIteration
         return DataBatch(self._take(self._data, rows), self._take(self._label, rows), self.getpad())
 
@@ -252,7 +250,7 @@ class NDArrayIter(DataIter):
         return self._take(self._label, self._rows())
 
     def getpad(self) -> int:
-        """How many examples of the current batch fill it up, or were left over before."""
+        """Number of examples of the current batch that fill it, or come from the last epoch."""
         if self.last_batch_handle == "pad":
             return max(self.cursor + self.batch_size - self.num_data, 0)
         if self.last_batch_handle == "roll_over" and -self.batch_size < self.cursor < 0:
@@ -260,18 +258,18 @@ class NDArrayIter(DataIter):
         return 0
 
     def _rows(self) -> np.ndarray:
-        """Which examples the current batch holds, numbered as they were given."""
+        """Numbers of the current batch's examples, in the order of the arrays given."""
         start, stop = self.cursor, self.cursor + self.batch_size
         if start >= self.num_data:
             raise BatchError(explain("NDArrayIter", "it is at its end", hint="call reset()"))
         if start <= -self.batch_size:
             raise BatchError(explain("NDArrayIter", "it has no batch yet", hint="call next()"))
         if start < 0:
-            assert self._left_over is not None
-            return np.concatenate([self._left_over, self._order[: max(stop, 0)]])
+            assert self._remainder is not None
+            return np.concatenate([self._remainder, self._order[: max(stop, 0)]])
         if self.last_batch_handle == "pad" and stop > self.num_data:
             return self._order[np.arange(start, stop) % self.num_data]
         return self._order[start:stop]
 
-    def _take(self, found: list[Source], rows: np.ndarray) -> list[NDArray]:
-        return [s.take(rows, self._axis) for s in found]
+    def _take(self, sources: list[Source], rows: np.ndarray) -> list[NDArray]:
+        return [s.take(rows, self._axis) for s in sources]

@@ -1,4 +1,4 @@
-"""Iterators of MXNet that are not served: calling one says so, and what to use instead."""
+"""Iterators of MXNet that are not supported: the error of a call names an alternative."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from typing import Any, NoReturn
 from ..errors import NotSupportedError, explain
 
 
-def _absent(name: str, reads: str, instead: str) -> Callable[..., NoReturn]:
+def _unsupported(name: str, reads: str, instead: str) -> Callable[..., NoReturn]:
     def refuse(**kwargs: Any) -> NoReturn:
         raise NotSupportedError(explain(name, f"reading {reads} is not served", hint=instead))
 
     refuse.__name__ = refuse.__qualname__ = name
-    refuse.__doc__ = f"Not served: reads {reads}. Calling it raises NotImplementedError."
+    refuse.__doc__ = f"Not supported: reads {reads}. Calling it raises NotImplementedError."
     return refuse
 
 
 _RECORDS = "records of images"
 _DECODED = "decode the images with another library and give the arrays to NDArrayIter"
 
-ImageRecordIter = _absent("ImageRecordIter", _RECORDS, _DECODED)
-ImageRecordIter_v1 = _absent("ImageRecordIter_v1", _RECORDS, _DECODED)
-ImageRecordUInt8Iter = _absent("ImageRecordUInt8Iter", _RECORDS, _DECODED)
-ImageRecordUInt8Iter_v1 = _absent("ImageRecordUInt8Iter_v1", _RECORDS, _DECODED)
-ImageRecordInt8Iter = _absent("ImageRecordInt8Iter", _RECORDS, _DECODED)
-ImageDetRecordIter = _absent("ImageDetRecordIter", _RECORDS, _DECODED)
-LibSVMIter = _absent(
+ImageRecordIter = _unsupported("ImageRecordIter", _RECORDS, _DECODED)
+ImageRecordIter_v1 = _unsupported("ImageRecordIter_v1", _RECORDS, _DECODED)
+ImageRecordUInt8Iter = _unsupported("ImageRecordUInt8Iter", _RECORDS, _DECODED)
+ImageRecordUInt8Iter_v1 = _unsupported("ImageRecordUInt8Iter_v1", _RECORDS, _DECODED)
+ImageRecordInt8Iter = _unsupported("ImageRecordInt8Iter", _RECORDS, _DECODED)
+ImageDetRecordIter = _unsupported("ImageDetRecordIter", _RECORDS, _DECODED)
+LibSVMIter = _unsupported(
     "LibSVMIter", "libsvm files", "make a dense array of the file and give it to NDArrayIter"
 )

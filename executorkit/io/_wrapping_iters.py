@@ -1,5 +1,8 @@
-"""Iterators over other iterators: ResizeIter changes the length of an epoch, PrefetchingIter runs
-several side by side and one batch ahead."""
+"""Iterators over other iterators.
+
+ResizeIter changes the length of an epoch; PrefetchingIter runs several iterators side by side, one
+batch ahead.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from ..errors import BatchError, explain
 from ._data_batch import DataBatch, DataDesc, DataIter, rename_descriptions
 
 
-class _Current(DataIter):
+class _BatchHolder(DataIter):
     """An iterator that holds its current batch."""
 
     current_batch: Any = None
@@ -30,15 +33,15 @@ class _Current(DataIter):
         return self.current_batch.index
 
     def getpad(self) -> int | None:
-        """How many examples of the current batch are there only to fill it."""
+        """Number of examples of the current batch that only fill it."""
         return self.current_batch.pad
 
 
-class ResizeIter(_Current):
+class ResizeIter(_BatchHolder):
     """Another iterator with epochs of ``size`` batches.
 
-    It starts over where the other one ends. ``reset_internal=False`` lets an epoch go on where
-    the last one stopped.
+    At the end of the other iterator it starts over. With ``reset_internal=False`` an epoch
+    continues where the last one stopped.
     """
 
     def __init__(self, data_iter: Any, size: int, reset_internal: bool = True) -> None:
@@ -71,15 +74,15 @@ class ResizeIter(_Current):
         return True
 
 
-class PrefetchingIter(_Current):
-    """Several iterators side by side, each run one batch ahead in a thread of its own.
+class PrefetchingIter(_BatchHolder):
+    """Several iterators side by side, each running one batch ahead in its own thread.
 
     A batch holds the data and the labels of all of them, one after the other; they must agree in
     their numbers of batches and in ``pad`` (AssertionError otherwise). An error in one of them is
     raised by ``next`` (MXNet hangs).
 
     rename_data, rename_label
-        one dict per iterator, {its name: new name}; without them names are kept. Layouts are kept.
+        one dict per iterator, {its name: new name}; by default names stay. Layouts stay.
     """
 
     def __init__(
@@ -125,24 +128,24 @@ class PrefetchingIter(_Current):
         self._prefetched = self._fetch()
 
     def iter_next(self) -> bool:
-        """Moves to the next batch; whether there is one."""
+        """Moves to the next batch; False if there is none."""
         batches = [future.result() for future in self._prefetched]
-        found = [b for b in batches if b is not None]
-        if not found:
+        complete = [b for b in batches if b is not None]
+        if not complete:
             return False
-        if len(found) != len(batches):
+        if len(complete) != len(batches):
             ended = ", ".join(str(i) for i, b in enumerate(batches) if b is None)
             raise BatchError(
                 explain("PrefetchingIter", f"iterator {ended} ended before the others")
             )
-        pads = [b.pad for b in found]
+        pads = [b.pad for b in complete]
         if len(set(pads)) > 1:
             raise BatchError(explain("PrefetchingIter", f"the iterators' batches have pads {pads}"))
         self.current_batch = DataBatch(
-            [x for b in found for x in b.data or ()],
-            [x for b in found for x in b.label or ()],
+            [x for b in complete for x in b.data or ()],
+            [x for b in complete for x in b.label or ()],
             pads[0],
-            found[0].index,
+            complete[0].index,
             provide_data=self.provide_data,
             provide_label=self.provide_label,
         )

@@ -1,10 +1,12 @@
-"""``mx.metric``: how well predictions fit labels, over many batches.
+"""``mx.metric``: agreement of predictions and labels over many batches.
 
-Metrics accumulate on the devices where the predictions are, by one small compiled program for each
-shape, and nothing comes to the host until a value is asked for. Sums are kept in float64.
+Metrics accumulate on the device of the predictions, by one small compiled program for each shape;
+nothing is copied to the host until a value is read. Sums are in float64. ``ClassAxisError`` is a
+former name of ``MetricShapeError``.
 """
 
 from ..errors import MetricShapeError, MetricValueError
+from ..errors import MetricShapeError as ClassAxisError
 from ._accuracy import Accuracy, TopKAccuracy
 from ._binary import F1, MCC
 from ._composite import CompositeEvalMetric, create
@@ -24,7 +26,7 @@ __all__ = [
     "RMSE",
     "Accuracy",
     "Caffe",
-    "MetricShapeError",
+    "ClassAxisError",
     "CompositeEvalMetric",
     "CrossEntropy",
     "CustomMetric",

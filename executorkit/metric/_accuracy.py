@@ -9,14 +9,14 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..errors import MetricShapeError, explain
-from ..program._jit import InstrumentedJit
+from ..program import InstrumentedJit
 from ._device_metric import DeviceMetric, tally_step
 from ._eval_metric import alias, check_label_shapes, register
 
 
-def make_tally(total: jax.Array, count: Any, refused: Any = 0) -> jax.Array:
-    """A plain tally: sum, count, number of refused labels."""
-    return jnp.stack([jnp.asarray(x, jnp.float64) for x in (total, count, refused)])
+def make_tally(total: jax.Array, count: Any, invalid: Any = 0) -> jax.Array:
+    """A plain tally: sum, count, number of invalid labels."""
+    return jnp.stack([jnp.asarray(x, jnp.float64) for x in (total, count, invalid)])
 
 
 @register
@@ -100,9 +100,9 @@ class TopKAccuracy(DeviceMetric):
                 )
             )
         self.top_k = top_k
-        ending = f"_{top_k}"
-        # A configuration holds the whole name already.
-        name = name if name.endswith(ending) else name + ending
+        suffix = f"_{top_k}"
+        # The name in a configuration has the suffix already.
+        name = name if name.endswith(suffix) else name + suffix
         super().__init__(name, output_names, label_names, top_k=top_k)
 
     def _step(self) -> InstrumentedJit:

@@ -1,4 +1,4 @@
-"""Metrics of two classes, from the counts of right and wrong answers: F1, MCC."""
+"""Metrics of two classes from the counts of right and wrong predictions: F1, MCC."""
 
 from __future__ import annotations
 
@@ -13,7 +13,8 @@ from ..errors import MetricShapeError, explain
 from ._device_metric import DeviceMetric, move_to_device, tally_step, value_and_device, zero_tally
 from ._eval_metric import check_label_shapes, register
 
-#: Tallies of counts: true positives, false positives, false negatives, true negatives, refused.
+#: Length of a tally of counts: true positives, false positives, false negatives, true negatives,
+#: invalid labels.
 _COUNTS = 5
 
 
@@ -35,9 +36,9 @@ class _Binary(DeviceMetric):
         super().__init__(name, output_names, label_names)
 
     def get_config(self) -> dict[str, Any]:
-        """A dict from which ``create(**config)`` makes such a metric, ``average`` included."""
-        kept = {} if self.average == "macro" else {"average": self.average}
-        return {**kept, **super().get_config()}
+        """A dict from which ``create(**config)`` creates an equal metric, ``average`` included."""
+        average = {} if self.average == "macro" else {"average": self.average}
+        return {**average, **super().get_config()}
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim < 2:
@@ -50,7 +51,7 @@ class _Binary(DeviceMetric):
         check_label_shapes(label, pred)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Takes a batch into account: the counts of all its pairs make one score, with 'macro'."""
+        """Adds a batch; with 'macro' the counts of all its pairs make one score."""
         step = tally_step(_counts)
         if self.average != "macro":
             for label, pred in self._pairs(labels, preds):
@@ -78,12 +79,18 @@ class _Binary(DeviceMetric):
 
 def _counts(label: jax.Array, pred: jax.Array) -> jax.Array:
     label = label.astype(jnp.int32)
-    refused = jnp.sum(
+    invalid = jnp.sum(
         (label != label.min(initial=2**31 - 1)) & (label != label.max(initial=-(2**31)))
     )
-    said, true = jnp.argmax(pred, axis=1) == 1, label == 1
-    found = [said & true, said & ~true, ~said & true, ~said & ~true, refused]
-    return jnp.stack([jnp.sum(x, dtype=jnp.float64) for x in found])
+    predicted, actual = jnp.argmax(pred, axis=1) == 1, label == 1
+    outcomes = [
+        predicted & actual,
+        predicted & ~actual,
+        ~predicted & actual,
+        ~predicted & ~actual,
+        invalid,
+    ]
+    return jnp.stack([jnp.sum(x, dtype=jnp.float64) for x in outcomes])
 
 
 def _scored(counts: jax.Array, others: tuple[jax.Array, ...], *, score: Any) -> jax.Array:

@@ -1,4 +1,4 @@
-"""Several metrics as one, and metrics by name."""
+"""CompositeEvalMetric, several metrics as one; and ``create``, metrics by name."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ def create(metric: Any, *args: Any, **kwargs: Any) -> EvalMetric:
     if callable(metric):
         return CustomMetric(metric, *args, **kwargs)
     if isinstance(metric, list):
-        both = CompositeEvalMetric()
+        composite = CompositeEvalMetric()
         for member in metric:
-            both.add(create(member, *args, **kwargs))
-        return both
+            composite.add(create(member, *args, **kwargs))
+        return composite
     return create_registered(metric, *args, **kwargs)
 
 
@@ -58,7 +58,7 @@ class CompositeEvalMetric(EvalMetric):
         self.metrics.append(create(metric))
 
     def get_metric(self, index: int) -> EvalMetric:
-        """The member of that number. ValueError if there is none (MXNet returns the error)."""
+        """The member with that number. ValueError if there is none (MXNet returns the error)."""
         try:
             return self.metrics[index]
         except IndexError:
@@ -67,7 +67,7 @@ class CompositeEvalMetric(EvalMetric):
             ) from None
 
     def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:  # type: ignore[override]
-        """Like ``update``, with labels and predictions by name."""
+        """``update`` with labels and predictions given by name."""
         if self.label_names is not None:
             labels = {k: v for k, v in labels.items() if k in self.label_names}
         if self.output_names is not None:
@@ -86,7 +86,7 @@ class CompositeEvalMetric(EvalMetric):
             metric.reset()
 
     def reset_local(self) -> None:
-        """Resets every member, but for the global values."""
+        """Resets every member, except its global value."""
         for metric in self.metrics:
             metric.reset_local()
 
@@ -99,10 +99,10 @@ class CompositeEvalMetric(EvalMetric):
         return _split(pair for metric in self.metrics for pair in metric.get_global_name_value())
 
     def get_config(self) -> dict[str, Any]:
-        """A dict from which ``create(**config)`` makes such a metric."""
+        """A dict from which ``create(**config)`` creates an equal metric."""
         return {**super().get_config(), "metrics": [m.get_config() for m in self.metrics]}
 
 
 def _split(pairs: Any) -> tuple[list[str], list[Any]]:
-    found = list(pairs)
-    return [name for name, _ in found], [value for _, value in found]
+    members = list(pairs)
+    return [name for name, _ in members], [value for _, value in members]

@@ -1,4 +1,4 @@
-"""Metrics of correlation: Pearson's, and its equivalent for classes."""
+"""Metrics of correlation: PearsonCorrelation, and PCC for classes."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import MetricShapeError, explain
-from ..program._jit import InstrumentedJit
+from ..program import InstrumentedJit
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, tally_step, value_and_device
 from ._eval_metric import alias, check_label_shapes, register
@@ -45,9 +45,9 @@ class PearsonCorrelation(DeviceMetric):
         super().__init__(name, output_names, label_names)
 
     def get_config(self) -> dict[str, Any]:
-        """A dict from which ``create(**config)`` makes such a metric, ``average`` included."""
-        kept = {} if self.average == "macro" else {"average": self.average}
-        return {**kept, **super().get_config()}
+        """A dict from which ``create(**config)`` creates an equal metric, ``average`` included."""
+        average = {} if self.average == "macro" else {"average": self.average}
+        return {**average, **super().get_config()}
 
     def _step(self) -> InstrumentedJit:
         return tally_step(_pearson) if self.average == "macro" else tally_step(_moments, _joined)
@@ -66,8 +66,8 @@ class PearsonCorrelation(DeviceMetric):
             return np.divide(together, np.sqrt(labels) * np.sqrt(preds)) * pairs, pairs
 
 
-#: Pairs, elements, means of labels and predictions, their sums of squared deviations and of
-#: products of deviations, refused.
+#: Length of a tally of moments: pairs, elements, means of labels and predictions, their sums of
+#: squared deviations, the sum of products of deviations, invalid labels.
 _MOMENTS = 8
 
 
@@ -75,19 +75,25 @@ def _moments(label: jax.Array, pred: jax.Array) -> jax.Array:
     y, p = (x.ravel().astype(jnp.float64) for x in (label, pred))
     means = jnp.mean(y), jnp.mean(p)
     y, p = y - means[0], p - means[1]
-    found = (1, y.size, *means, jnp.sum(y * y), jnp.sum(p * p), jnp.sum(y * p), 0)
-    return jnp.stack([jnp.asarray(x, jnp.float64) for x in found])
+    moments = (1, y.size, *means, jnp.sum(y * y), jnp.sum(p * p), jnp.sum(y * p), 0)
+    return jnp.stack([jnp.asarray(x, jnp.float64) for x in moments])
 
 
 def _joined(a: Any, b: Any) -> Any:
-    """The moments of two sets of elements together (Chan, Golub, LeVeque 1979)."""
+    """The moments of the union of two sets of elements (Chan, Golub, LeVeque 1979)."""
     xp = np if isinstance(a, np.ndarray) else jnp
     count = a[1] + b[1]
-    share = b[1] / xp.maximum(count, 1)
-    apart = b[2:4] - a[2:4]
-    means = a[2:4] + apart * share
-    scale = a[1] * share
-    products = xp.stack([apart[0] * apart[0], apart[1] * apart[1], apart[0] * apart[1]])
+    weight = b[1] / xp.maximum(count, 1)
+    mean_difference = b[2:4] - a[2:4]
+    means = a[2:4] + mean_difference * weight
+    scale = a[1] * weight
+    products = xp.stack(
+        [
+            mean_difference[0] * mean_difference[0],
+            mean_difference[1] * mean_difference[1],
+            mean_difference[0] * mean_difference[1],
+        ]
+    )
     squares = a[4:7] + b[4:7] + products * scale
     return xp.concatenate([xp.stack([a[0] + b[0], count]), means, squares, a[7:] + b[7:]])
 
@@ -106,9 +112,9 @@ class PCC(DeviceMetric):
     sums; NaN if all examples are of one class, or predicted so.
 
     Predictions (N, C) of scores, the highest counts; labels of N classes from 0 to C - 1, others
-    raise ValueError when the metric is read (in MXNet the count of classes grows by them).
-    Predictions of the labels' own shape are class numbers, whose range is not known before they
-    are looked at: these come to the host at every update.
+    raise ValueError when the metric is read (in MXNet they increase the number of classes).
+    Predictions of the labels' shape are class numbers. Their range is unknown until they are read,
+    so every update copies them to the host.
     """
 
     _tally_size = 1
@@ -128,7 +134,7 @@ class PCC(DeviceMetric):
         self._updates = self._global_updates = 0
 
     def reset_local(self) -> None:
-        """Forgets all batches, but for the global value."""
+        """Clears the sums, except the global ones."""
         super().reset_local()
         self._updates = 0
 
@@ -145,7 +151,7 @@ class PCC(DeviceMetric):
             )
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Takes a batch into account: lists of labels and of predictions, pair by pair."""
+        """Adds a batch: lists of labels and of predictions, pair by pair."""
         step = tally_step(_confusion)
         for label, pred in self._pairs(labels, preds):
             if pred.shape == label.shape:
@@ -163,16 +169,16 @@ class PCC(DeviceMetric):
         self._local_tally = self._merge(self._local_tally, tally)
         self._global_tally = self._merge(self._global_tally, tally)
 
-    def _merge(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        small, large = sorted((a, b), key=len)
+    def _merge(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        small, large = sorted((first, second), key=len)
         matrix = _matrix(large).copy()
-        part = _matrix(small)
-        matrix[: len(part), : len(part)] += part
-        return np.append(matrix, a[-1] + b[-1])
+        small_matrix = _matrix(small)
+        matrix[: len(small_matrix), : len(small_matrix)] += small_matrix
+        return np.append(matrix, first[-1] + second[-1])
 
-    def _read(self, whole: bool) -> tuple[float, float]:
-        value, _ = super()._read(whole)
-        updates = float(self._global_updates if whole else self._updates)
+    def _read(self, all_batches: bool) -> tuple[float, float]:
+        value, _ = super()._read(all_batches)
+        updates = float(self._global_updates if all_batches else self._updates)
         return value * updates, updates
 
     def _sums(self, tally: np.ndarray) -> tuple[float, float]:
@@ -191,8 +197,8 @@ def _matrix(tally: np.ndarray) -> np.ndarray:
 
 def _confusion(label: jax.Array, pred: jax.Array) -> jax.Array:
     classes = max(pred.shape[1], 2)
-    said = jnp.argmax(pred, axis=1).ravel()
-    true = label.astype(jnp.int32).ravel()
-    served = (true >= 0) & (true < classes)
-    place = jnp.where(served, said * classes + true, classes**2)
-    return jnp.zeros(classes**2 + 1).at[place].add(1)
+    predicted = jnp.argmax(pred, axis=1).ravel()
+    actual = label.astype(jnp.int32).ravel()
+    valid = (actual >= 0) & (actual < classes)
+    entry = jnp.where(valid, predicted * classes + actual, classes**2)
+    return jnp.zeros(classes**2 + 1).at[entry].add(1)

@@ -1,4 +1,4 @@
-"""Metrics from a function of the user's on NumPy arrays: CustomMetric, np."""
+"""Metrics computed by a user's function of NumPy arrays: CustomMetric, np."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class CustomMetric(EvalMetric):
     name
         by default the function's; 'custom(<lambda>)' for one without.
     allow_extra_outputs
-        allows more predictions than labels; the surplus is left alone.
+        allows more predictions than labels; the surplus is ignored.
 
     Since the function takes NumPy arrays, every update copies its arrays to the host.
     """
@@ -38,12 +38,12 @@ class CustomMetric(EvalMetric):
         super().__init__(name, output_names, label_names, has_global_stats=True)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Takes a batch into account: lists of labels and of predictions, pair by pair."""
+        """Adds a batch: lists of labels and of predictions, pair by pair."""
         if not self._allow_extra_outputs:
             labels, preds = check_label_shapes(labels, preds, wrap=True)
         for label, pred in zip(labels, preds, strict=False):
-            found = self._feval(label.asnumpy(), pred.asnumpy())
-            total, count = found if isinstance(found, tuple) else (found, 1)
+            result = self._feval(label.asnumpy(), pred.asnumpy())
+            total, count = result if isinstance(result, tuple) else (result, 1)
             self.sum_metric += total
             self.global_sum_metric += total
             self.num_inst += count

@@ -1,8 +1,8 @@
-"""Accumulation on devices: a metric's tally of numbers lives where its predictions are.
+"""Metrics that accumulate on devices: each keeps a tally on every device that has predictions.
 
-An update runs one program, ``tally = step(tally, label, pred)``, on the device of the prediction;
-labels are copied there. Tallies are float64 vectors, one per device, which are fetched together,
-and merged on the host, when somebody reads the metric.
+An update runs one program, ``tally = step(tally, label, pred)``, on the device of the prediction,
+to which labels are copied. Tallies are float64 vectors, one per device. Reading the metric fetches
+them all at once and merges them on the host.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from ..context import Device, current_context
 from ..errors import MetricValueError, explain
 from ..ndarray import NDArray
 from ..ndarray.values import to_device
-from ..program._jit import InstrumentedJit
+from ..program import InstrumentedJit
 from ._eval_metric import EvalMetric, check_label_shapes, ratio_or_nan
 
 
 class DeviceMetric(EvalMetric):
     """A metric whose sums are accumulated on the devices of the predictions.
 
-    The tally ends with the number of labels that were refused. Of a plain metric it is (sum,
-    count, refused); others override :meth:`_sums`.
+    The last entry of a tally is the number of invalid labels. The tally of a plain metric is (sum,
+    count, invalid); others override :meth:`_sums`.
     """
 
-    #: How long the tally is.
+    #: Length of the tally.
     _tally_size = 3
-    #: What the metric requires of labels, for the error about those that were refused.
+    #: Requirement on labels, for the error about invalid ones.
     _label_requirement = ""
 
     def __init__(self, name: str, output_names: Any, label_names: Any, **kwargs: Any) -> None:
@@ -44,15 +44,15 @@ class DeviceMetric(EvalMetric):
         self._global_tally = np.zeros(self._tally_size)
 
     def reset(self) -> None:
-        """Forgets all batches."""
+        """Clears the sums."""
         self._clear_tallies()
 
     def reset_local(self) -> None:
-        """Forgets all batches, but for the global value."""
+        """Clears the sums, except the global ones."""
         self._fetch_tallies()
         self._local_tally = np.zeros(self._tally_size)
 
-    # -- what subclasses give ------------------------------------------------------------------
+    # -- defined by subclasses -----------------------------------------------------------------
 
     def _step(self) -> InstrumentedJit:
         """The program (tally, label, pred) -> tally."""
@@ -62,7 +62,7 @@ class DeviceMetric(EvalMetric):
         """Raises MetricShapeError for shapes that the metric cannot take."""
 
     def _merge(self, a: np.ndarray, b: np.ndarray) -> np.ndarray:
-        """The tally of what two tallies count."""
+        """The sum of two tallies."""
         return a + b
 
     def _sums(self, tally: np.ndarray) -> tuple[float, float]:
@@ -72,7 +72,7 @@ class DeviceMetric(EvalMetric):
     # -- updating ------------------------------------------------------------------------------
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Takes a batch into account: lists of labels and of predictions, pair by pair.
+        """Adds a batch: lists of labels and of predictions, pair by pair.
 
         Arrays are NDArrays, on any devices, or NumPy or JAX arrays.
         """
@@ -81,7 +81,7 @@ class DeviceMetric(EvalMetric):
             self._run(step, label, pred, self._tally_size)
 
     def _pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
-        """All pairs, once all of them are found to fit."""
+        """All pairs of a label and a prediction, after all have been checked."""
         labels, preds = check_label_shapes(labels, preds, wrap=True)
         pairs = list(zip(labels, preds, strict=True))
         for label, pred in pairs:
@@ -99,7 +99,7 @@ class DeviceMetric(EvalMetric):
     # -- reading -------------------------------------------------------------------------------
 
     def _fetch_tallies(self) -> None:
-        """Fetches what the devices hold, if anything, into the tallies on the host."""
+        """Adds the devices' tallies to those on the host, and clears them."""
         if self._device_tallies:
             tallies = jax.device_get(list(self._device_tallies.values()))
             self._device_tallies = {}
@@ -107,9 +107,9 @@ class DeviceMetric(EvalMetric):
                 self._local_tally = self._merge(self._local_tally, tally)
                 self._global_tally = self._merge(self._global_tally, tally)
 
-    def _read(self, whole: bool) -> tuple[float, float]:
+    def _read(self, all_batches: bool) -> tuple[float, float]:
         self._fetch_tallies()
-        tally = self._global_tally if whole else self._local_tally
+        tally = self._global_tally if all_batches else self._local_tally
         if tally[-1]:
             raise MetricValueError(
                 explain(
@@ -122,27 +122,27 @@ class DeviceMetric(EvalMetric):
         return self._sums(tally)
 
     def _final(self, value: float) -> float:
-        """The metric, given the quotient."""
+        """The metric's value, from the quotient of sum and count."""
         return value
 
     def get(self) -> tuple[str, float]:
         """The name and the value over the batches since the last reset; NaN without any."""
-        return self.name, self._final(float(ratio_or_nan(*self._read(whole=False))))
+        return self.name, self._final(float(ratio_or_nan(*self._read(all_batches=False))))
 
     def get_global(self) -> tuple[str, float]:
         """The name and the value over all batches, also those before ``reset_local``."""
-        return self.name, self._final(float(ratio_or_nan(*self._read(whole=True))))
+        return self.name, self._final(float(ratio_or_nan(*self._read(all_batches=True))))
 
-    def _write(self, whole: bool, place: int, value: Any) -> None:
+    def _write(self, all_batches: bool, entry: int, value: Any) -> None:
         if type(self)._sums is not DeviceMetric._sums:
             raise AttributeError(f"the sums of {type(self).__name__} follow from its counts")
         self._fetch_tallies()
-        (self._global_tally if whole else self._local_tally)[place] = value
+        (self._global_tally if all_batches else self._local_tally)[entry] = value
 
     @property
     def sum_metric(self) -> float:  # type: ignore[override]
         """The sum over the batches since the last reset. Reading it fetches it."""
-        return float(self._read(whole=False)[0])
+        return float(self._read(all_batches=False)[0])
 
     @sum_metric.setter
     def sum_metric(self, value: Any) -> None:
@@ -150,8 +150,8 @@ class DeviceMetric(EvalMetric):
 
     @property
     def num_inst(self) -> float:  # type: ignore[override]
-        """How much the sum counts. Reading it fetches it."""
-        return _count(self._read(whole=False)[1])
+        """The count that the sum is divided by. Reading it fetches it."""
+        return _count(self._read(all_batches=False)[1])
 
     @num_inst.setter
     def num_inst(self, value: Any) -> None:
@@ -160,7 +160,7 @@ class DeviceMetric(EvalMetric):
     @property
     def global_sum_metric(self) -> float:  # type: ignore[override]
         """The sum over all batches. Reading it fetches it."""
-        return float(self._read(whole=True)[0])
+        return float(self._read(all_batches=True)[0])
 
     @global_sum_metric.setter
     def global_sum_metric(self, value: Any) -> None:
@@ -168,8 +168,8 @@ class DeviceMetric(EvalMetric):
 
     @property
     def global_num_inst(self) -> float:  # type: ignore[override]
-        """How much the sum over all batches counts. Reading it fetches it."""
-        return _count(self._read(whole=True)[1])
+        """The count that the sum over all batches is divided by. Reading it fetches it."""
+        return _count(self._read(all_batches=True)[1])
 
     @global_num_inst.setter
     def global_num_inst(self, value: Any) -> None:
@@ -181,20 +181,20 @@ def _count(number: float) -> float:
 
 
 def value_and_device(array: Any) -> tuple[Any, Device]:
-    """The contents and the device of an NDArray, a JAX array, or a NumPy array."""
+    """The value and the device of an NDArray, a JAX array, or a NumPy array."""
     if isinstance(array, NDArray):
-        return array.value, array._context.device
+        return array.value, array.context.device
     if isinstance(array, jax.Array):
         return array, next(iter(array.devices()))
     return np.asarray(array), current_context().device
 
 
 def move_to_device(array: Any, device: Device) -> Any:
-    """The contents of an array, on ``device``; None stays None."""
+    """The value of an array, copied to ``device``; None stays None."""
     if array is None:
         return None
-    value, place = value_and_device(array)
-    return value if place == device or isinstance(value, np.ndarray) else _moved(value, device)
+    value, current = value_and_device(array)
+    return value if current == device or isinstance(value, np.ndarray) else _moved(value, device)
 
 
 def _moved(value: jax.Array, device: Device) -> jax.Array:
@@ -204,7 +204,7 @@ def _moved(value: jax.Array, device: Device) -> jax.Array:
 
 @lru_cache(maxsize=256)
 def zero_tally(device: Device, width: int) -> jax.Array:
-    """A tally of nothing."""
+    """A tally of zeros on a device."""
     return to_device(np.zeros(width), device)
 
 
@@ -214,11 +214,11 @@ def tally_step(
     merge: Callable[[jax.Array, jax.Array], jax.Array] | None = None,
     options: Sequence[tuple[str, Any]] = (),
 ) -> InstrumentedJit:
-    """The program that adds ``measure(label, pred, **options)`` to a tally, made once."""
+    """The program that adds ``measure(label, pred, **options)`` to a tally; created once."""
     measured = partial(measure, **dict(options))
 
     def step(tally: jax.Array, label: Any, pred: Any) -> jax.Array:
-        found = measured(label, pred)
-        return tally + found if merge is None else merge(tally, found)
+        addend = measured(label, pred)
+        return tally + addend if merge is None else merge(tally, addend)
 
     return InstrumentedJit(step, f"metric_{measure.__name__.strip('_')}")

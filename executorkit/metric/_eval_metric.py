@@ -1,4 +1,4 @@
-"""What every metric is: a name, sums over the batches so far, and their quotient."""
+"""EvalMetric, the base class: a name, sums over the batches so far, and their quotient."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from ..registry import get_alias_func, get_create_func, get_register_func
 def check_label_shapes(
     labels: Any, preds: Any, wrap: bool = False, shape: bool = False
 ) -> tuple[Any, Any]:
-    """Labels and predictions, if their lengths (with ``shape``: their shapes) are equal.
+    """Labels and predictions, after a check that their lengths (``shape``: their shapes) are equal.
 
-    With ``wrap`` single NDArrays come back as lists of one. Raises ValueError otherwise.
+    With ``wrap`` single NDArrays are returned as lists of one. Raises ValueError if they differ.
     """
-    found = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
-    if found[0] != found[1]:
-        what = "shape" if shape else "length"
+    sizes = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
+    if sizes[0] != sizes[1]:
+        kind = "shape" if shape else "length"
         raise MetricShapeError(
-            explain("metric", f"labels have {what} {found[0]}, predictions {found[1]}")
+            explain("metric", f"labels have {kind} {sizes[0]}, predictions {sizes[1]}")
         )
     if wrap:
         labels = [labels] if isinstance(labels, NDArray) else labels
@@ -35,14 +35,14 @@ class EvalMetric:
     """Base class of metrics: a subclass adds to ``sum_metric`` and ``num_inst`` in ``update``.
 
     name
-        what the value is shown under.
+        label of the value.
     output_names, label_names
-        which entries ``update_dict`` takes; None takes all. These three arguments are those of
-        every metric.
+        entries that ``update_dict`` takes; None takes all. Every metric has these three
+        arguments.
     kwargs
         constructor arguments of the subclass, kept for ``get_config``; ``has_global_stats=True``
-        says that it adds to ``global_sum_metric`` and ``global_num_inst`` too, which
-        ``reset_local`` leaves alone.
+        says that it also adds to ``global_sum_metric`` and ``global_num_inst``, which
+        ``reset_local`` does not clear.
     """
 
     num_inst: Any
@@ -68,7 +68,7 @@ class EvalMetric:
         return f"EvalMetric: {dict(self.get_name_value())}"
 
     def get_config(self) -> dict[str, Any]:
-        """A dict from which ``create(**config)`` makes such a metric."""
+        """A dict from which ``create(**config)`` creates an equal metric."""
         return {
             **self._kwargs,
             "metric": type(self).__name__,
@@ -78,23 +78,23 @@ class EvalMetric:
         }
 
     def update_dict(self, label: Mapping[str, Any], pred: Mapping[str, Any]) -> None:
-        """Like ``update``, with labels and predictions by name."""
+        """``update`` with labels and predictions given by name."""
         preds = _chosen(pred, self.output_names)
         self.update(_chosen(label, self.label_names), preds)
 
     def update(self, labels: Any, preds: Any) -> None:
-        """Takes a batch into account: lists of labels and of predictions, pair by pair."""
+        """Adds a batch: lists of labels and of predictions, pair by pair."""
         raise NotImplementedError(f"{type(self).__name__}.update")
 
     def reset(self) -> None:
-        """Forgets all batches."""
+        """Clears the sums."""
         self.num_inst = 0
         self.sum_metric = 0.0
         self.global_num_inst = 0
         self.global_sum_metric = 0.0
 
     def reset_local(self) -> None:
-        """Forgets all batches, but for the global value."""
+        """Clears the sums, except the global ones."""
         self.num_inst = 0
         self.sum_metric = 0.0
 

@@ -1,4 +1,4 @@
-"""Metrics of the probability that is given to the label: cross entropy, perplexity."""
+"""Metrics of the label's predicted probability: cross entropy, perplexity."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from ..errors import MetricShapeError, explain
 from ..ops.tensor.indexing import pick
-from ..program._jit import InstrumentedJit
+from ..program import InstrumentedJit
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, tally_step
 from ._eval_metric import alias, register
@@ -49,10 +49,10 @@ class _Likelihood(DeviceMetric):
 def _likelihood(label: jax.Array, pred: jax.Array, *, eps: float) -> jax.Array:
     classes = pred.shape[1]
     chosen = label.ravel().astype(jnp.int64)
-    refused = jnp.sum((chosen < -classes) | (chosen >= classes))
+    invalid = jnp.sum((chosen < -classes) | (chosen >= classes))
     chosen = jnp.clip(jnp.where(chosen < 0, chosen + classes, chosen), 0, classes - 1)
     loss = -jnp.log(pred[jnp.arange(len(pred)), chosen] + eps)
-    return make_tally(jnp.sum(loss, dtype=jnp.float64), len(pred), refused)
+    return make_tally(jnp.sum(loss, dtype=jnp.float64), len(pred), invalid)
 
 
 @register
@@ -117,9 +117,9 @@ class Perplexity(DeviceMetric):
         super().__init__(name, output_names, label_names, ignore_label=ignore_label)
 
     def get_config(self) -> dict[str, Any]:
-        """A dict from which ``create(**config)`` makes such a metric, ``axis`` included."""
-        kept = {} if self.axis == -1 else {"axis": self.axis}
-        return {**kept, **super().get_config()}
+        """A dict from which ``create(**config)`` creates an equal metric, ``axis`` included."""
+        axis = {} if self.axis == -1 else {"axis": self.axis}
+        return {**axis, **super().get_config()}
 
     def _step(self) -> InstrumentedJit:
         options = (("ignore_label", self.ignore_label), ("axis", self.axis))

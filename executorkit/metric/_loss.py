@@ -1,4 +1,4 @@
-"""Outputs that are losses themselves: Loss, and its other names."""
+"""Loss: the mean of outputs that are losses themselves; and its aliases."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 
 from ..ndarray import NDArray
-from ..program._jit import InstrumentedJit
+from ..program import InstrumentedJit
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, tally_step
 from ._eval_metric import register
@@ -16,7 +16,7 @@ from ._eval_metric import register
 
 @register
 class Loss(DeviceMetric):
-    """The mean of all elements of the outputs. Labels are not looked at and may be None."""
+    """The mean of all elements of the outputs. Labels are ignored and may be None."""
 
     def __init__(
         self, name: str = "loss", output_names: Any = None, label_names: Any = None
@@ -36,7 +36,7 @@ def _sum(label: None, pred: jax.Array) -> jax.Array:
 
 @register
 class Torch(Loss):
-    """:class:`Loss` under the name that users of MXNet's Torch plugin have."""
+    """:class:`Loss` under the name that MXNet's Torch plugin uses."""
 
     def __init__(
         self, name: str = "torch", output_names: Any = None, label_names: Any = None
@@ -46,7 +46,7 @@ class Torch(Loss):
 
 @register
 class Caffe(Loss):
-    """:class:`Loss` under the name that users of MXNet's Caffe plugin have."""
+    """:class:`Loss` under the name that MXNet's Caffe plugin uses."""
 
     def __init__(
         self, name: str = "caffe", output_names: Any = None, label_names: Any = None

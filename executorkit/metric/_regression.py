@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..errors import MetricShapeError, explain
-from ..program._jit import InstrumentedJit
+from ..program import InstrumentedJit
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, tally_step
 from ._eval_metric import register
@@ -45,8 +45,8 @@ def _distance_of(
     label: jax.Array, pred: jax.Array, *, distance: Callable[[jax.Array], jax.Array]
 ) -> jax.Array:
     # NumPy's promotion, not JAX's: integers and float32 are computed in float64.
-    kind = np.promote_types(label.dtype, pred.dtype)
-    label, pred = (x.reshape(_columns(x)).astype(kind) for x in (label, pred))
+    dtype = np.promote_types(label.dtype, pred.dtype)
+    label, pred = (x.reshape(_columns(x)).astype(dtype) for x in (label, pred))
     return make_tally(distance(label - pred), 1)
 
 

@@ -2,6 +2,4 @@
 
 from . import callback
 
-from . import callback
-
 __all__ = ["callback"]

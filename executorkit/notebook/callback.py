@@ -1,10 +1,4 @@
-"""The values of a metric over the batches since it was last read.
-
-A learning curve that is drawn while the network learns.
-
-Metrics of a training run as pandas data frames.
-
-``mx.notebook.callback``: callbacks of ``fit`` that record metrics and draw them.
+"""``mx.notebook.callback``: callbacks of ``fit`` that record metrics and draw them.
 
     curve = mx.notebook.callback.LiveLearningCurve("accuracy", display_freq=2)
     log = mx.notebook.callback.PandasLogger(batch_size=64)
@@ -13,10 +7,10 @@ Metrics of a training run as pandas data frames.
     )
     log.train_df.plot(x="elapsed", y="accuracy")
 
-Both begin the training metric anew whenever they read it, as in MXNet, and so tell of the batches
-since then. At the same batch both see the same; a Speedometer beside them, which begins it anew
-too, should report at other batches. The metric of an evaluation is left as it is: in MXNet they
-clear that too, and ``fit`` then logs NaN. MXNet's Bokeh charts are not here.
+Both reset the training metric whenever they read it, as in MXNet, so that a value covers the
+batches since the last one. At the same batch both get the same value; a Speedometer, which resets
+the metric too, should report at other batches. The metric of an evaluation is not reset: MXNet
+resets it, and ``fit`` then logs NaN. MXNet's Bokeh charts are not included.
 """
 
 from __future__ import annotations
@@ -30,43 +24,60 @@ from math import isnan
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from ..display import Curve, Curves, Live, View, Viewed
+from ..display import Curve, Curves, Live, View, Viewed, view_of
 from ..errors import MissingDependencyError, UnknownNameError, explain
 
-#: What was read last of each metric: the batch, and the values.
-_LAST: WeakKeyDictionary[Any, tuple[tuple[int, int], dict[str, float]]] = WeakKeyDictionary()
+__all__ = [
+    "LiveLearningCurve",
+    "MetricNameError",
+    "MissingPandasError",
+    "PandasLogger",
+    "args_wrapper",
+]
+
+#: Former names of exception classes.
+MetricNameError = UnknownNameError
+MissingPandasError = MissingDependencyError
+
+#: The last reading of each metric: (epoch, batch) and the values.
+_LAST_READING: WeakKeyDictionary[Any, tuple[tuple[int, int], dict[str, float]]] = (
+    WeakKeyDictionary()
+)
 
 
 def read_training(param: Any) -> dict[str, float]:
-    """Names and values of a training metric, which begins anew. Who reads it again at the same
-    batch, when nothing has come since, gets the same values."""
+    """Names and values of a training metric, which is then reset.
+
+    A second reader at the same batch, before the next update, gets the same values.
+    """
     batch = (param.epoch, param.nbatch)
     values = dict(param.eval_metric.get_name_value())
-    found = _LAST.get(param.eval_metric)
-    if found is not None and found[0] == batch and all(map(isnan, values.values())):
-        return dict(found[1])
+    last = _LAST_READING.get(param.eval_metric)
+    if last is not None and last[0] == batch and all(map(isnan, values.values())):
+        return dict(last[1])
     param.eval_metric.reset()
-    _LAST[param.eval_metric] = (batch, values)
+    _LAST_READING[param.eval_metric] = (batch, values)
     return dict(values)
 
 
 class LiveLearningCurve(Viewed):
-    """Draws a metric over the time, of training batches and of evaluations.
+    """A learning curve that is drawn during training: a metric of batches and evaluations over
+    time.
 
     metric_name
         the metric's name, ``"accuracy"`` say: ``metric.get()[0]``.
     display_freq
         seconds between drawings; an evaluation is drawn at once.
     frequent
-        the training metric is recorded every so many batches.
+        number of batches between records of the training metric.
 
-    In a notebook one drawing is renewed in place: static SVG, nothing to be installed but what
-    notebooks have. In a terminal every drawing is two lines on standard output::
+    In a notebook one drawing, a static SVG, is replaced in place; no further package is needed. In
+    a terminal every drawing is two lines on standard output::
 
         training    ▁▂▃▅▆▆▇▇█  0.912
         validation  ▁▅█  0.884
 
-    The object itself is shown the same way, also afterwards.
+    The object itself is displayed the same way, also after training.
     """
 
     def __init__(self, metric_name: str, display_freq: float = 10, frequent: int = 50) -> None:
@@ -91,7 +102,7 @@ class LiveLearningCurve(Viewed):
         self._draw()
 
     def callback_args(self) -> dict[str, Any]:
-        """The arguments of ``fit`` that have it call this object."""
+        """The arguments of ``fit`` that make it call this object."""
         return {"batch_end_callback": self.batch_cb, "eval_end_callback": self.eval_cb}
 
     def _record(self, param: Any, which: str) -> None:
@@ -113,28 +124,31 @@ class LiveLearningCurve(Viewed):
     def _draw(self) -> None:
         self.last_update = time.time()
         if not self._live.show(self):
-            sys.stdout.write(self._curves().text() + "\n")
+            sys.stdout.write(self.curves().text() + "\n")
 
-    def _curves(self) -> Curves:
+    def curves(self) -> Curves:
+        """The curves of all recorded metrics over seconds."""
         drawn = [Curve(name, points) for name, points in self._points.items() if points]
         return Curves(drawn, axis="s")
 
-    def _as_view(self) -> View:
-        return View(self.metric_name, [self._curves()])
+
+@view_of.register
+def _(curve: LiveLearningCurve) -> View:
+    return View(curve.metric_name, [curve.curves()])
 
 
 class PandasLogger:
-    """Records training and validation metrics, and epochs, in a data frame each.
+    """Records of training metrics, validation metrics and epochs, in one data frame each.
 
     batch_size
         examples in a batch.
     frequent
-        training metrics are recorded every so many batches.
+        number of batches between records of the training metrics.
 
     ``train_df`` and ``eval_df`` have one column per metric, and ``batches_per_sec``,
     ``records_per_sec``, ``elapsed`` (since the logger was made), ``minibatch_count`` and ``epoch``;
-    ``epoch_df`` has ``elapsed`` and ``epoch_time``. Frames are made when they are asked for.
-    MXNet has the two speeds the wrong way round.
+    ``epoch_df`` has ``elapsed`` and ``epoch_time``. Frames are built on access. MXNet exchanges the
+    two speeds.
 
     Raises :class:`MissingDependencyError`, an ImportError, if pandas is not installed.
     """
@@ -171,7 +185,7 @@ class PandasLogger:
 
     @property
     def epoch_df(self) -> Any:
-        """How long each epoch took."""
+        """Duration of each epoch."""
         return self.all_dataframes["epoch"]
 
     @property
@@ -209,7 +223,7 @@ class PandasLogger:
         self.last_epoch_time = now
 
     def callback_args(self) -> dict[str, Any]:
-        """The arguments of ``fit`` that have it call this logger."""
+        """The arguments of ``fit`` that make it call this logger."""
         return {
             "batch_end_callback": self.train_cb,
             "eval_end_callback": self.eval_cb,
@@ -220,8 +234,7 @@ class PandasLogger:
         metrics: dict[str, Any] = {}
         if param.eval_metric is not None:
             training = name == "train"
-            found = read_training(param) if training else param.eval_metric.get_name_value()
-            metrics.update(found)
+            metrics.update(read_training(param) if training else param.eval_metric.get_name_value())
         now = time.time()
         seconds = now - self.last_time
         speed = self.frequent / seconds if seconds else float("inf")
@@ -234,19 +247,10 @@ class PandasLogger:
         self.last_time = now
 
 
-__all__ = [
-    "LiveLearningCurve",
-    "UnknownNameError",
-    "MissingDependencyError",
-    "PandasLogger",
-    "args_wrapper",
-]
-
-
 def args_wrapper(*args: Any) -> dict[str, list[Any]]:
-    """The arguments of ``fit`` that have it call several of these objects.
+    """The arguments of ``fit`` that make it call several of these objects.
 
-    Each of ``args`` has a ``callback_args()`` that gives its own; the result has lists of them.
+    Each of ``args`` has a method ``callback_args()``; the result lists their callbacks by argument.
     """
     joined: dict[str, list[Any]] = defaultdict(list)
     for callback in args:

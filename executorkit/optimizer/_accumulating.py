@@ -1,44 +1,39 @@
-"""Rules that divide by what has been gathered of past gradients: AdaGrad's family."""
+"""Optimizers that divide by accumulated past gradients: AdaGrad, RMSProp, AdaDelta, Ftrl."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import optax
+from jax import Array
 
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import adaptive_updates as adaptive
 from ._descent import RATE_NAMES, or_negative
 from ._optimizer import Optimizer, register, zeros_like
-from ._rule import Rule, State, clipped, operator_rule
+from ._rule import Rule, State, StepRule, clipped, operator_rule
 
 
 @dataclass(frozen=True)
-class _AdaGrad(Rule):
+class _AdaGradRule(StepRule):
     epsilon: float
     limit: float | None
 
-    def __call__(
-        self,
-        weight: jax.Array,
-        grad: jax.Array,
-        state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
-        lr, wd, rescale = hyperparams.astype(weight.dtype)
+    def step(
+        self, weight: Array, grad: Array, state: State, lr: Array, wd: Array, rescale_grad: Array
+    ) -> tuple[Array, State]:
+        scaled: Any
         new: Any
         scaled, new = optax.scale_by_rss(0.0, self.epsilon).update(
-            clipped(grad * rescale, self.limit), optax.ScaleByRssState(sum_of_squares=state)
+            clipped(grad * rescale_grad, self.limit), optax.ScaleByRssState(sum_of_squares=state)
         )
         return weight - lr * (scaled + wd * weight), new.sum_of_squares
 
 
 @register
 class AdaGrad(Optimizer):
-    """The gradient divided by the root of the sum of its squares so far.
+    """AdaGrad: the gradient divided by the root of the sum of its squares so far.
 
     ``history = history + g^2; weight - lr (g / sqrt(history + eps) + wd weight)``, where g is the
     gradient times rescale_grad, then clipped. Source: Duchi et al., 2011.
@@ -52,12 +47,12 @@ class AdaGrad(Optimizer):
         return zeros_like(weight)
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return _AdaGrad(self.float_stable_eps, self.clip_gradient)
+        return _AdaGradRule(self.float_stable_eps, self.clip_gradient)
 
 
 @register
 class RMSProp(Optimizer):
-    """The gradient divided by the root of the moving average of its squares.
+    """RMSProp: the gradient divided by the root of the moving average of its squares.
 
     With ``h = clip(rescale_grad grad + wd weight)``: ``n = gamma1 n + (1 - gamma1) h^2; weight -
     lr h / sqrt(n + epsilon)``. Centred: also ``g = gamma1 g + (1 - gamma1) h; delta = gamma2 delta
@@ -99,34 +94,29 @@ class RMSProp(Optimizer):
 
 
 @dataclass(frozen=True)
-class _AdaDelta(Rule):
+class _AdaDeltaRule(StepRule):
     rho: float
     epsilon: float
     limit: float | None
 
-    def __call__(
-        self,
-        weight: jax.Array,
-        grad: jax.Array,
-        state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
-        _, wd, rescale = hyperparams.astype(weight.dtype)
+    def step(
+        self, weight: Array, grad: Array, state: State, lr: Array, wd: Array, rescale_grad: Array
+    ) -> tuple[Array, State]:
+        delta: Any
         new: Any
         delta, new = optax.scale_by_adadelta(self.rho, self.epsilon).update(
-            clipped(grad * rescale, self.limit), optax.ScaleByAdaDeltaState(*state)
+            clipped(grad * rescale_grad, self.limit), optax.ScaleByAdaDeltaState(*state)
         )
         return weight - (delta + wd * weight), (new.e_g, new.e_x)
 
 
 @register
 class AdaDelta(Optimizer):
-    """Steps as large as the past steps were, in proportion to the past gradients; no rate.
+    """AdaDelta: steps in the proportion of past steps to past gradients, without a rate.
 
     ``a = rho a + (1 - rho) g^2; step = sqrt(b + epsilon) / sqrt(a + epsilon) g;
     b = rho b + (1 - rho) step^2; weight - (step + wd weight)``, where g is the gradient times
-    rescale_grad, then clipped. MXNet also overwrites the gradient with its rescaled self.
+    rescale_grad, then clipped. MXNet also overwrites the gradient with the rescaled one.
     Source: Zeiler, 2012.
     """
 
@@ -139,7 +129,7 @@ class AdaDelta(Optimizer):
         return zeros_like(weight), zeros_like(weight)
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return _AdaDelta(self.rho, self.epsilon, self.clip_gradient)
+        return _AdaDeltaRule(self.rho, self.epsilon, self.clip_gradient)
 
 
 @register

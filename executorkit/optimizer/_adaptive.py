@@ -1,18 +1,18 @@
-"""Rules that scale each element of the gradient by what its past was like: Adam's family."""
+"""Optimizers with moving averages of gradients and their squares: Adam, FTML, Adamax, Nadam."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import adaptive_updates as adaptive
 from ._descent import RATE_NAMES, or_negative
-from ._optimizer import Hyperparams, Optimizer, register, zeros_like
-from ._rule import Rule, State, clipped, operator_rule
+from ._optimizer import Optimizer, register, zeros_like
+from ._rule import Hyperparams, Rule, State, StepRule, clipped, operator_rule
 
 
 @register
@@ -21,7 +21,7 @@ class Adam(Optimizer):
 
     ``h = clip(rescale_grad grad + wd weight); mean = beta1 mean + (1 - beta1) h;
     var = beta2 var + (1 - beta2) h^2; weight - lr sqrt(1 - beta2^t) / (1 - beta1^t) mean /
-    (sqrt(var) + epsilon)``. ``lazy_update`` is for sparse gradients, which are not served.
+    (sqrt(var) + epsilon)``. ``lazy_update`` is for sparse gradients, which are not supported.
     Source: Kingma and Ba, 2015.
 
     >>> import executorkit as mx
@@ -66,7 +66,7 @@ class Adam(Optimizer):
 
 @register
 class FTML(Optimizer):
-    """Follow the moving leader, at update t.
+    """FTML, follow the moving leader, at update t.
 
     ``h = clip(rescale_grad grad + wd weight); v = beta2 v + (1 - beta2) h^2;
     d' = (1 - beta1^t) / lr (sqrt(v / (1 - beta2^t)) + epsilon);
@@ -100,22 +100,16 @@ class FTML(Optimizer):
 
 
 @dataclass(frozen=True)
-class _Adamax(Rule):
+class _AdamaxRule(StepRule):
     beta1: float
     beta2: float
     limit: float | None
 
-    def __call__(
-        self,
-        weight: jax.Array,
-        grad: jax.Array,
-        state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
-        rate, wd, rescale = hyperparams.astype(weight.dtype)
+    def step(
+        self, weight: Array, grad: Array, state: State, rate: Array, wd: Array, rescale_grad: Array
+    ) -> tuple[Array, State]:
         mean, norm = state
-        g = clipped(grad * rescale + wd * weight, self.limit)
+        g = clipped(grad * rescale_grad + wd * weight, self.limit)
         mean = self.beta1 * mean + (1 - self.beta1) * g
         norm = jnp.maximum(self.beta2 * norm, jnp.abs(g))
         return weight - rate * mean / norm, (mean, norm)
@@ -123,11 +117,11 @@ class _Adamax(Rule):
 
 @register
 class Adamax(Optimizer):
-    """Adam with the largest magnitude seen in place of the root of the mean square.
+    """Adamax: Adam with the largest past magnitude in place of the root of the mean square.
 
     ``h = clip(rescale_grad grad + wd weight); mean = beta1 mean + (1 - beta1) h;
     norm = max(beta2 norm, |h|); weight - lr / (1 - beta1^t) mean / norm``. An element whose
-    gradient has only been 0 becomes NaN, as in MXNet. Source: Kingma and Ba, 2015, section 7.
+    gradient has always been 0 becomes NaN, as in MXNet. Source: Kingma and Ba, 2015, section 7.
     """
 
     def __init__(
@@ -144,36 +138,39 @@ class Adamax(Optimizer):
         return (lr / (1.0 - self.beta1**t), wd, self.rescale_grad), shared_state
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return _Adamax(self.beta1, self.beta2, self.clip_gradient)
+        return _AdamaxRule(self.beta1, self.beta2, self.clip_gradient)
 
 
 @dataclass(frozen=True)
-class _Nadam(Rule):
+class _NadamRule(StepRule):
     beta1: float
     beta2: float
     epsilon: float
     limit: float | None
 
-    def __call__(
+    def step(
         self,
-        weight: jax.Array,
-        grad: jax.Array,
+        weight: Array,
+        grad: Array,
         state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
-        lr, wd, rescale, of_grad, of_mean, unbias = hyperparams.astype(weight.dtype)
+        lr: Array,
+        wd: Array,
+        rescale_grad: Array,
+        grad_factor: Array,
+        mean_factor: Array,
+        unbias: Array,
+    ) -> tuple[Array, State]:
         mean, var = state
-        g = clipped(grad * rescale + wd * weight, self.limit)
+        g = clipped(grad * rescale_grad + wd * weight, self.limit)
         mean = self.beta1 * mean + (1 - self.beta1) * g
         var = self.beta2 * var + (1 - self.beta2) * jnp.square(g)
-        step = (of_grad * g + of_mean * mean) / (jnp.sqrt(var * unbias) + self.epsilon)
-        return weight - lr * step, (mean, var)
+        direction = (grad_factor * g + mean_factor * mean) / (jnp.sqrt(var * unbias) + self.epsilon)
+        return weight - lr * direction, (mean, var)
 
 
 @register
 class Nadam(Optimizer):
-    """Adam with Nesterov's momentum.
+    """Nadam: Adam with Nesterov's momentum.
 
     mean (beta1) and var (beta2) are Adam's moving averages of ``h = clip(rescale_grad grad +
     wd weight)``. With ``m(t) = beta1 (1 - 0.96^(t schedule_decay) / 2)`` and s the product of
@@ -210,13 +207,14 @@ class Nadam(Optimizer):
         self.m_schedule = shared_state
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
-        now, then = (
+        momentum, next_momentum = (
             self.beta1 * (1.0 - 0.5 * 0.96 ** (n * self.schedule_decay)) for n in (t, t + 1)
         )
-        schedule = shared_state * now
-        of_grad, of_mean = (1.0 - now) / (1.0 - schedule), then / (1.0 - schedule * then)
+        new_schedule = shared_state * momentum
+        grad_factor = (1.0 - momentum) / (1.0 - new_schedule)
+        mean_factor = next_momentum / (1.0 - new_schedule * next_momentum)
         unbias = 1.0 / (1.0 - self.beta2**t)
-        return (lr, wd, self.rescale_grad, of_grad, of_mean, unbias), schedule
+        return (lr, wd, self.rescale_grad, grad_factor, mean_factor, unbias), new_schedule
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return _Nadam(self.beta1, self.beta2, self.epsilon, self.clip_gradient)
+        return _NadamRule(self.beta1, self.beta2, self.epsilon, self.clip_gradient)

@@ -1,4 +1,4 @@
-"""Descent along the gradient, its momentum or its sign."""
+"""Optimizers that follow the gradient, its momentum or its sign: SGD, NAG, Signum and others."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import Array
 
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import sgd_updates as sgd
 from ._optimizer import Optimizer, register, zeros_like
-from ._rule import Rule, State, clipped, operator_rule
+from ._rule import Rule, State, StepRule, clipped, operator_rule
 
 RATE_NAMES = ("lr", "wd", "rescale_grad")
 
 
 def aggregation_size(default: int) -> int:
-    """How many weights MXNet updates in one call, of which some numbers depend."""
+    """Number of weights that MXNet updates in one call; some hyperparameters depend on it."""
     return int(os.environ.get("MXNET_OPTIMIZER_AGGREGATION_SIZE", default))
 
 
 def or_negative(limit: float | None) -> float:
-    """A limit as the update operators take it: negative for none."""
+    """A limit for the update operators, where a negative number means none."""
     return float(limit) if limit else -1.0
 
 
@@ -47,7 +48,7 @@ class SGD(Optimizer):
 
     ``mom = momentum mom - lr (g + wd weight); weight = weight + mom``, where g is the gradient
     times rescale_grad, then clipped. ``lazy_update`` is for sparse gradients, which are not
-    served.
+    supported.
 
     >>> import executorkit as mx
     >>> weight, sgd = mx.nd.ones((2,)), mx.optimizer.SGD(learning_rate=0.5)
@@ -73,7 +74,7 @@ class SGD(Optimizer):
 
 @register
 class ccSGD(SGD):  # noqa: N801 - MXNet's name
-    """Another name of SGD."""
+    """SGD under another name."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -81,11 +82,11 @@ class ccSGD(SGD):  # noqa: N801 - MXNet's name
 
 @register
 class NAG(Optimizer):
-    """Nesterov's accelerated gradient.
+    """NAG, Nesterov's accelerated gradient.
 
     ``s = lr (g + wd weight); new = weight + momentum (momentum mom - s) - s;
     mom = momentum mom - lr (g + wd new)``, where g is the gradient times rescale_grad, then
-    clipped. That the momentum has the decay of the new weight in it is MXNet's way.
+    clipped. As in MXNet, the momentum contains the decay of the new weight.
     """
 
     _master_last = True
@@ -101,7 +102,7 @@ class NAG(Optimizer):
         if self.momentum == 0.0:
             return sgd_rule(0.0, self.clip_gradient)
         return operator_rule(
-            # MXNet's operator overwrites the weight before it computes the momentum to be kept.
+            # MXNet's operator overwrites the weight before it computes the new momentum.
             sgd.NESTEROV_OUT_OF_PLACE,
             RATE_NAMES,
             momentum=max(float(self.momentum), 0.0),
@@ -111,7 +112,7 @@ class NAG(Optimizer):
 
 @register
 class Signum(Optimizer):
-    """Descent by the sign of the momentum, or of the gradient with ``momentum=0``.
+    """Signum: descent by the sign of the momentum, or of the gradient with ``momentum=0``.
 
     ``mom = momentum mom - (1 - momentum) (g + wd weight); weight = (1 - lr wd_lh) weight +
     lr sign(mom)``, where g is the gradient times rescale_grad, then clipped. Source: Bernstein et
@@ -141,22 +142,16 @@ class Signum(Optimizer):
 
 
 @dataclass(frozen=True)
-class _DelayCompensated(Rule):
+class _DelayCompensatedRule(StepRule):
     momentum: float
     lamda: float
     limit: float | None
 
-    def __call__(
-        self,
-        weight: jax.Array,
-        grad: jax.Array,
-        state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
-        lr, wd, rescale = hyperparams.astype(weight.dtype)
+    def step(
+        self, weight: Array, grad: Array, state: State, lr: Array, wd: Array, rescale_grad: Array
+    ) -> tuple[Array, State]:
         mom, previous = state
-        g = clipped(grad * rescale, self.limit)
+        g = clipped(grad * rescale_grad, self.limit)
         step = -lr * (g + wd * weight + self.lamda * jnp.square(g) * (weight - previous))
         if mom is None:
             return weight + step, (None, weight)
@@ -166,11 +161,11 @@ class _DelayCompensated(Rule):
 
 @register
 class DCASGD(Optimizer):
-    """Asynchronous descent with delay compensation.
+    """DCASGD, asynchronous descent with delay compensation.
 
     ``mom = momentum mom - lr (g + wd weight + lamda g^2 (weight - previous)); weight = weight +
     mom``, where previous is the weight before the last update and g the gradient times
-    rescale_grad, then clipped. MXNet raises an error where momentum is not 0. Source: Zheng et
+    rescale_grad, then clipped. MXNet raises an error if momentum is not 0. Source: Zheng et
     al., 2017.
     """
 
@@ -184,11 +179,11 @@ class DCASGD(Optimizer):
         return (zeros_like(weight) if self.momentum != 0.0 else None), weight.copy()
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return _DelayCompensated(self.momentum, self.lamda, self.clip_gradient)
+        return _DelayCompensatedRule(self.momentum, self.lamda, self.clip_gradient)
 
 
 @dataclass(frozen=True)
-class _Langevin(Rule):
+class _LangevinRule(Rule):
     limit: float | None
 
     @property
@@ -197,45 +192,45 @@ class _Langevin(Rule):
 
     def __call__(
         self,
-        weight: jax.Array,
-        grad: jax.Array,
+        weight: Array,
+        grad: Array,
         state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
+        hyperparams: Array,
+        key: Array | None = None,
+    ) -> tuple[Array, State]:
         assert key is not None
-        lr, wd, rescale = hyperparams.astype(weight.dtype)
-        g = clipped(grad * rescale, self.limit)
+        lr, wd, rescale_grad = hyperparams.astype(weight.dtype)
+        g = clipped(grad * rescale_grad, self.limit)
         noise = jnp.sqrt(lr) * jax.random.normal(key, weight.shape, weight.dtype)
         return weight - lr / 2 * (g + wd * weight) + noise, state
 
 
 @register
 class SGLD(Optimizer):
-    """Stochastic gradient Langevin dynamics.
+    """SGLD, stochastic gradient Langevin dynamics.
 
     ``weight - lr / 2 (g + wd weight) + noise``, where noise is normal with variance lr and g the
-    gradient times rescale_grad, then clipped. ``mx.random.seed`` makes runs repeat; the numbers
-    are not MXNet's. Source: Patterson and Teh, 2013.
+    gradient times rescale_grad, then clipped. ``mx.random.seed`` makes runs reproducible; the
+    numbers are not MXNet's. Source: Patterson and Teh, 2013.
     """
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return _Langevin(self.clip_gradient)
+        return _LangevinRule(self.clip_gradient)
 
 
 @dataclass(frozen=True)
-class _Addition(Rule):
+class _AdditionRule(Rule):
     def __call__(
         self,
-        weight: jax.Array,
-        grad: jax.Array,
+        weight: Array,
+        grad: Array,
         state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
+        hyperparams: Array,
+        key: Array | None = None,
+    ) -> tuple[Array, State]:
         new = weight + grad * hyperparams[2].astype(weight.dtype)
         return new, new
 
@@ -253,4 +248,4 @@ class Test(Optimizer):
         return zeros_like(weight)
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return _Addition()
+        return _AdditionRule()

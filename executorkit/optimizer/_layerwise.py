@@ -1,4 +1,4 @@
-"""Rules whose step depends on the norms of a whole parameter: LARS, LAMB, LBSGD."""
+"""Optimizers with a step that depends on norms of whole parameters: LARS, LAMB, LBSGD."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import layerwise_updates as lamb
@@ -18,16 +19,15 @@ from ._optimizer import Hyperparams, Optimizer, register, zeros_like
 from ._rule import Float32Rule, MasterWeightRule, Rule, State, as_float32, is_half, operator_rule
 
 
-def _sum_of_squares(x: jax.Array) -> jax.Array:
+def _sum_of_squares(x: Array) -> Array:
     return jnp.sum(jnp.square(x.astype(jnp.promote_types(x.dtype, jnp.float32))))
 
 
 @dataclass(frozen=True)
-class _LayerRate(Rule):
-    """Another rule, at a rate that is in proportion to the norms of weight and gradient.
+class _LayerRateRule(Rule):
+    """Another rule at a rate in proportion to the norms of weight and gradient.
 
-    The fourth number, the momentum, is passed on as one of the rule's constants are: it changes
-    with the rate.
+    A fourth hyperparameter, the momentum, is passed on to that rule: it changes with the rate.
     """
 
     rule: Rule
@@ -36,12 +36,12 @@ class _LayerRate(Rule):
 
     def __call__(
         self,
-        weight: jax.Array,
-        grad: jax.Array,
+        weight: Array,
+        grad: Array,
         state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
+        hyperparams: Array,
+        key: Array | None = None,
+    ) -> tuple[Array, State]:
         rate = lamb.multi_lars(
             hyperparams[0],
             _sum_of_squares(weight).astype(hyperparams.dtype),
@@ -56,10 +56,10 @@ class _LayerRate(Rule):
 
 @register
 class LARS(Optimizer):
-    """Gradient descent with a rate per layer.
+    """LARS: gradient descent with a rate per layer.
 
     ``rate = lr eta |weight| / (|g| + wd |weight| + eps)``, or lr where a norm is 0; then as
-    :class:`SGD`. g is the gradient times rescale_grad; it is clipped after its norm is taken.
+    :class:`SGD`. g is the gradient times rescale_grad; it is clipped after its norm is computed.
     Parameters whose name ends in gamma, beta or bias keep lr; only those ending in ``_weight``
     are decayed. With ``momentum_correction`` the momentum is multiplied by the rate's change since
     the last update; as in MXNet only for the first few parameters of a step (``aggregate_num``).
@@ -103,18 +103,19 @@ class LARS(Optimizer):
         self.cur_lr, self.last_lr = shared_state
 
     def _begin_step(self, rate: Any, shared_state: Any) -> Any:
-        before, _ = shared_state
-        return rate, rate if before is None else before
+        current, _ = shared_state
+        return rate, rate if current is None else current
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         hyperparams = lr, wd, self.rescale_grad
         if self.momentum <= 0:
             return hyperparams, shared_state
-        now, before = shared_state
+        rate, last_rate = shared_state
         momentum = self.momentum
         if self.momentum_correction:
-            # Where the last rate was 0 the momentum stays; no division by it, traced or not.
-            momentum = momentum * ((now + (before == 0) * (1 - now)) / (before + (before == 0)))
+            # After a rate of 0 the momentum is unchanged; the term avoids a division by 0.
+            was_zero = last_rate == 0
+            momentum = momentum * ((rate + was_zero * (1 - rate)) / (last_rate + was_zero))
         return (*hyperparams, momentum), shared_state
 
     def _descent(self) -> Rule:
@@ -124,23 +125,23 @@ class LARS(Optimizer):
             SGD_MOMENTUM, (*RATE_NAMES, "momentum"), clip_gradient=or_negative(self.clip_gradient)
         )
 
-    def _scaled(self, index: Any, rule: Rule) -> Rule:
+    def _at_layer_rate(self, index: Any, rule: Rule) -> Rule:
         name = self.idx2name.get(index, str(index))
         if name.endswith(("gamma", "beta", "bias")):
             return rule
-        return _LayerRate(rule, as_float32(self.eta), as_float32(self.eps))
+        return _LayerRateRule(rule, as_float32(self.eta), as_float32(self.eps))
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return self._scaled(index, self._descent())
+        return self._at_layer_rate(index, self._descent())
 
     def _master_weight_rule(self, index: Any, weight: NDArray) -> Rule:
         # The norms are those of the half precision arrays.
-        return self._scaled(index, MasterWeightRule(self._descent(), master_last=True))
+        return self._at_layer_rate(index, MasterWeightRule(self._descent(), master_last=True))
 
 
 @register
 class LAMB(Optimizer):
-    """Adam with steps in proportion to the norm of the parameter.
+    """LAMB: Adam with steps in proportion to the norm of the parameter.
 
     mean (beta1) and var (beta2) are moving averages of g and g^2, divided by 1 - beta^t with
     ``bias_correction``; ``h = mean / (sqrt(var) + epsilon) + wd weight; weight - lr |weight| / |h|
@@ -189,8 +190,9 @@ class LAMB(Optimizer):
 
 
 @dataclass(frozen=True)
-class _LargeBatch(Rule):
-    """Another rule, applied to the mean of so many gradients; the fourth number says when."""
+class _LargeBatchRule(Rule):
+    """Another rule, applied to the mean of ``scale`` gradients at steps whose fourth hyperparameter
+    is 1."""
 
     rule: Rule
     scale: int
@@ -198,12 +200,12 @@ class _LargeBatch(Rule):
 
     def __call__(
         self,
-        weight: jax.Array,
-        grad: jax.Array,
+        weight: Array,
+        grad: Array,
         state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
+        hyperparams: Array,
+        key: Array | None = None,
+    ) -> tuple[Array, State]:
         inner, total = (state, grad) if self.scale == 1 else (state[0], state[1] + grad)
         mean = total / self.scale
         if self.adaptive:
@@ -215,19 +217,19 @@ class _LargeBatch(Rule):
         new = self.rule(weight, mean, inner, hyperparams[:3], key)
         if self.scale == 1:
             return new
-        due = hyperparams[3] != 0
-        weight, inner = jax.tree.map(lambda x, old: jnp.where(due, x, old), new, (weight, inner))
-        return weight, (inner, jnp.where(due, 0, total))
+        is_due = hyperparams[3] != 0
+        weight, inner = jax.tree.map(lambda x, old: jnp.where(is_due, x, old), new, (weight, inner))
+        return weight, (inner, jnp.where(is_due, 0, total))
 
 
 @register
 class LBSGD(Optimizer):
-    """Gradient descent for large batches, put together of ``batch_scale`` small ones.
+    """LBSGD: gradient descent for large batches, composed of ``batch_scale`` small ones.
 
-    Every ``batch_scale`` updates the mean of the gradients since is used as :class:`SGD` would, at
-    a rate that is multiplied: over ``warmup_epochs`` epochs of ``updates_per_epoch`` updates by
-    what rises from 1 to ``batch_scale`` (``warmup_strategy`` 'linear', 'power2' or 'sqrt'), then by
-    ``batch_scale``; or, with 'lars', by ``sqrt(|weight|^2 / (|g|^2 + wd |weight|^2))`` within 0.01
+    After every ``batch_scale`` updates the mean of their gradients is applied like :class:`SGD`'s.
+    The rate is multiplied by a factor that rises from 1 to ``batch_scale`` during ``warmup_epochs``
+    epochs of ``updates_per_epoch`` updates (``warmup_strategy`` 'linear', 'power2' or 'sqrt') and
+    then stays; or, with 'lars', by ``sqrt(|weight|^2 / (|g|^2 + wd |weight|^2))`` within 0.01
     and 100. A scheduler is asked before an update is counted, not after it.
 
     With ``batch_scale`` above 1 a state is a pair: SGD's, and the sum of the gradients so far,
@@ -293,27 +295,27 @@ class LBSGD(Optimizer):
         return (rate, wd, self.rescale_grad, done % self.batch_scale == 0), shared_state
 
     def _warmup(self, done: Any) -> Any:
-        """What the rate is multiplied by, so many updates from the beginning."""
-        whole, top = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
-        if whole <= 1:
-            return top
+        """The factor of the rate after ``done`` updates."""
+        warmup_updates, final = self.warmup_epochs * self.updates_per_epoch, float(self.batch_scale)
+        if warmup_updates <= 1:
+            return final
         power = {"linear": 1.0, "power2": 2.0, "sqrt": 0.5}.get(self.warmup_strategy)
-        over = done >= whole
+        finished = done >= warmup_updates
         if power is None:
-            return 1.0 + (top - 1.0) * over
-        part = over + (1 - over) * done / whole
-        return 1.0 + (top - 1.0) * part**power
+            return 1.0 + (final - 1.0) * finished
+        progress = finished + (1 - finished) * done / warmup_updates
+        return 1.0 + (final - 1.0) * progress**power
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return self._gathered(sgd_rule(self.momentum, self.clip_gradient))
+        return self._accumulated(sgd_rule(self.momentum, self.clip_gradient))
 
     def _update_rule(self, index: Any, weight: NDArray) -> Rule:
         plain = sgd_rule(self.momentum, self.clip_gradient)
         if not is_half(weight.dtype):
-            return self._gathered(plain)
+            return self._accumulated(plain)
         if self.multi_precision:
-            return self._gathered(MasterWeightRule(plain, master_last=True))
-        return Float32Rule(self._gathered(plain))
+            return self._accumulated(MasterWeightRule(plain, master_last=True))
+        return Float32Rule(self._accumulated(plain))
 
-    def _gathered(self, rule: Rule) -> Rule:
-        return _LargeBatch(rule, self.batch_scale, self.warmup_strategy == "lars")
+    def _accumulated(self, rule: Rule) -> Rule:
+        return _LargeBatchRule(rule, self.batch_scale, self.warmup_strategy == "lars")

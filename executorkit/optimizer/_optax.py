@@ -1,4 +1,4 @@
-"""An optimizer as an optax transformation: the same rules, numbers and order, all traced.
+"""An optimizer as an optax transformation: the same rules, hyperparameters and order, traced.
 
 tx = mx.optimizer.create("adam", learning_rate=0.01, wd=1e-4).to_optax()
 state = tx.init(params)
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -21,23 +21,22 @@ from ..context import current_context
 from ..errors import InputTypeError, NotSupportedError, UnknownNameError, explain
 from ..ndarray import NDArray
 from ..ndarray.random_state import next_key_data, wrap_key
-from ._rule import Rule, State, is_half
+from ._rule import Rule, RuleProvider, State, is_half
 
-if TYPE_CHECKING:
-    from ._optimizer import Optimizer
+Provider = TypeVar("Provider", bound=RuleProvider)
 
 
 class OptimizerState(NamedTuple):
     """The state of a transformation.
 
     count
-        the number of updates done, ``begin_num_update`` included.
+        number of updates done, ``begin_num_update`` included.
     states
         the state of each parameter, by name.
-    memory
-        what belongs to no parameter: Nadam's momentum schedule, LARS's last rates.
+    shared_state
+        numbers of no single parameter: Nadam's momentum schedule, LARS's last rates.
     key
-        two words that random numbers are made from; None if there are none.
+        key data of random numbers; None if no rule draws any.
     """
 
     count: jax.Array
@@ -47,9 +46,9 @@ class OptimizerState(NamedTuple):
 
 
 def transformation(
-    optimizer: Optimizer, names: Sequence[str] | None, key: Any
+    optimizer: RuleProvider, names: Sequence[str] | None, key: Any
 ) -> optax.GradientTransformationExtraArgs:
-    """What ``Optimizer.to_optax`` returns."""
+    """The optax transformation that ``Optimizer.to_optax`` returns."""
     if not optimizer._is_pure:
         raise NotSupportedError(
             explain(
@@ -62,8 +61,8 @@ def transformation(
     rate = _rate(optimizer)
     order = None if names is None else {name: i for i, name in enumerate(names)}
 
-    def parts(tree: Any) -> list[tuple[str, Any]]:
-        """Leaves by name, in the order in which they are updated."""
+    def named_leaves(tree: Any) -> list[tuple[str, Any]]:
+        """Leaves with their names, in the order of updates."""
         named = [(_name(path), x) for path, x in jax.tree_util.tree_leaves_with_path(tree)]
         if order is None:
             return named
@@ -77,27 +76,27 @@ def transformation(
                     )
                 )
         rank = order.__getitem__
-        return sorted(named, key=lambda part: rank(part[0]))
+        return sorted(named, key=lambda leaf: rank(leaf[0]))
 
     def init(params: Any) -> Any:
         shared_state = optimizer.shared_state
         states = {}
         uses_rng = False
-        for name, weight in parts(params):
+        for name, weight in named_leaves(params):
             index = _index(optimizer, name)
             rule = _rule(optimizer, index, weight)
             uses_rng = uses_rng or rule.uses_rng
             states[name] = _first_state(optimizer, index, jnp.asarray(weight))
-        words = None
+        key_data = None
         if uses_rng:
-            words = next_key_data(current_context()) if key is None else jax.random.key_data(key)
+            key_data = next_key_data(current_context()) if key is None else jax.random.key_data(key)
         if isinstance(shared_state, tuple):
             shared_state = optimizer._begin_step(rate(optimizer.begin_num_update + 1), shared_state)
         return OptimizerState(
             jnp.asarray(optimizer.begin_num_update, jnp.int32),
             states,
             jax.tree.map(lambda x: jnp.asarray(x, jnp.result_type(float)), shared_state),
-            None if words is None else jnp.asarray(words),
+            None if key_data is None else jnp.asarray(key_data),
         )
 
     def update(updates: Any, state: Any, params: Any = None, **extra: Any) -> tuple[Any, Any]:
@@ -107,12 +106,14 @@ def transformation(
             )
         precision = jnp.result_type(float)
         with jax.enable_x64(True):
-            given = extra.get("learning_rate")
+            learning_rate = extra.get("learning_rate")
             deltas, states, shared_state = _step(
                 optimizer,
-                rate if given is None else lambda _: jnp.asarray(given, jnp.float64),
-                parts(params),
-                dict(parts(updates)),
+                rate
+                if learning_rate is None
+                else lambda _: jnp.asarray(learning_rate, jnp.float64),
+                named_leaves(params),
+                dict(named_leaves(updates)),
                 state,
             )
         flat = [deltas[_name(path)] for path, _ in jax.tree_util.tree_leaves_with_path(params)]
@@ -130,15 +131,15 @@ def transformation(
 
 
 def _step(
-    optimizer: Optimizer,
+    optimizer: RuleProvider,
     rate: Callable[[Any], Any],
     params: list[tuple[str, Any]],
     grads: dict[str, Any],
     state: OptimizerState,
 ) -> tuple[dict[str, Any], dict[str, State], Any]:
-    """One update of all parameters: differences, states, memory."""
+    """One update of all parameters: differences, states, shared state."""
     count = state.count + 1
-    base = None if state.key is None else jax.random.fold_in(wrap_key(state.key), count)
+    step_key = None if state.key is None else jax.random.fold_in(wrap_key(state.key), count)
     shared_state = jax.tree.map(lambda x: x.astype(jnp.float64), state.shared_state)
     together = optimizer.aggregate_num or 1
     deltas, states = {}, {}
@@ -157,25 +158,25 @@ def _step(
             jnp.asarray(grads[name]).astype(weight.dtype),
             state.states[name],
             jnp.stack([jnp.asarray(x, jnp.float64) for x in hyperparams]),
-            None if base is None else jax.random.fold_in(base, i),
+            None if step_key is None else jax.random.fold_in(step_key, i),
         )
         deltas[name] = new - weight
     return deltas, states, shared_state
 
 
-def _snapshot(optimizer: Optimizer, names: Sequence[str] | None) -> Optimizer:
-    """A copy that later changes of the optimizer do not reach, with the names that are given."""
-    mine = copy.copy(optimizer)
-    mine.param_dict = dict(optimizer.param_dict)
-    mine.lr_mult, mine.wd_mult = dict(optimizer.lr_mult), dict(optimizer.wd_mult)
+def _snapshot(optimizer: Provider, names: Sequence[str] | None) -> Provider:
+    """A copy with the given names, independent of later changes of the optimizer."""
+    snapshot = copy.copy(optimizer)
+    snapshot.param_dict = dict(optimizer.param_dict)
+    snapshot.lr_mult, snapshot.wd_mult = dict(optimizer.lr_mult), dict(optimizer.wd_mult)
     if names is not None:
-        mine.idx2name = dict(enumerate(names))
-        undecayed = {name: 0.0 for name in names if not mine._decays(name)}
-        mine.wd_mult = {**undecayed, **mine.wd_mult}
-    return mine
+        snapshot.idx2name = dict(enumerate(names))
+        undecayed = {name: 0.0 for name in names if not snapshot._decays(name)}
+        snapshot.wd_mult = {**undecayed, **snapshot.wd_mult}
+    return snapshot
 
 
-def _rate(optimizer: Optimizer) -> Callable[[Any], Any]:
+def _rate(optimizer: RuleProvider) -> Callable[[Any], Any]:
     """The rate without multipliers as a pure function of the number of updates."""
     scheduler = optimizer.lr_scheduler
     if scheduler is None:
@@ -196,13 +197,13 @@ def _name(path: tuple[Any, ...]) -> str:
     return "_".join(str(getattr(k, "key", getattr(k, "idx", getattr(k, "name", k)))) for k in path)
 
 
-def _index(optimizer: Optimizer, name: str) -> Any:
-    """What the optimizer calls a parameter: its index, or else its name."""
+def _index(optimizer: RuleProvider, name: str) -> Any:
+    """The optimizer's index of a parameter; its name if it has none."""
     return next((i for i, n in optimizer.idx2name.items() if n == name), name)
 
 
-def _rule(optimizer: Optimizer, index: Any, weight: Any) -> Rule:
-    rule = optimizer._rule(index, NDArray.from_jax(jnp.asarray(weight)))
+def _rule(optimizer: RuleProvider, index: Any, weight: Any) -> Rule:
+    rule = optimizer._pure_rule(index, NDArray.from_jax(jnp.asarray(weight)))
     if rule is None:
         raise NotSupportedError(
             explain(type(optimizer).__name__, "it defines no update(index, weight, grad, state)")
@@ -210,8 +211,8 @@ def _rule(optimizer: Optimizer, index: Any, weight: Any) -> Rule:
     return rule
 
 
-def _first_state(optimizer: Optimizer, index: Any, weight: jax.Array) -> State:
-    """What ``create_state_multi_precision`` makes, from a weight that may be traced."""
+def _first_state(optimizer: RuleProvider, index: Any, weight: jax.Array) -> State:
+    """The state from ``create_state_multi_precision``, for a weight that may be traced."""
     if optimizer.multi_precision and is_half(weight.dtype):
         master = weight.astype(jnp.float32)
         inner = _first_state(optimizer, index, master)

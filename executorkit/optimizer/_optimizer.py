@@ -1,8 +1,8 @@
 """The base class of optimizers: rates, multipliers and counts, as MXNet keeps them.
 
-An optimizer of this package says what it does to a parameter by a rule, a pure function (see
-``_rule``), and by the numbers of a step; how they are applied, to one array or to hundreds in one
-compiled call, is decided here. Optimizers of users override ``update`` and work on NDArrays.
+An optimizer of this package defines the update of a parameter by a rule, a pure function (see
+``_rule``), and the hyperparameters of a step. This module applies them to any number of arrays in
+one compiled call. Optimizers of users override ``update`` and work on NDArrays.
 """
 
 from __future__ import annotations
@@ -10,55 +10,52 @@ from __future__ import annotations
 import difflib
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
+import jax
 import numpy as np
+import optax
 
 from ..errors import InputTypeError, NotSupportedError, RefusedCallError, RegistryError, explain
 from ..ndarray import NDArray, zeros
 from ._apply_rules import apply_rules, check_arrays
-from ._rule import Float32Rule, MasterWeightRule, Rule, State, is_half
-
-if TYPE_CHECKING:
-    import jax
-    import optax
+from ._optax import transformation
+from ._rule import Float32Rule, Hyperparams, MasterWeightRule, Rule, State, is_half
 
 Class = TypeVar("Class", bound=type)
-#: The numbers of one parameter at one step: rate, weight decay, whatever else its rule takes.
-Hyperparams = tuple[Any, ...]
 
 
 class Optimizer:
-    """What all optimizers share.
+    """Base class of optimizers.
 
     rescale_grad
-        gradients are multiplied by it, usually 1 / batch size.
+        factor of gradients, usually 1 / batch size.
     param_idx2name
-        names of the parameters by the index under which they are updated. Parameters whose name
-        ends neither in ``_weight`` nor in ``_gamma`` are then not decayed.
+        names of the parameters by index. With names, only parameters whose name ends in ``_weight``
+        or ``_gamma`` are decayed.
     wd
         weight decay.
     clip_gradient
         limit of the magnitude of each element of a rescaled gradient; None for none.
     learning_rate, lr_scheduler
-        the rate (0.01 if neither is given), or what computes it from the number of updates. Both:
-        ``learning_rate`` becomes the scheduler's ``base_lr``, with a warning if that differed.
+        the rate (0.01 if neither is given), or a scheduler that computes it from the number of
+        updates. If both are given, ``learning_rate`` becomes the scheduler's ``base_lr``.
     sym
-        a symbol whose variables' ``__lr_mult__`` and ``__wd_mult__`` attributes are multipliers.
+        a symbol; ``__lr_mult__`` and ``__wd_mult__`` attributes of its variables are multipliers.
     begin_num_update
-        the number of updates that were done before.
+        number of updates done before.
     multi_precision
         whether float16 (and, unlike MXNet, bfloat16) weights are updated through a float32 copy.
     param_dict
-        objects with ``lr_mult`` and ``wd_mult`` by index; they go before all other multipliers.
+        objects with ``lr_mult`` and ``wd_mult`` by index; they override all other multipliers.
     """
 
     #: Classes by lower-case name.
     opt_registry: ClassVar[dict[str, type[Optimizer]]] = {}
-    #: Whether the state of a half precision weight is (state, master), not (master, state).
+    #: True if the state of a half precision weight is (state, master) and not (master, state).
     _master_last: ClassVar[bool] = False
 
-    # Defaults of what older pickles lack.
+    # Defaults of attributes that older pickles lack.
     aggregate_num: int = 0
     allow_np_array: bool = False
 
@@ -120,39 +117,39 @@ class Optimizer:
             raise InputTypeError(
                 explain("optimizer: register", f"{klass!r} is no class of optimizers")
             )
-        known, name = Optimizer.opt_registry, klass.__name__.lower()
-        old = known.get(name)
-        if old is not None and old is not klass:
+        registry, name = Optimizer.opt_registry, klass.__name__.lower()
+        previous = registry.get(name)
+        if previous is not None and previous is not klass:
             warnings.warn(
-                f"optimizer {name!r} was {old.__module__}.{old.__name__}, "
+                f"optimizer {name!r} was {previous.__module__}.{previous.__name__}, "
                 f"is now {klass.__module__}.{klass.__name__}",
                 UserWarning,
                 stacklevel=2,
             )
-        known[name] = klass
+        registry[name] = klass
         return klass
 
     @staticmethod
     def create_optimizer(name: str, **kwargs: Any) -> Optimizer:
-        """An optimizer by the name of its class, in any case, and its arguments.
+        """An optimizer by the case-insensitive name of its class, and its arguments.
 
-        ValueError for a name that is not registered, or something that is no name.
+        Raises ValueError for a name that is not registered, or not a str.
         """
         if not isinstance(name, str):
             raise RegistryError(
                 explain("optimizer: create", f"{name!r}, expected the name of an optimizer")
             )
-        known = Optimizer.opt_registry
-        if name.lower() not in known:
-            close = difflib.get_close_matches(name.lower(), known, 3, 0.5)
+        registry = Optimizer.opt_registry
+        if name.lower() not in registry:
+            similar = difflib.get_close_matches(name.lower(), registry, 3, 0.5)
             raise RegistryError(
                 explain(
                     "optimizer: create",
                     f"{name!r} is not registered",
-                    hint=" or ".join(map(repr, close or sorted(known))),
+                    hint=" or ".join(map(repr, similar or sorted(registry))),
                 )
             )
-        return known[name.lower()](**kwargs)
+        return registry[name.lower()](**kwargs)
 
     # Rates, decay and their multipliers
 
@@ -164,7 +161,7 @@ class Optimizer:
         return self.lr  # type: ignore[return-value]
 
     def set_learning_rate(self, lr: float) -> None:
-        """Sets the rate; RefusedCallError (a UserWarning) if a scheduler decides on it."""
+        """Sets the rate; RefusedCallError (a UserWarning) if a scheduler computes it."""
         if self.lr_scheduler is not None:
             raise RefusedCallError(
                 explain(
@@ -176,17 +173,17 @@ class Optimizer:
         self.lr = lr
 
     def set_lr_scale(self, args_lrscale: Any) -> None:
-        """Not served, nor in MXNet: a DeprecationWarning is raised."""
+        """Not supported, as in MXNet: raises a DeprecationWarning."""
         raise RefusedCallError(explain("set_lr_scale", "it is gone", hint="set_lr_mult(...)"))
 
     def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
-        """Sets multipliers of the rate, by name or index; others are those of the symbol."""
+        """Sets multipliers of the rate by name or index, over those of the symbol."""
         self.lr_mult = {**self._symbol_multipliers("__lr_mult__"), **args_lr_mult}
 
     def set_wd_mult(self, args_wd_mult: Mapping[Any, float]) -> None:
-        """Sets multipliers of the weight decay, by name or index.
+        """Sets multipliers of the weight decay by name or index.
 
-        Others are those of the symbol, and 0 for named parameters that are neither weights nor
+        They override those of the symbol, and 0 for named parameters that are neither weights nor
         gammas.
         """
         unnamed = {n: 0.0 for n in self.idx2name.values() if not self._decays(n)}
@@ -196,7 +193,7 @@ class Optimizer:
         return name.endswith(("_weight", "_gamma"))
 
     def _symbol_multipliers(self, attribute: str) -> dict[Any, float]:
-        """Numbers that arguments of the symbol carry as an attribute."""
+        """The values of an attribute of the symbol's arguments, by name."""
         if not self.sym_info:
             return {}
         attrs, arguments = self.sym_info
@@ -232,7 +229,7 @@ class Optimizer:
     # Counting
 
     def _set_current_context(self, device_id: int) -> None:
-        """From now on updates of the device with this number are counted."""
+        """Selects the counts of the device with this number for the next updates."""
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
     def _update_count(self, index: Any) -> None:
@@ -263,10 +260,10 @@ class Optimizer:
             )
         return self.create_state(index, weight)
 
-    # Rules and their numbers: what classes of this package define
+    # Rules and their hyperparameters: defined by the classes of this package
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule | None:
-        """What :meth:`update` does to a parameter; None if ``update`` is overridden to say it."""
+        """The rule of :meth:`update`; None if ``update`` is overridden instead."""
         return None
 
     def _update_rule(self, index: Any, weight: NDArray) -> Rule | None:
@@ -279,20 +276,20 @@ class Optimizer:
         rule = self._base_rule(index, weight)
         return None if rule is None else MasterWeightRule(rule, self._master_last)
 
-    def _rule(self, index: Any, weight: NDArray) -> Rule | None:
-        """What :meth:`update_multi_precision` does to a parameter, as a pure function.
+    def _pure_rule(self, index: Any, weight: NDArray) -> Rule | None:
+        """The rule of :meth:`update_multi_precision`.
 
-        None if a subclass overrides that, or ``update``: then only calling it is right.
+        None if a subclass overrides that method or ``update``, which must then be called.
         """
         return self._select_rule(index, weight) if self._is_pure else None
 
     def _pure_rules(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> list[Rule] | None:
-        """:meth:`_rule` of several parameters; None if it is None for one of them."""
+        """:meth:`_pure_rule` of several parameters; None if it is None for one of them."""
         if not self._is_pure:
             return None
-        found = [self._select_rule(i, w) for i, w in zip(indices, weights, strict=True)]
-        rules = [rule for rule in found if rule is not None]
-        return rules if len(rules) == len(found) else None
+        rules = [self._select_rule(i, w) for i, w in zip(indices, weights, strict=True)]
+        defined = [rule for rule in rules if rule is not None]
+        return defined if len(defined) == len(rules) else None
 
     def _select_rule(self, index: Any, weight: NDArray) -> Rule | None:
         if self.multi_precision and is_half(weight.dtype):
@@ -301,26 +298,26 @@ class Optimizer:
 
     @property
     def _is_pure(self) -> bool:
-        """Whether updates are what the rules say, not what a subclass made of them."""
-        own = (Optimizer.update, Optimizer.update_multi_precision)
-        return own == tuple(
+        """True if no subclass overrides the methods that apply the rules."""
+        inherited = (Optimizer.update, Optimizer.update_multi_precision)
+        return inherited == tuple(
             getattr(f, "__func__", None) for f in (self.update, self.update_multi_precision)
         )
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
-        """The numbers of update ``t`` (1 is the first), and the new ``memory``.
+        """The hyperparameters of update ``t`` (1 is the first), and the new ``shared_state``.
 
         Arithmetic only: it is called with Python numbers, and traced by :meth:`to_optax`.
         """
         return (lr, wd, self.rescale_grad), shared_state
 
     def _begin_step(self, rate: Any, shared_state: Any) -> Any:
-        """``memory`` at the start of a call that updates one or several parameters at ``rate``."""
+        """``shared_state`` at the start of a call that updates parameters at ``rate``."""
         return shared_state
 
     @property
     def shared_state(self) -> Any:
-        """Numbers that outlive a step and belong to no parameter."""
+        """Numbers that are kept from step to step for all parameters together; None if none are."""
         return None
 
     @shared_state.setter
@@ -332,9 +329,9 @@ class Optimizer:
         return self._get_lr(index)
 
     def _schedule_count(self, position: int, count: Any) -> Any:
-        """The number of updates that a scheduler is asked about for update ``count``.
+        """The number of updates that is passed to the scheduler for update ``count``.
 
-        ``position`` is the parameter's among those that are updated at each step.
+        ``position`` is the index of the parameter among those that are updated at each step.
         """
         return count
 
@@ -345,24 +342,24 @@ class Optimizer:
         return hyperparams
 
     def _step_hyperparams(self, index: Any) -> Hyperparams:
-        """The numbers of this step for the rule of one parameter, counted just before.
+        """The hyperparameters of one parameter for a step that has just been counted.
 
-        To be called once per parameter and step: what they depend on moves on.
+        To be called once per parameter and step, because it advances ``shared_state``.
         """
         self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
         return self._counted_hyperparams(index)
 
     def _count_step(self, indices: Sequence[Any], together: int = 1) -> list[Hyperparams]:
-        """Counts an update of each parameter; the numbers for their rules.
+        """Counts an update of each parameter; returns the hyperparameters for their rules.
 
         ``together`` parameters at a time are counted before their rates are computed.
         """
         hyperparams: list[Hyperparams] = []
         for start in range(0, len(indices), together):
-            some = indices[start : start + together]
-            self._update_count(some)
+            group = indices[start : start + together]
+            self._update_count(group)
             self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
-            hyperparams += [self._counted_hyperparams(i) for i in some]
+            hyperparams += [self._counted_hyperparams(i) for i in group]
         return hyperparams
 
     # Updates
@@ -372,10 +369,10 @@ class Optimizer:
         self._apply(_listed(index, weight, grad, state), self._update_rule)
 
     def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: State) -> None:
-        """Like :meth:`update`, with states made by :meth:`create_state_multi_precision`."""
+        """Like :meth:`update`, with states from :meth:`create_state_multi_precision`."""
         items = _listed(index, weight, grad, state)
         if self._is_pure:
-            self._apply(items, self._rule)  # type: ignore[arg-type]
+            self._apply(items, self._pure_rule)  # type: ignore[arg-type]
             return
         for i, w, g, s in zip(*items, strict=True):
             if not (self.multi_precision and is_half(w.dtype)):
@@ -400,20 +397,18 @@ class Optimizer:
     def to_optax(
         self, names: Sequence[str] | None = None, *, key: jax.Array | None = None
     ) -> optax.GradientTransformationExtraArgs:
-        """This optimizer, as it is now, as an optax transformation of a dictionary of parameters.
+        """An optax transformation of a dictionary of parameters, equal to the present optimizer.
 
         Its updates are the differences of the weights that an :class:`Updater` would make, in the
         order of ``names``, or of sorted names; it can be compiled. Multipliers are found by name,
         and by the index that a name has in ``names`` (which then also decide, as for a Module,
         which parameters are not decayed) or in ``param_idx2name``. Names of nested dictionaries
-        are joined by underscores. ``tx.update(..., learning_rate=x)`` goes before the rate and its
-        scheduler. ``key`` is what random numbers come from (default: ``mx.random``).
+        are joined by underscores. ``tx.update(..., learning_rate=x)`` overrides the rate and its
+        scheduler. ``key`` is the source of random numbers (default: ``mx.random``).
 
-        NotImplementedError if the class overrides ``update``, or if the scheduler is one that only
-        Python can run.
+        Raises NotImplementedError if the class overrides ``update``, or if the scheduler cannot be
+        traced.
         """
-        from ._optax import transformation
-
         return transformation(self, names, key)
 
     # Pickling
@@ -428,7 +423,7 @@ class Optimizer:
 
 
 def _listed(*items: Any) -> tuple[Sequence[Any], ...]:
-    """index, weight, grad and state as lists."""
+    """Index, weight, grad and state as lists."""
     if isinstance(items[0], list | tuple):
         return items
     return tuple([x] for x in items)

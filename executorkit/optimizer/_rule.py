@@ -1,118 +1,143 @@
-"""Update rules: pure functions of one weight, its gradient, its state and this step's numbers.
+"""Update rules: pure functions of one weight, its gradient, its state and hyperparameters.
 
-Rules are frozen and compare by value, so that they can be the key of a compiled program. What is
-fixed while training goes on (betas, limits) are their fields; what changes from step to step (rate,
-weight decay, coefficients that depend on the step) comes as ``numbers``, so that it compiles
-nothing. They are traced with 64-bit types allowed.
+Rules are frozen and compare by value, so that they can be the key of a compiled program. Constants
+of a training run (betas, limits) are their fields. Numbers that change from step to step (rate,
+weight decay, coefficients that depend on the step) are the argument ``hyperparams``, so that a
+change compiles nothing. Rules are traced with 64-bit types enabled.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 
+from ..ndarray import NDArray
 from ..ops import Params
 from ..ops.optimizer_updates.update_common import UpdateRule
 
 #: A state: None, an array, or a tuple of states.
 State = Any
+#: The hyperparameters of one parameter at one step: rate, weight decay, and others of its rule.
+Hyperparams = tuple[Any, ...]
 
 _HALF = frozenset({"float16", "bfloat16"})
 
 
 @lru_cache(maxsize=64)
 def is_half(dtype: Any) -> bool:
-    """Whether a dtype is one of the half precision ones, which may have a float32 master weight."""
+    """True for dtypes of half precision, whose weights may have a float32 master."""
     return jnp.dtype(dtype).name in _HALF
 
 
 def as_float32(number: float) -> float:
-    """A constant rounded to float32, as it reaches MXNet's update operators."""
+    """A constant rounded to float32, as MXNet's update operators get it."""
     return float(np.float32(number))
 
 
-def clipped(grad: jax.Array, limit: float | None) -> jax.Array:
-    """``grad`` within [-limit, limit]; as it is for None."""
+def clipped(grad: Array, limit: float | None) -> Array:
+    """``grad`` clipped to [-limit, limit]; unchanged for None."""
     return grad if limit is None else jnp.clip(grad, -limit, limit)
 
 
 @dataclass(frozen=True)
 class Rule:
-    """What an optimizer does to one parameter.
+    """The update of one parameter by an optimizer.
 
     Called with a weight and its gradient (of one shape and dtype), the state that ``create_state``
-    made, and a float64 vector of numbers, the rate and the weight decay first. Returns the new
-    weight and the new state, in the dtypes of the old ones.
+    returned, and a float64 vector of hyperparameters, the rate and the weight decay first. Returns
+    the new weight and the new state, with unchanged dtypes.
     """
 
     @property
     def uses_rng(self) -> bool:
-        """Whether it draws random numbers, so that it needs a key."""
+        """True if the rule draws random numbers and so needs a key."""
         return False
 
     def __call__(
         self,
-        weight: jax.Array,
-        grad: jax.Array,
+        weight: Array,
+        grad: Array,
         state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
+        hyperparams: Array,
+        key: Array | None = None,
+    ) -> tuple[Array, State]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class StepRule(Rule):
+    """A rule defined by :meth:`step`, a function of the single hyperparameters."""
+
+    def __call__(
+        self,
+        weight: Array,
+        grad: Array,
+        state: State,
+        hyperparams: Array,
+        key: Array | None = None,
+    ) -> tuple[Array, State]:
+        return self.step(weight, grad, state, *hyperparams.astype(weight.dtype))
+
+    def step(
+        self, weight: Array, grad: Array, state: State, *hyperparams: Array
+    ) -> tuple[Array, State]:
+        """The new weight and state; hyperparameters have the dtype of the weight."""
         raise NotImplementedError
 
 
 @dataclass(frozen=True)
 class OperatorRule(Rule):
-    """A rule that an update operator has the equation of.
+    """A rule with the equation of an update operator.
 
-    step
-        the operator's function, of named parameters, weight, gradient and states.
+    equation
+        the operator's function of named parameters, weight, gradient and states.
     states
-        how many states it has; without any, whatever state there is stays.
+        number of states; 0 leaves a state unchanged.
     names
-        what the numbers are called in the equation, in order.
+        the equation's names of the hyperparameters, in order.
     constants
-        the other parameters.
+        the other named parameters.
     """
 
-    step: Callable[..., tuple[jax.Array, ...]]
+    equation: Callable[..., tuple[Array, ...]]
     states: int
     names: tuple[str, ...]
     constants: tuple[tuple[str, Any], ...]
 
     def __call__(
         self,
-        weight: jax.Array,
-        grad: jax.Array,
+        weight: Array,
+        grad: Array,
         state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
+        hyperparams: Array,
+        key: Array | None = None,
+    ) -> tuple[Array, State]:
         values = hyperparams.astype(weight.dtype)
         p = Params({**dict(self.constants), **dict(zip(self.names, values, strict=True))})
-        several = isinstance(state, tuple | list)
-        arrays = (() if not self.states else state if several else (state,))[: self.states]
-        new, *states = self.step(p, weight, grad, *arrays)
+        is_tuple = isinstance(state, tuple | list)
+        arrays = (() if not self.states else state if is_tuple else (state,))[: self.states]
+        new, *states = self.equation(p, weight, grad, *arrays)
         if not self.states:
             return new, state
-        return new, tuple(states) if several else states[0]
+        return new, tuple(states) if is_tuple else states[0]
 
 
 def operator_rule(update: UpdateRule, names: tuple[str, ...], **constants: Any) -> OperatorRule:
-    """The rule of an update operator; float constants are rounded to float32, as MXNet's are."""
+    """The rule of an update operator; float constants are rounded to float32, as in MXNet."""
     rounded = {k: as_float32(v) if isinstance(v, float) else v for k, v in constants.items()}
     return OperatorRule(update.step, len(update.states), names, tuple(rounded.items()))
 
 
 @dataclass(frozen=True)
 class MasterWeightRule(Rule):
-    """A rule applied to the float32 master of a half precision weight, which follows it rounded.
+    """A rule applied to the float32 master of a half precision weight, which is the master rounded.
 
     The state is (master, state of the rule), or the other way round with ``master_last``.
     """
@@ -126,12 +151,12 @@ class MasterWeightRule(Rule):
 
     def __call__(
         self,
-        weight: jax.Array,
-        grad: jax.Array,
+        weight: Array,
+        grad: Array,
         state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
+        hyperparams: Array,
+        key: Array | None = None,
+    ) -> tuple[Array, State]:
         inner, master = state if self.master_last else (state[1], state[0])
         master, inner = self.rule(master, grad.astype(master.dtype), inner, hyperparams, key)
         return master.astype(weight.dtype), (
@@ -141,10 +166,10 @@ class MasterWeightRule(Rule):
 
 @dataclass(frozen=True)
 class Float32Rule(Rule):
-    """A rule applied to a half precision weight that has no master.
+    """A rule applied to a half precision weight without a master.
 
-    The step is computed in float32 and rounded once, where MXNet computes it in half precision:
-    constants such as 1e-8 do not become 0.
+    The step is computed in float32 and rounded once, so that constants such as 1e-8 do not become
+    0; MXNet computes it in half precision.
     """
 
     rule: Rule
@@ -155,12 +180,56 @@ class Float32Rule(Rule):
 
     def __call__(
         self,
-        weight: jax.Array,
-        grad: jax.Array,
+        weight: Array,
+        grad: Array,
         state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
-        wide, g, inner = jax.tree.map(lambda x: x.astype(jnp.float32), (weight, grad, state))
-        new = self.rule(wide, g, inner, hyperparams, key)
+        hyperparams: Array,
+        key: Array | None = None,
+    ) -> tuple[Array, State]:
+        wide, wide_grad, inner = jax.tree.map(
+            lambda x: x.astype(jnp.float32), (weight, grad, state)
+        )
+        new = self.rule(wide, wide_grad, inner, hyperparams, key)
         return jax.tree.map(lambda x, old: x.astype(old.dtype), new, (weight, state))
+
+
+class RuleProvider(Protocol):
+    """The properties of an optimizer from which an optax transformation is made.
+
+    ``Optimizer`` provides them and documents them; all of them are arithmetic that can be traced.
+    """
+
+    _master_last: ClassVar[bool]
+
+    aggregate_num: int
+    begin_num_update: int
+    idx2name: dict[Any, str]
+    lr: float | None
+    lr_mult: dict[Any, float]
+    lr_scheduler: Any
+    multi_precision: bool
+    param_dict: Mapping[Any, Any]
+    wd: float
+    wd_mult: dict[Any, float]
+
+    @property
+    def shared_state(self) -> Any: ...
+
+    @property
+    def _is_pure(self) -> bool: ...
+
+    def _begin_step(self, rate: Any, shared_state: Any) -> Any: ...
+
+    def _decays(self, name: str) -> bool: ...
+
+    def _hyperparams(
+        self, lr: Any, wd: Any, t: Any, shared_state: Any
+    ) -> tuple[Hyperparams, Any]: ...
+
+    def _multiplier(self, index: Any, kind: str) -> float: ...
+
+    def _pure_rule(self, index: Any, weight: NDArray) -> Rule | None: ...
+
+    def _schedule_count(self, position: int, count: Any) -> Any: ...
+
+    def create_state(self, index: Any, weight: NDArray) -> State: ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import jax
+from jax import Array
 
 from ..errors import (
     ArgumentValueError,
@@ -15,32 +15,26 @@ from ..errors import (
 from ..ndarray import NDArray, zeros
 from ..ops.optimizer_updates.adaptive_updates import group_adagrad_update
 from ._descent import or_negative
-from ._optimizer import Hyperparams, Optimizer, register
-from ._rule import Rule, State, as_float32
+from ._optimizer import Optimizer, register
+from ._rule import Hyperparams, Rule, State, StepRule, as_float32
 
 __all__ = ["GroupAdaGrad"]
 
 
 @dataclass(frozen=True)
-class _GroupAdaGrad(Rule):
+class _GroupAdaGradRule(StepRule):
     epsilon: float
     limit: float
 
-    def __call__(
-        self,
-        weight: jax.Array,
-        grad: jax.Array,
-        state: State,
-        hyperparams: jax.Array,
-        key: jax.Array | None = None,
-    ) -> tuple[jax.Array, State]:
-        lr, _, rescale = hyperparams.astype(weight.dtype)
+    def step(
+        self, weight: Array, grad: Array, state: State, lr: Array, wd: Array, rescale_grad: Array
+    ) -> tuple[Array, State]:
         return group_adagrad_update(
             weight,
             grad,
             state,
             lr=lr,  # type: ignore[arg-type]
-            rescale_grad=rescale,  # type: ignore[arg-type]
+            rescale_grad=rescale_grad,  # type: ignore[arg-type]
             clip_gradient=self.limit,
             epsilon=self.epsilon,
         )
@@ -52,7 +46,7 @@ class GroupAdaGrad(Optimizer):
 
     ``history = history + mean(g^2)`` over each row; ``weight - lr g / sqrt(history + eps)``, where
     g is the gradient times rescale_grad, then clipped. Weight decay is refused (AssertionError), as
-    are weights that are no matrices. For embeddings.
+    are weights that are not matrices. Meant for embeddings.
     """
 
     def __init__(self, eps: float = 1e-5, **kwargs: Any) -> None:
@@ -74,4 +68,4 @@ class GroupAdaGrad(Optimizer):
         return super()._hyperparams(lr, wd, t, shared_state)
 
     def _base_rule(self, index: Any, weight: NDArray) -> Rule:
-        return _GroupAdaGrad(as_float32(self.float_stable_eps), or_negative(self.clip_gradient))
+        return _GroupAdaGradRule(as_float32(self.float_stable_eps), or_negative(self.clip_gradient))

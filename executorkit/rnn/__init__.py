@@ -3,18 +3,19 @@
     cell = mx.rnn.LSTMCell(200)
     outputs, states = cell.unroll(10, mx.sym.var("data"), merge_outputs=True)
 
-Graphs are MXNet's, node for node and name for name. A sequence that is unrolled makes a program
-that grows with its length; :class:`FusedRNNCell` makes one operator of all steps.
+Graphs are MXNet's, node for node and name for name. The program of an unrolled sequence grows with
+its length; :class:`FusedRNNCell` is one operator for all steps. ``CellError`` is a former name of
+``errors.ArgumentValueError``, ``UnknownTokenError`` of ``errors.UnknownNameError``.
 """
 
-from ..errors import UnknownNameError
+from ..errors import UnknownNameError as UnknownTokenError
 from .io import BucketSentenceIter, encode_sentences
 from .rnn import do_rnn_checkpoint, load_rnn_checkpoint, rnn_unroll, save_rnn_checkpoint
 from .rnn_cell import (
-    ArgumentValueError,
     BaseConvRNNCell,
     BaseRNNCell,
     BidirectionalCell,
+    CellError,
     ConvGRUCell,
     ConvLSTMCell,
     ConvRNNCell,
@@ -36,7 +37,7 @@ __all__ = [
     "BaseRNNCell",
     "BidirectionalCell",
     "BucketSentenceIter",
-    "ArgumentValueError",
+    "CellError",
     "ConvGRUCell",
     "ConvLSTMCell",
     "ConvRNNCell",
@@ -50,7 +51,7 @@ __all__ = [
     "RNNParams",
     "ResidualCell",
     "SequentialRNNCell",
-    "UnknownNameError",
+    "UnknownTokenError",
     "ZoneoutCell",
     "do_rnn_checkpoint",
     "encode_sentences",

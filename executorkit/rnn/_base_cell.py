@@ -1,8 +1,9 @@
-"""What every cell is: named parameters, states, one step, and the steps of a whole sequence."""
+"""BaseRNNCell, the base class of cells: parameters, states, one step, and unrolled sequences."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -13,7 +14,7 @@ from ..ndarray import NDArray, array
 from ..symbol import Symbol
 from ._unrolling import Sequential, as_steps, merge_or_split
 
-#: Symbols of states; those of a BidirectionalCell's result are two lists.
+#: Symbols of states; BidirectionalCell returns two lists of them.
 States: TypeAlias = list[Any]
 Arrays: TypeAlias = dict[str, NDArray]
 Activation: TypeAlias = (
@@ -25,10 +26,10 @@ _KINDS = ("weight", "bias")
 
 
 class RNNParams:
-    """The variables of a cell, by name; cells that are given the same share them.
+    """The variables of a cell by name; cells with the same RNNParams share them.
 
     prefix
-        stands before all names.
+        beginning of all names.
     """
 
     def __init__(self, prefix: str = "") -> None:
@@ -36,7 +37,8 @@ class RNNParams:
         self._params: dict[str, Symbol] = {}
 
     def get(self, name: str, **kwargs: Any) -> Symbol:
-        """The variable ``prefix + name``, made with ``kwargs`` for ``mx.sym.var`` if it is new."""
+        """The variable ``prefix + name``, created with ``kwargs`` for ``mx.sym.var`` if it is
+        new."""
         full = self._prefix + name
         if full not in self._params:
             self._params[full] = sym.var(full, **kwargs)
@@ -44,7 +46,7 @@ class RNNParams:
 
 
 def apply_activation(inputs: Symbol, activation: Activation, **kwargs: Any) -> Symbol:
-    """``inputs`` through an activation that is given by name, or as a function of symbols."""
+    """The activation of ``inputs``, given by name or as a function of symbols."""
     if callable(activation):
         return activation(inputs, **kwargs)
     return sym.Activation(inputs, act_type=activation, **kwargs)
@@ -57,15 +59,15 @@ class BaseRNNCell:
     unpacked.
 
     prefix
-        stands before the names of the nodes, and of the variables unless ``params`` are given.
+        beginning of the names of nodes, and of variables unless ``params`` are given.
     params
         variables to share with another cell.
     """
 
     _num_hidden: int
-    #: The cells that this one is made of, which are reset with it.
+    #: Inner cells, which are reset with this one.
     _cells: Sequence[BaseRNNCell] = ()
-    #: Cells that users write against MXNet call it by this name.
+    #: MXNet's name, which cells of users call.
     _get_activation = staticmethod(apply_activation)
 
     def __init__(self, prefix: str = "", params: RNNParams | None = None) -> None:
@@ -76,7 +78,7 @@ class BaseRNNCell:
         self.reset()
 
     def reset(self) -> None:
-        """Begins anew to count steps and initial states, which are part of names."""
+        """Resets the counters of steps and initial states, which are parts of names."""
         self._init_counter = -1
         self._counter = -1
         for cell in self._cells:
@@ -107,7 +109,7 @@ class BaseRNNCell:
         return ()
 
     def _step_prefix(self) -> str:
-        """What stands before the names of the next step's nodes."""
+        """Beginning of the names of the next step's nodes."""
         self._counter += 1
         return f"{self._prefix}t{self._counter}_"
 
@@ -122,12 +124,25 @@ class BaseRNNCell:
                 )
             )
 
+    def _hand_to_modifier(self) -> None:
+        """Makes a modifier cell the only caller of this cell."""
+        self._modified = True
+
+    @contextlib.contextmanager
+    def _as_unmodified(self) -> Iterator[None]:
+        """Lets the modifier cell call ``begin_state`` and ``unroll`` in a ``with`` block."""
+        self._modified = False
+        try:
+            yield
+        finally:
+            self._modified = True
+
     def begin_state(self, func: Callable[..., Symbol] = sym.zeros, **kwargs: Any) -> States:
         """Symbols of the states before the first step.
 
         func
-            makes one of ``name``, ``shape``, ``__layout__`` and ``kwargs``: ``mx.sym.zeros``, or
-            ``mx.sym.var`` for states that are to be given.
+            creates one from ``name``, ``shape``, ``__layout__`` and ``kwargs``: ``mx.sym.zeros``,
+            or ``mx.sym.var`` for states that are arguments.
         """
         self._check_not_modified()
         states = []
@@ -138,40 +153,40 @@ class BaseRNNCell:
         return states
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        """``args`` with the weights and biases of the gates apart, for each gate one.
+        """``args`` with the weights and biases split by gate.
 
         ``lstm_i2h_weight`` (4 hidden, features) becomes ``lstm_i2h_i_weight``, ``_f_``, ``_c_``
-        and ``_o_`` (hidden, features). Other entries are kept. Raises KeyError if one is missing.
+        and ``_o_`` (hidden, features). Other entries stay. Raises KeyError if one is missing.
         """
-        found = dict(args)
+        arrays = dict(args)
         for group in _GROUPS if self._gate_names else ():
             h = self._num_hidden
             packed = {
-                kind: pop_parameter(found, f"{self._prefix}{group}_{kind}", "unpack_weights")
+                kind: pop_parameter(arrays, f"{self._prefix}{group}_{kind}", "unpack_weights")
                 for kind in _KINDS
             }
             hosts = {kind: values.asnumpy() for kind, values in packed.items()}
-            # In MXNet's order, which is that of checkpoints: a gate's weight, then its bias.
+            # MXNet's order, and so that of checkpoints: a gate's weight, then its bias.
             for j, gate in enumerate(self._gate_names):
                 for kind, values in packed.items():
-                    found[f"{self._prefix}{group}{gate}_{kind}"] = array(
+                    arrays[f"{self._prefix}{group}{gate}_{kind}"] = array(
                         hosts[kind][j * h : (j + 1) * h], ctx=values.context, dtype=values.dtype
                     )
-        return found
+        return arrays
 
     def pack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        """``args`` with the weights and biases of the gates joined: undoes ``unpack_weights``."""
-        found = dict(args)
+        """``args`` with the weights and biases of the gates joined; inverts ``unpack_weights``."""
+        arrays = dict(args)
         for group, kind in _groups(self._gate_names):
             gates = [
-                pop_parameter(found, f"{self._prefix}{group}{gate}_{kind}", "pack_weights")
+                pop_parameter(arrays, f"{self._prefix}{group}{gate}_{kind}", "pack_weights")
                 for gate in self._gate_names
             ]
             host = np.concatenate([gate.asnumpy() for gate in gates])
-            found[f"{self._prefix}{group}_{kind}"] = array(
+            arrays[f"{self._prefix}{group}_{kind}"] = array(
                 host, ctx=gates[0].context, dtype=gates[0].dtype
             )
-        return found
+        return arrays
 
     def unroll(
         self,
@@ -190,7 +205,7 @@ class BaseRNNCell:
             the states before the first step; None: ``begin_state()``.
         merge_outputs
             True: one symbol in ``layout``; False: a list of symbols, one for each step; None:
-            whichever of the two needs no further nodes.
+            the one that needs no further nodes.
 
         Raises AssertionError if ``inputs`` is a list of another length, or a symbol of several
         outputs.

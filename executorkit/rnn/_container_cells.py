@@ -1,4 +1,4 @@
-"""Cells made of cells: one after another, and one in each direction."""
+"""Cells that contain cells: SequentialRNNCell and BidirectionalCell."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._unrolling import SQUEEZE_AXIS, Sequential, as_steps, time_axis
 
 
 class _Container(BaseRNNCell):
-    """Cells, whose states and parameters are this one's."""
+    """A cell with the states and parameters of its inner cells."""
 
     _cells: list[BaseRNNCell]
 
@@ -46,34 +46,34 @@ class _Container(BaseRNNCell):
         return [s for cell in self._cells for s in cell.begin_state(func=func, **kwargs)]
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        found = dict(args)
+        arrays = dict(args)
         for cell in self._cells:
-            found = cell.unpack_weights(found)
-        return found
+            arrays = cell.unpack_weights(arrays)
+        return arrays
 
     def pack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        found = dict(args)
+        arrays = dict(args)
         for cell in self._cells:
-            found = cell.pack_weights(found)
-        return found
+            arrays = cell.pack_weights(arrays)
+        return arrays
 
 
 class SequentialRNNCell(_Container):
-    """A stack of cells: each takes the output of the one before it.
+    """A stack of cells: each takes the output of the one below it.
 
-    Its states are those of all cells, one after another.
+    Its states are those of all cells, concatenated.
     """
 
     def __init__(self, params: RNNParams | None = None) -> None:
         super().__init__(params)
 
     def add(self, cell: BaseRNNCell) -> None:
-        """Puts a cell on top."""
+        """Adds a cell on top."""
         self._adopt(cell)
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         self._counter += 1
-        following = []
+        next_states = []
         for cell in self._cells:
             if isinstance(cell, BidirectionalCell):
                 raise ArgumentValueError(
@@ -83,11 +83,11 @@ class SequentialRNNCell(_Container):
                         hint="unroll",
                     )
                 )
-            n = len(cell.state_info)
-            inputs, now = cell(inputs, states[:n])
-            states = states[n:]
-            following += now
-        return inputs, following
+            count = len(cell.state_info)
+            inputs, cell_states = cell(inputs, states[:count])
+            states = states[count:]
+            next_states += cell_states
+        return inputs, next_states
 
     def unroll(
         self,
@@ -99,31 +99,31 @@ class SequentialRNNCell(_Container):
     ) -> tuple[Any, States]:
         self.reset()
         states = self.begin_state() if begin_state is None else begin_state
-        following = []
+        next_states = []
         for i, cell in enumerate(self._cells):
-            n = len(cell.state_info)
-            inputs, now = cell.unroll(
+            count = len(cell.state_info)
+            inputs, cell_states = cell.unroll(
                 length,
                 inputs=inputs,
-                begin_state=states[:n],
+                begin_state=states[:count],
                 layout=layout,
                 merge_outputs=merge_outputs if i == len(self._cells) - 1 else None,
             )
-            states = states[n:]
-            following.extend(now)
-        return inputs, following
+            states = states[count:]
+            next_states.extend(cell_states)
+        return inputs, next_states
 
 
 class BidirectionalCell(_Container):
-    """A cell forwards in time, another one backwards; their outputs stand side by side.
+    """One cell forward in time and another backward, with concatenated outputs.
 
     l_cell, r_cell
-        forwards and backwards.
+        the forward and the backward cell.
     output_prefix
-        stands before the names of the outputs.
+        beginning of the names of the outputs.
 
-    The states are those of ``l_cell``, then those of ``r_cell``; after ``unroll`` they are two
-    lists. It cannot be stepped: the backward cell begins at the end.
+    The states are those of ``l_cell``, then those of ``r_cell``; ``unroll`` returns them as two
+    lists. It cannot be stepped, because the backward cell begins at the end.
     """
 
     def __init__(
@@ -154,23 +154,31 @@ class BidirectionalCell(_Container):
         self.reset()
         axis = time_axis(layout)
         steps = as_steps(length, inputs, layout)
-        begin = self.begin_state() if begin_state is None else begin_state
+        initial_states = self.begin_state() if begin_state is None else begin_state
         left, right = self._cells
-        n = len(left.state_info)
-        forth, l_states = left.unroll(length, steps, begin[:n], layout, merge_outputs)
-        back, r_states = right.unroll(length, steps[::-1], begin[n:], layout, merge_outputs)
-        states = [l_states, r_states]
-        if merge_outputs is not False and isinstance(forth, Symbol) and isinstance(back, Symbol):
-            back = sym.reverse(back, axis=axis)
-            return sym.Concat(forth, back, dim=2, name=f"{self._output_prefix}out"), states
-        forth, back = (
-            list(sym.SliceChannel(found, axis=axis, num_outputs=length, **SQUEEZE_AXIS))
-            if isinstance(found, Symbol)
-            else found
-            for found in (forth, back)
+        split = len(left.state_info)
+        forward, l_states = left.unroll(
+            length, steps, initial_states[:split], layout, merge_outputs
         )
-        outputs = [
+        backward, r_states = right.unroll(
+            length, steps[::-1], initial_states[split:], layout, merge_outputs
+        )
+        states = [l_states, r_states]
+        if (
+            merge_outputs is not False
+            and isinstance(forward, Symbol)
+            and isinstance(backward, Symbol)
+        ):
+            backward = sym.reverse(backward, axis=axis)
+            return sym.Concat(forward, backward, dim=2, name=f"{self._output_prefix}out"), states
+        forward, backward = (
+            list(sym.SliceChannel(outputs, axis=axis, num_outputs=length, **SQUEEZE_AXIS))
+            if isinstance(outputs, Symbol)
+            else outputs
+            for outputs in (forward, backward)
+        )
+        concatenated = [
             sym.Concat(a, b, dim=1, name=f"{self._output_prefix}t{i}")
-            for i, (a, b) in enumerate(zip(forth, reversed(back), strict=True))
+            for i, (a, b) in enumerate(zip(forward, reversed(backward), strict=True))
         ]
-        return outputs, states
+        return concatenated, states

@@ -1,4 +1,4 @@
-"""Recurrent cells of convolutions, for sequences of images."""
+"""Recurrent cells with convolutions, for sequences of images."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ _leaky = functools.partial(sym.LeakyReLU, act_type="leaky", slope=0.2)
 
 
 class BaseConvRNNCell(BaseRNNCell):
-    """Base class of cells whose gates are convolutions of the input and of the state.
+    """Base class of cells with gates that are convolutions of the input and of the state.
 
     input_shape
         the shape of one step's input, with batch, in ``conv_layout``.
     num_hidden
         channels of output and states.
     h2h_kernel, h2h_dilate
-        convolution of the state, which keeps its size: kernels are odd (else AssertionError).
+        convolution of the state, which preserves its size: kernels are odd (else AssertionError).
     i2h_kernel, i2h_stride, i2h_pad, i2h_dilate
         convolution of the input.
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        initialisers of the variables, or their texts.
+        initialisers of the variables, or their JSON texts.
     activation
         the name of one of Activation's functions, or a function of symbols.
     prefix
-        None: the class's own, such as 'ConvLSTM_'.
+        None: the prefix of the class, such as 'ConvLSTM_'.
     """
 
     _default_prefix: ClassVar[str] = ""
@@ -123,7 +123,7 @@ class ConvRNNCell(BaseConvRNNCell):
 
 
 class ConvLSTMCell(BaseConvRNNCell):
-    """LSTM of convolutions, see BaseConvRNNCell; ``activation`` stands for LSTM's tanh.
+    """LSTM with convolutions, see BaseConvRNNCell; ``activation`` replaces LSTM's tanh.
 
     Shi et al. 2015, https://arxiv.org/abs/1506.04214, without its peepholes.
     """
@@ -147,7 +147,7 @@ class ConvLSTMCell(BaseConvRNNCell):
 
 
 class ConvGRUCell(BaseConvRNNCell):
-    """GRU of convolutions, see BaseConvRNNCell; ``activation`` stands for GRU's tanh.
+    """GRU with convolutions, see BaseConvRNNCell; ``activation`` replaces GRU's tanh.
 
     As in MXNet, channels must be axis 1 of ``conv_layout``.
     """

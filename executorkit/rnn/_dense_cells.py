@@ -1,4 +1,4 @@
-"""Recurrent cells of dense layers, and dropout: with the names that MXNet gives their nodes."""
+"""Recurrent cells of dense layers, and dropout; their nodes have MXNet's names."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ._unrolling import Sequential, merge_or_split
 
 
 class _DenseCell(BaseRNNCell):
-    """A cell whose gates are ``input W^T + b`` and ``h R^T + c``."""
+    """A cell with gates ``input W^T + b`` and ``h R^T + c``."""
 
     def __init__(self, num_hidden: int, prefix: str, params: RNNParams | None, **bias: Any) -> None:
         super().__init__(prefix, params)
@@ -109,7 +109,7 @@ class LSTMCell(_DenseCell):
     num_hidden
         units of output and of each state, H.
     forget_bias
-        what the bias of the forget gate is initialised to (``mx.init.LSTMBias``).
+        initial value of the forget gate's bias (``mx.init.LSTMBias``).
 
     Variables as RNNCell's, with the rows of the gates i, f, c, o in blocks of H: i2h_weight is
     (4 H, features). Hochreiter and Schmidhuber 1997.
@@ -153,8 +153,8 @@ class GRUCell(_DenseCell):
     num_hidden
         units of output and state, H.
 
-    Variables as RNNCell's, with the rows of the gates r, z, o in blocks of H. Cho et al. 2014, but
-    that the reset gate is applied after the state's product with its weight.
+    Variables as RNNCell's, with the rows of the gates r, z, o in blocks of H. Cho et al. 2014,
+    except that the reset gate is applied after the product of state and weight.
     """
 
     def __init__(
@@ -174,7 +174,7 @@ class GRUCell(_DenseCell):
 
 
 class DropoutCell(BaseRNNCell):
-    """Drops that share of the input in training, without states: a layer of SequentialRNNCell."""
+    """Dropout of the input in training, without states; a layer of SequentialRNNCell."""
 
     def __init__(
         self, dropout: float, prefix: str = "dropout_", params: RNNParams | None = None

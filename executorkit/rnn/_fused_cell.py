@@ -1,4 +1,4 @@
-"""Recurrent layers as one operator, and the same layers as a stack of cells."""
+"""FusedRNNCell: recurrent layers as one operator, or as a stack of cells."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ from ._unrolling import Sequential, as_sequence, merge_or_split, time_axis
 
 
 class FusedRNNCell(BaseRNNCell):
-    """Recurrent layers by the operator RNN, whose program does not grow with the sequence.
+    """Recurrent layers as one RNN operator; its program does not grow with the sequence.
 
     num_hidden, num_layers, mode, bidirectional
         units of each layer and direction, layers, 'rnn_relu', 'rnn_tanh', 'lstm' or 'gru', and
         whether each layer runs in both directions.
     dropout
-        the share of what passes from layer to layer that is dropped in training.
+        the share of each layer's output that is dropped in training before the next layer.
     get_next_state
         whether ``unroll`` returns the states after the last step; otherwise it returns [].
     forget_bias
-        what both biases of an LSTM's forget gates are initialised to.
+        initial value of both biases of an LSTM's forget gates.
     prefix
-        stands before all names; None: the mode and '_'.
+        beginning of all names; None: the mode and '_'.
 
     Its one variable, 'parameters', is packed in the order of the operator RNN. The states are
     (layers x directions, batch, num_hidden). Faster than cells on every device.
@@ -72,37 +72,37 @@ class FusedRNNCell(BaseRNNCell):
         return self._gates.names
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        """``args`` with the packed parameters apart: weights and biases of every gate, named as
-        those of the cells of ``unfuse()`` after their ``unpack_weights``.
+        """``args`` with the packed parameters split into weights and biases of every gate.
 
-        Raises KeyError if the vector is missing, AssertionError if its length is not right.
+        Their names are those that the cells of ``unfuse()`` have after ``unpack_weights``. Raises
+        KeyError if the vector is missing, AssertionError if its length is wrong.
         """
-        found = dict(args)
-        packed = pop_parameter(found, str(self._parameter.name), "unpack_weights")
+        arrays = dict(args)
+        packed = pop_parameter(arrays, str(self._parameter.name), "unpack_weights")
         host = packed.asnumpy()
-        for name, place, shape in self._gates.pieces(self._gates.features(packed.size)):
-            found[self._prefix + name] = array(
-                host[place].reshape(shape), ctx=packed.context, dtype=packed.dtype
+        for name, piece, shape in self._gates.pieces(self._gates.features(packed.size)):
+            arrays[self._prefix + name] = array(
+                host[piece].reshape(shape), ctx=packed.context, dtype=packed.dtype
             )
-        return found
+        return arrays
 
     def pack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
-        """``args`` with the weights and biases of every gate in one vector: undoes
+        """``args`` with the weights and biases of every gate in one vector; inverts
         ``unpack_weights``."""
-        found = dict(args)
+        arrays = dict(args)
         first = f"{self._prefix}l0_i2h{self._gate_names[0]}_weight"
-        weight = pop_parameter({**found}, first, "pack_weights")
-        parts = []
+        weight = pop_parameter({**arrays}, first, "pack_weights")
+        pieces = []
         for name, _, shape in self._gates.pieces(weight.shape[1]):
-            part = pop_parameter(found, self._prefix + name, "pack_weights")
-            if part.shape != shape:
-                problem = f"{self._prefix + name!r} is {part.shape}, expected {shape}"
+            piece = pop_parameter(arrays, self._prefix + name, "pack_weights")
+            if piece.shape != shape:
+                problem = f"{self._prefix + name!r} is {piece.shape}, expected {shape}"
                 raise ArgumentValueError(explain("pack_weights", problem, because=f"of {first!r}"))
-            parts.append(part.asnumpy().ravel())
-        found[str(self._parameter.name)] = array(
-            np.concatenate(parts), ctx=weight.context, dtype=weight.dtype
+            pieces.append(piece.asnumpy().ravel())
+        arrays[str(self._parameter.name)] = array(
+            np.concatenate(pieces), ctx=weight.context, dtype=weight.dtype
         )
-        return found
+        return arrays
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
         raise NotImplementedError(
@@ -117,7 +117,7 @@ class FusedRNNCell(BaseRNNCell):
         layout: str = "NTC",
         merge_outputs: bool | None = None,
     ) -> tuple[Any, States]:
-        """As of every cell; 'TNC' spares two transpositions. MXNet warns of 'NTC'."""
+        """Like ``unroll`` of other cells; 'TNC' avoids two transpositions. MXNet warns of 'NTC'."""
         self.reset()
         axis = time_axis(layout)
         if axis > 1:
@@ -127,7 +127,7 @@ class FusedRNNCell(BaseRNNCell):
         sequence = as_sequence(length, inputs, layout)
         if axis == 1:
             sequence = sym.swapaxes(sequence, dim1=0, dim2=1)
-        begin = self.begin_state() if begin_state is None else begin_state
+        initial_states = self.begin_state() if begin_state is None else begin_state
         names = ("state", "state_cell") if self._mode == "lstm" else ("state",)
         layers = sym.RNN(
             data=sequence,
@@ -139,7 +139,7 @@ class FusedRNNCell(BaseRNNCell):
             state_outputs=self._get_next_state,
             mode=self._mode,
             name=f"{self._prefix}rnn",
-            **dict(zip(names, begin, strict=False)),
+            **dict(zip(names, initial_states, strict=False)),
         )
         outputs, *states = list(layers) if self._get_next_state else [layers]
         for state in states:
@@ -151,7 +151,7 @@ class FusedRNNCell(BaseRNNCell):
     def unfuse(self) -> SequentialRNNCell:
         """The same layers as a stack of cells, which can be stepped.
 
-        Parameters go over by ``cell.pack_weights(fused.unpack_weights(args))``. As in MXNet, the
+        ``cell.pack_weights(fused.unpack_weights(args))`` converts parameters. As in MXNet, the
         cells of an LSTM are initialised with a forget bias of 1.
         """
         makers: dict[str, Callable[[str], BaseRNNCell]] = {

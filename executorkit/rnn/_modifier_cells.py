@@ -1,4 +1,4 @@
-"""Cells that change what another cell does."""
+"""Cells that modify another cell: ZoneoutCell and ResidualCell."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ._unrolling import Sequential, merge_or_split
 
 
 class ModifierCell(BaseRNNCell):
-    """Base class of cells that change ``base_cell``, which is no longer to be called by itself.
+    """Base class of cells that modify ``base_cell``, which must no longer be called by itself.
 
     Parameters and states are the base cell's. As in MXNet, ``reset`` does not reset it.
     """
 
     def __init__(self, base_cell: BaseRNNCell) -> None:
         super().__init__()
-        base_cell._modified = True
+        base_cell._hand_to_modifier()
         self.base_cell = base_cell
 
     @property
@@ -41,13 +41,10 @@ class ModifierCell(BaseRNNCell):
         func: Callable[..., Symbol] | None = None,
         **kwargs: Any,
     ) -> States:
-        """The base cell's; ``init_sym`` and ``func`` are two names of one argument."""
+        """Initial states of the base cell; ``init_sym`` and ``func`` are names of one argument."""
         self._check_not_modified()
-        self.base_cell._modified = False
-        try:
+        with self.base_cell._as_unmodified():
             return self.base_cell.begin_state(func=func or init_sym, **kwargs)
-        finally:
-            self.base_cell._modified = True
 
     def unpack_weights(self, args: Mapping[str, NDArray]) -> Arrays:
         return self.base_cell.unpack_weights(args)
@@ -57,10 +54,10 @@ class ModifierCell(BaseRNNCell):
 
 
 class ZoneoutCell(ModifierCell):
-    """Keeps that share of outputs, or of states, as they were one step before, in training.
+    """Zoneout: in training, a share of outputs or states stays as it was one step before.
 
-    Krueger et al. 2016, https://arxiv.org/abs/1606.01305. As in MXNet, outside training nothing is
-    kept. Raises AssertionError for cells that cannot be stepped.
+    Krueger et al. 2016, https://arxiv.org/abs/1606.01305. As in MXNet, inference takes all new
+    values. Raises AssertionError for cells that cannot be stepped.
     """
 
     def __init__(
@@ -85,32 +82,32 @@ class ZoneoutCell(ModifierCell):
         self.prev_output = None
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
-        output, following = self.base_cell(inputs, states)
+        output, next_states = self.base_cell(inputs, states)
         if self.zoneout_outputs:
-            before = sym.zeros((0, 0)) if self.prev_output is None else self.prev_output
-            output = _kept(self.zoneout_outputs, output, before)
+            previous = sym.zeros((0, 0)) if self.prev_output is None else self.prev_output
+            output = _zoned_out(self.zoneout_outputs, output, previous)
         if self.zoneout_states:
-            following = [
-                _kept(self.zoneout_states, new, old)
-                for new, old in zip(following, states, strict=True)
+            next_states = [
+                _zoned_out(self.zoneout_states, new, old)
+                for new, old in zip(next_states, states, strict=True)
             ]
         self.prev_output = output
-        return output, following
+        return output, next_states
 
 
-def _kept(share: float, new: Symbol, old: Symbol) -> Symbol:
+def _zoned_out(share: float, new: Symbol, old: Symbol) -> Symbol:
     return sym.where(sym.Dropout(sym.ones_like(new), p=share), new, old)
 
 
 class ResidualCell(ModifierCell):
-    """Adds the input to the output of the base cell, which must be of the same shape.
+    """A residual connection: adds the input to the output of the base cell, of the same shape.
 
     Wu et al. 2016, https://arxiv.org/abs/1609.08144.
     """
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
-        output, following = self.base_cell(inputs, states)
-        return _sum(output, inputs), following
+        output, next_states = self.base_cell(inputs, states)
+        return _sum(output, inputs), next_states
 
     def unroll(
         self,
@@ -121,13 +118,10 @@ class ResidualCell(ModifierCell):
         merge_outputs: bool | None = None,
     ) -> tuple[Any, States]:
         self.reset()
-        self.base_cell._modified = False
-        try:
+        with self.base_cell._as_unmodified():
             outputs, states = self.base_cell.unroll(
                 length, inputs, begin_state, layout, merge_outputs
             )
-        finally:
-            self.base_cell._modified = True
         merge = isinstance(outputs, Symbol) if merge_outputs is None else merge_outputs
         sequence = merge_or_split(length, inputs, layout, merge)
         if isinstance(sequence, Symbol):

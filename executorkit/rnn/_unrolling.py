@@ -1,4 +1,4 @@
-"""Sequences of symbols: one symbol with a time axis, or a list with one for each step."""
+"""Conversions of sequences: one symbol with a time axis, or a list of one symbol per step."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from ..symbol import Symbol
 
 Sequential: TypeAlias = Symbol | Sequence[Symbol]
 
-#: How a sequence is split into steps; 1, not True, is what MXNet writes into the graph.
+#: Attribute of the split into steps; MXNet writes 1, not True, into the graph.
 SQUEEZE_AXIS: dict[str, Any] = {"squeeze_axis": 1}
 
 
 def time_axis(layout: str) -> int:
-    """Which axis of a sequence is the time."""
+    """The time axis of a layout."""
     axis = layout.find("T")
     if axis < 0:
         raise ArgumentValueError(explain("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'"))
@@ -24,10 +24,10 @@ def time_axis(layout: str) -> int:
 
 
 def as_steps(length: int, inputs: Sequential, layout: str) -> list[Symbol]:
-    """A sequence as a list of symbols."""
+    """A sequence as a list of one symbol per step."""
     axis = time_axis(layout)
     if not isinstance(inputs, Symbol):
-        return _counted(length, inputs)
+        return _checked_steps(length, inputs)
     if len(inputs.list_outputs()) != 1:
         raise ArgumentValueError(
             explain(
@@ -44,22 +44,22 @@ def as_sequence(length: int, inputs: Sequential, layout: str) -> Symbol:
     axis = time_axis(layout)
     if isinstance(inputs, Symbol):
         return inputs
-    steps = [sym.expand_dims(step, axis=axis) for step in _counted(length, inputs)]
+    steps = [sym.expand_dims(step, axis=axis) for step in _checked_steps(length, inputs)]
     return sym.Concat(*steps, dim=axis)
 
 
 def merge_or_split(length: int, inputs: Sequential, layout: str, merge: bool | None) -> Sequential:
     """A sequence as one symbol (True), as a list (False), or as it is (None)."""
     if merge is None:
-        return inputs if isinstance(inputs, Symbol) else _counted(length, inputs)
+        return inputs if isinstance(inputs, Symbol) else _checked_steps(length, inputs)
     return as_sequence(length, inputs, layout) if merge else as_steps(length, inputs, layout)
 
 
-def _counted(length: int, steps: Sequence[Symbol] | None) -> list[Symbol]:
-    found = [] if steps is None else list(steps)
-    if len(found) != length:
-        what = "None" if steps is None else f"{len(found)} symbols"
+def _checked_steps(length: int, steps: Sequence[Symbol] | None) -> list[Symbol]:
+    symbols = [] if steps is None else list(steps)
+    if len(symbols) != length:
+        what = "None" if steps is None else f"{len(symbols)} symbols"
         raise ArgumentValueError(
             explain("unroll: inputs", f"{what}, expected {length}, one for each step")
         )
-    return found
+    return symbols

@@ -1,4 +1,4 @@
-"""Sentences as numbers, and batches of sentences of about the same length."""
+"""``mx.rnn.io``: encoding of sentences, and batches of sentences of similar length."""
 
 from __future__ import annotations
 
@@ -25,56 +25,56 @@ def encode_sentences(
 ) -> tuple[list[list[int]], dict[Any, int]]:
     """Numbers for the tokens of sentences, and the vocabulary {token: number}.
 
-    Without a vocabulary one is made, with ``invalid_key`` standing for ``invalid_label``: new
-    tokens are numbered from ``start_label`` on, passing over ``invalid_label``. A given one is
-    used; a token that is not in it is an error (AssertionError), unless there is an
-    ``unknown_token``. As in MXNet, that one is then given a new number by every unknown token,
-    and the vocabulary is changed.
+    Without ``vocab`` a vocabulary is built, in which ``invalid_key`` has the number
+    ``invalid_label``; new tokens are numbered from ``start_label``, skipping ``invalid_label``.
+    With ``vocab``, a token that is not in it raises an AssertionError, unless there is an
+    ``unknown_token``: as in MXNet, every unknown token then gives that one a new number in
+    ``vocab``.
 
     >>> encode_sentences([["a", "b"], ["b", "c"]])
     ([[0, 1], [1, 2]], {'\\n': -1, 'a': 0, 'b': 1, 'c': 2})
     """
-    growing = vocab is None
-    words = {invalid_key: invalid_label} if vocab is None else vocab
-    number = start_label
-    coded = []
+    is_new = vocab is None
+    numbers = {invalid_key: invalid_label} if vocab is None else vocab
+    next_number = start_label
+    encoded = []
     for sentence in sentences:
         codes = []
-        for word in sentence:
-            if word not in words:
-                if not growing and not unknown_token:
+        for token in sentence:
+            if token not in numbers:
+                if not is_new and not unknown_token:
                     raise UnknownNameError(
                         explain(
                             "encode_sentences",
-                            f"{word!r} is not in the vocabulary",
+                            f"{token!r} is not in the vocabulary",
                             hint="unknown_token='<unknown>'",
                         )
                     )
-                number += number == invalid_label
-                word = unknown_token or word
-                words[word] = number
-                number += 1
-            codes.append(words[word])
-        coded.append(codes)
-    return coded, words
+                next_number += next_number == invalid_label
+                token = unknown_token or token
+                numbers[token] = next_number
+                next_number += 1
+            codes.append(numbers[token])
+        encoded.append(codes)
+    return encoded, numbers
 
 
 class BucketSentenceIter(DataIter):
-    """Batches of encoded sentences, each filled up to the length of its bucket.
+    """Batches of encoded sentences, each padded to the length of its bucket.
 
     sentences
         lists of numbers.
     buckets
-        lengths; by default all lengths that at least ``batch_size`` sentences have. A sentence
-        goes to the smallest bucket that holds it, and is left out (with a warning in the log) if
-        there is none. Buckets without a sentence are dropped.
+        lengths; by default all lengths of at least ``batch_size`` sentences. A sentence is put into
+        the smallest bucket that is long enough, or dropped, with a warning in the log, if there is
+        none. Empty buckets are dropped.
     invalid_label
-        what the ends are filled with.
+        padding at the end of sentences.
     layout
         'NT': a batch is (batch_size, length); 'TN': (length, batch_size).
 
     A label is the token that follows, ``invalid_label`` at the end. ``batch.bucket_key`` is the
-    length; ``default_bucket_key`` the longest. Incomplete batches are left out. Batches are
+    length; ``default_bucket_key`` the longest. Incomplete batches are dropped. Batches are
     shuffled by ``random``, sentences within a bucket by ``numpy.random``, at the start and at
     every reset. Described dtypes are float32 whatever ``dtype`` is, as in MXNet.
     """
@@ -99,8 +99,8 @@ class BucketSentenceIter(DataIter):
             counts = np.bincount([len(s) for s in sentences])
             buckets = [int(n) for n in np.flatnonzero(counts >= batch_size)]
         lengths = sorted(buckets)
-        filled = _fill(sentences, lengths, invalid_label, dtype)
-        if not filled:
+        sentences_by_length = _fill(sentences, lengths, invalid_label, dtype)
+        if not sentences_by_length:
             raise BatchError(
                 explain(
                     "BucketSentenceIter: buckets",
@@ -110,8 +110,8 @@ class BucketSentenceIter(DataIter):
                     hint="buckets=[length, ...]",
                 )
             )
-        self.buckets = list(filled)
-        self.data = list(filled.values())
+        self.buckets = list(sentences_by_length)
+        self.data = list(sentences_by_length.values())
         self.data_name = data_name
         self.label_name = label_name
         self.dtype = dtype
@@ -163,22 +163,22 @@ class BucketSentenceIter(DataIter):
 
 
 def _fill(
-    sentences: Sequence[Sequence[int]], lengths: Sequence[int], filler: int, dtype: str
+    sentences: Sequence[Sequence[int]], lengths: Sequence[int], padding: int, dtype: str
 ) -> dict[int, np.ndarray]:
-    """Sentences by bucket, one a row; buckets without any are left out."""
+    """Sentences by bucket, one per row, without empty buckets."""
     rows: dict[int, list[np.ndarray]] = {length: [] for length in lengths}
     too_long = 0
     for sentence in sentences:
-        place = bisect.bisect_left(lengths, len(sentence))
-        if place == len(lengths):
+        bucket = bisect.bisect_left(lengths, len(sentence))
+        if bucket == len(lengths):
             too_long += 1
             continue
-        row = np.full(lengths[place], filler, dtype)
+        row = np.full(lengths[bucket], padding, dtype)
         row[: len(sentence)] = sentence
-        rows[lengths[place]].append(row)
+        rows[lengths[bucket]].append(row)
     if too_long:
         logging.warning(
             "BucketSentenceIter: %d sentences are longer than the largest bucket and left out",
             too_long,
         )
-    return {length: np.stack(found) for length, found in rows.items() if found}
+    return {length: np.stack(sentences) for length, sentences in rows.items() if sentences}

@@ -1,4 +1,4 @@
-"""Checkpoints of networks with cells: their files hold the gates' weights and biases apart."""
+"""``mx.rnn.rnn``: checkpoints of networks with cells, with weights and biases split by gate."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def rnn_unroll(
     input_prefix: str = "",
     layout: str = "NTC",
 ) -> tuple[Any, States]:
-    """Deprecated: ``cell.unroll``. ``input_prefix`` is of no effect; MXNet's own raises."""
+    """Deprecated: ``cell.unroll``. ``input_prefix`` has no effect; MXNet's function raises."""
     warnings.warn("rnn_unroll is deprecated: call cell.unroll", DeprecationWarning, stacklevel=2)
     return cell.unroll(length, inputs, begin_state=begin_state, layout=layout)
 
@@ -40,13 +40,13 @@ def save_rnn_checkpoint(
 ) -> None:
     """``mx.model.save_checkpoint`` with the parameters of ``cells`` unpacked.
 
-    Such a file can be loaded with fused cells or with those of ``unfuse()``. Raises KeyError if a
-    cell's parameter is missing; nothing is written then.
+    The file can be loaded with fused cells or with those of ``unfuse()``. Raises KeyError, and
+    writes nothing, if a cell's parameter is missing.
     """
-    found: Mapping[str, NDArray] = arg_params
+    unpacked: Mapping[str, NDArray] = arg_params
     for cell in _listed(cells):
-        found = cell.unpack_weights(found)
-    save_checkpoint(prefix, epoch, symbol, found, aux_params)
+        unpacked = cell.unpack_weights(unpacked)
+    save_checkpoint(prefix, epoch, symbol, unpacked, aux_params)
 
 
 def load_rnn_checkpoint(cells: Cells, prefix: Any, epoch: int) -> tuple[Symbol, Arrays, Arrays]:

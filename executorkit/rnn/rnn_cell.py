@@ -1,8 +1,12 @@
-"""``mx.rnn.rnn_cell``: all cells, under MXNet's import path."""
+"""``mx.rnn.rnn_cell``: all cells, under MXNet's import path.
+
+``CellError`` is a former name of ``errors.ArgumentValueError``.
+"""
 
 from __future__ import annotations
 
-from ..errors import ArgumentValueError, MissingParameterError
+from ..errors import ArgumentValueError as CellError
+from ..errors import MissingParameterError
 from ._base_cell import BaseRNNCell, RNNParams
 from ._container_cells import BidirectionalCell, SequentialRNNCell
 from ._convolutional_cells import BaseConvRNNCell, ConvGRUCell, ConvLSTMCell, ConvRNNCell
@@ -14,7 +18,7 @@ __all__ = [
     "BaseConvRNNCell",
     "BaseRNNCell",
     "BidirectionalCell",
-    "ArgumentValueError",
+    "CellError",
     "ConvGRUCell",
     "ConvLSTMCell",
     "ConvRNNCell",

@@ -1,4 +1,4 @@
-"""``mx.test_utils``: what tests of networks and operators are written with."""
+"""``mx.test_utils``: helpers for tests of networks and operators."""
 
 from __future__ import annotations
 

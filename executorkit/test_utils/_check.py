@@ -1,7 +1,7 @@
 """Checks of a symbol: its values and its gradients.
 
-``location`` and ``aux_states`` are lists in the symbol's order, or dicts by name, of anything that
-an NDArray is made of. Every check binds the symbol in ``ctx``, the default context if None.
+``location`` and ``aux_states`` are lists in the symbol's order, or dicts by name, of values that
+``mx.nd.array`` accepts. Every check binds the symbol in ``ctx``, the default context if None.
 """
 
 from __future__ import annotations
@@ -31,26 +31,28 @@ Arrays = Sequence[Any] | Mapping[str, Any]
 
 
 def _named(
-    names: Sequence[str], given: Arrays | None, what: str, dtype: Any, ctx: Context
+    names: Sequence[str], arrays: Arrays | None, argument: str, dtype: Any, ctx: Context
 ) -> dict[str, NDArray]:
-    """``given`` as NDArrays by name, in the symbol's order; ValueError if names do not fit."""
-    if given is None:
-        given = {}
-    if not isinstance(given, Mapping):
-        given = dict(zip(names, given, strict=False))
-    if what == "location" and set(given) != set(names):
+    """``arrays`` as NDArrays by name, in the symbol's order; ValueError for other names."""
+    if arrays is None:
+        arrays = {}
+    if not isinstance(arrays, Mapping):
+        arrays = dict(zip(names, arrays, strict=False))
+    if argument == "location" and set(arrays) != set(names):
         raise ValueError(
-            f"location names {sorted(given)}, the symbol's arguments are {sorted(names)}"
+            f"location names {sorted(arrays)}, the symbol's arguments are {sorted(names)}"
         )
-    missing = [n for n in names if n not in given]
+    missing = [n for n in names if n not in arrays]
     if missing:
-        raise ValueError(f"{what} lacks {', '.join(missing)}")
-    arrays = {}
+        raise ValueError(f"{argument} lacks {', '.join(missing)}")
+    named = {}
     for name in names:
-        value = given[name]
-        own = isinstance(value, NDArray) or dtype == "asnumpy"  # MXNet's word for "as it is"
-        arrays[name] = array(value, ctx, value.dtype if own else dtype)
-    return arrays
+        value = arrays[name]
+        keeps_dtype = (
+            isinstance(value, NDArray) or dtype == "asnumpy"
+        )  # MXNet's word for "unchanged"
+        named[name] = array(value, ctx, value.dtype if keeps_dtype else dtype)
+    return named
 
 
 def _requests(names: Sequence[str], grad_req: Any) -> dict[str, str]:
@@ -96,10 +98,10 @@ def check_symbolic_forward(
         aux_states=_named(sym.list_auxiliary_states(), aux_states, "aux_states", dtype, ctx),
     )
     outputs = executor.forward(is_train=False)
-    wanted = _expected(sym.list_outputs(), expected)
+    expected_outputs = _expected(sym.list_outputs(), expected)
     for name, output in zip(sym.list_outputs(), outputs, strict=True):
         names = (f"EXPECTED_{name}", f"FORWARD_{name}")
-        assert_almost_equal(wanted[name], output, rtol, atol, names, equal_nan=equal_nan)
+        assert_almost_equal(expected_outputs[name], output, rtol, atol, names, equal_nan=equal_nan)
     return outputs
 
 
@@ -119,7 +121,7 @@ def check_symbolic_backward(
 ) -> dict[str, NDArray]:
     """Compares the gradients for head gradients ``out_grads`` with ``expected``.
 
-    Gradient arrays start with random numbers: "add" must add to them, "null" leave them alone.
+    Gradient arrays start with random numbers: "add" must add to them, "null" not change them.
     Returns the gradient arrays. ``grad_stypes`` names dense storage only.
     """
     ctx = ctx or default_context()
@@ -127,8 +129,8 @@ def check_symbolic_backward(
     names = sym.list_arguments()
     args = _named(names, location, "location", dtype, ctx)
     requests = _requests(names, grad_req)
-    wanted = _expected(names, expected)
-    start = {n: np.random.normal(size=to_numpy(wanted[n]).shape) for n in wanted}
+    expected_grads = _expected(names, expected)
+    start = {n: np.random.normal(size=to_numpy(expected_grads[n]).shape) for n in expected_grads}
     grads = {n: array(v, ctx, args[n].dtype) for n, v in start.items()}
     start = {n: g.asnumpy() for n, g in grads.items()}
     executor = sym.bind(
@@ -141,7 +143,7 @@ def check_symbolic_backward(
     outputs = executor.forward(is_train=True)
     executor.backward(_heads(sym, out_grads, outputs, ctx))
     for name, grad in grads.items():
-        value = to_numpy(wanted[name])
+        value = to_numpy(expected_grads[name])
         target = {"write": value, "add": start[name] + value, "null": start[name]}[requests[name]]
         labels = (f"EXPECTED_{name}", f"BACKWARD_{name}")
         assert_almost_equal(
@@ -155,18 +157,18 @@ def _heads(
 ) -> list[NDArray] | None:
     if out_grads is None:
         return None
-    given = _expected(sym.list_outputs(), out_grads)
+    gradients = _expected(sym.list_outputs(), out_grads)
     return [
-        array(given[name], ctx, output.dtype)
+        array(gradients[name], ctx, output.dtype)
         for name, output in zip(sym.list_outputs(), outputs, strict=True)
     ]
 
 
 def _refuse_sparse(stypes: Any) -> None:
     kinds = stypes.values() if isinstance(stypes, Mapping) else stypes or ()
-    odd = sorted({k for k in kinds if k not in (None, "default")})
-    if odd:
-        raise MXNetError(explain("gradient storage", f"{', '.join(odd)}: only dense is served"))
+    sparse = sorted({k for k in kinds if k not in (None, "default")})
+    if sparse:
+        raise MXNetError(explain("gradient storage", f"{', '.join(sparse)}: only dense is served"))
 
 
 def numeric_grad(
@@ -177,10 +179,10 @@ def numeric_grad(
     use_forward_train: bool = True,
     dtype: Any = np.float32,
 ) -> dict[str, np.ndarray]:
-    """Central differences of the sum of the executor's first output, entry by entry.
+    """Central differences of the sum of the executor's first output, for every entry.
 
-    Floating entries of ``location`` only; the others get zeros. Auxiliary states, if given, are
-    restored before each evaluation.
+    Only floating-point entries of ``location`` are varied; the others get zeros. Auxiliary states,
+    if given, are restored before each evaluation.
     """
 
     def value() -> float:
@@ -196,16 +198,16 @@ def numeric_grad(
         base = to_numpy(start)
         grad = np.zeros(base.shape, dtype)
         if np.issubdtype(base.dtype, np.floating):
-            for at in np.ndindex(base.shape):
-                ends = []
+            for index in np.ndindex(base.shape):
+                results = []
                 for step in (eps / 2, -eps / 2):
-                    moved = base.copy()
-                    moved[at] += step
-                    executor.arg_dict[name][:] = moved
-                    ends.append((value(), float(moved[at])))
-                # The step that the dtype really took, not the one that was asked for.
-                (high, up), (low, down) = ends
-                grad[at] = (high - low) / (up - down)
+                    shifted = base.copy()
+                    shifted[index] += step
+                    executor.arg_dict[name][:] = shifted
+                    results.append((value(), float(shifted[index])))
+                # The actual step, after rounding to the dtype.
+                (high, up), (low, down) = results
+                grad[index] = (high - low) / (up - down)
             executor.arg_dict[name][:] = base
         grads[name] = grad
     return grads
@@ -255,23 +257,23 @@ def check_numeric_gradient(
     executor = loss.bind(ctx, args, args_grad=grads, grad_req=requests, aux_states=aux)
     (total,) = executor.forward(is_train=True)
     executor.backward([array(np.ones(total.shape), ctx, total.dtype)])
-    found = {n: g.asnumpy() for n, g in grads.items()}
+    computed = {n: g.asnumpy() for n, g in grads.items()}
 
     eps = numeric_eps or default_numeric_eps()[kind]
     points = {n: args[n].asnumpy() for n in requests}
     numeric = numeric_grad(executor, points, states, eps, use_forward_train, dtype)
     for name, request in requests.items():
-        moved = {"write": found[name], "add": found[name] - start[name]}.get(request)
+        change = {"write": computed[name], "add": computed[name] - start[name]}.get(request)
         labels = (f"NUMERICAL_{name}", f"BACKWARD_{name}")
-        if moved is None:
-            assert_almost_equal(start[name], found[name], 0, 0, labels)
+        if change is None:
+            assert_almost_equal(start[name], computed[name], 0, 0, labels)
         else:
             limits = get_rtol(rtol, kind), get_atol(atol, kind)
-            assert_almost_equal(numeric[name], moved, *limits, labels)
+            assert_almost_equal(numeric[name], change, *limits, labels)
 
 
 def same_symbol_structure(sym1: Symbol, sym2: Symbol) -> bool:
-    """Whether two graphs consist of the same operators, connected alike, whatever their names."""
+    """True if two graphs have the same operators and connections; names may differ."""
 
     def shape(symbol: Symbol) -> Any:
         graph = json.loads(symbol.tojson())

@@ -1,6 +1,6 @@
-"""Comparing arrays within tolerances that depend on their precision.
+"""Comparison of arrays within tolerances that depend on their precision.
 
-NDArrays, NumPy arrays, jax arrays and numbers may be mixed everywhere. Two numbers agree when
+NDArrays, NumPy arrays, jax arrays and numbers may be mixed. Two numbers agree if
 ``|a - b| <= atol + rtol * |b|``.
 """
 
@@ -51,13 +51,13 @@ def to_numpy(value: Any) -> np.ndarray:
 
 
 def effective_dtype(dat: Any) -> np.dtype:
-    """The element type whose precision ``dat`` really has: its own."""
+    """The element type of ``dat``, which here is also that of its precision."""
     return np.dtype(dat.dtype) if hasattr(dat, "dtype") else np.asarray(dat).dtype
 
 
 def get_tolerance(dat: Any, tol: Tolerance, default_tol: Mapping[Any, float]) -> float:
-    """``tol`` if it is a number; else the entry for the element type of ``dat`` in it, or in
-    ``default_tol`` if ``tol`` is None."""
+    """A number as it is; from a dict, or ``default_tol`` for None, the entry of the dtype of
+    ``dat``."""
     if tol is not None and not isinstance(tol, Mapping):
         return tol
     table = default_tol if tol is None else {np.dtype(k): v for k, v in tol.items()}
@@ -88,12 +88,12 @@ def get_etol(etol: float | None = None) -> float:
 
 
 def same(a: Any, b: Any) -> bool:
-    """Whether two arrays are equal, entry by entry."""
+    """True if two arrays are equal in every entry."""
     return np.array_equal(to_numpy(a), to_numpy(b))
 
 
 def _violations(a: np.ndarray, b: np.ndarray, rtol: float, atol: float) -> np.ndarray:
-    """Error of each entry in units of what is allowed: above 1 is a mismatch."""
+    """Error of each entry in units of the tolerance; above 1 is a mismatch."""
     wide = np.result_type(a, b, np.float64)
     a, b = a.astype(wide), b.astype(wide)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -110,7 +110,7 @@ def almost_equal(
     equal_nan: bool = False,
     use_broadcast: bool = True,
 ) -> bool:
-    """Whether two arrays agree within tolerances; without ``use_broadcast`` shapes must match."""
+    """True if two arrays agree within tolerances; without ``use_broadcast`` shapes must match."""
     a, b = to_numpy(a), to_numpy(b)
     if not use_broadcast and a.shape != b.shape:
         return False
@@ -126,20 +126,20 @@ def _report(
     names: tuple[str, str],
     mismatches: tuple[int, int],
 ) -> str:
-    """The largest errors of two arrays that differ, with places and values."""
+    """The largest errors of two arrays that differ, with indices and values."""
     x, y = np.broadcast_arrays(a, b)
-    violation = _violations(x, y, rtol, atol)
-    wrong = np.count_nonzero(violation > 1)
-    order = np.argsort(violation, axis=None, kind="stable")[::-1]
+    errors = _violations(x, y, rtol, atol)
+    count = np.count_nonzero(errors > 1)
+    order = np.argsort(errors, axis=None, kind="stable")[::-1]
     lines = [
-        f"{wrong} of {x.size} entries ({100 * wrong / x.size:.6f}%) differ by more than "
+        f"{count} of {x.size} entries ({100 * count / x.size:.6f}%) differ by more than "
         f"rtol={rtol:e}, atol={atol:e}"
     ]
-    for place in order[: max(min(wrong, mismatches[1]), 1)]:
-        at = tuple(map(int, np.unravel_index(place, x.shape)))
+    for flat_index in order[: max(min(count, mismatches[1]), 1)]:
+        index = tuple(map(int, np.unravel_index(flat_index, x.shape)))
         lines.append(
-            f"  error {violation[at]:.6f} times the tolerance at {at}: "
-            f"{names[0]}={x[at]:.8f}, {names[1]}={y[at]:.8f}"
+            f"  error {errors[index]:.6f} times the tolerance at {index}: "
+            f"{names[0]}={x[index]:.8f}, {names[1]}={y[index]:.8f}"
         )
     lines += [f" {names[0]}: {a!r}", f" {names[1]}: {b!r}"]
     return "\n".join(lines)
@@ -155,7 +155,8 @@ def assert_almost_equal(
     use_broadcast: bool = True,
     mismatches: tuple[int, int] = (10, 10),
 ) -> None:
-    """AssertionError unless two arrays agree; it shows up to ``mismatches[1]`` largest errors."""
+    """Raises AssertionError, which shows up to ``mismatches[1]`` errors, unless two arrays
+    agree."""
     assert_almost_equal_with_err(
         a, b, rtol, atol, 0, names, equal_nan, mismatches, use_broadcast=use_broadcast
     )
@@ -173,7 +174,7 @@ def assert_almost_equal_with_err(
     *,
     use_broadcast: bool = True,
 ) -> None:
-    """The same, but a share ``etol`` of the entries may differ by any amount."""
+    """:func:`assert_almost_equal`, except that a share ``etol`` of the entries may differ."""
     a, b = to_numpy(a), to_numpy(b)
     rtol, atol = get_tols(a, b, rtol, atol)
     if not use_broadcast and a.shape != b.shape:
@@ -203,7 +204,7 @@ def assert_almost_equal_ignore_nan(
     atol: Tolerance = None,
     names: tuple[str, str] = ("a", "b"),
 ) -> None:
-    """The same, leaving out every entry that is NaN on either side."""
+    """:func:`assert_almost_equal` without the entries that are NaN on either side."""
     a, b = to_numpy(a), to_numpy(b)
     skip = np.isnan(a) | np.isnan(b)
     assert_almost_equal(np.where(skip, 0, a), np.where(skip, 0, b), rtol, atol, names)
@@ -212,7 +213,7 @@ def assert_almost_equal_ignore_nan(
 def assert_exception(
     f: Callable[..., Any], exception_type: type[BaseException], *args: Any, **kwargs: Any
 ) -> None:
-    """AssertionError unless ``f(*args, **kwargs)`` raises ``exception_type``."""
+    """Raises AssertionError unless ``f(*args, **kwargs)`` raises ``exception_type``."""
     try:
         f(*args, **kwargs)
     except exception_type:
@@ -232,7 +233,7 @@ def compare_ndarray_tuple(t1: Any, t2: Any, rtol: Tolerance = None, atol: Tolera
 
 
 def same_array(array1: NDArray, array2: NDArray) -> bool:
-    """Whether two NDArrays are one memory: a write to the first is tried, and undone."""
+    """True if two NDArrays share memory; tried by a write to the first, which is then undone."""
     before = array1.asnumpy()
     if not same(array1, array2):
         return False

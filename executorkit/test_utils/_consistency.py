@@ -1,10 +1,10 @@
-"""One symbol in several contexts and element types: does it agree with itself, how fast is it."""
+"""Checks of one symbol in several contexts and element types: agreement, and speed."""
 
 from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,19 +35,15 @@ def check_consistency(
     """Compares one symbol (or equivalent ones) across contexts and element types.
 
     Each entry of ``ctx_list`` holds ``ctx``, input shapes by name, and perhaps ``type_dict``.
-    Inference is compared first, then, unless ``grad_req`` is "null", a training step whose head
-    gradients are its own outputs. The most precise executor is the reference, or ``ground_truth``
-    (by names of outputs and arguments), which is what is returned too. With
-    ``raise_on_err=False`` differences are collected into one warning.
+    Inference is compared first, then, unless ``grad_req`` is "null", a training step with the
+    outputs as head gradients. The reference, which is returned, is ``ground_truth`` (by names of
+    outputs and arguments) or the most precise executor. With ``raise_on_err=False`` differences are
+    collected into one warning.
     """
     symbols = [sym] * len(ctx_list) if isinstance(sym, Symbol) else list(sym)
     if len(symbols) != len(ctx_list) or len(ctx_list) < 1:
         raise ValueError(f"{len(symbols)} symbols for {len(ctx_list)} contexts")
-    for other in symbols[1:]:
-        for part in ("list_arguments", "list_auxiliary_states", "list_outputs"):
-            ours, theirs = getattr(symbols[0], part)(), getattr(other, part)()
-            if ours != theirs:
-                raise AssertionError(f"the symbols differ in {part}(): {ours} and {theirs}")
+    _check_same_names(symbols)
     train = grad_req != "null"
     executors = [
         s.simple_bind(grad_req=grad_req, **dict(entry))
@@ -56,9 +52,8 @@ def check_consistency(
     args = _shared_start(executors[0].arg_dict, arg_params, scale, use_uniform, rand_type)
     aux = {n: to_numpy((aux_params or {}).get(n, 0)) for n in executors[0].aux_dict}
     for executor in executors:
-        for arrays, values in ((executor.arg_dict, args), (executor.aux_dict, aux)):
-            for name, target in arrays.items():
-                target[:] = np.broadcast_to(values[name], target.shape).astype(target.dtype)
+        _assign(executor.arg_dict, args)
+        _assign(executor.aux_dict, aux)
 
     precisions = [_precision(e) for e in executors]
     names = symbols[0].list_outputs()
@@ -67,58 +62,82 @@ def check_consistency(
     for step in ("inference", "training") if train else ("inference",):
         results = [_results(e, names, step == "training") for e in executors]
         truth = dict(ground_truth or results[int(np.argmax(precisions))])
-        for number, result in enumerate(results):
-            for name in result:
-                target = truth.get(name)
-                if target is None:
-                    continue
-                limits = get_tols(result[name], target, rtol, atol)
-                label = f"{name} of executor {number} ({ctx_list[number]['ctx']}) in {step}"
-                try:
-                    assert_almost_equal(
-                        result[name], target, *limits, (label, "reference"), equal_nan=equal_nan
-                    )
-                except AssertionError as error:
-                    if raise_on_err:
-                        raise
-                    problems.append(str(error))
+        for number, (result, entry) in enumerate(zip(results, ctx_list, strict=True)):
+            where = f"of executor {number} ({entry['ctx']}) in {step}"
+            for error in _disagreements(result, truth, where, (rtol, atol), equal_nan):
+                if raise_on_err:
+                    raise error
+                problems.append(str(error))
     if problems:
         warnings.warn("\n".join(problems), stacklevel=2)
     return truth
 
 
+def _check_same_names(symbols: Sequence[Symbol]) -> None:
+    for other in symbols[1:]:
+        for method in ("list_arguments", "list_auxiliary_states", "list_outputs"):
+            first, second = getattr(symbols[0], method)(), getattr(other, method)()
+            if first != second:
+                raise AssertionError(f"the symbols differ in {method}(): {first} and {second}")
+
+
+def _assign(arrays: Mapping[str, NDArray], values: Mapping[str, np.ndarray]) -> None:
+    for name, target in arrays.items():
+        target[:] = np.broadcast_to(values[name], target.shape).astype(target.dtype)
+
+
+def _disagreements(
+    result: Mapping[str, NDArray],
+    truth: Mapping[str, Any],
+    where: str,
+    tolerances: tuple[Tolerance, Tolerance],
+    equal_nan: bool,
+) -> Iterator[AssertionError]:
+    """An error for each array that does not agree with its reference."""
+    for name, array in result.items():
+        reference = truth.get(name)
+        if reference is None:
+            continue
+        limits = get_tols(array, reference, *tolerances)
+        labels = (f"{name} {where}", "reference")
+        try:
+            assert_almost_equal(array, reference, *limits, labels, equal_nan=equal_nan)
+        except AssertionError as error:
+            yield error
+
+
 def _shared_start(
     arrays: Mapping[str, NDArray],
-    given: Mapping[str, Any] | None,
+    fixed: Mapping[str, Any] | None,
     scale: float,
     uniform: bool,
-    kind: Any,
+    dtype: Any,
 ) -> dict[str, np.ndarray]:
-    """The same random argument values for every executor, those of ``given`` taken from there."""
+    """Argument values, the same for every executor: those of ``fixed``, the others random."""
     values = {}
-    for name, like in arrays.items():
-        if given is not None and name in given:
-            values[name] = to_numpy(given[name])
+    for name, array in arrays.items():
+        if fixed is not None and name in fixed:
+            values[name] = to_numpy(fixed[name])
         elif uniform:
-            values[name] = np.random.uniform(-0.92 * scale, 0.92 * scale, size=like.shape)
+            values[name] = np.random.uniform(-0.92 * scale, 0.92 * scale, size=array.shape)
         else:
-            values[name] = np.random.normal(size=like.shape, scale=scale)
-        values[name] = values[name].astype(kind)
+            values[name] = np.random.normal(size=array.shape, scale=scale)
+        values[name] = values[name].astype(dtype)
     return values
 
 
 def _precision(executor: Executor) -> int:
-    kinds = [np.dtype(o.dtype) for o in executor.outputs]
-    return min((np.finfo(k).nmant if k.kind == "f" else 64) for k in kinds)
+    dtypes = [np.dtype(o.dtype) for o in executor.outputs]
+    return min((np.finfo(dtype).nmant if dtype.kind == "f" else 64) for dtype in dtypes)
 
 
 def _results(executor: Executor, names: Sequence[str], train: bool) -> dict[str, NDArray]:
     outputs = executor.forward(is_train=train)
-    found = {n: o.copy() for n, o in zip(names, outputs, strict=True)}
+    results = {n: o.copy() for n, o in zip(names, outputs, strict=True)}
     if train:
-        executor.backward([found[n] for n in names])
-        found.update({n: g.copy() for n, g in executor.grad_dict.items() if g is not None})
-    return found
+        executor.backward([results[n] for n in names])
+        results.update({n: g.copy() for n, g in executor.grad_dict.items() if g is not None})
+    return results
 
 
 def check_speed(
@@ -130,7 +149,7 @@ def check_speed(
     typ: str = "whole",
     **kwargs: Any,
 ) -> float:
-    """Seconds per call, over N calls after one that compiles.
+    """Seconds per call, averaged over N calls after one that compiles.
 
     ``typ`` is "whole" (forward and backward, head gradients the outputs) or "forward".
     Inputs are ``location``, or normal numbers for the shapes given by keyword.
@@ -143,8 +162,10 @@ def check_speed(
     shapes = kwargs if location is None else {n: np.shape(v) for n, v in location.items()}
     executor = sym.simple_bind(ctx, grad_req=grad_req or "write", **shapes)
     for name, target in executor.arg_dict.items():
-        fresh = np.random.normal(size=target.shape)
-        target[:] = to_numpy(fresh if location is None else location.get(name, fresh))
+        random_values = np.random.normal(size=target.shape)
+        target[:] = to_numpy(
+            random_values if location is None else location.get(name, random_values)
+        )
 
     def call() -> None:
         outputs = executor.forward(is_train=typ == "whole")

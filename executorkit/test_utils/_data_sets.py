@@ -1,4 +1,4 @@
-"""Data sets that training scripts ask for, and an iterator that takes no time."""
+"""Data sets for training scripts, and an iterator that takes no time."""
 
 from __future__ import annotations
 
@@ -30,76 +30,76 @@ def download(
     overwrite: bool = False,
     retries: int = 5,
 ) -> str:
-    """Fetches a file, unless it is there; returns its name.
+    """Downloads a file unless it exists; returns its name.
 
     fname
-        what to call it; by default as at the end of ``url``.
+        its name; by default the end of ``url``.
     dirname
-        a directory to put it into, made if it is missing.
+        its directory, which is created if it is missing.
     overwrite, retries
-        fetches a file that is there too; how often to try.
+        downloads an existing file too; number of attempts.
 
-    Raises OSError if it cannot be fetched. What fails leaves no part of a file.
+    Raises OSError if it cannot be downloaded. A failed download leaves no partial file.
     """
-    name = fname or url.rsplit("/", 1)[-1]
+    path = fname or url.rsplit("/", 1)[-1]
     if dirname is not None:
-        name = os.path.join(dirname, name)
+        path = os.path.join(dirname, path)
         os.makedirs(dirname, exist_ok=True)
-    if os.path.exists(name) and not overwrite:
-        return name
-    part = f"{name}.tmp"
-    for left in reversed(range(max(retries, 1))):
+    if os.path.exists(path) and not overwrite:
+        return path
+    partial = f"{path}.tmp"
+    for retries_left in reversed(range(max(retries, 1))):
         try:
-            with urllib.request.urlopen(url) as source, open(part, "wb") as target:
+            with urllib.request.urlopen(url) as source, open(partial, "wb") as target:
                 shutil.copyfileobj(source, target)
             break
         except OSError:
-            Path(part).unlink(missing_ok=True)
-            if not left:
+            Path(partial).unlink(missing_ok=True)
+            if not retries_left:
                 raise
-    os.replace(part, name)
-    return name
+    os.replace(partial, path)
+    return path
 
 
 def get_mnist_ubyte(path: str = "data") -> None:
-    """Sees to the four MNIST files, uncompressed, in ``path``.
+    """Uncompresses the four MNIST files in ``path`` that are there with ``.gz`` only.
 
-    Files that end in ``.gz`` are uncompressed. Nothing is fetched: the place from which MXNet
-    fetches them is gone. FileAccessError (an OSError) names what is missing.
+    Nothing is downloaded, because MXNet's source is gone. Raises FileAccessError (an OSError) for a
+    missing file.
     """
     for name in _FILES.values():
-        whole = Path(path) / name
-        if whole.exists():
+        file = Path(path) / name
+        if file.exists():
             continue
-        packed = whole.with_name(f"{name}.gz")
-        if not packed.exists():
+        compressed = file.with_name(f"{name}.gz")
+        if not compressed.exists():
             raise FileAccessError(
                 explain(
                     "MNIST",
-                    f"{whole} is missing",
+                    f"{file} is missing",
                     because="MXNet's copy is no longer served",
                     hint=f"put the four files {', '.join(_FILES.values())} into {path}/, as they "
                     "are or with .gz",
                 )
             )
-        whole.write_bytes(gzip.decompress(packed.read_bytes()))
+        file.write_bytes(gzip.decompress(compressed.read_bytes()))
 
 
 def get_mnist(path: str = "data") -> dict[str, np.ndarray]:
     """MNIST as arrays: 'train_data' and 'test_data' (n, 1, 28, 28) float32 from 0 to 1,
     'train_label' and 'test_label' (n,) int8. Reads the files of :func:`get_mnist_ubyte`."""
     get_mnist_ubyte(path)
-    found = {key: _idx(Path(path) / name) for key, name in _FILES.items()}
+    arrays = {key: _idx(Path(path) / name) for key, name in _FILES.items()}
     return {
         key: values[:, None].astype(np.float32) / 255 if key.endswith("data") else values
-        for key, values in found.items()
+        for key, values in arrays.items()
     }
 
 
 def get_mnist_iterator(
     batch_size: int, input_shape: tuple[int, ...], num_parts: int = 1, part_index: int = 0
 ) -> tuple[Any, Any]:
-    """Two :class:`executorkit.io.MNISTIter` on ``data/``, to train and to test with.
+    """Two :class:`executorkit.io.MNISTIter` on ``data/``, for training and testing.
 
     input_shape
         three numbers for images (1, 28, 28), one, (784,), for rows.
@@ -122,7 +122,7 @@ def get_mnist_iterator(
 
 
 class DummyIter(io.DataIter):
-    """Gives the first batch of another iterator, without end: to measure all but the data."""
+    """An endless iterator of another one's first batch, for measurements without data loading."""
 
     def __init__(self, real_iter: Any) -> None:
         super().__init__()
@@ -140,10 +140,10 @@ class DummyIter(io.DataIter):
 def _idx(path: Path) -> np.ndarray:
     """An idx file of bytes: images (n, height, width) unsigned, labels (n,) signed."""
     content = path.read_bytes()
-    kind, count = struct.unpack_from(">II", content) if len(content) >= 8 else (0, 0)
+    magic, count = struct.unpack_from(">II", content) if len(content) >= 8 else (0, 0)
     shape = {2049: (count,), 2051: (count, *struct.unpack_from(">II", content[8:16] + bytes(8)))}
-    start = {2049: 8, 2051: 16}.get(kind, 0)
-    if kind not in shape or len(content) != start + int(np.prod(shape[kind])):
+    header_size = {2049: 8, 2051: 16}.get(magic, 0)
+    if magic not in shape or len(content) != header_size + int(np.prod(shape[magic])):
         raise FileFormatError(explain(str(path), "no idx file of bytes, or not a whole one"))
-    values = np.frombuffer(content, np.int8 if kind == 2049 else np.uint8, offset=start)
-    return values.reshape(shape[kind])
+    values = np.frombuffer(content, np.int8 if magic == 2049 else np.uint8, offset=header_size)
+    return values.reshape(shape[magic])

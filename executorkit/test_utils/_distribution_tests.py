@@ -1,4 +1,4 @@
-"""Whether a generator of random numbers follows the distribution that it claims.
+"""Tests of generators of random numbers against their distribution.
 
 ``generator(n)`` gives an array (or NDArray) of n numbers.
 """
@@ -25,13 +25,13 @@ def gen_buckets_probs_with_ppf(
 
 
 def mean_check(generator: Generator, mu: float, sigma: float, nsamples: int = 1000000) -> bool:
-    """Whether the mean of a sample lies within three standard errors of ``mu``."""
+    """True if the mean of a sample lies within three standard errors of ``mu``."""
     sample = to_numpy(generator(nsamples)).astype(np.float64)
     return bool(abs(sample.mean() - mu) < 3 * sigma / np.sqrt(nsamples))
 
 
 def var_check(generator: Generator, sigma: float, nsamples: int = 1000000) -> bool:
-    """Whether the variance of a normal sample lies within three standard errors of sigma**2."""
+    """True if the variance of a normal sample lies within three standard errors of sigma**2."""
     sample = to_numpy(generator(nsamples)).astype(np.float64)
     error = np.sqrt(2.0 / (nsamples - 1)) * sigma**2
     return bool(abs(sample.var(ddof=1) - sigma**2) < 3 * error)

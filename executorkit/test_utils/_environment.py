@@ -1,4 +1,4 @@
-"""What tests run under: the default context and dtype, environment variables, repetition."""
+"""Settings of a test: default context and dtype, environment variables, repetition."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from ..context import Context, current_context
 
 
 def default_context() -> Context:
-    """The context in which the checks run unless they are given one."""
+    """The context in which the checks run by default."""
     return current_context()
 
 
 def set_default_context(ctx: Context) -> None:
     """Makes ``ctx`` the default context of this thread (inside a ``with`` block: until it ends)."""
-    context._current.stack[-1] = Context(ctx)
+    context.replace_current_context(ctx)
 
 
 def default_dtype() -> type[np.float32]:
-    """The element type of arrays that name none."""
+    """The default element type of arrays."""
     return np.float32
 
 
 def list_gpus() -> range:
-    """The numbers of the GPUs that this process sees."""
+    """Numbers of the GPUs that this process sees."""
     return range(context.num_gpus())
 
 
@@ -42,21 +42,21 @@ def environment(*args: Any) -> Iterator[None]:
     Settings that a library read when it was imported do not change.
     """
     if len(args) == 1 and isinstance(args[0], Mapping):
-        wanted = dict(args[0])
+        variables = dict(args[0])
     elif len(args) == 2:
-        wanted = {args[0]: args[1]}
+        variables = {args[0]: args[1]}
     else:
         raise TypeError("environment takes one dict, or a name and a value")
-    before = {name: os.environ.get(name) for name in wanted}
+    before = {name: os.environ.get(name) for name in variables}
     try:
-        _set_variables(wanted)
+        _set_variables(variables)
         yield
     finally:
         _set_variables(before)
 
 
-def _set_variables(wanted: Mapping[str, str | None]) -> None:
-    for name, value in wanted.items():
+def _set_variables(variables: Mapping[str, str | None]) -> None:
+    for name, value in variables.items():
         if value is None:
             os.environ.pop(name, None)
         else:
@@ -87,12 +87,12 @@ def retry(n: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def discard_stderr() -> Iterator[None]:
     """Silences what the process, native code included, writes to standard error in a block."""
     sys.stderr.flush()
-    kept = os.dup(2)
-    nowhere = os.open(os.devnull, os.O_WRONLY)
+    original = os.dup(2)
+    sink = os.open(os.devnull, os.O_WRONLY)
     try:
-        os.dup2(nowhere, 2)
+        os.dup2(sink, 2)
         yield
     finally:
-        os.dup2(kept, 2)
-        os.close(nowhere)
-        os.close(kept)
+        os.dup2(original, 2)
+        os.close(sink)
+        os.close(original)

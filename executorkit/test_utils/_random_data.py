@@ -54,7 +54,7 @@ def random_uniform_arrays(*shapes: tuple[int, ...], **kwargs: Any) -> list[np.nd
 
 
 def random_sample(population: Sequence[Any], k: int) -> list[Any]:
-    """``k`` members of a sequence, in the order in which they stand there."""
+    """``k`` members of a sequence, in its order."""
     return [population[i] for i in sorted(random.sample(range(len(population)), k))]
 
 
@@ -68,10 +68,10 @@ def rand_ndarray(
     distribution: str | None = None,
     ctx: Context | None = None,
 ) -> NDArray:
-    """A standard normal NDArray, float32 unless ``dtype`` says otherwise.
+    """A standard normal NDArray of ``dtype``, by default float32.
 
-    Sparse storage (any ``stype`` but "default") is not served, so that the arguments that shape
-    sparse arrays have no effect.
+    Sparse storage (any ``stype`` but "default") is not supported, so that the arguments for sparse
+    arrays have no effect.
     """
     if stype != "default":
         raise MXNetError(
@@ -138,7 +138,7 @@ def new_sym_matrix_with_real_eigvals_nd(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def assign_each(the_input: np.ndarray, function: Callable[[Any], Any] | None) -> np.ndarray:
-    """``function`` of every entry, in an array like ``the_input``; None copies."""
+    """An array of ``function`` of every entry of ``the_input``; a copy for None."""
     out = np.array(the_input)
     if function is not None:
         out.flat[:] = [function(v) for v in out.flat]
@@ -148,7 +148,8 @@ def assign_each(the_input: np.ndarray, function: Callable[[Any], Any] | None) ->
 def assign_each2(
     input1: np.ndarray, input2: np.ndarray, function: Callable[[Any, Any], Any] | None
 ) -> np.ndarray:
-    """``function`` of every pair of entries of two equally shaped arrays; None copies the first."""
+    """``function`` of every pair of entries of two equally shaped arrays; for None a copy of the
+    first."""
     out = np.array(input1)
     if function is not None:
         pairs = zip(out.flat, np.asarray(input2).flat, strict=True)
@@ -162,7 +163,7 @@ def np_reduce(
     keepdims: bool | int,
     numpy_reduce_func: Callable[..., Any],
 ) -> Any:
-    """A NumPy reduction applied one axis after the other, for functions that take one axis only."""
+    """A NumPy reduction along several axes, for functions that take one axis only."""
     axes = range(dat.ndim) if axis is None else np.atleast_1d(np.asarray(axis, int))
     result = dat
     for a in sorted((int(a) % dat.ndim for a in axes), reverse=True):

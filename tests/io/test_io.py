@@ -141,7 +141,7 @@ def test_shuffled_batches_hold_every_example_with_its_label():
         ),
         (
             {"label": ROWS[:5]},
-            "NDArrayIter: 'softmax_label': 5 examples, expected 10\n  because 'data' has so many",
+            "NDArrayIter: 'softmax_label': 5 examples, expected 10\n  because 'data' has 10",
         ),
         (
             {"layout": "TC"},

@@ -90,14 +90,14 @@ def test_tallies_stay_on_the_devices_of_the_predictions():
     for i in (0, 3):
         label, pred = (mx.nd.array(x) for x in _pair("acc"))
         metric.update([label], [pred.as_in_context(mx.cpu(i))])
-    places = {next(iter(t.devices())) for t in metric._running.values()}
+    places = {next(iter(t.devices())) for t in metric._device_tallies.values()}
     assert places == {mx.cpu(0).device, mx.cpu(3).device}
 
 
 @pytest.mark.parametrize("name", EVERY)
 def test_one_trace_for_each_shape_whatever_the_number_of_metrics(name):
     tally_step.cache_clear()
-    traces = mx.program._counted.counters.traces
+    traces = mx.program.cache_info().traces
     for _ in range(3):
         metric = mx.metric.create(name, **EVERY[name])
         for n in (8, 5, 8):
@@ -105,7 +105,7 @@ def test_one_trace_for_each_shape_whatever_the_number_of_metrics(name):
             metric.update([label], [pred])
             metric.get()
     steps = 1 if name == "f1" else 0  # the score of the counts, of one shape
-    assert mx.program._counted.counters.traces - traces == 2 + steps
+    assert mx.program.cache_info().traces - traces == 2 + steps
 
 
 @pytest.mark.parametrize("kind", [np.asarray, jax.numpy.asarray, mx.nd.array])

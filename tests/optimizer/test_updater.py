@@ -167,7 +167,7 @@ def test_an_override_of_update_is_called(dtype: str) -> None:
     updater([0, 1], grads, weights)
     assert [w.asnumpy().tolist() for w in weights] == [[0.0], [4.0, 7.0]]
     assert weights[0].dtype == np.dtype(dtype)
-    assert updater.optimizer._rule(0, weights[0]) is None
+    assert updater.optimizer._pure_rule(0, weights[0]) is None
 
 
 @pytest.mark.parametrize("name", ["sgd", "adam", "lamb", "nadam", "sgld"])

@@ -1,3 +1,0 @@
-"""What optimizers raise."""
-
-from __future__ import annotations
