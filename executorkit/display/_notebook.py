@@ -21,8 +21,6 @@ from ._parts import View, escape, tag
 @singledispatch
 def view_of(obj: Any) -> View:
     """The view of an object, by the function that is registered for its class."""
-    if isinstance(obj, Viewed):  # until every class has a registered view
-        return obj._as_view()
     raise NotImplementedError(f"no view is registered for {type(obj).__name__}")
 
 
@@ -41,9 +39,6 @@ class Viewed:
 
     #: True if its text in a notebook is its repr rather than the view's text form.
     _text_is_repr = False
-
-    def _as_view(self) -> View:
-        raise NotImplementedError
 
     def _repr_html_(self) -> str:
         """Static HTML: no scripts, nothing loaded, names escaped."""
