@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+from pathlib import Path
+
 import pytest
 
 from executorkit import ops
@@ -84,3 +87,16 @@ def test_facts_about_files():
         pooling.file_format.scratch_outputs(ops.Params(pool_type=kind)) for kind in ("max", "avg")
     ]
     assert counts == [1, 0]
+
+
+def test_the_schema_does_not_import_jax():
+    folder = Path(operator_registry.__file__).parent
+    imported = {
+        alias.name if isinstance(node, ast.Import) else str(node.module)
+        for path in folder.glob("*.py")
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    assert "dataclasses" in imported
+    assert not {name for name in imported if name.split(".")[0] == "jax"}
