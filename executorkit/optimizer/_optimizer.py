@@ -232,6 +232,11 @@ class Optimizer:
         """Selects the counts of the device with this number for the next updates."""
         self._index_update_count = self._all_index_update_counts.setdefault(device_id, {})
 
+    def _restore_counts(self, counts: dict[int, dict[Any, int]], device_id: int) -> None:
+        """Sets the counts of all devices, and selects those of one device."""
+        self._all_index_update_counts = counts
+        self._set_current_context(device_id)
+
     def _update_count(self, index: Any) -> None:
         """Counts an update of one parameter, or of each in a list."""
         for i in index if isinstance(index, list | tuple) else (index,):

@@ -75,8 +75,7 @@ def restore_updater(
         for index in new_indices.get(file_index, unlisted):
             device = devices[index % len(devices)] if len(devices) > 1 else devices[0]
             counts[device][index] = n
-    optimizer._all_index_update_counts = counts
-    optimizer._set_current_context(devices[0])
+    optimizer._restore_counts(counts, devices[0])
     optimizer.num_update = facts["num_update"]
     optimizer.shared_state = _as_tuples(facts["memory"])
     random.set_state(_as_tuples(facts["random"]))

@@ -139,11 +139,10 @@ class FusedRNNCell(BaseRNNCell):
             state_outputs=self._get_next_state,
             mode=self._mode,
             name=f"{self._prefix}rnn",
+            attr={"__layout__": "LNC"} if self._get_next_state else None,
             **dict(zip(names, initial_states, strict=False)),
         )
         outputs, *states = list(layers) if self._get_next_state else [layers]
-        for state in states:
-            state._set_attr(__layout__="LNC")
         if axis == 1:
             outputs = sym.swapaxes(outputs, dim1=0, dim2=1)
         return merge_or_split(length, outputs, layout, merge_outputs), states
