@@ -188,13 +188,13 @@ def _random_pdf_exponential(sample: NDArray | None = None, lam: NDArray | None =
 def _random_pdf_gamma(sample: NDArray | None = None, alpha: NDArray | None = None, beta: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""The density of each x in sample: beta^alpha x^(alpha - 1) exp(-beta x) / gamma(alpha): beta is a rate here, where the sampler's beta is a scale."""
 def _random_pdf_generalized_negative_binomial(sample: NDArray | None = None, mu: NDArray | None = None, alpha: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""The density of each x in sample: that of the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1). sample holds whole numbers, as floating ones, and gets zero gradient."""
+    r"""The density of each x in sample: that of the negative binomial with k = 1 / alpha and p = 1 / (mu alpha + 1). sample holds integers, as floating numbers, and gets zero gradient."""
 def _random_pdf_negative_binomial(sample: NDArray | None = None, k: NDArray | None = None, p: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""The density of each x in sample: gamma(x + k) / (x! gamma(k)) p^k (1 - p)^x. sample holds whole numbers, as floating ones, and gets zero gradient."""
+    r"""The density of each x in sample: gamma(x + k) / (x! gamma(k)) p^k (1 - p)^x. sample holds integers, as floating numbers, and gets zero gradient."""
 def _random_pdf_normal(sample: NDArray | None = None, mu: NDArray | None = None, sigma: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""The density of each x in sample: exp(-((x - mu) / sigma)^2 / 2) / (sqrt(2 pi) sigma)."""
 def _random_pdf_poisson(sample: NDArray | None = None, lam: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
-    r"""The density of each x in sample: lam^x exp(-lam) / x!. sample holds whole numbers, as floating ones, and gets zero gradient."""
+    r"""The density of each x in sample: lam^x exp(-lam) / x!. sample holds integers, as floating numbers, and gets zero gradient."""
 def _random_pdf_uniform(sample: NDArray | None = None, low: NDArray | None = None, high: NDArray | None = None, is_log: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""The density of each x in sample: 1 / (high - low), wherever x lies."""
 def _random_poisson(lam: float = 1.0, shape: _Shape | None = None, ctx: _Any = '', dtype: _DType = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
@@ -250,9 +250,9 @@ def _scatter_plus_scalar(data: NDArray | None = None, scalar: float = 1.0, is_in
 def _scatter_set_nd(lhs: NDArray | None = None, rhs: NDArray | None = None, indices: NDArray | None = None, shape: _Shape = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""lhs with lhs[indices[0, j], ..., indices[M - 1, j], ...] = rhs[j, ...], in place."""
 def _sg_mkldnn_conv(*data: NDArray, with_bn: bool = False, with_act: bool = False, with_relu: bool = False, with_sum: bool = False, with_postsum_act: bool = False, with_postsum_relu: bool = False, quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, weight_channelwise_scale: bool = True, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
-    r"""A convolution with normalisation, a sum and activations, as the node's subgraph has them."""
+    r"""A convolution with normalisation, a sum and activations, as given by the node's subgraph."""
 def _sg_mkldnn_fully_connected(*data: NDArray, with_eltwise: bool = False, with_relu: bool = False, quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, channel_wise_quantize: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
-    r"""An affine map with what follows each of its elements, as the node's subgraph has them."""
+    r"""An affine map with element-wise operators behind it, as given by the node's subgraph."""
 def _sg_mkldnn_selfatt_qk(queries_keys_values: NDArray | None = None, min_qkv: NDArray | None = None, max_qkv: NDArray | None = None, heads: int = ..., quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
     r"""Attention scores of every position with every other: q k^T / sqrt(size), head by head."""
 def _sg_mkldnn_selfatt_valatt(queries_keys_values: NDArray | None = None, attention: NDArray | None = None, min_qkv: NDArray | None = None, max_qkv: NDArray | None = None, min_attention: NDArray | None = None, max_attention: NDArray | None = None, heads: int = ..., quantized: bool = False, enable_float_output: bool = False, min_calib_range: float | None = None, max_calib_range: float | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:

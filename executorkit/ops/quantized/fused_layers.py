@@ -249,17 +249,17 @@ def sg_mkldnn_conv(
     weight_channelwise_scale: bool = True,
     bodies: Bodies,
 ):
-    """A convolution with normalisation, a sum and activations, as the node's subgraph has them.
+    """A convolution with normalisation, a sum and activations, as given by the node's subgraph.
 
     The arrays are the subgraph's inputs in their order - data (N, C, H, W), weight, perhaps bias,
-    the four of BatchNorm, and what is to be added - and behind them, with ``quantized``, the two
-    ends, (1,) each, of the range of data and of what is added, which are int8 or uint8. BatchNorm
-    uses its moving statistics, which stay. The weight is real and becomes int8, filter by filter,
-    after BatchNorm has been folded into it. Returns bytes over the calibrated range - uint8 where
-    the last operator gives nothing below 0 - and its ends, (1,) each; or real numbers, with
-    ``enable_float_output`` or without ``quantized``. The flags that name what is fused say nothing
-    that the subgraph does not. As in MXNet, groups of several filters lose accuracy: the k-th
-    group's become bytes with the scale of the k-th filter.
+    the four of BatchNorm, and the addend - and after them, with ``quantized``, the two ends, (1,)
+    each, of the range of data and of the addend, which are int8 or uint8. BatchNorm uses its moving
+    statistics, which stay. The weight is floating and becomes int8, filter by filter, after
+    BatchNorm has been folded into it. Returns int8 over the calibrated range - uint8 if the last
+    operator gives nothing below 0 - and its ends, (1,) each; or floating numbers, with
+    ``enable_float_output`` or without ``quantized``. The flags repeat facts of the subgraph. As in
+    MXNet, groups of several filters lose accuracy: the filters of the k-th group are quantised with
+    the scale of the k-th filter.
     """
     return _run_fused(
         data,
@@ -295,7 +295,7 @@ def sg_mkldnn_fully_connected(
     channel_wise_quantize: bool = False,
     bodies: Bodies,
 ):
-    """An affine map with what follows each of its elements, as the node's subgraph has them.
+    """An affine map with element-wise operators behind it, as given by the node's subgraph.
 
     The arrays are the subgraph's inputs in their order - data (N, K), weight, perhaps bias - and
     behind them, with ``quantized``, the two ends, (1,) each, of the range of each of these that is

@@ -162,9 +162,10 @@ def requantize(
 ):
     """8-bit integers from int32, the type of sums of products.
 
-    data (...), int32; min_range and max_range (1,), what its largest and smallest integers stand
-    for. Returns ``x * S / m`` rounded for those real numbers x, and the range that it covers, as
-    ``quantize`` does for the calibrated range, or for int8 and the largest magnitude of x.
+    data (...), int32; min_range and max_range (1,), the real numbers of int32's smallest and
+    largest value. Returns ``x * S / m`` rounded for the real numbers x of data, and the range that
+    it covers, as ``quantize`` does for the calibrated range, or for int8 and the largest magnitude
+    of x.
     """
     real = data.astype(jnp.float32) * (max_magnitude(min_range, max_range) / INT32)
     if min_calib_range is None or max_calib_range is None:
@@ -180,7 +181,7 @@ _EPSILON = 1e-4
 
 
 def _smoothed_distribution(p: jax.Array, inside: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """The distribution without zeros, of sum 1; False beside it if too little of it is nonzero."""
+    """The distribution without zeros, of sum 1, and False if too few of its bins are nonzero."""
     zeros, others = jnp.sum(inside & (p == 0)), jnp.sum(inside & (p != 0))
     share = _EPSILON * zeros / jnp.maximum(others, 1)
     smooth = jnp.where(inside, jnp.where(p == 0, _EPSILON, p - share), 0)

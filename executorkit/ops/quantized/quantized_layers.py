@@ -1,7 +1,7 @@
 """Quantised layers with parameters: convolution, affine maps, embeddings, normalisation.
 
-Ranges are as in ``quantized_tensors``. A product of 8-bit integers is an int32, whose range is what
-the largest int32 stands for. Nothing here has a gradient, as in MXNet.
+Ranges are as in ``quantized_tensors``. A product of 8-bit integers is an int32, whose range is
+that of the largest int32. Nothing here has a gradient, as in MXNet.
 """
 
 from __future__ import annotations

@@ -65,7 +65,7 @@ class Density:
     axes: int = 0
 
 
-_DISCRETE = " sample holds whole numbers, as floating ones, and gets zero gradient."
+_DISCRETE = " sample holds integers, as floating numbers, and gets zero gradient."
 _DENSITIES = {
     "uniform": Density(_uniform, ("low", "high"), "1 / (high - low), wherever x lies"),
     "normal": Density(

@@ -54,9 +54,9 @@ def hawkesll(
     (N, K): the excitation left from before time 0; lags (N, T): times since the point before;
     marks (N, T): int32 in [0, K); valid_length (N,): how many points count; max_time (N,): when the
     observation ends. Returns the log-likelihood (N,) and the state at max_time (N, K). Only lda,
-    alpha and beta get gradients, and only through the log-likelihood. lda and what is of its dtype
-    are floating; MXNet takes integers too, and drops the fraction of every step. Source: Hawkes,
-    1971.
+    alpha and beta get gradients, and only through the log-likelihood. lda and the arrays of its
+    dtype are floating; MXNet takes integers too, and drops the fraction of every step. Source:
+    Hawkes, 1971.
     """
     if not is_floating(lda):
         raise DTypeError(f"'lda' is {lda.dtype.name}, expected a floating type")

@@ -20,18 +20,21 @@ from .derivatives import with_jvp
 
 
 def is_floating(x: jax.Array) -> bool:
+    """True for arrays of a floating dtype, bfloat16 included."""
     return jnp.issubdtype(x.dtype, jnp.floating)
 
 
 def convert(x: jax.Array, dtype: str) -> jax.Array:
-    """``x`` as ``dtype``; floating numbers become integers as on x86, where C leaves it open: what
-    int32 (or int64) does not hold, NaN too, is its smallest number, and narrow integers are the
-    low bits of an int32 (XLA's own conversion would saturate, and make 0 of NaN)."""
+    """``x`` converted to ``dtype``, with x86's results where C leaves the conversion undefined.
+
+    Floating numbers outside int32 (or int64), and NaN, become its smallest number; narrow integers
+    are the low bits of an int32. (XLA's own conversion saturates, and converts NaN to 0.)
+    """
     target = jnp.dtype(dtype)
     if is_floating(x) and jnp.issubdtype(target, jnp.integer):
         wide = jnp.int64 if target.itemsize == 8 else jnp.int32
         low = float(jnp.iinfo(wide).min)
-        x = x.astype("float32") if x.dtype == jnp.float16 else x  # which does not hold the bounds
+        x = x.astype("float32") if x.dtype == jnp.float16 else x  # float16 cannot hold the bounds
         x = jnp.where((x >= low) & (x < -low), x, low).astype(wide)
     return x.astype(target)
 
@@ -134,7 +137,7 @@ _HYPOT = (
 _TIE = "Where the two are equal, {a} gets the whole gradient and {b} none."
 _COMPARISON = "Results are 0 and 1 in the dtype of the inputs; the gradient is zero."
 
-#: Every two-argument function by the stem of its operators' names.
+#: Two-argument functions by the stem of their operators' names.
 BINARY = {
     "add": BinaryFunction(jnp.add, "{a} + {b}"),
     "sub": BinaryFunction(jnp.subtract, "{a} - {b}"),

@@ -1,9 +1,7 @@
-"""Derivatives that MXNet defines and jax would not: ties, values at 0, NaN.
+"""Tools for derivatives: rules that replace JAX's (at ties, at 0, for NaN), and delayed residuals.
 
-They are forward rules (``custom_jvp``), so that forward mode, reverse mode and Hessians of a
+The rules are forward rules (``custom_jvp``), so that forward mode, reverse mode and Hessians of a
 lowered graph all work.
-
-What an operator's forward keeps for its backward, held back until backward is there.
 """
 
 from __future__ import annotations
@@ -15,8 +13,8 @@ import jax
 from jax import lax
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 
-#: ``rule(tangent, out, *arguments)``: what one argument's tangent adds to the result's; linear in
-#: the tangent, and of the result's shape.
+#: ``rule(tangent, out, *arguments)``: the contribution of one argument's tangent to the result's;
+#: linear in the tangent, and of the result's shape.
 TangentRule = Callable[..., jax.Array]
 
 
@@ -40,12 +38,15 @@ def with_jvp(fn: Callable[..., jax.Array], *rules: TangentRule | None) -> Callab
     return f
 
 
-def delay_residuals(kept: Any, g: Any) -> tuple[Any, Any]:
-    """``kept`` and the cotangent ``g``, both of them to be used only once ``g`` is known.
+def delay_residuals(residuals: Any, g: Any) -> tuple[Any, Any]:
+    """``residuals`` and the cotangent ``g``, available to the backward pass only once ``g`` is.
 
-    XLA's CPU backend computes what hangs on kept arrays alone (a padded copy, a turned weight,
-    standardised data) as soon as it can, in forward, and keeps that until backward too. Behind this
-    barrier it is computed where it is used: ResNet-50's step takes 300 MiB for temporaries instead
-    of 520, and 6 % less time. Compilers for accelerators order their programs by memory.
+    XLA's CPU backend computes values that depend on residuals alone (a padded copy, a transposed
+    weight, standardised data) as early as it can, in the forward pass, and holds them until the
+    backward pass too. Behind this barrier they are computed where they are used: ResNet-50's step
+    takes 300 MiB for temporaries instead of 520, and 6 % less time. Compilers for accelerators
+    order their programs by memory.
     """
-    return lax.optimization_barrier((kept, g)) if jax.default_backend() == "cpu" else (kept, g)
+    if jax.default_backend() != "cpu":
+        return residuals, g
+    return lax.optimization_barrier((residuals, g))

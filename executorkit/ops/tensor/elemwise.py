@@ -174,7 +174,7 @@ def _unary_op(
 for _name, _row in _UNARY_FUNCTIONS.items():
     register(
         _name, infer_shape=same_shapes, layout_rule=layout_elementwise,
-        kind="activation" if _name in ("relu", "sigmoid", "tanh") else None,
+        kind="act" if _name in ("relu", "sigmoid", "tanh") else None,
     )(_unary_op(_name, *_row))  # fmt: skip
 
 #: Stem of the function: operator names, MXNet's canonical one first.

@@ -78,7 +78,7 @@ def split_into_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
 
 
 def join_blocks(blocks: jax.Array, count: int) -> jax.Array:
-    """The first ``count`` of what was divided by :func:`in_blocks`."""
+    """The inverse of :func:`split_into_blocks`: the first ``count`` regions of the blocks."""
     size = blocks.shape[0] * blocks.shape[1]
     return blocks.reshape(size, *blocks.shape[2:])[:count]
 

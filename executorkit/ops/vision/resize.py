@@ -82,7 +82,7 @@ def _up_sampling_channels_last(p: Params, shapes: Sequence[Shape]) -> LayoutRewr
     inputs=_up_sampling_inputs,
     infer_shape=_infer_up_sampling_shape,
     layout_rule=_up_sampling_channels_last,
-    kind="pooling",
+    kind="pool",
     file_format=FileFormat(initializers={"weight": '["bilinear", {}]'}),
 )
 def up_sampling(

@@ -31,8 +31,9 @@ def _infer_roi_pooling_shape(s: ShapeFacts, p: Params) -> None:
 def _roi_pooling_bounds(
     first: jax.Array, last: jax.Array, count: int, size: int, dtype: jnp.dtype
 ) -> tuple[jax.Array, jax.Array]:
-    """The first of ``size`` rows (or columns) in each of ``count`` bins, and the first behind it:
-    (R, count) each, of regions from ``first`` to ``last``.
+    """Bounds of ``count`` bins of regions from row (or column) ``first`` to ``last``.
+
+    Returns starts and (excluded) stops, (R, count) each, within [0, ``size``].
 
     MXNet's bounds are products rounded to the dtype, which is off by one for a few sizes (31 rows
     in 7 bins). XLA replaces a division by a constant with a product, which is off for others; so
@@ -49,7 +50,7 @@ def _roi_pooling_bounds(
 @register(
     "ROIPooling",
     infer_shape=_infer_roi_pooling_shape,
-    kind="pooling",
+    kind="pool",
     file_format=FileFormat(scratch_outputs=lambda p: 1),
 )
 def roi_pooling(
@@ -299,8 +300,9 @@ def _psroi_extent(rois: jax.Array, spatial_scale: float) -> tuple[jax.Array, ...
 
 
 def _psroi_bounds(start: jax.Array, extent: jax.Array, count: int, size: int) -> list[jax.Array]:
-    """The first of ``size`` rows (or columns) in each of ``count`` bins, and the first behind it:
-    (R, count) each.
+    """Bounds of ``count`` bins of regions: the first row (or column) and the one behind the last.
+
+    Returns starts and stops, (R, count) each, within [0, ``size``].
 
     Bounds are rounded where MXNet rounds them, because a bin may end just at a row.
     """
