@@ -32,7 +32,7 @@ _ACTIVATIONS = {
 }
 
 
-@register("Activation", infer_shape=same_shapes, layout_rule=layout_elementwise, kind="activation")
+@register("Activation", infer_shape=same_shapes, layout_rule=layout_elementwise, kind="act")
 def activation(
     data: jax.Array, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
 ):
@@ -114,7 +114,7 @@ def _gelu(x: jax.Array) -> jax.Array:
     uses_rng=lambda p, train: train and p.act_type == "rrelu",
     layout_rule=_leaky_relu_layout,
     traits={NAMED_DATA},
-    kind="activation",
+    kind="act",
     file_format=FileFormat(initializers={"gamma": '["Constant", {"value": 0.25}]'}),
 )
 def leaky_relu(

@@ -38,7 +38,7 @@ def _uses_rng(p: Params, train: bool) -> bool:
     infer_shape=_infer_shape,
     uses_rng=_uses_rng,
     traits={NAMED_DATA},
-    kind="activation",
+    kind="act",
 )
 def dropout(
     data: jax.Array,

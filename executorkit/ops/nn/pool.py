@@ -173,7 +173,7 @@ def _root(total: jax.Array, power: int) -> jax.Array:
 
 @register(
     "Pooling", infer_shape=_infer_shape, layout_rule=layout_with_windows, traits={NAMED_DATA},
-    kind="pooling", file_format=FileFormat(scratch_outputs=lambda p: int(p.pool_type == "max")),
+    kind="pool", file_format=FileFormat(scratch_outputs=lambda p: int(p.pool_type == "max")),
 )  # fmt: skip
 def pooling(
     data: jax.Array,

@@ -55,7 +55,7 @@ def _divided_by_temperature(data: jax.Array, temperature: float | None) -> jax.A
     infer_shape=_infer_shape,
     infer_type=_infer_type,
     traits={NAMED_DATA},
-    kind="activation",
+    kind="act",
 )
 def softmax(
     data: jax.Array,
@@ -87,7 +87,7 @@ def softmax(
     infer_shape=_infer_shape_without_length,
     infer_type=_infer_type,
     traits={NAMED_DATA},
-    kind="activation",
+    kind="act",
 )
 def log_softmax(
     data: jax.Array,
@@ -136,7 +136,7 @@ def _infer_softmax_activation_shape(s: ShapeFacts, p: Params) -> None:
 @register(
     "SoftmaxActivation",
     infer_shape=_infer_softmax_activation_shape,
-    kind="activation",
+    kind="act",
     file_format=FileFormat(former_attrs={"type": "mode"}),
 )
 def softmax_activation(data: jax.Array, *, mode: Literal["channel", "instance"] = "instance"):

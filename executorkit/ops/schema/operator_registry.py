@@ -31,8 +31,8 @@ from .traits import ALL_TRAITS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-#: Groups of operators that drawings of a network show in one colour.
-Kind = Literal["dense", "norm", "activation", "pooling", "shape", "loss"]
+#: Groups of operators, each of which has a colour in drawings of a network.
+Kind = Literal["dense", "norm", "act", "pool", "shape", "loss"]
 
 
 @dataclass(frozen=True, slots=True)
