@@ -24,7 +24,7 @@ KEPT = "KEPT_PROGRAMS"
 def main(package: str, name: str, batch: str, size: str, *only: str) -> None:
     mx: Any = importlib.import_module(package)
     if package == "executorkit" and KEPT in os.environ:
-        mx.program.keep_compiled(os.environ[KEPT])
+        mx.program.enable_disk_cache(os.environ[KEPT])
     net = network(name, int(batch), int(size))
     symbol = net.build(mx)
     mx.nd.ones(1).asnumpy()  # which starts the library

@@ -3,6 +3,9 @@
 To keep compiled programs between processes::
 
     mx.program.enable_disk_cache("directory")
+
+Former names stay as aliases for one release: ``keep_compiled`` of :func:`enable_disk_cache`,
+``Warming`` of :class:`Precompilation`, ``OptionError`` of :class:`ArgumentValueError`.
 """
 
 from ..errors import ArgumentValueError
@@ -36,7 +39,6 @@ from ._train_step import (
 from .disk_cache import enable_disk_cache
 from .protocol import BaseProgram, ProgramCall, ProgramFunction
 
-#: Former names of the first release.
 keep_compiled = enable_disk_cache
 Warming = Precompilation
 OptionError = ArgumentValueError

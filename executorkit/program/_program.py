@@ -292,11 +292,6 @@ class Program(BaseProgram):
             if isinstance(function, InstrumentedJit):
                 function.prefetch(*avals)
 
-    def clear(self) -> None:
-        """Drops the compiled code of this program."""
-        for f in self.functions:
-            f.clear()
-
     # -- questions -------------------------------------------------------------------------------
 
     def needs_head_gradient(self, args: Arrays, aux: Arrays, key: Any) -> tuple[bool, ...]:

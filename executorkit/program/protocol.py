@@ -98,6 +98,11 @@ class BaseProgram(Viewed, ABC):
         ``args`` and ``aux`` may be arrays, or shapes and dtypes.
         """
 
+    def clear(self) -> None:
+        """Drops the compiled code of this program."""
+        for function in self.functions:
+            function.clear()
+
     # -- training steps: forward, backward and updates as one function ---------------------------
 
     @property

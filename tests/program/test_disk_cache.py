@@ -221,12 +221,13 @@ def test_files_that_were_read_longest_ago_go_first(tmp_path):
         files.write(name, {}, b"x")
         os.utime(tmp_path / name, (read, read))
     size = (tmp_path / "a").stat().st_size
-    before = jax.config.jax_compilation_cache_max_size
-    jax.config.update("jax_compilation_cache_max_size", 3 * size)
+    limit = "jax_compilation_cache_max_size"
+    before = getattr(jax.config, limit)
+    jax.config.update(limit, 3 * size)
     try:
         files.write("d", {}, b"x")
     finally:
-        jax.config.update("jax_compilation_cache_max_size", before)
+        jax.config.update(limit, before)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "c", "d"]
 
 

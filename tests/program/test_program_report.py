@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
+from typing import Any
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def test_fields_of_a_signature_are_compared_one_by_one():
 
 def test_history_is_bounded():
     executor = mx.sym.exp(mx.sym.var("x")).simple_bind(mx.cpu(), x=(1,))
-    infer = executor.program.infer[False]
+    infer: Any = executor.program.infer[False]
     for n in range(1, MAX_TRACES + 5):
         infer((np.zeros(n, "float32"),), (), None)
     assert infer.traces == MAX_TRACES + 4

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import textwrap
 from collections import Counter
+from typing import Any
 
 import jax
 import pytest
@@ -26,7 +27,7 @@ def _net(hidden: int = 5):
     return mx.sym.SoftmaxOutput(net, name="softmax")
 
 
-def _bound(batch: int = 4, **kwargs):
+def _bound(batch: int = 4, **kwargs) -> Any:
     return _net().simple_bind(mx.cpu(), data=(batch, 6), **kwargs)
 
 
@@ -239,7 +240,7 @@ def test_a_function_forgets_when_it_has_seen_too_many_shapes(monkeypatch):
 def test_many_shapes_leave_caches_bounded(monkeypatch):
     monkeypatch.setattr("executorkit.program._jit.MAX_SHAPES", 8)
     executor = (mx.sym.Variable("x") * 2).simple_bind(mx.cpu(), x=(100,))
-    function = executor.program.infer[False]
+    function: Any = executor.program.infer[False]
     held = []
     for size in range(1, 30):
         smaller = executor.reshape(x=(size,))
@@ -280,7 +281,7 @@ def test_one_run_of_each_program_per_step():
     """Counted from outside, by JAX itself."""
     seen: Counter[str] = Counter()
 
-    def listen(event: str, seconds: float, **kwargs: object) -> None:
+    def listen(event: str, duration_secs: float, **kwargs: str | int) -> None:
         if event == "/jax/core/compile/backend_compile_duration":
             seen["compiled"] += 1
 
