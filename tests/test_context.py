@@ -83,7 +83,7 @@ def test_cpu_devices_wrap_around():
 
 
 @pytest.mark.skipif(num_gpus() > 0, reason="this machine has a GPU")
-def test_a_gpu_that_is_not_there_says_what_to_do():
+def test_a_missing_gpu_suggests_an_alternative():
     assert repr(gpu(2)) == "gpu(2)"
     with pytest.raises(MXNetError) as caught:
         _ = gpu(2).device

@@ -42,12 +42,12 @@ def test_images_show_their_labels():
     assert (distance.argmin(1) == digits.test_labels).mean() > 0.85
 
 
-def test_the_caller_may_write_into_what_it_got():
+def test_the_caller_may_write_into_the_arrays():
     load_digits().test_images[:] = 7
     assert load_digits().test_images.max() == 1
 
 
-def test_source_and_licence_are_told():
+def test_source_and_licence_are_given():
     text = files("executorkit.data").joinpath("digits.txt").read_text()
     assert "CC BY 4.0" in text
     assert "10.24432/C50P49" in text

@@ -70,7 +70,7 @@ RANDOM = [
 
 
 @pytest.mark.parametrize("init", RANDOM, ids=lambda init: type(init).__name__)
-def test_seed_makes_runs_repeat(init):
+def test_seed_makes_runs_reproducible(init):
     runs = []
     for seed in (3, 3, 4):
         mx.random.seed(seed)
@@ -80,7 +80,7 @@ def test_seed_makes_runs_repeat(init):
     assert not np.allclose(runs[0], runs[2])
 
 
-def test_every_context_has_its_own_numbers():
+def test_every_context_has_its_own_stream():
     mx.random.seed(3)
     first = weight(mx.init.Xavier(), 4, 5, ctx=mx.cpu(0))
     assert not np.allclose(first, weight(mx.init.Xavier(), 4, 5, ctx=mx.cpu(1)))
@@ -113,13 +113,13 @@ def test_initialising_compiles_nothing(caplog):
     assert [m for m in caplog.messages if "ompil" in m]
 
 
-def test_quantized_weights_are_drawn_one_by_one():
+def test_quantized_weights_are_drawn_independently():
     array = mx.nd.zeros((100, 30), dtype="int8")
     mx.init.One()(InitDesc("fc_weight_quantize"), array)
-    found = array.asnumpy()
-    assert found.min() == -127
-    assert found.max() == 126
-    assert len(np.unique(found)) == 254
+    values = array.asnumpy()
+    assert values.min() == -127
+    assert values.max() == 126
+    assert len(np.unique(values)) == 254
 
 
 def test_fused_parameters_use_the_named_initializers_for_every_gate():
@@ -143,22 +143,22 @@ def test_fused_parameters_use_the_named_initializers_for_every_gate():
     np.testing.assert_array_equal(packed, np.repeat(np.arange(1, len(names) + 1), sizes))
 
 
-def test_fused_initializer_is_made_again_from_its_text():
+def test_fused_initializer_is_recreated_from_its_text():
     init = mx.init.FusedRNN(mx.init.Constant(2), 2, 1, "lstm", forget_bias=3.0)
     again = mx.init.create(init.dumps())
     assert again == init
     np.testing.assert_array_equal(weight(again, 56), weight(init, 56))
 
 
-def test_constants_that_are_arrays_are_dumped_and_compared():
-    made = [mx.init.Constant(v) for v in ([1, 2], np.array([1, 2]), np.float32(2))]
-    assert [m.dumps() for m in made] == [
+def test_array_constants_are_dumped_and_compared():
+    recreated = [mx.init.Constant(v) for v in ([1, 2], np.array([1, 2]), np.float32(2))]
+    assert [m.dumps() for m in recreated] == [
         '["constant", {"value": [1, 2]}]',
         '["constant", {"value": [1, 2]}]',
         '["constant", {"value": 2.0}]',
     ]
-    assert made[0] == made[1]
-    assert made[0] != made[2]
+    assert recreated[0] == recreated[1]
+    assert recreated[0] != recreated[2]
 
 
 MESSAGES = {

@@ -38,9 +38,9 @@ def test_pure_schedule(name: str) -> None:
     counts = np.arange(30)
     expected = ANSWERS["rates"][name]
     with jax.enable_x64(True):
-        found = jax.jit(jax.vmap(schedule))(counts)
-        assert found.dtype == np.float64
-        np.testing.assert_allclose(found, expected, rtol=1e-12)
+        rates = jax.jit(jax.vmap(schedule))(counts)
+        assert rates.dtype == np.float64
+        np.testing.assert_allclose(rates, expected, rtol=1e-12)
     np.testing.assert_allclose(jax.jit(jax.vmap(schedule))(counts), expected, rtol=3e-5, atol=1e-9)
     for n in range(10):
         scheduler(n)

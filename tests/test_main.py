@@ -1,4 +1,4 @@
-"""The command line: what is printed, exit statuses, and wrong inputs without a traceback."""
+"""The command line: printed text, exit statuses, and wrong inputs without a traceback."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ def run(capsys, *arguments):
 @pytest.mark.parametrize("with_params", [False, True])
 def test_inspect_prints_a_table_of_layers(capsys, network, with_params):
     symbol, params = network
-    more = ["--params", params] if with_params else []
-    status, out, err = run(capsys, "inspect", symbol, "--shape", "data=1,2,6,6", *more)
+    options = ["--params", params] if with_params else []
+    status, out, err = run(capsys, "inspect", symbol, "--shape", "data=1,2,6,6", *options)
     assert (status, err) == (0, "")
     assert out == f"{mx.sym.load(str(symbol)).summary(data=(1, 2, 6, 6))}\n"
     conv, bn, fc, softmax = (line.split() for line in out.splitlines()[4:8])
@@ -64,7 +64,7 @@ def test_inspect_counts_shared_parameters_once(capsys, tmp_path):
     assert out.splitlines()[7].split()[1] == "9"
 
 
-def test_inspect_marks_what_the_shapes_do_not_tell(capsys, network):
+def test_inspect_marks_unknown_numbers(capsys, network):
     status, out, _ = run(capsys, "inspect", network[0])
     assert status == 0
     assert out.splitlines()[6].split() == ["fc", "FullyConnected", "?", "5", "+", "?", "?", "?"]
@@ -73,14 +73,14 @@ def test_inspect_marks_what_the_shapes_do_not_tell(capsys, network):
     assert "conv     Convolution     (?, 4, 4, 4)          76      ?       ?" in out
 
 
-def test_inspect_says_what_of_the_parameters_is_not_in_the_symbol(capsys, network, tmp_path):
+def test_inspect_lists_parameters_that_are_not_in_the_symbol(capsys, network, tmp_path):
     path = tmp_path / "more.params"
     mx.nd.save(str(path), {"arg:zzz": mx.nd.ones((1,))})
     _, out, _ = run(capsys, "inspect", network[0], "--params", path)
     assert out.startswith(f"{path}: not in the symbol: 1 entries, such as 'zzz'\n")
 
 
-def test_coverage_of_what_is_served(capsys, network):
+def test_coverage_of_served_operators(capsys, network):
     status, out, err = run(capsys, "coverage", network[0])
     assert (status, err) == (0, "")
     assert out.splitlines()[0] == f"{network[0]}: all 4 operators are served"
@@ -92,7 +92,7 @@ def test_coverage_of_what_is_served(capsys, network):
     ]
 
 
-def test_coverage_names_all_that_is_missing(capsys, network, tmp_path):
+def test_coverage_names_everything_missing(capsys, network, tmp_path):
     document = json.loads(network[0].read_text())
     nodes = {node["name"]: node for node in document["nodes"]}
     nodes["bn"]["op"] = "Nonsense"
@@ -136,15 +136,15 @@ WRONG = {
 
 
 @pytest.mark.parametrize("case", WRONG)
-def test_wrong_input_is_told_on_stderr(capsys, network, tmp_path, case):
+def test_wrong_input_is_reported_on_stderr(capsys, network, tmp_path, case):
     places = {"tmp": tmp_path, "symbol": network[0], "params": network[1]}
     arguments, message = WRONG[case]
-    found = run(capsys, *(argument.format(**places) for argument in arguments))
-    assert found == (2, "", message.format(**places))
+    outcome = run(capsys, *(argument.format(**places) for argument in arguments))
+    assert outcome == (2, "", message.format(**places))
 
 
 @pytest.mark.parametrize("text", ["data", "data=", "=1,2", "data=1,x", "data=-1,2"])
-def test_wrong_shapes_are_told_on_stderr(capsys, network, text):
+def test_wrong_shapes_are_reported_on_stderr(capsys, network, text):
     status, out, err = run(capsys, "inspect", network[0], "--shape", text)
     assert (status, out) == (2, "")
     assert err.endswith(
@@ -155,7 +155,7 @@ def test_wrong_shapes_are_told_on_stderr(capsys, network, text):
 
 @pytest.mark.parametrize("command", ["inspect", "coverage"])
 @pytest.mark.parametrize("content", ["", "{", "[1, 2]", '{"nodes": 3}'])
-def test_files_that_are_no_symbol(capsys, tmp_path, command, content):
+def test_files_that_are_not_symbols(capsys, tmp_path, command, content):
     path = tmp_path / "broken.json"
     path.write_text(content)
     status, out, err = run(capsys, command, path)
@@ -181,7 +181,9 @@ def test_the_demo_learns_compares_and_saves(capsys, tmp_path, monkeypatch):
     assert status == 0
     accuracy = re.search(r"^accuracy on 360 digits never seen: ([\d.]+)%$", out, re.MULTILINE)
     assert float(accuracy[1]) > 97
-    assert re.search(r"^training step of 64 digits: .* by hand / executorkit \d+\.\d\d$", out, re.MULTILINE)
+    assert re.search(
+        r"^training step of 64 digits: .* by hand / executorkit \d+\.\d\d$", out, re.MULTILINE
+    )
     assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
         "digits-0010.params", "digits-symbol.json"
     ]  # fmt: skip
@@ -203,7 +205,7 @@ def test_progress_is_a_bar_only_where_tqdm_is_installed(monkeypatch):
     assert shown == ["epoch 1"]
 
 
-def test_it_is_a_module_to_run(network):
+def test_run_as_a_module(network):
     done = subprocess.run(
         [sys.executable, "-m", "executorkit", "coverage", str(network[0])],
         capture_output=True, text=True, check=True,
@@ -211,7 +213,7 @@ def test_it_is_a_module_to_run(network):
     assert "all 4 operators are served" in done.stdout
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(network):
+def test_a_closed_pipe_is_no_error(network):
     process = subprocess.Popen(
         [sys.executable, "-m", "executorkit", "inspect", str(network[0])],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE,

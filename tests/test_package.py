@@ -1,4 +1,4 @@
-"""What the package says when it is asked for something that it does not have."""
+"""Errors of the package for names that it does not have."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ import executorkit as mx
         ),
     ],
 )
-def test_a_missing_module_is_told_with_a_way_out(name, hint):
+def test_a_missing_module_is_reported_with_an_alternative(name, hint):
     with pytest.raises(AttributeError) as caught:
         getattr(mx, name)
     assert str(caught.value).endswith(f"has no attribute {name!r}\n  try: {hint}")
 
 
-def test_nothing_is_offered_for_what_python_asks():
+def test_no_hint_for_private_names():
     assert not hasattr(mx, "__wrapped__")
     with pytest.raises(AttributeError, match=r"has no attribute 'zzzzzz'$"):
         mx.zzzzzz  # noqa: B018

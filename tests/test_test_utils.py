@@ -1,4 +1,4 @@
-"""``mx.test_utils``: each check accepts what is right and refuses what is wrong."""
+"""``mx.test_utils``: each check accepts correct values and refuses wrong ones."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class TestCompare:
         assert tu.same(mx.nd.ones((2,)), np.ones(2))
         assert not tu.same(mx.nd.ones((2,)), np.zeros(2))
 
-    def test_message_names_place_and_values_of_the_largest_error(self):
+    def test_message_names_index_and_values_of_the_largest_error(self):
         a, b = np.ones(3, np.float32), np.array([1, 1.5, 1.25], np.float32)
         with pytest.raises(AssertionError) as caught:
             tu.assert_almost_equal(a, b, rtol=0, atol=0.125, names=("ours", "theirs"))
@@ -181,9 +181,9 @@ class TestSetting:
         calls = []
 
         @tu.retry(3)
-        def flaky(wanted):
-            calls.append(wanted)
-            assert len(calls) >= wanted
+        def flaky(attempts):
+            calls.append(attempts)
+            assert len(calls) >= attempts
 
         flaky(2)
         assert calls == [2, 2]
@@ -331,11 +331,11 @@ class TestData:
         return images, labels
 
     def test_arrays(self, mnist):
-        found = tu.get_mnist()
-        assert list(found) == ["train_data", "train_label", "test_data", "test_label"]
-        np.testing.assert_array_equal(found["test_label"], mnist[1])
-        assert found["test_label"].dtype == np.int8
-        np.testing.assert_array_equal(found["train_data"][:, 0], np.float32(mnist[0]) / 255)
+        arrays = tu.get_mnist()
+        assert list(arrays) == ["train_data", "train_label", "test_data", "test_label"]
+        np.testing.assert_array_equal(arrays["test_label"], mnist[1])
+        assert arrays["test_label"].dtype == np.int8
+        np.testing.assert_array_equal(arrays["train_data"][:, 0], np.float32(mnist[0]) / 255)
 
     def test_iterators(self, mnist):
         train, test = tu.get_mnist_iterator(2, (784,))
@@ -344,7 +344,7 @@ class TestData:
         images, _ = tu.get_mnist_iterator(5, (1, 28, 28))
         assert sorted(next(images).label[0].asnumpy()) == [1, 1, 3, 4, 5]
 
-    def test_what_is_missing_or_damaged_is_named(self, mnist):
+    def test_missing_or_damaged_files_are_named(self, mnist):
         os.truncate("data/t10k-labels-idx1-ubyte", 11)
         with pytest.raises(ValueError, match="t10k-labels-idx1-ubyte: no idx file"):
             tu.get_mnist()
@@ -352,7 +352,7 @@ class TestData:
         with pytest.raises(OSError, match="t10k-labels-idx1-ubyte is missing"):
             tu.get_mnist()
 
-    def test_one_batch_for_ever(self):
+    def test_endless_batches(self):
         real = mx.io.NDArrayIter(np.arange(6.0), batch_size=2)
         dummy = tu.DummyIter(real)
         assert (dummy.batch_size, dummy.provide_data) == (2, real.provide_data)
@@ -361,13 +361,13 @@ class TestData:
     def test_download(self, tmp_path):
         source = tmp_path / "a.bin"
         source.write_bytes(b"one")
-        url, there = source.as_uri(), tmp_path / "new" / "a.bin"
-        assert tu.download(url, dirname=str(tmp_path / "new")) == str(there)
+        url, target = source.as_uri(), tmp_path / "new" / "a.bin"
+        assert tu.download(url, dirname=str(tmp_path / "new")) == str(target)
         source.write_bytes(b"two")
-        assert tu.download(url, fname=str(there)) == str(there)
-        assert there.read_bytes() == b"one"
-        tu.download(url, fname=str(there), overwrite=True)
-        assert there.read_bytes() == b"two"
+        assert tu.download(url, fname=str(target)) == str(target)
+        assert target.read_bytes() == b"one"
+        tu.download(url, fname=str(target), overwrite=True)
+        assert target.read_bytes() == b"two"
         with pytest.raises(OSError, match="none"):
             tu.download((tmp_path / "none").as_uri(), fname=str(tmp_path / "none.bin"))
         assert not (tmp_path / "none.bin.tmp").exists()

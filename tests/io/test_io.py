@@ -1,4 +1,4 @@
-"""What golden values do not show: ownership, threads, devices, compressed files, refusals."""
+"""Properties of iterators beyond golden values: ownership, threads, devices, files, errors."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_writes_to_a_batch_reach_neither_the_source_nor_other_batches():
 
 
 @pytest.mark.parametrize("make", [lambda ctx: ROWS, lambda ctx: mx.nd.array(ROWS, ctx)])
-def test_batches_are_where_the_data_are(make):
+def test_batches_are_on_the_device_of_the_data(make):
     with mx.cpu(2):
         data = mx.io.NDArrayIter(make(mx.cpu(2)), batch_size=5)
     (array,) = next(data).data
@@ -166,7 +166,7 @@ def test_arrays_that_cannot_be_iterated(options, text):
     assert str(caught.value) == text
 
 
-def test_reading_where_there_is_no_batch():
+def test_reading_without_a_batch():
     data = mx.io.NDArrayIter(ROWS, batch_size=5)
     with pytest.raises(mx.io.BatchError) as caught:
         data.getdata()
@@ -236,7 +236,7 @@ def test_threads_end_with_the_iterator():
     assert not thread.is_alive()
 
 
-def test_iterators_that_do_not_go_together():
+def test_iterators_that_do_not_match():
     def run(*sizes):
         with pytest.raises(mx.io.BatchError) as caught:
             list(mx.io.PrefetchingIter([mx.io.NDArrayIter(ROWS[:n], batch_size=4) for n in sizes]))
@@ -272,14 +272,14 @@ def test_gzipped_images(tmp_path):
     assert np.ravel(ours[0])[:3].tolist() == [0, 1 / 256, 2 / 256]
 
 
-def test_images_are_numbered_by_their_place_in_the_file(tmp_path):
-    given = {**_mnist(tmp_path), "shuffle": True, "seed": 3}
-    found = np.concatenate([b.index for b in mx.io.MNISTIter(**given)])
-    assert found.tolist() == shuffled_indices(6, 3).tolist()
-    assert found.dtype == np.uint64
+def test_images_are_numbered_by_their_position_in_the_file(tmp_path):
+    options = {**_mnist(tmp_path), "shuffle": True, "seed": 3}
+    rows = np.concatenate([b.index for b in mx.io.MNISTIter(**options)])
+    assert rows.tolist() == shuffled_indices(6, 3).tolist()
+    assert rows.dtype == np.uint64
 
 
-def test_a_shuffle_draws_again_what_would_not_be_even(monkeypatch):
+def test_a_shuffle_repeats_biased_draws(monkeypatch):
     class Generator:
         def __init__(self, seed):
             self.numbers = iter([5, 2**32 - 1, 2**32 - 1, 7, 2**31 + 9])
@@ -290,26 +290,26 @@ def test_a_shuffle_draws_again_what_would_not_be_even(monkeypatch):
     monkeypatch.setattr(np.random, "RandomState", Generator)
     # 2**32 - 1 is beyond the last whole interval of thirds and of quarters.
     numbers = [5 // (2**32 // 2), 7 // ((2**32 - 1) // 3), (2**31 + 9) // ((2**32 - 1) // 4)]
-    wanted = [0, 1, 2, 3]
+    expected = [0, 1, 2, 3]
     for i, j in enumerate(numbers, start=1):
-        wanted[i], wanted[j] = wanted[j], wanted[i]
+        expected[i], expected[j] = expected[j], expected[i]
     draws = np.array([2**32 - 1], np.uint64)
     assert draws // ((2**32 - 1) // 4) >= 4 or draws // ((2**32 - 1) // 3) >= 3
-    assert shuffled_indices(4, 0).tolist() == wanted
+    assert shuffled_indices(4, 0).tolist() == expected
 
 
 @pytest.mark.parametrize("count", [0, 1])
-def test_shuffles_of_next_to_nothing(count):
+def test_shuffles_of_very_few_elements(count):
     assert shuffled_indices(count, 0).tolist() == list(range(count))
 
 
 def _refused_image(folder, content):
-    given = _mnist(folder)
-    given["image"].write_bytes(content)
+    options = _mnist(folder)
+    options["image"].write_bytes(content)
     with pytest.raises(mx.MXNetError) as caught:
-        mx.io.MNISTIter(**given)
+        mx.io.MNISTIter(**options)
     assert isinstance(caught.value, ValueError)
-    return str(caught.value).removeprefix(str(given["image"]))
+    return str(caught.value).removeprefix(str(options["image"]))
 
 
 def test_files_that_hold_no_images(tmp_path):
@@ -323,10 +323,10 @@ def test_files_that_hold_no_images(tmp_path):
     packed = gzip.compress(header + bytes(range(256)))
     assert _refused_image(tmp_path, packed[:-10]) == ": the gzipped file is truncated"
     one = struct.pack(">iiii", 2051, 1, 2, 2) + b"1234"
-    given = _mnist(tmp_path)
-    given["image"].write_bytes(one)
+    options = _mnist(tmp_path)
+    options["image"].write_bytes(one)
     with pytest.raises(ValueError, match="labels: 6 labels, expected 1"):
-        mx.io.MNISTIter(**given)
+        mx.io.MNISTIter(**options)
 
 
 @pytest.mark.parametrize(
@@ -338,7 +338,7 @@ def test_files_that_hold_no_images(tmp_path):
         ({"dtype": "uint8"}, "MNISTIter: dtype: uint8, expected float32"),
     ],
 )
-def test_images_asked_for_in_vain(tmp_path, options, text):
+def test_invalid_options_of_image_iterators(tmp_path, options, text):
     with pytest.raises(mx.io.IteratorArgumentError) as caught:
         mx.io.MNISTIter(**{**_mnist(tmp_path), **options})
     assert str(caught.value) == text
@@ -406,7 +406,7 @@ def test_fewer_labels_than_rows(tmp_path):
     ["ImageRecordIter", "ImageRecordIter_v1", "ImageDetRecordIter", "ImageRecordUInt8Iter",
      "ImageRecordUInt8Iter_v1", "ImageRecordInt8Iter"],
 )  # fmt: skip
-def test_iterators_that_are_not_served(name):
+def test_unsupported_iterators(name):
     with pytest.raises(mx.io.IteratorNotServedError) as caught:
         getattr(mx.io, name)(path_imgrec="x.rec", data_shape=(3, 224, 224), batch_size=1)
     assert str(caught.value) == (
@@ -416,6 +416,6 @@ def test_iterators_that_are_not_served(name):
     assert isinstance(caught.value, NotImplementedError)
 
 
-def test_libsvm_is_not_served():
+def test_libsvm_is_not_supported():
     with pytest.raises(NotImplementedError, match="LibSVMIter: reading libsvm files"):
         mx.io.LibSVMIter(data_libsvm="x", data_shape=(3,), batch_size=1)

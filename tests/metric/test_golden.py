@@ -48,8 +48,8 @@ def test_every_script_has_an_answer():
 def test_value(name, tmp_path):
     ours = json.loads(json.dumps(VALUES[name](mx, tmp_path)))
     rtol = HALF if name.endswith("_half") else 2e-6
-    found = differences(_without_texts(ours), _without_texts(ANSWERS["values"][name]), rtol)
-    assert not found, "\n".join(found)
+    values = differences(_without_texts(ours), _without_texts(ANSWERS["values"][name]), rtol)
+    assert not values, "\n".join(values)
 
 
 @pytest.mark.parametrize("name", ERRORS)

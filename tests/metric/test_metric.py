@@ -1,4 +1,4 @@
-"""What golden values do not show: devices, host copies, programs, refusals, own additions."""
+"""Properties of metrics beyond golden values: devices, host copies, programs, errors, additions."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_arrays_of_any_kind_are_taken(kind):
     assert metric.get() == reference.get()
 
 
-def test_outputs_that_nobody_has_looked_at_are_measured():
+def test_unread_outputs_are_measured():
     net = mx.sym.SoftmaxOutput(mx.sym.var("data"), name="softmax")
     executor = net.simple_bind(mx.cpu(), data=(8, 2))
     label, pred = _pair("acc")
@@ -157,11 +157,11 @@ def test_micro_correlation_is_that_of_all_elements(reset):
             getattr(metric, reset)()
         metric.update([mx.nd.array(label)], [mx.nd.array(pred, ctx=mx.cpu(i))])
     assert metric.get() == ("pearsonr", correlation(pairs[2:]))
-    rest = pairs if reset == "reset_local" else pairs[2:]
-    assert metric.get_global() == ("pearsonr", correlation(rest))
+    others = pairs if reset == "reset_local" else pairs[2:]
+    assert metric.get_global() == ("pearsonr", correlation(others))
 
 
-def test_of_equal_scores_the_lower_class_is_the_higher():
+def test_lower_class_wins_among_equal_scores():
     metric = mx.metric.TopKAccuracy(2)
     metric.update([mx.nd.array([0, 1, 2])], [mx.nd.array(np.ones((3, 3)))])
     assert metric.get()[1] == 2 / 3
@@ -175,7 +175,7 @@ def test_infinite_perplexity():
 
 
 @pytest.mark.parametrize("metric", [mx.metric.F1(average="micro"), mx.metric.PCC()])
-def test_sums_that_follow_from_counts_cannot_be_set(metric):
+def test_sums_derived_from_counts_cannot_be_set(metric):
     with pytest.raises(AttributeError, match=r"follow from its counts"):
         metric.sum_metric = 1
 
@@ -187,7 +187,7 @@ def _text_of(error, metric, label, pred):
     return str(caught.value)
 
 
-def test_refused_labels_are_told_when_the_metric_is_read():
+def test_invalid_labels_are_reported_when_the_metric_is_read():
     metric = mx.metric.F1()
     text = _text_of(mx.metric.MetricValueError, metric, [0, 1, 2, 2], np.ones((4, 2)))
     assert text == (
@@ -278,7 +278,7 @@ def test_shapes_that_do_not_fit(metric, label, pred, text):
     assert metric.num_inst == 0
 
 
-def test_nothing_is_counted_of_a_batch_that_does_not_fit():
+def test_a_rejected_batch_is_not_counted():
     label, pred = (mx.nd.array(x) for x in _pair("acc"))
     metric = mx.metric.Accuracy()
     with pytest.raises(ValueError, match="labels"):
@@ -293,7 +293,7 @@ def test_number_of_labels_and_of_predictions():
 
 
 @pytest.mark.parametrize("name", EVERY)
-def test_a_configuration_makes_the_metric_again(name):
+def test_a_configuration_recreates_the_metric(name):
     metric = mx.metric.create(name, **EVERY[name])
     again = mx.metric.create(**metric.get_config())
     label, pred = (mx.nd.array(x) for x in _pair(name))
@@ -305,7 +305,7 @@ def test_a_configuration_makes_the_metric_again(name):
 
 
 @pytest.mark.parametrize("copied", [copy.deepcopy, lambda m: pickle.loads(pickle.dumps(m))])
-def test_a_copy_goes_on_by_itself(copied):
+def test_a_copy_is_independent(copied):
     metric = mx.metric.create(["acc", "f1"])
     label, pred = (mx.nd.array(x) for x in _pair("acc"))
     metric.update([label], [pred])
@@ -346,7 +346,7 @@ def test_unknown_names_get_suggestions():
         ),
     ],
 )
-def test_metrics_that_cannot_be_made(make, text):
+def test_metrics_that_cannot_be_created(make, text):
     with pytest.raises(mx.MXNetError) as caught:
         make()
     assert str(caught.value).startswith(text)
@@ -357,7 +357,7 @@ def test_classes_of_metrics_make_metrics():
     assert mx.metric.create(mx.metric.Accuracy, axis=2).axis == 2
 
 
-def test_a_name_taken_over_is_warned_about():
+def test_replacing_a_registered_name_warns():
     class Thing:
         pass
 

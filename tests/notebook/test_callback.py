@@ -104,7 +104,7 @@ class TestPandasLogger:
         assert logger.train_df["accuracy"].between(0, 1).all()
 
 
-def test_missing_pandas_is_said(monkeypatch):
+def test_missing_pandas_is_reported(monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingDependencyError) as caught:
         PandasLogger(4)
@@ -127,7 +127,7 @@ def test_curve_in_a_terminal(monkeypatch, capsys):
     assert capsys.readouterr().out == "training    ▁█  0.2\nvalidation  █  0.75\n"
 
 
-def test_curve_in_a_notebook_is_renewed_in_place(monkeypatch, capsys):
+def test_curve_in_a_notebook_is_updated_in_place(monkeypatch, capsys):
     events: list[Any] = []
 
     class Handle:
@@ -189,7 +189,7 @@ def test_callbacks_of_one_batch_read_the_same():
     assert logger.train_df["accuracy"].tolist() == [0.25, 0.5, 0.75, 0.5]
 
 
-def test_a_metric_used_again_is_read_anew():
+def test_a_reused_metric_is_read_again():
     metric = mx.metric.Loss("accuracy")
     curve = LiveLearningCurve("accuracy", 1e9, 1)
     for value in (0.25, 0.5):
@@ -198,7 +198,7 @@ def test_a_metric_used_again_is_read_anew():
     assert [y for _, y in curve._points["training"]] == [0.25, 0.5]
 
 
-def test_evaluations_keep_what_fit_logs(caplog):
+def test_evaluations_do_not_reset_the_metric(caplog):
     param = _param(0, 3, 0.5)
     LiveLearningCurve("accuracy", 1e9).eval_cb(param)
     assert param.eval_metric.get()[1] == 0.5

@@ -1,4 +1,4 @@
-"""What the tests of optimizers share: MXNet's stored runs."""
+"""MXNet's stored runs, for all tests of optimizers."""
 
 from __future__ import annotations
 

@@ -23,46 +23,46 @@ ROUNDED_NORMS = 1.5e-4
 UNASKED = ("adadelta", "test")
 
 
-def compare(key: str, found: dict[str, np.ndarray]) -> list[str]:
-    """Where a run differs from MXNet's."""
-    theirs, at, wrong = ANSWERS[key], 0, []
-    assert sum(x.size for x in found.values()) == theirs.size
-    for name in sorted(found):
-        ours = found[name]
-        expected = theirs[at : at + ours.size].reshape(ours.shape)
-        at += ours.size
+def compare(key: str, arrays: dict[str, np.ndarray]) -> list[str]:
+    """The arrays of a run that differ from MXNet's."""
+    answers, offset, differences = ANSWERS[key], 0, []
+    assert sum(x.size for x in arrays.values()) == answers.size
+    for name in sorted(arrays):
+        ours = arrays[name]
+        expected = answers[offset : offset + ours.size].reshape(ours.shape)
+        offset += ours.size
         tolerance = HALF if key.endswith("|half") else TOLERANCES[ours.dtype.name]
         if key.startswith(("lars", "lamb")) and key.endswith("|mixed"):
             tolerance = max(tolerance, ROUNDED_NORMS)
         error = np.max(np.abs(ours.astype(np.float64) - expected), initial=0)
         if not error <= tolerance * np.max(np.abs(expected)) + 1e-30:
-            wrong.append(f"{name}: {ours.ravel()[:4]}, MXNet {expected.ravel()[:4]}")
-    return wrong
+            differences.append(f"{name}: {ours.ravel()[:4]}, MXNet {expected.ravel()[:4]}")
+    return differences
 
 
 @pytest.mark.parametrize("key", [k for k in keys() if k not in ANSWERS.facts["failed"]])
 def test_trajectory(key: str) -> None:
     case = RUNS[key]
-    found, counts = _optimizers.run(mx, case, inner_state)
-    assert not compare(key, found)
+    arrays, counts = _optimizers.run(mx, case, inner_state)
+    assert not compare(key, arrays)
     if case.name not in UNASKED:
         assert counts == pytest.approx(ANSWERS.facts["counts"][key], rel=1e-12)
 
 
 @pytest.mark.parametrize("key", sorted(ANSWERS.facts["failed"]))
-def test_what_mxnet_refuses_is_done_in_the_precision_of_the_weight(key: str) -> None:
+def test_runs_that_mxnet_refuses_have_the_precision_of_the_weight(key: str) -> None:
     """States are float32 in MXNet, which then mixes no precisions; here they fit the weight."""
     case = RUNS[key]
-    found, _ = _optimizers.run(mx, case)
+    arrays, _ = _optimizers.run(mx, case)
     expected, _ = _optimizers.run(mx, replace(case, dtype="float32"))
-    for name, x in found.items():
+    for name, x in arrays.items():
         assert x.dtype == case.dtype
         np.testing.assert_allclose(x, expected[name], rtol=0.05, atol=0.02)
 
 
 def test_comparison_finds_a_difference() -> None:
     key = "sgd|"
-    found, _ = _optimizers.run(mx, RUNS[key])
-    found["20/1"] = found["20/1"] * (1 + 1e-5)
-    (wrong,) = compare(key, found)
+    arrays, _ = _optimizers.run(mx, RUNS[key])
+    arrays["20/1"] = arrays["20/1"] * (1 + 1e-5)
+    (wrong,) = compare(key, arrays)
     assert wrong.startswith("20/1")

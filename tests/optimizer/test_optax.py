@@ -98,7 +98,7 @@ def test_names_decide_what_is_not_decayed() -> None:
         np.testing.assert_allclose(updates["a_bias"], -decay, rtol=1e-6)
 
 
-def test_learning_rate_of_the_call_goes_first() -> None:
+def test_learning_rate_of_the_call_has_priority() -> None:
     tx = mx.optimizer.create("sgd", learning_rate=1.0).to_optax()
     params = {"w": jnp.ones(2)}
     updates, _ = jax.jit(tx.update)(params, tx.init(params), params, learning_rate=0.25)

@@ -99,7 +99,7 @@ def test_rates_and_multipliers() -> None:
     assert lars._get_wds([0, 1]) == [0.5, 0.0]
 
 
-def test_a_rate_goes_before_the_schedulers() -> None:
+def test_a_given_rate_overrides_the_schedulers() -> None:
     scheduler = mx.lr_scheduler.FactorScheduler(5, base_lr=0.1)
     optimizer = mx.optimizer.create("sgd", learning_rate=0.3, lr_scheduler=scheduler)
     assert (optimizer.learning_rate, scheduler.base_lr) == (0.3, 0.3)
@@ -182,15 +182,15 @@ def test_langevin_noise() -> None:
         mx.random.seed(3)
         updater = mx.optimizer.get_updater(mx.optimizer.create("sgld", **options))
         weights = [mx.nd.ones((20000,)), mx.nd.ones((20000,))]
-        found = []
+        noise_of_steps = []
         for _ in range(2):
             before = [w.asnumpy() for w in weights]
             updater([0, 1], [mx.nd.ones(w.shape) * 5 for w in weights], weights)
-            found += [
+            noise_of_steps += [
                 w.asnumpy() - old + 0.02 * (3 + 0.5 * old)
                 for w, old in zip(weights, before, strict=True)
             ]
-        return np.array(found)
+        return np.array(noise_of_steps)
 
     noise = steps()
     np.testing.assert_allclose(noise.mean(1), 0, atol=0.005)

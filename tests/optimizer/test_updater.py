@@ -22,7 +22,7 @@ DATA = Path(__file__).parents[1] / "golden" / "data"
 
 
 def second_half(key: str, data: bytes):
-    """The last ten updates of a run, by an updater that is given what it was after ten."""
+    """The last ten updates of a run, by an updater that gets the states after ten."""
     case = RUNS[key]
     updater = _optimizers.new_updater(mx, case)
     *_, (_, weights) = _optimizers.train(mx, updater, case, range(10))
@@ -33,16 +33,16 @@ def second_half(key: str, data: bytes):
 
 
 def last_weights(key: str) -> dict[int, np.ndarray]:
-    found, _ = _optimizers.run(mx, RUNS[key])
-    assert not compare(key, found)
-    return {i: found[f"20/{i}"] for i in _optimizers.shapes_of(RUNS[key])}
+    arrays, _ = _optimizers.run(mx, RUNS[key])
+    assert not compare(key, arrays)
+    return {i: arrays[f"20/{i}"] for i in _optimizers.shapes_of(RUNS[key])}
 
 
 @pytest.mark.parametrize(
     ("file", "key"),
     [("sgd", "sgd_momentum|mixed"), ("adam", "adam|factor"), ("nadam", "nadam|named")],
 )
-def test_goes_on_where_mxnet_stopped(file: str, key: str) -> None:
+def test_continues_from_mxnets_states(file: str, key: str) -> None:
     """The file holds the optimizer too, with its counts, its schedule and Nadam's product."""
     data = (DATA / f"optimizer_{file}.states").read_bytes()
     ours, loaded, weights = second_half(key, data)
@@ -64,8 +64,8 @@ def test_states_that_mxnet_wrote_without_their_optimizer() -> None:
 
 
 @pytest.mark.parametrize("key", keys("single"))
-def test_states_are_taken_up_again(key: str) -> None:
-    """By an updater that is given states and optimizer as bytes, bit for bit."""
+def test_states_are_restored_from_bytes(key: str) -> None:
+    """Bit for bit, by an updater that gets states and optimizer as bytes."""
     case = RUNS[key]
     ours, _, weights = second_half(key, _optimizers.states(mx, case, True))
     assert ours.get_states(True) == _optimizers.states(mx, case, True)
@@ -116,7 +116,7 @@ def test_other_bytes_are_refused(data, message: str) -> None:
     assert updater.states == {7: None}
 
 
-def test_every_cut_of_a_file_is_refused() -> None:
+def test_truncated_files_are_refused() -> None:
     data = (DATA / "optimizer_adam.states").read_bytes()
     updater = mx.optimizer.get_updater(mx.optimizer.create("sgd"))
     for length in range(0, len(data), 7):
@@ -187,7 +187,7 @@ def test_one_program_for_all_parameters_and_steps(name: str) -> None:
     np.testing.assert_array_equal(held, np.ones(5))
 
 
-def test_buffers_are_written_into() -> None:
+def test_buffers_are_updated_in_place() -> None:
     """The old buffers of weight and state are gone, unless someone holds them."""
     updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", momentum=0.9))
     weight, grad = mx.nd.ones((64, 64)) * 2, mx.nd.ones((64, 64))
@@ -199,14 +199,14 @@ def test_buffers_are_written_into() -> None:
     assert not grad.value.is_deleted()
 
 
-def test_a_weight_that_is_there_twice_is_updated_twice() -> None:
+def test_a_weight_given_twice_is_updated_twice() -> None:
     updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", learning_rate=1.0))
     weight = mx.nd.zeros((2,))
     updater([0, 1], [mx.nd.ones((2,)), mx.nd.ones((2,)) * 2], [weight, weight])
     assert weight.asnumpy().tolist() == [-3.0, -3.0]
 
 
-def test_views_gradients_that_are_the_weight_and_other_devices() -> None:
+def test_views_aliased_gradients_and_other_devices() -> None:
     updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", learning_rate=0.5))
     whole = mx.nd.ones((4, 2))
     updater(0, mx.nd.ones((2, 2)), whole[1:3])

@@ -68,21 +68,21 @@ def test_unpacked_weights_are_in_the_order_of_checkpoints():
     ]  # fmt: skip
 
 
-def test_packing_undoes_unpacking_in_any_type():
+def test_packing_inverts_unpacking_in_any_type():
     for dtype in ("float16", "float32", "float64"):
         cell = fused_cell("lstm", True)
-        packed = mx.nd.array(
+        restored = mx.nd.array(
             np.random.RandomState(0).normal(size=cell._gates.sizes.count(FEATURES)), dtype=dtype
         )
-        unpacked = cell.unpack_weights({"net_parameters": packed, "other": packed})
+        unpacked = cell.unpack_weights({"net_parameters": restored, "other": restored})
         again = cell.pack_weights(unpacked)
         assert again.keys() == {"net_parameters", "other"}
-        assert again["net_parameters"].dtype == packed.dtype
-        np.testing.assert_array_equal(again["net_parameters"].asnumpy(), packed.asnumpy())
+        assert again["net_parameters"].dtype == restored.dtype
+        np.testing.assert_array_equal(again["net_parameters"].asnumpy(), restored.asnumpy())
         stack = cell.unfuse()
-        back = stack.unpack_weights(stack.pack_weights(unpacked))
-        assert back.keys() == unpacked.keys()
-        assert all(np.array_equal(back[n].asnumpy(), a.asnumpy()) for n, a in unpacked.items())
+        restored = stack.unpack_weights(stack.pack_weights(unpacked))
+        assert restored.keys() == unpacked.keys()
+        assert all(np.array_equal(restored[n].asnumpy(), a.asnumpy()) for n, a in unpacked.items())
 
 
 def test_variables_initialise_themselves():
@@ -98,16 +98,18 @@ def test_variables_initialise_themselves():
                 params[name] = array
                 mx.init.Constant(0.5)(InitDesc(name, attrs.get(name)), array)
         unpacked = cell.unpack_weights(params)
-        found = [np.unique(a.asnumpy()) for n, a in unpacked.items() if n.endswith("f_bias")]
-        assert sum(2.0 in values for values in found) == biases
+        forget_biases = [
+            np.unique(a.asnumpy()) for n, a in unpacked.items() if n.endswith("f_bias")
+        ]
+        assert sum(2.0 in values for values in forget_biases) == biases
         for name, array in unpacked.items():
             expected = 0.5 if name.endswith("weight") else 0.0
             if not name.endswith("f_bias"):
                 assert set(array.asnumpy().ravel()) == {expected}, name
 
 
-def test_zoneout_keeps_what_was_before():
-    """Where the mask is 0, output and states are those of the step before."""
+def test_zoneout_keeps_previous_values():
+    """Output and states of the previous step stay at zeros of the mask."""
     cell = mx.rnn.ZoneoutCell(mx.rnn.RNNCell(HIDDEN), 0.5, 0.5)
     outputs, _ = cell.unroll(2, mx.sym.var("data"))
     executor = mx.sym.Group(outputs).simple_bind(mx.cpu(), data=(200, 2, FEATURES))
@@ -138,7 +140,7 @@ def test_states_of_modified_stacks():
         stack.begin_state()
 
 
-def test_own_cells():
+def test_cells_of_users():
     class Adding(mx.rnn.BaseRNNCell):
         state_info = property(lambda self: [{"shape": (0, FEATURES), "__layout__": "NC"}])
 

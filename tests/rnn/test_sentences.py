@@ -1,4 +1,4 @@
-"""What golden values do not show of sentences: refusals, and what is logged."""
+"""Properties of sentence iterators beyond golden values: errors and log lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def test_sentences_left_out_are_logged(caplog):
     ]
 
 
-def test_buckets_that_nothing_fits_into():
+def test_buckets_without_sentences():
     with pytest.raises(mx.io.BatchError) as caught:
         mx.rnn.BucketSentenceIter([[1, 2], [3]], 2)
     assert str(caught.value) == (
@@ -46,7 +46,7 @@ def test_token_that_is_not_in_the_vocabulary():
     assert vocabulary == {"a": 1}
 
 
-def test_the_buckets_given_are_left_as_they_are():
+def test_given_buckets_are_not_changed():
     buckets = [3, 2]
     data = mx.rnn.BucketSentenceIter([[1, 2], [1, 2, 3]], 1, buckets=buckets)
     assert buckets == [3, 2]
