@@ -44,8 +44,8 @@ def test_script_sees_what_it_sees_under_mxnet(name, monkeypatch):
 )
 def test_signatures_are_mxnets(name, arguments):
     parameters = inspect.signature(getattr(mx.callback, name)).parameters
-    found = {n: ... if p.default is p.empty else p.default for n, p in parameters.items()}
-    assert found == arguments
+    defaults = {n: ... if p.default is p.empty else p.default for n, p in parameters.items()}
+    assert defaults == arguments
 
 
 def test_speed_is_samples_per_second(monkeypatch, caplog):
@@ -63,7 +63,7 @@ def test_speed_is_samples_per_second(monkeypatch, caplog):
 
 
 def test_speed_counts_the_wait_for_the_metric(caplog):
-    """The device may be behind the host: the time until the metric is there belongs to it."""
+    """The device may be behind the host: the wait for the metric is part of the time."""
 
     class Slow:
         def get_name_value(self):

@@ -35,11 +35,11 @@ REFUSED = {"manager_refusals/0/many rows"}
 
 @pytest.mark.parametrize("name", [n for n in ANSWERS if n.startswith("manager")])
 def test_script_sees_what_it_sees_under_mxnet(name):
-    found = dict(differences(group_scripts.run(name, mx), ANSWERS[name], name))
-    assert {p: d for p, d in found.items() if p not in REFUSED} == {}
+    deviations = dict(differences(group_scripts.run(name, mx), ANSWERS[name], name))
+    assert {p: d for p, d in deviations.items() if p not in REFUSED} == {}
 
 
-def _manager(devices: int, train: Any, symbol: Any = None, **more: Any) -> Any:
+def _manager(devices: int, train: Any, symbol: Any = None, **options: Any) -> Any:
     symbol = mlp(mx) if symbol is None else symbol
     names = parameters(symbol, INPUTS)
     manager = DataParallelExecutorManager(
@@ -49,7 +49,7 @@ def _manager(devices: int, train: Any, symbol: Any = None, **more: Any) -> Any:
         symbol.list_arguments(),
         names,
         symbol.list_auxiliary_states(),
-        **more,
+        **options,
     )
     fill(manager, names, manager.execgrp.train_execs)
     return manager
@@ -62,7 +62,7 @@ def _shapes(rows: int) -> Shapes:
 def _update(manager: Any, rate: float) -> None:
     """The classic update: gradients summed over the devices, weights of each device alike."""
     for weights, grads in zip(manager.param_arrays, manager.grad_arrays, strict=True):
-        total = sum(g.as_in_context(mx.cpu(0)) for g in grads)
+        total: Any = sum(g.as_in_context(mx.cpu(0)) for g in grads)
         for weight in weights:
             weight -= rate * total.as_in_context(weight.context)
 
@@ -130,12 +130,14 @@ def test_the_loss_is_the_same_on_one_and_on_four_devices():
 
 def _bucket_batch(steps: int, rows: int = 4) -> Any:
     words = np.random.randint(0, 6, (2, rows, steps))
+    data_shapes: Any = [("data", (rows, steps))]
+    label_shapes: Any = [("softmax_label", (rows, steps))]
     return mx.io.DataBatch(
         [mx.nd.array(words[0])],
         [mx.nd.array(words[1])],
         bucket_key=steps,
-        provide_data=[("data", (rows, steps))],
-        provide_label=[("softmax_label", (rows, steps))],
+        provide_data=data_shapes,
+        provide_label=label_shapes,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def _replicated(number: float, devices: int = 4) -> ReplicatedArray:
 
 @pytest.mark.parametrize("kind", ["local", "device", "dist_sync"])
 def test_group_arrays_stay_replicated(kind):
-    """What a group keeps on its devices is summed there, and split for the store alone."""
+    """Replicated arrays are summed on their devices, and split for the store alone."""
     store = mx.kv.create(kind)
     store.init(["v", "w"], [mx.nd.zeros((2, 3))] * 2)
     grads = [_replicated(1), _replicated(10)]
@@ -62,17 +63,19 @@ def test_group_arrays_are_updated_once_and_broadcast():
     assert [a.asnumpy()[0, 0] for a in grads] == [1, 2, 3, 4]
 
 
-def test_a_device_store_moves_to_where_the_first_push_comes_from():
-    seen = {}
+def test_a_device_store_moves_to_the_device_of_the_first_push():
+    contexts = {}
     for kind in ("local", "device"):
         store = mx.kv.create(kind)
         store.init(0, mx.nd.ones((2,)))
-        store.set_updater(lambda key, grad, weight, kind=kind: seen.update({kind: weight.context}))
+        store.set_updater(
+            lambda key, grad, weight, kind=kind: contexts.update({kind: weight.context})
+        )
         store.push(0, [mx.nd.ones((2,), ctx=mx.cpu(3)), mx.nd.ones((2,), ctx=mx.cpu(4))])
-    assert seen == {"local": mx.cpu(0), "device": mx.cpu(3)}
+    assert contexts == {"local": mx.cpu(0), "device": mx.cpu(3)}
 
 
-def test_what_is_pulled_is_independent_of_the_store():
+def test_pulled_arrays_are_independent_of_the_store():
     store = mx.kv.create()
     start, pushed, out = mx.nd.ones((2,)), mx.nd.ones((2,)) * 5, mx.nd.zeros((2,))
     store.init(0, start)
@@ -106,10 +109,11 @@ def test_sums_compile_once():
     store.init(0, mx.nd.ones((5, 7)))
     grads = [mx.nd.ones((5, 7), ctx=mx.cpu(i)) for i in range(3)]
     store.push(0, grads)
-    before = _sum_parts._cache_size()
+    jitted: Any = _sum_parts
+    before = jitted._cache_size()
     for _ in range(3):
         store.push(0, grads)
-    assert _sum_parts._cache_size() == before
+    assert jitted._cache_size() == before
 
 
 def test_signatures_are_mxnets():
@@ -132,11 +136,11 @@ def test_signatures_are_mxnets():
 
 def test_str_keys_reach_updaters_as_str():
     """MXNet gives bytes, which its own optimizers decode."""
-    store, seen = mx.kv.create(), []
+    store, keys = mx.kv.create(), []
     store.init("fc_weight", mx.nd.ones((2,)))
-    store.set_updater(lambda key, grad, weight: seen.append(key))
+    store.set_updater(lambda key, grad, weight: keys.append(key))
     store.push("fc_weight", mx.nd.ones((2,)))
-    assert seen == ["fc_weight"]
+    assert keys == ["fc_weight"]
 
 
 @pytest.mark.parametrize(
@@ -209,7 +213,7 @@ def test_messages(action, error, message):
     assert str(caught.value) == message
 
 
-def test_a_registered_name_that_is_taken_is_warned_of():
+def test_registering_a_taken_name_warns():
     class Taken(KVStoreBase):
         pass
 

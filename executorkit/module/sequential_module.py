@@ -1,4 +1,4 @@
-"""``SequentialModule``: a chain of modules, each fed with the outputs of the one before."""
+"""``SequentialModule``: a chain of modules, each taking the outputs of the one before."""
 
 from __future__ import annotations
 

@@ -43,16 +43,16 @@ def test_signatures_and_batch_end_param_are_mxnets():
     assert mx.model.BatchEndParam._fields == ("epoch", "nbatch", "eval_metric", "locals")
 
 
-def test_what_is_saved_is_loaded(tmp_path, net, arg_params, aux_params):
+def test_saved_parameters_are_loaded(tmp_path, net, arg_params, aux_params):
     prefix = tmp_path / "model"
     mx.model.save_checkpoint(prefix, 7, net, arg_params, aux_params)
     assert sorted(os.listdir(tmp_path)) == ["model-0007.params", "model-symbol.json"]
     symbol, args, aux = mx.model.load_checkpoint(prefix, 7)
     assert symbol.tojson() == net.tojson()
-    for found, given in ((args, arg_params), (aux, aux_params)):
-        assert list(found) == list(given)
-        for name, array in given.items():
-            np.testing.assert_array_equal(found[name].asnumpy(), array.asnumpy())
+    for loaded, saved in ((args, arg_params), (aux, aux_params)):
+        assert list(loaded) == list(saved)
+        for name, array in saved.items():
+            np.testing.assert_array_equal(loaded[name].asnumpy(), array.asnumpy())
     again = mx.model.load_params(prefix, 7)
     assert [list(params) for params in again] == [list(arg_params), list(aux_params)]
 
@@ -70,7 +70,7 @@ def test_epochs_that_are_not_four_digits(tmp_path, arg_params, epoch, name):
     assert os.listdir(tmp_path) == [name]
 
 
-def test_mixed_precision_casts_are_left_out_unless_asked_for(tmp_path):
+def test_mixed_precision_casts_are_removed_unless_asked_for(tmp_path):
     cast = mx.sym.amp_cast(mx.sym.Variable("data"), dtype="float16")
     net = mx.sym.FullyConnected(cast, num_hidden=2, name="fc")
     names = {}
@@ -82,7 +82,7 @@ def test_mixed_precision_casts_are_left_out_unless_asked_for(tmp_path):
     assert len(names[False]) == 5
 
 
-def test_other_kinds_are_left_out_and_names_may_hold_colons(tmp_path):
+def test_other_kinds_are_ignored_and_names_may_hold_colons(tmp_path):
     one = mx.nd.ones((1,))
     mx.nd.save(str(tmp_path / "m-0001.params"), {"grad:w": one, "arg:w:x": one, "aux:s": one})
     args, aux = mx.model.load_params(tmp_path / "m", 1)
@@ -141,7 +141,7 @@ def test_arrays_without_names(tmp_path):
         ({}, None, "save_checkpoint: aux_params: a NoneType, expected a dict of NDArray"),
     ],
 )
-def test_what_cannot_be_saved_leaves_nothing_behind(tmp_path, net, args, aux, message):
+def test_a_refused_value_leaves_no_file(tmp_path, net, args, aux, message):
     with pytest.raises(TypeError) as caught:
         mx.model.save_checkpoint(tmp_path / "m", 1, net, args, aux)
     assert str(caught.value) == message

@@ -56,8 +56,8 @@ def test_signatures_are_mxnets():
         "create": "symbol X y ctx num_epoch epoch_size optimizer initializer eval_data "
         f"eval_metric {calls.format('')} kwargs",
     }.items():
-        found = inspect.signature(getattr(mx.model.FeedForward, function)).parameters
-        assert " ".join(found) == expected, function
+        parameters = inspect.signature(getattr(mx.model.FeedForward, function)).parameters
+        assert " ".join(parameters) == expected, function
 
 
 def test_training_learns_and_compiles_in_its_first_batches(net, data):
@@ -71,7 +71,8 @@ def test_training_learns_and_compiles_in_its_first_batches(net, data):
     np.random.seed(1)
     model = mx.model.FeedForward(net, num_epoch=30, learning_rate=1.0, numpy_batch_size=8)
     model.fit(*data, batch_end_callback=count)
-    assert model.score(mx.io.NDArrayIter(*data, 8)) > 0.9
+    examples, labels = data
+    assert model.score(mx.io.NDArrayIter(examples, labels, 8)) > 0.9
     assert set(counts[2:]) == {counts[2]}
 
 
@@ -85,11 +86,13 @@ def test_predictions_use_the_parameters_as_they_are(net, data):
 
 
 def test_a_monitor_sees_training_batches(net, data, caplog):
-    seen = []
-    monitor = mx.mon.Monitor(2, pattern="fc_output", stat_func=lambda x: seen.append(x.shape) or x)
+    shapes = []
+    monitor = mx.mon.Monitor(
+        2, pattern="fc_output", stat_func=lambda x: shapes.append(x.shape) or x
+    )
     model = mx.model.FeedForward(net, num_epoch=1, numpy_batch_size=8)
     model.fit(*data, monitor=monitor)
-    assert seen == [(8, 3), (8, 3)]
+    assert shapes == [(8, 3), (8, 3)]
 
 
 @pytest.mark.parametrize(

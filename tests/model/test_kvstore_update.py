@@ -18,25 +18,25 @@ def test_script_sees_what_it_sees_under_mxnet(name):
     compare(name)
 
 
-@pytest.mark.parametrize("on_store", [True, False])
-def test_processes_train_as_one(on_store, monkeypatch):
+@pytest.mark.parametrize("update_on_kvstore", [True, False])
+def test_processes_train_as_one(update_on_kvstore, monkeypatch):
     """Two processes of two devices do what one process of four devices does."""
     from tests.model.update_worker import train
 
-    monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", str(int(on_store)))
+    monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", str(int(update_on_kvstore)))
     expected = train(mx, 0, 1)
-    seen = together(WORKER, 2)
-    assert [s["rank"] for s in seen] == [0, 1]
-    assert [s["num_workers"] for s in seen] == [2, 2]
-    for s in (*seen, expected):
-        assert s["on_store"] is on_store
-    for s in seen:
+    results = together(WORKER, 2)
+    assert [s["rank"] for s in results] == [0, 1]
+    assert [s["num_workers"] for s in results] == [2, 2]
+    for s in (*results, expected):
+        assert s["update_on_kvstore"] is update_on_kvstore
+    for s in results:
         for name, devices in expected["params"].items():
             for theirs in s["params"][name]:
                 np.testing.assert_allclose(theirs, devices[0], rtol=1e-4, atol=1e-6)
-        # What process 0 put into the store counts.
+        # The store holds the values of process 0.
         assert s["broadcast"] == [0, 0]
-        # A local store sums what its own process pushes.
+        # A local store sums the pushes of its process.
         assert s["local"] == [2, 2]
         # Each process rounds its own sum: 0.6 + 0.6 to 1.
         assert s["compressed"] == [2, 0]

@@ -14,7 +14,7 @@ ROWS, DEVICES, STEPS = 8, 4, 3
 
 def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
     """Trains on this process's rows of every batch; the parameters on its devices, and sums."""
-    own = DEVICES // processes
+    devices = DEVICES // processes
     rows = slice(process * ROWS // processes, (process + 1) * ROWS // processes)
     x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc1")
     x = mx.sym.FullyConnected(mx.sym.Activation(x, act_type="tanh"), num_hidden=3, name="fc2")
@@ -24,28 +24,28 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
     data, label = random.randn(STEPS, ROWS, 5), random.randint(0, 3, (STEPS, ROWS))
     shapes = mx.io.NDArrayIter(data[0][rows], label[0][rows], ROWS // processes)
     manager = mx.executor_manager.DataParallelExecutorManager(
-        symbol, [mx.cpu(i) for i in range(own)], shapes, symbol.list_arguments(), names, []
+        symbol, [mx.cpu(i) for i in range(devices)], shapes, symbol.list_arguments(), names, []
     )
     executor = manager.execgrp.train_execs[0]
     params = {n: mx.nd.array(random.randn(*executor.arg_dict[n].shape)) for n in names}
     manager.set_params(params, {})
-    store, on_store = mx.model._create_kvstore("dist_sync", own, params)
+    store, update_on_kvstore = mx.model._create_kvstore("dist_sync", devices, params)
     optimizer = mx.optimizer.create("sgd", learning_rate=0.3, momentum=0.9, rescale_grad=1 / ROWS)
     updater = mx.optimizer.get_updater(optimizer)
-    if on_store:
+    if update_on_kvstore:
         store.set_optimizer(optimizer)
-    mx.model._initialize_kvstore(store, manager.param_arrays, params, names, on_store)
+    mx.model._initialize_kvstore(store, manager.param_arrays, params, names, update_on_kvstore)
     for xs, ys in zip(data, label, strict=True):
         manager.load_data_batch(mx.io.DataBatch([mx.nd.array(xs[rows])], [mx.nd.array(ys[rows])]))
         manager.forward(is_train=True)
         manager.backward()
-        if on_store:
+        if update_on_kvstore:
             mx.model._update_params_on_kvstore(
                 manager.param_arrays, manager.grad_arrays, store, names
             )
         else:
             mx.model._update_params(
-                manager.param_arrays, manager.grad_arrays, updater, own, store, names
+                manager.param_arrays, manager.grad_arrays, updater, devices, store, names
             )
     store.barrier()
     return {
@@ -53,7 +53,7 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
             n: [a.asnumpy().tolist() for a in arrays]
             for n, arrays in zip(names, manager.param_arrays, strict=True)
         },
-        "on_store": on_store,
+        "update_on_kvstore": update_on_kvstore,
         "rank": store.rank,
         "num_workers": store.num_workers,
         **_sums(mx, process),
@@ -64,15 +64,15 @@ def _sums(mx: Any, process: int) -> dict[str, Any]:
     out = mx.nd.zeros((2,))
     dist, local, compressed = (mx.kv.create(n) for n in ("dist_sync", "device", "dist_async"))
     dist.broadcast("w", mx.nd.ones((2,)) * process, out=out)
-    found = {"broadcast": out.asnumpy().tolist()}
+    results = {"broadcast": out.asnumpy().tolist()}
     local.init("w", out)
     local.pushpull("w", [mx.nd.ones((2,))] * 2, out=out)
-    found["local"] = out.asnumpy().tolist()
+    results["local"] = out.asnumpy().tolist()
     compressed.init("w", out)
     compressed.set_gradient_compression({"type": "2bit", "threshold": 1})
     compressed.pushpull("w", [mx.nd.array([0.6, 0.2])] * 2, out=out)
-    found["compressed"] = out.asnumpy().tolist()
-    return found
+    results["compressed"] = out.asnumpy().tolist()
+    return results
 
 
 if __name__ == "__main__":

@@ -22,11 +22,11 @@ import executorkit as mx
 
 def module() -> Any:
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=20, name="fc")
-    found = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
-    found.bind([("data", (4, 5))], [("softmax_label", (4,))])
-    found.init_params(mx.init.Uniform(0.5))
-    found.init_optimizer(optimizer="adam")
-    return found
+    module = mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+    module.bind([("data", (4, 5))], [("softmax_label", (4,))])
+    module.init_params(mx.init.Uniform(0.5))
+    module.init_optimizer(optimizer="adam")
+    return module
 
 
 def train(module: Any) -> None:

@@ -14,7 +14,7 @@ ROWS, DEVICES, STEPS = 8, 4, 4
 
 def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
     """Fits this process's rows of every batch; parameters and states afterwards."""
-    own = DEVICES // processes
+    devices = DEVICES // processes
     rows = slice(process * ROWS // processes, (process + 1) * ROWS // processes)
     x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc1")
     x = mx.sym.FullyConnected(mx.sym.tanh(x), num_hidden=3, name="fc2")
@@ -24,7 +24,7 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
     batches = mx.io.NDArrayIter(
         data[:, rows].reshape(-1, 5), label[:, rows].reshape(-1), ROWS // processes
     )
-    module = mx.mod.Module(symbol, context=[mx.cpu(i) for i in range(own)])
+    module = mx.mod.Module(symbol, context=[mx.cpu(i) for i in range(devices)])
     # All processes begin with the first one's parameters.
     mx.random.seed(process)
     module.fit(
@@ -37,7 +37,7 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
     )
     return {
         "params": {n: a.asnumpy().tolist() for n, a in module.get_params()[0].items()},
-        "apart": [[w.asnumpy().tolist() for w in ws] for ws in module._exec_group.param_arrays],
+        "replicas": [[w.asnumpy().tolist() for w in ws] for ws in module._exec_group.param_arrays],
         "rescale": module._optimizer.rescale_grad,
     }
 

@@ -1,4 +1,4 @@
-"""The module's executor group sees what it sees under MXNet, and explains what it refuses."""
+"""The module's executor group: equal to MXNet's in scripts, and its errors explained."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.golden.group_scripts._facts import convnet, fill, mlp, parameters
 
 ANSWERS = json.loads((GOLDEN / "data" / "groups.json").read_text())["scripts"]
 INPUTS = ("data", "softmax_label")
+NOT_ARRAYS: Any = [[1, 2]]
 
 
 @pytest.mark.parametrize("name", [n for n in ANSWERS if n.startswith(("module", "executors"))])
@@ -24,26 +25,26 @@ def test_script_sees_what_it_sees_under_mxnet(name):
     assert list(differences(group_scripts.run(name, mx), ANSWERS[name], name)) == []
 
 
-def _group(devices: int = 2, rows: int = 6, symbol: Any = None, **more: Any) -> Any:
+def _group(devices: int = 2, rows: int = 6, symbol: Any = None, **options: Any) -> Any:
     symbol = mlp(mx) if symbol is None else symbol
     group = DataParallelExecutorGroup(
         symbol,
         [mx.cpu(i) for i in range(devices)],
-        more.pop("workload", None),
+        options.pop("workload", None),
         [mx.io.DataDesc("data", (rows, 5))],
         [mx.io.DataDesc("softmax_label", (rows,))],
         parameters(symbol, INPUTS),
         True,
         False,
-        **more,
+        **options,
     )
     fill(group, group.param_names, group.execs)
     return group
 
 
-def _batch(rows: int = 6, columns: int = 5, **more: Any) -> Any:
+def _batch(rows: int = 6, columns: int = 5, **options: Any) -> Any:
     data = np.random.randn(rows, columns).astype(np.float32)
-    return mx.io.DataBatch([mx.nd.array(data)], [mx.nd.array(np.arange(rows) % 3)], **more)
+    return mx.io.DataBatch([mx.nd.array(data)], [mx.nd.array(np.arange(rows) % 3)], **options)
 
 
 def _state(group: Any) -> list[np.ndarray]:
@@ -85,7 +86,7 @@ def test_a_batch_without_labels_has_those_of_the_one_before() -> None:
             "  given by: a batch with 0 of 1 arrays: data",
         ),
         (
-            mx.io.DataBatch([[1, 2]], [mx.nd.ones((6,))]),
+            mx.io.DataBatch(NOT_ARRAYS, [mx.nd.ones((6,))]),
             "data 'data': list, expected an NDArray or a NumPy array\n  try: mx.nd.array(value)",
         ),
     ],
@@ -108,7 +109,8 @@ def test_a_failed_load_is_explained_and_changes_nothing(workload, batch, message
 
 def test_numpy_batches_are_copied():
     group = _group()
-    data, label = np.ones((6, 5), np.float64), np.zeros(6)
+    data: Any = np.ones((6, 5), np.float64)
+    label: Any = np.zeros(6)
     group.forward(mx.io.DataBatch([data], [label]))
     data[:] = 5
     assert group.data_arrays[0][1][1].asnumpy().tolist() == [[1] * 5] * 3
@@ -149,7 +151,7 @@ def test_reshaping_back_compiles_nothing_and_keeps_parameters():
         group.backward()
         group.get_outputs()[0].wait_to_read()
         traces.append(mx.program.cache_info().traces - before)
-    # Six rows on four devices are slices of two and of one row: programs of their own.
+    # Six rows on four devices are slices of two and of one row: separate programs.
     assert all(traces[:3])
     assert traces[3:] == [0, 0, 0]
     expected = _group(1, 8).param_arrays[0][0].asnumpy()
@@ -175,7 +177,9 @@ def test_workloads_are_told_from_contexts():
 def test_unknown_shapes_are_named():
     symbol = mx.sym.dot(mx.sym.Variable("data"), mx.sym.Variable("free"), name="dot")
     with pytest.raises(RuntimeError) as error:
-        DataParallelExecutorGroup(symbol, [mx.cpu(0)], None, [("data", (4, 5))], None, [], True, 0)
+        DataParallelExecutorGroup(
+            symbol, [mx.cpu(0)], None, [("data", (4, 5))], None, [], True, False
+        )
     assert str(error.value) == (
         "group: these shapes cannot be inferred: free: None, dot_output: None\n"
         "  given by: data=(4, 5)\n"
@@ -226,7 +230,7 @@ def test_a_monitor_sees_every_device(devices):
         np.testing.assert_allclose(a, b.asnumpy(), rtol=1e-5, atol=1e-6)
 
 
-def test_batch_norm_pins_gamma_on_every_device():
+def test_batch_norm_overwrites_gamma_on_every_device():
     symbol = convnet(mx)
     group = DataParallelExecutorGroup(
         symbol, [mx.cpu(0), mx.cpu(1)], None, [("data", (4, 1, 3, 3))], [("softmax_label", (4,))],

@@ -1,4 +1,4 @@
-"""What modules say that are used too early or wrongly."""
+"""Messages of modules that are used too early or wrongly."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def test_messages(name):
     assert str(caught.value) == message
 
 
-def test_what_modules_of_users_import():
+def test_names_that_modules_of_users_import():
     from executorkit.module.base_module import _as_list, _check_input_names, _parse_data_desc
 
     assert (_as_list(1), _as_list((1, 2)), _as_list(None)) == ([1], (1, 2), [None])
@@ -150,21 +150,21 @@ def test_states_are_kept_between_batches_and_set_by_number_or_by_device():
         outputs = module.get_outputs(merge_multi_context=False)
         assert [a.asnumpy().tolist() for a in outputs[0]] == [[[total] * 2] * 2] * 2
         module.set_states(states=outputs)
-        kept = module.get_states(merge_multi_context=False)
-        assert [a.asnumpy().tolist() for a in kept[0]] == [[[total] * 2] * 2] * 2
+        states = module.get_states(merge_multi_context=False)
+        assert [a.asnumpy().tolist() for a in states[0]] == [[[total] * 2] * 2] * 2
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("arguments", "message"),
     [
         ({}, "set_states: expected either states or value, and not both"),
         ({"states": [], "value": 1}, "set_states: expected either states or value, and not both"),
         ({"states": [[mx.nd.ones((2, 2))]]}, "set_states: 'h': 1 arrays for 2 devices"),
     ],
 )
-def test_states_that_are_refused(given, message):
+def test_states_that_are_refused(arguments, message):
     with pytest.raises(AssertionError) as caught:
-        _stateful().set_states(**given)
+        _stateful().set_states(**arguments)
     assert str(caught.value) == message
 
 

@@ -13,10 +13,10 @@ from tests.module.module_worker import ROWS, train
 @pytest.mark.parametrize("processes", [2, 4])
 def test_processes_train_as_one(processes):
     expected = train(mx, 0, 1)
-    for seen in together("tests/module/module_worker.py", processes):
-        assert seen["rescale"] == 1 / ROWS
+    for result in together("tests/module/module_worker.py", processes):
+        assert result["rescale"] == 1 / ROWS
         for name, array in expected["params"].items():
-            np.testing.assert_allclose(seen["params"][name], array, rtol=1e-5, atol=1e-6)
-        for weights, theirs in zip(expected["apart"], seen["apart"], strict=True):
-            for own in theirs:
-                np.testing.assert_allclose(own, weights[0], rtol=1e-5, atol=1e-6)
+            np.testing.assert_allclose(result["params"][name], array, rtol=1e-5, atol=1e-6)
+        for weights, replicas in zip(expected["replicas"], result["replicas"], strict=True):
+            for weight in replicas:
+                np.testing.assert_allclose(weight, weights[0], rtol=1e-5, atol=1e-6)

@@ -1,4 +1,4 @@
-"""Scripts on modules see what they see under MXNet."""
+"""Scripts on modules give the results that they give under MXNet."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ ANSWERS = json.loads((GOLDEN / "data" / "modules.json").read_text())
 
 
 def _known_to_mxnet(ours, theirs):
-    """Signatures without what modules have here besides: methods, and arguments at the end."""
+    """Signatures without the methods and last arguments that MXNet's modules lack."""
     return {
         name: ours[name] if arguments is None else ours[name][: len(arguments)]
         for name, arguments in theirs.items()
     }
 
 
-# Doing things a second time is warned of, there and here.
+# MXNet warns of doing things a second time, and so does executorkit.
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", ANSWERS)
 def test_script_sees_what_it_sees_under_mxnet(name):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -25,13 +27,13 @@ def _module(devices: int, batch: int = 12, for_training: bool = True):
 
 def _batch(rows: int):
     data = [mx.nd.array(np.ones((rows, 5)))]
-    shapes = [("data", (rows, 5))], [("softmax_label", (rows,))]
+    shapes: Any = [("data", (rows, 5))], [("softmax_label", (rows,))]
     return mx.io.DataBatch(data, [mx.nd.zeros(rows)], None, None, None, *shapes), shapes
 
 
 @pytest.mark.parametrize("devices", [1, 2])
 @pytest.mark.parametrize("is_train", [False, True])
-def test_batches_of_a_warm_shape_compile_nothing(devices, is_train):
+def test_batches_of_a_precompiled_shape_compile_nothing(devices, is_train):
     module = _module(devices, for_training=is_train)
     if is_train:
         module.init_optimizer(optimizer_params={"learning_rate": 0.1})
@@ -45,9 +47,9 @@ def test_batches_of_a_warm_shape_compile_nothing(devices, is_train):
         return module.get_outputs()[0].asnumpy()
 
     run(12)
-    warming = module.precompile([_batch(rows)[1] for rows in (4, 8)])
-    assert warming.wait()
-    assert len(warming.tasks) == 2
+    precompilation = module.precompile([_batch(rows)[1] for rows in (4, 8)])
+    assert precompilation.wait()
+    assert len(precompilation.tasks) == 2
     before = module.core.traces
     for rows in (4, 8):
         assert run(rows).shape == (rows, 3)

@@ -41,7 +41,7 @@ def _data() -> Any:
     return mx.io.NDArrayIter(rng.standard_normal((30, 5)), rng.integers(0, 3, 30), ROWS)
 
 
-def _fit(module: Any, optimizer: str, schedule: str, **more: Any) -> list[float]:
+def _fit(module: Any, optimizer: str, schedule: str, **options: Any) -> list[float]:
     """Trains; returns the loss of each step."""
     losses: list[float] = []
     params = OPTIMIZERS[optimizer]
@@ -59,7 +59,7 @@ def _fit(module: Any, optimizer: str, schedule: str, **more: Any) -> list[float]
         initializer=mx.init.Xavier(),
         batch_end_callback=note,
         num_epoch=EPOCHS,
-        **more,
+        **options,
     )
     return losses
 
@@ -86,16 +86,16 @@ def test_resumed_runs_take_the_same_steps(tmp_path, optimizer, schedule, devices
     prefix = str(tmp_path / "net")
     mx.random.seed(5)
     np.random.seed(5)
-    whole = mx.mod.Module(_net(batch_norm), context=contexts)
-    save = mx.callback.module_checkpoint(whole, prefix, save_optimizer_states=True)
-    losses = _fit(whole, optimizer, schedule, epoch_end_callback=save)
+    uninterrupted = mx.mod.Module(_net(batch_norm), context=contexts)
+    save = mx.callback.module_checkpoint(uninterrupted, prefix, save_optimizer_states=True)
+    losses = _fit(uninterrupted, optimizer, schedule, epoch_end_callback=save)
 
     # Another process would begin with other numbers.
     mx.random.seed(99)
     mx.nd.random.uniform(shape=(3,)).wait_to_read()
     resumed = mx.mod.Module.load(prefix, SAVED, load_optimizer_states=True, context=contexts)
     assert _fit(resumed, optimizer, schedule, begin_epoch=SAVED) == losses[len(losses) // 2 :]
-    for ours, expected in zip(_everything(resumed), _everything(whole), strict=True):
+    for ours, expected in zip(_everything(resumed), _everything(uninterrupted), strict=True):
         np.testing.assert_array_equal(ours, expected)
 
 
@@ -104,9 +104,9 @@ def test_dropout_draws_other_numbers_without_the_states(tmp_path):
     prefix = str(tmp_path / "net")
     mx.random.seed(5)
     np.random.seed(5)
-    whole = mx.mod.Module(_net(False))
-    save = mx.callback.module_checkpoint(whole, prefix)
-    losses = _fit(whole, "sgld", "factor", epoch_end_callback=save)
+    uninterrupted = mx.mod.Module(_net(False))
+    save = mx.callback.module_checkpoint(uninterrupted, prefix)
+    losses = _fit(uninterrupted, "sgld", "factor", epoch_end_callback=save)
     mx.random.seed(99)
     resumed = mx.mod.Module.load(prefix, SAVED)
     assert _fit(resumed, "sgld", "factor", begin_epoch=SAVED) != losses[len(losses) // 2 :]
@@ -125,36 +125,42 @@ def _trained_once(count: int, store: Any, optimizer: str = "adam") -> Any:
 
 def _states(module: Any, count: int, k: int) -> dict[str, Any]:
     """The states and the count of each parameter on device k."""
-    optimizer, found = module._optimizer, {}
+    optimizer = module._optimizer
+    by_name: dict[str, Any] = {}
     for name, i in module._module_optimizer.indices.items():
         index = i if count == 1 else i * count + k
         counts = optimizer._all_index_update_counts[k if count > 1 else 0]
         states = [a.asnumpy() for a in jax.tree.leaves(module._updater.states[index])]
-        found[name] = [*states, counts[index]]
-    return found
+        by_name[name] = [*states, counts[index]]
+    return by_name
 
 
-#: Of how many devices with states of their own a file is, and what loads it.
-APART = [(1, "local", 2, None), (2, "local", 2, None), (2, None, 1, "local"), (2, None, 2, "local")]
+#: Devices and store of the module that saves, devices and store of the one that loads.
+PER_DEVICE = [
+    (1, "local", 2, None),
+    (2, "local", 2, None),
+    (2, None, 1, "local"),
+    (2, None, 2, "local"),
+]
 
 
-@pytest.mark.parametrize(("saved", "store", "loading", "other"), [*APART, (2, None, 2, None)])
+@pytest.mark.parametrize(("saved", "store", "loading", "other"), [*PER_DEVICE, (2, None, 2, None)])
 def test_states_are_found_by_devices_with_and_without_a_store(
     tmp_path, saved, store, loading, other
 ):
     """MXNet numbers a parameter's states i with one device, i * devices + k with several that have
-    no store, and names them with one; there a module of another kind does not find them."""
+    no store, and names them with one; in MXNet a module of another kind does not find them."""
     path = str(tmp_path / "net.states")
     first = _trained_once(saved, store)
     first.save_optimizer_states(path)
     second = _trained_once(loading, other)
     second.load_optimizer_states(path)
-    theirs = [_states(first, saved if store is None else 1, k) for k in range(saved)]
+    saved_states = [_states(first, saved if store is None else 1, k) for k in range(saved)]
     for k in range(loading if other is None else 1):
-        found = _states(second, loading if other is None else 1, k)
-        expected = theirs[k if store is None else 0]
-        assert list(found) == list(expected)
-        for name, values in found.items():
+        states = _states(second, loading if other is None else 1, k)
+        expected = saved_states[k if store is None else 0]
+        assert list(states) == list(expected)
+        for name, values in states.items():
             for ours, value in zip(values, expected[name], strict=True):
                 np.testing.assert_array_equal(ours, value)
     data = _data()

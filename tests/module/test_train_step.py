@@ -53,7 +53,7 @@ def _step(module: Any, seed: int, look: str = "") -> None:
     module.update()
 
 
-def _seen(module: Any) -> list[np.ndarray]:
+def _contents(module: Any) -> list[np.ndarray]:
     """Parameters, auxiliary states, every device's gradients and the optimizer's states."""
     args, aux = module.get_params()
     grads = [g for arrays in module._exec_group.grad_arrays for g in arrays]
@@ -61,7 +61,7 @@ def _seen(module: Any) -> list[np.ndarray]:
     return [a.asnumpy() for a in (*args.values(), *aux.values(), *grads, *states)]
 
 
-def _ran(module: Any) -> dict[str, int]:
+def _traced_functions(module: Any) -> dict[str, int]:
     group = module.core
     programs = [group.pmapped.program] if group.pmapped else [group.execs[0].program]
     return {f.name: f.traces for p in programs for f in p.functions if f.traces}
@@ -77,15 +77,15 @@ OPTIMIZERS = [
 @pytest.mark.parametrize(("name", "params"), OPTIMIZERS)
 @pytest.mark.parametrize("where", ["one", "two"])
 def test_steps_are_one_program_with_the_values_of_separate_ones(where, name, params):
-    fused, apart = _module(where, name, **params), None
+    fused, separate = _module(where, name, **params), None
     for i in range(3):
         _step(fused, i)
-    assert _ran(fused) == {"step": 1}
-    apart = _module(where, name, **params)
+    assert _traced_functions(fused) == {"step": 1}
+    separate = _module(where, name, **params)
     for i in range(3):
-        _step(apart, i, "outputs" if i == 1 else "gradients")
-    assert "step" not in _ran(apart)
-    for ours, expected in zip(_seen(fused), _seen(apart), strict=True):
+        _step(separate, i, "outputs" if i == 1 else "gradients")
+    assert "step" not in _traced_functions(separate)
+    for ours, expected in zip(_contents(fused), _contents(separate), strict=True):
         np.testing.assert_allclose(ours, expected, 1e-5, 1e-6)
 
 
@@ -104,26 +104,26 @@ def test_a_step_may_have_as_many_arrays_as_arguments():
     module.update()
     bias = module.get_params()[0]["fc2_bias"].asnumpy()
     np.testing.assert_allclose(bias, [-0.5, 0.5], 1e-6)
-    assert _ran(module) == {"step": 1}
+    assert _traced_functions(module) == {"step": 1}
 
 
 def test_a_batch_that_is_on_the_only_device_is_not_copied():
     module, batch, metric = _module("one", "sgd"), _batch(), mx.metric.create("acc")
-    seen = []
-    metric.update = lambda labels, preds: seen.extend(labels)
+    labels_seen = []
+    metric.update = lambda labels, preds: labels_seen.extend(labels)
     module.forward(batch, is_train=True)
     module.update_metric(metric, batch.label)
-    fed = module._exec_group.execs[0].arg_dict
-    assert fed["data"].jax is batch.data[0].jax
-    (label,) = seen
+    inputs = module._exec_group.execs[0].arg_dict
+    assert inputs["data"].jax is batch.data[0].jax
+    (label,) = labels_seen
     assert label is batch.label[0]
     before = batch.data[0].asnumpy()
-    fed["data"][:] = 0
+    inputs["data"][:] = 0
     np.testing.assert_array_equal(batch.data[0].asnumpy(), before)
 
 
 @pytest.mark.parametrize("where", ["two", "uneven", "repeated"])
-def test_devices_together_go_where_one_goes_without_batch_statistics(where):
+def test_several_devices_train_as_one_without_batch_statistics(where):
     def run(where: str) -> list[np.ndarray]:
         mx.random.seed(0)
         net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -139,7 +139,7 @@ def test_devices_together_go_where_one_goes_without_batch_statistics(where):
         np.testing.assert_allclose(ours, expected, 1e-5, 1e-6)
 
 
-def test_looking_now_and_then_keeps_the_devices_together():
+def test_reading_now_and_then_keeps_the_devices_in_step():
     module = _module("two", "sgd", learning_rate=0.1, momentum=0.9)
     for i, look in enumerate(["", "gradients", "", "outputs", "", ""]):
         _step(module, i, look)
@@ -148,7 +148,7 @@ def test_looking_now_and_then_keeps_the_devices_together():
     single = _module("two", "sgd", learning_rate=0.1, momentum=0.9)
     for i in range(6):
         _step(single, i)
-    for ours, expected in zip(_seen(module), _seen(single), strict=True):
+    for ours, expected in zip(_contents(module), _contents(single), strict=True):
         np.testing.assert_allclose(ours, expected, 1e-5, 1e-6)
 
 
@@ -158,14 +158,14 @@ def test_states_that_are_loaded_reach_all_devices(tmp_path):
     module.save_optimizer_states(str(tmp_path / "states"))
     args, aux = ({n: a.copy() for n, a in arrays.items()} for arrays in module.get_params())
     _step(module, 1)
-    expected = _seen(module)
+    expected = _contents(module)
     other = _module("two", "sgd", learning_rate=0.1, momentum=0.9)
     _step(other, 5)
     other.set_params(args, aux)
     other.load_optimizer_states(str(tmp_path / "states"))
     _step(other, 1)
     # Moving averages are saved as the mean over the devices, and go on from that.
-    for ours, value in zip(_seen(other), expected, strict=True):
+    for ours, value in zip(_contents(other), expected, strict=True):
         np.testing.assert_allclose(ours, value, 1e-6, 1e-8)
     for arrays in other._exec_group.param_arrays:
         np.testing.assert_array_equal(arrays[0].asnumpy(), arrays[1].asnumpy())
@@ -182,7 +182,7 @@ def test_an_optimizer_that_overrides_update_is_called():
     module = _module("two", Mine(rescale_grad=1 / ROWS))
     _step(module, 0)
     assert Mine.calls == 6
-    assert "step" not in _ran(module)
+    assert "step" not in _traced_functions(module)
 
 
 def _fit(callback: Any) -> Any:
@@ -198,7 +198,7 @@ def _fit(callback: Any) -> Any:
     return module
 
 
-def test_fit_uses_gradients_up_and_says_so():
+def test_fit_discards_gradients_and_says_so():
     module = _fit(mx.callback.Speedometer(ROWS, 2))
     with pytest.raises(GradientConsumedError, match="a callback of your own keeps gradients"):
         module._exec_group.grad_arrays[0][0].asnumpy()
