@@ -41,13 +41,13 @@ from .errors import InputTypeError, explain
 from .executor import Executor
 from .ndarray import NDArray
 
-__all__ = ["Monitor", "InputTypeError", "root_mean_square"]
+__all__ = ["InputTypeError", "Monitor", "root_mean_square"]
 
 Statistic = Callable[[NDArray], Any]
 
-#: Statistics of so many batches are kept.
-KEPT_BATCHES = 1000
-#: So many numbers of one statistic are kept, bars drawn in a cell, rows shown, and as text.
+#: Maximum number of batches whose statistics are held.
+MAX_BATCHES = 1000
+#: Maximum numbers held of one statistic, bars drawn in a cell, rows shown, rows shown as text.
 _MAX_NUMBERS, _MAX_BARS, _MAX_ROWS, _MAX_LINES = 8, 24, 500, 60
 
 
@@ -55,17 +55,17 @@ class Monitor(Viewed):
     """Collects a statistic of operators' outputs, their gradients, parameters and states.
 
     interval
-        every so many batches are looked at. Executors report values only in these; all others run
-        as if there were no monitor. (In MXNet values are always reported.)
+        every ``interval``-th batch is observed. Executors report values only in these; all others
+        run as if there were no monitor. (In MXNet values are always reported.)
     stat_func
         from an NDArray to an NDArray or a list of them; by default the root mean square.
     pattern
-        a regular expression that the names of values to be looked at start with; gradients are
-        named ``fc_backward_output0``.
+        a regular expression that the names of observed values start with; gradients are named
+        ``fc_backward_output0``.
     sort
         sorts the results by name.
     monitor_all
-        looks at the operators' inputs too.
+        observes the operators' inputs too.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
@@ -78,7 +78,7 @@ class Monitor(Viewed):
     [(1, 'fc_output')]
 
     Statistics are computed where the values are, and fetched together by :meth:`toc`. Those of the
-    latest batches that were looked at are kept: :meth:`table` and :meth:`heat_map` show them, and
+    latest batches that were observed are held: :meth:`table` and :meth:`heat_map` show them, and
     so does a notebook.
     """
 
@@ -101,21 +101,21 @@ class Monitor(Viewed):
         self.exes: list[Executor] = []
         #: (batch, values by name) of the latest batches. Statistics of several numbers are there
         #: number by number, ``name[0]``; what further devices report is ``name #2`` and so on.
-        self.history: deque[tuple[int, dict[str, float]]] = deque(maxlen=KEPT_BATCHES)
+        self.history: deque[tuple[int, dict[str, float]]] = deque(maxlen=MAX_BATCHES)
 
     def stat_helper(self, name: str, array: NDArray) -> None:
-        """What executors call with each value."""
+        """Collects the statistic of one value: the callback of executors."""
         if self.activated and self.re_prog.match(name):
             self.queue.append((self.step, name, self.stat_func(array)))
 
     def install(self, exe: Executor) -> None:
-        """Looks at an executor too, which reports to one monitor at a time."""
+        """Observes an executor too, which reports to one monitor at a time."""
         self.exes.append(exe)
         if self.activated:
             exe.set_monitor_callback(self.stat_helper, self.monitor_all)
 
     def tic(self) -> None:
-        """Before ``forward``: begins to collect, if this batch is to be looked at."""
+        """Before ``forward``: begins to collect, if this batch is to be observed."""
         if self.step % self.interval == 0:
             self.queue = []
             self.activated = True
@@ -125,7 +125,7 @@ class Monitor(Viewed):
 
     def toc(self) -> list[tuple[int, str, str]]:
         """After the batch: (batch, name, statistic as text) of all values, then of arguments and
-        auxiliary states; empty if this batch is not looked at. Batches count from 1."""
+        auxiliary states; empty if this batch is not observed. Batches count from 1."""
         if not self.activated:
             return []
         for exe in self.exes:
@@ -141,9 +141,9 @@ class Monitor(Viewed):
         queue, self.queue = self.queue, []
         if self.sort:
             queue.sort(key=lambda entry: entry[1])
-        statistics = [_listed(name, found) for _, name, found in queue]
-        fetched = jax.device_get([[s.value for s in found] for found in statistics])
-        self._keep([name for _, name, _ in queue], fetched)
+        statistics = [_listed(name, statistic) for _, name, statistic in queue]
+        fetched = jax.device_get([[s.value for s in arrays] for arrays in statistics])
+        self._record([name for _, name, _ in queue], fetched)
         return [
             (step, name, "".join(f"{_shown(v)}\t" for v in values))
             for (step, name, _), values in zip(queue, fetched, strict=True)
@@ -154,26 +154,28 @@ class Monitor(Viewed):
         for step, name, text in self.toc():
             logging.info("Batch: %7d %-30s %s", step, name, text)
 
-    def _keep(self, names: Sequence[str], values: Sequence[Sequence[Any]]) -> None:
-        kept: dict[str, float] = {}
+    def _record(self, names: Sequence[str], values: Sequence[Sequence[Any]]) -> None:
+        numbers_by_name: dict[str, float] = {}
         for name, arrays in zip(names, values, strict=True):
             numbers = [float(x) for array in arrays for x in np.ravel(array)[:_MAX_NUMBERS]]
             device = 1
             label = name
-            while label in kept or f"{label}[0]" in kept:
+            while label in numbers_by_name or f"{label}[0]" in numbers_by_name:
                 device += 1
                 label = f"{name} #{device}"
             single = len(numbers) == 1
-            kept.update((label if single else f"{label}[{i}]", x) for i, x in enumerate(numbers))
-        if kept:
-            self.history.append((self.step, kept))
+            numbers_by_name.update(
+                (label if single else f"{label}[{i}]", x) for i, x in enumerate(numbers)
+            )
+        if numbers_by_name:
+            self.history.append((self.step, numbers_by_name))
 
     def _collected(self, pattern: str) -> tuple[list[int], dict[str, list[float | None]]]:
         """The batches, and for each name a value for each of them."""
-        wanted = re.compile(pattern)
-        names = dict.fromkeys(n for _, kept in self.history for n in kept if wanted.match(n))
+        matcher = re.compile(pattern)
+        names = dict.fromkeys(n for _, numbers in self.history for n in numbers if matcher.match(n))
         steps = [step for step, _ in self.history]
-        return steps, {name: [kept.get(name) for _, kept in self.history] for name in names}
+        return steps, {name: [numbers.get(name) for _, numbers in self.history] for name in names}
 
     def table(self, pattern: str = ".*") -> View:
         """Statistics collected so far by name: first, last, least, greatest, and their course.
@@ -184,21 +186,23 @@ class Monitor(Viewed):
         steps, collected = self._collected(pattern)
         rows: list[list[Cell]] = []
         for name, values in collected.items():
-            known = [v for v in values if v is not None]
-            finite = [abs(v) for v in known if math.isfinite(v)]
+            present = [v for v in values if v is not None]
+            finite = [abs(v) for v in present if math.isfinite(v)]
             ends = [shown(min(finite)), shown(max(finite))] if finite else ["", ""]
-            odd = len(known) - len(finite)
-            course = Sparkline([abs(v) for v in _few(known) if math.isfinite(v)])
-            bad: Cell = Emphasis(str(odd)) if odd else "0"
-            rows.append([clipped(name, 60), shown(known[0]), shown(known[-1]), *ends, bad, course])
+            n_nonfinite = len(present) - len(finite)
+            course = Sparkline([abs(v) for v in _latest(present) if math.isfinite(v)])
+            bad: Cell = Emphasis(str(n_nonfinite)) if n_nonfinite else "0"
+            rows.append(
+                [clipped(name, 60), shown(present[0]), shown(present[-1]), *ends, bad, course]
+            )
         header = ["name", "first", "last", "least", "greatest", "not finite", "course"]
         table = Table(header, rows[:_MAX_ROWS], range(1, 6), most_lines=_MAX_LINES)
-        more = [Line(f"... {len(rows) - _MAX_ROWS} more")] if len(rows) > _MAX_ROWS else []
-        return ShownView(_title(steps), [table, *more])
+        omitted = [Line(f"... {len(rows) - _MAX_ROWS} more")] if len(rows) > _MAX_ROWS else []
+        return ShownView(_title(steps), [table, *omitted])
 
     def heat_map(self, pattern: str = ".*") -> View:
         """The same as a heat map: a row for each name, a column for each batch, on a logarithmic
-        scale; what is not finite stands out."""
+        scale; NaNs and infinities stand out."""
         steps, collected = self._collected(pattern)
         drawn = HeatMap(list(collected), [f"batch {s}" for s in steps], list(collected.values()))
         return ShownView(_title(steps), [drawn])
@@ -229,7 +233,7 @@ def _title(steps: Sequence[int]) -> str:
     return f"{len(steps)} batches collected, {steps[0]} to {steps[-1]}"
 
 
-def _few(values: Sequence[float]) -> Sequence[float]:
+def _latest(values: Sequence[float]) -> Sequence[float]:
     """The last values, as many as are drawn in a cell."""
     return values[-_MAX_BARS:]
 
@@ -248,13 +252,13 @@ def _root_mean_square(x: jax.Array) -> jax.Array:
     return jnp.sqrt(jnp.mean(wide * wide)).reshape(1).astype(kind)
 
 
-def _listed(name: str, found: Any) -> list[NDArray]:
-    arrays = [found] if isinstance(found, NDArray) else found
+def _listed(name: str, statistic: Any) -> list[NDArray]:
+    arrays = [statistic] if isinstance(statistic, NDArray) else statistic
     if not isinstance(arrays, list) or not all(isinstance(a, NDArray) for a in arrays):
         raise InputTypeError(
             explain(
                 f"monitor: statistic of {name!r}",
-                f"stat_func returned a {type(found).__name__}, "
+                f"stat_func returned a {type(statistic).__name__}, "
                 "expected an NDArray or a list of them",
             )
         )

@@ -1,12 +1,9 @@
-"""A graph run node by node, each compiled by itself, with the range of every value.
+"""``check_finite``: a graph run node by node, and the first node that made a NaN or an infinity.
 
-XLA fuses nodes, so that a value which is not finite may never be stored; here every node's outputs
-are, with their ranges, and so are the gradients of its inputs. Nodes of equal attributes and shapes
-share what is compiled: the steps of an unrolled network are compiled once.
-
-The ranges of a graph's values and gradients, and where what is not finite comes from.
-
-``check_finite``: a graph run node by node, and the first node that made a NaN or an infinity.
+XLA fuses nodes, so that a value which is not finite may never be stored. Here every node is
+compiled by itself: its outputs are stored, with their ranges, and so are the gradients of its
+inputs. Nodes of equal attributes and shapes share a compiled function: the steps of an unrolled
+network are compiled once.
 """
 
 from __future__ import annotations
@@ -27,22 +24,22 @@ from ..ops import OpDef, Params
 from ..program import BaseProgram, Program, active_values, dependent_results
 from .finite_report import ArraySummary, Finding, FiniteReport
 
-#: Of an array: how many NaN, how many infinities, minimum and maximum of the finite elements.
+#: Of an array: number of NaNs, number of infinities, minimum and maximum of the finite elements.
 Range = Any
 Key = tuple[tuple[str, Any], ...]
 
 
 @dataclass(slots=True)
 class NodewiseValues:
-    """Values of a graph, by number, and what is known of them; gradients likewise.
+    """Values of a graph, by number, with their ranges, and their gradients.
 
     avals, ranges
         of every value.
     input_gradients
-        for each step that was gone back through: the ranges of the gradients of its inputs, by
-        position, and of the gradients that came to its outputs.
+        for each step that backward has passed: the ranges of the gradients of its inputs, by
+        position, and of the gradients of its outputs.
     sums
-        ranges of gradients of values, where several were added.
+        ranges of the gradients of values with several readers, whose gradients were added.
     """
 
     values: list[Any]
@@ -56,18 +53,18 @@ class NodewiseValues:
 
 
 class NodewiseRun:
-    """Runs a graph node by node, each on the device that ``place`` gives for it."""
+    """Runs a graph node by node, each on the device that ``device_of`` returns for it."""
 
-    def __init__(self, graph: Graph, place: Callable[[GraphStep], Device]) -> None:
+    def __init__(self, graph: Graph, device_of: Callable[[GraphStep], Device]) -> None:
         self._graph = graph
-        self._place = place
+        self._device_of = device_of
         self._params: dict[int, Params] = {}
         self._inputs: dict[int, list[Any]] = {}
 
     def forward(
-        self, args: Sequence[Any], aux: Sequence[Any], key: Any, train: bool, keep: bool
+        self, args: Sequence[Any], aux: Sequence[Any], key: Any, train: bool, for_backward: bool
     ) -> NodewiseValues:
-        """All values; without ``keep`` those that no later node reads are dropped."""
+        """All values; unless ``for_backward``, those that no later node reads are dropped."""
         graph = self._graph
         traced = NodewiseValues([None] * graph.n_values, [None] * graph.n_values)
         values = traced.values
@@ -75,19 +72,19 @@ class NodewiseRun:
             values[i], traced.ranges[i] = array, range_of_input(array)
             traced.avals[i] = jax.ShapeDtypeStruct(array.shape, array.dtype)
         states = list(aux)
-        filled = resolved_params(graph, args, aux) if graph.has_open_shapes else {}
+        resolved = resolved_params(graph, args, aux) if graph.has_open_shapes else {}
         last = {i: step.index for step in graph.steps for i in step.inputs}
         for step in graph.steps:
             inputs = [values[i] for i in step.inputs]
             for position, _, number in step.aux_writes:
                 inputs[position] = states[number]
-            params = self._params[step.index] = filled.get(step.index) or step.params
-            device = self._place(step)
+            params = self._params[step.index] = resolved.get(step.index) or step.params
+            device = self._device_of(step)
             inputs = jax.device_put(inputs, device)
-            own_key = _key(step, key, train, device)
+            node_prng = _key(step, key, train, device)
             with jax.enable_x64(True), jax.default_device(None if inputs else device):
                 results, ranges = _forward_function(step.op, params.key, train, step.n_outputs)(
-                    own_key, *inputs
+                    node_prng, *inputs
                 )
             for k, result in enumerate(results[: step.n_outputs]):
                 i = step.first_output + k
@@ -95,7 +92,7 @@ class NodewiseRun:
                 traced.avals[i] = jax.ShapeDtypeStruct(result.shape, result.dtype)
             for _, result, number in step.aux_writes:
                 states[number] = results[result]
-            if keep:
+            if for_backward:
                 self._inputs[step.index] = inputs
                 continue
             for i in step.inputs:
@@ -111,8 +108,8 @@ class NodewiseRun:
         key: Any,
         train: bool,
     ) -> None:
-        """Goes back through the nodes on the way to the wanted arguments. ``heads`` are gradients
-        of the graph's outputs, None where none is given."""
+        """Computes gradients through the nodes on the way to the arguments in ``argnums``.
+        ``heads`` are gradients of the graph's outputs, None where none is given."""
         graph = self._graph
         through = active_values(graph, wanted)
         for i, head in zip(graph.heads, heads, strict=True):
@@ -135,7 +132,7 @@ class NodewiseRun:
                 and name not in auxiliary
                 and jnp.issubdtype(inputs[k].dtype, jnp.inexact)
             )
-            device = self._place(step)
+            device = self._device_of(step)
             with jax.enable_x64(True):
                 function = _backward_function(
                     step.op, self._params[step.index].key, train, step.n_outputs, chosen
@@ -145,13 +142,13 @@ class NodewiseRun:
                     tuple(inputs),
                     tuple(jax.device_put(incoming, device)),
                 )
-            found: dict[int, Range] = {}
+            input_ranges: dict[int, Range] = {}
             for k, gradient, its_range in zip(chosen, gradients, ranges, strict=True):
                 if gradient is not None:
-                    found[k] = its_range
+                    input_ranges[k] = its_range
                     self._accumulate(traced, step.inputs[k], gradient)
-            came = {k: r for k, r in enumerate(before) if r is not None}
-            traced.input_gradients[step.index] = found, came
+            output_ranges = {k: r for k, r in enumerate(before) if r is not None}
+            traced.input_gradients[step.index] = input_ranges, output_ranges
 
     @staticmethod
     def _accumulate(traced: NodewiseValues, i: int, gradient: Any) -> None:
@@ -173,29 +170,29 @@ def value_range(x: jax.Array) -> jax.Array:
     """
     flat = x.reshape(-1).astype(jnp.float64)
     finite = jnp.isfinite(flat)
-    counted = [t.astype(jnp.float64) for t in (jnp.isnan(flat), jnp.isinf(flat))]
+    counts = [t.astype(jnp.float64) for t in (jnp.isnan(flat), jnp.isinf(flat))]
     ends = [jnp.where(finite, flat, jnp.inf), jnp.where(finite, flat, -jnp.inf)]
-    found = lax.reduce(
-        [*counted, *ends],
+    numbers = lax.reduce(
+        [*counts, *ends],
         [np.float64(n) for n in (0, 0, np.inf, -np.inf)],
         lambda a, b: [a[0] + b[0], a[1] + b[1], lax.min(a[2], b[2]), lax.max(a[3], b[3])],
         (0,),
     )
-    return jnp.stack(found)
+    return jnp.stack(numbers)
 
 
 _range = jax.jit(value_range)
 
 
 def range_of_input(x: jax.Array) -> jax.Array:
-    """The range of an array that no node has made."""
+    """The range of an argument, a state or a head gradient."""
     with jax.enable_x64(True):
         return _range(x)
 
 
 def _key(step: GraphStep, key: Any, train: bool, device: Device) -> Any:
-    own = node_key(step, key, train)
-    return None if own is None else jax.device_put(own, device)
+    prng = node_key(step, key, train)
+    return None if prng is None else jax.device_put(prng, device)
 
 
 @lru_cache(maxsize=2048)
@@ -213,16 +210,19 @@ def _forward_function(op: OpDef, key: Key, train: bool, n_outputs: int) -> Calla
 def _backward_function(
     op: OpDef, key: Key, train: bool, n_outputs: int, chosen: tuple[int, ...]
 ) -> Callable[..., Any]:
-    """Gradients of the chosen inputs (None for what depends on nothing, as the derivative of a
-    comparison: JAX drops it, so that it never meets an infinite derivative before it; gradients of
-    losses may be constant), their ranges, and those of what came in."""
+    """A function to the gradients of the chosen inputs, their ranges, and those of the incoming
+    gradients.
+
+    A gradient is None where it depends on nothing, as that of a comparison: JAX drops it, so that
+    it never meets an infinite derivative before it. Gradients of losses may be constant.
+    """
     params = Params(key)
     loss = op.loss(params)
 
     def gradients(prng: Any, inputs: Any, incoming: Any) -> Any:
-        def function(*some: Any) -> Any:
+        def function(*differentiated: Any) -> Any:
             full = list(inputs)
-            for k, x in zip(chosen, some, strict=True):
+            for k, x in zip(chosen, differentiated, strict=True):
                 full[k] = x
             return op.apply(params, full, key=prng, train=train)[:n_outputs]
 
@@ -235,14 +235,15 @@ def _backward_function(
             lambda x: jax.ShapeDtypeStruct(x.shape, x.dtype), (prng, inputs, incoming)
         )
         depends = dependent_results(gradients, *arrays)
-        found = [
-            g if yes or loss else None
-            for g, yes in zip(gradients(prng, inputs, incoming), depends, strict=True)
+        input_gradients = [
+            g if is_dependent or loss else None
+            for g, is_dependent in zip(gradients(prng, inputs, incoming), depends, strict=True)
         ]
         ranges, before = (
-            [None if g is None else value_range(g) for g in part] for part in (found, incoming)
+            [None if g is None else value_range(g) for g in part]
+            for part in (input_gradients, incoming)
         )
-        return found, ranges, before
+        return input_gradients, ranges, before
 
     return backward
 
@@ -261,19 +262,24 @@ def _add_with_range(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 @dataclass(frozen=True, slots=True)
 class StepSnapshot:
-    """What a forward read, and the head gradients of the backward after it (None: not known)."""
+    """The inputs of a forward, and the head gradients of the backward after it.
+
+    heads
+        None if they are not known.
+    updated
+        True if the parameters are those after an update that was a part of the program.
+    """
 
     args: tuple[Any, ...]
     aux: tuple[Any, ...]
     key: Any
     train: bool
     heads: Sequence[Any] | None
-    #: Whether the parameters are those after an update that was a part of the program.
     updated: bool = False
 
 
 class FiniteAnalysis:
-    """Reads the ranges of one run, and finds where what is not finite comes from."""
+    """Reads the ranges of one run, and finds the nodes that made a NaN or an infinity."""
 
     def __init__(self, graph: Graph, heads: Sequence[Any]) -> None:
         self.graph = graph
@@ -281,7 +287,7 @@ class FiniteAnalysis:
         for step in graph.steps:
             for k, name in enumerate(step.node.output_names):
                 self.names[step.first_output + k] = name
-        self._given_heads = {k: range_of_input(h) for k, h in enumerate(heads) if h is not None}
+        self._head_ranges = {k: range_of_input(h) for k, h in enumerate(heads) if h is not None}
         self.heads: dict[int, Any] = {}
         self.ranges: list[Any] = []
         self.back: dict[int, Any] = {}
@@ -289,10 +295,10 @@ class FiniteAnalysis:
         self.parts: dict[int, list[Any]] = {}
 
     def read(self, traced: NodewiseValues) -> bool:
-        """Brings what is known so far to the host; returns whether all of it is finite."""
+        """Brings the ranges to the host; returns True if all values are finite."""
         self.avals = traced.avals
         self.ranges, self.back, self.sums, self.heads = jax.device_get(
-            (traced.ranges, traced.input_gradients, traced.sums, self._given_heads)
+            (traced.ranges, traced.input_gradients, traced.sums, self._head_ranges)
         )
         self.parts = {}
         for step in self.graph.steps:
@@ -302,9 +308,9 @@ class FiniteAnalysis:
 
     @property
     def checked(self) -> int:
-        """How many arrays were looked at."""
-        known = sum(r is not None for r in self.ranges)
-        return known + sum(len(found) for found, _ in self.back.values())
+        """The number of arrays that were checked."""
+        values = sum(r is not None for r in self.ranges)
+        return values + sum(len(gradients) for gradients, _ in self.back.values())
 
     @property
     def outputs(self) -> list[str]:
@@ -312,29 +318,29 @@ class FiniteAnalysis:
         names = zip(self.graph.output_names, self.graph.heads, strict=True)
         return [name for name, i in names if _is_nonfinite(self.ranges[i])]
 
-    def is_bad_gradient(self, i: int) -> bool:
-        """Whether the gradient of an argument is not finite."""
+    def is_nonfinite_gradient(self, i: int) -> bool:
+        """True if the gradient of an argument is not finite."""
         value = self.graph.arg_values[i]
-        return _is_nonfinite(self.sums.get(value)) or self._is_from_bad(value)
+        return _is_nonfinite(self.sums.get(value)) or self._has_nonfinite_part(value)
 
-    def _is_from_bad(self, value: int) -> bool:
-        """Whether one of the gradients that are added up for a value is not finite."""
+    def _has_nonfinite_part(self, value: int) -> bool:
+        """True if one of the gradients that are added up for a value is not finite."""
         return any(_is_nonfinite(r) for r in self.parts.get(value, ()))
 
-    def _described(self, name: str, value: int, found: Any) -> ArraySummary:
+    def _summary(self, name: str, value: int, value_range: Any) -> ArraySummary:
         aval = self.avals[value]
-        nans, infs, low, high = (float(x) for x in found)
+        nans, infs, low, high = (float(x) for x in value_range)
         return ArraySummary(name, aval.shape, aval.dtype.name, int(nans), int(infs), low, high)
 
     def findings(self) -> Iterator[Finding]:
-        """What was given, forward in topological order, backward in the reverse."""
-        yield from self._given()
+        """Findings among inputs, then forward in topological order, backward in the reverse."""
+        yield from self._in_inputs()
         for step in self.graph.steps:
             if any(_is_nonfinite(self.ranges[i]) for i in step.inputs):
                 continue
             for i in range(step.first_output, step.first_output + step.n_outputs):
                 if _is_nonfinite(self.ranges[i]):
-                    made = self._described(repr(self.names[i]), i, self.ranges[i])
+                    made = self._summary(repr(self.names[i]), i, self.ranges[i])
                     inputs = tuple(self._inputs(step))
                     yield self._at(step, "forward", made, inputs)
                     break
@@ -347,64 +353,66 @@ class FiniteAnalysis:
         position = step.index if stage == "forward" else -step.index
         return Finding(stage, step.node.name, step.op.name, made, inputs, position=position)
 
-    def _given(self) -> Iterator[Finding]:
+    def _in_inputs(self) -> Iterator[Finding]:
         kinds = (("argument", self.graph.args, self.graph.arg_values),
                  ("auxiliary state", self.graph.aux, self.graph.aux_values))  # fmt: skip
         for kind, nodes, values in kinds:
             for node, i in zip(nodes, values, strict=True):
                 if _is_nonfinite(self.ranges[i]):
-                    made = self._described(f"{kind} {node.name!r}", i, self.ranges[i])
+                    made = self._summary(f"{kind} {node.name!r}", i, self.ranges[i])
                     yield Finding("given", node.name, "", made, position=i)
-        for k, found in self.heads.items():
-            if _is_nonfinite(found):
+        for k, head_range in self.heads.items():
+            if _is_nonfinite(head_range):
                 name = self.graph.output_names[k]
                 i = self.graph.heads[k]
-                made = self._described(f"head gradient of {name!r}", i, found)
+                made = self._summary(f"head gradient of {name!r}", i, head_range)
                 yield Finding("given", name, "", made, position=self.graph.n_values)
 
     def _inputs(self, step: GraphStep) -> Iterator[ArraySummary]:
         for name, i in zip(step.names, step.inputs, strict=True):
-            yield self._described(_input_label(name, self.names[i]), i, self.ranges[i])
+            yield self._summary(_input_label(name, self.names[i]), i, self.ranges[i])
 
     def _backward(self) -> Iterator[Finding]:
         bad_values = {i for i, r in enumerate(self.ranges) if _is_nonfinite(r)}
         summed = {i for i, r in self.sums.items() if _is_nonfinite(r)}
         for step in reversed(self.graph.steps):
-            found, came = self.back.get(step.index, ({}, {}))
+            input_ranges, output_ranges = self.back.get(step.index, ({}, {}))
             outputs = range(step.first_output, step.first_output + step.n_outputs)
             if bad_values.intersection((*step.inputs, *outputs)):
                 continue
-            if any(_is_nonfinite(r) for r in came.values()):
-                yield from self._sum(step, came, summed)
+            if any(_is_nonfinite(r) for r in output_ranges.values()):
+                yield from self._sum(step, output_ranges, summed)
                 continue
-            for k, gradient in found.items():
+            for k, gradient in input_ranges.items():
                 if _is_nonfinite(gradient):
                     name = f"the gradient of input {step.names[k]!r}"
-                    made = self._described(name, step.inputs[k], gradient)
+                    made = self._summary(name, step.inputs[k], gradient)
                     arrived = (
-                        self._described(
-                            f"gradient of {self.names[outputs[j]]}", outputs[j], came[j]
+                        self._summary(
+                            f"gradient of {self.names[outputs[j]]}", outputs[j], output_ranges[j]
                         )
-                        for j in came
+                        for j in output_ranges
                     )
                     inputs = (*self._inputs(step), *arrived)
                     yield self._at(step, "backward", made, inputs)
                     break
         for node, i in zip(self.graph.args, self.graph.arg_values, strict=True):
-            yield from self._own_sum(node.name, i)
+            yield from self._argument_sum(node.name, i)
 
-    def _sum(self, step: GraphStep, came: Mapping[int, Any], summed: set[int]) -> Iterator[Finding]:
-        """A sum that overflowed: of finite gradients of one value, which several nodes read."""
-        for k, gradient in came.items():
+    def _sum(
+        self, step: GraphStep, output_ranges: Mapping[int, Any], summed: set[int]
+    ) -> Iterator[Finding]:
+        """A sum of finite gradients of one value, which several nodes read, that overflowed."""
+        for k, gradient in output_ranges.items():
             i = step.first_output + k
-            if i in summed and _is_nonfinite(gradient) and not self._is_from_bad(i):
+            if i in summed and _is_nonfinite(gradient) and not self._has_nonfinite_part(i):
                 name = f"the sum of the gradients of {self.names[i]!r}"
-                made = self._described(name, i, gradient)
+                made = self._summary(name, i, gradient)
                 yield self._at(step, "backward", made)
 
-    def _own_sum(self, name: str, i: int) -> Iterator[Finding]:
-        if _is_nonfinite(self.sums.get(i)) and not self._is_from_bad(i):
-            made = self._described(f"the sum of the gradients of {name!r}", i, self.sums[i])
+    def _argument_sum(self, name: str, i: int) -> Iterator[Finding]:
+        if _is_nonfinite(self.sums.get(i)) and not self._has_nonfinite_part(i):
+            made = self._summary(f"the sum of the gradients of {name!r}", i, self.sums[i])
             yield Finding("backward", name, "", made)
 
 
@@ -412,49 +420,54 @@ def _input_label(name: str, source: str) -> str:
     return name if source.endswith(f"_{name}") or source == name else f"{name}: {source}"
 
 
-def _is_nonfinite(found: Any) -> bool:
-    return found is not None and bool(found[0] + found[1])
+def _is_nonfinite(value_range: Any) -> bool:
+    return value_range is not None and bool(value_range[0] + value_range[1])
 
 
 def check_snapshots(
     graph: Graph,
     argnums: Sequence[int],
     snapshots: Mapping[str, StepSnapshot],
-    place: Callable[[str, GraphStep], Device],
+    device_of: Callable[[str, GraphStep], Device],
     notes: Sequence[str] = (),
 ) -> FiniteReport:
-    """Runs a graph node by node on snapshots, by the words for their devices; ``place`` says where
-    each node of each of them runs."""
-    found: list[Finding] = []
+    """Runs a graph node by node on snapshots and reports the nodes that are not finite.
+
+    snapshots
+        by the label of their device, empty for the only one.
+    device_of
+        the device on which a node of the snapshot with a label runs.
+    """
+    findings: list[Finding] = []
     outputs: list[str] = []
     gradients: list[str] = []
     notes, checked = list(notes), 0
     if any(s.updated for s in snapshots.values()):
         notes.append("the parameters are those after the update that ran with backward")
-    for device, snapshot in snapshots.items():
-        runs = NodewiseRun(graph, partial(place, device))
-        traced = runs.forward(
+    for label, snapshot in snapshots.items():
+        run = NodewiseRun(graph, partial(device_of, label))
+        values = run.forward(
             snapshot.args, snapshot.aux, snapshot.key, snapshot.train, snapshot.heads is not None
         )
-        ranges = FiniteAnalysis(graph, snapshot.heads or ())
-        finite = ranges.read(traced)
+        analysis = FiniteAnalysis(graph, snapshot.heads or ())
+        finite = analysis.read(values)
         if snapshot.heads is not None and finite:
-            runs.backward(traced, snapshot.heads, argnums, snapshot.key, snapshot.train)
-            ranges.read(traced)
+            run.backward(values, snapshot.heads, argnums, snapshot.key, snapshot.train)
+            analysis.read(values)
         elif snapshot.heads is not None:
             notes.append("gradients were not checked, since forward is not finite already")
-        found += [replace(f, device=device) for f in ranges.findings()]
-        checked += ranges.checked
-        outputs += ranges.outputs
-        gradients += [graph.arg_names[i] for i in argnums if ranges.is_bad_gradient(i)]
-    return FiniteReport(found, checked, outputs, gradients, notes)
+        findings += [replace(f, device=label) for f in analysis.findings()]
+        checked += analysis.checked
+        outputs += analysis.outputs
+        gradients += [graph.arg_names[i] for i in argnums if analysis.is_nonfinite_gradient(i)]
+    return FiniteReport(findings, checked, outputs, gradients, notes)
 
 
 def complete_snapshot(
     program: BaseProgram, names: Sequence[str], snapshot: StepSnapshot
 ) -> tuple[StepSnapshot, list[str]]:
     """A snapshot in the types that the program computes in, with head gradients where none are
-    needed; and what there is to say of that."""
+    needed; and notes on what is not checked."""
     notes = []
     heads = snapshot.heads
     if not program.argnums:

@@ -1,4 +1,4 @@
-"""What ``check_finite`` tells: where finite arrays went in, and something else came out."""
+"""The report of ``check_finite``: nodes that read finite arrays and made a NaN or an infinity."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import NamedTuple
 
 import jax
 
-from ..display import Line, Part, Table, View, Viewed, view_of, count, shape
+from ..display import Line, Part, Table, View, Viewed, count, shape, view_of
 from ..errors import NotFiniteError, explain
 
 
 class ArraySummary(NamedTuple):
-    """An array that a check has seen: its range is that of its finite elements."""
+    """An array that was checked, with the range of its finite elements."""
 
     name: str
     shape: tuple[int, ...]
@@ -24,29 +24,32 @@ class ArraySummary(NamedTuple):
     high: float
 
     @property
-    def odd(self) -> str:
-        """``3 NaN, 1 Inf``; empty if all elements are finite."""
+    def nonfinite(self) -> str:
+        """The numbers of NaNs and infinities, as ``3 NaN, 1 Inf``; empty if all are finite."""
         pairs = ((self.nans, "NaN"), (self.infs, "Inf"))
         return ", ".join(f"{count(n)} {word}" for n, word in pairs if n)
 
     def __str__(self) -> str:
-        known = self.low <= self.high
-        span = f"{self.low:.4g} to {self.high:.4g}" if known else ""
-        return " ".join(w for w in (self.name, self.dtype, shape(self.shape), span, self.odd) if w)
+        has_range = self.low <= self.high
+        span = f"{self.low:.4g} to {self.high:.4g}" if has_range else ""
+        return " ".join(
+            w for w in (self.name, self.dtype, shape(self.shape), span, self.nonfinite) if w
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A place where finite arrays went in and an array came out that is not finite.
+    """A place where an array that is not finite came of finite ones.
 
     stage
         'given' (an argument, an auxiliary state or a head gradient), 'forward' or 'backward'.
     node, op
-        the node's name and operator; the operator is empty for what was given.
+        the node's name and operator; the operator is empty for an argument, a state or a head
+        gradient.
     made
-        what is not finite: an output, or the gradient of an input.
+        the array that is not finite: an output, or the gradient of an input.
     inputs
-        what the node read.
+        the arrays that the node read.
     device
         the device and its rows of the batch, where there are several.
     position
@@ -63,13 +66,13 @@ class Finding:
 
     @property
     def message(self) -> str:
-        """What happened, in words."""
+        """The finding in words."""
         where = f"node {self.node!r} ({self.op})" if self.op else f"argument {self.node!r}"
         if self.stage == "given":
-            where, problem = self.made.name, f"it holds {self.made.odd}"
+            where, problem = self.made.name, f"it holds {self.made.nonfinite}"
         else:
             what = "going back through it made" if self.stage == "backward" else "it made"
-            problem = f"{what} {self.made.odd} in {self.made.name}"
+            problem = f"{what} {self.made.nonfinite} in {self.made.name}"
         problem += f", {self.made.dtype} {shape(self.made.shape)}"
         limit = _overflow_reason(self.made)
         return explain(
@@ -91,17 +94,17 @@ def _overflow_reason(made: ArraySummary) -> str | None:
 
 
 class FiniteReport(Viewed):
-    """What ``check_finite`` found; true if everything is finite. Printed, the first finding.
+    """The result of ``check_finite``; true if everything is finite. Printed, the first finding.
 
     findings
-        every place that made something not finite of what is finite, in the order in which the
-        network computes: what was given, forward, backward.
+        every place where an array that is not finite came of finite ones, in the order in which the
+        network computes: arguments, forward, backward.
     checked
-        how many arrays were looked at.
+        the number of arrays that were checked.
     outputs, gradients
         names of the outputs, and of the arguments whose gradients are not finite in the end.
     notes
-        what was not checked, and why.
+        the checks that were left out, and why.
     """
 
     def __init__(
@@ -159,7 +162,7 @@ def _(report: FiniteReport) -> View:
     lines = str(report).split("\n")
     parts: list[Part] = [Line(line.strip()) for line in lines[1:]]
     rows = [
-        [f.stage, f.node, f.op, f.made.name, f.made.odd, _join_summaries(f.inputs), f.device]
+        [f.stage, f.node, f.op, f.made.name, f.made.nonfinite, _join_summaries(f.inputs), f.device]
         for f in report.findings
     ]
     header = ["stage", "node", "operator", "array", "not finite", "inputs", "device"]
@@ -169,5 +172,5 @@ def _(report: FiniteReport) -> View:
 
 
 def _name_list(names: Sequence[str]) -> str:
-    more = f", ... {len(names) - 6} more" if len(names) > 6 else ""
-    return ", ".join(names[:6]) + more
+    ending = f", ... {len(names) - 6} more" if len(names) > 6 else ""
+    return ", ".join(names[:6]) + ending

@@ -110,7 +110,7 @@ class Executor(Runnable[NDArray], Viewed):
             for i, (req, grad) in enumerate(zip(self.grad_req, grad_arrays or (), strict=False))
             if req != "null" and grad is not None
         }
-        #: Whether programs may split their temporary buffers, as the graph's shapes allow.
+        #: True if programs may split their temporary buffers, as the graph's shapes allow.
         self.split_temp_buffers = can_split_temp_buffers(graph, inferred)
         self._gradients = list(targets.values())
         super().__init__(
@@ -161,8 +161,8 @@ class Executor(Runnable[NDArray], Viewed):
         """Runs the symbol on the bound arrays; returns ``outputs``.
 
         is_train
-            whether training behaviour is asked for (Dropout, batch statistics) and ``backward``
-            is expected to follow.
+            True for training behaviour (Dropout, batch statistics), with ``backward`` expected to
+            follow.
         kwargs
             new contents of arguments: NDArrays or NumPy arrays of the bound shapes, converted to
             the bound dtypes.
@@ -389,7 +389,7 @@ class Executor(Runnable[NDArray], Viewed):
 
     @property
     def is_monitored(self) -> bool:
-        """Whether a monitor callback is set."""
+        """True if a monitor callback is set."""
         return self._monitor is not None
 
     def set_monitor_callback(self, callback: Callback | None, monitor_all: bool = False) -> None:

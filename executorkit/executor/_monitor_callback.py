@@ -10,6 +10,7 @@ import jax
 from ..context import Context
 from ..lowering import Graph, GraphStep
 from ..ndarray import NDArray
+from ..ops.schema.traits import NAMED_DATA
 from ..program import program_for
 from ._pending_step import PendingStep
 
@@ -95,5 +96,5 @@ class MonitorCallback:
 def _input_names(step: GraphStep) -> tuple[str, ...]:
     """The names of an operator's inputs. MXNet names the only input of some operators ``data``; the
     others have a nameless one, which monitors call ``input0``."""
-    nameless = step.names == ("data",) and "named_data_input" not in step.op.traits
+    nameless = step.names == ("data",) and NAMED_DATA not in step.op.traits
     return ("input0",) if nameless else step.names

@@ -53,8 +53,20 @@ class PendingStep:
     """
 
     __slots__ = (
-        "__weakref__", "_backward_states", "residuals", "_update", "accumulated", "args",
-        "aux", "done", "heads", "key", "runnable", "train", "updated", "used_heads",
+        "__weakref__",
+        "_backward_states",
+        "_update",
+        "accumulated",
+        "args",
+        "aux",
+        "done",
+        "heads",
+        "key",
+        "residuals",
+        "runnable",
+        "train",
+        "updated",
+        "used_heads",
     )  # fmt: skip
 
     def __init__(self, runnable: Runnable[Any], train: bool, key: Any = None) -> None:
@@ -102,7 +114,7 @@ class PendingStep:
 
     @property
     def is_computed(self) -> bool:
-        """Whether nothing is left to be computed."""
+        """True if nothing is left to be computed."""
         return self.done and self.heads is None
 
     def force(self) -> None:
@@ -325,7 +337,8 @@ class PendingUpdate:
         holds (the user's ``.jax``, another executor's snapshot) are copied first.
         """
         argnums = step.runnable.program.argnums
-        args, aux = list(step.args), list(step.aux)
+        args: list[Any] = list(step.args)
+        aux: list[Any] = list(step.aux)
         weights = tuple(tuple(args[argnums[k]] for k in s.targets) for s in self._specs)
         states = tuple(aux[n] for n in step.backward_state_indices)
         leaves, tree = jax.tree.flatten((weights, self._states, states))

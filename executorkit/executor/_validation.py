@@ -134,7 +134,7 @@ def check_contexts(
 
 
 def is_assignable(value: NDArray, target: NDArray) -> bool:
-    """Whether an array has the shape, dtype and context of another."""
+    """True if an array has the shape, dtype and context of another."""
     source, destination = value.context, target.context
     return (
         value.shape == target.shape
@@ -362,7 +362,7 @@ def check_arrays(
 
 
 def is_input_name(name: str) -> bool:
-    """Whether an argument of this name is data or a label: ``data``, ``left_data``, ``label``,
+    """True if an argument of this name is data or a label: ``data``, ``left_data``, ``label``,
     ``softmax_label``. MXNet's training interfaces go by such names."""
     return name.endswith(("data", "label"))
 

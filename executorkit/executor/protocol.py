@@ -90,7 +90,7 @@ class Runnable(ABC, Generic[Value]):
 
     @property
     def can_fuse_updates(self) -> bool:
-        """Whether an update can become a part of the program that computes the gradients."""
+        """True if an update can become a part of the program that computes the gradients."""
         return self.program.can_fuse_updates and not (self.runs_eagerly or self.duplicate_targets)
 
     def set_keep_gradients(self, keep: bool) -> None:

@@ -35,7 +35,7 @@ def apply_cache_info() -> CacheInfo:
 
 
 def same_shape_and_dtype(weight: Any, grad: Any) -> bool:
-    """Whether both are NDArrays, of one shape and dtype."""
+    """True for two NDArrays of one shape and dtype."""
     return (
         isinstance(weight, NDArray)
         and isinstance(grad, NDArray)

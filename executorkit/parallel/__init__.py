@@ -1,6 +1,7 @@
 """Data parallelism: one program on every device, each with its slice of the batch."""
 
 from ._batch_transfer import BatchInput, assign_scattered, gather
+from ._data_parallel import DataParallel
 from ._data_parallel_core import DataParallelCore, update_metric
 from ._group_parameters import all_reduce, mean_parameters, set_parameters
 from ._group_snapshots import check_group_finite
@@ -14,7 +15,6 @@ from ._replicated_state import broadcast_first, replicated_state
 from ._sliced_group import DataParallelExecutorGroup as SlicedExecutorGroup
 from ._sliced_group import check_arguments
 from ._slicing import split_input_slice
-from .protocol import DataParallel
 
 __all__ = [
     "BatchInput",

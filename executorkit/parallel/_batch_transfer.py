@@ -1,4 +1,4 @@
-"""Arrays of a whole batch, cut into one part per device and put together again."""
+"""Transfer of batches: arrays cut into one part per device, and put together again."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class BatchInput:
 def scatter(
     value: Any, whole: BatchInput, slices: Sequence[slice], target: PerDevice, where: str
 ) -> Any:
-    """What ``target`` is assigned to hold a batch's array: a stacked array, or a list of parts.
+    """Cuts a batch's array for the devices of ``target``: a stacked array, or a list of parts.
 
-    Nothing is assigned here. Arrays in host memory go to each device directly; those of other
-    devices are cut where they are and copied from device to device. An array that all goes to the
-    one device where it is already is not copied.
+    Nothing is assigned here. Arrays in host memory go to each device directly; those on devices
+    are cut there and copied from device to device. An array that as a whole is on its only device
+    already is not copied.
     """
     _check(value, whole, where)
     if isinstance(target, list) and len(target) == 1:
@@ -69,7 +69,7 @@ def scatter(
 
 
 def assign_scattered(target: PerDevice, value: Any) -> None:
-    """Assigns what :func:`scatter` returned."""
+    """Assigns the result of :func:`scatter`."""
     if isinstance(target, ReplicatedArray):
         target.assign(value)
     else:
@@ -144,7 +144,7 @@ def _check(value: Any, whole: BatchInput, where: str) -> None:
 def _is_whole(
     array: NDArray, slices: Sequence[slice], axis: int, contexts: Sequence[Context]
 ) -> bool:
-    """Whether the one part of an array is all of it, where it is."""
+    """True if the only part of an array is all of it, and on its device already."""
     rows = slices[-1].stop if axis < 0 else array.shape[axis]
     return slices == [slice(0, rows)] and array.context.device == contexts[0].device
 
@@ -160,15 +160,13 @@ def _no_array(value: Any, where: str) -> BatchTypeError:
 
 
 def _on_host(value: NDArray | np.ndarray, dtype: np.dtype) -> np.ndarray | None:
-    """The array in host memory, if it is there already: JAX's own memory on the CPU, a copy of
-    what the user may write to."""
+    """The array in host memory, None if it is on an accelerator: JAX's own memory on the CPU, a
+    copy of an array that the user may write to."""
     if not isinstance(value, NDArray):
         return host_array(value, dtype, "batch")
-    array = value.value
-    if next(iter(array.devices())).platform != "cpu":
+    if next(iter(value.value.devices())).platform != "cpu":
         return None
-    value.storage.shared = True
-    host = np.asarray(array)
+    host = np.asarray(value.jax)
     return host if host.dtype == dtype else host_array(host, dtype, "batch")
 
 

@@ -158,7 +158,7 @@ class DataParallelCore:
 
     @property
     def is_pmapped(self) -> bool:
-        """Whether all devices run one pmapped program."""
+        """True if all devices run one pmapped program."""
         return self.pmapped is not None
 
     def keep_gradients(self, keep: bool) -> None:

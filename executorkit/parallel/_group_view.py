@@ -39,8 +39,8 @@ def group_parts(core: DataParallelCore) -> list[Part]:
     """The devices with their slices, the arrays with statistics over all devices, the graph.
 
     Statistics are those of all devices' arrays together: of the whole batch, for inputs and
-    outputs. Each device computes those of its own, and one transfer brings them to the host. What
-    is promised is not computed.
+    outputs. Each device computes those of its arrays, and one transfer brings them to the host.
+    Pending arrays are not computed.
     """
     sections = _sections(core)
     reader = _GroupStatisticsReader(core, sections)
@@ -55,20 +55,20 @@ def group_parts(core: DataParallelCore) -> list[Part]:
         Line(f"{each}{memory_summary(first)}; {many(core.traces, 'compilation')}"),
     ]
     if reader.differing:
-        words = ", ".join(clipped(n, 80) for n in reader.differing[:_MAX_LISTED_PARAMETERS])
-        more = len(reader.differing) - _MAX_LISTED_PARAMETERS
-        words += f", ... {more} more" if more > 0 else ""
-        parts.append(Line(f"not the same on all devices: {words}", bad=True))
+        names = ", ".join(clipped(n, 80) for n in reader.differing[:_MAX_LISTED_PARAMETERS])
+        omitted = len(reader.differing) - _MAX_LISTED_PARAMETERS
+        names += f", ... {omitted} more" if omitted > 0 else ""
+        parts.append(Line(f"not the same on all devices: {names}", bad=True))
     return [*parts, *arrays, Fold("graph", graph_parts(core.symbol, order, shapes))]
 
 
 def group_label(core: DataParallelCore) -> str:
-    """What a view calls the group's symbol."""
+    """The name of the group's symbol in views."""
     return clipped(core.symbol.name or ", ".join(core.output_names[:3]), 80)
 
 
 def how_it_runs(core: DataParallelCore) -> str:
-    """Whether all devices run one mapped program, and why not."""
+    """A sentence on the programs that the devices run, with the reasons for several."""
     contexts, slices = core.contexts, core.slices
     if core.is_pmapped:
         return f"{len(contexts)} devices run one mapped program"
@@ -105,49 +105,52 @@ def _sections(core: DataParallelCore) -> list[Section]:
     inputs = {i.name for i in core.inputs}
     arguments = list(zip(core.arg_names, core.arg_arrays, core.grad_req, strict=True))
     loaded = [(n, a, r) for n, a, r in arguments if n in inputs]
-    others = [(n, a, r) for n, a, r in arguments if n not in inputs]
+    parameters = [(n, a, r) for n, a, r in arguments if n not in inputs]
     gradients = [
         (n, a) for n, a in zip(core.arg_names, core.grad_arrays, strict=True) if a is not None
     ]
     states = zip(core.aux_names, core.aux_arrays, strict=True)
     outputs = zip(core.output_names, core.outputs, strict=True)
-    place, asked = ("shape", "dtype"), ("shape", "dtype", "grad_req")
+    columns, with_request = ("shape", "dtype"), ("shape", "dtype", "grad_req")
     return [
-        Section("inputs", asked, [_entry(core, n, a, r) for n, a, r in loaded]),
-        Section("parameters", asked, [_entry(core, n, a, r) for n, a, r in others]),
-        Section("auxiliary states", place, [_entry(core, n, a) for n, a in states]),
-        Section("gradients", place, [_entry(core, n, a) for n, a in gradients]),
-        Section("outputs", place, [_entry(core, n, a) for n, a in outputs]),
+        Section("inputs", with_request, [_entry(core, n, a, r) for n, a, r in loaded]),
+        Section("parameters", with_request, [_entry(core, n, a, r) for n, a, r in parameters]),
+        Section("auxiliary states", columns, [_entry(core, n, a) for n, a in states]),
+        Section("gradients", columns, [_entry(core, n, a) for n, a in gradients]),
+        Section("outputs", columns, [_entry(core, n, a) for n, a in outputs]),
     ]
 
 
-#: The section whose arrays are the same on all devices, or something is wrong.
+#: Position of the section whose arrays ought to be the same on all devices.
 _PARAMETER_SECTION = 1
 
 
 def _entry(core: DataParallelCore, name: str, array: PerDevice, *request: str) -> SectionEntry:
     sizes = [array.shape] if isinstance(array, ReplicatedArray) else [a.shape for a in array]
     shapes = " ".join(shape(s) for s in dict.fromkeys(sizes))
-    words = [shapes, jax.numpy.dtype(_representative(array).dtype).name, *request]
-    return SectionEntry(name, words, _value_or_status(core, array))
+    columns = [shapes, jax.numpy.dtype(_representative(array).dtype).name, *request]
+    return SectionEntry(name, columns, _value_or_status(core, array))
 
 
 def _representative(array: PerDevice) -> Any:
     return array if isinstance(array, ReplicatedArray) else array[0]
 
 
-def _value_or_status(core: DataParallelCore, array: PerDevice) -> jax.Array | list[jax.Array] | str:
-    """The contents on all devices: stacked, or one by one; or why they are not there."""
-    stacked = isinstance(array, ReplicatedArray) and core.is_pmapped
-    promises = [array.pending] if isinstance(array, ReplicatedArray) else [a.pending for a in array]
-    reason = next((r for r in map(pending_status, promises) if r is not None), None)
-    if reason is not None:
-        return reason
-    return array.value if stacked else [a.value for a in array]  # type: ignore[union-attr]
+def _value_or_status(core: DataParallelCore, array: PerDevice) -> Any:
+    """The contents on all devices (stacked, or one by one), or why they are not there."""
+    producers = (
+        [array.pending] if isinstance(array, ReplicatedArray) else [a.pending for a in array]
+    )
+    status = next((text for text in map(pending_status, producers) if text is not None), None)
+    if status is not None:
+        return status
+    if isinstance(array, ReplicatedArray) and core.is_pmapped:
+        return array.value
+    return [a.value for a in array]
 
 
 class _GroupStatisticsReader:
-    """Reads sections of a group; notes which parameters differ between devices."""
+    """Reads the statistics of a group's sections; lists parameters that differ between devices."""
 
     def __init__(self, core: DataParallelCore, sections: Sequence[Section]) -> None:
         self._core = core
@@ -156,7 +159,7 @@ class _GroupStatisticsReader:
         self.differing: list[str] = []
 
     def __call__(self, lists: Sequence[Sequence[Any]]) -> list[list[Statistics]]:
-        parts = (self._mapped if self._core.is_pmapped else self._apart)(lists)
+        parts = (self._stacked if self._core.is_pmapped else self._one_by_one)(lists)
         self.differing = [
             name
             for name, each in zip(self._names, parts[_PARAMETER_SECTION], strict=True)
@@ -164,30 +167,31 @@ class _GroupStatisticsReader:
         ]
         return [[pool_statistics(each) for each in section] for section in parts]
 
-    def _mapped(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
+    def _stacked(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
         replicas = Replicas.on([c.device for c in self._core.contexts])
-        asked = [stacks for stacks in lists if stacks]
         with jax.enable_x64(True):
             matrices = iter(
-                fetch_rows([replicated_statistics_rows(replicas, stacks) for stacks in asked])
+                fetch_rows(
+                    [replicated_statistics_rows(replicas, stacks) for stacks in lists if stacks]
+                )
             )
-        found: list[list[list[Statistics]]] = []
+        sections: list[list[list[Statistics]]] = []
         for stacks in lists:
             rows = [parse_row(row) for row in next(matrices)] if stacks else []
-            found.append([rows[i :: len(stacks)] for i in range(len(stacks))])
-        return found
+            sections.append([rows[i :: len(stacks)] for i in range(len(stacks))])
+        return sections
 
-    def _apart(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
+    def _one_by_one(self, lists: Sequence[Sequence[Any]]) -> list[list[list[Statistics]]]:
         devices = range(len(self._core.contexts))
         flat = statistics_of_lists(
-            self._at_home([[x[k] for x in xs] for xs in lists for k in devices])
+            self._on_one_device([[x[k] for x in xs] for xs in lists for k in devices])
         )
         starts = range(0, len(flat), len(devices))
         return [
             [list(each) for each in zip(*flat[s : s + len(devices)], strict=True)] for s in starts
         ]
 
-    def _at_home(self, lists: list[list[jax.Array]]) -> list[list[jax.Array]]:
+    def _on_one_device(self, lists: list[list[jax.Array]]) -> list[list[jax.Array]]:
         """The same arrays; those of CPUs, which have one memory, on the first of them, so that
         lists of the same shapes are compiled once."""
         home = self._core.contexts[0].device

@@ -17,7 +17,7 @@ ContextGroups = Mapping[str, Context]
 
 
 def can_replicate(contexts: Sequence[Context], group2ctxs: Sequence[ContextGroups | None]) -> bool:
-    """Whether arrays of these contexts can be one sharded array: on distinct devices of one
+    """True if arrays of these contexts can be one sharded array: on distinct devices of one
     platform, more than one of them counting all processes."""
     devices = [c.device for c in contexts]
     several = len(devices) > 1 or jax.process_count() > 1

@@ -165,7 +165,7 @@ class ReplicatedArray(Sequence[NDArray]):
 
     @property
     def has_written_members(self) -> bool:
-        """Whether a member was written to since the stacked array was last put together."""
+        """True if a member was written to since the stacked array was last put together."""
         return self._members is not None and bool(self._written())
 
     def _written(self) -> list[int]:

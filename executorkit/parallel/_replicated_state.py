@@ -1,8 +1,8 @@
-"""An optimizer's states on all devices of a group."""
+"""The states of an optimizer on all devices of a group."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import jax
@@ -11,41 +11,55 @@ from ..ndarray import NDArray
 from ..optimizer import Updater
 from ._replicated_array import ReplicatedArray
 
-#: For every updater, by index: the state that stands in its states, made of first members, and
-#: the stacks that these are members of.
-_replicated_states: WeakKeyDictionary[Updater, dict[Any, tuple[Any, Any]]] = WeakKeyDictionary()
 
+class _States(NamedTuple):
+    """An optimizer's state of one parameter on all devices.
 
-def replicated_state(updater: Updater, index: Any, like: ReplicatedArray) -> Any:
-    """The state of a parameter on all devices of ``like``, as a pytree of stacked arrays.
-
-    First members of the stacks stand in the updater's states, so that whoever looks at them, saves
-    or replaces them finds them where they always are; all devices follow them.
+    members
+        the state that is found in the updater's states, made of the first devices' arrays.
+    arrays
+        the replicated arrays that these are members of.
     """
-    known = _replicated_states.setdefault(updater, {})
-    shown = updater.states[index]
-    members, stacks = known.get(index, (None, None))
-    if shown is not None and shown is members and _leaves(stacks)[0].contexts == like.contexts:
-        for one in _leaves(stacks):
-            if one.has_written_members:
-                broadcast_first(one)
-        return stacks
 
-    def stack(array: NDArray) -> ReplicatedArray:
-        value = like.replicas.broadcast(array.value)
-        return ReplicatedArray(like.contexts, array.shape, array.dtype, value)
-
-    stacks = jax.tree.map(stack, shown)
-    members = jax.tree.map(lambda s: s[0], stacks)
-    updater.states[index] = members
-    known[index] = (members, stacks)
-    return stacks
+    members: Any
+    arrays: Any
 
 
-def _leaves(stacks: Any) -> list[ReplicatedArray]:
-    return jax.tree.leaves(stacks)
+#: For each updater, by index of the parameter.
+_replicated_states: WeakKeyDictionary[Updater, dict[Any, _States]] = WeakKeyDictionary()
 
 
-def broadcast_first(stack: ReplicatedArray) -> None:
-    """Gives all devices what the first one has."""
-    stack.assign(stack.replicas.broadcast(stack[0].value))
+def replicated_state(updater: Updater, index: Any, weight: ReplicatedArray) -> Any:
+    """The state of a parameter on all devices of ``weight``, as a pytree of replicated arrays.
+
+    Their first members replace the state in ``updater.states``, so that it can be read, saved and
+    replaced there as usual; all devices follow them.
+    """
+    states = _replicated_states.setdefault(updater, {})
+    present = updater.states[index]
+    cached = states.get(index)
+    if cached is not None and present is not None and present is cached.members:
+        arrays = _leaves(cached.arrays)
+        if arrays[0].contexts == weight.contexts:
+            for array in arrays:
+                if array.has_written_members:
+                    broadcast_first(array)
+            return cached.arrays
+
+    def replicate(array: NDArray) -> ReplicatedArray:
+        value = weight.replicas.broadcast(array.value)
+        return ReplicatedArray(weight.contexts, array.shape, array.dtype, value)
+
+    replicated = jax.tree.map(replicate, present)
+    updater.states[index] = members = jax.tree.map(lambda array: array[0], replicated)
+    states[index] = _States(members, replicated)
+    return replicated
+
+
+def _leaves(state: Any) -> list[ReplicatedArray]:
+    return jax.tree.leaves(state)
+
+
+def broadcast_first(array: ReplicatedArray) -> None:
+    """Copies the first device's array to all devices."""
+    array.assign(array.replicas.broadcast(array[0].value))

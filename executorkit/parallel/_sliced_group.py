@@ -15,11 +15,11 @@ from ..ndarray import NDArray
 from ..ops.schema.attrs import dtype_name
 from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered
+from ._data_parallel import DataParallel
 from ._data_parallel_core import DataParallelCore, update_metric
 from ._group_snapshots import check_group_finite
 from ._group_view import group_label, group_parts
 from ._replicated_array import PerDevice
-from .protocol import DataParallel
 
 Pairs = list[list[tuple[slice, NDArray]]]
 
@@ -130,7 +130,7 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         update_metric(self.core, labels, pre_sliced, axes, metric.update)
 
     @property
-    def train_execs(self) -> list[Executor]:
+    def train_execs(self) -> Sequence[Executor]:
         """One executor for each device."""
         return self.core.execs
 

@@ -1,4 +1,4 @@
-"""Which rows of a batch each device gets."""
+"""Slices of a batch: the rows that each device gets."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from ..errors import SliceError, explain
 def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
     """One slice of the batch for each device, in proportion to its workload.
 
-    Each share is rounded to the nearest number of rows (half to even), the last device gets what
-    is left over: MXNet's slices. Where rounding up would leave the last devices nothing (6 rows on
+    Each share is rounded to the nearest number of rows (half to even), the last device gets the
+    rest: MXNet's slices. Where rounding up would leave the last devices nothing (6 rows on
     4 devices, which MXNet refuses), the rows are cut at the rounded sums of the shares instead,
     at least one row each.
 
@@ -37,13 +37,13 @@ def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[
 
 
 def _spread(batch_size: int, loads: Sequence[float], total: float) -> list[int]:
-    """Where the slices stop: at the sums of the exact shares, rounded, and one row apart."""
+    """The stops of slices at the sums of the exact shares, rounded, and one row apart."""
     stops, share = [], 0.0
     for k, load in enumerate(loads, start=1):
         share += load
-        wanted = math.floor(share * batch_size / total + 0.5)
+        stop = math.floor(share * batch_size / total + 0.5)
         first = stops[-1] + 1 if stops else 1
-        stops.append(min(max(wanted, first), batch_size - (len(loads) - k)))
+        stops.append(min(max(stop, first), batch_size - (len(loads) - k)))
     return stops
 
 

@@ -194,7 +194,7 @@ class Step(Viewed):
         return sum(f.traces for f in self._functions())
 
     def analyse(self) -> Analysis:
-        """XLA's analysis of the step: memory (``memory['peak']``, in bytes), operations, bytes moved.
+        """XLA's analysis of the step: memory in bytes (``memory['peak']``), operations, traffic.
 
         Of the last shapes that it was compiled for; unknown before the first step, and where a step
         is several programs.
