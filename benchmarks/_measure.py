@@ -20,8 +20,7 @@ import numpy as np
 import executorkit as mx
 from executorkit._cli._timing import PairedTimes, seconds, time_in_pairs
 from executorkit.display import text_table
-from executorkit.executor._pending_step import PendingStep
-from executorkit.executor._precompile_spec import PrecompileSpec, bound_avals
+from executorkit.executor import PendingStep, PrecompileSpec, bound_avals
 
 from ._handwritten import functions
 from ._networks import Network, network
@@ -114,7 +113,7 @@ class Ours:
         """A training step up to the gradients."""
         self.executor.forward(is_train=True, **self.inputs)
         self.executor.backward()
-        return [g.value for g in self.executor._grad_targets], self.executor.outputs[0].value
+        return [g.value for g in self.executor.gradient_targets], self.executor.outputs[0].value
 
 
 #: What :func:`processor_stages` tells.
@@ -142,14 +141,14 @@ def processor_stages(net: Network) -> list[float]:
 def executor_stages(executor: mx.Executor, mode: str) -> tuple[float, float, float]:
     """Seconds of tracing, lowering and compiling what the executor runs in a mode."""
     train = mode == "step"
-    run = PendingStep(executor, train)
+    step = PendingStep(executor, train)
     program = executor.program
     if train:
         function = program.forward_backward[True]
-        args = (run.args, run.aux, run.key, (None,) * len(executor.outputs), ())
+        args = (step.args, step.aux, step.key, (None,) * len(executor.outputs), ())
     else:
         function = program.infer[False]
-        args = (run.args, run.aux, run.key)
+        args = (step.args, step.aux, step.key)
     with jax.enable_x64(True):
         return _stages(function._jitted, *args)
 

@@ -67,7 +67,7 @@ def test_log_of_a_negative_number_deep_inside():
     assert isinstance(caught.value, mx.MXNetError)
 
 
-def test_nothing_is_changed_and_promises_stay():
+def test_check_finite_changes_nothing_and_computes_nothing_pending():
     executor = _bound(_deep(), data=(2, 3))
     executor.forward(is_train=True)
     executor.backward()
@@ -179,7 +179,7 @@ def test_overflow_in_half_precision(how):
     assert ("computed in float16" in str(report)) == (how == "computed")
 
 
-def test_what_was_added_to_is_named():
+def test_accumulated_gradients_that_are_not_finite_are_named():
     executor = _bound(_root(), x=(2,), grad_req="add")
     executor.grad_arrays[0][:] = np.nan
     assert "grad_req 'add' keeps what is not finite in x" in str(executor.check_finite())

@@ -90,7 +90,7 @@ def test_steps_are_one_program_that_gives_the_right_values():
         )
 
 
-def test_what_the_step_replaces_is_donated_and_what_others_hold_is_not():
+def test_replaced_arrays_are_donated_and_shared_ones_are_copied():
     executor, counts = _bound(), _counts()
     weight, mean = executor.arg_dict["fc1_weight"], executor.aux_dict["bn_moving_mean"]
     held = []
@@ -111,7 +111,7 @@ def test_what_the_step_replaces_is_donated_and_what_others_hold_is_not():
     np.testing.assert_array_equal(biases[-1], executor.arg_dict["fc1_bias"].asnumpy())
 
 
-def test_an_unkept_gradient_says_so():
+def test_reading_a_consumed_gradient_raises():
     executor = _bound()
     executor.forward(is_train=True)
     executor.backward()
@@ -124,7 +124,7 @@ def test_an_unkept_gradient_says_so():
 
 
 @pytest.mark.parametrize("look", ["outputs", "gradient", "weight written"])
-def test_after_a_look_the_update_is_refused_and_changes_nothing(look):
+def test_an_update_is_refused_and_changes_nothing_after_a_read(look):
     executor, counts = _bound(), _counts()
     executor.forward(is_train=True)
     if look == "outputs":
@@ -141,7 +141,7 @@ def test_after_a_look_the_update_is_refused_and_changes_nothing(look):
     assert executor.grad_dict["bn_beta"].asnumpy().any()
 
 
-def test_an_update_of_some_gradients_waits_until_someone_looks():
+def test_an_update_of_some_gradients_is_deferred_until_a_read():
     executor, counts = _bound(dict.fromkeys([*WEIGHTS, "data"], "write")), _counts()
     executor.forward(is_train=True)
     executor.backward()
@@ -164,7 +164,7 @@ def test_another_executors_snapshot_survives_the_donation():
     np.testing.assert_allclose(out.asnumpy(), expected, 1e-5, 1e-6)
 
 
-def test_a_weight_written_after_the_update_keeps_what_was_written():
+def test_a_weight_written_after_the_update_keeps_its_contents():
     executor, counts = _bound(dict.fromkeys([*WEIGHTS, "data"], "write")), _counts()
     executor.forward(is_train=True)
     executor.backward()

@@ -1,4 +1,4 @@
-"""Deferred execution: snapshots, promises, and what a failure leaves behind."""
+"""Deferred execution: snapshots, pending results, and the state after a failure."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _values(*arrays) -> list[list[float]]:
     return [a.asnumpy().tolist() for a in arrays]
 
 
-def _promised(array) -> bool:
+def _is_pending(array) -> bool:
     return array.storage.producer is not None
 
 
@@ -77,25 +77,25 @@ def test_statistics_move_with_every_backward_and_nothing_more_is_compiled(look):
     assert ran == ({"forward_train": 1, "backward": 1} if look else {"forward_backward_train": 1})
 
 
-# -- promises --------------------------------------------------------------------------------------
+# -- pending results ----------------------------------------------------------------------------
 
 
-def test_outputs_are_promised_and_computed_when_looked_at():
+def test_outputs_are_pending_until_they_are_read():
     executor = _product()
     (out,) = executor.forward(is_train=True)
-    assert _promised(out)
+    assert _is_pending(out)
     out.asnumpy()
-    assert not _promised(out)
+    assert not _is_pending(out)
 
 
 def test_shape_dtype_and_context_are_known_without_computing():
     executor = _product()
     (out,) = executor.forward(is_train=True)
     assert (out.shape, out.dtype, out.context) == ((2,), np.float32, mx.cpu())
-    assert _promised(out)
+    assert _is_pending(out)
 
 
-def test_a_second_forward_drops_what_nobody_looked_at():
+def test_a_second_forward_drops_unread_outputs():
     executor = _product()
     executor.forward()
     executor.forward(a=mx.nd.zeros(2))
@@ -103,7 +103,7 @@ def test_a_second_forward_drops_what_nobody_looked_at():
     assert executor.program.infer[0].traces == 1
 
 
-def test_an_output_that_is_overwritten_keeps_what_it_was_given():
+def test_an_overwritten_output_keeps_its_new_contents():
     executor = _product()
     (out,) = executor.forward(is_train=True)
     out[:] = 7
@@ -119,11 +119,11 @@ def test_part_of_an_output_can_be_overwritten():
     np.testing.assert_allclose(out.asnumpy(), [7, np.sin(2) * 4], 1e-6)
 
 
-def test_waitall_keeps_every_promise():
+def test_waitall_computes_everything_pending():
     first, second = _product(), _product()
     outputs = [*first.forward(is_train=True), *second.forward()]
     mx.nd.waitall()
-    assert not any(map(_promised, outputs))
+    assert not any(map(_is_pending, outputs))
 
 
 def test_a_dropped_executor_leaves_its_outputs_computable():
@@ -163,7 +163,7 @@ def test_an_output_may_be_the_head_gradient():
     )
 
 
-def test_two_executors_take_turns_on_shared_arrays():
+def test_two_executors_alternate_on_shared_arrays():
     net = mx.sym.Variable("w") * mx.sym.Variable("x")
     w, grad = mx.nd.array([2.0]), mx.nd.zeros(1)
     one, two = (
@@ -232,7 +232,7 @@ def test_graphs_that_call_python_run_when_they_are_asked_to():
     executor = net.simple_bind(mx.cpu(), x=(2,))
     _CountingProp.calls.clear()
     (out,) = executor.forward(is_train=True, x=mx.nd.array([1, 2]))
-    assert not _promised(out)
+    assert not _is_pending(out)
     out.wait_to_read()
     assert _CountingProp.calls == ["forward"]
     executor.backward(mx.nd.ones(2))
@@ -302,7 +302,7 @@ def test_internals_by_name():
     e, x = executor.internals(["e_output", "x"])
     np.testing.assert_allclose(e.asnumpy(), np.exp([0, 1]), 1e-6)
     assert _values(x) == [[0, 1]]
-    assert _promised(executor.outputs[0])
+    assert _is_pending(executor.outputs[0])
 
 
 def test_internals_before_any_forward_are_those_of_the_bound_arrays():

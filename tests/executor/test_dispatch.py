@@ -43,13 +43,13 @@ def test_a_forward_calls_no_more_for_more_arguments(train):
     assert counts[0] == counts[1] <= 20
 
 
-def test_an_argument_is_fed_in_few_calls():
+def test_an_input_is_written_in_few_calls():
     executor, x = _sum(2), mx.nd.ones((2,))
     fed = _calls(lambda: executor.forward(x0=x, x1=x)[0].jax)
     assert fed - _calls(lambda: executor.forward()[0].jax) <= 16
 
 
-def test_backward_promises_and_fulfils_each_gradient_with_one_call():
+def test_backward_defers_and_stores_each_gradient_with_one_call():
     head = mx.nd.ones((2,))
 
     def step(executor) -> None:
@@ -72,7 +72,7 @@ def test_a_known_graph_is_bound_without_asking_jax_for_anything():
     np.testing.assert_array_equal(executor.arg_dict["fc_weight"].asnumpy(), np.zeros((3, 4)))
 
 
-def test_waitall_looks_for_promises_of_all_executors_and_does_each_once():
+def test_waitall_runs_the_pending_steps_of_all_executors_once():
     mx.program.clear_cache()
     one, two = _sum(2), _sum(3)
     outputs = [*one.forward(is_train=True), *two.forward()]

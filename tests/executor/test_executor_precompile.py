@@ -41,14 +41,14 @@ def _at(executor, batch: int):
     return executor.reshape(data=(batch, 5), softmax_label=(batch,))
 
 
-def test_what_is_warm_compiles_nothing_more(compiled):
+def test_precompiled_shapes_compile_nothing_more(compiled):
     executor = _bound()
-    warming = executor.precompile([{"data": (n, 5)} for n in (2, 3, 4)])
-    assert warming.wait()
-    assert warming.done
-    assert not warming.errors
-    assert warming.seconds > 0
-    assert repr(warming) == "<Precompilation: 3 of 3 compiled>"
+    precompilation = executor.precompile([{"data": (n, 5)} for n in (2, 3, 4)])
+    assert precompilation.wait()
+    assert precompilation.done
+    assert not precompilation.errors
+    assert precompilation.seconds > 0
+    assert repr(precompilation) == "<Precompilation: 3 of 3 compiled>"
     assert executor.program.traces == 3
     before = compiled()
     for n in (2, 3, 4):
@@ -59,7 +59,7 @@ def test_what_is_warm_compiles_nothing_more(compiled):
     assert executor.program.traces == 3
 
 
-def test_training_is_compiled_ahead_too():
+def test_training_is_precompiled_too():
     executor = _bound()
     executor.precompile([{"data": (2, 5)}], is_train=True).wait()
     smaller = _at(executor, 2)
@@ -71,7 +71,7 @@ def test_training_is_compiled_ahead_too():
     }
 
 
-def test_a_step_with_an_update_is_what_is_compiled_ahead(compiled):
+def test_a_step_with_an_update_is_precompiled(compiled):
     executor = _bound()
     optimizer = mx.optimizer.create("sgd", learning_rate=0.1, momentum=0.9)
     updater = mx.optimizer.get_updater(optimizer)
@@ -107,10 +107,10 @@ def test_a_call_waits_for_a_compilation_that_has_begun(monkeypatch):
         return evaluate(*args)
 
     monkeypatch.setattr(function, "function", slow)
-    warming = executor.precompile([{"data": (2, 5)}])
+    precompilation = executor.precompile([{"data": (2, 5)}])
     assert begun.wait(30)
-    assert not warming.wait(0)
-    assert not warming.done
+    assert not precompilation.wait(0)
+    assert not precompilation.done
     results = []
     smaller = _at(executor, 2)
     caller = threading.Thread(target=lambda: results.append(smaller.forward()[0].asnumpy()))
@@ -124,14 +124,14 @@ def test_a_call_waits_for_a_compilation_that_has_begun(monkeypatch):
     assert not function._tasks
 
 
-def test_a_call_does_not_wait_for_what_has_not_begun(monkeypatch):
+def test_a_call_does_not_wait_for_a_compilation_that_has_not_begun(monkeypatch):
     gate = threading.Event()
     busy = [submit(lambda: gate.wait(30)) for _ in range(8)]
     try:
         executor = _bound()
-        warming = executor.precompile([{"data": (2, 5)}])
+        precompilation = executor.precompile([{"data": (2, 5)}])
         assert _at(executor, 2).forward()[0].asnumpy().shape == (2, 3)
-        assert warming.done
+        assert precompilation.done
         assert not busy[-1].done
     finally:
         gate.set()
@@ -156,16 +156,16 @@ def test_errors_of_compilations_are_told(monkeypatch):
         raise ArithmeticError("no")
 
     monkeypatch.setattr(executor.program.infer[False], "function", broken)
-    warming = executor.precompile([{"data": (2, 5)}])
+    precompilation = executor.precompile([{"data": (2, 5)}])
     with pytest.raises(ArithmeticError, match="no"):
-        warming.wait()
-    ((shapes, error),) = warming.errors
+        precompilation.wait()
+    ((shapes, error),) = precompilation.errors
     assert shapes == (("data", (2, 5)),)
     assert isinstance(error, ArithmeticError)
-    assert repr(warming) == "<Precompilation: 1 of 1 compiled, 1 failed>"
+    assert repr(precompilation) == "<Precompilation: 1 of 1 compiled, 1 failed>"
 
 
-def test_what_does_not_fit_is_refused_at_once():
+def test_wrong_shapes_are_refused_at_once():
     executor = _bound()
     with pytest.raises(mx.MXNetError, match=r"precompile: unknown argument 'dada'"):
         executor.precompile([{"data": (2, 5)}, {"dada": (2, 5)}])
@@ -174,7 +174,7 @@ def test_what_does_not_fit_is_refused_at_once():
     assert executor.program.traces == 0
 
 
-def test_segments_are_compiled_ahead():
+def test_segments_are_precompiled():
     with mx.AttrScope(ctx_group="one"):
         net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     with mx.AttrScope(ctx_group="two"):
@@ -188,7 +188,7 @@ def test_segments_are_compiled_ahead():
     assert executor.program.traces == before
 
 
-def test_work_that_is_given_up_is_not_done():
+def test_cancelled_compilations_are_not_done():
     did = []
     task = CompileTask(lambda: did.append(1))
     task.cancel()

@@ -82,7 +82,7 @@ def test_views_run_and_compile_nothing():
     assert executor.program.traces == 1
 
 
-def test_a_view_of_a_part_of_a_promised_array_waits_too():
+def test_a_view_of_a_pending_array_is_pending_too():
     executor = _bound()
     small = executor.reshape(data=(1, 3), softmax_label=(1,), partial_shaping=True)
     executor.forward(is_train=True)
@@ -91,7 +91,7 @@ def test_a_view_of_a_part_of_a_promised_array_waits_too():
     assert executor.program.traces == 0
 
 
-def test_gradients_that_an_update_used_up_are_named():
+def test_consumed_gradients_are_named():
     module = mx.mod.Module(_net())
     module.bind([("data", (2, 3))], [("softmax_label", (2,))])
     module.init_params()

@@ -16,7 +16,7 @@ RTOL = {"float32": 1e-4, "float64": 1e-6}
 
 
 @pytest.mark.parametrize("name", MODELS)
-def test_network_gives_what_mxnet_gives(name):
+def test_network_gives_the_results_of_mxnet(name):
     model = MODELS[name]
     stored = _golden.answers("models")
     executor = model.bind(mx, model.build(mx))

@@ -67,7 +67,7 @@ def _check(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", [n for n in executor_scripts.SCRIPTS if n != "monitor_names"])
-def test_script_sees_what_it_sees_under_mxnet(name):
+def test_script_sees_the_same_as_under_mxnet(name):
     _check(name)
 
 
@@ -76,7 +76,7 @@ _ORDERED = [n for n in executor_scripts.SCRIPTS if n.split("_")[0] in ("backward
 
 
 @pytest.mark.parametrize("name", _ORDERED)
-def test_nothing_changes_when_outputs_are_looked_at_before_backward(name, monkeypatch):
+def test_nothing_changes_when_outputs_are_read_before_backward(name, monkeypatch):
     deferred = Executor.forward
 
     def forward(self: Executor, *args: Any, **kwargs: Any) -> Any:

@@ -88,7 +88,7 @@ def _run(group: DataParallelCore, how: str) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("grad_req", ["write", "add"])
 @pytest.mark.parametrize("how", ["fused", "look first", "twice", "one by one"])
-def test_mapped_and_separate_programs_give_the_same(how, grad_req, monkeypatch):
+def test_pmapped_and_separate_programs_give_the_same(how, grad_req, monkeypatch):
     """Dropout's masks too: each device draws from its own stream either way."""
     mx.random.seed(3)
     mapped = _bound(grad_req=grad_req)
@@ -256,7 +256,7 @@ def test_custom_operators_run_one_program_per_device():
         )
 
 
-def test_constants_without_arguments_are_no_mapped_program():
+def test_constants_without_arguments_are_no_pmapped_program():
     group = DataParallelCore(
         mx.sym.zeros((2,)), [mx.cpu(0), mx.cpu(1)], [slice(0, 1), slice(1, 2)], [], []
     )

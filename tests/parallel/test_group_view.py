@@ -36,7 +36,7 @@ def _module(contexts, loads=None):
     return module
 
 
-def test_mapped_group():
+def test_pmapped_group():
     group = _module([mx.cpu(0), mx.cpu(1)])._exec_group
     matches("group_mapped", view_of(group).text())
 
@@ -49,7 +49,7 @@ def test_mapped_group():
         ([0], None, "one device"),
     ],
 )
-def test_slices_that_run_apart(contexts, loads, why):
+def test_slices_that_run_separately(contexts, loads, why):
     group = _module([mx.cpu(i) for i in contexts], loads)._exec_group
     words = checked(group._repr_html_())
     assert why in words
@@ -60,7 +60,7 @@ def test_slices_that_run_apart(contexts, loads, why):
     assert high in row.split()
 
 
-def test_nothing_is_run_and_what_runs_is_shown():
+def test_views_run_nothing_and_show_the_last_forward():
     module = _module([mx.cpu(0), mx.cpu(1)])
     assert "not computed yet" in view_of(module).text()
     assert module.core.traces == 0
@@ -95,7 +95,7 @@ def test_parameters_that_differ_between_devices_are_named():
     assert "not finite: fc_weight (parameters): 12 NaN" in text
 
 
-def test_an_executor_of_a_mapped_group_shows_its_own_part():
+def test_an_executor_of_a_pmapped_group_shows_its_part():
     module = _module([mx.cpu(0), mx.cpu(1)])
     replica = module._exec_group.execs[1]
     text = view_of(replica).text()

@@ -17,7 +17,7 @@ from executorkit.program import program_for
 DEVICES = tuple(mx.cpu(i).device for i in range(4))
 
 
-def test_one_module_knows_how_programs_are_mapped():
+def test_pmap_is_called_in_one_module():
     package = Path(mx.__file__).parent
     called = [
         p.relative_to(package).as_posix()
@@ -37,7 +37,7 @@ def test_the_same_devices_are_the_same_replicas_and_programs():
     assert other is not PmapProgram.of(one, Replicas.on(DEVICES))
 
 
-def test_a_mapped_function_counts_its_traces_and_forgets_on_demand():
+def test_a_pmapped_function_counts_its_traces_and_can_be_cleared():
     replicas = Replicas.on(DEVICES)
     mapped = PmapFunction(lambda x: 2 * x, "twice", DEVICES)
     x = replicas.filled((3,), "float32", 4)
@@ -52,7 +52,7 @@ def test_a_mapped_function_counts_its_traces_and_forgets_on_demand():
     assert mapped.traces == 3
 
 
-def test_64_bit_types_are_kept():
+def test_64_bit_types_are_preserved():
     replicas = Replicas.on(DEVICES)
     mapped = PmapFunction(lambda x: x + 1, "next", DEVICES)
     assert mapped(replicas.zeros((2,), "float64")).dtype == np.float64

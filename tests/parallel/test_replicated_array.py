@@ -40,7 +40,7 @@ def test_members_are_ndarrays_of_their_contexts(stack):
     assert stack[0].dtype is np.float32
 
 
-def test_what_nobody_looks_at_is_not_split(stack, counted):
+def test_unread_members_are_not_split_off(stack, counted):
     members = list(stack)
     assert counted() == {}
     members[2].asnumpy()
@@ -69,7 +69,7 @@ def test_a_partial_write_and_arithmetic_in_place_are_seen(stack, counted):
     assert counted() == {"split": 3, "assembled": 1}
 
 
-def test_members_show_what_is_assigned_to_all(stack):
+def test_members_show_assignments_to_all(stack):
     member = stack[1]
     assert member.asnumpy()[0, 0] == 6
     view = member[0]
@@ -79,7 +79,7 @@ def test_members_show_what_is_assigned_to_all(stack):
     assert (view.asnumpy() == 9).all()
 
 
-def test_all_members_written_need_nothing_of_what_was(stack, counted):
+def test_nothing_is_computed_when_all_members_are_written(stack, counted):
     promised = []
     stack.defer(lambda: promised.append(1))
     for k, member in enumerate(stack):
@@ -89,7 +89,7 @@ def test_all_members_written_need_nothing_of_what_was(stack, counted):
     assert counted() == {"assembled": 1}
 
 
-def test_promises_are_kept_when_a_member_is_looked_at(stack):
+def test_pending_contents_are_computed_when_a_member_is_read(stack):
     kept = []
 
     def producer() -> None:
@@ -105,7 +105,7 @@ def test_promises_are_kept_when_a_member_is_looked_at(stack):
     assert len(kept) == 1
 
 
-def test_a_promise_that_was_superseded_is_not_fulfilled(stack):
+def test_the_result_of_a_superseded_producer_is_dropped(stack):
     def producer() -> None:
         raise AssertionError("nobody needs it")
 

@@ -50,7 +50,7 @@ def test_slices_are_adjacent_not_empty_and_cover_the_batch(loads, more):
 
 
 @given(st.integers(1, 16), st.integers(1, 40))
-def test_equal_workloads_divide_what_is_divisible(devices, share):
+def test_equal_workloads_divide_divisible_batches(devices, share):
     slices = split_input_slice(devices * share, [1] * devices)
     assert {s.stop - s.start for s in slices} == {share}
 

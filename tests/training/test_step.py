@@ -131,7 +131,7 @@ def test_uneven_slices_take_head_gradients_loss_scales_and_states():
     assert [a.asnumpy().tolist() for a in two.feeder.core.aux_arrays[0]] != [[0, 0], [0, 0]]
 
 
-def test_options_are_what_optax_says_they_are():
+def test_options_equal_optax_transformations():
     tx = optax.sgd(0.1)
     chained = optax.chain(optax.scale(1 / ROWS), optax.clip_by_global_norm(0.5), tx)
     step = Step(_executor(), tx, rescale_grad=1 / ROWS, clip_global_norm=0.5)
@@ -234,7 +234,7 @@ def test_a_state_of_another_optimizer_is_refused_and_changes_nothing(tmp_path):
         np.testing.assert_array_equal(other.params[n], before[n])
 
 
-def test_wrong_use_says_what_to_do():
+def test_errors_name_the_way_out():
     with pytest.raises(StepError, match=r"module\.bind"):
         Step(mx.mod.Module(_net()), optax.sgd(0.1))
     with pytest.raises(StepError, match=r"optax\.adam"):
@@ -258,7 +258,7 @@ def test_wrong_use_says_what_to_do():
 
 
 @pytest.mark.parametrize("remat", ["mirror", "full", jax.checkpoint_policies.dots_saveable])
-def test_what_is_computed_again_changes_no_value(remat):
+def test_rematerialisation_changes_no_value(remat):
     step = Step(_executor(), optax.sgd(0.1), remat=remat)
     step(**_batch())
     for n, expected in _by_hand(optax.sgd(0.1), 1).items():
@@ -284,7 +284,7 @@ def test_forced_mirroring_keeps_less_for_backward():
     np.testing.assert_allclose(ours, expected, 1e-5)
 
 
-def test_options_refuse_what_they_do_not_know():
+def test_unknown_options_are_refused():
     with pytest.raises(ValueError, match="'bfloat16', 'float16' or None"):
         Step(_executor(), optax.sgd(0.1), compute_dtype="int8")
     with pytest.raises(ValueError, match="'mirror', 'full'"), mx.program.options(remat="some"):
@@ -311,7 +311,7 @@ def test_labels_and_indices_are_not_cast():
 
 
 @pytest.mark.parametrize("devices", [1, 2])
-def test_a_step_shows_its_optimizer_and_what_it_trains(devices):
+def test_the_view_of_a_step_shows_its_optimizer_and_target(devices):
     target = _executor() if devices == 1 else _module(devices)
     step = Step(target, optax.adam(0.1))
     checked(step._repr_html_())
