@@ -51,7 +51,7 @@ class CompileTask:
         start = time.perf_counter()
         try:
             work()
-        except BaseException as error:  # told to whoever waits for the task
+        except BaseException as error:  # raised by whoever waits for the task
             self.error = error
         self.seconds = time.perf_counter() - start
         self._done.set()

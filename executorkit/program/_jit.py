@@ -68,8 +68,8 @@ class InstrumentedJit:
     compiler_options
         options of XLA's compiler.
     fingerprint
-        makes a text that tells this function from all others, in every process, so that its
-        executables can be kept in the disk cache; None for a function that is never kept.
+        makes a text that distinguishes this function from all others, in every process, so that its
+        executables can be stored in the disk cache; None for one that is never stored.
     devices
         the devices that the function is mapped over; empty for one that runs on one device.
     """
@@ -241,7 +241,7 @@ class InstrumentedJit:
 
 
 class _Direct:
-    """The interface of :class:`disk_cache.CachedJit` for a function that is never kept on disk."""
+    """The interface of :class:`disk_cache.CachedJit` for a function that is never on disk."""
 
     __slots__ = ("run",)
 

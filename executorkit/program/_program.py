@@ -157,7 +157,7 @@ class Program(BaseProgram):
         return jitted(False, name), jitted(True, f"{name}_train")
 
     def fingerprint(self, *facts: Any) -> str:
-        """A text that tells this program, with further facts, from all others in every process.
+        """A text that distinguishes this program, with further facts, in every process.
 
         Raises NotFingerprintableError where there is none.
         """

@@ -22,7 +22,7 @@ _DEFAULT_PARAMETERS = ("args", "aux", "key", "heads", "accumulated")
 #: The functions of a program, the least complete first.
 _COMPLETENESS = ("infer", "infer_train", "forward", "forward_train", "forward_backward",
                  "forward_backward_train", "step")  # fmt: skip
-#: Maximum number of differences that are told, between programs that count as near.
+#: Maximum number of differences between programs that count as near.
 _MAX_CHANGES = 4
 
 
@@ -99,8 +99,8 @@ def _argument_namer(program: BaseProgram, function: str) -> ArgumentNamer:
 
     def argument_name(path: Sequence[Any]) -> str:
         position, inner = path[0].idx, path[1:]
-        known = position < len(parameters)
-        parameter = parameters[position] if known else f"argument {position}"
+        is_named = position < len(parameters)
+        parameter = parameters[position] if is_named else f"argument {position}"
         names = leaf_names.get(parameter, ())
         if len(inner) == 1 and inner[0].idx < len(names):
             return f"{parameter}[{names[inner[0].idx]!r}]"

@@ -1,12 +1,12 @@
-"""A jitted function whose executables are kept on disk, and found there without a trace.
+"""A jitted function whose executables are stored on disk, and found there without a trace.
 
 JAX's persistent cache is asked with a program that is traced and lowered, which for ResNet-50's
 training step takes twice as long as loading it. The key used here is made of everything that the
 trace would follow from: the graph's structure with all attributes, the gradients, the update, the
 options, shapes and dtypes, versions, machine and configuration (:mod:`.fingerprint`).
 
-Functions that may depend on anything else are not kept: those of users, calls back into Python, and
-calls of libraries that lowering prepares (LAPACK's).
+Functions that may depend on anything else are not stored: those of users, calls back into Python,
+and calls of libraries that lowering prepares (LAPACK's).
 """
 
 from __future__ import annotations
@@ -51,13 +51,13 @@ class CachedJit:
         self._compiled_with = compiled_with
         self._on_load = on_load
         #: Executables by argument shapes, devices and settings; the jitted function itself where
-        #: nothing can be kept.
+        #: nothing can be stored.
         self._executables: dict[Hashable, Any] = {}
         self.run: Callable[..., Any] = self._dispatch
 
     @property
     def caches(self) -> bool:
-        """True if executables are kept now."""
+        """True if executables are stored now."""
         return disk_cache_enabled()
 
     def widen(self) -> bool:
@@ -68,7 +68,7 @@ class CachedJit:
         return True
 
     def executable(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
-        """The executable for such arguments, compiled if needed; None where it cannot be kept."""
+        """The executable for such arguments, compiled if needed; None where it cannot be stored."""
         if not disk_cache_enabled():
             return None
         executable = self._find(args)
@@ -97,8 +97,8 @@ class CachedJit:
         return run
 
     def _find(self, args: tuple[Any, ...], compile_missing: bool = True) -> Any:
-        """The executable for such arguments: from memory, from disk, or newly compiled and kept
-        (None without ``compile_missing``). The jitted function where it cannot be kept."""
+        """The executable for such arguments: from memory, from disk, or newly compiled and stored
+        (None without ``compile_missing``). The jitted function where it cannot be stored."""
         leaves, structure = jax.tree.flatten(args)
         devices = _devices_of(leaves)
         signature = structure, tuple([(tuple(x.shape), x.dtype) for x in leaves])
@@ -137,7 +137,7 @@ class CachedExecutable:
         args: tuple[Any, ...],
         devices: frozenset[Any],
     ) -> CachedExecutable | None:
-        """The entry of a function, or None if it cannot be kept.
+        """The entry of a function, or None if it cannot be stored.
 
         ``compiled_with`` are the function's name, donated arguments and compiler options.
         """

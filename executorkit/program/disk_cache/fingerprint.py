@@ -1,7 +1,7 @@
-"""Fingerprints: texts that tell a computation and its environment from all others.
+"""Fingerprints: texts that distinguish a computation and its environment from all others.
 
 A fingerprint is the same in every process. Equal fingerprints mean equal computations: a value that
-a text cannot tell from others for certain (an object of a class that is not ours, a function of the
+a text cannot distinguish for certain (an object of a class that is not ours, a function of the
 user's) has none.
 """
 

@@ -146,7 +146,7 @@ def active_disk_cache() -> DiskCache | None:
 
 
 def disk_cache_enabled() -> bool:
-    """True if executables can be kept on disk, in this thread as it is now."""
+    """True if executables can be stored on disk, in this thread as it is now."""
     return (
         _files is not None
         and jax.process_count() == 1
