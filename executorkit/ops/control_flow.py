@@ -189,8 +189,8 @@ def while_loop(
             number, variables, stacked = state
             out, variables = run_body(data, number, variables)
             stacked = tuple(
-                lax.dynamic_update_index_in_dim(whole, row, number, 0)
-                for whole, row in zip(stacked, out, strict=True)
+                lax.dynamic_update_index_in_dim(stack, row, number, 0)
+                for stack, row in zip(stacked, out, strict=True)
             )
             return number + 1, variables, stacked
 
@@ -221,20 +221,20 @@ def while_loop(
         return (*stacked, *variables)
 
     loop = jax.custom_vjp(early_exit_loop)
-    loop.defvjp(lambda *data: jax.vjp(bounded_scan, *data), lambda back, heads: back(heads))
+    loop.defvjp(lambda *data: jax.vjp(bounded_scan, *data), lambda vjp, heads: vjp(heads))
     return loop(*data)
 
 
 def _infer_cond_shape(s: ShapeFacts, p: Params) -> None:
     locations = p.cond_input_locs, p.then_input_locs, p.else_input_locs
-    for body, places in zip(p.bodies, locations, strict=True):
-        infer_shapes_from_subgraph(s, body, _argument_names(places))
+    for body, locations_of_body in zip(p.bodies, locations, strict=True):
+        infer_shapes_from_subgraph(s, body, _argument_names(locations_of_body))
 
 
 def _infer_cond_type(t: TypeFacts, p: Params) -> None:
     outputs = [f"out{i}" for i in range(p.num_outputs)]
-    for body, places in zip(p.bodies[1:], (p.then_input_locs, p.else_input_locs), strict=True):
-        infer_types_from_subgraph(t, body, _argument_names(places), outputs)
+    for body, locations in zip(p.bodies[1:], (p.then_input_locs, p.else_input_locs), strict=True):
+        infer_types_from_subgraph(t, body, _argument_names(locations), outputs)
 
 
 @register(
@@ -268,6 +268,6 @@ def cond(
     def run(body: Any, locations: Shape) -> Callable[..., tuple[jax.Array, ...]]:
         return lambda *data: body([data[i] for i in locations], _node_key(key, 1), train)
 
-    then, other = map(run, branches, (then_input_locs, else_input_locs))
+    then, otherwise = map(run, branches, (then_input_locs, else_input_locs))
     chosen = _is_true(condition([data[i] for i in cond_input_locs], _node_key(key, 0), train))
-    return lax.cond(chosen, then, other, *data)
+    return lax.cond(chosen, then, otherwise, *data)

@@ -170,7 +170,7 @@ def register_multi_update(
 ) -> None:
     """Registers the form for many weights; ``trailing`` are arrays with one number per weight."""
     names, mutated = update.names(mixed), update.mutated(mixed)
-    plural = {n: one for n, one in _PLURALS.items() if n in attrs or n in trailing}
+    plural = {n: singular for n, singular in _PLURALS.items() if n in attrs or n in trailing}
 
     def run(arrays: tuple[Any, ...], p: dict[str, Any]) -> tuple[jax.Array, ...]:
         weight_count = p[count]
@@ -179,7 +179,9 @@ def register_multi_update(
         weights, states = [], []
         for i in range(weight_count):
             per_weight = arrays[i * len(names) : (i + 1) * len(names)]
-            weight_params = Params({**shared, **{one: shared[n][i] for n, one in plural.items()}})
+            weight_params = Params(
+                {**shared, **{singular: shared[n][i] for n, singular in plural.items()}}
+            )
             weight, *new = update.run(weight_params, mixed, *per_weight)
             weights.append(weight)
             states += new
@@ -204,7 +206,7 @@ def register_multi_update(
         trailing=f"; behind them {' and '.join(trailing_arrays)}" if trailing_arrays else "",
         changes=f"{', '.join(mutated)} change in place" if mutated else "nothing else changes",
         mixed=_MIXED if mixed else "",
-        plural="".join(f"{n} holds {one} of each weight. " for n, one in plural.items()),
+        plural="".join(f"{n} holds {singular} of each weight. " for n, singular in plural.items()),
     )
     register(
         name,

@@ -83,8 +83,8 @@ def _run_attention(
         return round_to_dtype(total / scale * scale_of("int8", low, high), "int8"), low, high
     last = int(STEPS[of_bytes[1].dtype.name])
     if count == 1:
-        most = max_magnitude(*ends[0])
-        ends = [(-most, most), (-most, most)]
+        magnitude = max_magnitude(*ends[0])
+        ends = [(-magnitude, magnitude), (-magnitude, magnitude)]
     return jnp.round(total).astype(jnp.int32), *product_range(last, *ends[1], *ends[0])
 
 

@@ -83,18 +83,22 @@ class QuantizedProduct:
             steps = (self.weight.astype(jnp.float64) * scale).astype(jnp.float32)
             return round_to_dtype(steps, "int8"), range_end(scale)
         axes = tuple(range(1, self.weight.ndim))
-        most = jnp.max(jnp.abs(self.weight), axis=axes)
-        scale = scale_of("int8", range_end(0.0), range_end(1.0)) / jnp.where(most > 0, most, 1)
+        magnitudes = jnp.max(jnp.abs(self.weight), axis=axes)
+        scale = scale_of("int8", range_end(0.0), range_end(1.0)) / jnp.where(
+            magnitudes > 0, magnitudes, 1
+        )
         groups = self.params.get("num_group", 1)
-        used = jnp.repeat(scale[:groups], len(scale) // groups) if groups > 1 else scale
-        return round_to_dtype(self.weight * _per_filter(used, self.weight.ndim, 0), "int8"), scale
+        group_scale = jnp.repeat(scale[:groups], len(scale) // groups) if groups > 1 else scale
+        return round_to_dtype(
+            self.weight * _per_filter(group_scale, self.weight.ndim, 0), "int8"
+        ), scale
 
     def weight_range(self) -> tuple[jax.Array, jax.Array]:
         """The ends of the weight's range, (1,) each."""
         if isinstance(self.weight, QuantizedArray):
             return self.weight.low, self.weight.high
-        most = range_end(jnp.max(jnp.abs(self.weight)))
-        return -most, most
+        magnitude = range_end(jnp.max(jnp.abs(self.weight)))
+        return -magnitude, magnitude
 
     def steps(self, real: jax.Array) -> tuple[jax.Array, ...]:
         """Floating numbers as int32 in units of the products, and the range of int32."""
@@ -169,11 +173,11 @@ def _run_fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
         raise MXNetError(
             explain("a quantised layer", f"its data is {arrays[0].dtype}, expected int8 or uint8")
         )
-    fine = p.enable_float_output or _calibrated(p)
+    per_filter = p.enable_float_output or _calibrated(p)
     products: list[QuantizedProduct] = []
 
     def apply_op(op: OpDef, params: Params, arguments: list[Any]) -> tuple[Any, ...]:
-        results = apply_quantized(op, params, arguments, per_tensor=not fine)
+        results = apply_quantized(op, params, arguments, per_tensor=not per_filter)
         products.extend(x for x in results if isinstance(x, QuantizedProduct))
         return results
 

@@ -93,8 +93,8 @@ def default_to_unsigned(t: TypeFacts, *names: str) -> None:
 def product_range(steps: float, *ranges: jax.Array) -> tuple[jax.Array, jax.Array]:
     """The real numbers that the smallest and the largest int32 product stand for."""
     a, b = max_magnitude(*ranges[:2]), max_magnitude(*ranges[2:])
-    most = (a / steps) * (b / 127) * INT32
-    return range_end(-most), range_end(most)
+    magnitude = (a / steps) * (b / 127) * INT32
+    return range_end(-magnitude), range_end(magnitude)
 
 
 def infer_range_end_shape(s: ShapeFacts, p: Params) -> None:

@@ -65,11 +65,11 @@ def quantize(
     m being the larger magnitude of the two and S 127 (int8) or 255 (uint8), and the range that it
     covers: -m and m for int8, min_range and max_range for uint8.
     """
-    most = max_magnitude(min_range, max_range)
-    out = round_to_dtype(data * (_MAX_CODES[out_type] / most), out_type)
+    magnitude = max_magnitude(min_range, max_range)
+    out = round_to_dtype(data * (_MAX_CODES[out_type] / magnitude), out_type)
     if out_type == "uint8":
         return out, range_end(min_range), range_end(max_range)
-    return out, range_end(-most), range_end(most)
+    return out, range_end(-magnitude), range_end(magnitude)
 
 
 def _infer_v2_type(t: TypeFacts, p: Params) -> None:
@@ -113,8 +113,8 @@ def quantize_v2(
     out = round_to_dtype(data * scale_of(dtype, low, high), dtype)
     if unsigned:
         return out, low, high
-    most = max_magnitude(low, high)
-    return out, range_end(-most), range_end(most)
+    magnitude = max_magnitude(low, high)
+    return out, range_end(-magnitude), range_end(magnitude)
 
 
 def _infer_dequantize_type(t: TypeFacts, p: Params) -> None:
@@ -169,8 +169,8 @@ def requantize(
     """
     real = data.astype(jnp.float32) * (max_magnitude(min_range, max_range) / INT32)
     if min_calib_range is None or max_calib_range is None:
-        most = jnp.max(jnp.abs(real))
-        return quantize(real, -most, most, out_type="int8")
+        magnitude = jnp.max(jnp.abs(real))
+        return quantize(real, -magnitude, magnitude, out_type="int8")
     unsigned = is_unsigned(out_type, min_calib_range)
     dtype = "uint8" if unsigned else "int8"
     return quantize(real, range_end(min_calib_range), range_end(max_calib_range), out_type=dtype)

@@ -181,8 +181,12 @@ def quantized_elemwise_add(
         return lhs.astype(jnp.float32) * (scale / scales[0]) + rhs * (scale / scales[1])
 
     if min_calib_range is None or max_calib_range is None:
-        most = max_magnitude(lhs_min, lhs_max) + max_magnitude(rhs_min, rhs_max)
-        return jnp.round(total(INT32 / most)).astype(jnp.int32), range_end(-most), range_end(most)
+        magnitude = max_magnitude(lhs_min, lhs_max) + max_magnitude(rhs_min, rhs_max)
+        return (
+            jnp.round(total(INT32 / magnitude)).astype(jnp.int32),
+            range_end(-magnitude),
+            range_end(magnitude),
+        )
     low, high = range_end(min_calib_range), range_end(max_calib_range)
     dtype = "uint8" if lhs.dtype == rhs.dtype == jnp.uint8 else "int8"
     return round_to_dtype(total(scale_of(dtype, low, high)), dtype), low, high

@@ -39,18 +39,18 @@ def _poisson(key: Any, shape: Shape, dtype: Any, lam: Any) -> jax.Array:
 
 
 def _negative_binomial(key: Any, shape: Shape, dtype: Any, k: Any, p: Any) -> jax.Array:
-    one, two = jax.random.split(key)
-    rate = jax.random.gamma(one, jnp.asarray(k, dtype), shape, dtype) * (1 - p) / p
-    return _poisson(two, shape, dtype, rate)
+    gamma_key, poisson_key = jax.random.split(key)
+    rate = jax.random.gamma(gamma_key, jnp.asarray(k, dtype), shape, dtype) * (1 - p) / p
+    return _poisson(poisson_key, shape, dtype, rate)
 
 
 def _generalized_negative_binomial(
     key: Any, shape: Shape, dtype: Any, mu: Any, alpha: Any
 ) -> jax.Array:
-    one, two = jax.random.split(key)
+    gamma_key, poisson_key = jax.random.split(key)
     spread = jnp.where(jnp.asarray(alpha) == 0, 1, alpha).astype(dtype)
-    rate = jax.random.gamma(one, 1 / spread, shape, dtype) * (mu * spread)
-    return _poisson(two, shape, dtype, jnp.where(jnp.asarray(alpha) == 0, mu, rate))
+    rate = jax.random.gamma(gamma_key, 1 / spread, shape, dtype) * (mu * spread)
+    return _poisson(poisson_key, shape, dtype, jnp.where(jnp.asarray(alpha) == 0, mu, rate))
 
 
 @dataclass(frozen=True, slots=True)

@@ -100,17 +100,17 @@ def _triangle(A: jax.Array, lower: bool) -> jax.Array:
     return jnp.tril(A) if lower else jnp.triu(A)
 
 
-def _solve(A: jax.Array, B: jax.Array, **how: bool) -> jax.Array:
+def _solve(A: jax.Array, B: jax.Array, **options: bool) -> jax.Array:
     """``triangular_solve``, one matrix after the other.
 
     On CPUs one of XLA's threads divides a stack among the others and waits for them; two
     independent solves on two cores then wait for each other for ever.
     """
     if A.ndim == 2:
-        return lax.linalg.triangular_solve(A, B, **how)
+        return lax.linalg.triangular_solve(A, B, **options)
     count = math.prod(A.shape[:-2])
     stacks = tuple(x.reshape(count, *x.shape[-2:]) for x in (A, B))
-    return lax.map(lambda x: lax.linalg.triangular_solve(*x, **how), stacks).reshape(B.shape)
+    return lax.map(lambda x: lax.linalg.triangular_solve(*x, **options), stacks).reshape(B.shape)
 
 
 @jax.custom_vjp

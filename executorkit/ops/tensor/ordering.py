@@ -121,8 +121,8 @@ def topk(
     else:
         index = jnp.moveaxis(lax.top_k(jnp.moveaxis(key, at, -1), k)[1], -1, at)
     if ret_typ == "mask":
-        one = jnp.ones((), data.dtype)
-        mask = jnp.put_along_axis(jnp.zeros_like(flat), index, one, at, inplace=False)
+        hit = jnp.ones((), data.dtype)
+        mask = jnp.put_along_axis(jnp.zeros_like(flat), index, hit, at, inplace=False)
         return mask.reshape(data.shape)
     numbers = index.astype(dtype)
     if ret_typ == "indices":

@@ -235,10 +235,10 @@ def _set_permuted_shape(s: ShapeFacts, axes: Sequence[int]) -> None:
     """Deduces the shape of data from the output, whose axis i is axis ``axes[i]`` of data."""
     out = s["out0"]
     if out is not None and len(out) == len(axes):
-        back = [0] * len(axes)
+        data_shape = [0] * len(axes)
         for i, axis in enumerate(axes):
-            back[axis] = out[i]
-        s.set("data", back, because=f"the output is {out}")
+            data_shape[axis] = out[i]
+        s.set("data", data_shape, because=f"the output is {out}")
 
 
 def _infer_transpose_shape(s: ShapeFacts, p: Params) -> None:
@@ -260,9 +260,9 @@ def transpose(data: jax.Array, *, axes: Shape = ()):
 
 
 def _swapped_axes(dim1: int, dim2: int, ndim: int) -> list[int]:
-    one, two = normal_axis(dim1, ndim, "dim1"), normal_axis(dim2, ndim, "dim2")
+    first, second = normal_axis(dim1, ndim, "dim1"), normal_axis(dim2, ndim, "dim2")
     order = list(range(ndim))
-    order[one], order[two] = two, one
+    order[first], order[second] = second, first
     return order
 
 

@@ -40,12 +40,12 @@ def _infer_slice_shape(s: ShapeFacts, p: Params) -> None:
     data, out = s["data"], s["out0"]
     if data is not None and out is not None and len(data) == len(out):
         steps = p.step or (None,) * len(p.begin)
-        whole = [
+        uncut = [
             b is None and e is None and t in (None, 1, -1)
             for b, e, t in zip(p.begin, p.end, steps, strict=False)
         ]
-        whole += [True] * (len(data) - len(whole))
-        s.set("data", (d if same else 0 for d, same in zip(out, whole, strict=False)))
+        uncut += [True] * (len(data) - len(uncut))
+        s.set("data", (d if same else 0 for d, same in zip(out, uncut, strict=False)))
 
 
 @register("slice", "crop", infer_shape=_infer_slice_shape, kind="shape")

@@ -16,10 +16,10 @@ def weighted_rows(rows: jax.Array, index: jax.Array, weight: jax.Array) -> jax.A
     loop would not do. index must be in range.
     """
 
-    def one(at: tuple[jax.Array, jax.Array]) -> jax.Array:
+    def weighted_sum(at: tuple[jax.Array, jax.Array]) -> jax.Array:
         return jnp.einsum("bkd,bk->bd", rows[at[0]], at[1])
 
-    return lax.map(one, (index, weight))
+    return lax.map(weighted_sum, (index, weight))
 
 
 def _keep(rows: jax.Array, index: jax.Array, weight: jax.Array):
@@ -29,12 +29,12 @@ def _keep(rows: jax.Array, index: jax.Array, weight: jax.Array):
 def _back(residuals, head: jax.Array):
     rows, index, weight = residuals
 
-    def one(total: jax.Array, at: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
+    def accumulate(total: jax.Array, at: tuple[jax.Array, ...]) -> tuple[jax.Array, jax.Array]:
         index, weight, head = at
         share = jnp.einsum("bkd,bd->bk", rows[index], head)
         return total.at[index].add(weight[..., None] * head[:, None]), share
 
-    total, shares = lax.scan(one, jnp.zeros_like(rows), (index, weight, head))
+    total, shares = lax.scan(accumulate, jnp.zeros_like(rows), (index, weight, head))
     return total, None, shares
 
 
@@ -74,20 +74,20 @@ def pooled_regions(
         each = jnp.broadcast_to(x, (len(y), *x.shape))
         return lax.dot_general(each, lines, (((2,), (1,)), ((0,), (0,))))
 
-    # ``back`` reads only arguments and residuals, since it may run in a separate program.
+    # ``backward`` reads only arguments and residuals, since it may run in a separate program.
     @jax.custom_vjp
     def pooling(images: jax.Array, *regions: jax.Array) -> jax.Array:
         return lax.map(lambda at: pool(images[at[0]], *at[1:]), regions)
 
-    def back(regions: tuple[jax.Array, ...], heads: jax.Array) -> tuple[jax.Array | None, ...]:
-        def one(total: jax.Array, at: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
+    def backward(regions: tuple[jax.Array, ...], heads: jax.Array) -> tuple[jax.Array | None, ...]:
+        def accumulate(total: jax.Array, at: tuple[jax.Array, ...]) -> tuple[jax.Array, None]:
             image, y, x, head = at
             pixels = jax.ShapeDtypeStruct(total.shape[1:], total.dtype)
             (share,) = jax.linear_transpose(lambda pixels: pool(pixels, y, x), pixels)(head)
             return total.at[image].add(share), None
 
         empty = jnp.zeros((count, height, width, channels), data.dtype)
-        return lax.scan(one, empty, (*regions, heads))[0], None, None, None
+        return lax.scan(accumulate, empty, (*regions, heads))[0], None, None, None
 
-    pooling.defvjp(lambda images, *regions: (pooling(images, *regions), regions), back)
+    pooling.defvjp(lambda images, *regions: (pooling(images, *regions), regions), backward)
     return jnp.moveaxis(pooling(jnp.moveaxis(data, 1, 3), image, down, across), 3, 1)

@@ -55,12 +55,14 @@ def iou(a: jax.Array, b: jax.Array) -> jax.Array:
     return _overlap(_sides(a), _sides(b))
 
 
-def greedy_suppression(box, candidate, kind, threshold, inclusive: bool, enough: int | None = None):
+def greedy_suppression(
+    box, candidate, kind, threshold, inclusive: bool, max_kept: int | None = None
+):
     """Greedy suppression of boxes sorted by score, as a mask of the boxes that remain.
 
     candidate (B, K) is the mask of the boxes to compare. Each iteration takes every sample's next
     remaining box and drops the later ones that overlap it by more than ``threshold``
-    (``inclusive``: by as much) and are of its ``kind`` (None: of any kind). After ``enough``
+    (``inclusive``: by as much) and are of its ``kind`` (None: of any kind). After ``max_kept``
     iterations that many boxes are final; the ones behind them have not been compared.
     """
     count = candidate.shape[1]
@@ -85,7 +87,7 @@ def greedy_suppression(box, candidate, kind, threshold, inclusive: bool, enough:
     def unfinished(state):
         _, current, visited = state
         any_left = jnp.any(current < count)
-        return any_left if enough is None else any_left & (visited < enough)
+        return any_left if max_kept is None else any_left & (visited < max_kept)
 
     first = following(candidate, jnp.full(candidate.shape[:1], -1, jnp.int32))
     return lax.while_loop(unfinished, visit_next, (candidate, first, jnp.int32(0)))[0]
@@ -271,9 +273,9 @@ def bipartite_matching(
             free = (column_of < 0)[:, None] & (row_of < 0)
             best = jnp.argmax(jnp.where(free, score, -jnp.inf)).astype(jnp.int32)
             row, column = best // columns, best % columns
-            good = free[row, column] & (score[row, column] > limit)
-            column_of = column_of.at[row].set(jnp.where(good, column, column_of[row]))
-            row_of = row_of.at[column].set(jnp.where(good, row, row_of[column]))
+            acceptable = free[row, column] & (score[row, column] > limit)
+            column_of = column_of.at[row].set(jnp.where(acceptable, column, column_of[row]))
+            row_of = row_of.at[column].set(jnp.where(acceptable, row, row_of[column]))
             return column_of, row_of
 
         unmatched = jnp.full(rows, -1, jnp.int32), jnp.full(columns, -1, jnp.int32)

@@ -75,20 +75,20 @@ def correlation(
     start = max_displacement
     missing = [max(start + e + reach * stride2 - n, 0) for e, n in zip(extent, size, strict=True)]
     edges = ((0, 0), *((0, m) for m in missing), (0, 0))
-    one = jnp.pad(first, edges)[:, start : start + extent[0], start : start + extent[1]]
-    other = jnp.pad(second, edges)
+    patch = jnp.pad(first, edges)[:, start : start + extent[0], start : start + extent[1]]
+    window = jnp.pad(second, edges)
 
-    def compare(one: jax.Array, other: jax.Array) -> jax.Array:
+    def compare(patch: jax.Array, window: jax.Array) -> jax.Array:
         if (
             is_multiply
         ):  # as a product of matrices: on CPUs a sum of products takes ten times as long
-            return jnp.einsum("nyxc,nyxc->nyx", one, other)
-        return jnp.sum(_distance(one, other), axis=3)
+            return jnp.einsum("nyxc,nyxc->nyx", patch, window)
+        return jnp.sum(_distance(patch, window), axis=3)
 
     def at(displacement: jax.Array) -> jax.Array:
         y, x = displacement // side * stride2 + spare, displacement % side * stride2 + spare
         zero = jnp.zeros((), jnp.int32)
-        alike = compare(one, lax.dynamic_slice(other, (zero, y, x, zero), one.shape))
+        alike = compare(patch, lax.dynamic_slice(window, (zero, y, x, zero), patch.shape))
         kernel, stride = (kernel_size,) * 2, (stride1,) * 2
         return reduce_windows(alike, False, (1, 2), kernel, stride, [(0, 0)] * 2)
 

@@ -94,11 +94,13 @@ def _im2col_pair(sizes: Shape, grid: _PatchGrid) -> tuple[Callable[..., jax.Arra
 
     JAX's own transpose of the gather is a scatter, which takes many times as long on CPUs.
     """
-    cut = jax.custom_vjp(lambda images: _gather_patches(images, grid))
-    add = jax.custom_vjp(lambda patches: _add_patches(patches, sizes, grid))
-    cut.defvjp(lambda images: (cut(images), None), lambda _, head: (add(head),))
-    add.defvjp(lambda patches: (add(patches), None), lambda _, head: (cut(head),))
-    return cut, add
+    gather = jax.custom_vjp(lambda images: _gather_patches(images, grid))
+    scatter_add = jax.custom_vjp(lambda patches: _add_patches(patches, sizes, grid))
+    gather.defvjp(lambda images: (gather(images), None), lambda _, head: (scatter_add(head),))
+    scatter_add.defvjp(
+        lambda patches: (scatter_add(patches), None), lambda _, head: (gather(head),)
+    )
+    return gather, scatter_add
 
 
 def _patch_grid(kernel: Shape, stride: Shape, dilate: Shape, pad: Shape) -> _PatchGrid:
@@ -128,8 +130,8 @@ def im2col(
     if data.ndim != len(kernel) + 2:
         raise ShapeError(f"'data' is {data.shape}, expected {len(kernel) + 2} axes")
     batch, channels = data.shape[:2]
-    cut, _ = _im2col_pair(data.shape[2:], grid)
-    return cut(data).reshape(batch, channels * math.prod(kernel), -1)
+    gather, _ = _im2col_pair(data.shape[2:], grid)
+    return gather(data).reshape(batch, channels * math.prod(kernel), -1)
 
 
 @register("col2im")
@@ -157,5 +159,5 @@ def col2im(
     counts = grid.patch_counts(output_size)
     if math.prod(counts) != data.shape[2]:
         raise ShapeError(f"'data' is {data.shape}, expected {math.prod(counts)} patches")
-    _, add = _im2col_pair(output_size, grid)
-    return add(data.reshape(batch, channels, *kernel, *counts))
+    _, scatter_add = _im2col_pair(output_size, grid)
+    return scatter_add(data.reshape(batch, channels, *kernel, *counts))

@@ -188,9 +188,12 @@ def _resize_by_taps(x: jax.Array, height: int, width: int, interp: int) -> jax.A
         shape = [1] * x.ndim
         shape[axis] = -1
         parts = [
-            ((_weighted_sum(wide, axis, rows, one) >> 4) * jnp.asarray(down[:, i]).reshape(shape))
+            (
+                (_weighted_sum(wide, axis, rows, row_weights) >> 4)
+                * jnp.asarray(down[:, i]).reshape(shape)
+            )
             >> 16
-            for i, one in enumerate(ones)
+            for i, row_weights in enumerate(ones)
         ]
         out = (parts[0] + parts[1] + 2) >> 2
     else:

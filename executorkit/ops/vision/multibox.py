@@ -71,15 +71,15 @@ def _match_labels(overlap: jax.Array, valid: jax.Array, threshold: float):
     anchors, labels = overlap.shape
 
     def assign_best_pair(_, state):
-        matched, taken, label_of = state
-        free = ~matched[:, None] & ~taken
+        matched, used_labels, label_of = state
+        free = ~matched[:, None] & ~used_labels
         pair = jnp.argmax(jnp.where(free, overlap, -1.0)).astype(jnp.int32)
         anchor, label = pair // labels, pair % labels
-        good = jnp.where(free[anchor, label], overlap[anchor, label], -1.0) > 1e-6
-        matched = matched.at[anchor].set(matched[anchor] | good)
-        taken = taken.at[label].set(taken[label] | good)
-        label_of = label_of.at[anchor].set(jnp.where(good, label, label_of[anchor]))
-        return matched, taken, label_of
+        overlaps = jnp.where(free[anchor, label], overlap[anchor, label], -1.0) > 1e-6
+        matched = matched.at[anchor].set(matched[anchor] | overlaps)
+        used_labels = used_labels.at[label].set(used_labels[label] | overlaps)
+        label_of = label_of.at[anchor].set(jnp.where(overlaps, label, label_of[anchor]))
+        return matched, used_labels, label_of
 
     init = jnp.zeros(anchors, bool), ~valid, jnp.zeros(anchors, jnp.int32)
     label_count = jnp.sum(valid, dtype=jnp.int32)
@@ -87,9 +87,9 @@ def _match_labels(overlap: jax.Array, valid: jax.Array, threshold: float):
     within = jnp.where(valid, overlap, -1.0)
     best = jnp.max(within, axis=1)
     if threshold > 0:
-        near = ~matched & (best > threshold)
-        label_of = jnp.where(near, argmax(within, 1), label_of)
-        matched |= near
+        second_match = ~matched & (best > threshold)
+        label_of = jnp.where(second_match, argmax(within, 1), label_of)
+        matched |= second_match
     return matched, label_of, best
 
 

@@ -121,7 +121,7 @@ def pooled_planes(
             value = value * lax.optimization_barrier(y * x)[..., None]
         return jnp.where(inside[..., None], value, 0)
 
-    # ``back`` reads only arguments and residuals, since it may run in a separate program.
+    # ``backward`` reads only arguments and residuals, since it may run in a separate program.
     @jax.custom_vjp
     def pooling(rows: jax.Array, *regions: Any) -> jax.Array:
         def pool(region: tuple[Any, ...]) -> jax.Array:
@@ -135,7 +135,7 @@ def pooled_planes(
         blocks, number = split_into_blocks(regions, math.prod(start.shape[1:]) * depth)
         return join_blocks(lax.map(pool, blocks), number)
 
-    def back(regions: tuple[Any, ...], heads: jax.Array) -> tuple[jax.Array | None, ...]:
+    def backward(regions: tuple[Any, ...], heads: jax.Array) -> tuple[jax.Array | None, ...]:
         def spread(total: jax.Array, region: tuple[Any, ...]) -> tuple[jax.Array, None]:
             start, bins, *factors, head = region
 
@@ -149,6 +149,6 @@ def pooled_planes(
         total = lax.scan(spread, empty, blocks)[0]
         return total, *(None for _ in regions)
 
-    pooling.defvjp(lambda rows, *regions: (pooling(rows, *regions), regions), back)
+    pooling.defvjp(lambda rows, *regions: (pooling(rows, *regions), regions), backward)
     rows = jnp.swapaxes(data.reshape(count, depth, -1), 1, 2).reshape(-1, depth)
     return jnp.moveaxis(pooling(rows, start, bins, *weights), 3, 1)

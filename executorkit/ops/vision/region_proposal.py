@@ -83,7 +83,7 @@ def _propose(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]:
     after = min(p.rpn_post_nms_top_n, before)
     candidate = jnp.ones((1, before), bool)
     keep = greedy_suppression(
-        exclusive_box[None], candidate, None, p.threshold, inclusive=False, enough=after
+        exclusive_box[None], candidate, None, p.threshold, inclusive=False, max_kept=after
     )[0]
     rank = jnp.cumsum(keep, dtype=jnp.int32) - 1
     slot = jnp.where(keep, rank, after)

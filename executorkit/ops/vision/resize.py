@@ -208,8 +208,8 @@ def bilinear_resize_2d(
     old = data.shape[2:]
     target = like.shape[2:] if like is not None else (0, 0)
     new = [
-        _output_size(n, mode, requested, scale, other)
-        for n, requested, scale, other in zip(
+        _output_size(n, mode, requested, scale, like_size)
+        for n, requested, scale, like_size in zip(
             old, (height, width), (scale_height, scale_width), target, strict=True
         )
     ]

@@ -105,7 +105,7 @@ def roi_pooling(
     def pooling(data, rois):
         return pool_all(data, rois, find=False)[0]
 
-    def back(residuals, head):
+    def backward(residuals, head):
         image, where = residuals
         flat = jnp.zeros((count, pixels, channels), data.dtype)
         where = where.reshape(len(image), -1, channels)
@@ -114,7 +114,7 @@ def roi_pooling(
         grad = at.add(head, mode="drop").reshape(count, height, width, channels)
         return jnp.moveaxis(grad, 3, 1), None
 
-    pooling.defvjp(lambda data, rois: pool_all(data, rois, find=True), back)
+    pooling.defvjp(lambda data, rois: pool_all(data, rois, find=True), backward)
     return pooling(data, rois)
 
 
@@ -151,8 +151,8 @@ def _bin_weights(
         at = first + (sample.astype(start.dtype) + 0.5) * bin_size / count
         counts = (sample < count) & ~_is_outside(at, size)
         at = jnp.clip(at, 0, size - 1)[..., None]
-        near = jnp.maximum(1 - jnp.abs(at - rows), 0)
-        return total + jnp.where(counts[..., None], near, 0)
+        weight = jnp.maximum(1 - jnp.abs(at - rows), 0)
+        return total + jnp.where(counts[..., None], weight, 0)
 
     empty = jnp.zeros((*first.shape, size), start.dtype)
     total = lax.fori_loop(jnp.int32(0), jnp.max(count, initial=0), add_sample, empty)
@@ -265,13 +265,13 @@ def rroi_align(
             jnp.int32(0), most_samples, lambda sample, total: total + one_sample(sample), init
         )
 
-    # ``back`` reads only arguments and residuals, since it may run in a separate program.
+    # ``backward`` reads only arguments and residuals, since it may run in a separate program.
     @jax.custom_vjp
     def total(rows: jax.Array, rois: jax.Array) -> jax.Array:
         empty = jnp.zeros((len(rois), bins_y * bins_x, channels), data.dtype)
         return sum_over_samples(lambda sample: sample_bins(sample, rows, rois), rois, empty)
 
-    def back(rois: jax.Array, head: jax.Array) -> tuple[jax.Array, None]:
+    def backward(rois: jax.Array, head: jax.Array) -> tuple[jax.Array, None]:
         empty = jnp.zeros((count * height * width, channels), data.dtype)
 
         def one_sample(sample: jax.Array) -> jax.Array:
@@ -279,7 +279,7 @@ def rroi_align(
 
         return sum_over_samples(one_sample, rois, empty), None
 
-    total.defvjp(lambda rows, rois: (total(rows, rois), rois), back)
+    total.defvjp(lambda rows, rois: (total(rows, rois), rois), backward)
     _, _, samples_y, samples_x = size(rois)
     mean = total(rows, rois) / jnp.maximum(samples_y * samples_x, 1)[:, None, None]
     return jnp.moveaxis(mean, 2, 1).reshape(len(rois), channels, bins_y, bins_x)
