@@ -1,4 +1,4 @@
-"""``mx.name``: how symbols without a name get one."""
+"""``mx.name``: the names of symbols that are created without one."""
 
 from .symbol.naming import NameManager, Prefix
 

@@ -85,7 +85,7 @@ class Live:
         self._handle: Any = None
 
     def show(self, viewed: Any) -> bool:
-        """Shows the object, in place of what was shown; False where there is no notebook."""
+        """Shows the object in place of the previous one; returns False outside a notebook."""
         display = notebook_display()
         if display is None:
             return False

@@ -59,13 +59,13 @@ def count(number: float | None) -> str:
     return "?" if number is None else f"{number:,.0f}"
 
 
-def many(number: int, what: str) -> str:
+def many(number: int, noun: str) -> str:
     """A number of items, with the noun in the singular or plural.
 
     >>> many(1, "compilation"), many(1200, "row")
     ('1 compilation', '1,200 rows')
     """
-    return f"{number:,} {what}{'' if number == 1 else 's'}"
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
 def total(numbers: Collection[float | None]) -> str:

@@ -97,13 +97,13 @@ def _number(name: str, x: Any) -> float | int:
     )
 
 
-def _function(name: str, words: str) -> Callable[[Any, Any], Any]:
+def _function(name: str, summary: str) -> Callable[[Any, Any], Any]:
     def function(lhs: Any, rhs: Any) -> Any:
         return binary(name, lhs, rhs)
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"{words}, element by element.\n\n"
+        f"{summary}, element by element.\n\n"
         "lhs and rhs are NDArrays of one dtype that broadcast to one shape, or numbers, which are\n"
         "converted to the array's dtype first; two numbers give a number."
     )

@@ -195,15 +195,15 @@ class _ParamsReader:
         context = _home(device_type, device_id)
         return NDArray.from_jax(to_device(host, context.device), context, shared=False)
 
-    def _take(self, size: int, what: str) -> bytes:
+    def _take(self, size: int, part: str) -> bytes:
         left = len(self._content) - self._at
         if size > left:
-            raise self._error(f"{what}: expected {size} bytes at {self._at}, found {left}")
+            raise self._error(f"{part}: expected {size} bytes at {self._at}, found {left}")
         self._at += size
         return self._content[self._at - size : self._at]
 
-    def _numbers(self, dtype: str, count: int, what: str) -> tuple[int, ...]:
-        raw = self._take(count * np.dtype(dtype).itemsize, what)
+    def _numbers(self, dtype: str, count: int, part: str) -> tuple[int, ...]:
+        raw = self._take(count * np.dtype(dtype).itemsize, part)
         return tuple(np.frombuffer(raw, dtype).tolist())
 
     def _error(self, problem: str, hint: str | None = None) -> FileFormatError:

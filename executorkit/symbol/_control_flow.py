@@ -36,14 +36,14 @@ def reset_subgraph_numbers() -> None:
     _numbers.clear()
 
 
-def symbols_in(values: Any, function: str, what: str) -> list[Symbol]:
+def symbols_in(values: Any, function: str, role: str) -> list[Symbol]:
     """The Symbols in nested lists; :class:`InputTypeError` if there is anything else."""
     leaves = flatten(values)
     for leaf in leaves:
         if not isinstance(leaf, Symbol):
-            problem = f"{what} holds {leaf!r}, expected Symbols, in lists that may be nested"
+            problem = f"{role} holds {leaf!r}, expected Symbols, in lists that may be nested"
             raise InputTypeError(explain(function, problem))
-        entry_of(leaf, what)
+        entry_of(leaf, role)
     return leaves
 
 
@@ -59,15 +59,15 @@ def heads_of(mark: str, outputs: Sequence[Symbol], states: Sequence[Symbol] = ()
     Inputs, outputs of outer operators, and states that are outputs as well are copied.
     """
     every = topological_order([entry for s in (*outputs, *states) for entry in s.heads])
-    taken = {node.name for node in every if node.op is None}
+    used_names = {node.name for node in every if node.op is None}
 
     def head(symbol: Symbol) -> Entry:
-        if symbol.name in taken or symbol.attr(MARK) != mark:
+        if symbol.name in used_names or symbol.attr(MARK) != mark:
             symbol = call_operator(require_operator("identity"), "identity", (symbol,), {})
         return symbol.heads[0]
 
     first = [head(symbol) for symbol in outputs]
-    taken |= {symbol.name for symbol in outputs}
+    used_names |= {symbol.name for symbol in outputs}
     return first + [head(symbol) for symbol in states]
 
 

@@ -81,7 +81,8 @@ def report(checked: Iterable[CheckedNode]) -> Coverage:
         for key in keys or [(raw.op, "served", "")]:
             groups.setdefault(key, []).append(raw.name)
     rows = (
-        CoverageRow(op, status, tuple(nodes), what) for (op, status, what), nodes in groups.items()
+        CoverageRow(op, status, tuple(nodes), subject)
+        for (op, status, subject), nodes in groups.items()
     )
     return Coverage(tuple(sorted(rows, key=lambda row: (-len(row.nodes), row.operator))))
 

@@ -286,7 +286,7 @@ class Symbol(PythonOperators, Viewed):
 
         Shapes are given by name, or by position in the order of ``list_arguments`` (None for
         unknown); a 0 in a shape is an unknown dimension. Returns three lists of shapes, or three
-        times None, with a warning that names what is unknown, if they do not follow. Raises
+        times None, with a warning that names the unknown ones, if they do not follow. Raises
         :class:`ShapeError` for a contradiction and :class:`MXNetError` for an unknown name.
 
         >>> import executorkit as mx
@@ -351,15 +351,15 @@ class Symbol(PythonOperators, Viewed):
         types = self._known_types((), type_dict or {})
         return Summary.of(self, self._known_shapes((), known_shapes), types)
 
-    def _infer_shapes(self, known: dict[str, Shape]) -> tuple[Any, Any, Any]:
+    def _infer_shapes(self, shapes: dict[str, Shape]) -> tuple[Any, Any, Any]:
         from ..lowering import infer_shapes
 
-        return infer_shapes(self, known)
+        return infer_shapes(self, shapes)
 
-    def _infer_types(self, known: dict[str, str]) -> tuple[Any, Any, Any]:
+    def _infer_types(self, types: dict[str, str]) -> tuple[Any, Any, Any]:
         from ..lowering import infer_types
 
-        inferred = infer_types(self, known)
+        inferred = infer_types(self, types)
         arguments, outputs, states = (
             [None if t is None else np.dtype(t).type for t in part] for part in inferred
         )
@@ -424,7 +424,7 @@ class Symbol(PythonOperators, Viewed):
         args, aux_states
             NDArrays of all arguments and auxiliary states, a list in the order of
             ``list_arguments()`` and ``list_auxiliary_states()``, or a dict by name. They are the
-            executor's own from then on: what is written to them is what it reads.
+            executor's own from then on: it reads them as they are written to.
         args_grad
             NDArrays that gradients are written to, in the same form, None for none. Those that a
             dict does not have, or that are None, are not computed.
@@ -435,7 +435,7 @@ class Symbol(PythonOperators, Viewed):
         shared_exec
             accepted; executors of equal graphs share their programs anyway.
         compute_dtype, remat
-            precision, and what is computed again for backward, as for :meth:`simple_bind`.
+            precision and rematerialization, as for :meth:`simple_bind`.
 
         Raises ValueError for a missing array or one that does not fit (ShapeError, which names the
         node), TypeError for something that is no NDArray. Nothing is compiled until it runs.
@@ -478,31 +478,32 @@ class Symbol(PythonOperators, Viewed):
             'write', 'add' or 'null', or a list or dict of these by argument. Gradients are made for
             every argument that it is not 'null' for, data too.
         type_dict
-            types of arguments by name; float32 where nothing follows.
+            types of arguments by name; float32 by default if none follows.
         stype_dict
             storage types by name: only 'default' is served.
         group2ctx
             contexts by ``ctx_group`` attribute, for a graph in several devices' memories.
         shared_arg_names, shared_exec, shared_buffer
             arguments whose arrays are taken from another executor, that executor, and a dict of
-            arrays by name to take others from, where they fit, and to add new ones to.
+            arrays by name to take others from, if they fit, and to add new ones to.
         compute_dtype
             'bfloat16' or 'float16': float32 arrays are cast to it inside the program; the bound
             ones stay as they are, so that weights are master weights. Default: as bound.
         remat
-            what backward computes again instead of keeping it: 'mirror' (all but convolutions and
-            products of matrices), 'full' (all but what crosses between segments of the graph, about
-            as many as each has operators), or a policy of ``jax.checkpoint_policies``.
-            ``executor.program.memory()`` tells what that saves: the temporaries of a training step
-            of ResNet-50 on 8 images of 64x64 are 166 MiB without, 137 MiB and 77 MiB.
+            rematerialization, the values that backward computes again instead of storing them:
+            'mirror' (all but convolutions and products of matrices), 'full' (all but those that
+            cross between segments of the graph, about as many as each has operators), or a policy
+            of ``jax.checkpoint_policies``. ``executor.program.memory()`` tells the savings: the
+            temporaries of a training step of ResNet-50 on 8 images of 64x64 are 166 MiB without,
+            137 MiB and 77 MiB.
         kwargs
             shapes of arguments by name.
 
         Without ``compute_dtype`` and ``remat``, which MXNet does not have, it is as
         ``mx.program.options`` says; see :class:`executorkit.program.Options`.
 
-        Arrays are filled with zeros. Raises RuntimeError if shapes do not follow, naming what is
-        missing, and :class:`ShapeError` for a contradiction, naming the node.
+        Arrays are filled with zeros. Raises RuntimeError if shapes do not follow, naming the
+        missing ones, and :class:`ShapeError` for a contradiction, naming the node.
 
         >>> import executorkit as mx
         >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")

@@ -137,8 +137,8 @@ class GraphDrawing:
         boxes = [Box(self.nodes[i].name, kind="block", round=True) for i in outside]
         shift = len(boxes)
         boxes += [self._box(part) for part in block.parts]
-        moved = [(a + shift, b + shift) for a, b in edges]
-        return Drawing(boxes, [*((a, b + shift) for a, b in from_outside), *moved])
+        inner = [(a + shift, b + shift) for a, b in edges]
+        return Drawing(boxes, [*((a, b + shift) for a, b in from_outside), *inner])
 
     def _box(self, part: Block) -> Box:
         if part.parts:

@@ -43,7 +43,7 @@ def test_one_program_computes_what_the_host_would(monkeypatch, joined):
     monkeypatch.setattr(array_statistics, "_JOINED", joined)
     with jax.enable_x64(True):
         values = [jax.numpy.asarray(a) for a in ARRAYS.values()]
-        array_statistics._statistics_rows.clear_cache()
+        array_statistics._statistics_rows.clear_cache()  # type: ignore[reportAttributeAccessIssue]
         found = statistics(values)
     for name, array, one in zip(ARRAYS, ARRAYS.values(), found, strict=True):
         host = host_statistics(array)
@@ -52,7 +52,7 @@ def test_one_program_computes_what_the_host_would(monkeypatch, joined):
         if host.mean is None:
             assert one.mean is None
             continue
-        spread = max(host.std, 1e-6 * abs(host.mean))
+        spread = max(host.std, 1e-6 * abs(host.mean))  # type: ignore[reportArgumentType]
         assert one.mean == pytest.approx(host.mean, abs=1e-4 * spread), name
         assert one.std == pytest.approx(host.std, rel=1e-4, abs=1e-6 * abs(host.mean)), name
         assert sum(one.counts) == sum(host.counts), name
@@ -64,7 +64,7 @@ def test_both_ways_of_reducing_agree(scan, monkeypatch):
     monkeypatch.setattr(array_statistics, "_JOINED", 1000)
     values = (jax.numpy.asarray(ARRAYS["shifted"]), jax.numpy.asarray(ARRAYS["small"]))
     with jax.enable_x64(True):
-        rows = jax.jit(lambda v: array_statistics._statistics_rows.__wrapped__(v, scan))(values)
+        rows = jax.jit(lambda v: array_statistics._statistics_rows.__wrapped__(v, scan))(values)  # type: ignore[reportAttributeAccessIssue]
     assert rows[0, 1] == pytest.approx(ARRAYS["shifted"].astype("float64").mean(), rel=1e-8)
     assert rows[0, 2] == pytest.approx(ARRAYS["shifted"].astype("float64").std(), rel=1e-4)
 
@@ -76,11 +76,11 @@ def test_arrays_on_several_devices():
 
 def test_lists_come_together_and_are_compiled_apart():
     lists = [[jax.numpy.ones((3,))], [], [jax.numpy.zeros((2,)), jax.numpy.ones((4,))]]
-    array_statistics._statistics_rows.clear_cache()
+    array_statistics._statistics_rows.clear_cache()  # type: ignore[reportAttributeAccessIssue]
     found = statistics_of_lists(lists)
     assert [[s.mean for s in each] for each in found] == [[1], [], [0, 1]]
     statistics_of_lists(lists[1:])
-    assert array_statistics._statistics_rows._cache_size() == 2
+    assert array_statistics._statistics_rows._cache_size() == 2  # type: ignore[reportAttributeAccessIssue]
 
 
 def test_arrays_pooled_are_as_if_they_were_one():

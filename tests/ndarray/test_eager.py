@@ -43,7 +43,7 @@ def test_equal_calls_compile_once(x):
     nd.sum(x, axis=1)
     before = nd.eager_cache_info()
     nd.sum(x + 0, axis=(1,))
-    nd.sum(x, axis="1")
+    nd.sum(x, axis="1")  # type: ignore[reportArgumentType]
     after = nd.eager_cache_info()
     assert after.traces <= before.traces + 1  # the addition's, if it is the first
     assert after.hits >= before.hits + 2
@@ -159,7 +159,7 @@ def test_a_failed_call_leaves_out_as_it_was(x):
 
 
 def test_methods_have_the_operators_signature(x):
-    signature = inspect.signature(nd.NDArray.sum)
+    signature = inspect.signature(nd.NDArray.sum)  # type: ignore[reportAttributeAccessIssue]
     assert list(signature.parameters)[:4] == ["self", "axis", "keepdims", "exclude"]
     assert x.sum.__doc__.startswith("``mx.nd.sum`` of this array.")
     for name in ("clip", "transpose", "argmax", "slice_axis", "one_hot", "topk"):
@@ -188,7 +188,7 @@ def test_error_texts(x):
         "operator broadcast_add: 'rhs' is int32, expected float32\n"
         "  given by: lhs float32(2, 3), rhs int32(3,)"
     )
-    assert _text(TypeError, lambda: nd.sum(3)) == (
+    assert _text(TypeError, lambda: nd.sum(3)) == (  # type: ignore[reportArgumentType]
         "operator sum: 'data' is 3 (int), expected an NDArray\n  try: mx.nd.array(...)"
     )
     assert _text(ShapeError, lambda: nd.sum(x, out=nd.zeros((4,)))) == (

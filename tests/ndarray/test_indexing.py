@@ -81,10 +81,10 @@ def test_a_loop_over_an_index_compiles_once():
     x = nd.zeros((50, 3))
     _ = x[:, 0]
     x[:, 0] = 1
-    before = _indexing._read_ranges._cache_size(), _indexing._write_ranges._cache_size()
+    before = _indexing._read_ranges._cache_size(), _indexing._write_ranges._cache_size()  # type: ignore[reportAttributeAccessIssue]
     for i in range(3):
         x[:, i] = x[:, i] + i
-    after = _indexing._read_ranges._cache_size(), _indexing._write_ranges._cache_size()
+    after = _indexing._read_ranges._cache_size(), _indexing._write_ranges._cache_size()  # type: ignore[reportAttributeAccessIssue]
     assert after == before
 
 

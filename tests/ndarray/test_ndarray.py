@@ -96,7 +96,7 @@ def test_sixty_four_bits_are_kept():
     d = nd.array([1 / 3], dtype="float64")
     assert (i + 1).asnumpy().tolist() == [2**40 + 2]
     assert (d * 3).asnumpy().tolist() == [1.0]
-    assert not jax.config.jax_enable_x64
+    assert not jax.config.jax_enable_x64  # type: ignore[reportAttributeAccessIssue]
 
 
 def test_arrays_without_elements_and_axes_are_arrays_like_others():

@@ -49,7 +49,7 @@ def test_writes_what_mxnet_writes(name, tmp_path):
 def test_contexts_are_written_and_arrays_come_back_on_the_cpu(tmp_path):
     nd.save(tmp_path / "ours", [nd.ones(1, cpu(1)), nd.ones(1, cpu_pinned())])
     assert (tmp_path / "ours").read_bytes() == (DATA / "contexts.params").read_bytes()
-    assert [x.context for x in nd.load(tmp_path / "ours")] == [cpu(0), cpu(0)]
+    assert [x.context for x in nd.load(tmp_path / "ours")] == [cpu(0), cpu(0)]  # type: ignore[reportAttributeAccessIssue]
 
 
 @pytest.mark.parametrize("version", [0, 1])
@@ -69,14 +69,14 @@ def test_other_dtypes_survive(dtype, tmp_path):
     x = nd.array([1, 2, 3], dtype=dtype)
     nd.save(tmp_path / "x", [x])
     (read,) = nd.load(tmp_path / "x")
-    assert read.dtype is x.dtype
-    assert read.asnumpy().tolist() == [1, 2, 3]
+    assert read.dtype is x.dtype  # type: ignore[reportAttributeAccessIssue]
+    assert read.asnumpy().tolist() == [1, 2, 3]  # type: ignore[reportAttributeAccessIssue]
 
 
 def test_one_array_is_a_list_and_a_view_is_saved_as_it_is(tmp_path):
     x = nd.arange(6).reshape((2, 3))
     nd.save(str(tmp_path / "x"), x[1])
-    assert [a.asnumpy().tolist() for a in nd.load(str(tmp_path / "x"))] == [[3, 4, 5]]
+    assert [a.asnumpy().tolist() for a in nd.load(str(tmp_path / "x"))] == [[3, 4, 5]]  # type: ignore[reportAttributeAccessIssue]
 
 
 def test_load_frombuffer():
@@ -84,7 +84,7 @@ def test_load_frombuffer():
     for buffer in (content, bytearray(content), memoryview(content)):
         _equal(nd.load_frombuffer(buffer), pc.WRITTEN["names"])
     with pytest.raises(FileFormatError):
-        nd.load_frombuffer("text")
+        nd.load_frombuffer("text")  # type: ignore[reportArgumentType]
 
 
 @pytest.mark.parametrize(
@@ -105,9 +105,9 @@ def test_refuses_other_data(data, error, tmp_path):
 
 def test_names_of_files():
     with pytest.raises(TypeError):
-        nd.load(3)
+        nd.load(3)  # type: ignore[reportArgumentType]
     with pytest.raises(TypeError):
-        nd.save(3, [])
+        nd.save(3, [])  # type: ignore[reportArgumentType]
     for attempt in (lambda: nd.load("/no/such/file"), lambda: nd.save("/no/such/file", [])):
         with pytest.raises(MXNetError, match="/no/such/file: cannot be") as caught:
             attempt()

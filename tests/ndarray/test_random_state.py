@@ -76,7 +76,7 @@ def test_threads_get_different_keys():
 
 def test_errors():
     with pytest.raises(ValueError, match="seed_state is 'a', expected an integer"):
-        random.seed("a")
+        random.seed("a")  # type: ignore[reportArgumentType]
     with pytest.raises(KeyError):
         random.seed(1, ctx="foo")
 

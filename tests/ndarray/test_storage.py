@@ -42,7 +42,7 @@ def test_any_sequence_of_writes_reads_and_deferrals_is_that_of_one_buffer(data):
             model[:] = step
         elif action == "defer":
             value = nd.full(view.shape, step - 100.0).jax
-            view.defer(lambda view=view, value=value: view.assign(value))
+            view.defer(lambda view=view, value=value: view.assign(value))  # type: ignore[reportArgumentType]
             model[where] = step - 100
         elif action == "read":
             np.testing.assert_array_equal(view.asnumpy().reshape(-1), model[where])
@@ -167,11 +167,9 @@ def test_a_deferred_view_leaves_other_parts_readable():
 
 def test_a_producer_that_assigns_nothing_is_an_error_each_time():
     x = nd.zeros((2,))
-    x.defer(lambda: None)
+    x.defer(lambda: None)  # type: ignore[reportArgumentType]
     for _ in range(2):
-        with pytest.raises(
-            RuntimeError, match="did not assign it"
-        ):
+        with pytest.raises(RuntimeError, match="did not assign it"):
             x.asnumpy()
 
 
@@ -181,7 +179,7 @@ def test_contents_stay_deferred_when_their_producer_fails():
     def fails() -> None:
         raise ValueError("out of memory")
 
-    x.defer(fails)
+    x.defer(fails)  # type: ignore[reportArgumentType]
     for _ in range(2):
         with pytest.raises(ValueError, match="out of memory"):
             x.asnumpy()

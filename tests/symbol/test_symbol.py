@@ -35,9 +35,9 @@ def _fc(**kwargs):
          "expected a positive integer"),
         (lambda: _fc(num_hidden=3, foo=_x()), MXNetError,
          "node 'fc' (FullyConnected): there is no input 'foo'\n  try: one of: data, weight, bias"),
-        (lambda: mx.sym.FullyConnected(2, num_hidden=3), InputTypeError,
+        (lambda: mx.sym.FullyConnected(2, num_hidden=3), InputTypeError,  # type: ignore[reportArgumentType]
          "symbol input: 'data' is 2, expected a Symbol\n  try: wrap it in mx.sym.Variable"),
-        (lambda: mx.sym.FullyConnected(np.ones((2, 3)), num_hidden=3), InputTypeError,
+        (lambda: mx.sym.FullyConnected(np.ones((2, 3)), num_hidden=3), InputTypeError,  # type: ignore[reportArgumentType]
          "symbol input: 'data' is an array of shape (2, 3), expected a Symbol\n"
          "  try: mx.sym.Variable('data'), and the array where you bind or call forward"),
         (lambda: mx.sym.FullyConected(_x(), num_hidden=3), AttributeError,
@@ -67,7 +67,7 @@ def test_message(call, error, message):
 def test_inputs_that_are_no_symbols_are_three_errors_in_one():
     for error in (AssertionError, TypeError, MXNetError):
         with pytest.raises(error):
-            mx.sym.relu(1)
+            mx.sym.relu(1)  # type: ignore[reportArgumentType]
 
 
 def test_numpy_numbers_are_written_like_pythons():
@@ -75,9 +75,9 @@ def test_numpy_numbers_are_written_like_pythons():
     assert (x + np.float32(0.5)).attr("scalar") == "0.5"
     assert (np.float64(2) * x).attr("scalar") == "2.0"
     assert (np.int64(2) - x).attr("scalar") == "2"
-    symbol = mx.sym.reshape(x, shape=(np.int64(2), np.int32(3)))
+    symbol = mx.sym.reshape(x, shape=(np.int64(2), np.int32(3)))  # type: ignore[reportArgumentType]
     assert symbol.attr("shape") == "(2, 3)"
-    assert mx.sym.var("y", shape=(np.int64(2),), lr_mult=np.float32(0.3)).attr("lr_mult") == "0.3"
+    assert mx.sym.var("y", shape=(np.int64(2),), lr_mult=np.float32(0.3)).attr("lr_mult") == "0.3"  # type: ignore[reportArgumentType]
 
 
 def test_composition_by_position_follows_list_arguments():
@@ -109,7 +109,7 @@ def test_set_attr_that_fails_changes_nothing():
 def test_functions_carry_the_signature_and_doc_of_the_operator():
     function = mx.sym.FullyConnected
     assert function.__name__ == "FullyConnected"
-    assert "y = x W^T + b" in function.__doc__
+    assert "y = x W^T + b" in function.__doc__  # type: ignore[reportOperatorIssue]
     assert list(inspect.signature(function).parameters)[:4] == [
         "data", "weight", "bias", "num_hidden",
     ]  # fmt: skip

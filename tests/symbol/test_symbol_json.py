@@ -59,4 +59,4 @@ def test_text_is_json_with_inputs_first(symbol):
 
 def test_neither_a_path_nor_a_file():
     with pytest.raises(TypeError, match=r"save: 3 \(int\) is neither a path nor a file"):
-        mx.sym.var("x").save(3)
+        mx.sym.var("x").save(3)  # type: ignore[reportArgumentType]
