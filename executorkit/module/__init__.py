@@ -14,8 +14,7 @@ from . import (
     python_module,
     sequential_module,
 )
-from ._group_update import discard_gradients
-from ._module_optimizer import KVStoreMode
+from ._module_optimizer import KVStoreMode, discard_gradients
 from .base_module import BaseModule
 from .bucketing_module import BucketingModule
 from .module import Module

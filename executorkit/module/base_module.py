@@ -27,7 +27,7 @@ from ..initializer import Uniform
 from ..io import DataBatch, DataDesc, DataIter
 from ..model import BatchEndParam
 from ..ndarray import NDArray
-from ._group_update import discard_gradients
+from ._module_optimizer import discard_gradients
 from ._preconditions import check_input_names, data_descs, require
 from ._specs import BindSpec, FitSpec, OptimizerSpec, ParameterSpec
 
