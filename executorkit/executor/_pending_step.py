@@ -319,7 +319,7 @@ class PendingUpdate:
         """Adds an update of weights whose contents are those of the step's snapshot."""
         runnable = step.runnable
         cells, tree = jax.tree.flatten(call.state)
-        values = [cell.value for cell in cells]
+        values = read_buffers(cells)
         weights = [runnable.arg_arrays[runnable.program.argnums[k]] for k in targets]
         self._specs += (UpdateSpec(targets, call.update, len(call.hyperparams)),)
         self._targets += ([*weights, *cells],)

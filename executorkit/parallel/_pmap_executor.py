@@ -43,7 +43,8 @@ class PmapExecutor(Runnable[ReplicatedArray]):
     last_step
         the last forward of all devices together.
 
-    ``gradient_targets`` take the gradients in place of ``grad_arrays``.
+    ``gradient_targets``, those of a training step, take the gradients in place of ``grad_arrays``.
+    Updates are then by the gradients of this process alone, and consume them.
     """
 
     def __init__(
@@ -76,6 +77,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
             targets,
             keep_gradients=gradient_targets is None,
         )
+        self._trains_alone = gradient_targets is not None
         self.last_step: PendingStep | None = None
         self.runs_separately = False
         register_pending_owner(self)
@@ -91,6 +93,12 @@ class PmapExecutor(Runnable[ReplicatedArray]):
     def run_separately(self) -> None:
         """Notes that a device has run its own program."""
         self.runs_separately = True
+
+    @property
+    def can_fuse_updates(self) -> bool:
+        """True if an update can become a part of the program that computes the gradients: not if it
+        needs those of other processes."""
+        return self._trains_alone or super().can_fuse_updates
 
     # -- what a pending step needs ---------------------------------------------------------------
 

@@ -62,7 +62,7 @@ class StateRef:
         """Stores ``value`` and returns True if ``producer`` is still the one it waits for."""
         if self._producer is not producer:
             return False
-        self.assign(value)
+        self.current, self._producer = value, None
         return True
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:

@@ -1,6 +1,8 @@
-"""Stacked arrays: members are real NDArrays, made, split and put together only when needed."""
+"""Replicated arrays: members are real NDArrays, made, split and merged only when needed."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +26,29 @@ def counted():
     """The movements since the fixture was made, without those that did not happen."""
     before = traffic.snapshot()
     return lambda: {k: n - before[k] for k, n in traffic.snapshot().items() if n != before[k]}
+
+
+class Constant:
+    """A producer that fills a replicated array with one number, and counts its calls."""
+
+    def __init__(self, array: ReplicatedArray, number: float) -> None:
+        self.array = array
+        self.number = number
+        self.calls = 0
+
+    def __call__(self) -> None:
+        self.calls += 1
+        value = self.array.replicas.filled(self.array.shape, self.array.dtype, self.number)
+        assert self.array.set_result(self, value)
+
+    force = __call__
+
+    @property
+    def source(self) -> Constant:
+        return self
+
+    def attach_update(self, weights: Any, grads: Any, prepare: Any) -> bool:
+        return False
 
 
 def _host(stack: ReplicatedArray) -> np.ndarray:
@@ -80,39 +105,33 @@ def test_members_show_assignments_to_all(stack):
 
 
 def test_nothing_is_computed_when_all_members_are_written(stack, counted):
-    promised = []
-    stack.defer(lambda: promised.append(1))
+    producer = Constant(stack, 4)
+    stack.defer(producer)
     for k, member in enumerate(stack):
         member[:] = k
     assert (_host(stack) == np.arange(4)[:, None, None]).all()
-    assert not promised
+    assert producer.calls == 0
     assert counted() == {"assembled": 1}
 
 
 def test_pending_contents_are_computed_when_a_member_is_read(stack):
-    kept = []
-
-    def producer() -> None:
-        kept.append(1)
-        assert stack.set_result(producer, stack.replicas.filled((2, 3), "float32", 4))
-
+    producer = Constant(stack, 4)
     stack.defer(producer)
     stack[2][:] = 1
-    assert not kept
+    assert producer.calls == 0
     assert (stack[0].asnumpy() == 4).all()
     assert (stack[2].asnumpy() == 1).all()
     assert _host(stack)[:, 0, 0].tolist() == [4, 4, 1, 4]
-    assert len(kept) == 1
+    assert producer.calls == 1
 
 
 def test_the_result_of_a_superseded_producer_is_dropped(stack):
-    def producer() -> None:
-        raise AssertionError("nobody needs it")
-
+    producer = Constant(stack, 4)
     stack.defer(producer)
     stack.assign(stack.replicas.filled((2, 3), "float32", 1))
     assert not stack.set_result(producer, stack.replicas.filled((2, 3), "float32", 2))
     assert (stack[0].asnumpy() == 1).all()
+    assert producer.calls == 0
 
 
 def test_members_keep_their_order_on_devices_in_any_order():

@@ -37,10 +37,10 @@ def _group(
     )
     names = [*zip(group.arg_names, group.arg_arrays, strict=True)]
     names += zip(x.list_auxiliary_states(), group.aux_arrays, strict=True)
-    for name, arrays in names:
+    for array_name, arrays in names:
         for array in arrays:
-            if name in VALUES:
-                array[:] = np.array(VALUES[name])
+            if array_name in VALUES:
+                array[:] = np.array(VALUES[array_name])
     return group
 
 
