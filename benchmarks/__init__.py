@@ -1,1 +1,1 @@
-"""How fast it is, always as a ratio to the bare thing; see README.md beside this file."""
+"""Benchmarks: times as ratios to other implementations of the same work; see README.md."""

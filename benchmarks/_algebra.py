@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ._operators import Question, both
+from ._operators import Case, both
 
 
-def questions(mx: Any) -> Iterator[Question]:
-    """What is measured: each operator forward, and where there is a gradient with backward."""
+def cases(mx: Any) -> Iterator[Case]:
+    """Each operator forward, and forward with backward where it has a gradient."""
     rng, sym, linalg = np.random.RandomState(0), mx.sym, mx.sym.linalg
     a, b = sym.Variable("a"), sym.Variable("b")
     yield from both(
@@ -24,7 +24,7 @@ def questions(mx: Any) -> Iterator[Question]:
     triangle = {"a": np.tril(square) / 16 + 2 * np.eye(128), "b": rng.randn(16, 128, 128)}
     general = {"a": square / 32 + np.eye(128)}
     products = {"a": square, "b": triangle["b"]}
-    for name, symbol, inputs, wanted in (
+    for name, symbol, inputs, grad_names in (
         ("gemm2", linalg.gemm2(a, b), products, ("a", "b")),
         ("syrk", linalg.syrk(a), {"a": square}, ("a",)),
         ("trmm", linalg.trmm(a, b), triangle, ("a", "b")),
@@ -42,7 +42,7 @@ def questions(mx: Any) -> Iterator[Question]:
         ("extracttrian", linalg.extracttrian(a), general, ("a",)),
         ("maketrian", linalg.maketrian(a), {"a": rng.randn(16, 8256)}, ("a",)),
     ):
-        yield from both(f"linalg.{name}, 16 of 128 x 128", symbol, inputs, *wanted)
+        yield from both(f"linalg.{name}, 16 of 128 x 128", symbol, inputs, *grad_names)
     yield from both(
         "interleaved_matmul_selfatt_qk, 128 words, 16 texts, 12 heads",
         sym.contrib.interleaved_matmul_selfatt_qk(a, heads=12),

@@ -1,4 +1,4 @@
-"""Measures single operators beside MXNet: the questions of ``_detection``, ``_regions`` and others.
+"""Measures single operators beside MXNet: the cases of ``_detection``, ``_regions`` and others.
 
 A ratio above 1 means that ours is faster.
 """
@@ -13,38 +13,38 @@ from statistics import median
 import jax
 
 import executorkit as mx
-from executorkit._cli._timing import seconds
 from executorkit.display import text_table
 
 from ._measure import ORACLE, Oracle
-from ._operators import Question, call, questions, size
+from ._operators import Case, cases, magnitude, make_run
+from ._timing import seconds
 
 
-def main(family: str, what: str | None) -> None:
+def main(family: str, description: str | None) -> None:
     """The command of a ``bench_<family>.py``: measures and prints a table."""
-    parser = argparse.ArgumentParser(description=what)
-    parser.add_argument("--pairs", type=int, default=15, help="how many steady calls of each")
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("--pairs", type=int, default=15, help="number of steady calls of each")
     parser.add_argument("--only", default="", help="a part of the names to measure")
     options = parser.parse_args()
     print(f"JAX {jax.__version__}, {os.cpu_count()} cores\n")
     oracle = Oracle("benchmarks._operators", family) if ORACLE in os.environ else None
-    asked = [q for q in questions(mx, family) if options.only in q.name]
+    selected = [c for c in cases(mx, family) if options.only in c.name]
     header = ["", "first call", "steady", "MXNet", "MXNet / ours"]
     rows = []
-    for number, question in enumerate(asked, start=1):
-        rows.append(_row(question, oracle, options.pairs))
-        print(f"{number}/{len(asked)} {' | '.join(rows[-1])}", file=sys.stderr, flush=True)
+    for number, case in enumerate(selected, start=1):
+        rows.append(_row(case, oracle, options.pairs))
+        print(f"{number}/{len(selected)} {' | '.join(rows[-1])}", file=sys.stderr, flush=True)
     print(text_table(header, rows, right={1, 2, 3, 4}))
 
 
-def _row(question: Question, oracle: Oracle | None, pairs: int) -> list[str]:
-    run = call(mx, question, lambda array: array.jax.block_until_ready())
-    row = [question.name, f"{seconds(run) * 1e3:,.0f} ms"]
+def _row(case: Case, oracle: Oracle | None, pairs: int) -> list[str]:
+    run = make_run(mx, case, lambda array: array.jax.block_until_ready())
+    row = [case.name, f"{seconds(run) * 1e3:,.0f} ms"]
     if oracle is None:
         return [*row, f"{median(seconds(run) for _ in range(pairs)) * 1e3:,.1f} ms", "", ""]
-    ours, its = size(run().asnumpy()), oracle.first[question.name]
-    if not abs(ours - its) <= question.limit * its:
-        raise RuntimeError(f"{question.name}: magnitudes of {ours}, MXNet's of {its}")
-    times = oracle.time_in_pairs(question.name, run, pairs)
+    ours, theirs = magnitude(run().asnumpy()), oracle.first[case.name]
+    if not abs(ours - theirs) <= case.limit * theirs:
+        raise RuntimeError(f"{case.name}: magnitudes of {ours}, MXNet's of {theirs}")
+    times = oracle.time_in_pairs(case.name, run, pairs)
     return [*row, f"{times.ours * 1e3:,.1f} ms", f"{times.theirs * 1e3:,.1f} ms",
             f"{times.ratio:.2f}"]  # fmt: skip

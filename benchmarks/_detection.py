@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._operators import Question
+from ._operators import Case
 
 ANCHORS = 8732  # of SSD300
 
@@ -18,23 +18,25 @@ def _boxes(rng: np.random.RandomState, *shape: int) -> np.ndarray:
     return np.concatenate([corner, corner + rng.uniform(0.02, 0.2, (*shape, 2))], axis=-1)
 
 
-def questions(mx: Any) -> Iterator[Question]:
-    """What is measured."""
+def cases(mx: Any) -> Iterator[Case]:
+    """The operators as networks of that size call them."""
     rng, var = np.random.RandomState(0), mx.sym.Variable
     classes = rng.randint(0, 20, (4, ANCHORS, 1))
-    found = np.concatenate([classes, rng.rand(4, ANCHORS, 1), _boxes(rng, 4, ANCHORS)], axis=-1)
+    detections = np.concatenate(
+        [classes, rng.rand(4, ANCHORS, 1), _boxes(rng, 4, ANCHORS)], axis=-1
+    )
     nms = {"overlap_thresh": 0.45, "valid_thresh": 0.01, "id_index": 0, "coord_start": 2}
-    yield Question(
+    yield Case(
         "box_nms, 4 x 8732 boxes, best 400",
         mx.sym.contrib.box_nms(var("data"), topk=400, **nms),
-        {"data": found},
+        {"data": detections},
     )
-    yield Question(
+    yield Case(
         "box_nms, 8732 boxes, all",
         mx.sym.contrib.box_nms(var("data"), **nms),
-        {"data": found[:1]},
+        {"data": detections[:1]},
     )
-    yield Question(
+    yield Case(
         "Proposal, 6000 of 38 x 50 x 12 anchors",
         mx.sym.contrib.Proposal(
             var("data"), var("offsets"), var("info"), rpn_pre_nms_top_n=6000,
@@ -46,7 +48,7 @@ def questions(mx: Any) -> Iterator[Question]:
             "info": np.array([[608, 800, 1]]),
         },
     )  # fmt: skip
-    yield Question(
+    yield Case(
         "MultiProposal, 2 images, 6000 of 38 x 50 x 12 anchors",
         mx.sym.contrib.MultiProposal(
             var("data"), var("offsets"), var("info"), rpn_pre_nms_top_n=6000,
@@ -58,7 +60,7 @@ def questions(mx: Any) -> Iterator[Question]:
             "info": np.array([[608, 800, 1]] * 2),
         },
     )  # fmt: skip
-    yield Question(
+    yield Case(
         "MultiBoxPrior, 64 x 64 places, 6 boxes each",
         mx.sym.contrib.MultiBoxPrior(
             var("data"), sizes=(0.2, 0.27), ratios=(1, 2, 0.5, 3, 1 / 3), clip=True
@@ -67,7 +69,7 @@ def questions(mx: Any) -> Iterator[Question]:
     )
     anchors = _boxes(rng, 1, ANCHORS)
     truth = np.concatenate([rng.randint(0, 20, (8, 10, 1)), _boxes(rng, 8, 10)], axis=-1)
-    yield Question(
+    yield Case(
         "MultiBoxTarget, 8 images, 8732 anchors",
         mx.sym.contrib.MultiBoxTarget(
             var("data"), var("label"), var("scores"), negative_mining_ratio=3,
@@ -77,30 +79,30 @@ def questions(mx: Any) -> Iterator[Question]:
     )  # fmt: skip
     scores = np.exp(rng.randn(4, 21, ANCHORS) * 2)
     scores /= scores.sum(axis=1, keepdims=True)
-    yield Question(
+    yield Case(
         "MultiBoxDetection, 4 images, 8732 anchors, best 400",
         mx.sym.contrib.MultiBoxDetection(
             var("data"), var("offsets"), var("anchors"), nms_threshold=0.45, nms_topk=400
         ),
         {"data": scores, "offsets": rng.randn(4, ANCHORS * 4) * 0.1, "anchors": anchors},
     )
-    yield Question(
+    yield Case(
         "CTCLoss and its gradient, 200 steps, 32 texts of 30",
         mx.sym.CTCLoss(var("data"), var("label")),
         {"data": rng.randn(200, 32, 80), "label": rng.randint(1, 80, (32, 30))},
         ("data",),
     )
-    yield Question(
+    yield Case(
         "box_iou, 8732 and 100 boxes",
         mx.sym.contrib.box_iou(var("lhs"), var("rhs"), format="corner"),
         {"lhs": anchors[0], "rhs": _boxes(rng, 100)},
     )
-    yield Question(
+    yield Case(
         "bipartite_matching, 8 images, 8732 boxes, 50 objects",
         mx.sym.contrib.bipartite_matching(var("data"), threshold=0.1)[0],
         {"data": rng.rand(8, ANCHORS, 50)},
     )
-    yield Question(
+    yield Case(
         "box_decode, 8 images, 8732 boxes",
         mx.sym.contrib.box_decode(var("data"), var("anchors"), format="corner"),
         {"data": rng.randn(8, ANCHORS, 4) * 0.1, "anchors": anchors},

@@ -1,6 +1,6 @@
 """A network for other libraries: its operators in order, its parameters as NumPy arrays.
 
-Written by ``export`` where executorkit is, read by workers that have neither it nor JAX.
+``export`` writes it with executorkit; workers that have neither executorkit nor JAX read it.
 """
 
 from __future__ import annotations
@@ -54,21 +54,21 @@ def export(mx: Any, net: Network, folder: Path) -> Path:
 
 
 class Exported:
-    """What ``export`` has written.
+    """A network that ``export`` has written.
 
     variables
-        the number of each variable's node, and its name.
+        the name of each variable, by the number of its node.
     head
-        the output that counts: the first.
+        the first output.
     """
 
     def __init__(self, path: str, net: Network) -> None:
-        read = json.loads(Path(path).read_text())
-        self.nodes = read["symbol"]["nodes"]
-        self.head: Entry = tuple(read["symbol"]["heads"][0][:2])  # type: ignore[assignment]
+        document = json.loads(Path(path).read_text())
+        self.nodes = document["symbol"]["nodes"]
+        self.head: Entry = tuple(document["symbol"]["heads"][0][:2])  # type: ignore[assignment]
         self.variables = {i: n["name"] for i, n in enumerate(self.nodes) if n["op"] == "null"}
         self.values = {
-            n: net.value(n, tuple(read["shapes"][n])).astype(np.float32)
+            n: net.value(n, tuple(document["shapes"][n])).astype(np.float32)
             for n in self.variables.values()
         }
         self.inputs = set(net.shapes)

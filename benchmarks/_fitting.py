@@ -1,6 +1,7 @@
-"""What ``Module.fit`` does with every batch, for either package: no jax or executorkit in here.
+"""The step that ``Module.fit`` makes with every batch, for either package.
 
-As a program, with a network and a batch size, it is MXNet's side of a comparison (``serve``).
+As a program, with a network and a batch size, it is MXNet's side of a comparison (``serve``). It
+imports neither jax nor executorkit.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def module_step(mx: Any, net: Network) -> tuple[Any, Any, Callable[[], None]]:
     return module, metric, step
 
 
-def _answer(name: str, batch: str) -> None:
+def _serve_mxnet(name: str, batch: str) -> None:
     import mxnet as mx
 
     start = time.perf_counter()
@@ -57,4 +58,4 @@ def _answer(name: str, batch: str) -> None:
 
 
 if __name__ == "__main__":
-    _answer(*sys.argv[1:])
+    _serve_mxnet(*sys.argv[1:])

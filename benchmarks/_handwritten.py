@@ -50,8 +50,8 @@ def _gradients(forward: Forward) -> Callable[[Arrays, Arrays, Arrays], Any]:
     def loss(p: Arrays, states: Arrays, inputs: Arrays) -> tuple[jax.Array, Any]:
         logits, states = forward(p, states, inputs, True)
         labels = inputs["softmax_label"].T.reshape(-1).astype(jnp.int32)
-        picked = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1)
-        return -picked.sum(), (jax.nn.softmax(logits), states)
+        log_likelihoods = jnp.take_along_axis(jax.nn.log_softmax(logits), labels[:, None], 1)
+        return -log_likelihoods.sum(), (jax.nn.softmax(logits), states)
 
     def step(p: Arrays, states: Arrays, inputs: Arrays) -> Any:
         gradients, (probabilities, new) = jax.grad(loss, has_aux=True)(p, states, inputs)
@@ -97,11 +97,11 @@ def resnet50(p: Arrays, states: Arrays, inputs: Arrays, train: bool) -> tuple[ja
     def norm(x: jax.Array, name: str) -> jax.Array:
         mean, var = states[f"{name}_moving_mean"], states[f"{name}_moving_var"]
         if train:
-            before = mean, var
+            old_mean, old_var = mean, var
             mean = x.mean((0, 2, 3))
             var = ((x - mean[:, None, None]) ** 2).mean((0, 2, 3))
-            new[f"{name}_moving_mean"] = 0.9 * before[0] + 0.1 * mean
-            new[f"{name}_moving_var"] = 0.9 * before[1] + 0.1 * var
+            new[f"{name}_moving_mean"] = 0.9 * old_mean + 0.1 * mean
+            new[f"{name}_moving_var"] = 0.9 * old_var + 0.1 * var
         scale = lax.rsqrt(var + 2e-5)
         if name != "bn_data":
             scale = scale * p[f"{name}_gamma"]
@@ -142,7 +142,7 @@ def lstm(p: Arrays, states: Arrays, inputs: Arrays, train: bool) -> tuple[jax.Ar
 
 
 def lstm_scan(p: Arrays, states: Arrays, inputs: Arrays, train: bool) -> tuple[jax.Array, Arrays]:
-    """The same with ``lax.scan``, the products of the first layer's inputs taken together."""
+    """The LSTM with ``lax.scan``; the products of the first layer's inputs are one product."""
     embedded = p["embed_weight"][inputs["data"].astype(jnp.int32)].swapaxes(0, 1)
     xs = embedded @ p["l0_i2h_weight"].T + p["l0_i2h_bias"]
 
@@ -151,14 +151,14 @@ def lstm_scan(p: Arrays, states: Arrays, inputs: Arrays, train: bool) -> tuple[j
         c = jax.nn.sigmoid(forget) * c + jax.nn.sigmoid(enter) * jnp.tanh(candidate)
         return jax.nn.sigmoid(leave) * jnp.tanh(c), c
 
-    def turn(carry: Any, x: jax.Array) -> tuple[Any, jax.Array]:
+    def scan_body(carry: Any, x: jax.Array) -> tuple[Any, jax.Array]:
         (h0, c0), (h1, c1) = carry
         h0, c0 = cell(x + _dense(p, h0, "l0_h2h"), c0)
         h1, c1 = cell(_dense(p, h0, "l1_i2h") + _dense(p, h1, "l1_h2h"), c1)
         return ((h0, c0), (h1, c1)), h1
 
-    start = tuple((inputs[f"l{i}_init_h"], inputs[f"l{i}_init_c"]) for i in range(2))
-    _, tops = lax.scan(turn, start, xs)
+    init = tuple((inputs[f"l{i}_init_h"], inputs[f"l{i}_init_c"]) for i in range(2))
+    _, tops = lax.scan(scan_body, init, xs)
     return _dense(p, tops.reshape(-1, tops.shape[-1]), "cls"), states
 
 
@@ -170,8 +170,8 @@ FORWARD: dict[str, Forward] = {
 
 
 def functions(name: str) -> tuple[Callable[..., Any] | None, Callable[..., Any] | None]:
-    """Inference and training step of a network as :func:`jitted` makes them; None for a mode that
-    it does not have."""
+    """Inference and training step of a network, as of :func:`jitted`; None for a mode that it does
+    not have."""
     if name == "add":
         return jax.jit(lambda p, states, inputs: 2 * inputs["a"] + inputs["b"]), None
     if name == "ssd_detect":

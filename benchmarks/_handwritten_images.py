@@ -13,7 +13,7 @@ Pads = Sequence[tuple[int, int]]
 
 
 class _Layers:
-    """Layers by name, and the batch statistics that they leave."""
+    """Layers by name; ``new`` holds the updated batch statistics."""
 
     def __init__(self, p: Arrays, states: Arrays, train: bool, eps: float, gamma: bool) -> None:
         self.p, self.states, self.train = p, states, train
@@ -36,10 +36,10 @@ class _Layers:
     def norm_relu(self, x: jax.Array, name: str) -> jax.Array:
         mean, var = self.states[f"{name}_moving_mean"], self.states[f"{name}_moving_var"]
         if self.train:
-            before = mean, var
+            old_mean, old_var = mean, var
             mean, var = x.mean((0, 2, 3)), x.var((0, 2, 3))
-            self.new[f"{name}_moving_mean"] = 0.9 * before[0] + 0.1 * mean
-            self.new[f"{name}_moving_var"] = 0.9 * before[1] + 0.1 * var
+            self.new[f"{name}_moving_mean"] = 0.9 * old_mean + 0.1 * mean
+            self.new[f"{name}_moving_var"] = 0.9 * old_var + 0.1 * var
         scale = lax.rsqrt(var + self.eps)
         if self.gamma:
             scale = scale * self.p[f"{name}_gamma"]
@@ -167,12 +167,12 @@ def ssd_heads(p: Arrays, x: jax.Array, classes: int = 3) -> tuple[jax.Array, jax
         maps.append(x)
     parts: dict[str, list[jax.Array]] = {"cls": [], "loc": [], "anchors": []}
     for i, y in enumerate(maps):
-        for what in ("cls", "loc"):
-            head = net.conv(y, f"{what}{i}").transpose(0, 2, 3, 1)
-            parts[what].append(head.reshape(len(y), -1))
+        for kind in ("cls", "loc"):
+            head = net.conv(y, f"{kind}{i}").transpose(0, 2, 3, 1)
+            parts[kind].append(head.reshape(len(y), -1))
         prior = multibox_prior(y, sizes=_SIZES[i], ratios=_RATIOS[i])
         parts["anchors"].append(prior.reshape(1, -1))
-    scores, boxes, anchors = (jnp.concatenate(some, 1) for some in parts.values())
+    scores, boxes, anchors = (jnp.concatenate(x, 1) for x in parts.values())
     scores = scores.reshape(len(scores), -1, classes + 1).transpose(0, 2, 1)
     return scores, boxes, anchors.reshape(1, -1, 4)
 
@@ -182,10 +182,10 @@ def ssd_detect(p: Arrays, states: Arrays, inputs: Arrays) -> jax.Array:
     from executorkit.ops.vision.multibox import multibox_detection
 
     scores, boxes, anchors = ssd_heads(p, inputs["data"])
-    found = multibox_detection(
+    detections = multibox_detection(
         jax.nn.softmax(scores, axis=1), boxes, anchors, nms_threshold=0.45, nms_topk=400
     )
-    return found[:, :200]
+    return detections[:, :200]
 
 
 def ssd_step(p: Arrays, states: Arrays, inputs: Arrays) -> tuple[jax.Array, Arrays, Arrays]:
@@ -200,14 +200,14 @@ def ssd_step(p: Arrays, states: Arrays, inputs: Arrays) -> tuple[jax.Array, Arra
                 negative_mining_thresh=0.5,
             )
         )  # fmt: skip
-        chosen = classes != -1
-        labels = jnp.where(chosen, classes, 0).astype(jnp.int32)
-        logs = jax.nn.log_softmax(scores, axis=1)
-        picked = jnp.take_along_axis(logs, labels[:, None], 1)[:, 0]
-        apart = mask * (boxes - offsets)
-        size = jnp.abs(apart)
-        errors = jnp.where(size < 1, 0.5 * apart**2, size - 0.5)
-        total = -jnp.where(chosen, picked, 0).sum() / jnp.maximum(chosen.sum(), 1)
+        has_label = classes != -1
+        labels = jnp.where(has_label, classes, 0).astype(jnp.int32)
+        log_probabilities = jax.nn.log_softmax(scores, axis=1)
+        log_likelihoods = jnp.take_along_axis(log_probabilities, labels[:, None], 1)[:, 0]
+        differences = mask * (boxes - offsets)
+        distances = jnp.abs(differences)
+        errors = jnp.where(distances < 1, 0.5 * differences**2, distances - 0.5)
+        total = -jnp.where(has_label, log_likelihoods, 0).sum() / jnp.maximum(has_label.sum(), 1)
         valid = jnp.maximum((errors > 0).sum(), 1)
         return total + errors.sum() / valid, jax.nn.softmax(scores, axis=1)
 

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ._operators import Question, both
+from ._operators import Case, both
 
 
-def questions(mx: Any) -> Iterator[Question]:
-    """What is measured: each operator forward, and forward with backward."""
+def cases(mx: Any) -> Iterator[Case]:
+    """Each operator forward, and forward with backward."""
     rng, sym, data = np.random.RandomState(0), mx.sym, mx.sym.Variable("data")
     contrib = sym.contrib
     images = {"data": rng.randn(8, 64, 56, 56)}

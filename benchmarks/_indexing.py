@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ._operators import Question, both
+from ._operators import Case, both
 
 
-def questions(mx: Any) -> Iterator[Question]:
-    """What is measured: each operator forward, and where there is a gradient with backward."""
+def cases(mx: Any) -> Iterator[Case]:
+    """Each operator forward, and forward with backward where it has a gradient."""
     rng, sym, var = np.random.RandomState(0), mx.sym, mx.sym.Variable
     data, index = var("data"), var("index")
     words = {"data": rng.randint(0, 20000, (64, 100)), "weight": rng.randn(20000, 256)}
@@ -46,11 +46,11 @@ def questions(mx: Any) -> Iterator[Question]:
         {"data": rng.randn(500, 600, 16), "index": points[:, :20000]},
         "data",
     )
-    apart = np.stack(np.unravel_index(rng.permutation(300000)[:100000], (500, 600)))
+    unique_points = np.stack(np.unravel_index(rng.permutation(300000)[:100000], (500, 600)))
     yield from both(
         "scatter_nd, 100000 numbers into 500 x 600",
         sym.scatter_nd(data, index, shape=(500, 600)),
-        {"data": rng.randn(100000), "index": apart},
+        {"data": rng.randn(100000), "index": unique_points},
         "data",
     )
     yield from both(
@@ -59,12 +59,12 @@ def questions(mx: Any) -> Iterator[Question]:
         {"data": rng.randn(4096, 1000), "index": rng.randint(0, 1000, 4096)},
         "data",
     )
-    yield Question(
+    yield Case(
         "batch_take, 1 of 1000 of 4096",
         sym.batch_take(data, index),
         {"data": rng.randn(4096, 1000), "index": rng.randint(0, 1000, 4096).astype("int32")},
     )
-    yield Question("one_hot, 4096 of 1000", sym.one_hot(data, depth=1000),
+    yield Case("one_hot, 4096 of 1000", sym.one_hot(data, depth=1000),
                    {"data": rng.randint(0, 1000, 4096)})  # fmt: skip
     scores = {"data": rng.randn(64, 20000)}
     yield from both(
@@ -73,13 +73,13 @@ def questions(mx: Any) -> Iterator[Question]:
         scores,
         "data",
     )
-    yield Question("topk, indices of 5 of 1000, 256 rows", sym.topk(data, k=5),
+    yield Case("topk, indices of 5 of 1000, 256 rows", sym.topk(data, k=5),
                    {"data": rng.randn(256, 1000)})  # fmt: skip
-    yield Question("topk, mask of 100 of 20000, 64 rows",
+    yield Case("topk, mask of 100 of 20000, 64 rows",
                    sym.topk(data, k=100, ret_typ="mask"), scores)  # fmt: skip
     yield from both("sort, 64 rows of 20000", sym.sort(data, axis=1), scores, "data")
-    yield Question("argsort, 64 rows of 20000", sym.argsort(data), scores)
-    yield Question("argmax, 64 rows of 20000", sym.argmax(data, axis=1), scores)
+    yield Case("argsort, 64 rows of 20000", sym.argsort(data), scores)
+    yield Case("argmax, 64 rows of 20000", sym.argmax(data, axis=1), scores)
     sequence = {"data": rng.randn(100, 64, 512), "lengths": rng.randint(1, 101, 64)}
     for name in ("SequenceMask", "SequenceLast", "SequenceReverse"):
         yield from both(

@@ -1,7 +1,7 @@
-"""Measures a network's executor against the hand-written function, and MXNet where there is one.
+"""Measures a network's executor against the hand-written function and, where installed, MXNet.
 
-Trace, lower, compile, first call and steady call are kept apart; steady calls alternate, and what
-counts is the median of the ratios of the pairs.
+Trace, lower, compile, first call and steady call are measured separately. Steady calls alternate;
+the result is the median over the pairs of other / ours: above 1, executorkit is faster.
 """
 
 from __future__ import annotations
@@ -11,30 +11,29 @@ import itertools
 import os
 import time
 from collections.abc import Callable
-from statistics import median
 from typing import Any
 
 import jax
 import numpy as np
 
 import executorkit as mx
-from executorkit._cli._timing import PairedTimes, seconds, time_in_pairs
 from executorkit.display import text_table
-from executorkit.executor import PendingStep, PrecompileSpec, bound_avals
+from executorkit.executor import PrecompileSpec, bound_avals
 
 from ._handwritten import functions
 from ._networks import Network, network
+from ._timing import PairedTimes, seconds, time_in_pairs
 from ._workers import Worker
 
-#: The environment variable that names a Python which has MXNet.
+#: Environment variable that names a Python with MXNet.
 ORACLE = "EXECUTORKIT_ORACLE_PYTHON"
 
 
-def main(name: str, question: str, batch: int, size: int = 28, pairs: int = 30) -> None:
+def main(name: str, description: str, batch: int, size: int = 28, pairs: int = 30) -> None:
     """The command of a ``bench_<network>.py``: measures and prints a table."""
-    parser = argparse.ArgumentParser(description=question)
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("--batch", type=int, default=batch)
-    parser.add_argument("--pairs", type=int, default=pairs, help="how many steady calls of each")
+    parser.add_argument("--pairs", type=int, default=pairs, help="number of steady calls of each")
     if name == "resnet50":
         parser.add_argument("--size", type=int, default=size, help="pixels per side")
     options = parser.parse_args()
@@ -45,12 +44,22 @@ def main(name: str, question: str, batch: int, size: int = 28, pairs: int = 30) 
     worker = ("benchmarks._oracle", "mxnet", name, str(options.batch), str(size))
     oracle = Oracle(*worker) if ORACLE in os.environ else None
     rows = measure(name, net, oracle, options.pairs)
-    header = ["", "bind", "mode", "trace", "lower", "compile", "first call", "steady", "it / ours"]
+    header = [
+        "",
+        "bind",
+        "mode",
+        "trace",
+        "lower",
+        "compile",
+        "first call",
+        "steady",
+        "other / ours",
+    ]
     print(text_table(header, rows, right={1, 3, 4, 5, 6, 7, 8}))
 
 
 def measure(name: str, net: Network, oracle: Oracle | None, pairs: int) -> list[list[str]]:
-    """Rows of the table: per mode, ours, the hand-written one, and MXNet."""
+    """Rows of the table: for each mode executorkit, the hand-written function, and MXNet."""
     start = time.perf_counter()
     side = Ours(net)
     bind = time.perf_counter() - start
@@ -70,24 +79,24 @@ def measure(name: str, net: Network, oracle: Oracle | None, pairs: int) -> list[
             for n, expected in gradients.items():
                 check(executor.grad_dict[n].asnumpy(), expected, n)
         times = time_in_pairs(ours, theirs, pairs)
-        what = "forward" if mode == "forward" else "forward+backward"
+        label = "forward" if mode == "forward" else "forward+backward"
         rows += [
-            ["executorkit", _ms(bind), what, *map(_ms, (*stages, first, times.ours)), ""],
-            ["jax.jit", "", what, *map(_ms, (*their_stages, their_first, times.theirs)),
+            ["executorkit", _ms(bind), label, *map(_ms, (*stages, first, times.ours)), ""],
+            ["jax.jit", "", label, *map(_ms, (*their_stages, their_first, times.theirs)),
              f"{times.ratio:.3f}"],
         ]  # fmt: skip
         if oracle is not None:
-            _, its, ratio = oracle.time_in_pairs(mode, ours, max(3, pairs // 3))
+            times = oracle.time_in_pairs(mode, ours, max(3, pairs // 3))
             first = oracle.first[mode]
             rows.append(
-                ["MXNet", _ms(oracle.first["bind"]), what, "", "", "", _ms(first), _ms(its),
-                 f"{ratio:.3f}"]
+                ["MXNet", _ms(oracle.first["bind"]), label, "", "", "", _ms(first),
+                 _ms(times.theirs), f"{times.ratio:.3f}"]
             )  # fmt: skip
     return rows
 
 
 class Ours:
-    """An executor of a network and what is run of it: inputs are fed anew in every call.
+    """An executor of a network and its calls; each call but :meth:`read` passes the inputs.
 
     arrays
         parameters, states and inputs, for a hand-written function.
@@ -106,7 +115,7 @@ class Ours:
         return self.executor.forward(is_train=False, **self.data)[0].jax
 
     def read(self) -> np.ndarray:
-        """Inference of what is there, read."""
+        """Inference of the inputs of the last call, read."""
         return self.executor.forward(is_train=False)[0].asnumpy()
 
     def step(self) -> Any:
@@ -116,7 +125,7 @@ class Ours:
         return [g.value for g in self.executor.gradient_targets], self.executor.outputs[0].value
 
 
-#: What :func:`processor_stages` tells.
+#: The stages of :func:`processor_stages`.
 STAGES = ("bind", "trace", "lower", "compile")
 
 
@@ -132,25 +141,18 @@ def processor_stages(net: Network) -> list[float]:
     executor = done(net.bind(mx, symbol))
     ((function, avals),) = PrecompileSpec(True).calls(executor, *bound_avals(executor))
     with jax.enable_x64(True):
-        traced = done(function._jitted.trace(*avals))
+        traced = done(function.trace(*avals))
         lowered = done(traced.lower())
         done(lowered.compile())
     return [b - a for a, b in itertools.pairwise(times)]
 
 
 def executor_stages(executor: mx.Executor, mode: str) -> tuple[float, float, float]:
-    """Seconds of tracing, lowering and compiling what the executor runs in a mode."""
-    train = mode == "step"
-    step = PendingStep(executor, train)
-    program = executor.program
-    if train:
-        function = program.forward_backward[True]
-        args = (step.args, step.aux, step.key, (None,) * len(executor.outputs), ())
-    else:
-        function = program.infer[False]
-        args = (step.args, step.aux, step.key)
+    """Seconds of tracing, lowering and compiling the program that the executor runs in a mode."""
+    spec = PrecompileSpec(mode == "step")
+    ((function, avals),) = spec.calls(executor, *bound_avals(executor))
     with jax.enable_x64(True):
-        return _stages(function._jitted, *args)
+        return _stages(function, *avals)
 
 
 def _stages(function: Any, *args: Any) -> tuple[float, float, float]:
@@ -164,12 +166,12 @@ def _stages(function: Any, *args: Any) -> tuple[float, float, float]:
     return times[1] - times[0], times[2] - times[1], times[3] - times[2]
 
 
-def check(found: Any, expected: Any, what: str) -> None:
-    """What is compared in speed computes the same, but for rounding, which deep networks amplify:
-    the difference is below 5% of the length of the vector."""
-    error = np.linalg.norm(found - np.asarray(expected))
+def check(actual: Any, expected: Any, what: str) -> None:
+    """Raises RuntimeError unless two results agree up to rounding, which deep networks amplify: the
+    norm of the difference is at most 5% of the norm of the expected one."""
+    error = np.linalg.norm(actual - np.asarray(expected))
     if not error <= 0.05 * np.linalg.norm(expected):
-        raise RuntimeError(f"{what} differs from the hand-written one by {error} in length")
+        raise RuntimeError(f"{what} differs from the hand-written one by {error} in norm")
 
 
 def _ms(value: float) -> str:
@@ -177,16 +179,11 @@ def _ms(value: float) -> str:
 
 
 class Oracle(Worker):
-    """MXNet with the same work in another process, one call at a time."""
+    """MXNet, which does the same work in another process, one call at a time."""
 
     def __init__(self, module: str, *arguments: str) -> None:
         super().__init__(os.environ[ORACLE], module, *arguments)
 
     def time_in_pairs(self, mode: str, ours: Callable[[], Any], pairs: int) -> PairedTimes:
-        """Calls of ours and of its in turn."""
-        times = [(seconds(ours), self.ask(mode)) for _ in range(pairs)]
-        return PairedTimes(
-            median(own for own, _ in times),
-            median(its for _, its in times),
-            median(its / own for own, its in times),
-        )
+        """Pairs of a call of ours and one of MXNet's."""
+        return PairedTimes.of([(seconds(ours), self.ask(mode)) for _ in range(pairs)])

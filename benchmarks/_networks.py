@@ -1,4 +1,7 @@
-"""The networks that are measured, for MXNet and executorkit alike: no mxnet, jax or executorkit."""
+"""The measured networks, for MXNet and executorkit alike.
+
+Imports neither mxnet nor jax nor executorkit: workers have Pythons of their own.
+"""
 
 from __future__ import annotations
 
@@ -28,10 +31,12 @@ IMAGES: dict[str, Build] = {
 
 @dataclass(frozen=True)
 class Network:
-    """A builder of symbols, the shapes of its inputs, and how many classes labels are of.
+    """A network: the function that builds its symbol, and the shapes of its inputs.
 
-    Inputs whose name is in ``words`` hold whole numbers below the count that is given there.
-    ``trained`` says whether there is a training step.
+    words
+        for inputs of whole numbers (words or classes) the number of different ones.
+    trained
+        False for a network without a training step.
     """
 
     build: Callable[[Any], Any]
@@ -45,7 +50,7 @@ class Network:
         return symbol.simple_bind(mx.cpu(), grad_req=requests, **self.shapes)
 
     def values(self, executor: Any) -> list[tuple[Any, np.ndarray]]:
-        """What its arguments and states are filled with: (NDArray, contents)."""
+        """The arguments and states with their contents: (NDArray, contents)."""
         named = [*executor.arg_dict.items(), *executor.aux_dict.items()]
         return [(array, self.value(name, array.shape)) for name, array in named]
 
@@ -65,7 +70,7 @@ class Network:
         return parameter(name, shape)
 
     def inputs(self) -> dict[str, np.ndarray]:
-        """What is fed in every step."""
+        """The contents of the inputs, which every step passes."""
         return {name: self.value(name, shape) for name, shape in self.shapes.items()}
 
 
@@ -99,7 +104,7 @@ def _sentences(batch: int, steps: int, layers: int = 2, hidden: int = 200) -> Ne
 
 
 def _blocks(mx: Any, depth: int, width: int = 256) -> Any:
-    """Residual blocks of one fully connected layer each, with weights of their own."""
+    """Residual blocks of one fully connected layer each, with separate weights."""
     x = mx.sym.Variable("data")
     for i in range(depth):
         y = mx.sym.FullyConnected(x, num_hidden=width, name=f"fc{i}")
@@ -109,9 +114,11 @@ def _blocks(mx: Any, depth: int, width: int = 256) -> Any:
 
 def network(name: str, batch: int, size: int) -> Network:
     """A network by name: ``mlp``, ``lenet``, ``resnet50``, ``inception_v3``, ``vgg16``,
-    ``mobilenet``, ``ssd_train`` and ``ssd_detect`` for images of ``size`` pixels a side, ``lstm``
-    for sentences of so many words, ``blocks`` with so many layers, ``add``: 2 * a + b on so many
-    elements."""
+    ``mobilenet``, ``ssd_train``, ``ssd_detect``, ``lstm``, ``blocks`` or ``add`` (2 * a + b).
+
+    ``size`` is the side of the images in pixels; the number of words of a sentence for ``lstm``, of
+    layers for ``blocks``, of elements for ``add``.
+    """
     if name == "lstm":
         return _sentences(batch, size)
     if name == "add":

@@ -1,10 +1,10 @@
-"""A network under MXNet, or under executorkit, in a process of its own: a worker of ``_workers``.
+"""A network under MXNet or executorkit in a separate process: a worker of ``_workers``.
 
 python -m benchmarks._oracle PACKAGE NETWORK BATCH SIZE [MODE]
 
-With a mode only that one is called: what it tells first is bind and first call of a fresh process.
-executorkit keeps compiled programs in the directory that the environment variable KEPT_PROGRAMS
-names.
+With a mode only that one is called: its first answer is bind and first call of a fresh process.
+executorkit stores compiled programs in the directory that the environment variable
+DISK_CACHE_DIRECTORY names.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ from typing import Any
 from ._networks import fill, network
 from ._workers import serve
 
-KEPT = "KEPT_PROGRAMS"
+#: Environment variable that names the directory of executorkit's disk cache.
+DISK_CACHE = "DISK_CACHE_DIRECTORY"
 
 
 def main(package: str, name: str, batch: str, size: str, *only: str) -> None:
     mx: Any = importlib.import_module(package)
-    if package == "executorkit" and KEPT in os.environ:
-        mx.program.enable_disk_cache(os.environ[KEPT])
+    if package == "executorkit" and DISK_CACHE in os.environ:
+        mx.program.enable_disk_cache(os.environ[DISK_CACHE])
     net = network(name, int(batch), int(size))
     symbol = net.build(mx)
-    mx.nd.ones(1).asnumpy()  # which starts the library
+    mx.nd.ones(1).asnumpy()  # starts the library
     start = time.perf_counter()
     executor = net.bind(mx, symbol)
     bind = time.perf_counter() - start

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._operators import Question, both
+from ._operators import Case, both
 
 
 def _rois(rng: np.random.RandomState, count: int, width: int, height: int) -> np.ndarray:
@@ -18,8 +18,8 @@ def _rois(rng: np.random.RandomState, count: int, width: int, height: int) -> np
     return np.concatenate([np.zeros((count, 1)), corner, corner + size], axis=1)
 
 
-def questions(mx: Any) -> Iterator[Question]:
-    """What is measured: each operator forward, and forward with backward."""
+def cases(mx: Any) -> Iterator[Case]:
+    """Each operator forward, and forward with backward."""
     rng, var, contrib = np.random.RandomState(0), mx.sym.Variable, mx.sym.contrib
     rois = _rois(rng, 300, 1000, 600)
     maps = rng.randn(1, 21 * 49, 38, 63)
@@ -57,13 +57,13 @@ def questions(mx: Any) -> Iterator[Question]:
     )
     middle, extent = (rois[:, 1:3] + rois[:, 3:]) / 2, rois[:, 3:] - rois[:, 1:3]
     angle = rng.uniform(-90, 90, (300, 1))
-    turned = np.concatenate([rois[:, :1], middle, extent, angle], axis=1)
-    yield Question(
+    rotated_rois = np.concatenate([rois[:, :1], middle, extent, angle], axis=1)
+    yield Case(
         "RROIAlign, as before, forward",
         contrib.RROIAlign(
             var("data"), var("rois"), spatial_scale=1 / 16, pooled_size=(7, 7), sampling_ratio=2
         ),
-        {"data": features[:, :256], "rois": turned},
+        {"data": features[:, :256], "rois": rotated_rois},
     )
     yield from both(
         "DeformableConvolution, 256 x 38 x 63, 3 x 3",

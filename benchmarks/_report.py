@@ -1,4 +1,4 @@
-"""Tables and a plot of what ``run`` has measured."""
+"""Tables and a plot of the results of ``run``."""
 
 from __future__ import annotations
 
@@ -18,24 +18,25 @@ COLOURS = {"jax": "#8a8f98", "scan": "#c3c7cd", "mxnet": "#2c7fb8", "torch": "#e
 def report(results: Mapping[str, Any]) -> tuple[str, str]:
     """The tables as Markdown, and the plot as SVG."""
     rows = results["rows"]
-    there = [k for k in OTHERS if any(k in r for r in rows)]
+    others = [k for k in OTHERS if any(k in r for r in rows)]
     steps = [r for r in rows if r["mode"] == "step"]
     parts = [
         results["machine"],
         _table(
-            ["network", "mode", "executorkit", *(f"{OTHERS[k]} / ours" for k in there)],
+            ["network", "mode", "executorkit", *(f"{OTHERS[k]} / ours" for k in others)],
             [
-                [r["network"], MODES[r["mode"]], _ms(r["ours"]), *(_ratio(r.get(k)) for k in there)]
+                [r["network"], MODES[r["mode"]], _ms(r["ours"]),
+                 *(_ratio(r.get(k)) for k in others)]
                 for r in rows
             ],
         ),
         _table(
-            ["bind and first training call", "cold", "kept programs", "MXNet / cold",
-             "MXNet / kept"],
+            ["bind and first training call", "cold", "from disk cache", "MXNet / cold",
+             "MXNet / from disk cache"],
             [
-                [r["network"], _s(r["cold"]), _s(r["warm"]), _over(r, "mxnet_cold", "cold"),
-                 _over(r, "mxnet_cold", "warm")]
-                for r in steps if "cold" in r
+                [r["network"], _s(r["cold"]), _s(r["cached"]), _over(r, "mxnet_cold", "cold"),
+                 _over(r, "mxnet_cold", "cached")]
+                for r in steps if "cached" in r
             ],
         ),
         _table(
@@ -47,7 +48,7 @@ def report(results: Mapping[str, Any]) -> tuple[str, str]:
             ],
         ),
     ]  # fmt: skip
-    return "\n\n".join(parts), _plot(rows, there)
+    return "\n\n".join(parts), _plot(rows, others)
 
 
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -75,9 +76,9 @@ def _over(row: Row, above: str, below: str) -> str:
     return _ratio(row[above] / row[below]) if row.get(above) and row.get(below) else ""
 
 
-def _plot(rows: Sequence[Row], there: Sequence[str]) -> str:
-    """One line per network and mode, a dot for each ratio on a logarithmic axis; right of the
-    middle executorkit is faster."""
+def _plot(rows: Sequence[Row], others: Sequence[str]) -> str:
+    """One line per network and mode, a dot for each ratio on a logarithmic axis; right of 1
+    executorkit is faster."""
     left, wide, high, top = 300, 420, 22, 46
     low, span = -2.0, 5.0
 
@@ -90,7 +91,7 @@ def _plot(rows: Sequence[Row], there: Sequence[str]) -> str:
         'font-family="sans-serif" font-size="12">',
         f'<rect width="{left + wide + 30}" height="{height}" fill="white"/>',
     ]
-    for i, name in enumerate(there):
+    for i, name in enumerate(others):
         at = 10 + 145 * i
         parts.append(f'<circle cx="{at}" cy="12" r="5" fill="{COLOURS[name]}"/>')
         parts.append(f'<text x="{at + 9}" y="16">{escape(OTHERS[name])}</text>')
@@ -104,10 +105,10 @@ def _plot(rows: Sequence[Row], there: Sequence[str]) -> str:
         y = top + high * i + high / 2
         title = escape(f"{row['network']}, {MODES[row['mode']]}")
         parts.append(f'<text x="{left - 8}" y="{y + 4}" text-anchor="end">{title}</text>')
-        for name in there:
-            if name in row:
-                parts.append(
-                    f'<circle cx="{x(row[name]):.1f}" cy="{y}" r="5" fill="{COLOURS[name]}">'
-                    f"<title>{escape(OTHERS[name])}: {row[name]:.2f}</title></circle>"
-                )
+        parts += [
+            f'<circle cx="{x(row[name]):.1f}" cy="{y}" r="5" fill="{COLOURS[name]}">'
+            f"<title>{escape(OTHERS[name])}: {row[name]:.2f}</title></circle>"
+            for name in others
+            if name in row
+        ]
     return "\n".join([*parts, "</svg>"]) + "\n"

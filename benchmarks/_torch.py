@@ -78,15 +78,15 @@ def main(path: str, name: str, batch: str, size: str) -> None:
         for n, v in exported.values.items()
     }
     states = {n for n in values if n.endswith(("moving_mean", "moving_var"))}
-    wanted = [v for n, v in values.items() if n not in exported.inputs and n not in states]
-    for value in wanted:
+    parameters = [v for n, v in values.items() if n not in exported.inputs and n not in states]
+    for value in parameters:
         value.requires_grad_()
     calls = list(exported.calls())
 
     def run(train: bool) -> tuple[Tensor, Tensor]:
-        made: dict[int, Any] = {i: (values[n],) for i, n in exported.variables.items()}
+        results: dict[int, Any] = {i: (values[n],) for i, n in exported.variables.items()}
         for c in calls:
-            inputs = [made[i][k] for i, k in c.inputs]
+            inputs = [results[i][k] for i, k in c.inputs]
             if c.op == "SoftmaxOutput":
                 labels = inputs[1].long() if train else None
                 loss = F.cross_entropy(inputs[0], labels, reduction="sum") if train else None
@@ -98,23 +98,23 @@ def main(path: str, name: str, batch: str, size: str) -> None:
                 out = F.batch_norm(x, mean, var, gamma, beta, train, momentum, c.get("eps", 1e-3))
             else:
                 out = _OPS[c.op](c, *inputs)
-            made[c.number] = out if isinstance(out, tuple | list) else (out,)
+            results[c.number] = out if isinstance(out, tuple | list) else (out,)
         i, k = exported.head
-        return made[i][k], None
+        return results[i][k], None
 
     def forward() -> Tensor:
         with torch.inference_mode():
             return run(False)[0]
 
     def step() -> Tensor:
-        for value in wanted:
+        for value in parameters:
             value.grad = None
         out, loss = run(True)
         loss.backward()
         return out
 
     modes = {"forward": forward, "read": lambda: forward().numpy(), "step": step}
-    if not wanted:
+    if not parameters:
         del modes["step"]
     serve(modes, time.perf_counter() - start)
 

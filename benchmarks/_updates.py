@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ._operators import Question
+from ._operators import Case
 
 _SIZE = 4_000_000
 
 
-def questions(mx: Any) -> Iterator[Question]:
-    """What is measured: the update alone."""
+def cases(mx: Any) -> Iterator[Case]:
+    """The update alone, of each optimizer."""
     rng = np.random.RandomState(0)
     arrays = {"weight": rng.randn(_SIZE), "grad": rng.randn(_SIZE)}
     common = {"lr": 1e-3, "wd": 1e-4, "rescale_grad": 1 / 32}
@@ -22,7 +22,7 @@ def questions(mx: Any) -> Iterator[Question]:
         function = getattr(mx.nd, name)
         return lambda weight, *others: function(weight, *others, out=weight, **attrs)
 
-    for name, wanted, more in (
+    for name, states, options in (
         ("sgd_update", (), {}),
         ("sgd_mom_update", ("mom",), {"momentum": 0.9}),
         ("nag_mom_update", ("mom",), {"momentum": 0.9}),
@@ -34,5 +34,5 @@ def questions(mx: Any) -> Iterator[Question]:
         ("signsgd_update", (), {}),
         ("signum_update", ("mom",), {"momentum": 0.9}),
     ):
-        inputs = arrays | dict.fromkeys(wanted, np.full(_SIZE, 0.01))
-        yield Question(f"{name}, {_SIZE:,} numbers", update(name, **(common | more)), inputs)
+        inputs = arrays | dict.fromkeys(states, np.full(_SIZE, 0.01))
+        yield Case(f"{name}, {_SIZE:,} numbers", update(name, **(common | options)), inputs)

@@ -1,9 +1,9 @@
-"""The other side of a comparison, in a process of its own that answers one call at a time.
+"""The other side of a comparison, in a separate process that answers one call at a time.
 
-A worker prints the seconds of its bind and of the first call of each mode as JSON, with a number
-that tells its results of inference apart (``mark``); then it answers lines: ``mode`` or
-``mode<tab>calls`` with the seconds of a call, ``memory`` with the most bytes that the process has
-held. No jax or executorkit in here: workers have Pythons of their own.
+A worker prints the seconds of its bind and of the first call of each mode as JSON, with a checksum
+of its inference; then it answers lines: ``mode`` or ``mode<tab>calls`` with the seconds of a call,
+``memory`` with the peak of the process's memory in bytes. This file imports neither jax nor
+executorkit: workers have Pythons of their own.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 
 
 class Worker:
-    """A process that runs a module of this package. ``first`` is what it told first."""
+    """A process that runs a module of this package. ``first`` holds its first answer."""
 
     def __init__(
         self, python: str, module: str, *arguments: str, env: Mapping[str, str] | None = None
@@ -47,11 +47,11 @@ class Worker:
         return float(self._answer())
 
     def seconds(self, mode: str, calls: int = 1) -> float:
-        """Seconds of a call, the mean of some."""
+        """Seconds of a call: the mean of several."""
         return self.ask(f"{mode}\t{calls}")
 
     def end(self) -> None:
-        """Has the process end."""
+        """Ends the process."""
         assert self.process.stdin is not None
         self.process.stdin.close()
         self.process.wait()
@@ -60,26 +60,28 @@ class Worker:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{self._python} ended: has it what it needs?")
+            raise RuntimeError(
+                f"{self._python} ended: are the modules that it needs installed there?"
+            )
         return line
 
 
 def timed(function: Callable[[], object], calls: int = 1) -> float:
-    """Seconds of a call of a function that waits for its results, the mean of some."""
+    """Seconds of a call of a function that waits for its results: the mean of several."""
     start = time.perf_counter()
     for _ in range(calls):
         function()
     return (time.perf_counter() - start) / calls
 
 
-def mark(result: Any) -> float:
+def checksum(result: Any) -> float:
     """A number that differs for different results, by about as much as they do."""
     values = np.asarray(result, np.float64).ravel()
     return float((values * np.cos(np.arange(values.size))).sum() / np.abs(values).max())
 
 
 def peak_memory() -> int:
-    """The most bytes that this process has held. (``ru_maxrss`` begins with its parent's.)"""
+    """Peak of this process's memory in bytes. (``ru_maxrss`` begins with its parent's.)"""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM"))
@@ -90,12 +92,12 @@ def peak_memory() -> int:
 def serve(
     modes: Mapping[str, Callable[[], Any]], bind: float, order: Sequence[str] | None = None
 ) -> None:
-    """Tells what binding and the first calls took, and answers what is asked."""
+    """Prints the seconds of binding and of the first calls, then answers lines from stdin."""
     first = {"bind": bind}
     for mode in order or modes:
         first[mode] = timed(modes[mode])
         if mode == "read":
-            first["mark"] = mark(modes[mode]())
+            first["checksum"] = checksum(modes[mode]())
     print(json.dumps(first), flush=True)
     for line in sys.stdin:
         mode, _, calls = line.rstrip("\n").partition("\t")

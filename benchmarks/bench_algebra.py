@@ -1,4 +1,4 @@
-"""How long does linear algebra take beside MXNet?
+"""Times of linear algebra beside MXNet's.
 
 python -m benchmarks.bench_algebra
 """

@@ -1,4 +1,4 @@
-"""How long do operators that loop take beside MXNet: suppression, proposals, matching, CTC?
+"""Times of operators that loop beside MXNet's: suppression, proposals, matching, CTC.
 
 python -m benchmarks.bench_detection
 """

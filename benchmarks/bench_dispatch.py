@@ -1,4 +1,4 @@
-"""What does a call of an executor cost above the bare call of the same program, 2 * a + b?
+"""Cost of a call of an executor above the bare call of the same program, 2 * a + b.
 
 python -m benchmarks.bench_dispatch
 """
@@ -43,31 +43,34 @@ def main() -> None:
         out, vjp = jax.vjp(lambda a, b: 2 * a + b, a, b)
         return out, vjp(head)
 
-    for what, ours, theirs in (
+    for label, ours, theirs in (
         ("forward", forward, lambda: bare(x, y)),
         ("forward, result read", forward_read, lambda: np.asarray(bare(x, y))),
         ("forward+backward", step, lambda: gradients(x, y, ones)),
     ):
-        own, its, above = _microseconds(ours, theirs)
-        print(f"{what:24}  executor {own:6.1f} us  jax.jit {its:6.1f} us  above {above:6.1f} us")
-    fed, given = {"a": mx.nd.ones((2,))}, {"a": np.ones((2,), np.float32)}
+        our_time, their_time, above = _microseconds(ours, theirs)
+        print(
+            f"{label:24}  executor {our_time:6.1f} us  jax.jit {their_time:6.1f} us  "
+            f"above {above:6.1f} us"
+        )
+    ndarray, numpy_array = mx.nd.ones((2,)), np.ones((2,), np.float32)
     symbol = executor.symbol
-    for what, call in (
-        ("forward(a=NDArray)", lambda: executor.forward(**fed)[0].jax),
-        ("forward(a=NumPy array)", lambda: executor.forward(**given)[0].jax),
+    for label, call in (
+        ("forward(a=NDArray)", lambda: executor.forward(a=ndarray)[0].jax),
+        ("forward(a=NumPy array)", lambda: executor.forward(a=numpy_array)[0].jax),
         ("reshape to a known shape", lambda: executor.reshape(a=(1,), b=(1,)).outputs[0].shape),
         ("simple_bind, known graph", lambda: symbol.simple_bind(mx.cpu(), a=(2,), b=(2,)).outputs),
     ):
-        print(f"{what:24}  executor {median(_loop(call) for _ in range(PAIRS)):6.1f} us")
+        print(f"{label:24}  executor {median(_loop(call) for _ in range(PAIRS)):6.1f} us")
 
 
 def _microseconds(ours: Callable[[], Any], theirs: Callable[[], Any]) -> tuple[float, float, float]:
     """Medians over pairs of loops: per call of ours, of theirs, and the difference."""
     pairs = [(_loop(ours), _loop(theirs)) for _ in range(PAIRS + 1)][1:]
     return (
-        median(own for own, _ in pairs),
-        median(its for _, its in pairs),
-        median(own - its for own, its in pairs),
+        median(our_time for our_time, _ in pairs),
+        median(their_time for _, their_time in pairs),
+        median(our_time - their_time for our_time, their_time in pairs),
     )
 
 
@@ -75,7 +78,7 @@ def _loop(function: Callable[[], Any]) -> float:
     start = time.perf_counter()
     for _ in range(CALLS):
         result = function()
-    jax.block_until_ready(result)  # whatever of it is an array of JAX
+    jax.block_until_ready(result)  # ignores what is no array of JAX
     return (time.perf_counter() - start) / CALLS * 1e6
 
 

@@ -1,10 +1,10 @@
-"""What does each formulation of a layer gain over the one that JAX and XLA take by themselves?
+"""Gain of each algorithm of a layer over the one that JAX and XLA take by themselves.
 
 python -m benchmarks.bench_formulations [--pairs 7] [--only PART_OF_A_NAME]
 
 One row per choice that lowering makes: the time of the layer as executorkit lowers it, that of the
-plain form, and the median of their ratios (plain / ours; above 1, the choice pays on this machine). Forward and
-gradients of all inputs together, float32.
+plain form, and the median of their ratios (plain / ours; above 1, the choice pays on this machine).
+Forward and gradients of all inputs together, float32.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import numpy as np
 from jax import lax
 
 import executorkit as mx
-from executorkit._cli._timing import PairedTimes, time_in_pairs
 from executorkit.display import text_table
+
+from ._timing import PairedTimes, time_in_pairs
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -47,26 +48,26 @@ def _plain_conv(
 
 def _conv(
     name: str, images: int, channels: int, filters: int, size: int, kernel: int, stride: int = 1,
-    groups: int = 1, inside: bool = False,
+    groups: int = 1, padded: bool = True,
 ) -> Choice:  # fmt: skip
-    pad = 0 if inside else kernel // 2
+    pad = kernel // 2 if padded else 0
     symbol = mx.sym.Convolution(
         mx.sym.Variable("data"), mx.sym.Variable("weight"), kernel=(kernel, kernel),
         num_group=groups, stride=(stride, stride), pad=(pad, pad), num_filter=filters,
         no_bias=True,
     )  # fmt: skip
-    what = (
+    title = (
         f"{name}: {images} x {channels} x {size} x {size}, {filters} filters of {kernel} x {kernel}"
     )
     if stride > 1:
-        what += f", every {stride}nd place"
-    if inside:
-        what += ", no padding"
+        title += f", every {stride}nd position"
+    if not padded:
+        title += ", no padding"
     shapes = {
         "data": (images, channels, size, size),
         "weight": (filters, channels // groups, kernel, kernel),
     }
-    return Choice(what, symbol, _plain_conv(stride, pad, groups), shapes)
+    return Choice(title, symbol, _plain_conv(stride, pad, groups), shapes)
 
 
 def _plain_block(data: jax.Array, *weights: jax.Array) -> jax.Array:
@@ -104,7 +105,7 @@ def _pool(images: int, channels: int, size: int) -> Choice:
     symbol = mx.sym.Pooling(
         mx.sym.Variable("data"), kernel=(3, 3), stride=(2, 2), pad=(1, 1), pool_type="max"
     )
-    name = f"maximum pooling: {images} x {channels} x {size} x {size}, 3 x 3, every 2nd place"
+    name = f"maximum pooling: {images} x {channels} x {size} x {size}, 3 x 3, every 2nd position"
     return Choice(name, symbol, _plain_pool, {"data": (images, channels, size, size)})
 
 
@@ -125,14 +126,14 @@ CHOICES = (
     _block(4, 1024, 14),
     _conv("product of matrices", 4, 256, 64, 56, 1),
     _conv("product of matrices", 4, 512, 128, 28, 1),
-    _conv("weight's gradient by rows", 4, 64, 64, 56, 3),
-    _conv("weight's gradient by rows", 4, 512, 512, 7, 3),
-    _conv("weight's gradient by strips", 4, 3, 64, 224, 7, 2),
-    _conv("weight's gradient by rows", 1, 64, 64, 300, 3),
-    _conv("weight's gradient by rows", 1, 128, 128, 150, 3),
-    _conv("data's gradient in turns", 32, 20, 50, 12, 5, inside=True),
-    _conv("shifted products", 4, 128, 128, 56, 3, groups=128),
-    _conv("shifted products", 4, 64, 64, 112, 3, 2, groups=64),
+    _conv("weight gradient by im2col", 4, 64, 64, 56, 3),
+    _conv("weight gradient by im2col", 4, 512, 512, 7, 3),
+    _conv("weight gradient by tiles", 4, 3, 64, 224, 7, 2),
+    _conv("weight gradient by im2col", 1, 64, 64, 300, 3),
+    _conv("weight gradient by im2col", 1, 128, 128, 150, 3),
+    _conv("input gradient by shifted products", 32, 20, 50, 12, 5, padded=False),
+    _conv("depthwise, shifted products", 4, 128, 128, 56, 3, groups=128),
+    _conv("depthwise, shifted products", 4, 64, 64, 112, 3, 2, groups=64),
     _conv("a convolution per group", 4, 128, 128, 28, 3, groups=4),
     _conv("products per element", 4, 128, 128, 28, 3, groups=32),
     _pool(4, 64, 112),
@@ -161,8 +162,8 @@ def measure(choice: Choice, pairs: int) -> PairedTimes:
         return [executor.grad_dict[name].jax for name in choice.shapes]
 
     theirs = plain(head.jax, *inputs)[1]
-    for name, found, expected in zip(choice.shapes, ours(), theirs, strict=True):
-        error = jnp.linalg.norm((found - expected).ravel())
+    for name, actual, expected in zip(choice.shapes, ours(), theirs, strict=True):
+        error = jnp.linalg.norm((actual - expected).ravel())
         if not error <= 1e-2 * jnp.linalg.norm(expected.ravel()):
             raise RuntimeError(f"{choice.name}: the gradients of {name} differ by {error}")
     return time_in_pairs(ours, lambda: plain(head.jax, *inputs), pairs)
@@ -170,16 +171,16 @@ def measure(choice: Choice, pairs: int) -> PairedTimes:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--pairs", type=int, default=7, help="how many calls of each")
+    parser.add_argument("--pairs", type=int, default=7, help="number of calls of each")
     parser.add_argument("--only", default="", help="part of the names of the rows to measure")
     options = parser.parse_args()
     rows = []
     for choice in CHOICES:
         if options.only in choice.name:
-            found = measure(choice, options.pairs)
+            times = measure(choice, options.pairs)
             rows.append(
-                [choice.name, f"{found.ours * 1e3:.1f} ms", f"{found.theirs * 1e3:.1f} ms",
-                 f"{found.ratio:.2f}"]
+                [choice.name, f"{times.ours * 1e3:.1f} ms", f"{times.theirs * 1e3:.1f} ms",
+                 f"{times.ratio:.2f}"]
             )  # fmt: skip
     print(text_table(["", "executorkit", "plain", "plain / ours"], rows, right={1, 2, 3}))
 

@@ -1,8 +1,8 @@
-"""How does the cost grow with the batch and with the depth of a network?
+"""Growth of the cost with the batch and with the depth of a network.
 
 python -m benchmarks.bench_growth
 
-A chain of residual blocks, each a layer of 256, with weights of their own. (Steps of recurrent
+A chain of residual blocks, each a layer of 256 units with separate weights. (Steps of recurrent
 networks: bench_unrolled; devices: bench_groups.) Bind, trace, lower and compile are seconds of the
 processors; a step is one of training up to the gradients.
 """
@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from statistics import median
 
-from executorkit._cli._timing import seconds
 from executorkit.display import text_table
 
 from ._measure import STAGES, Ours, processor_stages
 from ._networks import network
+from ._timing import seconds
 
 DEPTHS = (4, 16, 64, 256)
 BATCHES = (1, 16, 256)

@@ -1,4 +1,4 @@
-"""How long do operators that resample images or cut them up take beside MXNet?
+"""Times of operators that resample images or cut them up beside MXNet's.
 
 python -m benchmarks.bench_images
 """

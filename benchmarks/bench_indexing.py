@@ -1,4 +1,4 @@
-"""How long do operators that look up, order and mask take beside MXNet?
+"""Times of operators that look up, order and mask beside MXNet's.
 
 python -m benchmarks.bench_indexing
 """

@@ -1,4 +1,4 @@
-"""How long does inference of shapes take: ResNet-50, an LSTM of some 2,000 nodes; and again?
+"""Time of inference of shapes, first and repeated: ResNet-50, an LSTM of about 2,000 nodes.
 
 python -m benchmarks.bench_infer_shape
 """
@@ -23,9 +23,9 @@ def main() -> None:
         copy = mx.sym.load_json(symbol.tojson())
         nodes = len(symbol.get_internals().list_outputs())
         times = [_seconds(symbol, shapes), _seconds(copy, shapes), _seconds(copy, shapes)]
-        first, again, remembered = (f"{t * 1e3:.1f} ms" for t in times)
+        first, equal_graph, repeated = (f"{t * 1e3:.1f} ms" for t in times)
         print(
-            f"{name} ({nodes} values): {first}; an equal graph: {again}; asked again: {remembered}"
+            f"{name} ({nodes} values): {first}; an equal graph: {equal_graph}; repeated: {repeated}"
         )
 
 

@@ -1,4 +1,4 @@
-"""What does a step of an executor cost beside the hand-written one: an unrolled LSTM?
+"""Cost of a step of an executor beside the hand-written one: an unrolled LSTM.
 
 python -m benchmarks.bench_lstm
 """

@@ -1,4 +1,4 @@
-"""What does a step of an executor cost beside the hand-written one: multi-layer perceptron?
+"""Cost of a step of an executor beside the hand-written one: multi-layer perceptron.
 
 python -m benchmarks.bench_mlp
 """

@@ -1,4 +1,4 @@
-"""How long do operators that read images at computed places take beside MXNet?
+"""Times of operators that read images at computed places beside MXNet's.
 
 python -m benchmarks.bench_regions
 """

@@ -1,4 +1,4 @@
-"""What does a step of an executor cost beside the hand-written one: ResNet-50?
+"""Cost of a step of an executor beside the hand-written one: ResNet-50.
 
 python -m benchmarks.bench_resnet50 [--batch 4] [--size 224]
 """

@@ -1,12 +1,12 @@
-"""What does a training step cost beside the hand-written, donated one, and beside MXNet's?
+"""Cost of a training step beside the hand-written, donated one, and beside MXNet's.
 
 python -m benchmarks.bench_training [--only lstm] [--pairs 60]
 python -m benchmarks.bench_training --remat
 
 Steps are that of ``Module.fit`` (forward_backward, update, update_metric), ``training.Step`` and a
-``jax.jit`` function with the same optax transformation, which donates what it replaces. Memory is
-what XLA reports of the one program of a step: arguments, outputs and temporaries, what is donated
-counted once. ``--remat`` tells what memory a step takes that computes activations again.
+``jax.jit`` function with the same optax transformation, which donates the arrays that it replaces.
+Memory is XLA's sum for the one program of a step: arguments, outputs and temporaries, donated
+arrays counted once. ``--remat`` prints the memory of steps that recompute activations.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ import numpy as np
 import optax
 
 import executorkit as mx
-from executorkit._cli._timing import time_in_pairs
 from executorkit.display import text_table
 from executorkit.module import discard_gradients
 from executorkit.program import Analysis, InstrumentedJit
@@ -32,20 +31,21 @@ from ._fitting import MOMENTUM, RATE, module_step
 from ._handwritten import FORWARD, trained
 from ._measure import ORACLE, Oracle
 from ._networks import Network, network
+from ._timing import time_in_pairs
 from ._workers import timed
 from .run import PAUSE
 
 NETWORKS = (("mlp", 64), ("mlp", 1024), ("lenet", 32), ("lstm", 32))
-#: Networks, batches and pixels whose memory is told with and without remat.
+#: Networks, batches and pixels of a side, for the memory with and without remat.
 REMAT = (("lenet", 128, 28), ("lstm", 32, 28), ("resnet50", 8, 64))
-#: Steps after which all parameters have to agree.
+#: Number of steps after which all parameters have to agree.
 STEPS = 5
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--only", default="", help="a part of the names to measure")
-    parser.add_argument("--pairs", type=int, default=60, help="how many steady steps of each")
+    parser.add_argument("--pairs", type=int, default=60, help="number of steady steps of each")
     parser.add_argument("--remat", action="store_true", help="memory with and without remat")
     options = parser.parse_args()
     print(f"JAX {jax.__version__}, {os.cpu_count()} cores\n")
@@ -59,20 +59,25 @@ def main() -> None:
     for name, batch in NETWORKS:
         if options.only in name:
             rows += _rows(name, batch, options.pairs)
-    header = ["network", "step", "time", "by hand / ours", "MXNet / ours", "memory", "by hand / ours", "programs"]
+    header = ["network", "step", "time", "by hand / ours", "MXNet / ours", "memory",
+              "by hand / ours", "programs"]  # fmt: skip
     print(text_table(header, rows, right={2, 3, 4, 5, 6, 7}))
 
 
 def _rows(name: str, batch: int, pairs: int) -> list[list[str]]:
-    """Of one network: the step of fit, of Step, and of the hand-written function."""
+    """The rows of one network: the step of fit, of Step, and of the hand-written function."""
     net = network(name, batch, 28)
     hand = _ByHand(name, net)
-    mx.program.clear_cache()  # so that each has programs of its own
+    mx.program.clear_cache()  # so that each compiles its programs
     module, metric, run = module_step(mx, net)
+
+    arguments = module.core.execs[0].arg_dict
+    weights = [array for name, array in arguments.items() if name not in net.shapes]
 
     def fit() -> Any:
         run()
-        return [arrays[0].value for arrays in module._exec_group.param_arrays], metric._running
+        # The metric's sums have no public name; reading its value would copy them to the host.
+        return [weight.value for weight in weights], metric._device_tallies
 
     mx.program.clear_cache()
     executor, step = _step(net)
@@ -88,20 +93,23 @@ def _rows(name: str, batch: int, pairs: int) -> list[list[str]]:
         for _ in range(STEPS):
             for run_once in (hand, fit, fused):
                 run_once()
-        _agree(hand.parameters, module.get_params()[0], "Module")
-        _agree(hand.parameters, step.params, "Step")
+        _check_equal(hand.parameters, module.get_params()[0], "Module")
+        _check_equal(hand.parameters, step.params, "Step")
         by_hand = hand.analysis()
         of_fit = _steps_of(module)
-        for what, ours, analysis in (("Module.fit", fit, of_fit), ("Step", fused, step.analyse())):
+        for step_name, ours, analysis in (
+            ("Module.fit", fit, of_fit),
+            ("Step", fused, step.analyse()),
+        ):
             times = time_in_pairs(ours, hand, pairs)
             ratio = ""
-            if what == "Module.fit" and ORACLE in os.environ:
+            if step_name == "Module.fit" and ORACLE in os.environ:
                 oracle = Oracle("benchmarks._fitting", name, str(batch))
                 ratio = f"{_beside(ours, oracle, max(10, pairs // 2)):.2f}"
                 oracle.end()
             rows.append(
-                [label, what, _ms(times.ours), f"{times.ratio:.2f}", ratio, _mb(_peak(analysis)),
-                 f"{_peak(by_hand) / _peak(analysis):.2f}", _programs(ours)]
+                [label, step_name, _ms(times.ours), f"{times.ratio:.2f}", ratio,
+                 _mb(_peak(analysis)), f"{_peak(by_hand) / _peak(analysis):.2f}", _programs(ours)]
             )  # fmt: skip
     rows.append([label, "by hand", _ms(times.theirs), "", "", _mb(_peak(by_hand)), "", "1"])
     return rows
@@ -118,13 +126,13 @@ def _beside(ours: Callable[[], Any], oracle: Oracle, pairs: int) -> float:
     ratios = []
     for _ in range(pairs):
         time.sleep(PAUSE)
-        own = timed(waited, calls)
-        ratios.append(oracle.seconds("step", calls) / own)
+        our_time = timed(waited, calls)
+        ratios.append(oracle.seconds("step", calls) / our_time)
     return median(ratios)
 
 
 class _ByHand:
-    """The hand-written step on parameters of its own."""
+    """The hand-written step with its parameters."""
 
     def __init__(self, name: str, net: Network) -> None:
         executor = net.filled(mx, net.build(mx))
@@ -155,7 +163,7 @@ def _step(net: Network, **options: Any) -> tuple[Any, mx.training.Step]:
 
 
 def _remat(name: str, batch: int, size: int) -> Iterator[list[str]]:
-    """Memory of a step with and without what is kept for backward."""
+    """Rows of the memory of a step: all residuals stored, some, and none."""
     net = network(name, batch, size)
     for remat in (None, "mirror", "full"):
         _, step = _step(net, remat=remat)
@@ -165,8 +173,8 @@ def _remat(name: str, batch: int, size: int) -> Iterator[list[str]]:
 
 
 def _steps_of(module: Any) -> Analysis:
-    """What XLA says of the one program that a module's steps ran."""
-    program = module._exec_group.execs[0].program
+    """XLA's analysis of the one program that a module's steps ran."""
+    program = module.core.execs[0].program
     (function,) = (f for f in program.functions if f.traces)
     return Analysis.of(function.name, function.compile(*function.avals))
 
@@ -188,9 +196,11 @@ def _programs(step: Callable[[], Any]) -> str:
     return " + ".join(names)
 
 
-def _agree(expected: dict[str, Any], found: dict[str, Any], what: str) -> None:
+def _check_equal(expected: dict[str, Any], actual: dict[str, Any], what: str) -> None:
     for n, value in expected.items():
-        ours = np.asarray(found[n].asnumpy() if isinstance(found[n], mx.nd.NDArray) else found[n])
+        ours = np.asarray(
+            actual[n].asnumpy() if isinstance(actual[n], mx.nd.NDArray) else actual[n]
+        )
         np.testing.assert_allclose(ours, value, 1e-3, 1e-4, err_msg=f"{what}: {n}")
 
 

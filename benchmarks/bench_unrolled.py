@@ -1,10 +1,10 @@
-"""What does the length of an unrolled recurrent network cost: binding, compiling, a step?
+"""Cost of the length of an unrolled recurrent network: binding, compiling, a step.
 
 python -m benchmarks.bench_unrolled [--steps 10,60,200] [--unrolled-by-hand]
 
-Beside the hand-written `lax.scan`, MXNet (see `_measure`), and where asked the hand-written loop
-that `jax.jit` unrolls (its compilation takes minutes). Seconds of the stages are those of the
-processors, so that what else the machine does does not count; steps are compared pair by pair.
+Steps are compared pair by pair with the hand-written `lax.scan`, with MXNet (see `_measure`), and,
+by the option, with the hand-written loop that `jax.jit` unrolls (compiling it takes minutes).
+Seconds of the stages are processor time, so that other load does not count.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from executorkit._cli._timing import time_in_pairs
 from executorkit.display import text_table
 
 from ._handwritten import FORWARD, jitted
 from ._measure import ORACLE, STAGES, Oracle, Ours, check, processor_stages
 from ._networks import network
+from ._timing import PairedTimes, time_in_pairs
 
 
 def main() -> None:
@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--unrolled-by-hand", action="store_true")
     options = parser.parse_args()
     lengths = [int(n) for n in options.steps.split(",")]
-    processor_stages(network("lstm", options.batch, 5))  # what only a process's first one costs
+    processor_stages(network("lstm", options.batch, 5))  # the first one of a process costs more
     rows = []
     for n in lengths:
         stages = processor_stages(network("lstm", options.batch, n))
@@ -38,7 +38,7 @@ def main() -> None:
     print(text_table(["steps", *STAGES, "all"], rows, right={1, 2, 3, 4, 5}))
     names = ["lstm_scan", *(["lstm"] if options.unrolled_by_hand else [])]
     rows = [row for n in lengths for row in _steps_of(n, options.batch, options.pairs, names)]
-    print(text_table(["steps", "beside", "ours", "its", "its / ours"], rows, right={2, 3, 4}))
+    print(text_table(["steps", "other", "ours", "other's", "other / ours"], rows, right={2, 3, 4}))
 
 
 def _steps_of(steps: int, batch: int, pairs: int, names: list[str]) -> list[list[str]]:
@@ -52,8 +52,8 @@ def _steps_of(steps: int, batch: int, pairs: int, names: list[str]) -> list[list
         for n, expected in theirs()[1].items():
             check(ours.executor.grad_dict[n].asnumpy(), expected, n)
         times = time_in_pairs(ours.step, theirs, pairs)
-        what = "lax.scan by hand" if name == "lstm_scan" else "jax.jit by hand, unrolled"
-        rows.append(_row(steps, what, times))
+        label = "lax.scan by hand" if name == "lstm_scan" else "jax.jit by hand, unrolled"
+        rows.append(_row(steps, label, times))
     if ORACLE in os.environ:
         oracle = Oracle("benchmarks._oracle", "mxnet", "lstm", str(batch), str(steps))
         rows.append(_row(steps, "MXNet", oracle.time_in_pairs("step", ours.step, pairs)))
@@ -61,9 +61,9 @@ def _steps_of(steps: int, batch: int, pairs: int, names: list[str]) -> list[list
     return rows
 
 
-def _row(steps: int, what: str, times: Any) -> list[str]:
-    own, its = (f"{t * 1e3:,.1f} ms" for t in (times.ours, times.theirs))
-    return [str(steps), what, own, its, f"{times.ratio:.2f}"]
+def _row(steps: int, label: str, times: PairedTimes) -> list[str]:
+    ours, theirs = (f"{t * 1e3:,.1f} ms" for t in (times.ours, times.theirs))
+    return [str(steps), label, ours, theirs, f"{times.ratio:.2f}"]
 
 
 if __name__ == "__main__":

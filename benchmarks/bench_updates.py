@@ -1,4 +1,4 @@
-"""How long do the updates of parameters take beside MXNet?
+"""Times of the updates of parameters beside MXNet's.
 
 python -m benchmarks.bench_updates
 """

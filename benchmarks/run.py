@@ -1,12 +1,12 @@
-"""How fast is it, all in one run: networks beside hand-written JAX and beside other libraries.
+"""All networks in one run, beside hand-written JAX and beside other libraries.
 
 python -m benchmarks.run [--quick] [--only NAMES] [--mxnet PYTHON] [--torch PYTHON] [--onnx PYTHON]
                          [--save FILE]
 
 Each option of a library names a Python that has it. Calls alternate, and a ratio is the median of
-other / ours over the pairs: above 1, executorkit is faster. ``--save`` keeps the results as JSON,
-beside those of earlier runs that the file has for other networks; tables and a plot (SVG, beside
-the file) show what it holds then.
+other / ours over the pairs: above 1, executorkit is faster. ``--save`` adds the results to a JSON
+file, which may have those of earlier runs for other networks; tables and a plot (SVG, beside the
+file) show all results of the file.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import jax
@@ -34,20 +33,21 @@ from ._exported import export
 from ._handwritten import FORWARD, functions, jitted
 from ._measure import Ours, check
 from ._networks import Network, network
-from ._oracle import KEPT
+from ._oracle import DISK_CACHE
 from ._report import report
-from ._workers import Worker, mark, timed
+from ._timing import alternate
+from ._workers import Worker, checksum, timed
 
 #: Modules of the workers, by library.
 WORKERS = {"mxnet": "_oracle", "torch": "_torch", "onnx": "_onnx"}
-#: Seconds after which idle threads of other libraries sleep.
+#: Time in seconds after which idle threads of other libraries sleep.
 PAUSE = 0.25
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Work:
-    """A network with its batch and size (pixels a side, or steps); smaller ones for ``--quick``."""
+    """A network, its batch and its size (pixels of a side, or steps); ``small`` for ``--quick``."""
 
     title: str
     name: str
@@ -78,15 +78,15 @@ WORKS = (
 
 
 class Comparison:
-    """One network and everything that runs it."""
+    """One network and all implementations that are compared."""
 
     def __init__(self, work: Work, quick: bool, pythons: Mapping[str, str], budget: float) -> None:
         self.work, self.quick, self.budget = work, quick, budget
         self.pythons = pythons
         self.net = work.network(quick)
         self.ours = Ours(self.net)
-        #: Of inference with the states that training has not changed yet.
-        self.mark = mark(self.ours.read())
+        #: Checksum of inference with the states that training has not changed yet.
+        self.checksum = checksum(self.ours.read())
         self.sizes = tuple(map(str, work.sizes(quick)))
 
     def rows(self) -> Iterator[list[Row]]:
@@ -140,45 +140,39 @@ class Comparison:
 
     def _pairs(
         self,
-        what: str,
+        other: str,
         ours: Callable[[], Any],
         theirs: Callable[[int], float],
         pause: float = 0.0,
     ) -> dict[str, float]:
-        """Milliseconds of both, and the median ratio of as many pairs as there is time for.
+        """Milliseconds of both, and the median ratio of the pairs that fit into the budget.
 
-        ``pause`` are seconds to wait after their turn: threads of other libraries go on looking
-        for work for a while (OpenMP's), on processors that the next turn needs. A turn begins with
-        a call that does not count: the one after a pause finds caches empty and threads asleep.
+        ``pause`` is the time in seconds to wait after theirs: threads of other libraries (OpenMP's)
+        look for work for a while, on processors that the next measurement needs. A measurement
+        begins with a call that does not count: after a pause caches are cold and threads asleep.
         """
 
         def run() -> Any:
             return jax.block_until_ready(ours())
 
-        def own(calls: int) -> float:
+        def seconds_of_ours(calls: int) -> float:
             timed(run)
             return timed(run, calls)
 
-        def other(calls: int) -> float:
+        def seconds_of_theirs(calls: int) -> float:
             theirs(1)
             result = theirs(calls)
             time.sleep(pause)
             return result
 
-        each = own(1), other(1)
+        each = seconds_of_ours(1), seconds_of_theirs(1)
         calls = max(1, min(1000, int(0.01 / max(each))))
         pairs = max(3, min(40, int(self.budget / ((calls + 1) * sum(each) + pause))))
-        times = []
-        for i in range(pairs):
-            if i % 2:
-                second, first = other(calls), own(calls)
-            else:
-                first, second = own(calls), other(calls)
-            times.append((first, second))
+        times = alternate(lambda: seconds_of_ours(calls), lambda: seconds_of_theirs(calls), pairs)
         return {
-            "ours": median(a for a, _ in times) * 1e3,
-            f"{what}_ms": median(b for _, b in times) * 1e3,
-            what: median(b / a for a, b in times),
+            "ours": times.ours * 1e3,
+            f"{other}_ms": times.theirs * 1e3,
+            other: times.ratio,
         }
 
     def _beside(
@@ -192,20 +186,22 @@ class Comparison:
         module = f"benchmarks.{WORKERS[library]}"
         worker = Worker(python, module, first, self.work.name, *self.sizes)
         if self.work.name != "ssd_train":
-            here, there = self.mark, worker.first["mark"]
-            if not abs(here - there) <= 0.05 * max(1, abs(there)):
-                raise RuntimeError(f"{self.work.title}: {library} computes {there}, not {here}")
+            theirs = worker.first["checksum"]
+            if not abs(self.checksum - theirs) <= 0.05 * max(1, abs(theirs)):
+                raise RuntimeError(
+                    f"{self.work.title}: {library} computes {theirs}, not {self.checksum}"
+                )
         for mode, (ours, _) in modes.items():
             if mode in worker.first:
-                found = self._pairs(library, ours, partial(worker.seconds, mode), PAUSE)
-                rows[mode] |= {**found, "ours": rows[mode]["ours"]}
+                times = self._pairs(library, ours, partial(worker.seconds, mode), PAUSE)
+                rows[mode] |= {**times, "ours": rows[mode]["ours"]}
         if library == "mxnet" and "step" in worker.first:
             rows["step"]["mxnet_memory"] = worker.ask("memory")
         worker.end()
 
     def _starts(self, row: Row) -> None:
-        """Bind and first training call of fresh processes: ours without and with programs that an
-        earlier process has kept, and MXNet's."""
+        """Bind and first training call of fresh processes: ours without and with the disk cache of
+        an earlier process, and MXNet's."""
 
         def start(python: str, package: str, **env: str) -> float:
             arguments = (package, self.work.name, *self.sizes, "step")
@@ -216,19 +212,19 @@ class Comparison:
 
         row["cold"] = start(sys.executable, "executorkit")
         with tempfile.TemporaryDirectory() as directory:
-            start(sys.executable, "executorkit", **{KEPT: directory})
-            row["warm"] = start(sys.executable, "executorkit", **{KEPT: directory})
+            start(sys.executable, "executorkit", **{DISK_CACHE: directory})
+            row["cached"] = start(sys.executable, "executorkit", **{DISK_CACHE: directory})
         if "mxnet" in self.pythons:
             row["mxnet_cold"] = start(self.pythons["mxnet"], "mxnet")
 
     def _memory(self, row: Row, step: Any) -> None:
-        """The peak of the training step as XLA says, ours and the hand-written one's."""
-        own = self.ours.executor.program.memory()
-        its = step.lower(*self.ours.arrays).compile().memory_analysis()
-        row["peak"] = None if own is None else own["peak"]
+        """Peak memory of the training step by XLA's analysis: ours and the hand-written one's."""
+        ours = self.ours.executor.program.memory()
+        theirs = step.lower(*self.ours.arrays).compile().memory_analysis()
+        row["peak"] = None if ours is None else ours["peak"]
         row["jax_peak"] = (
-            its.argument_size_in_bytes + its.output_size_in_bytes + its.temp_size_in_bytes
-            - its.alias_size_in_bytes
+            theirs.argument_size_in_bytes + theirs.output_size_in_bytes
+            + theirs.temp_size_in_bytes - theirs.alias_size_in_bytes
         )  # fmt: skip
 
 
@@ -259,15 +255,15 @@ def main() -> None:
     results: dict[str, Any] = {"machine": machine(), "rows": []}
     if options.save and options.save.exists():
         results["rows"] = json.loads(options.save.read_text())["rows"]
-    wanted = options.only.split(",") if options.only else []
+    selected = options.only.split(",") if options.only else []
     for work in WORKS:
-        if wanted and not {work.name, f"{work.name}{work.size}"} & set(wanted):
+        if selected and not {work.name, f"{work.name}{work.size}"} & set(selected):
             continue
         print(work.title, file=sys.stderr, flush=True)
         titles = [w.title for w in WORKS]
-        kept = [r for r in results["rows"] if r["network"] != work.title]
+        other_rows = [r for r in results["rows"] if r["network"] != work.title]
         for new in Comparison(work, options.quick, pythons, budget).rows():
-            results["rows"] = sorted([*kept, *new], key=lambda r: titles.index(r["network"]))
+            results["rows"] = sorted([*other_rows, *new], key=lambda r: titles.index(r["network"]))
             if options.save:
                 options.save.write_text(json.dumps(results, indent=1))
         for row in new:

@@ -178,6 +178,10 @@ class InstrumentedJit:
         executable = self._dispatcher.executable(args)
         return self._jitted.lower(*args).compile() if executable is None else executable
 
+    def trace(self, *args: Any) -> jax.stages.Traced:
+        """The ``jax.stages.Traced`` for such arguments; free where they were traced before."""
+        return self._logged(args, lambda: self._jitted.trace(*args))
+
     def lower(self, *args: Any) -> jax.stages.Lowered:
         """The ``jax.stages.Lowered`` for such arguments; free where they were traced before."""
         return self._logged(args, lambda: self._jitted.lower(*args))
