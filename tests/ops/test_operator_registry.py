@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -58,11 +59,12 @@ def test_an_unknown_trait_is_refused():
 @pytest.mark.parametrize("former", operator_registry._FORMER_KEYWORDS)
 def test_former_keywords_are_accepted_with_a_warning(former):
     present = operator_registry._FORMER_KEYWORDS[former]
+    keywords: dict[str, Any] = {former: lambda *_: True}
     with pytest.warns(
         DeprecationWarning, match=rf"register\({former}=...\) is now called {present}"
     ):
 
-        @ops.register("test_former", "test_former_alias", loss=True, **{former: lambda *_: True})
+        @ops.register("test_former", "test_former_alias", loss=True, **keywords)
         def function(data, *, scale: float = 1.0):
             return data
 
