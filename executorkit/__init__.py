@@ -128,7 +128,7 @@ __all__ = [
     "viz",
 ]
 
-#: What of MXNet is not here, and what to use instead.
+#: Parts of MXNet that are not here, with what to use instead.
 _ELSEWHERE = {
     "autograd": "executor.backward(), or jax.grad of a function around symbol.to_jax()",
     "gluon": "export the block where MXNet runs: mx.model.load_checkpoint reads what it writes",

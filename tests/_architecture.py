@@ -21,7 +21,7 @@ PACKAGE = "executorkit"
 #: First words with which a docstring opens as a clause instead of saying what the thing is.
 CLAUSES = ("What", "Which", "Whether", "Where", "How", "Who", "Whose", "When", "So")
 #: Local names that do not tell what they hold.
-VAGUE_LOCALS = frozenset({"found"})
+VAGUE_LOCALS = frozenset({"found", "given", "made", "there"})
 VAGUE_PHRASES = re.compile(r"\bso many\b|\bof which it is the like\b", re.IGNORECASE)
 
 
@@ -98,6 +98,23 @@ def _owner(module: str) -> str:
     parts = module.split(".")
     first = next(i for i, p in enumerate(parts) if p.startswith("_"))
     return ".".join(parts[:first])
+
+
+def private_imports_of_tests(allowed: frozenset[str] = frozenset()) -> list[Finding]:
+    """Imports of private modules by tests of another package."""
+    findings = []
+    known = modules()
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        test = Module(path)
+        place = test.name.removeprefix("tests.").removeprefix("test_")
+        for node, module, name in test.imported():
+            target = f"{module}.{name}" if f"{module}.{name}" in known else module
+            if not _is_private(target):
+                continue
+            package = target.split(".")[1].strip("_")
+            if place.split(".")[0].strip("_") not in {package, "main"} | allowed:
+                findings.append(test.finding(node, f"imports {target}, which it does not mirror"))
+    return findings
 
 
 def private_imports() -> list[Finding]:
@@ -217,18 +234,23 @@ def vague_phrases() -> list[Finding]:
 
 
 def vague_locals() -> list[Finding]:
-    """Local variables whose name does not tell what they hold."""
+    """Local variables and parameters whose name does not tell what they hold."""
     findings = []
     for m in modules().values():
+        fields = {
+            id(node.target)
+            for owner in m.nodes
+            if isinstance(owner, ast.ClassDef)
+            for node in owner.body
+            if isinstance(node, ast.AnnAssign)
+        }
         for node in m.nodes:
-            if (
-                isinstance(node, ast.Name)
-                and isinstance(node.ctx, ast.Store)
-                and node.id in VAGUE_LOCALS
-            ):
-                findings.append(m.finding(node, f"a local is called {node.id!r}"))
-            elif isinstance(node, ast.arg) and node.arg in VAGUE_LOCALS:
-                findings.append(m.finding(node, f"a parameter is called {node.arg!r}"))
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                name = "" if id(node) in fields else node.id
+            else:
+                name = node.arg if isinstance(node, ast.arg) else ""
+            if name in VAGUE_LOCALS:
+                findings.append(m.finding(node, f"a local is called {name!r}"))
     return findings
 
 
@@ -380,7 +402,8 @@ def _components(edges: dict[str, set[str]]) -> list[list[str]]:
 RULES: dict[str, Callable[[], list[Finding]]] = {
     rule.__name__: rule
     for rule in (
-        private_imports, private_reads, outside_assignments, recognised_by_attribute,
+        private_imports, private_imports_of_tests, private_reads, outside_assignments,
+        recognised_by_attribute,
         clause_openings, vague_phrases, vague_locals, exceptions_outside_errors,
         repeated_class_names, repeated_file_names, lonely_bases, file_sizes, import_circles,
     )
