@@ -340,18 +340,18 @@ class FiniteAnalysis:
                 continue
             for i in range(step.first_output, step.first_output + step.n_outputs):
                 if _is_nonfinite(self.ranges[i]):
-                    made = self._summary(repr(self.names[i]), i, self.ranges[i])
+                    summary = self._summary(repr(self.names[i]), i, self.ranges[i])
                     inputs = tuple(self._inputs(step))
-                    yield self._at(step, "forward", made, inputs)
+                    yield self._at(step, "forward", summary, inputs)
                     break
         yield from self._backward()
 
     @staticmethod
     def _at(
-        step: GraphStep, stage: str, made: ArraySummary, inputs: tuple[ArraySummary, ...] = ()
+        step: GraphStep, stage: str, summary: ArraySummary, inputs: tuple[ArraySummary, ...] = ()
     ) -> Finding:
         position = step.index if stage == "forward" else -step.index
-        return Finding(stage, step.node.name, step.op.name, made, inputs, position=position)
+        return Finding(stage, step.node.name, step.op.name, summary, inputs, position=position)
 
     def _in_inputs(self) -> Iterator[Finding]:
         kinds = (("argument", self.graph.args, self.graph.arg_values),
@@ -359,14 +359,14 @@ class FiniteAnalysis:
         for kind, nodes, values in kinds:
             for node, i in zip(nodes, values, strict=True):
                 if _is_nonfinite(self.ranges[i]):
-                    made = self._summary(f"{kind} {node.name!r}", i, self.ranges[i])
-                    yield Finding("given", node.name, "", made, position=i)
+                    summary = self._summary(f"{kind} {node.name!r}", i, self.ranges[i])
+                    yield Finding("given", node.name, "", summary, position=i)
         for k, head_range in self.heads.items():
             if _is_nonfinite(head_range):
                 name = self.graph.output_names[k]
                 i = self.graph.heads[k]
-                made = self._summary(f"head gradient of {name!r}", i, head_range)
-                yield Finding("given", name, "", made, position=self.graph.n_values)
+                summary = self._summary(f"head gradient of {name!r}", i, head_range)
+                yield Finding("given", name, "", summary, position=self.graph.n_values)
 
     def _inputs(self, step: GraphStep) -> Iterator[ArraySummary]:
         for name, i in zip(step.names, step.inputs, strict=True):
@@ -386,7 +386,7 @@ class FiniteAnalysis:
             for k, gradient in input_ranges.items():
                 if _is_nonfinite(gradient):
                     name = f"the gradient of input {step.names[k]!r}"
-                    made = self._summary(name, step.inputs[k], gradient)
+                    summary = self._summary(name, step.inputs[k], gradient)
                     arrived = (
                         self._summary(
                             f"gradient of {self.names[outputs[j]]}", outputs[j], output_ranges[j]
@@ -394,7 +394,7 @@ class FiniteAnalysis:
                         for j in output_ranges
                     )
                     inputs = (*self._inputs(step), *arrived)
-                    yield self._at(step, "backward", made, inputs)
+                    yield self._at(step, "backward", summary, inputs)
                     break
         for node, i in zip(self.graph.args, self.graph.arg_values, strict=True):
             yield from self._argument_sum(node.name, i)
@@ -407,13 +407,13 @@ class FiniteAnalysis:
             i = step.first_output + k
             if i in summed and _is_nonfinite(gradient) and not self._has_nonfinite_part(i):
                 name = f"the sum of the gradients of {self.names[i]!r}"
-                made = self._summary(name, i, gradient)
-                yield self._at(step, "backward", made)
+                summary = self._summary(name, i, gradient)
+                yield self._at(step, "backward", summary)
 
     def _argument_sum(self, name: str, i: int) -> Iterator[Finding]:
         if _is_nonfinite(self.sums.get(i)) and not self._has_nonfinite_part(i):
-            made = self._summary(f"the sum of the gradients of {name!r}", i, self.sums[i])
-            yield Finding("backward", name, "", made)
+            summary = self._summary(f"the sum of the gradients of {name!r}", i, self.sums[i])
+            yield Finding("backward", name, "", summary)
 
 
 def _input_label(name: str, source: str) -> str:

@@ -87,9 +87,9 @@ def _join_summaries(arrays: Sequence[ArraySummary]) -> str:
     return "; ".join(map(str, arrays))
 
 
-def _overflow_reason(made: ArraySummary) -> str | None:
-    if made.infs and made.dtype in ("float16", "bfloat16"):
-        return f"the largest {made.dtype} is {float(jax.numpy.finfo(made.dtype).max):.4g}"
+def _overflow_reason(summary: ArraySummary) -> str | None:
+    if summary.infs and summary.dtype in ("float16", "bfloat16"):
+        return f"the largest {summary.dtype} is {float(jax.numpy.finfo(summary.dtype).max):.4g}"
     return None
 
 

@@ -48,7 +48,7 @@ def _spread(batch_size: int, loads: Sequence[float], total: float) -> list[int]:
 
 
 def _check(batch_size: int, loads: Sequence[float]) -> None:
-    given = f"batch of {batch_size} rows, {len(loads)} devices, workloads {loads}"
+    request = f"batch of {batch_size} rows, {len(loads)} devices, workloads {loads}"
     if not loads:
         problem, hint = "there is no device to divide a batch over", "give at least one context"
     elif not all(load > 0 for load in loads):
@@ -58,7 +58,7 @@ def _check(batch_size: int, loads: Sequence[float]) -> None:
         hint = f"a batch of at least {len(loads)} rows, or fewer contexts"
     else:
         return
-    raise SliceError(explain("slicing", problem, given_by=given, hint=hint))
+    raise SliceError(explain("slicing", problem, given_by=request, hint=hint))
 
 
 def part_of(shape: Sequence[int], axis: int, rows: slice) -> tuple[int, ...]:
