@@ -9,7 +9,7 @@ import difflib
 import json
 import warnings
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from .errors import RegistryError, explain
 
@@ -23,6 +23,15 @@ __all__ = [
 
 Class = TypeVar("Class", bound=type)
 
+
+class Registration(Protocol):
+    """A function, also a decorator, that registers a class and returns it."""
+
+    def __call__(self, klass: Class, name: str | None = None) -> Class:
+        """Registers ``klass`` under its own name, or ``name``."""
+        ...
+
+
 _classes: dict[type, dict[str, type]] = {}
 
 
@@ -31,7 +40,7 @@ def get_registry(base_class: type) -> dict[str, type]:
     return dict(_classes.setdefault(base_class, {}))
 
 
-def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
+def get_register_func(base_class: type, nickname: str) -> Registration:
     """A function (and decorator) that registers a subclass under its own name, or a given one."""
     registered = _classes.setdefault(base_class, {})
 
@@ -56,7 +65,7 @@ def get_register_func(base_class: type, nickname: str) -> Callable[..., Any]:
     return register
 
 
-def get_alias_func(base_class: type, nickname: str) -> Callable[..., Any]:
+def get_alias_func(base_class: type, nickname: str) -> Callable[..., Callable[[Class], Class]]:
     """A decorator factory that registers a subclass under further names."""
     register = get_register_func(base_class, nickname)
 

@@ -52,7 +52,7 @@ def test_unknown_type_is_a_keyerror_that_lists_the_types():
 
 def test_number_must_be_an_integer():
     with pytest.raises(TypeError):
-        cpu("a")
+        cpu("a")  # type: ignore[arg-type]
 
 
 def test_with_blocks_nest_and_the_same_context_may_be_entered_twice():

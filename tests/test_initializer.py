@@ -175,7 +175,7 @@ MESSAGES = {
         "\n  try: mx.init.Mixed, or init= of the variable",
     ),
     "type": (
-        lambda: weight(mx.init.Xavier("normal"), 5, 2),
+        lambda: weight(mx.init.Xavier("normal"), 5, 2),  # type: ignore[arg-type]
         "Xavier: parameter 'fc_weight': rnd_type is 'normal', expected one of 'uniform', "
         "'gaussian'",
     ),
@@ -204,7 +204,7 @@ MESSAGES = {
         "  try: init=mx.init.Xavier()",
     ),
     "mode": (
-        lambda: mx.init.FusedRNN(None, 2, 1, "elman"),
+        lambda: mx.init.FusedRNN(None, 2, 1, "elman"),  # type: ignore[arg-type]
         "recurrent layers: mode is 'elman', expected one of 'rnn_relu', 'rnn_tanh', 'lstm', 'gru'",
     ),
     "dtype": (
@@ -212,7 +212,7 @@ MESSAGES = {
         "initializer: an array of int32, expected a floating type for random ones",
     ),
     "orthogonal": (
-        lambda: weight(mx.init.Orthogonal(rand_type="even"), 2, 2),
+        lambda: weight(mx.init.Orthogonal(rand_type="even"), 2, 2),  # type: ignore[arg-type]
         "Orthogonal: parameter 'fc_weight': rand_type is 'even', expected 'uniform' or 'normal'",
     ),
     "base": (

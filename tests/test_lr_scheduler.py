@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -58,6 +60,7 @@ def test_schedule_in_an_optax_transformation() -> None:
     state = tx.init(weight)
     steps = []
     for _ in range(5):
+        update: Any
         update, state = tx.update(jnp.ones(()), state)
         steps.append(float(-update))
     assert steps == [1.0, 1.0, 0.5, 0.5, 0.25]

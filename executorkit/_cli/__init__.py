@@ -1,1 +1,1 @@
-"""The commands of ``python -m executorkit``."""
+"""The commands of the command line."""

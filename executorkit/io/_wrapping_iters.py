@@ -62,7 +62,7 @@ class ResizeIter(_BatchHolder):
             self.data_iter.reset()
 
     def iter_next(self) -> bool:
-        """Moves to the next batch; whether the epoch has one."""
+        """Moves to the next batch; False if the epoch has no more."""
         if self.cur == self.size:
             return False
         try:

@@ -247,7 +247,7 @@ class PandasLogger:
         self.last_time = now
 
 
-def args_wrapper(*args: Any) -> dict[str, list[Any]]:
+def args_wrapper(*args: Any) -> dict[str, Any]:
     """The arguments of ``fit`` that make it call several of these objects.
 
     Each of ``args`` has a method ``callback_args()``; the result lists their callbacks by argument.

@@ -346,14 +346,6 @@ class Optimizer:
         hyperparams, self.shared_state = self._hyperparams(lr, wd, count, self.shared_state)
         return hyperparams
 
-    def _step_hyperparams(self, index: Any) -> Hyperparams:
-        """The hyperparameters of one parameter for a step that has just been counted.
-
-        To be called once per parameter and step, because it advances ``shared_state``.
-        """
-        self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
-        return self._counted_hyperparams(index)
-
     def _count_step(self, indices: Sequence[Any], together: int = 1) -> list[Hyperparams]:
         """Counts an update of each parameter; returns the hyperparameters for their rules.
 

@@ -226,7 +226,7 @@ def _groups(gates: Sequence[str]) -> Iterable[tuple[str, str]]:
 
 
 def pop_parameter(args: Arrays, name: str, method: str) -> NDArray:
-    """Removes and returns an entry. KeyError says which one is missing."""
+    """Removes and returns an entry. Raises KeyError, with its name, if it is missing."""
     if name not in args:
         raise MissingParameterError(
             explain(method, f"{name!r} is not among the parameters", given_by=", ".join(args))

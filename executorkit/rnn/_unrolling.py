@@ -49,7 +49,7 @@ def as_sequence(length: int, inputs: Sequential, layout: str) -> Symbol:
 
 
 def merge_or_split(length: int, inputs: Sequential, layout: str, merge: bool | None) -> Sequential:
-    """A sequence as one symbol (True), as a list (False), or as it is (None)."""
+    """A sequence as one symbol (True), as a list (False), or unchanged (None)."""
     if merge is None:
         return inputs if isinstance(inputs, Symbol) else _checked_steps(length, inputs)
     return as_sequence(length, inputs, layout) if merge else as_steps(length, inputs, layout)

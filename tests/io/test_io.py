@@ -7,6 +7,7 @@ import gzip
 import pickle
 import struct
 import threading
+from collections.abc import Callable
 
 import jax
 import numpy as np
@@ -84,7 +85,8 @@ def test_writes_to_a_batch_reach_neither_the_source_nor_other_batches():
     data = mx.io.NDArrayIter(source, batch_size=5)
     for batch in data:
         batch.data[0][:] = -1
-        batch.data[0] += 1
+        first = batch.data[0]
+        first += 1
         batch.data[0][1:3] *= 2
     data.reset()
     assert _all(data) == ROWS.reshape(2, 5, 2).tolist()
@@ -95,7 +97,8 @@ def test_writes_to_a_batch_reach_neither_the_source_nor_other_batches():
 def test_batches_are_on_the_device_of_the_data(make):
     with mx.cpu(2):
         data = mx.io.NDArrayIter(make(mx.cpu(2)), batch_size=5)
-    (array,) = next(data).data
+    data.iter_next()
+    (array,) = data.getdata()
     assert array.context == mx.cpu(2)
     assert array.jax.devices() == {mx.cpu(2).device}
 
@@ -254,7 +257,7 @@ def test_bucket_key_of_a_resized_iterator():
 # -- files -------------------------------------------------------------------------------------
 
 
-def _mnist(folder, count=6, compress=bytes):
+def _mnist(folder, count=6, compress: Callable[[bytes], bytes] = bytes):
     images = np.arange(count * 4, dtype=np.uint8).reshape(count, 2, 2)
     paths = {"image": folder / "images", "label": folder / "labels"}
     header = struct.pack(">iiii", 2051, count, 2, 2)

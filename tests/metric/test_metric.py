@@ -354,7 +354,9 @@ def test_metrics_that_cannot_be_created(make, text):
 
 
 def test_classes_of_metrics_make_metrics():
-    assert mx.metric.create(mx.metric.Accuracy, axis=2).axis == 2
+    metric = mx.metric.create(mx.metric.Accuracy, axis=2)
+    assert isinstance(metric, mx.metric.Accuracy)
+    assert metric.axis == 2
 
 
 def test_replacing_a_registered_name_warns():

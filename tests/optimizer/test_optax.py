@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -24,7 +26,7 @@ def both(case: Run, names: list[str] | None):
     """The weights that an updater and a compiled optax loop arrive at, and the transformation."""
     updater = _optimizers.new_updater(mx, case)
     *_, (_, weights) = _optimizers.train(mx, updater, case)
-    tx = _optimizers.make(mx, case).to_optax(names)
+    tx: Any = _optimizers.make(mx, case).to_optax(names)
     first, grads = _optimizers.values(case)
     params = {NAMES[i]: jnp.asarray(w) for i, w in first.items()}
     state = jax.jit(tx.init)(params)
@@ -36,7 +38,7 @@ def both(case: Run, names: list[str] | None):
 
     for all_grads in grads:
         params, state = step(params, state, {NAMES[i]: g for i, g in all_grads.items()})
-    assert step._cache_size() == 1
+    assert step._cache_size() == 1  # type: ignore[attr-defined]
     theirs = {NAMES[i]: w.asnumpy() for i, w in weights.items()}
     return theirs, {n: np.asarray(x) for n, x in params.items()}, state
 
@@ -63,7 +65,7 @@ def test_names_alone_are_enough(key: str) -> None:
     case = RUNS[key]
     order = dict(enumerate(sorted(NAMES.values())))
     theirs, ours, _ = both(case, list(order.values()))
-    tx = _optimizers.make(mx, case).to_optax()
+    tx: Any = _optimizers.make(mx, case).to_optax()
     assert theirs.keys() == ours.keys()
     first, _ = _optimizers.values(case)
     params = {NAMES[i]: jnp.asarray(w) for i, w in first.items()}
@@ -79,7 +81,7 @@ def test_multipliers_of_the_symbol_and_nested_names() -> None:
     net = mx.sym.FullyConnected(
         mx.sym.var("data"), mx.sym.var("fc_weight", lr_mult=0.5), num_hidden=2, name="fc"
     )
-    tx = mx.optimizer.create("sgd", learning_rate=1.0, sym=net).to_optax()
+    tx: Any = mx.optimizer.create("sgd", learning_rate=1.0, sym=net).to_optax()
     params = {"fc": {"weight": jnp.ones((2, 3)), "bias": jnp.ones(2)}}
     grads = jax.tree.map(jnp.ones_like, params)
     updates, _ = tx.update(grads, tx.init(params), params)
@@ -92,14 +94,14 @@ def test_names_decide_what_is_not_decayed() -> None:
     params = {"a_weight": jnp.ones(2), "a_bias": jnp.ones(2)}
     grads = jax.tree.map(jnp.zeros_like, params)
     for names, decay in ((None, 0.1), (["a_weight", "a_bias"], 0.0)):
-        tx = optimizer.to_optax(names)
+        tx: Any = optimizer.to_optax(names)
         updates, _ = tx.update(grads, tx.init(params), params)
         np.testing.assert_allclose(updates["a_weight"], -0.1, rtol=1e-6)
         np.testing.assert_allclose(updates["a_bias"], -decay, rtol=1e-6)
 
 
 def test_learning_rate_of_the_call_has_priority() -> None:
-    tx = mx.optimizer.create("sgd", learning_rate=1.0).to_optax()
+    tx: Any = mx.optimizer.create("sgd", learning_rate=1.0).to_optax()
     params = {"w": jnp.ones(2)}
     updates, _ = jax.jit(tx.update)(params, tx.init(params), params, learning_rate=0.25)
     np.testing.assert_allclose(updates["w"], -0.25)
@@ -107,7 +109,9 @@ def test_learning_rate_of_the_call_has_priority() -> None:
 
 def test_works_inside_other_transformations() -> None:
     inner = mx.optimizer.create("adam", learning_rate=0.1).to_optax()
-    tx = optax.chain(optax.clip_by_global_norm(1.0), optax.masked(inner, {"a": True, "b": False}))
+    tx: Any = optax.chain(
+        optax.clip_by_global_norm(1.0), optax.masked(inner, {"a": True, "b": False})
+    )
     params = {"a": jnp.ones(3), "b": jnp.ones(2)}
     updates, state = tx.update(params, tx.init(params), params)
     np.testing.assert_allclose(updates["a"], -0.1, rtol=1e-5)
@@ -120,7 +124,7 @@ def test_noise_repeats_with_its_key_and_changes_with_the_step() -> None:
     params = {"a": jnp.zeros(1000), "b": jnp.zeros(1000)}
 
     def noise(key):
-        tx = optimizer.to_optax(key=key)
+        tx: Any = optimizer.to_optax(key=key)
         state = tx.init(params)
         one, state = tx.update(params, state, params)
         two, _ = jax.jit(tx.update)(params, state, params)
@@ -135,7 +139,7 @@ def test_noise_repeats_with_its_key_and_changes_with_the_step() -> None:
 
 def test_later_changes_of_the_optimizer_do_not_matter() -> None:
     optimizer = mx.optimizer.create("sgd", learning_rate=1.0)
-    tx = optimizer.to_optax()
+    tx: Any = optimizer.to_optax()
     optimizer.set_learning_rate(5.0)
     optimizer.set_lr_mult({"w": 3.0})
     params = {"w": jnp.ones(2)}
@@ -160,10 +164,10 @@ def test_errors() -> None:
     assert isinstance(caught.value, mx.MXNetError)
     with pytest.raises(NotImplementedError, match="_Mine: its class overrides update"):
         _Mine().to_optax()
-    tx = mx.optimizer.create("sgd").to_optax(["v"])
+    tx: Any = mx.optimizer.create("sgd").to_optax(["v"])
     with pytest.raises(KeyError) as caught:
         tx.init(params)
     assert str(caught.value) == ("to_optax: parameter 'w' is not among the names given\n  try: v")
-    tx = mx.optimizer.create("sgd").to_optax()
+    tx: Any = mx.optimizer.create("sgd").to_optax()
     with pytest.raises(TypeError, match="params are not given"):
         tx.update(params, tx.init(params))

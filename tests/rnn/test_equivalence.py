@@ -205,7 +205,7 @@ MESSAGES = {
         "unroll: inputs: 1 symbols, expected 2, one for each step",
     ),
     "none": (
-        lambda: mx.rnn.RNNCell(3).unroll(2, None),
+        lambda: mx.rnn.RNNCell(3).unroll(2, None),  # type: ignore[arg-type]
         "unroll: inputs: None, expected 2, one for each step",
     ),
     "layout": (
@@ -241,7 +241,7 @@ MESSAGES = {
         "  because of 'rnn_tanh_l0_i2h_weight'",
     ),
     "mode": (
-        lambda: mx.rnn.FusedRNNCell(2, mode="elman"),
+        lambda: mx.rnn.FusedRNNCell(2, mode="elman"),  # type: ignore[arg-type]
         "recurrent layers: mode is 'elman', expected one of 'rnn_relu', 'rnn_tanh', 'lstm', 'gru'",
     ),
 }
