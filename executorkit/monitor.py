@@ -41,9 +41,12 @@ from .errors import InputTypeError, explain
 from .executor import Executor
 from .ndarray import NDArray
 
-__all__ = ["InputTypeError", "Monitor", "root_mean_square"]
+__all__ = ["Monitor", "StatisticError", "root_mean_square"]
 
 Statistic = Callable[[NDArray], Any]
+
+#: The error of a statistic that is no NDArray; the former name of its class.
+StatisticError = InputTypeError
 
 #: Maximum number of batches whose statistics are held.
 MAX_BATCHES = 1000

@@ -61,7 +61,7 @@ def test_wrong_statistic_is_named():
     assert monitor.toc() == []
 
 
-def test_executor_reports_only_while_it_is_looked_at():
+def test_executor_reports_only_in_observed_batches():
     executor, seen = _bound(mx), []
     monitor = mx.mon.Monitor(3, lambda x: seen.append(None) or x)
     monitor.install(executor)
@@ -69,13 +69,13 @@ def test_executor_reports_only_while_it_is_looked_at():
         monitor.tic()
         executor.forward(is_train=True)
         executor.backward()
-        assert (executor._callback is not None) == (step % 3 == 0) == bool(seen)
+        assert executor.is_monitored == (step % 3 == 0) == bool(seen)
         monitor.toc()
         seen.clear()
-        assert executor._callback is None
+        assert not executor.is_monitored
 
 
-def test_executor_that_comes_in_between_is_looked_at():
+def test_executor_installed_within_a_batch_is_observed():
     monitor, executor = mx.mon.Monitor(1, pattern="fc1_output"), _bound(mx)
     monitor.tic()
     monitor.install(executor)
@@ -119,7 +119,7 @@ def _watched(steps, **kwargs):
     return monitor
 
 
-def test_what_was_collected_is_kept_by_batch():
+def test_collected_statistics_are_held_by_batch():
     monitor = _watched(5)
     assert [step for step, _ in monitor.history] == [1, 3, 5]
     weights = [kept["fc1_weight"] for _, kept in monitor.history]
@@ -140,13 +140,13 @@ def test_collected_statistics_as_table_and_heat_map():
     assert heat._repr_mimebundle_()["text/plain"] == heat.text()
 
 
-def test_a_monitor_without_anything_collected_has_views_too():
+def test_an_empty_monitor_has_views_too():
     monitor = mx.mon.Monitor(1)
     for shown in (monitor, monitor.table(), monitor.heat_map()):
         assert "nothing collected yet" in checked(shown._repr_html_())
 
 
-def test_statistics_of_several_numbers_and_devices_are_kept_apart():
+def test_statistics_of_several_numbers_and_devices_have_names_of_their_own():
     monitor = mx.mon.Monitor(1, lambda x: [x.max(), x.reshape(-1)[:2]], "fc1_weight")
     for _ in range(2):
         monitor.install(_bound(mx))

@@ -376,6 +376,24 @@ class Executor(Runnable[NDArray], Viewed):
         for target, value in writes:
             target.assign(*value)
 
+    # -- MXNet's private names, which scripts read ----------------------------------------------
+
+    @property
+    def _symbol(self) -> Symbol:
+        return self.symbol
+
+    @property
+    def _ctx(self) -> Context:
+        return self.context
+
+    @property
+    def _grad_req(self) -> list[str]:
+        return self.grad_req
+
+    @property
+    def _group2ctx(self) -> dict[str, Context]:
+        return self.group2ctx
+
     # -- inspection ------------------------------------------------------------------------------
 
     @property

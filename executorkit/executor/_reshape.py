@@ -18,7 +18,7 @@ class ReshapedArrays(NamedTuple):
     """Arguments, gradients and auxiliary states in their new shapes."""
 
     args: list[NDArray]
-    grads: list[NDArray | None] | None
+    grads: list[NDArray | None]
     aux: list[NDArray]
 
 
@@ -45,13 +45,12 @@ def reshaped_arrays(
         shared = shared_view(array, shape)
         return lazy_zeros(shape, array.dtype_name, array.context) if shared is None else shared
 
+    gradients = grad_arrays or [None] * len(arg_arrays)
     return ReshapedArrays(
         [in_shape(a, s) for a, s in zip(arg_arrays, inferred.arg_shapes, strict=True)],
-        None
-        if grad_arrays is None
-        else [
+        [
             None if g is None else in_shape(g, s)
-            for g, s in zip(grad_arrays, inferred.arg_shapes, strict=True)
+            for g, s in zip(gradients, inferred.arg_shapes, strict=True)
         ],
         [in_shape(a, s) for a, s in zip(aux_arrays, inferred.aux_shapes, strict=True)],
     )
