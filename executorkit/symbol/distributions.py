@@ -108,20 +108,22 @@ def sampler(
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if len(args) > len(names):
-            raise TypeError(
-                f"{name}() takes up to {len(names)} positional arguments, got {len(args)}"
-            )
-        values = dict(zip(names, args, strict=False))
-        for key in values:
-            if key in kwargs:
+            raise TypeError(f"{name}() takes up to {len(names)} arguments, got {len(args)}")
+        values = defaults.copy()
+        values.update(zip(names, args, strict=False))
+        keywords = {}
+        for key, value in kwargs.items():
+            if key not in defaults:
+                keywords[key] = value
+            elif key in names[: len(args)]:
                 raise TypeError(f"{name}() got multiple values for argument {key!r}")
-        for key, default in defaults.items():
-            if key not in values:
-                value = values[key] = kwargs.pop(key, default)
-                if value is REQUIRED:
-                    raise TypeError(f"{name}() missing the required argument {key!r}")
+            else:
+                values[key] = value
         parameters = {key: values.pop(key) for key in distribution.parameters}
-        return draw(distribution, parameters, values, kwargs)
+        for key, value in parameters.items():
+            if value is REQUIRED:
+                raise TypeError(f"{name}() missing the required argument {key!r}")
+        return draw(distribution, parameters, values, keywords)
 
     kind = inspect.Parameter
     parameters = [
