@@ -106,6 +106,7 @@ def _path(fname: Any) -> str:
 
 
 def uint64_bytes(*numbers: int) -> bytes:
+    """Unsigned 64-bit numbers as little-endian bytes."""
     return np.array(numbers, "<u8").tobytes()
 
 

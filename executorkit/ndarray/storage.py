@@ -48,6 +48,7 @@ def slice_flat(value: jax.Array, start: jax.Array, shape: Shape) -> jax.Array:
 
 
 def _update(base: jax.Array, part: jax.Array, start: jax.Array) -> jax.Array:
+    """``base`` with the elements of ``part`` from flat index ``start`` on."""
     flat = lax.reshape(base, (base.size,))
     flat = lax.dynamic_update_slice(flat, lax.reshape(part, (part.size,)), (start,))
     return lax.reshape(flat, base.shape)

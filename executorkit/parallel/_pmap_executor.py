@@ -84,6 +84,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
 
     @cached_property
     def execs(self) -> list[ReplicaExecutor]:
+        """One executor per device, created on first access."""
         return [ReplicaExecutor(self, k) for k in range(len(self.contexts))]
 
     def _existing_execs(self) -> list[ReplicaExecutor]:

@@ -65,6 +65,7 @@ class Replicas:
 
     @staticmethod
     def on(devices: Sequence[Device]) -> Replicas:
+        """The replicas on these devices: one object for equal lists."""
         return _replicas(tuple(devices))
 
     def __len__(self) -> int:
