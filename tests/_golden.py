@@ -68,20 +68,20 @@ def _parsed(case: Case) -> tuple[OpDef, Params]:
 def run_case(case: Case, dtype: str) -> Result:
     """Outputs, gradients and new auxiliary states of one case, from one compiled program."""
     op, p = _parsed(case)
-    given = case.arrays(dtype)
+    inputs = case.arrays(dtype)
     names = op.inputs(p)
-    assert len(names) == len(given), f"{case.op} has inputs {names}, the case gives {list(given)}"
-    ours = dict(zip(names, given, strict=True))
+    assert len(names) == len(inputs), f"{case.op} has inputs {names}, the case gives {list(inputs)}"
+    ours = dict(zip(names, inputs, strict=True))
     if op.variadic is None:
-        assert list(ours) == list(given), f"{case.op} has inputs {names}, not {list(given)}"
-    wanted = case.compared(dtype)
+        assert list(ours) == list(inputs), f"{case.op} has inputs {names}, not {list(inputs)}"
+    grad_names = case.compared(dtype)
     shown = op.visible(p)
-    states = [n for n in given if n in op.aux_of(p)]
+    states = [n for n in inputs if n in op.aux_of(p)]
 
-    def forward(diff: dict[str, jax.Array], rest: dict[str, jax.Array]) -> tuple[Any, Any]:
-        arrays = {**rest, **diff}
+    def forward(diff: dict[str, jax.Array], fixed: dict[str, jax.Array]) -> tuple[Any, Any]:
+        arrays = {**fixed, **diff}
         key = jax.random.key(0)
-        results = op.apply(p, [arrays[n] for n in given], key=key, train=case.train)
+        results = op.apply(p, [arrays[n] for n in inputs], key=key, train=case.train)
         outs, new = results[: len(op.outputs(p))], results[len(op.outputs(p)) :]
         assert len(new) == len(states), f"{case.op} returns {len(new)} states, has {states}"
         smooth = {i: o for i, o in enumerate(outs) if jnp.issubdtype(o.dtype, jnp.floating)}
@@ -89,56 +89,56 @@ def run_case(case: Case, dtype: str) -> Result:
 
     @jax.jit
     def program(
-        diff: dict[str, jax.Array], rest: dict[str, jax.Array], heads: dict[int, jax.Array]
+        diff: dict[str, jax.Array], fixed: dict[str, jax.Array], heads: dict[int, jax.Array]
     ) -> Any:
-        smooth, vjp, (outs, new) = jax.vjp(lambda d: forward(d, rest), diff, has_aux=True)
+        smooth, vjp, (outs, new) = jax.vjp(lambda d: forward(d, fixed), diff, has_aux=True)
         if not diff:
             return outs, new, {}
         cotangents = {i: heads[i] if i in heads else jnp.zeros_like(o) for i, o in smooth.items()}
         return outs, new, vjp(cotangents)[0]
 
-    def ahead(diff: dict[str, jax.Array], rest: dict[str, jax.Array]) -> Any:
+    def ahead(diff: dict[str, jax.Array], fixed: dict[str, jax.Array]) -> Any:
         """What an executor keeps when somebody looks at outputs before backward."""
-        return jax.vjp(lambda d: forward(d, rest), diff, has_aux=True)[1]
+        return jax.vjp(lambda d: forward(d, fixed), diff, has_aux=True)[1]
 
     with jax.enable_x64(True):
-        arrays = {n: jnp.asarray(a) for n, a in given.items()}
-        diff = {n: a for n, a in arrays.items() if n in wanted}
-        rest = {n: a for n, a in arrays.items() if n not in wanted}
-        shapes = jax.eval_shape(lambda d, r: forward(d, r)[1][0], diff, rest)
+        arrays = {n: jnp.asarray(a) for n, a in inputs.items()}
+        diff = {n: a for n, a in arrays.items() if n in grad_names}
+        fixed = {n: a for n, a in arrays.items() if n not in grad_names}
+        shapes = jax.eval_shape(lambda d, r: forward(d, r)[1][0], diff, fixed)
         heads = {
             i: jnp.asarray(case.head(i, o.shape, o.dtype.name))
             for i, o in enumerate(shapes[:shown])
             if jnp.issubdtype(o.dtype, jnp.floating)
         }
-        outs, new, grads = jax.device_get(program(diff, rest, heads))
+        outs, new, grads = jax.device_get(program(diff, fixed, heads))
         # Backward in a program of its own: its rule must not close over values of forward's.
-        smooth = jax.eval_shape(lambda d, r: forward(d, r)[0], diff, rest)
-        jax.eval_shape(lambda vjp, heads: vjp(heads), jax.eval_shape(ahead, diff, rest), smooth)
-    found = {f"out{i}": o for i, o in enumerate(outs[:shown])}
-    found.update({f"grad:{n}": g for n, g in grads.items()})
-    if wanted:
-        found.update({f"aux:{n}": a for n, a in zip(states, new, strict=True)})
-    return Result(found, list(op.outputs(p)[:shown]))
+        smooth = jax.eval_shape(lambda d, r: forward(d, r)[0], diff, fixed)
+        jax.eval_shape(lambda vjp, heads: vjp(heads), jax.eval_shape(ahead, diff, fixed), smooth)
+    arrays_by_name = {f"out{i}": o for i, o in enumerate(outs[:shown])}
+    arrays_by_name.update({f"grad:{n}": g for n, g in grads.items()})
+    if grad_names:
+        arrays_by_name.update({f"aux:{n}": a for n, a in zip(states, new, strict=True)})
+    return Result(arrays_by_name, list(op.outputs(p)[:shown]))
 
 
 def run_eager(case: Case, dtype: str) -> Result:
     """Results of one operator called on arrays, and the inputs that it changed."""
     op = lookup(case.op)
     assert op is not None, f"operator {case.op} is not registered"
-    given = case.arrays(dtype)
-    arrays = {n: nd.array(a, dtype=a.dtype) for n, a in given.items()}
+    inputs = case.arrays(dtype)
+    arrays = {n: nd.array(a, dtype=a.dtype) for n, a in inputs.items()}
     outs = invoke(
         op, nd.NDArray, list(arrays.values()), case.attrs, [arrays[n] for n in case.out] or None
     )
     outs = outs if isinstance(outs, list) else [outs]
-    found = {f"out{i}": o.asnumpy() for i, o in enumerate(outs)}
-    outputs = list(found)
-    for name, before in given.items():
+    results = {f"out{i}": o.asnumpy() for i, o in enumerate(outs)}
+    outputs = list(results)
+    for name, before in inputs.items():
         after = arrays[name].asnumpy()
         if after.tobytes() != before.tobytes():
-            found[f"aux:{name}"] = after
-    return Result(found, outputs)
+            results[f"aux:{name}"] = after
+    return Result(results, outputs)
 
 
 def tolerance(case: Case, dtype: str) -> tuple[float, float]:

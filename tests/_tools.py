@@ -14,15 +14,15 @@ ANSWERS = json.loads((GOLDEN / "data" / "training_tools.json").read_text())
 
 def names(module: str) -> list[str]:
     """The scripts of one module, each of which has an answer."""
-    found = [n for n, f in training_scripts.SCRIPTS.items() if f.__module__.endswith(module)]
-    assert set(found) <= set(ANSWERS), "run tests/golden/make_training_tools.py"
-    return found
+    script_names = [n for n, f in training_scripts.SCRIPTS.items() if f.__module__.endswith(module)]
+    assert set(script_names) <= set(ANSWERS), "run tests/golden/make_training_tools.py"
+    return script_names
 
 
-def compare(name: str, known: dict[str, str] | None = None) -> None:
+def compare(name: str, known_differences: dict[str, str] | None = None) -> None:
     """Fails with all differences, but for those at the places in ``known``, which must differ."""
-    found = dict(differences(training_scripts.run(name, mx), ANSWERS[name], name))
-    expected = {place for place in known or {} if place.split("/")[0] == name}
-    wrong = [f"{place}: {what}" for place, what in found.items() if place not in expected]
+    differing = dict(differences(training_scripts.run(name, mx), ANSWERS[name], name))
+    expected = {place for place in known_differences or {} if place.split("/")[0] == name}
+    wrong = [f"{place}: {what}" for place, what in differing.items() if place not in expected]
     assert not wrong, "\n".join(wrong)
-    assert expected <= set(found), "these agree with MXNet now"
+    assert expected <= set(differing), "these agree with MXNet now"

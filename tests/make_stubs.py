@@ -107,11 +107,11 @@ def _result(op: OpDef, face: Frontend) -> str:
     return "NDArray" if shown == 1 else "list[NDArray]"
 
 
-def _functions(face: Frontend, module: str, own: set[str]) -> Iterator[str]:
+def _functions(face: Frontend, module: str, declared: set[str]) -> Iterator[str]:
     first: dict[OpDef, str] = {}
     names = [name for op in served() for name in op.names]
     for place, name, op in namespace_entries(names):
-        if place != module or name in own:
+        if place != module or name in declared:
             continue
         if op in first:
             yield f"{name} = {first[op]}"
@@ -151,20 +151,20 @@ def _by_hand(path: Path, face: Frontend) -> tuple[list[str], set[str]]:
 
 def stubs() -> dict[Path, str]:
     """The text of every stub, by its path."""
-    found = {}
+    texts = {}
     for face in FACES:
         for module in ("__init__", *MODULES):
             path = PACKAGE / face / f"{module}.py"
-            own, names = _by_hand(path, face)
+            declarations, names = _by_hand(path, face)
             head = _HEAD.format(face=face, array=ARRAY[face])
             if module == "__init__":
-                body = ["from .op import *", *own]
+                body = ["from .op import *", *declarations]
             else:
-                body = [*own, _TYPES, *_functions(face, module, names)]
+                body = [*declarations, _TYPES, *_functions(face, module, names)]
             result = "Symbol" if face == "symbol" else "_Any"
             body.append(f"def __getattr__(name: str) -> _Callable[..., {result}]: ...")
-            found[path.with_suffix(".pyi")] = head + "\n".join(body) + "\n"
-    return found
+            texts[path.with_suffix(".pyi")] = head + "\n".join(body) + "\n"
+    return texts
 
 
 if __name__ == "__main__":

@@ -85,9 +85,9 @@ def faults(notebook: dict[str, Any]) -> Iterator[str]:
             if output.get("name") == "stderr":
                 yield f"cell {number}: on the error stream: {_joined(output['text'])[:300]!r}"
             for kind, text in _texts(output):
-                found = _FOREIGN.search(text)
-                if found or str(ROOT) in text:
-                    words = found.group() if found else str(ROOT)
+                match = _FOREIGN.search(text)
+                if match or str(ROOT) in text:
+                    words = match.group() if match else str(ROOT)
                     yield f"cell {number}: {words!r} in its {kind}"
 
 
@@ -160,12 +160,12 @@ def check(path: Path, keep: bool) -> list[str]:
         fresh = execute(path)
     except CellExecutionError as error:
         return [_COLOUR.sub("", str(error))]
-    found = list(faults(fresh))
+    problems = list(faults(fresh))
     if keep:
         write(path, fresh)
-        return found
-    found += [f"committed: {fault}" for fault in faults(committed)]
-    return found + list(differences(committed, fresh))
+        return problems
+    problems += [f"committed: {fault}" for fault in faults(committed)]
+    return problems + list(differences(committed, fresh))
 
 
 def _prepare(folder: str) -> None:
@@ -192,11 +192,12 @@ def main(arguments: list[str] | None = None) -> int:
 
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
         _prepare(folder)
-        for path, (found, seconds) in zip(chosen, pool.map(timed, chosen), strict=True):
+        for path, (problems, seconds) in zip(chosen, pool.map(timed, chosen), strict=True):
             print(
-                f"{path.name}: {'; '.join(found) or 'as committed'} ({seconds:.0f} s)", flush=True
+                f"{path.name}: {'; '.join(problems) or 'as committed'} ({seconds:.0f} s)",
+                flush=True,
             )
-            failed += bool(found)
+            failed += bool(problems)
     print(f"{len(chosen) - failed} passed, {failed} failed")
     return 1 if failed or not chosen else 0
 

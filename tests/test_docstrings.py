@@ -48,14 +48,14 @@ def public_names() -> Iterator[tuple[str, Any]]:
         module = importlib.import_module(name)
         names = getattr(module, "__all__", None)
         for key in names or [n for n in vars(module) if not n.startswith("_")]:
-            found = getattr(module, key)
-            ours = str(getattr(found, "__module__", "")).startswith("executorkit")
-            if not (ours and callable(found)) or id(found) in seen:
+            value = getattr(module, key)
+            ours = str(getattr(value, "__module__", "")).startswith("executorkit")
+            if not (ours and callable(value)) or id(value) in seen:
                 continue
-            seen.add(id(found))
-            yield f"{name}.{key}", found
-            if inspect.isclass(found):
-                yield from methods(found, seen)
+            seen.add(id(value))
+            yield f"{name}.{key}", value
+            if inspect.isclass(value):
+                yield from methods(value, seen)
 
 
 def methods(cls: type, seen: set[Any]) -> Iterator[tuple[str, Any]]:
@@ -74,10 +74,12 @@ def methods(cls: type, seen: set[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def test_everything_public_says_what_it_is():
-    found = dict(public_names())
-    assert len(found) > 1000
-    assert {"executorkit.Executor", "executorkit.metric.Accuracy", "executorkit.cpu"} <= set(found)
-    assert [name for name, value in found.items() if not inspect.getdoc(value)] == []
+    objects = dict(public_names())
+    assert len(objects) > 1000
+    assert {"executorkit.Executor", "executorkit.metric.Accuracy", "executorkit.cpu"} <= set(
+        objects
+    )
+    assert [name for name, value in objects.items() if not inspect.getdoc(value)] == []
 
 
 def test_what_says_nothing_is_found(monkeypatch):

@@ -100,10 +100,10 @@ def test_results_are_logged(caplog):
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "int32"])
 def test_default_statistic(dtype):
     array = mx.nd.array([[300, -400], [0, 500]], dtype=dtype)
-    found = mx.monitor.root_mean_square(array)
-    assert found.shape == (1,)
-    assert found.dtype == np.dtype("float32" if dtype == "int32" else dtype)
-    np.testing.assert_allclose(found.asnumpy(), np.sqrt(125000), rtol=1e-3)
+    statistic = mx.monitor.root_mean_square(array)
+    assert statistic.shape == (1,)
+    assert statistic.dtype == np.dtype("float32" if dtype == "int32" else dtype)
+    np.testing.assert_allclose(statistic.asnumpy(), np.sqrt(125000), rtol=1e-3)
 
 
 def _watched(steps, **kwargs):
@@ -122,7 +122,7 @@ def _watched(steps, **kwargs):
 def test_collected_statistics_are_held_by_batch():
     monitor = _watched(5)
     assert [step for step, _ in monitor.history] == [1, 3, 5]
-    weights = [kept["fc1_weight"] for _, kept in monitor.history]
+    weights = [statistics["fc1_weight"] for _, statistics in monitor.history]
     assert weights == pytest.approx([1, 100, 10000])
     assert np.isnan(monitor.history[-1][1]["fc1_output"])
 
@@ -152,8 +152,8 @@ def test_statistics_of_several_numbers_and_devices_have_names_of_their_own():
         monitor.install(_bound(mx))
     monitor.tic()
     monitor.toc()
-    ((_, kept),) = monitor.history
-    assert list(kept) == [f"fc1_weight{d}[{i}]" for d in ("", " #2") for i in range(3)]
+    ((_, statistics),) = monitor.history
+    assert list(statistics) == [f"fc1_weight{d}[{i}]" for d in ("", " #2") for i in range(3)]
 
 
 def test_the_history_is_bounded():

@@ -66,8 +66,8 @@ def test_committed_notebook_is_fit_to_be_read(path):
     ],
 )
 def test_faults_are_found(notebook, fault):
-    (found,) = faults(notebook)
-    assert fault in found
+    (message,) = faults(notebook)
+    assert fault in message
 
 
 @pytest.mark.parametrize(
@@ -92,9 +92,9 @@ def test_texts_are_alike_but_for_rounding_and_time(a, b, same):
 
 def test_changed_outputs_are_shown_unless_they_vary():
     old, new = _notebook(_printed("10 rows")), _notebook(_printed("11 rows"))
-    (found,) = differences(old, new)
-    assert "10 rows" in found
-    assert "11 rows" in found
+    (message,) = differences(old, new)
+    assert "10 rows" in message
+    assert "11 rows" in message
     varying = copy.deepcopy(old)
     varying["cells"][0]["metadata"]["tags"] = ["varies"]
     assert list(differences(varying, new)) == []

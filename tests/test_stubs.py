@@ -36,14 +36,16 @@ def test_the_stubs_are_current(path):
 @pytest.mark.parametrize("face", make_stubs.FACES)
 @pytest.mark.parametrize("module", MODULES)
 def test_all_that_is_shown_is_declared(face, module):
-    there = importlib.import_module(f"executorkit.{face}.{module}")
+    namespace = importlib.import_module(f"executorkit.{face}.{module}")
     names = {name for op in served() for name in op.names}
     shown = {public for place, public, _ in namespace_entries(names) if place == module}
-    by_hand = {name for name, value in vars(there).items() if inspect.isfunction(value)}
-    by_hand = {n for n in by_hand if n[0] != "_" and vars(there)[n].__module__ == there.__name__}
+    by_hand = {name for name, value in vars(namespace).items() if inspect.isfunction(value)}
+    by_hand = {
+        n for n in by_hand if n[0] != "_" and vars(namespace)[n].__module__ == namespace.__name__
+    }
     declared = _declared(STUBS[make_stubs.PACKAGE / face / f"{module}.pyi"])
-    assert shown | by_hand | set(getattr(there, "__all__", ())) <= declared
-    assert declared <= {*dir(there), *_PRIVATE}
+    assert shown | by_hand | set(getattr(namespace, "__all__", ())) <= declared
+    assert declared <= {*dir(namespace), *_PRIVATE}
 
 
 def test_types_are_announced():

@@ -27,22 +27,22 @@ graphs = st.integers(1, 14).flatmap(
 @given(graphs)
 def test_boxes_do_not_overlap_and_edges_go_down(graph):
     count, edges = graph
-    found = layout(count, edges, BOX, GAP)
-    assert len(found.centres) == count
-    for i, (x, y) in enumerate(found.centres):
-        assert BOX[0] / 2 - 0.01 <= x <= found.width - BOX[0] / 2 + 0.01
-        assert BOX[1] / 2 - 0.01 <= y <= found.height - BOX[1] / 2 + 0.01
-        for other_x, other_y in found.centres[:i]:
+    placed = layout(count, edges, BOX, GAP)
+    assert len(placed.centres) == count
+    for i, (x, y) in enumerate(placed.centres):
+        assert BOX[0] / 2 - 0.01 <= x <= placed.width - BOX[0] / 2 + 0.01
+        assert BOX[1] / 2 - 0.01 <= y <= placed.height - BOX[1] / 2 + 0.01
+        for other_x, other_y in placed.centres[:i]:
             assert abs(y - other_y) > BOX[1] or abs(x - other_x) > BOX[0]
-    for path in found.paths:
+    for path in placed.paths:
         heights = [y for _, y in path]
         assert heights == sorted(heights)
         assert heights[0] < heights[-1]
 
 
 def test_a_chain_is_straight():
-    found = layout(5, [(i, i + 1) for i in range(4)], BOX, GAP)
-    assert len({x for x, _ in found.centres}) == 1
+    placed = layout(5, [(i, i + 1) for i in range(4)], BOX, GAP)
+    assert len({x for x, _ in placed.centres}) == 1
 
 
 def test_an_empty_graph_has_a_drawing():

@@ -45,8 +45,8 @@ def test_a_forward_calls_no_more_for_more_arguments(train):
 
 def test_an_input_is_written_in_few_calls():
     executor, x = _sum(2), mx.nd.ones((2,))
-    fed = _calls(lambda: executor.forward(x0=x, x1=x)[0].jax)
-    assert fed - _calls(lambda: executor.forward()[0].jax) <= 16
+    calls = _calls(lambda: executor.forward(x0=x, x1=x)[0].jax)
+    assert calls - _calls(lambda: executor.forward()[0].jax) <= 16
 
 
 def test_backward_defers_and_stores_each_gradient_with_one_call():

@@ -16,18 +16,18 @@ def _net():
 
 
 def _args(**other):
-    given = {
+    arguments = {
         "data": mx.nd.ones((4, 5)),
         "fc_weight": mx.nd.ones((3, 5)),
         "fc_bias": mx.nd.ones(3),
         "label": mx.nd.zeros(4),
         **other,
     }
-    return {name: array for name, array in given.items() if array is not None}
+    return {name: array for name, array in arguments.items() if array is not None}
 
 
-def _bind(args=None, *more, **kwargs):
-    return _net().bind(CPU, _args() if args is None else args, *more, **kwargs)
+def _bind(args=None, *positional, **kwargs):
+    return _net().bind(CPU, _args() if args is None else args, *positional, **kwargs)
 
 
 def _norm(aux):
@@ -572,11 +572,11 @@ def test_running_leaves_every_array_as_it_was(name):
 
 @pytest.mark.parametrize("name", HEADS)
 def test_head_gradients_leave_every_array_as_it_was(name):
-    given, classes, text = HEADS[name]
+    heads, classes, text = HEADS[name]
     with mx.name.NameManager():
         executor = _twice()
     executor.grad_arrays[0][:] = 7
-    _refused(lambda: executor.backward(given), classes, text)
+    _refused(lambda: executor.backward(heads), classes, text)
     assert executor.grad_arrays[0].asnumpy().tolist() == [7, 7]
     executor.backward(mx.nd.ones(2))
     assert executor.grad_arrays[0].asnumpy().tolist() == [2, 2]

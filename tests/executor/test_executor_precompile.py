@@ -53,8 +53,8 @@ def test_precompiled_shapes_compile_nothing_more(compiled):
     before = compiled()
     for n in (2, 3, 4):
         smaller = _at(executor, n)
-        found = smaller.forward(data=np.ones((n, 5), "float32"))[0].asnumpy()
-        np.testing.assert_allclose(found, 1 / 3, rtol=1e-6)
+        output = smaller.forward(data=np.ones((n, 5), "float32"))[0].asnumpy()
+        np.testing.assert_allclose(output, 1 / 3, rtol=1e-6)
     assert compiled() == before
     assert executor.program.traces == 3
 
@@ -206,19 +206,20 @@ def test_executors_of_one_program_run_in_several_threads():
 
     def run(number: int) -> None:
         start.wait(30)
-        own = _at(executors[number], 2 + number % 2)
-        own.forward(is_train=True, data=np.full(own.arg_dict["data"].shape, number, "float32"))
-        own.backward()
-        results[number] = own.grad_dict["fc_weight"].asnumpy()
+        reshaped = _at(executors[number], 2 + number % 2)
+        data = np.full(reshaped.arg_dict["data"].shape, number, "float32")
+        reshaped.forward(is_train=True, data=data)
+        reshaped.backward()
+        results[number] = reshaped.grad_dict["fc_weight"].asnumpy()
 
     threads = [threading.Thread(target=run, args=(n,)) for n in range(len(executors))]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    for number, found in results.items():
+    for number, gradient in results.items():
         rows = 2 + number % 2
         expected = rows * number * (1 / 3 - np.array([1.0, 0, 0]))
-        np.testing.assert_allclose(found, np.repeat(expected[:, None], 5, 1), 1e-5, 1e-6)
+        np.testing.assert_allclose(gradient, np.repeat(expected[:, None], 5, 1), 1e-5, 1e-6)
     assert len(results) == len(executors)
     assert executors[0].program.traces == 2

@@ -21,15 +21,17 @@ def test_network_gives_the_results_of_mxnet(name):
     stored = _golden.answers("models")
     executor = model.bind(mx, model.build(mx))
     outputs = executor.forward(is_train=model.train)
-    found = {f"out{i}": o.asnumpy() for i, o in enumerate(outputs)}
+    results = {f"out{i}": o.asnumpy() for i, o in enumerate(outputs)}
     if model.train:
         executor.backward()
-        found |= {f"grad:{n}": g.asnumpy() for n, g in executor.grad_dict.items() if g is not None}
-        found |= {f"aux:{n}": a.asnumpy() for n, a in executor.aux_dict.items()}
+        results |= {
+            f"grad:{n}": g.asnumpy() for n, g in executor.grad_dict.items() if g is not None
+        }
+        results |= {f"aux:{n}": a.asnumpy() for n, a in executor.aux_dict.items()}
     facts = stored.facts[name]["arrays"]
-    assert {n: [list(a.shape), a.dtype.name] for n, a in found.items()} == facts
+    assert {n: [list(a.shape), a.dtype.name] for n, a in results.items()} == facts
     wrong, rtol = {}, model.rtol or RTOL[model.dtype]
-    for n, array in found.items():
+    for n, array in results.items():
         condensed = condense_network(n, array)
         problem = _golden.difference(condensed, stored[f"{name}|{n}"], rtol, 1e-2 * rtol)
         if problem:

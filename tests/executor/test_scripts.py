@@ -60,10 +60,10 @@ def _run(name: str) -> Any:
 
 
 def _check(name: str) -> None:
-    found = dict(differences(_run(name), ANSWERS[name], name))
+    differing = dict(differences(_run(name), ANSWERS[name], name))
     meant = {place for place in DEVIATIONS if place.split("/")[0] == name}
-    assert {p: d for p, d in found.items() if p not in meant} == {}
-    assert meant <= set(found), "it agrees by now: remove it from DEVIATIONS"
+    assert {p: d for p, d in differing.items() if p not in meant} == {}
+    assert meant <= set(differing), "it agrees by now: remove it from DEVIATIONS"
 
 
 @pytest.mark.parametrize("name", [n for n in executor_scripts.SCRIPTS if n != "monitor_names"])

@@ -84,10 +84,10 @@ def type_name(value: Any) -> str | None:
     return None if value is None else np.dtype(value).name
 
 
-def inferred(sym: Any, what: str, known: dict[str, Any]) -> dict[str, Any] | None:
+def inferred(sym: Any, what: str, inputs: dict[str, Any]) -> dict[str, Any] | None:
     """All results of infer_shape_partial or infer_type_partial, or None if it raises."""
     try:
-        answer = getattr(sym, f"infer_{what}_partial")(**known)
+        answer = getattr(sym, f"infer_{what}_partial")(**inputs)
     except Exception:
         return None
     clean = (lambda v: v and list(v)) if what == "shape" else type_name
@@ -98,27 +98,27 @@ def inferred(sym: Any, what: str, known: dict[str, Any]) -> dict[str, Any] | Non
 
 def ask(mx: Any, case: Any, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Runs one case in MXNet: arrays by ``out0``, ``grad:data``, ``aux:moving_mean``; facts."""
-    given = case.arrays(dtype)
+    inputs = case.arrays(dtype)
     facts: dict[str, Any] = {"fingerprint": case.fingerprint}
-    found: dict[str, np.ndarray] = {}
+    arrays_by_name: dict[str, np.ndarray] = {}
     try:
-        sym = create(mx, case.op, given, dict(case.attrs))
+        sym = create(mx, case.op, inputs, dict(case.attrs))
         shown = [n.removeprefix("op_") for n in sym.list_outputs()]
-        every = [n for n in sym.get_internals().list_outputs() if n not in given]
+        every = [n for n in sym.get_internals().list_outputs() if n not in inputs]
         facts["outputs"], facts["all_outputs"] = shown, [n.removeprefix("op_") for n in every]
         facts["inputs"], facts["aux"] = sym.list_arguments(), sym.list_auxiliary_states()
-        first = next(iter(given), None)
-        for what, known in (
-            ("shape", {n: a.shape for n, a in given.items()}),
-            ("type", {n: a.dtype for n, a in given.items()}),
+        first = next(iter(inputs), None)
+        for what, facts_of_inputs in (
+            ("shape", {n: a.shape for n, a in inputs.items()}),
+            ("type", {n: a.dtype for n, a in inputs.items()}),
         ):
-            facts[f"{what}_all"] = inferred(sym, what, known)
-            if first is not None and len(given) > 1 and first in facts["inputs"]:
-                facts[f"{what}_first"] = inferred(sym, what, {first: known[first]})
-        arrays = {n: mx.nd.array(a, dtype=a.dtype) for n, a in given.items()}
+            facts[f"{what}_all"] = inferred(sym, what, facts_of_inputs)
+            if first is not None and len(inputs) > 1 and first in facts["inputs"]:
+                facts[f"{what}_first"] = inferred(sym, what, {first: facts_of_inputs[first]})
+        arrays = {n: mx.nd.array(a, dtype=a.dtype) for n, a in inputs.items()}
         wanted = case.compared(dtype)
         args = [arrays[n] for n in facts["inputs"]]
-        grads = {n: mx.nd.zeros(given[n].shape, dtype=given[n].dtype) for n in wanted}
+        grads = {n: mx.nd.zeros(inputs[n].shape, dtype=inputs[n].dtype) for n in wanted}
         exe = sym.bind(
             mx.cpu(),
             args,
@@ -127,7 +127,7 @@ def ask(mx: Any, case: Any, dtype: str) -> tuple[dict[str, np.ndarray], dict[str
             aux_states=[arrays[n] for n in facts["aux"]],
         )
         outs = exe.forward(is_train=case.train)
-        found.update({f"out{i}": o.asnumpy() for i, o in enumerate(outs)})
+        arrays_by_name.update({f"out{i}": o.asnumpy() for i, o in enumerate(outs)})
     except Exception as error:
         facts["error"] = first_line(error)
         return {}, facts
@@ -135,21 +135,21 @@ def ask(mx: Any, case: Any, dtype: str) -> tuple[dict[str, np.ndarray], dict[str
         try:
             heads = [case.head(i, o.shape, type_name(o.dtype)) for i, o in enumerate(outs)]
             exe.backward([mx.nd.array(h, dtype=h.dtype) for h in heads])
-            found.update({f"grad:{n}": grads[n].asnumpy() for n in wanted})
-            found.update({f"aux:{n}": a.asnumpy() for n, a in exe.aux_dict.items()})
+            arrays_by_name.update({f"grad:{n}": grads[n].asnumpy() for n in wanted})
+            arrays_by_name.update({f"aux:{n}": a.asnumpy() for n, a in exe.aux_dict.items()})
             mx.nd.waitall()
         except Exception as error:
             facts["backward_error"] = first_line(error)
-            found = {n: a for n, a in found.items() if n.startswith("out")}
-    return found, facts
+            arrays_by_name = {n: a for n, a in arrays_by_name.items() if n.startswith("out")}
+    return arrays_by_name, facts
 
 
 def ask_eager(mx: Any, case: Any, dtype: str) -> tuple[dict[str, np.ndarray], dict[str, Any]]:
     """Calls one operator on arrays: results by ``out0``, changed inputs by ``aux:weight``."""
     from mxnet._ctypes.ndarray import _imperative_invoke
 
-    given = case.arrays(dtype)
-    arrays = {n: mx.nd.array(a, dtype=a.dtype) for n, a in given.items()}
+    inputs = case.arrays(dtype)
+    arrays = {n: mx.nd.array(a, dtype=a.dtype) for n, a in inputs.items()}
     texts = as_texts(dict(case.attrs))
     out = [arrays[n] for n in case.out] or None
     facts: dict[str, Any] = {"fingerprint": case.fingerprint}
@@ -158,16 +158,16 @@ def ask_eager(mx: Any, case: Any, dtype: str) -> tuple[dict[str, np.ndarray], di
         outs = _imperative_invoke(
             handle, list(arrays.values()), list(texts), list(texts.values()), out, False, True
         )
-        found = {f"out{i}": o.asnumpy() for i, o in enumerate(outs)}
+        results = {f"out{i}": o.asnumpy() for i, o in enumerate(outs)}
         after = {n: a.asnumpy() for n, a in arrays.items()}
     except Exception as error:
         facts["error"] = first_line(error)
         return {}, facts
-    changed = {n: a for n, a in after.items() if a.tobytes() != given[n].tobytes()}
-    facts["outputs"] = list(found)
-    facts["inputs"], facts["aux"] = list(given), list(changed)
-    found.update({f"aux:{n}": a for n, a in changed.items()})
-    return found, facts
+    changed = {n: a for n, a in after.items() if a.tobytes() != inputs[n].tobytes()}
+    facts["outputs"] = list(results)
+    facts["inputs"], facts["aux"] = list(inputs), list(changed)
+    results.update({f"aux:{n}": a for n, a in changed.items()})
+    return results, facts
 
 
 def make(family: str, progress: Path, skip: set[str]) -> None:
@@ -185,9 +185,9 @@ def make(family: str, progress: Path, skip: set[str]) -> None:
             if key in skip:
                 facts[key] = {"fingerprint": case.fingerprint, "error": "crashes MXNet"}
                 continue
-            found, facts[key] = (ask_eager if case.eager else ask)(mx, case, dtype)
-            facts[key]["arrays"] = {n: [list(a.shape), a.dtype.name] for n, a in found.items()}
-            arrays.update({f"{key}|{n}": _store.condense(a) for n, a in found.items()})
+            results, facts[key] = (ask_eager if case.eager else ask)(mx, case, dtype)
+            facts[key]["arrays"] = {n: [list(a.shape), a.dtype.name] for n, a in results.items()}
+            arrays.update({f"{key}|{n}": _store.condense(a) for n, a in results.items()})
     path = _store.save(family, arrays, facts)
     errors = [(k, f[e]) for k, f in facts.items() for e in ("error", "backward_error") if e in f]
     print(

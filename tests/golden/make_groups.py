@@ -25,15 +25,17 @@ WORKLOADS = (
 
 
 def slices() -> list[list]:
-    found = []
+    all_slices = []
     for loads in WORKLOADS:
         for rows in range(1, 65):
             try:
                 cut = mx.executor_manager._split_input_slice(rows, loads)
             except ValueError:
                 cut = None
-            found.append([rows, loads, None if cut is None else [[s.start, s.stop] for s in cut]])
-    return found
+            all_slices.append(
+                [rows, loads, None if cut is None else [[s.start, s.stop] for s in cut]]
+            )
+    return all_slices
 
 
 def main() -> None:

@@ -26,13 +26,13 @@ ANSWERS = Path(__file__).parent / "data" / "heads.json"
 
 def needed(mx: Any, case: Any, name: str) -> int:
     """The smallest number of head gradients with which ``backward`` runs."""
-    given = case.arrays(case.dtype)
-    arrays = {n: mx.nd.array(a, dtype=a.dtype) for n, a in given.items()}
-    sym = create(mx, case.op, given, dict(case.attrs))
+    inputs = case.arrays(case.dtype)
+    arrays = {n: mx.nd.array(a, dtype=a.dtype) for n, a in inputs.items()}
+    sym = create(mx, case.op, inputs, dict(case.attrs))
     exe = sym.bind(
         mx.cpu(),
         [arrays[n] for n in sym.list_arguments()],
-        args_grad={name: mx.nd.zeros(given[name].shape, dtype=given[name].dtype)},
+        args_grad={name: mx.nd.zeros(inputs[name].shape, dtype=inputs[name].dtype)},
         grad_req={name: "write"},
         aux_states=[arrays[n] for n in sym.list_auxiliary_states()],
     )

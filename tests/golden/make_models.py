@@ -27,12 +27,14 @@ def run(model: Model) -> dict[str, np.ndarray]:
     """Outputs, and for a training step gradients and new states."""
     exe = model.bind(mx, model.build(mx))
     outs = exe.forward(is_train=model.train)
-    found = {f"out{i}": o.asnumpy() for i, o in enumerate(outs)}
+    results = {f"out{i}": o.asnumpy() for i, o in enumerate(outs)}
     if model.train:
         exe.backward()
-        found.update({f"grad:{n}": g.asnumpy() for n, g in exe.grad_dict.items() if g is not None})
-        found.update({f"aux:{n}": a.asnumpy() for n, a in exe.aux_dict.items()})
-    return found
+        results.update(
+            {f"grad:{n}": g.asnumpy() for n, g in exe.grad_dict.items() if g is not None}
+        )
+        results.update({f"aux:{n}": a.asnumpy() for n, a in exe.aux_dict.items()})
+    return results
 
 
 def main(names: list[str]) -> None:
@@ -44,14 +46,14 @@ def main(names: list[str]) -> None:
         arrays = {f"{n}|{k}": old[f"{n}|{k}"] for n, f in facts.items() for k in f["arrays"]}
     for name in names:
         start = time.perf_counter()
-        found = run(MODELS[name])
-        facts[name] = {"arrays": {k: [list(a.shape), a.dtype.name] for k, a in found.items()}}
-        arrays.update({f"{name}|{k}": _store.condense_network(k, a) for k, a in found.items()})
-        head = found["out0"].reshape(-1)
+        results = run(MODELS[name])
+        facts[name] = {"arrays": {k: [list(a.shape), a.dtype.name] for k, a in results.items()}}
+        arrays.update({f"{name}|{k}": _store.condense_network(k, a) for k, a in results.items()})
+        head = results["out0"].reshape(-1)
         print(
-            f"{name}: {len(found)} arrays, {time.perf_counter() - start:.1f} s, "
+            f"{name}: {len(results)} arrays, {time.perf_counter() - start:.1f} s, "
             f"out0 {head[:4]}, largest gradients "
-            f"{max((abs(a).max() for k, a in found.items() if k[:4] == 'grad'), default=0):.3g}"
+            f"{max((abs(a).max() for k, a in results.items() if k[:4] == 'grad'), default=0):.3g}"
         )
     path = _store.save("models", arrays, facts)
     print(f"{path.stat().st_size // 1024} KiB")

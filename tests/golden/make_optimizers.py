@@ -53,12 +53,12 @@ def main():
     arrays, counts, failed = {}, {}, {}
     for key, case in _optimizers.RUNS.items():
         try:
-            found, counts[key] = _optimizers.run(mx, case)
+            trajectory, counts[key] = _optimizers.run(mx, case)
         except Exception as error:
             failed[key] = type(error).__name__
             print(key, type(error).__name__, str(error).splitlines()[0][:100], flush=True)
         else:
-            arrays[key] = _optimizers.joined(found)
+            arrays[key] = _optimizers.joined(trajectory)
     rates, attributes = _optimizers.schedules(mx)
     classes, names = signatures()
     facts = {

@@ -119,7 +119,7 @@ def main():
         args, aux = parameters(mx, plain, rng, shape)
         data = mx.nd.array(rng.uniform(low, 1, shape))
         fused = plain.get_backend_symbol("MKLDNN_QUANTIZE")
-        made = [("fused", plain.get_backend_symbol("MKLDNN"), args, aux)]
+        variants = [("fused", plain.get_backend_symbol("MKLDNN"), args, aux)]
         for kind, mode in modes.items():
             quantised, new_args, new_aux = quantize_model(
                 fused, args, aux, data_names=["data"], label_names=None, ctx=mx.cpu(),
@@ -127,20 +127,20 @@ def main():
                 num_calib_examples=shape[0], quantized_dtype="auto",
             )  # fmt: skip
             quantised = quantised.get_backend_symbol("MKLDNN_QUANTIZE")
-            made.append((kind, quantised, new_args, new_aux))
-        for kind, symbol, a, x in made:
+            variants.append((kind, quantised, new_args, new_aux))
+        for kind, symbol, a, x in variants:
             key = f"{name}_{kind}"
-            found = layers(mx, symbol, a, x, data)
+            outputs = layers(mx, symbol, a, x, data)
             facts[key] = {
                 "json": symbol.tojson(),
                 "states": symbol.list_auxiliary_states(),
                 "arguments": symbol.list_arguments(),
-                "outputs": list(found),
+                "outputs": list(outputs),
                 "parameters": sorted({**a, **x}),
             }
-            arrays.update({f"{key}|out:{n}": v for n, v in found.items()})
+            arrays.update({f"{key}|out:{n}": v for n, v in outputs.items()})
             arrays.update({f"{key}|{n}": v.asnumpy() for n, v in {**a, **x, "data": data}.items()})
-            print(key, len(found), "arrays")
+            print(key, len(outputs), "arrays")
     path = _store.save("quantized_networks", arrays, facts)
     print(f"{path.stat().st_size // 1024} KiB")
 

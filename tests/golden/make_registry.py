@@ -47,27 +47,27 @@ def arguments(name: str) -> dict[str, str]:
     base, handle = mx.base, ctypes.c_void_p()
     base.check_call(base._LIB.NNGetOpHandle(base.c_str(name), ctypes.byref(handle)))
     texts, strings = ctypes.POINTER(ctypes.c_char_p), ctypes.c_char_p
-    own, text, key, kind = strings(), strings(), strings(), strings()
+    operator_name, text, key, kind = strings(), strings(), strings(), strings()
     names, types, docs, count = texts(), texts(), texts(), base.mx_uint()
     base.check_call(
         base._LIB.MXSymbolGetAtomicSymbolInfo(
-            handle, *map(ctypes.byref, (own, text, count, names, types, docs, key, kind))
+            handle, *map(ctypes.byref, (operator_name, text, count, names, types, docs, key, kind))
         )
     )
     return {base.py_str(names[i]): base.py_str(types[i]) for i in range(count.value)}
 
 
-def write(path: Path, found: dict) -> None:
-    lines = (f"{json.dumps(name)}: {json.dumps(facts)}" for name, facts in found.items())
+def write(path: Path, facts_by_name: dict) -> None:
+    lines = (f"{json.dumps(name)}: {json.dumps(facts)}" for name, facts in facts_by_name.items())
     path.write_text("{\n" + ",\n".join(lines) + "\n}\n")
 
 
 def main() -> None:
-    found = registry()
-    write(PATH, found)
-    of_symbols = (n for n in found if not n.startswith(("_np", "_backward")))
+    aliases = registry()
+    write(PATH, aliases)
+    of_symbols = (n for n in aliases if not n.startswith(("_np", "_backward")))
     write(ARGUMENTS, {n: arguments(n) for n in of_symbols})
-    print(f"{len(found)} operators, {sum(map(len, found.values()))} aliases")
+    print(f"{len(aliases)} operators, {sum(map(len, aliases.values()))} aliases")
 
 
 if __name__ == "__main__":

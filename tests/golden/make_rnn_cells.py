@@ -48,8 +48,8 @@ def main():
     for name, function in cases.GRAPHS.items():
         symbol, shapes = call(function, mx)
         graphs[name] = facts(symbol)
-        found = cases.results(mx, symbol, shapes) if name in cases.RUN else {}
-        arrays.update((f"{name}|{key}", value) for key, value in found.items())
+        results = cases.results(mx, symbol, shapes) if name in cases.RUN else {}
+        arrays.update((f"{name}|{key}", value) for key, value in results.items())
     answers = {
         "graphs": graphs,
         "values": {name: call(function, mx) for name, function in cases.VALUES.items()},

@@ -22,7 +22,7 @@ def main(names: list[str]) -> None:
     answers = json.loads(ANSWERS.read_text()) if names else {}
     for name in names or training_scripts.NAMES:
         answers[name] = {str(n): training_scripts.run(name, n) for n in (1, 2)}
-        print(name, {n: found["reached"] for n, found in answers[name].items()}, flush=True)
+        print(name, {n: answer["reached"] for n, answer in answers[name].items()}, flush=True)
     ordered = {name: answers[name] for name in training_scripts.NAMES}
     text = json.dumps(ordered, separators=(",", ":"))
     ANSWERS.write_text(text.replace('},"', '},\n"') + "\n")

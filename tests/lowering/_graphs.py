@@ -58,9 +58,9 @@ def graphs(draw: Any) -> tuple[mx.sym.Symbol, Shapes]:
             else:
                 a, b = draw(st.sampled_from(pool)), draw(st.sampled_from(pool))
                 symbol = BINARY[draw(st.sampled_from(sorted(BINARY)))](a, b)
-            known = {n: s for n, s in shapes.items() if n in symbol.list_inputs()}
+            input_shapes = {n: s for n, s in shapes.items() if n in symbol.list_inputs()}
             try:
-                _, (out,), _ = symbol.infer_shape_partial(**known)
+                _, (out,), _ = symbol.infer_shape_partial(**input_shapes)
             except mx.base.MXNetError:
                 continue
             if out and 0 not in out and len(out) <= 5:

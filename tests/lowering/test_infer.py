@@ -95,14 +95,14 @@ def _chain(length: int, step):
 
 
 @pytest.mark.parametrize(
-    ("known", "expected"), [({"x": (2, 3)}, (2, 3)), ({"end": (2, 3)}, (2, 3))],
+    ("shapes", "expected"), [({"x": (2, 3)}, (2, 3)), ({"end": (2, 3)}, (2, 3))],
     ids=["forwards", "backwards"],
 )  # fmt: skip
-def test_a_chain_of_20000_nodes_neither_recurses_nor_takes_more_than_linear_time(known, expected):
+def test_a_chain_of_20000_nodes_neither_recurses_nor_takes_more_than_linear_time(shapes, expected):
     def seconds(length: int) -> float:
         net = _chain(length, mx.sym.sin) + mx.sym.Variable("end")
         start = time.perf_counter()
-        (x, end), outs, _ = net.infer_shape(**known)
+        (x, end), outs, _ = net.infer_shape(**shapes)
         assert [x, end, *outs] == [expected] * 3
         return time.perf_counter() - start
 
@@ -134,7 +134,7 @@ def test_memos_are_bounded():
 
 
 @pytest.mark.parametrize(
-    ("build", "known", "outputs"),
+    ("build", "shape", "outputs"),
     [
         (lambda x: mx.sym.sum(x, axis=1), (0, 3, 4), (0, 4)),
         (lambda x: mx.sym.transpose(x), (2, 0, 4), (4, 0, 2)),
@@ -151,8 +151,8 @@ def test_memos_are_bounded():
         (lambda x: mx.sym.softmax(x), (0, 3), (0, 3)),
     ],
 )
-def test_unknown_dimensions_pass_through(build, known, outputs):
-    assert build(mx.sym.Variable("x")).infer_shape_partial(x=known)[1] == [outputs]
+def test_unknown_dimensions_pass_through(build, shape, outputs):
+    assert build(mx.sym.Variable("x")).infer_shape_partial(x=shape)[1] == [outputs]
 
 
 @pytest.mark.parametrize(

@@ -113,14 +113,14 @@ def test_shard_map_runs_a_slice_of_the_batch_on_each_device():
     spec = PartitionSpec("batch")
     sharded = jax.jit(
         jax.shard_map(
-            lambda x, rest: f({**rest, "x": x})[0][0],
+            lambda x, parameters: f({**parameters, "x": x})[0][0],
             mesh=mesh,
             in_specs=(spec, PartitionSpec()),
             out_specs=spec,
         )
     )
-    rest = {n: a for n, a in args.items() if n != "x"}
-    out = sharded(args["x"], rest)
+    parameters = {n: a for n, a in args.items() if n != "x"}
+    out = sharded(args["x"], parameters)
     np.testing.assert_allclose(out, f(args)[0][0], 1e-5)
     assert len(out.sharding.device_set) == 4
 

@@ -56,8 +56,10 @@ class Model:
 
     def arrays(self, shapes: Mapping[str, tuple[int, ...]]) -> dict[str, np.ndarray]:
         """Inputs, and parameters and states for the shapes that were inferred."""
-        fed = {n: s.make(n, "float32") for n, s in self.inputs.items()}
-        return {n: fed[n] if n in fed else parameter(n, s, self.scales) for n, s in shapes.items()}
+        inputs = {n: s.make(n, "float32") for n, s in self.inputs.items()}
+        return {
+            n: inputs[n] if n in inputs else parameter(n, s, self.scales) for n, s in shapes.items()
+        }
 
 
 def parameter(

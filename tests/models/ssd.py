@@ -99,7 +99,7 @@ def ssd_train(mx: Any, classes: int = 3, width: float = 1.0) -> Any:
 def ssd_detect(mx: Any, classes: int = 3, width: float = 1.0) -> Any:
     """The 200 best detections (N, 200, 6): class, score and box after suppression."""
     scores, boxes, anchors = _heads(mx, width, classes)
-    found = mx.sym.contrib.MultiBoxDetection(
+    detections = mx.sym.contrib.MultiBoxDetection(
         mx.sym.softmax(scores, axis=1, name="cls_prob"),
         boxes,
         anchors,
@@ -109,4 +109,4 @@ def ssd_detect(mx: Any, classes: int = 3, width: float = 1.0) -> Any:
         variances=(0.1, 0.1, 0.2, 0.2),
         name="detection",
     )
-    return mx.sym.slice_axis(found, axis=1, begin=0, end=200)
+    return mx.sym.slice_axis(detections, axis=1, begin=0, end=200)

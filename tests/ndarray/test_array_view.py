@@ -39,13 +39,13 @@ ARRAYS = {
 
 
 @pytest.mark.parametrize("joined", [2**20, 16])
-def test_one_program_computes_what_the_host_would(monkeypatch, joined):
+def test_one_program_agrees_with_the_host(monkeypatch, joined):
     monkeypatch.setattr(array_statistics, "_JOINED", joined)
     with jax.enable_x64(True):
         values = [jax.numpy.asarray(a) for a in ARRAYS.values()]
         array_statistics._statistics_rows.clear_cache()  # type: ignore[reportAttributeAccessIssue]
-        found = statistics(values)
-    for name, array, one in zip(ARRAYS, ARRAYS.values(), found, strict=True):
+        results = statistics(values)
+    for name, array, one in zip(ARRAYS, ARRAYS.values(), results, strict=True):
         host = host_statistics(array)
         assert (one.nans, one.infs) == (host.nans, host.infs), name
         assert (one.low, one.high) == (host.low, host.high), name
@@ -74,7 +74,7 @@ def test_arrays_on_several_devices():
     assert [s.mean for s in statistics([a.value for a in arrays])] == [2, 0, 1]
 
 
-def test_lists_come_together_and_are_compiled_apart():
+def test_lists_are_fetched_together_and_compiled_separately():
     lists = [[jax.numpy.ones((3,))], [], [jax.numpy.zeros((2,)), jax.numpy.ones((4,))]]
     array_statistics._statistics_rows.clear_cache()  # type: ignore[reportAttributeAccessIssue]
     found = statistics_of_lists(lists)
@@ -85,12 +85,12 @@ def test_lists_come_together_and_are_compiled_apart():
 
 def test_arrays_pooled_are_as_if_they_were_one():
     parts = [ARRAYS["odd"], ARRAYS["small"].ravel(), ARRAYS["nothing finite"], ARRAYS["one"]]
-    found = pool_statistics([host_statistics(a) for a in parts])
+    pooled = pool_statistics([host_statistics(a) for a in parts])
     whole = host_statistics(np.concatenate(parts))
     for name in ("mean", "std", "low", "high"):
-        assert getattr(found, name) == pytest.approx(getattr(whole, name), rel=1e-6), name
-    assert (found.finite, found.nans, found.infs) == (whole.finite, whole.nans, whole.infs)
-    assert sum(found.counts) == sum(whole.counts)
+        assert getattr(pooled, name) == pytest.approx(getattr(whole, name), rel=1e-6), name
+    assert (pooled.finite, pooled.nans, pooled.infs) == (whole.finite, whole.nans, whole.infs)
+    assert sum(pooled.counts) == sum(whole.counts)
     assert pool_statistics([host_statistics(ARRAYS["nothing finite"])] * 2).mean is None
 
 

@@ -14,8 +14,8 @@ def arrays(seed, dtype="float32", copy=False):
     """weight, gradient, mean, variance, and the weight's float32 copy."""
     rng = np.random.RandomState(seed)
     values = [rng.uniform(0.1, 1, 3).astype("float32") for _ in range(4)]
-    made = [mx.nd.array(v, dtype=dtype if i < 2 else "float32") for i, v in enumerate(values)]
-    return [*made, mx.nd.array(values[0])] if copy else made
+    ndarrays = [mx.nd.array(v, dtype=dtype if i < 2 else "float32") for i, v in enumerate(values)]
+    return [*ndarrays, mx.nd.array(values[0])] if copy else ndarrays
 
 
 def state(many):
@@ -34,8 +34,8 @@ def test_adamw(mixed, scale):
     one, two = (arrays(0, dtype, copy=mixed) for _ in range(2))
     half = mx.nd.array([0.5])
     name = "mp_adamw_update" if mixed else "adamw_update"
-    given = half if scale == "array" else scale
-    getattr(mx.nd.contrib, name)(*one, given, **ADAMW, out=one[0])
+    rescale = half if scale == "array" else scale
+    getattr(mx.nd.contrib, name)(*one, rescale, **ADAMW, out=one[0])
     getattr(mx.nd._internal, f"_{name}")(*two, half, **ADAMW, out=two[0])
     assert_same(state(one), state(two))
     assert not np.array_equal(one[0].asnumpy(), arrays(0, dtype)[0].asnumpy())
@@ -50,9 +50,9 @@ def test_many_weights_are_each_updated_alone(mixed):
     getattr(mx.nd.contrib, f"multi_{mp}adamw_update")(
         *columns, 0.5, [0.1, 0.2], [0.0, 0.1], [1.0, 0.5], out=columns[0]
     )
-    for own, lr, wd, eta in zip(alone, (0.1, 0.2), (0.0, 0.1), (1.0, 0.5), strict=True):
+    for operands, lr, wd, eta in zip(alone, (0.1, 0.2), (0.0, 0.1), (1.0, 0.5), strict=True):
         update = getattr(mx.nd.contrib, f"{mp}adamw_update")
-        update(*own, 0.5, lr=lr, wd=wd, eta=eta, out=own[0])
+        update(*operands, 0.5, lr=lr, wd=wd, eta=eta, out=operands[0])
     for ours, theirs in zip(together, alone, strict=True):
         for a, b in zip(state(ours), state(theirs), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-6)

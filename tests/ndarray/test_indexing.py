@@ -107,7 +107,7 @@ def test_an_ndarray_of_shape_nothing_is_an_integer():
     assert [10, 20][nd.array([1], dtype="int32")] == 20
 
 
-def test_errors_say_what_was_given():
+def test_errors_name_the_inputs():
     x = nd.zeros((2, 3))
     with pytest.raises(ValueError, match="no index") as caught:
         _ = x["a"]

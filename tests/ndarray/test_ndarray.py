@@ -43,8 +43,8 @@ def test_a_jax_array_is_taken_without_a_copy():
 
 
 def test_dlpack_both_ways(x):
-    for made in (nd.from_dlpack(x), nd.from_dlpack(x.to_dlpack_for_read())):
-        made[:] = 0
+    for imported in (nd.from_dlpack(x), nd.from_dlpack(x.to_dlpack_for_read())):
+        imported[:] = 0
         assert x.asnumpy()[1, 2] == 5
     with pytest.raises(MXNetError, match="cannot be written to by others"):
         x.to_dlpack_for_write()
@@ -62,10 +62,10 @@ def test_python_numbers(x):
 
 
 def test_copies_and_pickles_are_independent(x):
-    for made in (x.copy(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
-        made[:] = 0
+    for duplicate in (x.copy(), copy.copy(x), copy.deepcopy(x), pickle.loads(pickle.dumps(x))):
+        duplicate[:] = 0
         assert x.asnumpy().sum() == 15
-        assert (made.dtype, made.context) == (np.float32, cpu(0))
+        assert (duplicate.dtype, duplicate.context) == (np.float32, cpu(0))
 
 
 def test_a_pickle_of_a_device_that_is_not_there_comes_back_on_the_cpu(x):
@@ -78,10 +78,10 @@ def test_a_context_is_where_its_device_is():
     with cpu(1):
         x = nd.zeros((2,))
     assert (x.context, x.jax.devices()) == (cpu(1), {cpu(1).device})
-    there = x.as_in_context(cpu(2))
-    assert (there.context, there.jax.devices()) == (cpu(2), {cpu(2).device})
-    there[:] = 3
-    there.copyto(x)
+    moved = x.as_in_context(cpu(2))
+    assert (moved.context, moved.jax.devices()) == (cpu(2), {cpu(2).device})
+    moved[:] = 3
+    moved.copyto(x)
     assert x.asnumpy().tolist() == [3, 3]
     assert x.jax.devices() == {cpu(1).device}
 
@@ -91,7 +91,7 @@ def test_copying_to_itself_warns(x):
         assert x.copyto(x) is False
 
 
-def test_sixty_four_bits_are_kept():
+def test_64_bit_types_are_preserved():
     i = nd.array([2**40 + 1], dtype="int64")
     d = nd.array([1 / 3], dtype="float64")
     assert (i + 1).asnumpy().tolist() == [2**40 + 2]

@@ -36,12 +36,12 @@ def _equal(read: list | dict, contents: pc.Contents) -> None:
 
 
 @pytest.mark.parametrize("name", pc.WRITTEN)
-def test_reads_what_mxnet_wrote(name):
+def test_reads_files_of_mxnet(name):
     _equal(nd.load(DATA / f"{name}.params"), pc.WRITTEN[name])
 
 
 @pytest.mark.parametrize("name", pc.WRITTEN)
-def test_writes_what_mxnet_writes(name, tmp_path):
+def test_writes_the_same_bytes_as_mxnet(name, tmp_path):
     nd.save(tmp_path / "ours", _as_nd(pc.WRITTEN[name]))
     assert (tmp_path / "ours").read_bytes() == (DATA / f"{name}.params").read_bytes()
 
@@ -160,7 +160,7 @@ def test_truncation_names_entry_and_bytes():
     )
 
 
-def test_what_follows_the_end_is_an_error():
+def test_trailing_bytes_are_an_error():
     content = (DATA / "nothing.params").read_bytes()
     assert _text(content + b"x") == "buffer: end: expected 32 bytes, found 33: something follows"
 

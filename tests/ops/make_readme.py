@@ -200,7 +200,7 @@ def _has_own_rule(op: OpDef, case: Case) -> bool:
     p, key = op.parse(attrs), jax.random.key(0)
     with jax.enable_x64(True):
         arrays = [jax.ShapeDtypeStruct(a.shape, a.dtype) for a in case.arrays(case.dtype).values()]
-        run = jax.make_jaxpr(lambda *given: op.apply(p, given, key=key, train=case.train))
+        run = jax.make_jaxpr(lambda *operands: op.apply(p, operands, key=key, train=case.train))
         return OWN_RULE.search(str(run(*arrays))) is not None
 
 

@@ -82,10 +82,10 @@ class TestScalars:
 
 
 class TestInference:
-    def shapes(self, name, **known):
+    def shapes(self, name, **shapes):
         op = operator(name)
         p = op.parse({})
-        facts = ShapeFacts(name, dict.fromkeys([*op.inputs(p), "out0"]) | known)
+        facts = ShapeFacts(name, dict.fromkeys([*op.inputs(p), "out0"]) | shapes)
         assert op.infer_shape is not None
         op.infer_shape(facts, p)
         return dict(facts)
@@ -102,7 +102,7 @@ class TestInference:
             self.shapes("_mul", lhs=(2, 3), rhs=(3, 2))
 
     @pytest.mark.parametrize(
-        ("name", "attrs", "given", "out"),
+        ("name", "attrs", "dtype", "out"),
         [
             ("Cast", {"dtype": "int32"}, "float16", "int32"),
             ("amp_cast", {"dtype": "float16"}, "float32", "float16"),
@@ -113,14 +113,14 @@ class TestInference:
             ("_equal_scalar", {}, "uint8", "uint8"),
         ],
     )
-    def test_types_are_those_of_the_result(self, name, attrs, given, out):
+    def test_types_are_those_of_the_result(self, name, attrs, dtype, out):
         op = operator(name)
         p = op.parse(attrs)
-        facts = TypeFacts(name, {"data": given, "out0": None})
+        facts = TypeFacts(name, {"data": dtype, "out0": None})
         op.infer_type(facts, p)
-        assert facts == {"data": given, "out0": out}
+        assert facts == {"data": dtype, "out0": out}
         with jax.enable_x64(True):
-            assert op.apply(p, [jnp.ones((2, 2), given)])[0].dtype == out
+            assert op.apply(p, [jnp.ones((2, 2), dtype)])[0].dtype == out
 
 
 @pytest.mark.parametrize(("narrow", "common"), [(False, "float32"), (True, "float16")])

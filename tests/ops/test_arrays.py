@@ -17,14 +17,14 @@ from executorkit.ops import lookup
 from executorkit.ops.schema.inference import ShapeFacts, TypeFacts
 
 
-def filled(op_name: str, attrs: dict[str, Any], **known: tuple[int, ...]) -> dict[str, Any]:
+def filled(op_name: str, attrs: dict[str, Any], **shapes: tuple[int, ...]) -> dict[str, Any]:
     """Shapes around one node after its operator's rule has been applied."""
     op = lookup(op_name)
     assert op is not None
     assert op.infer_shape is not None
     p = op.parse(attrs)
     outs = [f"out{i}" for i in range(len(op.outputs(p)))]
-    facts = ShapeFacts(op_name, {**dict.fromkeys([*op.inputs(p), *outs]), **known})
+    facts = ShapeFacts(op_name, {**dict.fromkeys([*op.inputs(p), *outs]), **shapes})
     for _ in range(3):
         op.infer_shape(facts, p)
     return facts
@@ -43,7 +43,7 @@ def zeros(*shape: int) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    ("op", "attrs", "known", "expected"),
+    ("op", "attrs", "shapes", "expected"),
     [
         ("Reshape", {"shape": (-1, 12)}, {"data": (0, 3, 4), "out0": (5, 12)}, (5, 3, 4)),
         ("Reshape", {"shape": (6, 4)}, {"data": (0, 3, 4)}, (2, 3, 4)),
@@ -94,13 +94,13 @@ def zeros(*shape: int) -> np.ndarray:
         ("SequenceLast", {}, {"data": (3, 0, 0), "out0": (2, 5)}, (3, 2, 5)),
     ],
 )
-def test_the_shape_of_the_first_input_is_deduced(op, attrs, known, expected):
-    facts = filled(op, attrs, **known)
+def test_the_shape_of_the_first_input_is_deduced(op, attrs, shapes, expected):
+    facts = filled(op, attrs, **shapes)
     assert next(iter(facts.values())) == expected
 
 
 @pytest.mark.parametrize(
-    ("op", "attrs", "known", "name", "expected"),
+    ("op", "attrs", "shapes", "name", "expected"),
     [
         ("Concat", {"num_args": 3}, {"arg0": (2, 3), "arg1": (0, 4), "out0": (0, 9)},
          "arg2", (2, 2)),
@@ -131,8 +131,8 @@ def test_the_shape_of_the_first_input_is_deduced(op, attrs, known, expected):
          "new_tensor", (3, 2)),
     ],
 )  # fmt: skip
-def test_the_shape_of_another_input_is_deduced(op, attrs, known, name, expected):
-    assert filled(op, attrs, **known)[name] == expected
+def test_the_shape_of_another_input_is_deduced(op, attrs, shapes, name, expected):
+    assert filled(op, attrs, **shapes)[name] == expected
 
 
 @pytest.mark.parametrize(
@@ -279,11 +279,11 @@ def test_inputs_of_concat_that_differ_are_named():
 
 
 def test_types_of_indices_are_free_but_decide_defaults():
-    def settle(op_name: str, attrs: dict[str, Any], **known: str) -> dict[str, Any]:
+    def settle(op_name: str, attrs: dict[str, Any], **types: str) -> dict[str, Any]:
         op = lookup(op_name)
         assert op is not None
         p = op.parse(attrs)
-        facts = TypeFacts(op_name, {**dict.fromkeys([*op.inputs(p), "out0"]), **known})
+        facts = TypeFacts(op_name, {**dict.fromkeys([*op.inputs(p), "out0"]), **types})
         op.infer_type(facts, p)
         return dict(facts)
 
@@ -294,8 +294,8 @@ def test_types_of_indices_are_free_but_decide_defaults():
     assert settle("take", {}, indices="int64")["a"] is None
     lengths = {"use_sequence_length": True}
     assert settle("SequenceLast", lengths, data="float16")["sequence_length"] == "float16"
-    given = settle("SequenceLast", lengths, data="float16", sequence_length="int32")
-    assert given["sequence_length"] == "int32"
+    settled = settle("SequenceLast", lengths, data="float16", sequence_length="int32")
+    assert settled["sequence_length"] == "int32"
 
 
 def test_gather_nd_hands_gradients_to_the_entries_gathered_at_indices_outside_too():

@@ -14,7 +14,7 @@ import executorkit as mx
 from tests.golden.cases import _optimizers
 from tests.golden.cases._optimizers import NAMES, RUNS, Run
 
-_OWN = [
+_KEYS = [
     key.removesuffix("|")
     for key in RUNS
     if key.endswith("|") and not key.startswith(("ccsgd", "adam_", "lbsgd_other", "lbsgd_epoch"))
@@ -51,9 +51,9 @@ def assert_same(case: Run, names: list[str] | None, tolerance: float = 2e-6) -> 
         np.testing.assert_allclose(ours[name], x, rtol=tolerance, atol=tolerance * np.abs(x).max())
 
 
-@pytest.mark.parametrize("own", _OWN)
-def test_same_trajectory(own: str) -> None:
-    base = RUNS[f"{own}|"]
+@pytest.mark.parametrize("key", _KEYS)
+def test_same_trajectory(key: str) -> None:
+    base = RUNS[f"{key}|"]
     tuned = _TUNED if base.name != "groupadagrad" else {"rescale_grad": 0.5, "clip_gradient": 0.9}
     case = Run(base.name, {**base.options, **tuned}, ways=("poly", "named", "multipliers"))
     assert_same(case, list(NAMES.values()))

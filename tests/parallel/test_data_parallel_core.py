@@ -30,11 +30,11 @@ def _network() -> Any:
 
 
 def _bound(
-    devices: Any = FOUR, loads: Any = EVEN, grad_req: str = "write", **more: Any
+    devices: Any = FOUR, loads: Any = EVEN, grad_req: str = "write", **kwargs: Any
 ) -> DataParallelCore:
-    symbol = more.pop("symbol", None)
+    symbol = kwargs.pop("symbol", None)
     symbol = _network() if symbol is None else symbol
-    inputs = more.pop("inputs", INPUTS)
+    inputs = kwargs.pop("inputs", INPUTS)
     names = [i.name for i in inputs]
     group = DataParallelCore(
         symbol,
@@ -42,7 +42,7 @@ def _bound(
         split_input_slice(ROWS, loads),
         inputs,
         ["null" if n in names else grad_req for n in symbol.list_arguments()],
-        **more,
+        **kwargs,
     )
     for i, name in enumerate(group.arg_names):
         if name not in names:

@@ -62,15 +62,15 @@ def test_64_bit_types_are_preserved():
 def test_sums_and_means_over_devices():
     contexts = [mx.cpu(i) for i in range(4)]
     stacked = ReplicatedArray(contexts, (2,), "float32")
-    apart = [mx.nd.zeros((2,), ctx=mx.cpu(0)) for _ in range(3)]
+    separate = [mx.nd.zeros((2,), ctx=mx.cpu(0)) for _ in range(3)]
     for k, member in enumerate(stacked):
         member[:] = k
-    for k, member in enumerate(apart):
+    for k, member in enumerate(separate):
         member[:] = k
-    sums = all_reduce([stacked, apart])
+    sums = all_reduce([stacked, separate])
     assert [[m.asnumpy().tolist() for m in s] for s in sums] == [[[6, 6]] * 4, [[3, 3]] * 3]
-    means = all_reduce([stacked, apart], mean=True)
+    means = all_reduce([stacked, separate], mean=True)
     assert [[m.asnumpy().tolist() for m in s] for s in means] == [[[1.5, 1.5]] * 4, [[1, 1]] * 3]
     assert stacked[3].asnumpy().tolist() == [3, 3]
-    assert apart[2].asnumpy().tolist() == [2, 2]
+    assert separate[2].asnumpy().tolist() == [2, 2]
     assert [m.context for m in sums[0]] == contexts

@@ -40,8 +40,8 @@ def test_batches_refused_for_rounding_only_are_nearly_even(rows, devices):
     st.lists(st.floats(0.01, 100) | st.integers(1, 50), min_size=1, max_size=16),
     st.integers(0, 500),
 )
-def test_slices_are_adjacent_not_empty_and_cover_the_batch(loads, more):
-    rows = len(loads) + more
+def test_slices_are_adjacent_not_empty_and_cover_the_batch(loads, extra_rows):
+    rows = len(loads) + extra_rows
     slices = split_input_slice(rows, loads)
     assert len(slices) == len(loads)
     assert [s.start for s in slices] == [0, *(s.stop for s in slices[:-1])]

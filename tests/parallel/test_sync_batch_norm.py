@@ -24,9 +24,9 @@ VALUES = {"bn_gamma": [1.0, -2.0, 0.5], "bn_beta": [0.5, 1.0, -1.0],
 def _group(
     devices: list[int], ndev: int, loads: Any = None, name: str = "SyncBatchNorm"
 ) -> DataParallelCore:
-    more = {"ndev": ndev, "key": "bn"} if name == "SyncBatchNorm" else {}
-    normalise = getattr(mx.sym.contrib if more else mx.sym, name)
-    x = normalise(mx.sym.Variable("data"), name="bn", fix_gamma=False, momentum=0.5, **more)
+    attrs = {"ndev": ndev, "key": "bn"} if name == "SyncBatchNorm" else {}
+    normalise = getattr(mx.sym.contrib if attrs else mx.sym, name)
+    x = normalise(mx.sym.Variable("data"), name="bn", fix_gamma=False, momentum=0.5, **attrs)
     x = mx.sym.make_loss(x * mx.sym.Variable("head"))
     group = DataParallelCore(
         x,
@@ -55,12 +55,14 @@ def _run(group: DataParallelCore, train: bool, look_first: bool = False) -> dict
     summed = {}
     for name, arrays in zip(group.arg_names, group.grad_arrays, strict=True):
         (summed if name in VALUES else joined)[f"gradient of {name}"] = arrays
-    found = {name: np.concatenate([a.asnumpy() for a in arrays]) for name, arrays in joined.items()}
-    found |= {name: sum(a.asnumpy() for a in arrays) for name, arrays in summed.items()}
+    results = {
+        name: np.concatenate([a.asnumpy() for a in arrays]) for name, arrays in joined.items()
+    }
+    results |= {name: sum(a.asnumpy() for a in arrays) for name, arrays in summed.items()}
     for name, arrays in zip(("mean", "variance"), group.aux_arrays, strict=True):
         for k, array in enumerate(arrays):
-            found[f"moving {name} of device {k}"] = array.asnumpy()
-    return found
+            results[f"moving {name} of device {k}"] = array.asnumpy()
+    return results
 
 
 def _compare(ours: dict[str, np.ndarray], whole: dict[str, np.ndarray]) -> None:
@@ -84,5 +86,5 @@ def test_one_device_counted_does_not_share():
 
 def test_slices_that_run_by_themselves_do_not_share():
     ours = _run(_group([0, 1], 2, loads=[1, 3]), True)
-    apart = _run(_group([0, 1], 2, loads=[1, 3], name="BatchNorm"), True)
-    _compare(ours, apart)
+    uneven = _run(_group([0, 1], 2, loads=[1, 3], name="BatchNorm"), True)
+    _compare(ours, uneven)

@@ -14,7 +14,7 @@ ROWS, DEVICES, STEPS = 8, 4, 3
 
 def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
     """Trains on this process's rows of every batch; what the process sees of its devices."""
-    own = DEVICES // processes
+    local_devices = DEVICES // processes
     rows = slice(process * ROWS // processes, (process + 1) * ROWS // processes)
     x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=4, name="fc1")
     x = mx.sym.BatchNorm(mx.sym.Activation(x, act_type="tanh"), name="bn", fix_gamma=False)
@@ -27,7 +27,7 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
     shapes = mx.io.NDArrayIter(data[0][rows], label[0][rows], ROWS // processes)
     manager = mx.executor_manager.DataParallelExecutorManager(
         symbol,
-        [mx.cpu(i) for i in range(own)],
+        [mx.cpu(i) for i in range(local_devices)],
         shapes,
         symbol.list_arguments(),
         names,

@@ -67,9 +67,9 @@ def _step(executor: Any) -> None:
     mx.nd.waitall()
 
 
-def _configure(tmp_path: Path, **more: Any) -> Path:
+def _configure(tmp_path: Path, **options: Any) -> Path:
     path = tmp_path / "trace.json"
-    mx.profiler.set_config(filename=str(path), aggregate_stats=True, **more)
+    mx.profiler.set_config(filename=str(path), aggregate_stats=True, **options)
     return path
 
 

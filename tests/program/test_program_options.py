@@ -105,7 +105,7 @@ def test_modules_and_their_steps_keep_their_options(devices):
 
     def program_of(step: Any) -> Any:
         backend = step._backend
-        return backend.program if devices == 1 else backend._runnable.program
+        return backend.program if devices == 1 else backend.runnable.program
 
     step = mx.training.Step(module, optax.sgd(0.1))
     assert program_of(step).options == expected

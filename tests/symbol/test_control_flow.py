@@ -35,7 +35,7 @@ def results(name, symbol, look_first=False):
 
 
 @pytest.mark.parametrize("name", LOOPS)
-def test_graph_is_what_mxnet_builds(name):
+def test_graph_is_that_of_mxnet(name):
     facts, symbol = _golden.answers("loops").facts[name], built(name)
     assert symbol.tojson() == facts["json"]
     assert symbol.list_arguments() == facts["arguments"]
@@ -45,7 +45,7 @@ def test_graph_is_what_mxnet_builds(name):
 
 @pytest.mark.parametrize("name", LOOPS)
 @pytest.mark.filterwarnings("ignore:shapes do not follow")
-def test_inference_tells_what_mxnet_tells(name):
+def test_inference_agrees_with_mxnet(name):
     facts, symbol = _golden.answers("loops").facts[name], built(name)
     shapes = {n: a.shape for n, a in ARRAYS[name].items()}
     inferred = symbol.infer_shape(**shapes)

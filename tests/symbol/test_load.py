@@ -19,13 +19,13 @@ from executorkit.errors import (
 GOOD = (mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=3, name="fc") + 1).tojson()
 
 
-def _file(*nodes, heads=None, **more):
+def _file(*nodes, heads=None, **fields):
     raw = {
         "nodes": [{"inputs": [], **node} for node in nodes],
         "arg_nodes": [],
         "heads": heads or [[len(nodes) - 1, 0, 0]],
         "attrs": {"mxnet_version": ["int", 10901]},
-        **more,
+        **fields,
     }
     return json.dumps(raw)
 

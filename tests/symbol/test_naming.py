@@ -19,9 +19,12 @@ def test_each_thread_has_its_own_scopes():
         thread = threading.Thread(target=other)
         thread.start()
         thread.join()
-        here = (mx.name.NameManager.current.get(None, "fc"), mx.AttrScope.current.get(None))
+        in_main_thread = (
+            mx.name.NameManager.current.get(None, "fc"),
+            mx.AttrScope.current.get(None),
+        )
     assert seen == [("fc0", {})]
-    assert here == ("mine_fc0", {"ctx_group": "mine"})
+    assert in_main_thread == ("mine_fc0", {"ctx_group": "mine"})
 
 
 def test_scopes_end_with_an_exception():
@@ -31,7 +34,7 @@ def test_scopes_end_with_an_exception():
     assert (mx.AttrScope.current, mx.name.NameManager.current) == before
 
 
-def test_a_scope_entered_twice_does_not_keep_what_was_around_it():
+def test_a_scope_entered_again_drops_its_former_outer_scope():
     scope = mx.AttrScope(a="1")
     with mx.AttrScope(b="2"), scope:
         assert mx.AttrScope.current.get(None) == {"a": "1", "b": "2"}

@@ -26,9 +26,9 @@ def _compare(ours, theirs, name):
     assert ours == theirs
 
 
-def _without_versions(found):
-    text = re.sub(r"(\[\d+, \d+), \d+\]", r"\1]", found["json"])
-    return {**found, "json": text, "debug": re.sub(r"version=\d+", "", found["debug"])}
+def _without_versions(answer):
+    text = re.sub(r"(\[\d+, \d+), \d+\]", r"\1]", answer["json"])
+    return {**answer, "json": text, "debug": re.sub(r"version=\d+", "", answer["debug"])}
 
 
 def _plain(value):

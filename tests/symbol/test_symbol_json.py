@@ -21,23 +21,23 @@ ANNOTATIONS = st.dictionaries(
 def symbols(draw):
     """Graphs of a few dozen nodes: shared inputs, several outputs, repeated names."""
     count = draw(st.integers(1, 3))
-    made = [mx.sym.var(draw(NAMES), attr=draw(ANNOTATIONS)) for _ in range(count)]
+    nodes = [mx.sym.var(draw(NAMES), attr=draw(ANNOTATIONS)) for _ in range(count)]
     for _ in range(draw(st.integers(0, 8))):
-        a, b = draw(st.sampled_from(made)), draw(st.sampled_from(made))
+        a, b = draw(st.sampled_from(nodes)), draw(st.sampled_from(nodes))
         kind = draw(st.sampled_from(["add", "scalar", "fc", "concat", "split"]))
         attr = draw(ANNOTATIONS)
         if kind == "add":
-            made.append(mx.sym.elemwise_add(a, b, attr=attr, name=draw(NAMES)))
+            nodes.append(mx.sym.elemwise_add(a, b, attr=attr, name=draw(NAMES)))
         elif kind == "scalar":
-            made.append(a * draw(st.floats(allow_nan=False, allow_infinity=False)))
+            nodes.append(a * draw(st.floats(allow_nan=False, allow_infinity=False)))
         elif kind == "fc":
             hidden = draw(st.integers(1, 9))
-            made.append(mx.sym.FullyConnected(a, b, num_hidden=hidden, attr=attr))
+            nodes.append(mx.sym.FullyConnected(a, b, num_hidden=hidden, attr=attr))
         elif kind == "concat":
-            made.append(mx.sym.Concat(a, b, a, dim=draw(st.integers(-2, 2))))
+            nodes.append(mx.sym.Concat(a, b, a, dim=draw(st.integers(-2, 2))))
         else:
-            made.extend(mx.sym.SliceChannel(a, num_outputs=draw(st.integers(2, 4))))
-    return mx.sym.Group(draw(st.lists(st.sampled_from(made), min_size=1, max_size=4)))
+            nodes.extend(mx.sym.SliceChannel(a, num_outputs=draw(st.integers(2, 4))))
+    return mx.sym.Group(draw(st.lists(st.sampled_from(nodes), min_size=1, max_size=4)))
 
 
 @settings(max_examples=60, deadline=None)

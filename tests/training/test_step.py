@@ -115,7 +115,7 @@ def test_uneven_slices_take_head_gradients_loss_scales_and_states():
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, no_bias=True, name="fc")
     net = mx.sym.BatchNorm(net, name="bn", fix_gamma=False)
     data, heads = np.arange(15, dtype=np.float32).reshape(5, 3), np.ones((5, 2), np.float32)
-    found = []
+    results = []
     for contexts in ([mx.cpu(0)], [mx.cpu(0), mx.cpu(1)]):
         module = mx.mod.Module(net, label_names=None, context=contexts)
         module.bind([("data", (5, 3))])
@@ -123,8 +123,8 @@ def test_uneven_slices_take_head_gradients_loss_scales_and_states():
         module.init_params(arg_params={n: mx.nd.array(v) for n, v in params.items()})
         step = Step(module, optax.sgd(0.1), out_grads=mx.nd.array(heads), loss_scale=8.0)
         step(data=data)
-        found.append(step)
-    one, two = found
+        results.append(step)
+    one, two = results
     # What comes back through statistics of the whole batch, or of its slices, differs; this not.
     np.testing.assert_allclose(two.params["bn_beta"], one.params["bn_beta"], 1e-6)
     np.testing.assert_allclose(two.params["bn_beta"], [-0.5, -0.5], 1e-6)
@@ -252,9 +252,9 @@ def test_errors_name_the_way_out():
         step(data=np.zeros((3, 5), np.float32))
     with mx.AttrScope(ctx_group="a"):
         grouped = _net()
-    apart = grouped.simple_bind(mx.cpu(), data=(ROWS, 5), group2ctx={"a": mx.cpu(1)})
+    partitioned = grouped.simple_bind(mx.cpu(), data=(ROWS, 5), group2ctx={"a": mx.cpu(1)})
     with pytest.raises(StepError, match="group2ctx or Python operators"):
-        Step(apart, optax.sgd(0.1))
+        Step(partitioned, optax.sgd(0.1))
 
 
 @pytest.mark.parametrize("remat", ["mirror", "full", jax.checkpoint_policies.dots_saveable])

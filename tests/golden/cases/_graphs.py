@@ -262,12 +262,12 @@ def _node(op, name, *inputs, **parts):
     return {"op": op, "name": name, "inputs": [list(i) for i in inputs], **parts}
 
 
-def _file(*nodes, version=None, heads=None, **more):
+def _file(*nodes, version=None, heads=None, **fields):
     raw = {
         "nodes": list(nodes),
         "arg_nodes": [i for i, n in enumerate(nodes) if n["op"] == "null"],
         "heads": heads or [[len(nodes) - 1, 0]],
-        **more,
+        **fields,
     }
     if version is not None:
         raw["attrs"] = {"mxnet_version": ["int", version]}
@@ -381,8 +381,12 @@ def attributes_of_a_group(mx):
 def old_place_of_contrib(mx):
     boxes = mx.contrib.sym.MultiBoxPrior(mx.sym.var("x"), sizes=(0.5,), name="p")
     array = mx.contrib.nd.MultiBoxPrior(mx.nd.zeros((1, 1, 1, 1)), sizes=(0.5,))
-    kept = mx.contrib.symbol.box_nms(boxes, name="k")
-    return [kept.get_internals().list_outputs(), array.shape, hasattr(mx.contrib.ndarray, "sum")]
+    suppressed = mx.contrib.symbol.box_nms(boxes, name="k")
+    return [
+        suppressed.get_internals().list_outputs(),
+        array.shape,
+        hasattr(mx.contrib.ndarray, "sum"),
+    ]
 
 
 @value
@@ -398,8 +402,8 @@ def children(mx):
     x, y = mx.sym.var("x"), mx.sym.var("y")
     parts = mx.sym.SliceChannel(x + y, num_outputs=2, name="sp")
     groups = [_mlp(mx), mx.sym.Group([parts, x * y]), parts[1], mx.sym.Group([x + y, x - y])]
-    found = [s.get_children() for s in (*groups, x)]
-    return [None if s is None else s.list_outputs() for s in found]
+    all_children = [s.get_children() for s in (*groups, x)]
+    return [None if s is None else s.list_outputs() for s in all_children]
 
 
 @value

@@ -164,9 +164,9 @@ def _(mx):
             array[:] = 3
 
     mx.init.register(mx.init.alias("tenths")(Tenth))
-    made = mx.init.create("tenths")
-    return [made.dumps(), mx.init.create(made.dumps()).dumps()] + [
-        initialised(mx, made, name) for name in ("w_weight", "w_bias", "w_gamma", "w_other")
+    initializer = mx.init.create("tenths")
+    return [initializer.dumps(), mx.init.create(initializer.dumps()).dumps()] + [
+        initialised(mx, initializer, name) for name in ("w_weight", "w_bias", "w_gamma", "w_other")
     ]
 
 
@@ -188,9 +188,9 @@ value(
 @lambda f: value("network", f)
 def _(mx):
     """All parameters of a network, as a Module initialises them."""
-    own = mx.sym.var("own", shape=(5,), init=mx.init.Constant(np.arange(5.0)))
+    variable = mx.sym.var("own", shape=(5,), init=mx.init.Constant(np.arange(5.0)))
     data = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=5, name="fc")
-    data = mx.sym.BatchNorm(mx.sym.broadcast_mul(data, own), name="bn", fix_gamma=False)
+    data = mx.sym.BatchNorm(mx.sym.broadcast_mul(data, variable), name="bn", fix_gamma=False)
     data = mx.sym.LeakyReLU(data, act_type="prelu", name="act")
     args, _, states = data.infer_shape(data=(2, 3))
     shapes = dict(zip(data.list_arguments(), args, strict=True))
@@ -207,9 +207,9 @@ def _(mx):
 @lambda f: value("global", f)
 def _(mx):
     init, desc = mx.init.One(), mx.init.InitDesc("a_weight", {"__init__": "zeros"})
-    found = [desc == "a_weight", desc.attrs, desc.global_init is None]
+    values = [desc == "a_weight", desc.attrs, desc.global_init is None]
     init(desc, mx.nd.zeros((2,)))
-    return [*found, desc.global_init is init, mx.init.InitDesc("b").attrs]
+    return [*values, desc.global_init is init, mx.init.InitDesc("b").attrs]
 
 
 @lambda f: value("mixed", f)
@@ -233,8 +233,8 @@ def _loader(mx, **kwargs):
 def _(mx):
     init = _loader(mx, default_init=mx.init.One())
     names = ("a", "b", "c", "d_weight", "d_bias")
-    found = [initialised(mx, init, n, (2,)) for n in names]
-    return [*found, initialised(mx, init, "a", (2,), "int32"), sorted(init.param), init.verbose]
+    values = [initialised(mx, init, n, (2,)) for n in names]
+    return [*values, initialised(mx, init, "a", (2,), "int32"), sorted(init.param), init.verbose]
 
 
 error("load shape", lambda mx: initialised(mx, _loader(mx), "a", (3,)))
@@ -287,8 +287,8 @@ def _(mx):
     finally:
         logger.removeHandler(handler)
         logger.setLevel(level)
-    kept = r"fc_\w+|d_weight|\b(?:x|a|ones|bias|weight|gamma)\b|[\d.]+\d"
-    return [sorted(re.findall(kept, line)) for line in lines]
+    pattern = r"fc_\w+|d_weight|\b(?:x|a|ones|bias|weight|gamma)\b|[\d.]+\d"
+    return [sorted(re.findall(pattern, line)) for line in lines]
 
 
 def spread(name, make, *shape):

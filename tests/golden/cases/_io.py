@@ -41,12 +41,12 @@ def _batch(batch):
 
 
 def _epochs(iterator, count=3):
-    found = [_described(iterator.provide_data), _described(iterator.provide_label)]
-    found.append(iterator.batch_size)
+    contents = [_described(iterator.provide_data), _described(iterator.provide_label)]
+    contents.append(iterator.batch_size)
     for _ in range(count):
-        found.append([_batch(b) for b in iterator])
+        contents.append([_batch(b) for b in iterator])
         iterator.reset()
-    return found
+    return contents
 
 
 @value
@@ -104,11 +104,11 @@ def _shuffled(how):
     def script(mx, folder):
         np.random.seed(3)
         data = mx.io.NDArrayIter(ROWS, ROWS[:, 1], 4, True, how)
-        found = _epochs(data)
+        contents = _epochs(data)
         data.hard_reset()
-        found.append([_batch(b) for b in data])
-        found += [data.num_data, data.num_source, data.idx.tolist()]
-        return [*found, data.data[0][1].asnumpy().tolist()]
+        contents.append([_batch(b) for b in data])
+        contents += [data.num_data, data.num_source, data.idx.tolist()]
+        return [*contents, data.data[0][1].asnumpy().tolist()]
 
     VALUES[f"arrays_shuffled_{how}"] = script
 
@@ -120,11 +120,11 @@ for _how in ("pad", "discard", "roll_over"):
 @value
 def arrays_step_by_step(mx, folder):
     data = mx.io.NDArrayIter(ROWS, ROWS[:, 1], 4)
-    found = []
+    contents = []
     while data.iter_next():
         batch = [data.getdata()[0].asnumpy().tolist(), data.getlabel()[0].asnumpy().tolist()]
-        found.append([*batch, data.getpad(), data.getindex()])
-    return found
+        contents.append([*batch, data.getpad(), data.getindex()])
+    return contents
 
 
 @value
@@ -147,9 +147,9 @@ def prefetched(mx, folder):
     both.next()
     both.reset()
     batch = both.next()
-    given = [_described(batch.provide_data), _described(batch.provide_label)]
+    descriptions = [_described(batch.provide_data), _described(batch.provide_label)]
     both.reset()
-    return [given, _epochs(both), _epochs(lone)]
+    return [descriptions, _epochs(both), _epochs(lone)]
 
 
 def _csv(name, **options):
@@ -157,10 +157,10 @@ def _csv(name, **options):
         data, label = str(folder / "data.csv"), str(folder / "label.csv")
         np.savetxt(data, np.arange(21).reshape(7, 3), delimiter=",", fmt="%g")
         np.savetxt(label, np.arange(7) * 10, delimiter=",", fmt="%g")
-        given = {"data_csv": data, "data_shape": (3,), "batch_size": 3, "label_csv": label}
-        given.update(options)
-        first = [b.index.tolist() for b in mx.io.CSVIter(**given)]
-        return [first, _epochs(mx.io.CSVIter(**given))]
+        arguments = {"data_csv": data, "data_shape": (3,), "batch_size": 3, "label_csv": label}
+        arguments.update(options)
+        first = [b.index.tolist() for b in mx.io.CSVIter(**arguments)]
+        return [first, _epochs(mx.io.CSVIter(**arguments))]
 
     VALUES[f"csv_{name}"] = script
 
@@ -186,8 +186,8 @@ def _mnist_files(folder, count):
 
 def _mnist(name, count=13, **options):
     def script(mx, folder):
-        given = {"batch_size": 5, "shuffle": False, **_mnist_files(folder, count), **options}
-        return _epochs(mx.io.MNISTIter(**given), 2)
+        arguments = {"batch_size": 5, "shuffle": False, **_mnist_files(folder, count), **options}
+        return _epochs(mx.io.MNISTIter(**arguments), 2)
 
     VALUES[f"mnist_{name}"] = script
 
@@ -204,8 +204,8 @@ _mnist("part_shuffled", num_parts=2, part_index=1, shuffle=True)
 
 @value
 def mnist_many_shuffled(mx, folder):
-    given = _mnist_files(folder, 1000)
-    data = mx.io.MNISTIter(batch_size=1000, shuffle=True, seed=7, **given)
+    files = _mnist_files(folder, 1000)
+    data = mx.io.MNISTIter(batch_size=1000, shuffle=True, seed=7, **files)
     return next(data).label[0].asnumpy().astype(int).tolist()
 
 
@@ -217,15 +217,15 @@ def _sentences(name, **options):
         random.seed(1)
         np.random.seed(1)
         data = mx.rnn.BucketSentenceIter(SENTENCES, 2, **options)
-        found = [_described(data.provide_data), _described(data.provide_label)]
-        found += [data.buckets, data.default_bucket_key, data.batch_size]
+        contents = [_described(data.provide_data), _described(data.provide_label)]
+        contents += [data.buckets, data.default_bucket_key, data.batch_size]
         for _ in range(2):
             for batch in data:
-                given = [_described(batch.provide_data), _described(batch.provide_label)]
+                descriptions = [_described(batch.provide_data), _described(batch.provide_label)]
                 kind = np.dtype(batch.data[0].dtype).name
-                found.append([_batch(batch), batch.bucket_key, given, kind])
+                contents.append([_batch(batch), batch.bucket_key, descriptions, kind])
             data.reset()
-        return found
+        return contents
 
     VALUES[f"sentences_{name}"] = script
 
@@ -288,8 +288,8 @@ def csv_row_of_another_length(mx, folder):
 
 @error
 def mnist_of_labels_only(mx, folder):
-    given = _mnist_files(folder, 13)
-    mx.io.MNISTIter(**{**given, "image": given["label"]})
+    files = _mnist_files(folder, 13)
+    mx.io.MNISTIter(**{**files, "image": files["label"]})
 
 
 @error

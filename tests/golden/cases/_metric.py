@@ -42,20 +42,20 @@ def _history(mx, metric, batches):
     def array(x):
         return mx.nd.array(x, dtype=x.dtype if x.dtype != np.int64 else "int32")
 
-    found = [_read(metric)]
+    history = [_read(metric)]
     for i, (labels, preds) in enumerate(batches):
         metric.update([array(x) for x in labels], [array(x) for x in preds])
-        found.append(_read(metric))
+        history.append(_read(metric))
         if i == 1:
             metric.reset_local()
-            found.append(_read(metric))
+            history.append(_read(metric))
     sums = []
     if not isinstance(metric, mx.metric.CompositeEvalMetric):
         sums = [metric.sum_metric, metric.num_inst, metric.global_sum_metric]
         sums.append(metric.global_num_inst)
     metric.reset()
-    found.append(_read(metric))
-    return _plain([*found, sums])
+    history.append(_read(metric))
+    return _plain([*history, sums])
 
 
 def metric(name, make, batches):
@@ -259,12 +259,12 @@ def _pearson_micro(batches):
     ``get`` shows without resets is compared."""
 
     def script(mx, folder):
-        made, found = mx.metric.PearsonCorrelation(average="micro"), []
+        metric, history = mx.metric.PearsonCorrelation(average="micro"), []
         for y, p in batches:
-            made.update([mx.nd.array(y)], [mx.nd.array(p)])
-            found.append(made.get())
-        made.reset()
-        return _plain([*found, made.get()])
+            metric.update([mx.nd.array(y)], [mx.nd.array(p)])
+            history.append(metric.get())
+        metric.reset()
+        return _plain([*history, metric.get()])
 
     return script
 
@@ -318,18 +318,18 @@ def _pair(mx):
 @value
 def lone_arrays(mx, folder):
     label, pred = _pair(mx)
-    found = []
+    values = []
     for name in ("acc", "ce", "f1", "mcc", "pcc", "loss"):
-        made = mx.metric.create(name)
-        made.update(label, pred)
-        found.append(made.get())
+        metric = mx.metric.create(name)
+        metric.update(label, pred)
+        values.append(metric.get())
     for name in ("mae", "mse", "rmse", "pearsonr"):
-        made = mx.metric.create(name)
-        made.update(label, pred[:, 0])
-        found.append(made.get())
-    made = mx.metric.create("loss")
-    made.update(None, pred)
-    return _plain([*found, made.get()])
+        metric = mx.metric.create(name)
+        metric.update(label, pred[:, 0])
+        values.append(metric.get())
+    metric = mx.metric.create("loss")
+    metric.update(None, pred)
+    return _plain([*values, metric.get()])
 
 
 @value
@@ -346,21 +346,21 @@ def named_arrays(mx, folder):
 
 @value
 def configurations(mx, folder):
-    made = mx.metric.create
+    create = mx.metric.create
     metrics = [
-        *map(made, ["acc", "accuracy", "f1", "mcc", "pcc", "mae", "mse", "rmse", "ce"]),
-        *map(made, ["nll_loss", "pearsonr", "loss", "torch"]),
-        made("caffe"),
-        made("topkaccuracy", top_k=3),
-        made("Perplexity", ignore_label=2),
-        made("crossentropy", eps=0.5, name="c", output_names=["o"], label_names=["l"]),
-        made(["acc", "f1"]),
-        made('["acc", {"axis": 2}]'),
-        made('{"metric": "acc", "axis": 2}'),
-        made({"metric": "mae", "name": "m"}),
-        made(mx.metric.Accuracy(axis=0)),
+        *map(create, ["acc", "accuracy", "f1", "mcc", "pcc", "mae", "mse", "rmse", "ce"]),
+        *map(create, ["nll_loss", "pearsonr", "loss", "torch"]),
+        create("caffe"),
+        create("topkaccuracy", top_k=3),
+        create("Perplexity", ignore_label=2),
+        create("crossentropy", eps=0.5, name="c", output_names=["o"], label_names=["l"]),
+        create(["acc", "f1"]),
+        create('["acc", {"axis": 2}]'),
+        create('{"metric": "acc", "axis": 2}'),
+        create({"metric": "mae", "name": "m"}),
+        create(mx.metric.Accuracy(axis=0)),
     ]
-    again = [made(**m.get_config()).get_config() for m in metrics if m.name != "top_k_accuracy_3"]
+    again = [create(**m.get_config()).get_config() for m in metrics if m.name != "top_k_accuracy_3"]
     return [[m.get_config() for m in metrics], again]
 
 
@@ -387,15 +387,15 @@ def registered(mx, folder):
                 self.sum_metric += self.factor * float(pred.asnumpy().sum())
                 self.num_inst += 1
 
-    found = []
+    values = []
     for name in ("sumofall", "sum_of_all", "sum_of_everything"):
-        made = mx.metric.create(name, factor=2)
-        found.append(made.get())
-        made.update([], [mx.nd.ones((2, 3))])
-        found += [made.get(), made.get_global(), made.get_config(), made.num_inst]
-        made.reset_local()
-        found.append(made.get())
-    return found
+        metric = mx.metric.create(name, factor=2)
+        values.append(metric.get())
+        metric.update([], [mx.nd.ones((2, 3))])
+        values += [metric.get(), metric.get_global(), metric.get_config(), metric.num_inst]
+        metric.reset_local()
+        values.append(metric.get())
+    return values
 
 
 @value
@@ -406,11 +406,11 @@ def counted_by_hand(mx, folder):
             self.num_inst += labels[0].size
             self.sum_metric += 0.5
 
-    made = Half()
+    metric = Half()
     label, pred = _pair(mx)
-    made.update([label], [pred])
-    made.update([label], [pred])
-    return _plain([made.get(), made.get_global(), made.num_inst, made.sum_metric])
+    metric.update([label], [pred])
+    metric.update([label], [pred])
+    return _plain([metric.get(), metric.get_global(), metric.num_inst, metric.sum_metric])
 
 
 @value
@@ -424,9 +424,9 @@ def shapes_checked(mx, folder):
 
 def _refused(name, make, label, pred):
     def script(mx, folder):
-        made = make(mx)
-        made.update([mx.nd.array(label)], [mx.nd.array(pred)])
-        made.get()
+        metric = make(mx)
+        metric.update([mx.nd.array(label)], [mx.nd.array(pred)])
+        metric.get()
 
     ERRORS[name] = script
 

@@ -23,26 +23,26 @@ def _bound(mx):
     return executor
 
 
-def _entries(found):
+def _entries(rows):
     """Numbers in the texts as numbers, which are compared within a tolerance."""
     number = r"-?\d+\.?\d*(?:e[-+]\d+)?"
     return [
         [step, name, [float(x) for x in re.findall(number, text)], re.sub(r"[^\t\n]", "", text)]
-        for step, name, text in found
+        for step, name, text in rows
     ]
 
 
 def _run(mx, monitor, train=True, batches=4):
     executor = _bound(mx)
     monitor.install(executor)
-    found = [monitor.toc()]
+    entries = [monitor.toc()]
     for _ in range(batches):
         monitor.tic()
         executor.forward(is_train=train)
         if train:
             executor.backward()
-        found.append(_entries(monitor.toc()))
-    return found
+        entries.append(_entries(monitor.toc()))
+    return entries
 
 
 def monitored(name, **options):

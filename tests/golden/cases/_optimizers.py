@@ -29,7 +29,7 @@ class Run:
 
 
 # Optimizers with their own arguments, by the name of the run.
-_OWN = {
+_OPTIMIZERS = {
     "sgd": ("sgd", {"learning_rate": 0.1}),
     "sgd_momentum": ("sgd", {"learning_rate": 0.1, "momentum": 0.9}),
     "ccsgd": ("ccsgd", {"learning_rate": 0.1, "momentum": 0.5}),
@@ -103,10 +103,10 @@ _WAYS = {
 }
 
 RUNS = {
-    f"{own}|{way}": Run(name, {**options, **more}, dtype, ways)
-    for own, (name, options) in _OWN.items()
-    for way, (more, dtype, ways) in _WAYS.items()
-    if not (name == "groupadagrad" and "wd" in more)
+    f"{key}|{way}": Run(name, {**options, **way_options}, dtype, ways)
+    for key, (name, options) in _OPTIMIZERS.items()
+    for way, (way_options, dtype, ways) in _WAYS.items()
+    if not (name == "groupadagrad" and "wd" in way_options)
 }
 
 
@@ -200,20 +200,20 @@ def new_updater(mx, case):
 def run(mx, case, part=lambda case, state: state):
     """Weights at some steps and (part of) the last states, by name; then two counts."""
     updater = new_updater(mx, case)
-    found = {}
+    trajectory = {}
     for step, weights in train(mx, updater, case):
         if step in KEPT:
-            found.update({f"{step}/{i}": w.asnumpy() for i, w in weights.items()})
+            trajectory.update({f"{step}/{i}": w.asnumpy() for i, w in weights.items()})
     for i in shapes_of(case):
         for n, x in enumerate(_flat(part(case, updater.states[i]))):
-            found[f"state/{i}/{n}"] = x
+            trajectory[f"state/{i}/{n}"] = x
     optimizer = updater.optimizer
-    return found, [optimizer.num_update, float(optimizer.learning_rate)]
+    return trajectory, [optimizer.num_update, float(optimizer.learning_rate)]
 
 
-def joined(found):
+def joined(parts_by_name):
     """All parts one after the other in one vector, as they are stored."""
-    parts = [found[name].ravel() for name in sorted(found)]
+    parts = [parts_by_name[name].ravel() for name in sorted(parts_by_name)]
     return np.concatenate([x.astype(np.promote_types(x.dtype, "float32")) for x in parts])
 
 

@@ -37,17 +37,17 @@ def number_for(name, shape):
     return draw.randint(0, 5, shape) if name in COUNTS else draw.uniform(-0.6, 0.6, shape)
 
 
-def given(mx, cell):
-    """States that are to be given."""
+def begin_states(mx, cell):
+    """Variables for the initial states of a cell."""
     return cell.begin_state(func=lambda name, **kwargs: mx.sym.var(name))
 
 
 def state_shapes(cell):
-    """Arrays bound to those states."""
-    found = {}
+    """Shapes of the arrays bound to those states."""
+    shapes = {}
     for i, shape in enumerate(cell.state_shape):
-        found[f"{cell._prefix}begin_state_{i}"] = tuple(d or BATCH for d in shape)
-    return found
+        shapes[f"{cell._prefix}begin_state_{i}"] = tuple(d or BATCH for d in shape)
+    return shapes
 
 
 def unrolled(mx, make, layout="NTC", as_list=False, begin=False, image=False, **kwargs):
@@ -63,7 +63,7 @@ def unrolled(mx, make, layout="NTC", as_list=False, begin=False, image=False, **
         shapes = {"data": shape}
     states = None
     if begin:
-        states = given(mx, cell)
+        states = begin_states(mx, cell)
         shapes.update(state_shapes(cell))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -235,20 +235,20 @@ RUN = [name for name in GRAPHS if " merge " not in name and not name.endswith(" 
 @script(VALUES, "states")
 def _(mx):
     cells = {**CELLS, **CONVOLUTIONAL}
-    found = {}
+    facts = {}
     for name, make in cells.items():
         cell = make(mx)
-        found[name] = [cell.state_info, cell.state_shape, sorted(cell.params._params)]
-    return found
+        facts[name] = [cell.state_info, cell.state_shape, sorted(cell.params._params)]
+    return facts
 
 
 @script(VALUES, "begin states")
 def _(mx):
     cell = stack(mx)
-    found = [[s.name for s in cell.begin_state()] for _ in range(2)]
+    facts = [[s.name for s in cell.begin_state()] for _ in range(2)]
     cell.reset()
-    found.append([s.name for s in cell.begin_state()])
-    return found
+    facts.append([s.name for s in cell.begin_state()])
+    return facts
 
 
 def results(mx, symbol, shapes):
@@ -256,9 +256,9 @@ def results(mx, symbol, shapes):
 
     Of networks that drop at random only the outputs outside training.
     """
-    names, (found, outs, _) = symbol.list_arguments(), symbol.infer_shape(**shapes)
+    names, (arg_shapes, outs, _) = symbol.list_arguments(), symbol.infer_shape(**shapes)
     args, grads = {}, {}
-    for name, shape in zip(names, found, strict=True):
+    for name, shape in zip(names, arg_shapes, strict=True):
         args[name] = mx.nd.array(number_for(name, shape))
         if name not in COUNTS:
             grads[name] = mx.nd.zeros(shape)
@@ -281,10 +281,10 @@ def results(mx, symbol, shapes):
 
 def arrays_of(mx, symbol, shapes):
     """Arrays for all parameters of a network, {name: NDArray}."""
-    names, (found, _, _) = symbol.list_arguments(), symbol.infer_shape(**shapes)
+    names, (arg_shapes, _, _) = symbol.list_arguments(), symbol.infer_shape(**shapes)
     return {
         name: mx.nd.array(number_for(name, shape))
-        for name, shape in zip(names, found, strict=True)
+        for name, shape in zip(names, arg_shapes, strict=True)
         if name not in shapes
     }
 
@@ -329,11 +329,11 @@ def _(mx, folder):
     prefix = str(folder / "net")
     mx.rnn.save_rnn_checkpoint(cell, prefix, 3, symbol, arrays, states)
     stored = mx.nd.load(f"{prefix}-0003.params")
-    found = [sorted(path.name for path in folder.iterdir()), plain(stored)]
+    facts = [sorted(path.name for path in folder.iterdir()), plain(stored)]
     for cells in (cell, [cell], cell.unfuse()):
         loaded, params, aux = mx.rnn.load_rnn_checkpoint(cells, prefix, 3)
-        found.append([loaded.list_arguments(), plain(params), plain(aux)])
-    return found
+        facts.append([loaded.list_arguments(), plain(params), plain(aux)])
+    return facts
 
 
 @script(VALUES, "callback")

@@ -24,10 +24,10 @@ EVERY = {
 
 
 def arrays(rule: str, *shape: int):
-    made = one(STATES[rule], False, *shape)
+    specs = one(STATES[rule], False, *shape)
     if rule == "rmspropalex":  # n stays above g^2
-        made |= {"n": uniform(*shape, low=1, high=2)}
-    return made
+        specs |= {"n": uniform(*shape, low=1, high=2)}
+    return specs
 
 
 CASES: list[Case] = []

@@ -11,11 +11,11 @@ from .detection import boxes
 def scored(batch: int, rows: int, seed: int, classes: int = 2) -> Spec:
     """Rows (class, score, box) as box_nms takes them, with distinct scores."""
     rng = np.random.RandomState(seed)
-    made = np.array(boxes(batch, rows, seed=seed, extra=2).options[0])
-    made[..., 0] = rng.randint(-1, classes, (batch, rows))
-    made[..., 1] = rng.permutation(batch * rows).reshape(batch, rows) / (batch * rows)
-    made[..., 4:] = made[..., 2:4] + rng.uniform(0.2, 0.6, (batch, rows, 2))
-    return values(made.round(4).tolist())
+    rows_of_boxes = np.array(boxes(batch, rows, seed=seed, extra=2).options[0])
+    rows_of_boxes[..., 0] = rng.randint(-1, classes, (batch, rows))
+    rows_of_boxes[..., 1] = rng.permutation(batch * rows).reshape(batch, rows) / (batch * rows)
+    rows_of_boxes[..., 4:] = rows_of_boxes[..., 2:4] + rng.uniform(0.2, 0.6, (batch, rows, 2))
+    return values(rows_of_boxes.round(4).tolist())
 
 
 def _nms(name: str, batch=2, rows=12, seed=0, also=(), data=None, **attrs) -> Case:

@@ -9,9 +9,9 @@ LAST = values([[0, 1, 1, -1], [2, -1, -1, -1], [0, 1, 2, 0]])
 
 
 def _loss(name: str, label, steps: int = 7, classes: int = 5, op="CTCLoss",
-          grad=("data",), no_grad=None, why=None, **more) -> Case:  # fmt: skip
-    lengths = {k: more.pop(k) for k in ("data_lengths", "label_lengths") if k in more}
-    attrs = {**more, **{f"use_{k}": True for k in lengths}}
+          grad=("data",), no_grad=None, why=None, **options) -> Case:  # fmt: skip
+    lengths = {k: options.pop(k) for k in ("data_lengths", "label_lengths") if k in options}
+    attrs = {**options, **{f"use_{k}": True for k in lengths}}
     inputs = {"data": normal(steps, label.shape[0], classes), "label": label, **lengths}
     return Case(f"{op}_{name}", op, inputs, attrs, grad=grad, no_grad=no_grad,
                 rtol=3e-5 if why else None, why=why)  # fmt: skip

@@ -38,7 +38,7 @@ def cases(stem: str, parameters: dict[str, Spec]) -> list[Case]:
 
 _SIMPLEX = [[[0.2, 0.3, 0.5], [0.1, 0.8, 0.1]], [[0.6, 0.2, 0.2], [0.3, 0.3, 0.4]]]
 _ALPHA = uniform(2, 3, low=0.5, high=3)
-CASES = [case for stem, own in PARAMETERS.items() for case in cases(stem, own)] + [
+CASES = [case for stem, specs in PARAMETERS.items() for case in cases(stem, specs)] + [
     Case("dirichlet", "random_pdf_dirichlet", {"sample": values(_SIMPLEX), "alpha": _ALPHA},
          also=("float64",), rtol=5e-5, rtol64=1e-5, why="MXNet's gamma functions are less exact"),
     Case("dirichlet_log", "random_pdf_dirichlet", {"sample": values(_SIMPLEX), "alpha": _ALPHA},

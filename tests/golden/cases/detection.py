@@ -20,12 +20,12 @@ def boxes(*lead: int, seed: int, extra: int = 0) -> Spec:
 
 def labels(batch: int, rows: int, valid: tuple[int, ...], seed: int, extra: int = 0) -> Spec:
     """Ground truth (class, box, extra...) with ``valid[i]`` boxes in sample i, -1 behind."""
-    made = np.array(boxes(batch, rows, seed=seed, extra=1).options[0])
-    made[..., 0] = np.random.RandomState(seed + 1).randint(0, 3, (batch, rows))
-    made = np.concatenate([made, np.zeros((batch, rows, extra))], axis=-1)
-    for sample, count in zip(made, valid, strict=True):
+    rows_of_boxes = np.array(boxes(batch, rows, seed=seed, extra=1).options[0])
+    rows_of_boxes[..., 0] = np.random.RandomState(seed + 1).randint(0, 3, (batch, rows))
+    rows_of_boxes = np.concatenate([rows_of_boxes, np.zeros((batch, rows, extra))], axis=-1)
+    for sample, count in zip(rows_of_boxes, valid, strict=True):
         sample[count:] = -1
-    return values(made.tolist())
+    return values(rows_of_boxes.tolist())
 
 
 def _prior(name: str, height: int, width: int, **attrs) -> Case:

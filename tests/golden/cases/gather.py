@@ -7,8 +7,8 @@ from typing import Any
 from ._case import Case, Spec, normal, values
 
 
-def _gather(name: str, data: Spec, indices: Spec, **more: Any) -> Case:
-    return Case(f"gather_nd-{name}", "gather_nd", {"data": data, "indices": indices}, **more)
+def _gather(name: str, data: Spec, indices: Spec, **kwargs: Any) -> Case:
+    return Case(f"gather_nd-{name}", "gather_nd", {"data": data, "indices": indices}, **kwargs)
 
 
 def _scatter(name: str, data: Spec, indices: Spec, shape: tuple[int, ...]) -> Case:

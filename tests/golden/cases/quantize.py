@@ -14,8 +14,8 @@ def ends(prefix: str, low: float, high: float, suffix: str = "range") -> dict[st
             f"max_{prefix}{suffix}": values([high], dtype="float32")}  # fmt: skip
 
 
-def _case(op: str, name: str, data: Spec, given=None, **attrs) -> Case:
-    inputs = {"data": data, **(ends("", *given) if given else {})}
+def _case(op: str, name: str, data: Spec, value_range=None, **attrs) -> Case:
+    inputs = {"data": data, **(ends("", *value_range) if value_range else {})}
     return Case(f"_contrib_{op}_{name}", f"_contrib_{op}", inputs, attrs, no_grad=NONE)
 
 

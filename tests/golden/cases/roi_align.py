@@ -20,9 +20,9 @@ def _case(name: str, rois=ROIS, channels=3, also=(), op="_contrib_ROIAlign", no_
     return Case(f"{op}_{name}", op, inputs, attrs, also=also, no_grad=no_grad)
 
 
-def _turned(name: str, **more) -> Case:
+def _rotated(name: str, **kwargs) -> Case:
     reason = "MXNet has no gradient of it"
-    return _case(name, TURNED, op="_contrib_RROIAlign", no_grad=reason, **more)
+    return _case(name, TURNED, op="_contrib_RROIAlign", no_grad=reason, **kwargs)
 
 
 CASES = [
@@ -33,7 +33,7 @@ CASES = [
     _case("many_bins", pooled_size=(7, 7), spatial_scale=0.0625),
     _case("sensitive", channels=8, pooled_size=(2, 2), position_sensitive=True),
     _case("nothing", rois=values([[0, -9, -9, -4, -4], [1, 1, 1, 4, 4]])),
-    _turned("plain", also=("float64",)),
-    _turned("ratio", sampling_ratio=2, spatial_scale=0.5),
-    _turned("bins", pooled_size=(3, 4), sampling_ratio=1),
+    _rotated("plain", also=("float64",)),
+    _rotated("ratio", sampling_ratio=2, spatial_scale=0.5),
+    _rotated("bins", pooled_size=(3, 4), sampling_ratio=1),
 ]

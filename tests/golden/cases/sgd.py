@@ -20,10 +20,10 @@ def update(
     attrs: dict[str, Any],
     *also: str,
     why: str = WHY,
-    **more: Any,
+    **kwargs: Any,
 ) -> Case:
     return Case(
-        name, op, inputs, attrs, eager=True, also=also, rtol64=1e-5, rtol16=8e-3, why=why, **more
+        name, op, inputs, attrs, eager=True, also=also, rtol64=1e-5, rtol16=8e-3, why=why, **kwargs
     )
 
 

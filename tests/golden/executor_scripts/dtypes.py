@@ -87,9 +87,9 @@ def dtype_half_accumulates(mx):
 @script
 def dtype_state_follows(mx):
     net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn")
-    found = {}
+    answers = {}
     for dtype in ("float16", "float64"):
         executor = net.simple_bind(mx.cpu(), type_dict={"x": dtype}, x=(2, 3))
         arrays = {**executor.arg_dict, **executor.aux_dict, **executor.output_dict}
-        found[dtype] = {n: np.dtype(a.dtype).name for n, a in arrays.items()}
-    return found
+        answers[dtype] = {n: np.dtype(a.dtype).name for n, a in arrays.items()}
+    return answers

@@ -100,11 +100,11 @@ def group2ctx_some_nodes(mx):
 def group2ctx_bind(mx):
     net = _network(mx)
     shapes = {"data": (2, 5), "fc1_weight": (4, 5), "fc1_bias": (4,)}
-    more = {"fc2_weight": (3, 4), "fc2_bias": (3,), "label": (2,)}
+    label_shapes = {"fc2_weight": (3, 4), "fc2_bias": (3,), "label": (2,)}
 
     def bound(near: Any, far: Any) -> Any:
         arrays, grads = {}, {}
-        for part, ctx in ((shapes, near), (more, far)):
+        for part, ctx in ((shapes, near), (label_shapes, far)):
             for name, shape in part.items():
                 arrays[name] = mx.nd.array(numbers(name, shape), ctx=ctx)
                 grads[name] = mx.nd.zeros(shape, ctx=ctx)

@@ -9,18 +9,18 @@ import numpy as np
 from ._facts import attempt, script
 
 
-def _shapes(mx: Any, net: Any, **known: Any) -> Any:
-    whole = attempt(mx, lambda: net.infer_shape(**known))
-    part = attempt(mx, lambda: net.infer_shape_partial(**known))
+def _shapes(mx: Any, net: Any, **shapes: Any) -> Any:
+    whole = attempt(mx, lambda: net.infer_shape(**shapes))
+    part = attempt(mx, lambda: net.infer_shape_partial(**shapes))
     return whole, part
 
 
-def _types(mx: Any, net: Any, **known: Any) -> Any:
-    def names(found: Any) -> Any:
-        return [p and [t and np.dtype(t).name for t in p] for p in found]
+def _types(mx: Any, net: Any, **types: Any) -> Any:
+    def names(answers: Any) -> Any:
+        return [p and [t and np.dtype(t).name for t in p] for p in answers]
 
-    whole = attempt(mx, lambda: names(net.infer_type(**known)))
-    part = attempt(mx, lambda: names(net.infer_type_partial(**known)))
+    whole = attempt(mx, lambda: names(net.infer_type(**types)))
+    part = attempt(mx, lambda: names(net.infer_type_partial(**types)))
     return whole, part
 
 

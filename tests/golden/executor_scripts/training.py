@@ -110,9 +110,9 @@ def head_gradients_of_several_outputs(mx):
     names = net.list_outputs()
     pairs = list(zip(names, heads, strict=True))
 
-    def backward(given: Any) -> Any:
+    def backward(head_gradients: Any) -> Any:
         executor.forward(is_train=True)
-        executor.backward(given)
+        executor.backward(head_gradients)
         return executor.grad_arrays
 
     return {

@@ -56,13 +56,13 @@ def fill(group: Any, names: Sequence[str], execs: Sequence[Any]) -> None:
             array[:] = 1 + 0.1 * np.abs(numbers(name, array.shape))
 
 
-def batch(mx: Any, number: int, data: Any, label: Any, classes: int = 3, **more: Any) -> Any:
+def batch(mx: Any, number: int, data: Any, label: Any, classes: int = 3, **kwargs: Any) -> Any:
     """A batch of normal numbers, with whole numbers below ``classes`` as labels."""
     labels = np.abs(numbers(f"label {number}", label) * 10).astype(int) % classes
     return mx.io.DataBatch(
         [mx.nd.array(numbers(f"data {number}", data))],
         [mx.nd.array(labels.astype(np.float32))],
-        **more,
+        **kwargs,
     )
 
 

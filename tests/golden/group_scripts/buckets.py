@@ -28,7 +28,7 @@ def _step(weights: Any, grads: Any) -> None:
 
 @script
 def manager_buckets(mx):
-    found = {}
+    answers = {}
     for place in ("one device", "two devices", "four devices", "uneven"):
         symbol = lstm(mx, 2)
         names = parameters(symbol, _INPUTS)
@@ -50,17 +50,17 @@ def manager_buckets(mx):
             manager.backward()
             steps.append(seen(mx, manager.curr_execgrp))
             _step(manager.param_arrays, manager.grad_arrays)
-        found[place] = (
+        answers[place] = (
             steps,
             sorted(manager.execgrp_bucket),
             [list(p) for p in manager.param_arrays],
         )
-    return found
+    return answers
 
 
 @script
 def module_group_buckets(mx):
-    found = {}
+    answers = {}
     for place in ("two devices", "uneven"):
         groups: dict[int, Any] = {}
         steps = []
@@ -79,5 +79,5 @@ def module_group_buckets(mx):
             group.backward()
             steps.append(seen(mx, group))
             _step(group.param_arrays, group.grad_arrays)
-        found[place] = steps
-    return found
+        answers[place] = steps
+    return answers

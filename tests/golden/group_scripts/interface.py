@@ -10,10 +10,10 @@ _INPUTS = ("data", "softmax_label")
 
 
 def _group(mx: Any, symbol: Any, place: str, data: Any, label: Any, names: Any, *flags: Any,
-           **more: Any) -> Any:  # fmt: skip
+           **kwargs: Any) -> Any:  # fmt: skip
     flags = flags or (True, False)
     return mx.module.executor_group.DataParallelExecutorGroup(
-        symbol, contexts(mx, place), workloads(place), data, label, names, *flags, **more
+        symbol, contexts(mx, place), workloads(place), data, label, names, *flags, **kwargs
     )
 
 
@@ -30,14 +30,14 @@ def _shapes(arrays: Any) -> Any:
 
 @script
 def module_group_attributes(mx):
-    found = {}
+    answers = {}
     for place in ("one device", "four devices", "uneven"):
         symbol = convnet(mx)
         group = _group(
             mx, symbol, place, [mx.io.DataDesc("data", (8, 1, 3, 3))], [("softmax_label", (8,))],
             parameters(symbol, _INPUTS), True, True, fixed_param_names=["fc_bias"],
         )  # fmt: skip
-        found[place] = {
+        answers[place] = {
             "names": (group.arg_names, group.param_names, group.aux_names, group.data_names,
                       group.label_names, group.output_names, group.state_names,
                       group.fixed_param_names),
@@ -53,7 +53,7 @@ def module_group_attributes(mx):
             "shapes": group.get_output_shapes(),
             "execs": [_shapes([e.arg_dict["data"], e.outputs]) for e in group.execs],
         }  # fmt: skip
-    return found
+    return answers
 
 
 @script
@@ -95,18 +95,18 @@ def module_group_time_major(mx):
     data = mx.sym.Variable("data")
     net = mx.sym.tanh(2 * data, name="out")
     net._set_attr(__layout__="TNC")
-    found = {}
+    answers = {}
     for place in ("two devices", "uneven"):
         group = _group(
             mx, net, place, [mx.io.DataDesc("data", (3, 4, 2), layout="TNC")], None, [], True, True
         )
         group.forward(mx.io.DataBatch([mx.nd.array(0.3 * numbers("x", (3, 4, 2)))], None))
         group.backward([mx.nd.array(numbers("head", (3, 4, 2)))])
-        found[place] = (
+        answers[place] = (
             group.data_layouts, group.output_layouts, group.batch_size, group.get_outputs(),
             group.get_output_shapes(), group.get_input_grads(), _shapes(group.data_arrays),
         )  # fmt: skip
-    return found
+    return answers
 
 
 @script
@@ -129,7 +129,7 @@ def module_group_without_batch_axis(mx):
 def module_group_states(mx):
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     net = net + mx.sym.Variable("state")
-    found = {}
+    answers = {}
     for place in ("one device", "two devices", "uneven"):
         group = _group(
             mx, net, place, [mx.io.DataDesc("data", (4, 2))], None, ["fc_weight", "fc_bias"],
@@ -143,14 +143,14 @@ def module_group_states(mx):
         first = group.get_outputs()[0].copy()
         group.set_states(states=group.get_outputs(False))
         group.forward(one)
-        found[place] = before, first, group.get_outputs(), group.get_states(False)
-    return found
+        answers[place] = before, first, group.get_outputs(), group.get_states(False)
+    return answers
 
 
 @script
 def module_group_set_and_get_params(mx):
     symbol = convnet(mx)
-    found = {}
+    answers = {}
     for place in ("one device", "four devices", "uneven"):
         group = _group(
             mx, symbol, place, [mx.io.DataDesc("data", (8, 1, 3, 3))], [("softmax_label", (8,))],
@@ -168,8 +168,8 @@ def module_group_set_and_get_params(mx):
         args = {n: mx.nd.zeros(s, dtype="float64") for n, s in shapes.items()}
         aux = {n: mx.nd.zeros(s) for n, s in states.items()}
         group.get_params(args, aux)
-        found[place] = args, aux
-    return found
+        answers[place] = args, aux
+    return answers
 
 
 @script

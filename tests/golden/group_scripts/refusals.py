@@ -9,15 +9,15 @@ from ._facts import Shapes, attempt, contexts, fill, mlp, numbers, parameters, s
 _INPUTS = ("data", "softmax_label")
 
 
-def _group(mx: Any, **more: Any) -> Any:
-    data = more.pop("data", [mx.io.DataDesc("data", (6, 5))])
-    label = more.pop("label", [mx.io.DataDesc("softmax_label", (6,))])
-    training, inputs = more.pop("flags", (True, False))
-    symbol = more.pop("symbol") if "symbol" in more else mlp(mx)
-    names = more.pop("names", parameters(mlp(mx), _INPUTS))
+def _group(mx: Any, **kwargs: Any) -> Any:
+    data = kwargs.pop("data", [mx.io.DataDesc("data", (6, 5))])
+    label = kwargs.pop("label", [mx.io.DataDesc("softmax_label", (6,))])
+    training, inputs = kwargs.pop("flags", (True, False))
+    symbol = kwargs.pop("symbol") if "symbol" in kwargs else mlp(mx)
+    names = kwargs.pop("names", parameters(mlp(mx), _INPUTS))
     return mx.module.executor_group.DataParallelExecutorGroup(
-        symbol, contexts(mx, "two devices"), more.pop("workload", [1, 1]), data, label, names,
-        training, inputs, **more,
+        symbol, contexts(mx, "two devices"), kwargs.pop("workload", [1, 1]), data, label, names,
+        training, inputs, **kwargs,
     )  # fmt: skip
 
 
@@ -34,7 +34,7 @@ def module_group_refuses_to_bind(mx):
         "few group2ctxs": {"group2ctxs": [{"a": mx.cpu(1)}]},
         "no group2ctxs": {"group2ctxs": 3},
     }
-    return {n: attempt(mx, lambda m=more: _group(mx, **m) and 1) for n, more in cases.items()}
+    return {n: attempt(mx, lambda m=kwargs: _group(mx, **m) and 1) for n, kwargs in cases.items()}
 
 
 @script
@@ -96,11 +96,11 @@ def module_group_refuses_calls(mx):
     }
 
 
-def _manager(mx: Any, symbol: Any, **more: Any) -> Any:
+def _manager(mx: Any, symbol: Any, **kwargs: Any) -> Any:
     train = Shapes([mx.io.DataDesc("data", (6, 5))], [mx.io.DataDesc("softmax_label", (6,))], 6, 6)
     names = parameters(symbol, _INPUTS)
     return mx.executor_manager.DataParallelExecutorManager(
-        symbol, contexts(mx, "two devices"), train, symbol.list_arguments(), names, [], **more
+        symbol, contexts(mx, "two devices"), train, symbol.list_arguments(), names, [], **kwargs
     )
 
 
@@ -115,7 +115,7 @@ def manager_refusals(mx):
 
     twice = mx.sym.Variable("a") + mx.sym.Variable("a")
     buckets = _manager(mx, symbol, sym_gen=lambda key: symbol)
-    found = {
+    answers = {
         "work load": attempt(mx, lambda: _manager(mx, symbol, work_load_list=[1]) and 1),
         "no work load": attempt(mx, lambda: _manager(mx, symbol, work_load_list=3) and 1),
         "same names": attempt(mx, lambda: mx.executor_manager._check_arguments(twice)),
@@ -131,6 +131,6 @@ def manager_refusals(mx):
         "nowhere to": attempt(mx, lambda: manager.copy_to({}, {})),
     }
     fill(manager, parameters(symbol, _INPUTS), manager.execgrp.train_execs)
-    found["good"] = load([x], [y])
+    answers["good"] = load([x], [y])
     manager.forward()
-    return found, [list(e.outputs) for e in manager.execgrp.train_execs]
+    return answers, [list(e.outputs) for e in manager.execgrp.train_execs]

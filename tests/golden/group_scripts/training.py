@@ -57,18 +57,18 @@ def _manager(mx: Any, symbol: Any, place: str, data: Any) -> Any:
 
 def _two_steps(mx: Any, symbol: Any, place: str, data: Any, **options: Any) -> Any:
     group = _module_group(mx, symbol, place, data, **options)
-    found = []
+    answers = []
     for number in range(2):
         group.forward(batch(mx, number, data, data[:1]))
         group.backward()
-        found.append(seen(mx, group))
-        found[-1]["merged"] = group.get_outputs()
+        answers.append(seen(mx, group))
+        answers[-1]["merged"] = group.get_outputs()
         for weights, grads in zip(group.param_arrays, group.grad_arrays, strict=False):
             for weight, grad in zip(weights, grads, strict=False):
                 if grad is not None:
                     weight[:] = weight - 0.1 * grad
     group.forward(batch(mx, 2, data, data[:1]), is_train=False)
-    found.append(group.get_outputs())
+    answers.append(group.get_outputs())
     args = {
         n: mx.nd.zeros(a[0].shape)
         for n, a in zip(group.param_names, group.param_arrays, strict=False)
@@ -77,7 +77,7 @@ def _two_steps(mx: Any, symbol: Any, place: str, data: Any, **options: Any) -> A
         n: mx.nd.zeros(a[0].shape) for n, a in zip(group.aux_names, group.aux_arrays, strict=False)
     }
     group.get_params(args, aux)
-    return found, args, aux
+    return answers, args, aux
 
 
 @script
@@ -92,19 +92,19 @@ def module_group_convnet(mx):
 
 @script
 def module_group_input_gradients(mx):
-    found = {}
+    answers = {}
     for place in ("two devices", "uneven"):
         group = _module_group(mx, mlp(mx), place, (8, 5), inputs_need_grad=True)
         group.forward(batch(mx, 0, (8, 5), (8,)))
         group.backward()
-        found[place] = group.get_input_grads(), group.get_input_grads(False)
-    return found
+        answers[place] = group.get_input_grads(), group.get_input_grads(False)
+    return answers
 
 
 @script
 def module_group_requests(mx):
     requests = {"add": "add", "some": {"fc1_weight": "add", "fc2_bias": "null"}}
-    found = {}
+    answers = {}
     for name, grad_req in requests.items():
         for place in ("four devices", "uneven"):
             group = _module_group(
@@ -113,15 +113,15 @@ def module_group_requests(mx):
             for number in range(2):
                 group.forward(batch(mx, number, (8, 5), (8,)))
                 group.backward()
-            found[f"{name}, {place}"] = group.grad_req, seen(mx, group)
-    return found
+            answers[f"{name}, {place}"] = group.grad_req, seen(mx, group)
+    return answers
 
 
 @script
 def module_group_head_gradients(mx):
     symbol = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     symbol = mx.sym.Group([symbol, mx.sym.tanh(symbol, name="t")])
-    found = {}
+    answers = {}
     for place in ("two devices", "uneven"):
         group = mx.module.executor_group.DataParallelExecutorGroup(
             symbol, contexts(mx, place), workloads(place), [mx.io.DataDesc("data", (4, 3))], None,
@@ -131,13 +131,13 @@ def module_group_head_gradients(mx):
         one = batch(mx, 0, (4, 3), (4,))
         group.forward(one)
         group.backward([mx.nd.array([[i, 1] for i in range(4)]), mx.nd.ones((4, 2))])
-        found[place] = seen(mx, group), group.get_output_shapes(), group.get_outputs(begin=1)
-    return found
+        answers[place] = seen(mx, group), group.get_output_shapes(), group.get_outputs(begin=1)
+    return answers
 
 
 @script
 def module_group_reshape(mx):
-    found = {}
+    answers = {}
     for place in ("two devices", "four devices", "uneven"):
         group = _module_group(mx, convnet(mx), place, (8, 1, 3, 3))
         shapes = []
@@ -149,13 +149,13 @@ def module_group_reshape(mx):
             group.forward(batch(mx, rows, data, (rows,)))
             group.backward()
             shapes.append((group.batch_size, [str(s) for s in group.slices], seen(mx, group)))
-        found[place] = shapes
-    return found
+        answers[place] = shapes
+    return answers
 
 
 @script
 def manager_mlp(mx):
-    found = {}
+    answers = {}
     for place in PLACES:
         manager = _manager(mx, mlp(mx), place, (8, 5))
         steps = []
@@ -172,17 +172,17 @@ def manager_mlp(mx):
             for n, a in zip(manager.param_names, manager.param_arrays, strict=False)
         }
         manager.copy_to(args, {})
-        found[place] = steps, args
-    return found
+        answers[place] = steps, args
+    return answers
 
 
 @script
 def manager_convnet(mx):
-    found = {}
+    answers = {}
     for place in ("two devices", "uneven"):
         manager = _manager(mx, convnet(mx), place, (8, 1, 3, 3))
         manager.load_data_batch(batch(mx, 0, (8, 1, 3, 3), (8,)))
         manager.forward(is_train=True)
         manager.backward()
-        found[place] = seen(mx, manager.execgrp)
-    return found
+        answers[place] = seen(mx, manager.execgrp)
+    return answers

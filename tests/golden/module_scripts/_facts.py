@@ -58,9 +58,9 @@ def convnet(mx: Any, classes: int = 4) -> Any:
 def values(module: Any, scale: float = 0.3) -> dict[str, Any]:
     """First values of a bound module's parameters: numbers that depend on their names alone."""
     args, aux = module._arg_params, module._aux_params
-    found = {n: scale * numbers(n, a.shape) for n, a in args.items()}
-    found |= {n: 1 + 0.1 * np.abs(numbers(n, a.shape)) for n, a in aux.items()}
-    return found
+    numbers_by_name = {n: scale * numbers(n, a.shape) for n, a in args.items()}
+    numbers_by_name |= {n: 1 + 0.1 * np.abs(numbers(n, a.shape)) for n, a in aux.items()}
+    return numbers_by_name
 
 
 def start(mx: Any, module: Any, scale: float = 0.3) -> Any:
@@ -74,11 +74,11 @@ def start(mx: Any, module: Any, scale: float = 0.3) -> Any:
     return module
 
 
-def bound(mx: Any, symbol: Any, data: Any = (8, 5), label: Any = (8,), **more: Any) -> Any:
+def bound(mx: Any, symbol: Any, data: Any = (8, 5), label: Any = (8,), **kwargs: Any) -> Any:
     """A module that is bound and initialised."""
-    options = {k: more.pop(k) for k in ("context", "fixed_param_names", "logger") if k in more}
+    options = {k: kwargs.pop(k) for k in ("context", "fixed_param_names", "logger") if k in kwargs}
     module = mx.mod.Module(symbol, **options)
-    module.bind([("data", data)], [("softmax_label", label)], **more)
+    module.bind([("data", data)], [("softmax_label", label)], **kwargs)
     return start(mx, module)
 
 
@@ -93,15 +93,15 @@ def batch(mx: Any, number: int, data: Any = (8, 5), label: Any = (8,), classes: 
 
 def losses(module: Any, batches: Sequence[Any], steps: int, metric: Any) -> np.ndarray:
     """The metric of each of some training steps, as MXNet's own loop computes it."""
-    found = []
+    metric_values = []
     for step in range(steps):
         one = batches[step % len(batches)]
         module.forward_backward(one)
         module.update()
         metric.reset()
         module.update_metric(metric, one.label)
-        found.append(metric.get()[1])
-    return np.array(found, np.float32)
+        metric_values.append(metric.get()[1])
+    return np.array(metric_values, np.float32)
 
 
 def trained(module: Any) -> dict[str, Any]:
@@ -127,9 +127,9 @@ class Log(logging.Logger):
         self.lines: list[str] = []
         self.values: list[float] = []
 
-    def info(self, text: Any, *args: Any, **more: Any) -> None:
+    def info(self, text: Any, *args: Any, **kwargs: Any) -> None:
         line = text % args
-        found = re.fullmatch(r"(.*=)(-?[0-9.]+|nan)", line)
-        if found and "Time" not in line:
-            self.values.append(float(found.group(2)))
-        self.lines.append(found.group(1) if found else line)
+        match = re.fullmatch(r"(.*=)(-?[0-9.]+|nan)", line)
+        if match and "Time" not in line:
+            self.values.append(float(match.group(2)))
+        self.lines.append(match.group(1) if match else line)

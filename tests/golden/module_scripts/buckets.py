@@ -65,7 +65,7 @@ def _generator(mx, size, hidden=8):
 @script
 def language_model(mx):
     """Perplexities of fit, batch by batch, on one device and on two."""
-    found = {}
+    answers = {}
     for count in (1, 2):
         data, size = _sentences(mx)
         module = mx.mod.BucketingModule(
@@ -80,8 +80,8 @@ def language_model(mx):
             optimizer="sgd", optimizer_params={"learning_rate": 0.3, "momentum": 0.5, "wd": 1e-5},
             batch_end_callback=lambda p, seen=seen: seen.append(p.eval_metric.get()[1]),
         )  # fmt: skip
-        found[count] = np.array(seen, np.float32), trained(module), sorted(module._buckets)
-    return found
+        answers[count] = np.array(seen, np.float32), trained(module), sorted(module._buckets)
+    return answers
 
 
 @script
@@ -108,11 +108,11 @@ def switching(mx):
     module.bind(first.provide_data, first.provide_label)
     start(mx, module)
     module.init_optimizer(optimizer="adam", optimizer_params={"learning_rate": 0.1})
-    found = []
+    answers = []
     for steps in (5, 3, 5, 2, 3, 3):
         module.forward_backward(one(steps))
         module.update()
-        found.append((
+        answers.append((
             module.get_outputs()[0].asnumpy(), module._curr_bucket_key,
             [tuple(d) for d in module.data_shapes], [tuple(d) for d in module.label_shapes],
             module.output_shapes, trained(module), module.symbol.list_arguments(),
@@ -123,7 +123,7 @@ def switching(mx):
     module.set_params(*params)
     module.switch_bucket(2, None)
     module.forward(one(2), is_train=False)
-    return before, found, after, module.get_outputs(), trained(module)
+    return before, answers, after, module.get_outputs(), trained(module)
 
 
 @script

@@ -23,7 +23,7 @@ _SHAPES = {"fc1_weight": (6, 5), "fc1_bias": (6,), "fc2_weight": (4, 6), "fc2_bi
 
 @script
 def chain(mx):
-    found = {}
+    answers = {}
     for count in (1, 2):
         features, top = _parts(mx)
         top = mx.sym.SoftmaxOutput(top, name="softmax")
@@ -36,7 +36,7 @@ def chain(mx):
         module.bind([("data", (8, 5))], [("softmax_label", (8,))], inputs_need_grad=True)
         module.init_params(arg_params=_values(mx, _SHAPES), aux_params={})
         module.init_optimizer(optimizer_params={"learning_rate": 0.2, "momentum": 0.9})
-        found[count] = {
+        answers[count] = {
             "losses": losses(module, [batch(mx, i) for i in range(3)], 20, mx.metric.create("ce")),
             "trained": trained(module),
             "names": (module.data_names, module.output_names, module.output_shapes),
@@ -44,7 +44,7 @@ def chain(mx):
             "outputs": module.get_outputs(),
             "input gradients": module._modules[0].get_input_grads(),
         }
-    return found
+    return answers
 
 
 @script
@@ -80,7 +80,7 @@ def _softmax_gradient(mx):
 def python_loss(mx):
     features, _ = _parts(mx)
     features = mx.sym.FullyConnected(features, num_hidden=4, name="fc2")
-    found = {}
+    answers = {}
     for count in (1, 2):
         module = mx.mod.SequentialModule()
         module.add(mx.mod.Module(features, label_names=None, context=contexts(mx, count)))
@@ -92,8 +92,8 @@ def python_loss(mx):
         module.init_params(arg_params=_values(mx, _SHAPES), aux_params={})
         module.init_optimizer(optimizer_params={"learning_rate": 0.3})
         accuracy = losses(module, [batch(mx, i) for i in range(3)], 12, mx.metric.create("acc"))
-        found[count] = accuracy, trained(module), module.get_outputs(), module.output_shapes
-    return found
+        answers[count] = accuracy, trained(module), module.get_outputs(), module.output_shapes
+    return answers
 
 
 @script

@@ -17,7 +17,7 @@ def _step(mx, module, *numbers_of_batches):
 
 @script
 def saved_and_loaded(mx):
-    found = {}
+    answers = {}
     options = {"optimizer": "sgd", "optimizer_params": {"learning_rate": 0.2, "momentum": 0.9}}
     for count in (1, 2):
         with tempfile.TemporaryDirectory() as folder:
@@ -36,9 +36,9 @@ def saved_and_loaded(mx):
             _step(mx, loaded, 2, 3)
             with open(f"{prefix}-0002.states", "rb") as file:
                 keys = pickle.loads(file.read()) if "mxnet" in mx.__name__ else None
-            found[count] = names, state, first, trained(loaded), trained(module)
+            answers[count] = names, state, first, trained(loaded), trained(module)
             assert keys is None or set(keys) in ({0, 1, 2, 3}, set(trained(module)))
-    return found
+    return answers
 
 
 @script
@@ -60,23 +60,23 @@ def parameter_files(mx):
 def setting_parameters(mx):
     module = bound(mx, mlp(mx))
     ones = {n: mx.nd.ones(a.shape) for n, a in module.get_params()[0].items()}
-    found = []
+    answers = []
     module.set_params({"fc1_bias": ones["fc1_bias"]}, {}, allow_missing=True)
-    found.append(trained(module))
+    answers.append(trained(module))
     unknown = {"x": mx.nd.ones((1,))}
-    found.append(attempt(mx, lambda: module.set_params(unknown, {}, allow_missing=True)))
+    answers.append(attempt(mx, lambda: module.set_params(unknown, {}, allow_missing=True)))
     module.set_params(unknown, {}, allow_missing=True, allow_extra=True)
     module.set_params({**ones, **unknown}, {})
-    found.append(trained(module))
-    found.append(attempt(mx, lambda: module.set_params({"fc1_bias": ones["fc1_bias"]}, {})))
+    answers.append(trained(module))
+    answers.append(attempt(mx, lambda: module.set_params({"fc1_bias": ones["fc1_bias"]}, {})))
     wrong = {**ones, "fc1_bias": mx.nd.ones((5,))}
-    found.append("raises" in str(attempt(mx, lambda: module.set_params(wrong, {}))))
+    answers.append("raises" in str(attempt(mx, lambda: module.set_params(wrong, {}))))
     module.init_params(mx.init.One(), force_init=True)
-    found.append(trained(module))
+    answers.append(trained(module))
     half = {"fc2_weight": mx.nd.array(numbers("h", (4, 6)), dtype="float16")}
     module.init_params(mx.init.Zero(), half, {}, allow_missing=True, force_init=True)
-    found.append(trained(module))
-    return found
+    answers.append(trained(module))
+    return answers
 
 
 @script
@@ -86,20 +86,20 @@ def shared_modules(mx):
     module.init_optimizer(optimizer_params={"learning_rate": 0.2, "momentum": 0.9})
     other = mx.mod.Module(mlp(mx))
     other.bind([("data", (4, 5))], [("softmax_label", (4,))], shared_module=module)
-    found = [(other.params_initialized, other.optimizer_initialized)]
+    answers = [(other.params_initialized, other.optimizer_initialized)]
     _step(mx, module, 0)
     other.forward_backward(batch(mx, 1, (4, 5), (4,)))
     other.update()
-    found += [trained(module), trained(other)]
+    answers += [trained(module), trained(other)]
     third = bound(mx, mlp(mx))
     third.borrow_optimizer(module)
     _step(mx, third, 0)
-    found += [trained(third), third._optimizer is module._optimizer]
+    answers += [trained(third), third._optimizer is module._optimizer]
     fresh = mx.mod.Module(mlp(mx))
-    found.append(attempt(mx, lambda: third.borrow_optimizer(fresh)))
+    answers.append(attempt(mx, lambda: third.borrow_optimizer(fresh)))
     for shared in (fresh, 3):
-        found.append(
+        answers.append(
             attempt(mx, lambda s=shared: mx.mod.Module(mlp(mx)).bind(
                 [("data", (4, 5))], [("softmax_label", (4,))], shared_module=s))
         )  # fmt: skip
-    return found
+    return answers

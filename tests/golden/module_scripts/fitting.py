@@ -21,7 +21,7 @@ def _arguments(mx, module, data):
 
 @script
 def log_and_callbacks(mx):
-    found = {}
+    answers = {}
     for count in (1, 2):
         log, calls = Log(), []
         module = mx.mod.Module(mlp(mx), logger=log, context=contexts(mx, count))
@@ -38,8 +38,8 @@ def log_and_callbacks(mx):
             arg_params=_arguments(mx, module, data), aux_params={}, begin_epoch=2, num_epoch=4,
             optimizer_params={"learning_rate": 0.3, "momentum": 0.9},
         )  # fmt: skip
-        found[count] = log.lines, log.values, calls, trained(module)
-    return found
+        answers[count] = log.lines, log.values, calls, trained(module)
+    return answers
 
 
 @script
@@ -69,15 +69,15 @@ def fitted_twice(mx):
         data, arg_params=_arguments(mx, module, data), aux_params={}, num_epoch=2,
         optimizer_params={"learning_rate": 0.3, "momentum": 0.9},
     )  # fmt: skip
-    found = [trained(module)]
+    answers = [trained(module)]
     module.fit(data, num_epoch=3, begin_epoch=2, optimizer_params={"learning_rate": 0.0})
-    found.append(trained(module))
+    answers.append(trained(module))
     module.fit(data, num_epoch=1, force_rebind=True)
-    found.append(trained(module))
+    answers.append(trained(module))
     module.init_optimizer(optimizer_params={"learning_rate": 0.1}, force_init=True)
     module.fit(data, num_epoch=1)
-    found.append(trained(module))
-    return found
+    answers.append(trained(module))
+    return answers
 
 
 @script
@@ -86,7 +86,7 @@ def by_hand(mx):
     logging.getLogger().setLevel(logging.ERROR)
     module = bound(mx, mlp(mx))
     module.init_optimizer(optimizer="adam", optimizer_params=(("learning_rate", 0.05),))
-    metric, data, found = mx.metric.create("acc"), _data(mx), []
+    metric, data, answers = mx.metric.create("acc"), _data(mx), []
     for _ in range(4):
         data.reset()
         metric.reset()
@@ -95,8 +95,8 @@ def by_hand(mx):
             module.update_metric(metric, one.label)
             module.backward()
             module.update()
-        found.append(metric.get())
-    return found, trained(module)
+        answers.append(metric.get())
+    return answers, trained(module)
 
 
 @script

@@ -36,7 +36,7 @@ def paths(mx):
 @script
 def signatures(mx):
     """Names of all arguments, in order."""
-    found = {}
+    answers = {}
     for kind in ("BaseModule", "Module", "BucketingModule", "SequentialModule", "PythonModule",
                  "PythonLossModule"):  # fmt: skip
         klass = getattr(mx.mod, kind)
@@ -46,15 +46,15 @@ def signatures(mx):
             member = getattr(klass, name)
             if callable(member) and (not name.startswith("_") or name == "__init__"):
                 arguments = [a for a in inspect.signature(member).parameters if a != "self"]
-                found[f"{kind}.{name}"] = arguments
+                answers[f"{kind}.{name}"] = arguments
             elif not name.startswith("_"):
-                found[f"{kind}.{name}"] = None
-    return found
+                answers[f"{kind}.{name}"] = None
+    return answers
 
 
 @script
 def descriptions(mx):
-    found = {}
+    answers = {}
     for count in (1, 2):
         module = mx.mod.Module(convnet(mx), context=contexts(mx, count), state_names=[])
         names = module.data_names, module.label_names, module.output_names
@@ -65,8 +65,8 @@ def descriptions(mx):
         module.bind([mx.io.DataDesc("data", (8, 1, 4, 4))], _LABEL, inputs_need_grad=True)
         shapes = [list(map(tuple, s)) for s in (module.data_shapes, module.label_shapes)]
         after = [module.binded, module.for_training, module.inputs_need_grad]
-        found[count] = names, flags, shapes, module.output_shapes, after, module.symbol.name
-    return found
+        answers[count] = names, flags, shapes, module.output_shapes, after, module.symbol.name
+    return answers
 
 
 @script
@@ -100,7 +100,7 @@ def too_early(mx):
             "output_shapes": lambda: module.output_shapes,
         }
 
-    found = {n: attempt(mx, c) for n, c in calls(module).items()}
+    answers = {n: attempt(mx, c) for n, c in calls(module).items()}
     module.bind(_DATA, _LABEL)
     later = {
         n: attempt(mx, calls(module)[n])
@@ -108,7 +108,7 @@ def too_early(mx):
                   "score", "predict")
     }  # fmt: skip
     module.init_params()
-    return found, later, attempt(mx, module.update)
+    return answers, later, attempt(mx, module.update)
 
 
 @script
@@ -134,23 +134,23 @@ def done_already(mx):
     module = bound(mx, mlp(mx))
     before = module._exec_group
     module.bind([("data", (2, 5))], [("softmax_label", (2,))])
-    found = [module._exec_group is before]
-    found.append(_warned(module.init_params))
-    found.append(_warned(lambda: module.set_params({}, {}, force_init=False)))
-    found.append(_warned(lambda: module.set_params({}, {}, True, force_init=False)))
+    answers = [module._exec_group is before]
+    answers.append(_warned(module.init_params))
+    answers.append(_warned(lambda: module.set_params({}, {}, force_init=False)))
+    answers.append(_warned(lambda: module.set_params({}, {}, True, force_init=False)))
     module.init_optimizer()
     optimizer = module._optimizer
     module.init_optimizer(optimizer="adam")
-    found.append(module._optimizer is optimizer)
+    answers.append(module._optimizer is optimizer)
     module.init_optimizer(optimizer="adam", force_init=True)
-    found.append(type(module._optimizer).__name__)
+    answers.append(type(module._optimizer).__name__)
     module.bind([("data", (2, 5))], [("softmax_label", (2,))], force_rebind=True)
-    found.append((module.params_initialized, module.optimizer_initialized))
-    found.append([tuple(d) for d in module.data_shapes])
-    found.append(_warned(lambda: module.prepare(batch(mx, 0), sparse_row_id_fn=lambda b: {})))
-    given = mx.optimizer.SGD()
-    found.append(_warned(lambda: module.init_optimizer(optimizer=given, force_init=True)))
-    return found
+    answers.append((module.params_initialized, module.optimizer_initialized))
+    answers.append([tuple(d) for d in module.data_shapes])
+    answers.append(_warned(lambda: module.prepare(batch(mx, 0), sparse_row_id_fn=lambda b: {})))
+    sgd = mx.optimizer.SGD()
+    answers.append(_warned(lambda: module.init_optimizer(optimizer=sgd, force_init=True)))
+    return answers
 
 
 @script

@@ -10,7 +10,7 @@ from ._facts import attempt, batch, bound, contexts, convnet, mlp, script, train
 @script
 def gradients_in_between(mx):
     """Gradients and outputs after forward_backward, and once more after update."""
-    found = {}
+    answers = {}
     for count in (1, 2):
         module = bound(mx, mlp(mx), context=contexts(mx, count))
         module.init_optimizer(optimizer_params={"learning_rate": 0.2, "momentum": 0.9})
@@ -25,8 +25,8 @@ def gradients_in_between(mx):
             again = module.get_outputs()[0].asnumpy()
             weights = [w.asnumpy() for w in group.param_arrays[0]]
             steps.append((before, outputs, after, again, weights))
-        found[count] = steps
-    return found
+        answers[count] = steps
+    return answers
 
 
 @script
@@ -34,16 +34,16 @@ def parameters_in_between(mx):
     """Parameters written between backward and update, and read by get_params at any time."""
     module = bound(mx, mlp(mx))
     module.init_optimizer(optimizer_params={"learning_rate": 0.5})
-    found = [trained(module)]
+    answers = [trained(module)]
     for step in range(3):
         module.forward_backward(batch(mx, step))
         module._exec_group.param_arrays[0][0][:] *= 0.5
         module.update()
-        found.append(trained(module))
+        answers.append(trained(module))
         module._exec_group.grad_arrays[0][0][:] = 1
         module.update()
-        found.append(trained(module))
-    return found
+        answers.append(trained(module))
+    return answers
 
 
 @script
@@ -51,22 +51,22 @@ def outputs_before_backward(mx):
     """A loss computed from the outputs, before and instead of backward."""
     module = bound(mx, convnet(mx), (8, 1, 4, 4))
     module.init_optimizer(optimizer_params={"learning_rate": 0.1})
-    found = []
+    answers = []
     for step in range(4):
         one = batch(mx, step, (8, 1, 4, 4))
         module.forward(one, is_train=True)
         output = module.get_outputs()[0].asnumpy()
         labels = one.label[0].asnumpy().astype(int)
-        found.append(-np.log(output[np.arange(8), labels]).mean())
+        answers.append(-np.log(output[np.arange(8), labels]).mean())
         if step != 2:
             module.backward()
             module.update()
-    return np.array(found, np.float32), trained(module)
+    return np.array(answers, np.float32), trained(module)
 
 
 @script
 def added_gradients(mx):
-    found = {}
+    answers = {}
     for count in (1, 2):
         module = bound(mx, mlp(mx), context=contexts(mx, count), grad_req="add")
         module.init_optimizer(optimizer_params={"learning_rate": 0.2, "momentum": 0.9})
@@ -77,13 +77,13 @@ def added_gradients(mx):
                 for grads in module._exec_group.grad_arrays:
                     for grad in grads:
                         grad[:] = 0
-        found[count] = trained(module)
-    return found
+        answers[count] = trained(module)
+    return answers
 
 
 @script
 def gradient_requests(mx):
-    found = {}
+    answers = {}
     for name, request in {
         "null": "null",
         "dict": {"fc1_bias": "null", "fc2_weight": "add"},
@@ -94,30 +94,30 @@ def gradient_requests(mx):
         for step in range(3):
             module.forward_backward(batch(mx, step))
             module.update()
-        found[name] = trained(module)
-    return found
+        answers[name] = trained(module)
+    return answers
 
 
 @script
 def input_gradients(mx):
-    found = {}
+    answers = {}
     for count in (1, 2):
         module = bound(mx, mlp(mx), context=contexts(mx, count), inputs_need_grad=True)
         module.init_optimizer()
         module.forward_backward(batch(mx, 0))
         merged = module.get_input_grads()
-        apart = module.get_input_grads(merge_multi_context=False)
+        per_device = module.get_input_grads(merge_multi_context=False)
         module.update()
-        found[count] = merged, apart, module.get_outputs(False), module.get_input_grads()
+        answers[count] = merged, per_device, module.get_outputs(False), module.get_input_grads()
     plain = bound(mx, mlp(mx))
     plain.forward_backward(batch(mx, 0))
-    return found, attempt(mx, plain.get_input_grads)
+    return answers, attempt(mx, plain.get_input_grads)
 
 
 @script
 def head_gradients(mx):
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
-    found = {}
+    answers = {}
     for count in (1, 2):
         module = mx.mod.Module(net, label_names=None, context=contexts(mx, count))
         module.bind([("data", (4, 2))])
@@ -127,8 +127,8 @@ def head_gradients(mx):
             module.forward(mx.io.DataBatch([mx.nd.ones((4, 2)) * (step + 1)]))
             module.backward([mx.nd.array(np.arange(12).reshape(4, 3))])
             module.update()
-        found[count] = trained(module)
-    return found
+        answers[count] = trained(module)
+    return answers
 
 
 @script
@@ -137,11 +137,11 @@ def monitored(mx):
     module.init_optimizer(optimizer_params={"learning_rate": 0.2})
     monitor = mx.mon.Monitor(2, stat_func=lambda x: mx.nd.norm(x), pattern=".*fc.*", sort=True)
     module.install_monitor(monitor)
-    found = []
+    answers = []
     for step in range(4):
         monitor.tic()
         module.forward_backward(batch(mx, step))
         module.update()
         entries = [e for e in monitor.toc() if "backward" not in e[1]]
-        found.append([(n, name, round(float(text), 3)) for n, name, text in entries])
-    return found, trained(module)
+        answers.append([(n, name, round(float(text), 3)) for n, name, text in entries])
+    return answers, trained(module)

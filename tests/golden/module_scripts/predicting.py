@@ -14,11 +14,11 @@ def _data(mx, rows=20, size=8):
 
 @script
 def predictions(mx):
-    found = {}
+    answers = {}
     for count in (1, 2):
         module = bound(mx, mlp(mx), context=contexts(mx, count), for_training=False)
         data = _data(mx)
-        found[count] = {
+        answers[count] = {
             "merged": module.predict(data),
             "list": module.predict(data, always_output_list=True),
             "apart": module.predict(data, merge_batches=False),
@@ -33,9 +33,9 @@ def predictions(mx):
         }
         data.reset()
         next(data)
-        found[count]["rest"] = module.predict(data, reset=False)
-        found[count]["else"] = attempt(mx, lambda m=module: m.predict([1, 2]))
-    return found
+        answers[count]["rest"] = module.predict(data, reset=False)
+        answers[count]["else"] = attempt(mx, lambda m=module: m.predict([1, 2]))
+    return answers
 
 
 @script
@@ -54,7 +54,7 @@ def scores(mx):
     module = bound(mx, mlp(mx), for_training=False)
     data = _data(mx)
     calls = []
-    found = {
+    answers = {
         "name": module.score(data, "acc"),
         "list": module.score(data, ["acc", "ce"]),
         "metric": module.score(data, mx.metric.TopKAccuracy(top_k=2)),
@@ -67,13 +67,13 @@ def scores(mx):
             ],
         ),
     }  # fmt: skip
-    return found, calls
+    return answers, calls
 
 
 @script
 def other_shapes(mx):
     """Batches of other sizes and images of other sizes rebind by themselves; training goes on."""
-    found = []
+    answers = []
     for count in (1, 2):
         x = mx.sym.Convolution(
             mx.sym.Variable("data"), kernel=(3, 3), pad=(1, 1), num_filter=3, name="conv1"
@@ -88,16 +88,16 @@ def other_shapes(mx):
             module.update()
             described = [*module.data_shapes, *module.label_shapes]
             outputs = module.get_outputs()[0].asnumpy()
-            found.append((outputs, [tuple(d) for d in described], module.output_shapes))
+            answers.append((outputs, [tuple(d) for d in described], module.output_shapes))
         module.reshape([("data", (2, 1, 4, 4))], [("softmax_label", (2,))])
         module.forward(batch(mx, 2, (2, 1, 4, 4), (2,)), is_train=False)
-        found.append((module.get_outputs()[0].asnumpy(), module.output_shapes))
+        answers.append((module.get_outputs()[0].asnumpy(), module.output_shapes))
         provided = batch(mx, 3, (4, 1, 4, 4), (4,))
         provided.provide_data = [mx.io.DataDesc("data", (4, 1, 4, 4), layout="NCHW")]
         provided.provide_label = [mx.io.DataDesc("softmax_label", (4,))]
         module.forward_backward(provided)
-        found.append(module.get_outputs()[0].asnumpy())
-    return found
+        answers.append(module.get_outputs()[0].asnumpy())
+    return answers
 
 
 @script
@@ -108,7 +108,7 @@ def states(mx):
     h = mx.sym.Activation(h, act_type="tanh", name="h_new")
     loss = mx.sym.LinearRegressionOutput(h, mx.sym.Variable("y_label"), name="y")
     net = mx.sym.Group([loss, mx.sym.BlockGrad(h, name="carry")])
-    found = {}
+    answers = {}
     for count in (1, 2):
         module = mx.mod.Module(
             net, label_names=["y_label"], state_names=["h"], context=contexts(mx, count)
@@ -123,11 +123,11 @@ def states(mx):
             module.update()
             carry = module.get_outputs(merge_multi_context=False)[1]
             module.set_states(states=[carry])
-            kept = module.get_states(merge_multi_context=False)[0]
+            carried = module.get_states(merge_multi_context=False)[0]
             outputs = [o.asnumpy() for o in module.get_outputs()]
-            steps.append((outputs, [s.asnumpy() for s in kept]))
-        found[count] = steps
-    return found, attempt(mx, module.get_states), attempt(mx, module.set_states)
+            steps.append((outputs, [s.asnumpy() for s in carried]))
+        answers[count] = steps
+    return answers, attempt(mx, module.get_states), attempt(mx, module.set_states)
 
 
 @script

@@ -9,20 +9,20 @@ import numpy as np
 from ._facts import attempt, batch, bound, contexts, losses, mlp, script, trained
 
 
-def _trained(mx: Any, count: int, store: Any, **more: Any) -> Any:
+def _trained(mx: Any, count: int, store: Any, **options: Any) -> Any:
     module = bound(mx, mlp(mx), context=contexts(mx, count))
-    module.init_optimizer(kvstore=store, optimizer_params={"learning_rate": 0.5, **more})
+    module.init_optimizer(kvstore=store, optimizer_params={"learning_rate": 0.5, **options})
     seen = losses(module, [batch(mx, i) for i in range(3)], 6, mx.metric.create("ce"))
     return {"losses": seen, "params": trained(module)}
 
 
 @script
 def gradients_are_compressed(mx: Any) -> Any:
-    found = {}
+    answers = {}
     for count in (1, 2):
         store = mx.kv.create("device")
         store.set_gradient_compression({"type": "2bit", "threshold": 0.1})
-        found[f"{count} devices"] = _trained(mx, count, store, momentum=0.5)
+        answers[f"{count} devices"] = _trained(mx, count, store, momentum=0.5)
     module = mx.mod.Module(
         mlp(mx), context=contexts(mx, 2), compression_params={"type": "2bit", "threshold": 0.1}
     )
@@ -32,7 +32,7 @@ def gradients_are_compressed(mx: Any) -> Any:
     one = batch(mx, 0)
     module.forward_backward(one)
     module.update()
-    return {**found, "argument": trained(module)}
+    return {**answers, "argument": trained(module)}
 
 
 def _total(arrays: list[Any]) -> Any:
@@ -97,13 +97,13 @@ def _store(mx: Any, updates: bool) -> Any:
 
 @script
 def stores_of_users_get_lists(mx: Any) -> Any:
-    found = {}
+    answers = {}
     for count in (1, 2):
         for updates in (False, True):
             store = _store(mx, updates)
             seen = _trained(mx, count, store, momentum=0.5)
-            found[f"{count} {updates}"] = {**seen, "calls": store.calls[:9]}
-    return found
+            answers[f"{count} {updates}"] = {**seen, "calls": store.calls[:9]}
+    return answers
 
 
 @script

@@ -36,15 +36,15 @@ _OPTIMIZERS = {
 
 @script
 def mlp_by_optimizer(mx):
-    found = {}
+    answers = {}
     batches = [batch(mx, i) for i in range(4)]
     for name, options in _OPTIMIZERS.items():
         for count in (1, 2):
             module = bound(mx, mlp(mx), context=contexts(mx, count))
             kind = "sgd" if name == "momentum" else name
             module.init_optimizer(optimizer=kind, optimizer_params=options)
-            found[f"{name} on {count}"] = losses(module, batches, 20, mx.metric.create("ce"))
-    return found
+            answers[f"{name} on {count}"] = losses(module, batches, 20, mx.metric.create("ce"))
+    return answers
 
 
 @script
@@ -54,7 +54,7 @@ def mlp_with_everything(mx):
     x = mx.sym.FullyConnected(mx.sym.Variable("data"), weight=w, num_hidden=6, name="fc1")
     x = mx.sym.FullyConnected(mx.sym.tanh(x), num_hidden=4, name="fc2")
     net = mx.sym.SoftmaxOutput(x, name="softmax")
-    found = {}
+    answers = {}
     for count in (1, 2, 4):
         module = bound(mx, net, context=contexts(mx, count), fixed_param_names=["fc2_bias"])
         schedule = mx.lr_scheduler.FactorScheduler(step=4, factor=0.7, base_lr=0.4)
@@ -65,32 +65,32 @@ def mlp_with_everything(mx):
             },
         )  # fmt: skip
         batches = [batch(mx, i) for i in range(4)]
-        found[count] = losses(module, batches, 20, mx.metric.create("ce")), trained(module)
-    return found
+        answers[count] = losses(module, batches, 20, mx.metric.create("ce")), trained(module)
+    return answers
 
 
 @script
 def batch_normalisation(mx):
-    found = {}
+    answers = {}
     for count in (1, 2):
         module = bound(mx, convnet(mx), (8, 1, 4, 4), context=contexts(mx, count))
         module.init_optimizer(optimizer_params={"learning_rate": 0.1, "momentum": 0.9})
         batches = [batch(mx, i, (8, 1, 4, 4)) for i in range(4)]
-        found[count] = losses(module, batches, 20, mx.metric.create("ce")), trained(module)
-    return found
+        answers[count] = losses(module, batches, 20, mx.metric.create("ce")), trained(module)
+    return answers
 
 
 @script
 def stores(mx):
-    found = {}
+    answers = {}
     for store in (None, "local", "device", mx.kv.create("local")):
         module = bound(mx, mlp(mx), context=contexts(mx, 2))
         module.init_optimizer(store, optimizer_params={"learning_rate": 0.3, "momentum": 0.9})
-        found[str(getattr(store, "type", store))] = (
+        answers[str(getattr(store, "type", store))] = (
             losses(module, [batch(mx, i) for i in range(2)], 6, mx.metric.create("ce")),
             trained(module),
         )
-    return found
+    return answers
 
 
 @script
@@ -138,7 +138,7 @@ def two_heads(mx):
     module.bind(data.provide_data, data.provide_label)
     start(mx, module)
     module.init_optimizer(optimizer_params=(("learning_rate", 0.1),))
-    found = []
+    answers = []
     kinds = mx.metric.CrossEntropy(output_names=["kind_output"], label_names=["kind_label"])
     sizes = mx.metric.MSE(output_names=["size_output"], label_names=["size_label"])
     batches = list(data)
@@ -150,8 +150,8 @@ def two_heads(mx):
         sizes.reset()
         for metric in (kinds, sizes):
             module.update_metric(metric, one.label)
-        found.append([kinds.get()[1], sizes.get()[1]])
-    return np.array(found, np.float32), module.output_names, module.output_shapes
+        answers.append([kinds.get()[1], sizes.get()[1]])
+    return np.array(answers, np.float32), module.output_names, module.output_shapes
 
 
 @script
@@ -167,7 +167,7 @@ def matrix_factorisation(mx):
         {"score_label": rng.uniform(1, 5, 64).astype(np.float32)},
         16,
     )
-    found = {}
+    answers = {}
     for count in (1, 2):
         module = mx.mod.Module(
             net, data_names=["user", "item"], label_names=["score_label"],
@@ -177,24 +177,24 @@ def matrix_factorisation(mx):
         start(mx, module)
         module.init_optimizer(optimizer="adam", optimizer_params={"learning_rate": 0.05})
         data.reset()
-        found[count] = losses(module, list(data), 20, mx.metric.create("rmse")), trained(module)
-    return found
+        answers[count] = losses(module, list(data), 20, mx.metric.create("rmse")), trained(module)
+    return answers
 
 
 @script
 def rescaling(mx):
     """Gradient scale of an optimizer created by name, and of one passed as an object."""
-    found = []
+    answers = []
     for count in (1, 2):
         module = bound(mx, mlp(mx), context=contexts(mx, count))
         module.init_optimizer()
-        found.append(module._optimizer.rescale_grad)
+        answers.append(module._optimizer.rescale_grad)
         module.init_optimizer(optimizer_params={"rescale_grad": 0.5}, force_init=True)
-        found.append(module._optimizer.rescale_grad)
-        given = mx.optimizer.SGD(rescale_grad=1 / 8, learning_rate=0.1)
-        module.init_optimizer(optimizer=given, force_init=True)
-        found += [module._optimizer is given, given.idx2name]
+        answers.append(module._optimizer.rescale_grad)
+        optimizer = mx.optimizer.SGD(rescale_grad=1 / 8, learning_rate=0.1)
+        module.init_optimizer(optimizer=optimizer, force_init=True)
+        answers += [module._optimizer is optimizer, optimizer.idx2name]
         for wrong in ({"optimizer": "none"}, {"optimizer": 3}, {"kvstore": 3}):
             act = partial(module.init_optimizer, force_init=True, **wrong)
-            found.append(attempt(mx, act))
-    return found
+            answers.append(attempt(mx, act))
+    return answers

@@ -26,7 +26,7 @@ def run(name: str, mx: Any) -> Any:
         return plain(mx, SCRIPTS[name](mx))
 
 
-class _Kept(logging.Handler):
+class _LogLines(logging.Handler):
     def __init__(self) -> None:
         super().__init__()
         self.lines: list[list[str]] = []
@@ -40,30 +40,30 @@ class _Kept(logging.Handler):
 @contextmanager
 def log() -> Iterator[list[list[str]]]:
     """The log from level INFO on, [level, text], without anything that depends on the clock."""
-    root, kept = logging.getLogger(), _Kept()
+    root, handler = logging.getLogger(), _LogLines()
     level = root.level
     root.setLevel(logging.INFO)
-    root.addHandler(kept)
+    root.addHandler(handler)
     try:
-        yield kept.lines
+        yield handler.lines
     finally:
-        root.removeHandler(kept)
+        root.removeHandler(handler)
         root.setLevel(level)
 
 
 def metric(mx: Any, batches: int = 1, name: str = "acc") -> Any:
     """A metric that has seen some batches."""
-    found = mx.metric.create(name)
-    more(mx, found, range(batches))
-    return found
+    new = mx.metric.create(name)
+    update_metric(mx, new, range(batches))
+    return new
 
 
-def more(mx: Any, metric: Any, batches: Any) -> None:
-    """Has a metric see the batches of these numbers."""
+def update_metric(mx: Any, metric: Any, batches: Any) -> None:
+    """Updates a metric with the batches of these numbers."""
     for number in batches:
         label = mx.nd.array(abs(numbers(f"label {number}", (4,)) * 10).astype(int) % 3)
         pred = mx.nd.softmax(mx.nd.array(numbers(f"pred {number}", (4, 3))))
         metric.update([label], [pred])
 
 
-__all__ = ["SCRIPTS", "attempt", "log", "metric", "more", "numbers", "run", "script"]
+__all__ = ["SCRIPTS", "attempt", "log", "metric", "numbers", "run", "script", "update_metric"]

@@ -6,7 +6,7 @@ import os
 import tempfile
 from typing import Any
 
-from ._facts import attempt, log, metric, more, script
+from ._facts import attempt, log, metric, script, update_metric
 
 
 def _epochs(mx: Any, callback: Any, metric: Any, batches: int, epochs: int = 2) -> Any:
@@ -17,7 +17,7 @@ def _epochs(mx: Any, callback: Any, metric: Any, batches: int, epochs: int = 2) 
                 metric.reset()
             for nbatch in range(batches):
                 if metric is not None:
-                    more(mx, metric, [nbatch])
+                    update_metric(mx, metric, [nbatch])
                 callback(mx.model.BatchEndParam(epoch, nbatch, metric, {}))
     if metric is None:
         return {"log": lines}
@@ -26,15 +26,15 @@ def _epochs(mx: Any, callback: Any, metric: Any, batches: int, epochs: int = 2) 
 
 @script
 def speedometer(mx: Any) -> Any:
-    found = {}
+    answers = {}
     for auto_reset in (True, False):
         for name in ("acc", ["acc", "ce"], None):
             callback = mx.callback.Speedometer(4, 3, auto_reset)
             chosen = None if name is None else mx.metric.create(name)
-            found[f"{name} {auto_reset}"] = _epochs(mx, callback, chosen, 8)
-    found["defaults"] = _epochs(mx, mx.callback.Speedometer(4), metric(mx), 101, 1)
-    found["one batch"] = _epochs(mx, mx.callback.Speedometer(4, 1), metric(mx), 1, 3)
-    return found
+            answers[f"{name} {auto_reset}"] = _epochs(mx, callback, chosen, 8)
+    answers["defaults"] = _epochs(mx, mx.callback.Speedometer(4), metric(mx), 101, 1)
+    answers["one batch"] = _epochs(mx, mx.callback.Speedometer(4, 1), metric(mx), 1, 3)
+    return answers
 
 
 @script
@@ -51,15 +51,15 @@ def train_metric(mx: Any) -> Any:
 @script
 def validation_metrics(mx: Any) -> Any:
     callback = mx.callback.LogValidationMetricsCallback()
-    found = {}
+    answers = {}
     for name in ("acc", ["acc", "ce"]):
         with log() as lines:
             callback(mx.model.BatchEndParam(3, 7, metric(mx, 2, name), None))
-        found[str(name)] = lines
+        answers[str(name)] = lines
     with log() as lines:
         callback(mx.model.BatchEndParam(3, 7, None, None))
-    found["none"] = lines
-    return found
+    answers["none"] = lines
+    return answers
 
 
 @script
@@ -74,21 +74,21 @@ def progress(mx: Any) -> Any:
 def checkpoints(mx: Any) -> Any:
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
     params = {"fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.ones((2,))}
-    found = {}
+    answers = {}
     for period in (1, 2, 0, -3, 2.9):
         with tempfile.TemporaryDirectory() as folder, log() as lines:
             callback = mx.callback.do_checkpoint(os.path.join(folder, "m"), period)
             for epoch in range(5):
                 callback(epoch, net, params, {})
             names = sorted(os.listdir(folder))
-        found[period] = [names, [[level, text.replace(folder, "#")] for level, text in lines]]
-    found["one argument"] = attempt(mx, lambda: mx.callback.do_checkpoint("m")(0))
-    return found
+        answers[period] = [names, [[level, text.replace(folder, "#")] for level, text in lines]]
+    answers["one argument"] = attempt(mx, lambda: mx.callback.do_checkpoint("m")(0))
+    return answers
 
 
 @script
 def module_checkpoints(mx: Any) -> Any:
-    found = {}
+    answers = {}
 
     class Recorder:
         def save_checkpoint(self, *args: Any) -> None:
@@ -101,5 +101,5 @@ def module_checkpoints(mx: Any) -> Any:
             for epoch in range(5):
                 callback(epoch)
             callback(5, None, {}, {})
-            found[f"{period} {states}"] = calls
-    return found
+            answers[f"{period} {states}"] = calls
+    return answers

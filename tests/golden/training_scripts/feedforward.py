@@ -69,8 +69,8 @@ def _normed(mx: Any) -> Any:
 
 @script
 def feedforward_fit(mx: Any) -> Any:
-    found = {}
-    for name, options, more in (
+    answers = {}
+    for name, options, fit_options in (
         ("one device", {}, {}),
         ("two devices", {"devices": 2}, {}),
         ("device store", {"devices": 2}, {"kvstore": "device"}),
@@ -84,23 +84,23 @@ def feedforward_fit(mx: Any) -> Any:
         model = _model(mx, **options)
         data, label = _data()
         with log() as lines:
-            model.fit(data, label, eval_data=(data[:16], label[:16]), **more)
-        found[name] = [
+            model.fit(data, label, eval_data=(data[:16], label[:16]), **fit_options)
+        answers[name] = [
             _state(model), _logged(lines), model.predict(data), float(model.score(data)),
         ]  # fmt: skip
-    return found
+    return answers
 
 
 @script
 def feedforward_optimizers(mx: Any) -> Any:
     data, label = _data()
-    found = []
+    answers = []
     for devices in (1, 2):
         optimizer = mx.optimizer.create("sgd", learning_rate=0.1, rescale_grad=1 / 8, wd=0.1)
         model = _model(mx, devices=devices, optimizer=optimizer)
         model.fit(data, label)
-        found.append([_state(model), sorted(optimizer.idx2name.items())])
-    return found
+        answers.append([_state(model), sorted(optimizer.idx2name.items())])
+    return answers
 
 
 @script
@@ -131,23 +131,23 @@ def feedforward_iterators(mx: Any) -> Any:
             eval_batch_end_callback=eval_batch_end,
             eval_end_callback=eval_end,
         )
-    found: dict[str, Any] = {"calls": calls, "log": _logged(lines)}
+    answers: dict[str, Any] = {"calls": calls, "log": _logged(lines)}
     score = model.score(train, "ce", num_batch=2, batch_end_callback=batch_end)
-    found["score"] = float(score)
+    answers["score"] = float(score)
     metric = mx.metric.create("acc")
-    found["metric"] = [float(model.score(train, metric)) for _ in range(2)]
-    found["lists"] = [
+    answers["metric"] = [float(model.score(train, metric)) for _ in range(2)]
+    answers["lists"] = [
         attempt(mx, lambda d=d: model.fit(train, eval_data=d))
         for d in ([data[:8].tolist(), label[:8].tolist()], mx.io.NDArrayIter(data, label, 8))
     ]
-    return found
+    return answers
 
 
 @script
 def feedforward_predict(mx: Any) -> Any:
     data, label = _data()
     model = _model(mx)
-    found: dict[str, Any] = {
+    answers: dict[str, Any] = {
         "numpy": model.predict(data),
         "ndarray": model.predict(mx.nd.array(data)),
         "one batch": model.predict(data, num_batch=1),
@@ -155,39 +155,39 @@ def feedforward_predict(mx: Any) -> Any:
         "with data": model.predict(data, 2, True),
     }
     batches = mx.io.NDArrayIter(data, label, 5)
-    found["iterator"] = model.predict(batches)
-    found["goes on"] = [model.predict(batches, 1), model.predict(batches, 1, reset=False)]
-    found["iterator with data"] = model.predict(batches, return_data=True)
+    answers["iterator"] = model.predict(batches)
+    answers["goes on"] = [model.predict(batches, 1), model.predict(batches, 1, reset=False)]
+    answers["iterator with data"] = model.predict(batches, return_data=True)
     hidden = model.symbol.get_internals()["fc1_output"]
     heads = mx.sym.Group([model.symbol, mx.sym.BlockGrad(hidden)])
-    found["two outputs"] = _model(mx, heads).predict(data)
-    found["score"] = [float(model.score(batches)), float(model.score(data))]
+    answers["two outputs"] = _model(mx, heads).predict(data)
+    answers["score"] = [float(model.score(batches)), float(model.score(data))]
     again = pickle.loads(pickle.dumps(model))
-    found["pickled"] = again.predict(data[:2])
-    return found
+    answers["pickled"] = again.predict(data[:2])
+    return answers
 
 
 @script
 def feedforward_checkpoints(mx: Any) -> Any:
     data, label = _data()
-    found = {}
+    answers = {}
     with tempfile.TemporaryDirectory() as folder, log() as lines:
         prefix = os.path.join(folder, "m")
         model = _model(mx, _normed(mx))
         model.fit(data, label, epoch_end_callback=mx.callback.do_checkpoint(prefix))
         model.save(prefix, 7)
         model.save(prefix)
-        found["files"] = sorted(os.listdir(folder))
+        answers["files"] = sorted(os.listdir(folder))
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", DeprecationWarning)
             again = mx.model.FeedForward.load(prefix, 2, num_epoch=4, learning_rate=0.1)
-        found["begin"] = [again.begin_epoch, again.num_epoch, _state(again)]
+        answers["begin"] = [again.begin_epoch, again.num_epoch, _state(again)]
         np.random.seed(4)
         again.fit(mx.io.NDArrayIter(data, label, 11))
-        found["more"] = _state(again)
-        found["log"] = [[a, b.replace(folder, "#")] for a, b in _logged(lines)]
-    found["no epoch"] = attempt(mx, lambda: _model(mx, num_epoch=None).save("unwritten"))
-    return found
+        answers["more"] = _state(again)
+        answers["log"] = [[a, b.replace(folder, "#")] for a, b in _logged(lines)]
+    answers["no epoch"] = attempt(mx, lambda: _model(mx, num_epoch=None).save("unwritten"))
+    return answers
 
 
 @script
@@ -216,17 +216,17 @@ def feedforward_init(mx: Any) -> Any:
     symbol = _normed(mx)
     arg_params, _ = _params(mx, symbol)
     extra = mx.nd.ones((1,))
-    some = {"fc1_weight": arg_params["fc1_weight"], "extra": extra}
+    partial_params = {"fc1_weight": arg_params["fc1_weight"], "extra": extra}
     model = _model(
-        mx, symbol, initializer=initializer, allow_extra_params=True, arg_params=some,
+        mx, symbol, initializer=initializer, allow_extra_params=True, arg_params=partial_params,
         aux_params={"extra": extra},
     )  # fmt: skip
-    found: list[Any] = [sorted(model.arg_params), sorted(model.aux_params)]
+    answers: list[Any] = [sorted(model.arg_params), sorted(model.aux_params)]
     names = model._init_params([("data", (4, 5)), mx.io.DataDesc("softmax_label", (4,))])
-    found += [[list(n) for n in names], list(calls), _state(model)]
+    answers += [[list(n) for n in names], list(calls), _state(model)]
     calls.clear()
     model._init_params([("data", (4, 5)), ("softmax_label", (4,))], overwrite=True)
-    return [*found, calls, _state(model)]
+    return [*answers, calls, _state(model)]
 
 
 @script

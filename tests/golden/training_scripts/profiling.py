@@ -41,25 +41,25 @@ def profiler_run(mx: Any) -> Any:
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "trace.json")
         p.set_config(profile_all=True, aggregate_stats=True, filename=path)
-        found = [p.set_state("run"), p.set_state("run")]
+        answers = [p.set_state("run"), p.set_state("run")]
         domain = p.Domain("domain")
-        made = [
+        marks = [
             domain.new_task("task"), domain.new_frame("frame"), p.Event("event"),
             domain.new_counter("counter", 3), domain.new_marker("marker"),
         ]  # fmt: skip
-        found += [str(x) for x in (domain, *made[:4])]
-        for stretch in made[:3]:
-            found += [stretch.start(), stretch.stop(), stretch.stop()]
-        counter = made[3]
+        answers += [str(x) for x in (domain, *marks[:4])]
+        for stretch in marks[:3]:
+            answers += [stretch.start(), stretch.stop(), stretch.stop()]
+        counter = marks[3]
         counter += 2
         counter -= 1
-        found += [counter is made[3], counter.set_value(2.7), counter.increment()]
-        found += [counter.decrement(5), made[4].mark(), made[4].mark("thread")]
-        found += [p.pause(), p.resume()]
+        answers += [counter is marks[3], counter.set_value(2.7), counter.increment()]
+        answers += [counter.decrement(5), marks[4].mark(), marks[4].mark("thread")]
+        answers += [p.pause(), p.resume()]
         (mx.nd.ones((2, 2)) + 1).wait_to_read()
-        found += [p.set_state("stop"), p.set_state("stop")]
+        answers += [p.set_state("stop"), p.set_state("stop")]
         table, text = p.dumps(), p.dumps(format="json")
-        found += [name in table for name in ("task", "frame", "event", "counter")]
-        found += [name in text for name in ("task", "Count", "Total", "Min", "Max", "Avg")]
-        found += [p.dump(), os.path.exists(path), attempt(mx, p.dump)]
-    return found
+        answers += [name in table for name in ("task", "frame", "event", "counter")]
+        answers += [name in text for name in ("task", "Count", "Total", "Min", "Max", "Avg")]
+        answers += [p.dump(), os.path.exists(path), attempt(mx, p.dump)]
+    return answers

@@ -26,14 +26,14 @@ def _pulled(mx: Any, store: Any, key: Any, dtype: str = "float32", shape: Any = 
 
 @script
 def store_kinds(mx: Any) -> Any:
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for name in ("local", "device", "LOCAL", "local_update_cpu", "local_allreduce_device"):
         store = mx.kv.create(name)
-        found[name] = [store.type, store.rank, store.num_workers, store.is_capable("optimizer")]
-    found["capital"] = store.is_capable("OPTIMIZER")
-    found["default"] = mx.kvstore.create().type
-    found["no name"] = attempt(mx, lambda: mx.kv.create(3))
-    found["capability"] = attempt(mx, lambda: store.is_capable("telepathy"))
+        answers[name] = [store.type, store.rank, store.num_workers, store.is_capable("optimizer")]
+    answers["capital"] = store.is_capable("OPTIMIZER")
+    answers["default"] = mx.kvstore.create().type
+    answers["no name"] = attempt(mx, lambda: mx.kv.create(3))
+    answers["capability"] = attempt(mx, lambda: store.is_capable("telepathy"))
     base = mx.kv.KVStoreBase()
     actions = (
         lambda: base.broadcast(1, 2, 3), lambda: base.pushpull(1, 2), lambda: base.type,
@@ -41,8 +41,8 @@ def store_kinds(mx: Any) -> Any:
         lambda: base.set_optimizer(None), lambda: base.save_optimizer_states("f"),
         lambda: base.load_optimizer_states("f"),
     )  # fmt: skip
-    found["base"] = [attempt(mx, action) for action in actions]
-    return found
+    answers["base"] = [attempt(mx, action) for action in actions]
+    return answers
 
 
 @script
@@ -51,10 +51,10 @@ def store_registry(mx: Any) -> Any:
     class MineToTest(mx.kv.KVStoreBase):
         pass
 
-    made = mx.kv.create("MineToTest")
+    store = mx.kv.create("MineToTest")
     try:
         return [
-            type(made) is MineToTest,
+            type(store) is MineToTest,
             mx.kv.KVStoreBase.kv_registry["minetotest"] is MineToTest,
             attempt(mx, lambda: mx.kv.KVStoreBase.register("no class")),
             mx.kv.KVStoreBase.OPTIMIZER,
@@ -65,7 +65,7 @@ def store_registry(mx: Any) -> Any:
 
 @script
 def store_push_and_pull(mx: Any) -> Any:
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for kind in ("local", "device"):
         for key in (3, -1, "weight"):
             store, seen = mx.kv.create(kind), []
@@ -79,13 +79,13 @@ def store_push_and_pull(mx: Any) -> Any:
             outs = [mx.nd.zeros(SHAPE, ctx=mx.cpu(i)) for i in range(3)]
             store.pull(key, outs, 5, False)
             seen.extend(outs)
-            found[f"{kind} {key}"] = seen
-    return found
+            answers[f"{kind} {key}"] = seen
+    return answers
 
 
 @script
 def store_lists_of_keys(mx: Any) -> Any:
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for keys in ([5, 7, 6], ("b", "a", "c")):
         store = mx.kv.create("device")
         store.init(keys, [_array(mx, f"start {k}") for k in keys])
@@ -96,29 +96,29 @@ def store_lists_of_keys(mx: Any) -> Any:
         store.pull(list(keys), out=outs)
         pairs = [[mx.nd.zeros(SHAPE) for _ in range(2)] for _ in keys]
         store.pull(keys, out=pairs)
-        found[str(keys)] = [seen, outs, pairs]
-    return found
+        answers[str(keys)] = [seen, outs, pairs]
+    return answers
 
 
 @script
 def store_dtypes(mx: Any) -> Any:
-    found = {}
+    answers = {}
     for dtype in ("float16", "float32", "float64", "int32", "uint8"):
         store = mx.kv.create("local")
         store.init(1, mx.nd.ones(SHAPE, dtype=dtype))
         store.push(1, [mx.nd.ones(SHAPE, dtype=dtype) * 3] * 3)
-        found[dtype] = [_pulled(mx, store, 1, d) for d in (dtype, "float32", "float16")]
+        answers[dtype] = [_pulled(mx, store, 1, d) for d in (dtype, "float32", "float16")]
     store.push(1, [mx.nd.ones(SHAPE), mx.nd.ones(SHAPE, dtype="float16") * 2])
-    found["two in one push"] = _pulled(mx, store, 1)
+    answers["two in one push"] = _pulled(mx, store, 1)
     store.init(2, mx.nd.ones(SHAPE))
     store.push(2, _array(mx, "wide", dtype="float64"))
-    found["pushed wider"] = _pulled(mx, store, 2, "float64")
-    return found
+    answers["pushed wider"] = _pulled(mx, store, 2, "float64")
+    return answers
 
 
 @script
 def store_pushpull(mx: Any) -> Any:
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for kind in ("local", "device"):
         store = mx.kv.create(kind)
         store.init("w", _array(mx, "start"))
@@ -130,15 +130,15 @@ def store_pushpull(mx: Any) -> Any:
         store.pushpull("w", arrays, out=out)
         new = [mx.nd.zeros(SHAPE, ctx=mx.cpu(i)) for i in range(2)]
         store.broadcast("v", _array(mx, "sent"), out=new)
-        found[kind] = [arrays, single, out, _pulled(mx, store, "w"), new, _pulled(mx, store, "v")]
+        answers[kind] = [arrays, single, out, _pulled(mx, store, "w"), new, _pulled(mx, store, "v")]
     store = mx.kv.create("local")
     store.init([1, 2], [_array(mx, "start")] * 2)
     several = [[_array(mx, f"{k} {i}", i) for i in range(2)] for k in (1, 2)]
     store.pushpull([1, 2], several)
     news = [mx.nd.zeros(SHAPE) for _ in range(2)]
     store.broadcast([8, 9], [_array(mx, "eight"), _array(mx, "nine")], out=news)
-    found["lists"] = [several, news]
-    return found
+    answers["lists"] = [several, news]
+    return answers
 
 
 @script
@@ -149,7 +149,7 @@ def store_updater(mx: Any) -> Any:
         calls.append([type(key).__name__, pushed.asnumpy(), stored.asnumpy()])
         stored += 2 * pushed
 
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for keys in ([4, 2, 9], ["d", "b", "x"]):
         store = mx.kv.create("local")
         store.init(keys, [_array(mx, f"start {k}") for k in keys])
@@ -157,22 +157,22 @@ def store_updater(mx: Any) -> Any:
         store.push(keys[0], [_array(mx, "p", 0), _array(mx, "q", 1)])
         backwards = list(reversed(keys))
         store.push(backwards, [_array(mx, f"push {k}") for k in backwards])
-        given = _array(mx, "pushpull")
-        store.pushpull(keys[1], given)
+        updates = _array(mx, "pushpull")
+        store.pushpull(keys[1], updates)
         mx.nd.waitall()
-        kept = [call if isinstance(keys[0], int) else call[1:] for call in calls]
-        found[str(keys)] = [kept, given, [_pulled(mx, store, k) for k in keys]]
+        arguments = [call if isinstance(keys[0], int) else call[1:] for call in calls]
+        answers[str(keys)] = [arguments, updates, [_pulled(mx, store, k) for k in keys]]
         calls.clear()
-    return found
+    return answers
 
 
 @script
 def store_optimizer(mx: Any) -> Any:
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for kind in ("local", "device"):
         for keys in ([0, 1], ["fc_weight", "fc_bias"]):
             store = mx.kv.create(kind)
-            found[f"{kind} {keys} none"] = [
+            answers[f"{kind} {keys} none"] = [
                 attempt(mx, lambda s=store: s.save_optimizer_states("unwritten")),
                 attempt(mx, lambda s=store: s.load_optimizer_states("unread")),
             ]
@@ -191,13 +191,13 @@ def store_optimizer(mx: Any) -> Any:
                         store.load_optimizer_states(path)
                 missing = os.path.join(folder, "missing")
                 refused = attempt(mx, lambda s=store, f=missing: s.load_optimizer_states(f))
-            found[f"{kind} {keys}"] = [steps, refused]
-    return found
+            answers[f"{kind} {keys}"] = [steps, refused]
+    return answers
 
 
 @script
 def store_compression(mx: Any) -> Any:
-    found: dict[str, Any] = {}
+    answers: dict[str, Any] = {}
     for name, params in {
         "default": {"type": "2bit"}, "half": {"type": "2bit", "threshold": 0.5},
         "two": {"type": "2bit", "threshold": 2}, "text": {"type": "2bit", "threshold": "1.5"},
@@ -207,11 +207,11 @@ def store_compression(mx: Any) -> Any:
         store.init("w", mx.nd.zeros((2, 5)))
         rounds = []
         for step in range(4):
-            given = [_array(mx, f"{step} {i}", i, shape=(2, 5)) for i in range(2)]
-            given[0][0, :2] = [0.5, -0.5]
-            store.push("w", given if step < 3 else given[0])
+            gradients = [_array(mx, f"{step} {i}", i, shape=(2, 5)) for i in range(2)]
+            gradients[0][0, :2] = [0.5, -0.5]
+            store.push("w", gradients if step < 3 else gradients[0])
             rounds.append(_pulled(mx, store, "w", shape=(2, 5)))
-        found[name] = rounds
+        answers[name] = rounds
     refusals = {
         "none": {"type": "none"}, "1bit": {"type": "1bit"}, "empty": {},
         "negative": {"type": "2bit", "threshold": -1}, "zero": {"type": "2bit", "threshold": 0},
@@ -219,12 +219,12 @@ def store_compression(mx: Any) -> Any:
     }  # fmt: skip
     for name, params in refusals.items():
         device = mx.kv.create("device")
-        found[f"refuses {name}"] = attempt(
+        answers[f"refuses {name}"] = attempt(
             mx, lambda s=device, p=params: s.set_gradient_compression(p)
         )
     local = mx.kv.create("local")
-    found["local"] = attempt(mx, lambda: local.set_gradient_compression({"type": "2bit"}))
-    return found
+    answers["local"] = attempt(mx, lambda: local.set_gradient_compression({"type": "2bit"}))
+    return answers
 
 
 @script
@@ -233,14 +233,14 @@ def store_refusals(mx: Any) -> Any:
     other = mx.nd.ones((3, 3))
 
     def store() -> Any:
-        made = mx.kv.create("local")
-        made.init(1, one)
-        return made
+        local_store = mx.kv.create("local")
+        local_store.init(1, one)
+        return local_store
 
     def pushed(value: Any) -> Any:
-        made = store()
-        made.push(1, value)
-        return _pulled(mx, made, 1)
+        local_store = store()
+        local_store.push(1, value)
+        return _pulled(mx, local_store, 1)
 
     actions: dict[str, Callable[[], Any]] = {
         "init twice": lambda: store().init(1, one),

@@ -99,7 +99,7 @@ def update_functions(mx: Any) -> Any:
 def update_stores(mx: Any) -> Any:
     small, large = mx.nd.zeros((2, 2)), mx.nd.zeros((4097, 4096), dtype="int8")
     mine = mx.kv.create("local")
-    found = {}
+    answers = {}
     for name, kvstore, devices, params in (
         ("none", None, 2, {"w": small}),
         ("one device", "local", 1, {"w": small}),
@@ -111,7 +111,7 @@ def update_stores(mx: Any) -> Any:
         ("given, large", mine, 1, {"w": large}),
     ):
         store, on_store = mx.model._create_kvstore(kvstore, devices, params)
-        found[name] = [getattr(store, "type", None), store is mine, on_store]
-    found["number"] = attempt(mx, lambda: mx.model._create_kvstore(3, 2, {"w": small}))
-    found["no parameters"] = attempt(mx, lambda: mx.model._create_kvstore("local", 2, {}))
-    return found
+        answers[name] = [getattr(store, "type", None), store is mine, on_store]
+    answers["number"] = attempt(mx, lambda: mx.model._create_kvstore(3, 2, {"w": small}))
+    answers["no parameters"] = attempt(mx, lambda: mx.model._create_kvstore("local", 2, {}))
+    return answers
