@@ -180,7 +180,7 @@ class Monitor(Viewed):
         steps = [step for step, _ in self.history]
         return steps, {name: [numbers.get(name) for _, numbers in self.history] for name in names}
 
-    def table(self, pattern: str = ".*") -> View:
+    def table(self, pattern: str = ".*") -> ShownView:
         """Statistics collected so far by name: first, last, least, greatest, and their course.
 
         ``pattern`` is a regular expression that the names shown start with. The result is shown by
@@ -203,7 +203,7 @@ class Monitor(Viewed):
         omitted = [Line(f"... {len(rows) - _MAX_ROWS} more")] if len(rows) > _MAX_ROWS else []
         return ShownView(_title(steps), [table, *omitted])
 
-    def heat_map(self, pattern: str = ".*") -> View:
+    def heat_map(self, pattern: str = ".*") -> ShownView:
         """The same as a heat map: a row for each name, a column for each batch, on a logarithmic
         scale; NaNs and infinities stand out."""
         steps, collected = self._collected(pattern)

@@ -245,7 +245,11 @@ class ExecutorBackend(Runnable[NDArray]):
 
 
 class PmapBackend:
-    """A group whose devices run one pmapped program."""
+    """A group whose devices run one pmapped program.
+
+    runnable
+        the group's arrays, with a program that has gradients of the parameters alone.
+    """
 
     def __init__(
         self, core: DataParallelCore, argnums: tuple[int, ...], axes: Sequence[int]
@@ -253,7 +257,7 @@ class PmapBackend:
         pmapped = core.pmapped
         assert pmapped is not None
         n_args = len(pmapped.arg_arrays)
-        self._runnable = PmapExecutor(
+        self.runnable = PmapExecutor(
             core.symbol,
             core.graph,
             core.contexts,
@@ -274,16 +278,16 @@ class PmapBackend:
     @property
     def gradient_targets(self) -> Sequence[PendingValue]:
         """The targets of the parameters' gradients."""
-        return self._runnable.gradient_targets
+        return self.runnable.gradient_targets
 
     def functions(self, spec: StepSpec) -> list[InstrumentedJit]:
         """The compiled functions of a step: one, of all devices."""
-        return [self._runnable.program.step_function(True, spec)]
+        return [self.runnable.program.step_function(True, spec)]
 
     def start(self) -> PendingStep:
         """Begins a step: a training forward on all devices, deferred."""
-        self._runnable.forward(True)
-        step = self._runnable.last_step
+        self.runnable.forward(True)
+        step = self.runnable.last_step
         assert step is not None
         return step
 
@@ -294,8 +298,8 @@ class PmapBackend:
 
     def state_ref(self, value: jax.Array) -> ReplicatedArray:
         """A reference to one array of the optimizer's state, on all devices."""
-        stacked = self._runnable.replicas.broadcast(value)
-        return ReplicatedArray(self._runnable.contexts, value.shape, value.dtype, stacked)
+        stacked = self.runnable.replicas.broadcast(value)
+        return ReplicatedArray(self.runnable.contexts, value.shape, value.dtype, stacked)
 
     def state_value(self, ref: ReplicatedArray) -> jax.Array:
         """The array behind such a reference, on the first device."""
@@ -311,9 +315,9 @@ class PmapBackend:
 
     def whole_outputs(self) -> list[NDArray]:
         """The outputs of the last step for the whole batch, brought together when they are read."""
-        contexts = self._runnable.contexts
+        contexts = self.runnable.contexts
         outputs = []
-        for output, axis in zip(self._runnable.outputs, self._axes, strict=True):
+        for output, axis in zip(self.runnable.outputs, self._axes, strict=True):
             if axis < 0:
                 outputs.append(output[0])
                 continue

@@ -155,6 +155,7 @@ def test_a_sum_of_gradients_that_overflows():
     executor.forward(is_train=True)
     executor.backward([mx.nd.array([40000, 1], dtype="float16")] * 2)
     report = executor.check_finite()
+    assert report.node is not None
     assert "1 Inf in the sum of the gradients of '_mulscalar0_output'" in str(report).replace(
         report.node, "_mulscalar0"
     )

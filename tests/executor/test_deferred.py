@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import threading
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.program import Program
 
 
-def _product(grad_req="write"):
+def _product(grad_req: Any = "write") -> Any:
     net = mx.sym.sin(mx.sym.Variable("a")) * mx.sym.Variable("b")
     executor = net.simple_bind(mx.cpu(), grad_req, a=(2,), b=(2,))
     executor.arg_dict["a"][:] = [1, 2]
@@ -340,7 +339,7 @@ def test_a_failing_backward_changes_nothing_and_can_be_tried_again(monkeypatch, 
     def fail(*args):
         raise RuntimeError("out of memory")
 
-    program: Program = executor.program
+    program = executor.program
     monkeypatch.setattr(program, "forward_backward", (fail, fail))
     monkeypatch.setattr(program, "backward", fail)
     executor.backward(mx.nd.ones((4, 3)))

@@ -1,4 +1,4 @@
-"""What a call of an executor costs besides the compiled program: counted, in calls of Python."""
+"""Cost of a call of an executor besides the compiled program, in calls of Python functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _HOME = str(Path(mx.__file__).parent)
 
 
 def _calls(function) -> int:
-    """How many functions of this package one more call of ``function`` calls."""
+    """Number of functions of this package that one more call of ``function`` calls."""
     for _ in range(5):
         function()
     names: list[str] = []

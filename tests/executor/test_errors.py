@@ -143,7 +143,7 @@ gradients beside their arguments
   try: label.as_in_context(mx.cpu(0))""",
     ),
     "no context": (
-        lambda: _net().bind("cpu", _args()),
+        lambda: _net().bind("cpu", _args()),  # type: ignore[arg-type]
         (TypeError,),
         """\
 bind: ctx: 'cpu' is no Context

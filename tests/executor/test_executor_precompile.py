@@ -1,8 +1,9 @@
-"""Compiling shapes ahead, in the background."""
+"""Ahead-of-time compilation for other shapes, in the background."""
 
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,7 +23,7 @@ def compiled():
     """Compilations of XLA since the test began."""
     count = [0]
 
-    def listen(event: str, _: float, **__: object) -> None:
+    def listen(event: str, duration_secs: float, **kwargs: str | int) -> None:
         count[0] += "backend_compile" in event
 
     monitoring.register_event_duration_secs_listener(listen)
@@ -30,7 +31,7 @@ def compiled():
     monitoring.unregister_event_duration_listener(listen)
 
 
-def _bound(batch: int = 8):
+def _bound(batch: int = 8) -> Any:
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     net = mx.sym.SoftmaxOutput(net, name="softmax")
     requests = {"fc_weight": "write", "fc_bias": "write"}
@@ -85,7 +86,7 @@ def test_a_step_with_an_update_is_precompiled(compiled):
         weights[0].wait_to_read()
 
     step(executor)
-    step(_at(executor, 3))  # what the first executor still holds of the weights is copied
+    step(_at(executor, 3))  # weights that the first executor holds are copied
     executor.precompile([{"data": (2, 5)}], is_train=True).wait()
     ran = {f.name: f.traces for f in executor.program.functions if f.traces}
     smaller = _at(executor, 2)

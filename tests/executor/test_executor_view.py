@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -37,7 +39,7 @@ def _bound(net=None, **kwargs):
 
 @pytest.fixture
 def transfers(monkeypatch):
-    """How many arrays each call of ``jax.device_get`` has brought to the host."""
+    """The number of arrays that each call of ``jax.device_get`` copied to the host."""
     counts = []
     fetch = jax.device_get
 
@@ -109,17 +111,18 @@ def test_one_transfer_and_few_compilations(transfers):
     for i in range(40):
         net = mx.sym.FullyConnected(net, num_hidden=3 + i % 7, name=f"fc{i}")
     executor = mx.sym.SoftmaxOutput(net, name="softmax").simple_bind(mx.cpu(), data=(2, 3))
-    array_statistics._statistics_rows.clear_cache()
+    compiled: Any = array_statistics._statistics_rows
+    compiled.clear_cache()
     view_of(executor)
     assert transfers == [1]
-    assert array_statistics._statistics_rows._cache_size() == 2  # arguments and gradients, outputs
+    assert compiled._cache_size() == 2  # arguments and gradients, outputs
     executor.forward(is_train=True)
     executor.backward()
     view_of(executor)
     executor.outputs[0].asnumpy()
     view_of(executor)
     assert transfers == [1] * 3
-    assert array_statistics._statistics_rows._cache_size() == 2
+    assert compiled._cache_size() == 2
 
 
 def test_arrays_of_all_devices_come_together(transfers):

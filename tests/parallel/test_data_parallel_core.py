@@ -151,10 +151,11 @@ def test_nothing_comes_to_the_host_in_a_step(monkeypatch):
     group = _bound()
     _run(group, "fused")
     for array in group.arg_arrays:
+        assert isinstance(array, ReplicatedArray)
         _ = array.value
     batches = [_batch(number) for number in range(3)]
     fetched = []
-    array_type = type(jax.numpy.zeros(1))
+    array_type: Any = type(jax.numpy.zeros(1))
     value = array_type._value
 
     def fetch(self: Any) -> Any:
@@ -183,8 +184,8 @@ def test_updates_per_device_split_gradients_and_assemble_each_parameter_once():
         group.load(INPUTS, _batch(number), "batch")
         group.forward(True)
         group.backward()
-        for i in wanted:
-            for weight, gradient in zip(group.arg_arrays[i], group.grad_arrays[i], strict=True):
+        for weights, gradients in zip(group.arg_arrays, group.grad_arrays, strict=True):
+            for weight, gradient in zip(weights, gradients or [], strict=gradients is not None):
                 weight[:] = weight - 0.1 * gradient
     moved = _moved(before)
     assert moved == {"scattered": 2, "split": 4 * len(wanted), "assembled": len(wanted)}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -14,7 +16,7 @@ def _net():
     return mx.sym.SoftmaxOutput(net, name="softmax")
 
 
-def _batch(bad_row):
+def _batch(bad_row: int | None) -> Any:
     data = np.ones((6, 3), "float32")
     if bad_row is not None:
         data[bad_row] = -1

@@ -1,4 +1,4 @@
-"""What notebooks show of executor groups, managers and modules."""
+"""Notebook views of executor groups, managers and modules."""
 
 from __future__ import annotations
 

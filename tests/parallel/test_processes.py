@@ -1,4 +1,4 @@
-"""Several processes: each feeds its own rows, sums and means go over the devices of all of them."""
+"""Several processes: each loads its rows; sums and means are over the devices of all processes."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._processes import together
+from tests._processes import run_processes
 from tests.parallel.worker import train
 
 WORKER = "tests/parallel/worker.py"
@@ -16,7 +16,7 @@ WORKER = "tests/parallel/worker.py"
 def test_processes_train_as_one(processes):
     """Two processes of two devices, and four of one, do what one process of four devices does."""
     expected = train(mx, 0, 1)
-    seen = together(WORKER, processes)
+    seen = run_processes(WORKER, processes)
     assert [s["devices"] for s in seen] == [4] * processes
     assert all(s["mapped"] for s in (*seen, expected))
     for kind in ("grads", "aux"):

@@ -54,6 +54,7 @@ def _run(group: DataParallelCore, train: bool, look_first: bool = False) -> dict
     joined = {"out": group.outputs[0]}
     summed = {}
     for name, arrays in zip(group.arg_names, group.grad_arrays, strict=True):
+        assert arrays is not None
         (summed if name in VALUES else joined)[f"gradient of {name}"] = arrays
     results = {
         name: np.concatenate([a.asnumpy() for a in arrays]) for name, arrays in joined.items()

@@ -60,6 +60,6 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    from tests._processes import joined
+    from tests._processes import run_worker
 
-    joined(train, DEVICES)
+    run_worker(train, DEVICES)

@@ -125,7 +125,7 @@ def test_uneven_slices_take_head_gradients_loss_scales_and_states():
         step(data=data)
         results.append(step)
     one, two = results
-    # What comes back through statistics of the whole batch, or of its slices, differs; this not.
+    # Gradients through statistics of the whole batch and of its slices differ; these do not.
     np.testing.assert_allclose(two.params["bn_beta"], one.params["bn_beta"], 1e-6)
     np.testing.assert_allclose(two.params["bn_beta"], [-0.5, -0.5], 1e-6)
     assert [a.asnumpy().tolist() for a in two.feeder.core.aux_arrays[0]] != [[0, 0], [0, 0]]
@@ -266,7 +266,7 @@ def test_rematerialisation_changes_no_value(remat):
 
 
 def test_forced_mirroring_keeps_less_for_backward():
-    def kept(mirror: bool) -> tuple[int, np.ndarray]:
+    def residuals(mirror: bool) -> tuple[int, np.ndarray]:
         with mx.AttrScope(force_mirroring=str(mirror)):
             net = mx.sym.Variable("data")
             for _ in range(6):
@@ -279,7 +279,7 @@ def test_forced_mirroring_keeps_less_for_backward():
         return sum(a.size for a in arrays), executor.grad_arrays[0].asnumpy()
 
     mx.program.clear_cache()
-    (few, ours), (many, expected) = kept(True), kept(False)
+    (few, ours), (many, expected) = residuals(True), residuals(False)
     assert few < many
     np.testing.assert_allclose(ours, expected, 1e-5)
 
