@@ -28,7 +28,7 @@ TOLERANCES = {"float16": (4e-3, 1e-5), "float32": (1e-5, 1e-7), "float64": (1e-9
 
 @dataclass
 class Result:
-    """What one side answers: arrays by ``out0``, ``grad:data``, ``aux:moving_mean``."""
+    """The answer of one side: arrays by ``out0``, ``grad:data``, ``aux:moving_mean``."""
 
     arrays: dict[str, np.ndarray]
     outputs: list[str] = field(default_factory=list)
@@ -97,8 +97,8 @@ def run_case(case: Case, dtype: str) -> Result:
         cotangents = {i: heads[i] if i in heads else jnp.zeros_like(o) for i, o in smooth.items()}
         return outs, new, vjp(cotangents)[0]
 
-    def ahead(diff: dict[str, jax.Array], fixed: dict[str, jax.Array]) -> Any:
-        """What an executor keeps when somebody looks at outputs before backward."""
+    def residuals(diff: dict[str, jax.Array], fixed: dict[str, jax.Array]) -> Any:
+        """The residuals that an executor stores when outputs are read before backward."""
         return jax.vjp(lambda d: forward(d, fixed), diff, has_aux=True)[1]
 
     with jax.enable_x64(True):
@@ -112,9 +112,11 @@ def run_case(case: Case, dtype: str) -> Result:
             if jnp.issubdtype(o.dtype, jnp.floating)
         }
         outs, new, grads = jax.device_get(program(diff, fixed, heads))
-        # Backward in a program of its own: its rule must not close over values of forward's.
+        # Backward in a separate program: its rule must not close over values of forward's.
         smooth = jax.eval_shape(lambda d, r: forward(d, r)[0], diff, fixed)
-        jax.eval_shape(lambda vjp, heads: vjp(heads), jax.eval_shape(ahead, diff, fixed), smooth)
+        jax.eval_shape(
+            lambda vjp, heads: vjp(heads), jax.eval_shape(residuals, diff, fixed), smooth
+        )
     arrays_by_name = {f"out{i}": o for i, o in enumerate(outs[:shown])}
     arrays_by_name.update({f"grad:{n}": g for n, g in grads.items()})
     if grad_names:
@@ -155,7 +157,7 @@ def tolerance(case: Case, dtype: str) -> tuple[float, float]:
 
 
 def difference(ours: np.ndarray, theirs: np.ndarray, rtol: float, atol: float) -> str | None:
-    """What is wrong with ``ours``, or None; NaN equals NaN and infinities equal themselves."""
+    """The fault of ``ours``, or None; NaN equals NaN and infinities equal themselves."""
     if ours.shape != theirs.shape:
         return f"shape is {ours.shape}, MXNet's is {theirs.shape}"
     exact = ours == theirs
@@ -222,7 +224,7 @@ def check_case(family: str, case: Case, dtype: str) -> None:
 
 
 def check_inference(case: Case, facts: Mapping[str, Any]) -> list[str]:
-    """Whether we deduce, from the first input alone, every shape and type that MXNet does."""
+    """Fails unless all shapes and types that MXNet infers from one input are inferred here."""
     op, p = _parsed(case)
     ours = dict(zip(case.inputs, op.inputs(p), strict=True))
     first = next(iter(case.inputs), None)

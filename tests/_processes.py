@@ -1,4 +1,4 @@
-"""Runs a test's worker in several processes that know each other through ``jax.distributed``."""
+"""Runs a test's worker in several processes that are connected by ``jax.distributed``."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from typing import Any
 ROOT = Path(__file__).parents[1]
 
 
-def together(worker: str | Path, processes: int) -> list[dict[str, Any]]:
-    """What each of the processes prints; ``worker`` is a script that calls :func:`joined`."""
+def run_processes(worker: str | Path, processes: int) -> list[dict[str, Any]]:
+    """The results of all processes; ``worker`` is a script that calls :func:`run_worker`."""
     port = str(_free_port())
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": str(ROOT)}
     started = [
@@ -25,20 +25,20 @@ def together(worker: str | Path, processes: int) -> list[dict[str, Any]]:
         )
         for process in range(processes)
     ]  # fmt: skip
-    seen = []
+    results = []
     try:
         for process in started:
             out, err = process.communicate(timeout=120)
             assert process.returncode == 0, err[-4000:]
-            seen.append(json.loads(out.splitlines()[-1]))
+            results.append(json.loads(out.splitlines()[-1]))
     finally:
         for process in started:
             process.kill()
-    return seen
+    return results
 
 
-def joined(work: Callable[[Any, int, int], dict[str, Any]], devices: int) -> None:
-    """Joins the other processes, which share ``devices`` CPU devices, works, and prints."""
+def run_worker(work: Callable[[Any, int, int], dict[str, Any]], devices: int) -> None:
+    """Connects to the other processes, which share ``devices`` CPU devices, works, and prints."""
     import jax
 
     process, processes, port = map(int, sys.argv[1:])
@@ -47,8 +47,8 @@ def joined(work: Callable[[Any, int, int], dict[str, Any]], devices: int) -> Non
     jax.distributed.initialize(f"127.0.0.1:{port}", num_processes=processes, process_id=process)
     import executorkit as mx
 
-    seen = work(mx, process, processes)
-    print(json.dumps({**seen, "devices": jax.device_count()}))
+    result = work(mx, process, processes)
+    print(json.dumps({**result, "devices": jax.device_count()}))
 
 
 def _free_port() -> int:

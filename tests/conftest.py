@@ -34,13 +34,14 @@ def _seeded_numpy() -> None:
 GOLDEN = (
     "test_golden.py", "test_answers.py", "test_scripts.py", "test_models.py", "test_fused.py",
     "test_module_scripts.py", "test_training_scripts.py", "test_arguments.py",
+    "test_symbol_golden.py",
 )  # fmt: skip
 #: Files whose tests start other processes.
 PROCESSES = ("processes.py", "test_killed.py", "test_checkpoint.py", "test_kvstore_update.py")
 #: Files that run in a minute together and touch every layer.
 SMOKE = (
     "test_architecture.py", "test_package.py", "test_readme.py", "symbol/test_symbol.py",
-    "symbol/test_naming.py", "symbol/test_json.py", "lowering/test_lower.py",
+    "symbol/test_naming.py", "symbol/test_symbol_json.py", "lowering/test_lower.py",
     "ndarray/test_ndarray.py", "executor/test_deferred.py", "executor/test_dispatch.py",
     "optimizer/test_updater.py", "io/test_io.py", "parallel/test_slicing.py",
     "module/test_messages.py", "test_context.py",

@@ -1,12 +1,12 @@
-"""Runs the notebooks from top to bottom and compares what they print with what is committed.
+"""Runs the notebooks from top to bottom and compares their printed text with the committed one.
 
-    python -m tests.notebooks                    all of them, as CI does
-    python -m tests.notebooks 03 06              those whose names begin so
-    python -m tests.notebooks --write 03         keeps the new outputs
+    python -m tests.notebooks                    all notebooks, as CI does
+    python -m tests.notebooks 03 06              notebooks whose names begin with these numbers
+    python -m tests.notebooks --write 03         stores the new outputs
 
 An error in a cell fails, and so does text on the error stream, a path of this machine, or text
 that differs from the committed one by more than a rounding error. Times are not compared, nor are
-pictures, nor cells with the tag ``varies`` (where trained numbers show, or what XLA makes of a
+pictures, nor cells with the tag ``varies`` (which show trained numbers, or XLA's form of a
 program): those only have to run.
 """
 
@@ -27,11 +27,11 @@ from typing import Any
 
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
-#: So many bytes a notebook may have, with its outputs.
+#: Maximum size of a notebook with its outputs, in bytes.
 LARGEST = 300_000
-#: So many seconds a cell may take.
+#: Maximum time of a cell, in seconds.
 LONGEST = 180
-#: So far numbers may lie apart, relatively; whole numbers have to be equal.
+#: Largest relative difference of two numbers; whole numbers have to be equal.
 TOLERANCE = 0.02
 
 Cell = dict[str, Any]
@@ -47,7 +47,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def write(path: Path, notebook: dict[str, Any]) -> None:
-    """Stores a notebook, without what differs from one machine or one run to the next."""
+    """Stores a notebook, without metadata that differs between machines or runs."""
     for cell in notebook["cells"]:
         cell["metadata"] = {k: v for k, v in cell["metadata"].items() if k == "tags"}
     kernel = {"display_name": "Python 3", "language": "python", "name": "python3"}
@@ -72,7 +72,7 @@ def execute(path: Path) -> dict[str, Any]:
 
 
 def faults(notebook: dict[str, Any]) -> Iterator[str]:
-    """What no committed notebook may have: errors, warnings, paths, cells not run in order."""
+    """Faults of a notebook: errors, warnings, paths of a machine, cells not run in order."""
     if len(json.dumps(notebook, ensure_ascii=False).encode()) > LARGEST:
         yield f"more than {LARGEST:,} bytes"
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
@@ -92,7 +92,7 @@ def faults(notebook: dict[str, Any]) -> Iterator[str]:
 
 
 def differences(committed: dict[str, Any], fresh: dict[str, Any]) -> Iterator[str]:
-    """Where the text of two runs differs."""
+    """Differences between the texts of two runs."""
     pairs = zip(_code(committed), _code(fresh), strict=True)
     for number, (old, new) in enumerate(pairs, start=1):
         if "varies" in old["metadata"].get("tags", ()):
@@ -104,7 +104,7 @@ def differences(committed: dict[str, Any], fresh: dict[str, Any]) -> Iterator[st
 
 
 def alike(a: str, b: str) -> bool:
-    """Whether two texts have the same words, and numbers that are equal or nearly so.
+    """True if two texts have the same words, and numbers that are equal or nearly so.
 
     >>> alike("loss 0.1234 after 2.5 s", "loss  0.1235 after 31 s"), alike("10 rows", "11 rows")
     (True, False)
@@ -114,7 +114,7 @@ def alike(a: str, b: str) -> bool:
 
 
 def plain(cell: Cell) -> str:
-    """What a cell printed and showed, as plain text."""
+    """The output of a cell as plain text."""
     texts = (text for output in cell["outputs"] for kind, text in _texts(output) if kind != "html")
     return "\n".join(texts)
 
@@ -151,8 +151,8 @@ def _code(notebook: dict[str, Any]) -> list[Cell]:
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
 
-def check(path: Path, keep: bool) -> list[str]:
-    """Runs one notebook; what is wrong with it, or with its committed outputs."""
+def check(path: Path, store: bool) -> list[str]:
+    """Runs one notebook; returns the faults of it and of its committed outputs."""
     from nbclient.exceptions import CellExecutionError
 
     committed = read(path)
@@ -161,7 +161,7 @@ def check(path: Path, keep: bool) -> list[str]:
     except CellExecutionError as error:
         return [_COLOUR.sub("", str(error))]
     problems = list(faults(fresh))
-    if keep:
+    if store:
         write(path, fresh)
         return problems
     problems += [f"committed: {fault}" for fault in faults(committed)]
@@ -169,19 +169,19 @@ def check(path: Path, keep: bool) -> list[str]:
 
 
 def _prepare(folder: str) -> None:
-    """The environment of the kernels: CPU, a cache of compiled programs, a profile of their own."""
+    """The environment of the kernels: CPU, a cache of compiled programs, a new profile."""
     os.environ.setdefault("JAX_PLATFORMS", "cpu")
     os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(ROOT / ".jax_cache"))
     os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.1")
     os.environ["IPYTHONDIR"] = folder
-    import matplotlib.font_manager  # noqa: F401 - which finds the fonts once, and says so
+    import matplotlib.font_manager  # noqa: F401 - the first import lists the fonts, and prints that
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Checks the notebooks; 0 if all are well."""
+    """Checks the notebooks; returns 0 if none has a fault."""
     parser = argparse.ArgumentParser(prog="python -m tests.notebooks", description=__doc__)
-    parser.add_argument("names", nargs="*", help="those whose file names begin so; default all")
-    parser.add_argument("--write", action="store_true", help="keep the new outputs")
+    parser.add_argument("names", nargs="*", help="first characters of file names; default: all")
+    parser.add_argument("--write", action="store_true", help="store the new outputs")
     options = parser.parse_args(arguments)
     chosen = [p for p in NOTEBOOKS if not options.names or p.name.startswith(tuple(options.names))]
     failed = 0

@@ -1,4 +1,4 @@
-"""Examples in docstrings are run, and all that is public says what it is for."""
+"""Examples in docstrings are run, and all public objects have docstrings."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_what_says_nothing_is_found(monkeypatch):
 
 @pytest.mark.parametrize("face", ["sym", "nd"])
 def test_help_of_an_operator(face):
-    """What ``help`` shows: signature, equation, shapes, gradients, attributes, options."""
+    """``help`` shows signature, equation, shapes, gradients, attributes, options."""
     operator = getattr(executorkit, face).Convolution
     signature = str(inspect.signature(operator))
     assert signature.startswith("(data=None, weight=None, bias=None, kernel: tuple[int, ...] = <re")

@@ -1,4 +1,4 @@
-"""The committed notebooks are whole, small and quiet; what compares their outputs sees changes.
+"""The committed notebooks are complete, small and without warnings; changed outputs are noticed.
 
 They are run by ``python -m tests.notebooks``, which CI calls beside these tests.
 """

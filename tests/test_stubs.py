@@ -1,4 +1,4 @@
-"""The stubs of ``mx.sym`` and ``mx.nd`` are current, and declare what there is."""
+"""The stubs of ``mx.sym`` and ``mx.nd`` are current and complete."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Whether HTML is well-formed and harmless: every element closed in order, no scripts, no handlers,
-nothing loaded from elsewhere."""
+"""Checks that HTML is well-formed and harmless: every element closed in order, no scripts, no
+handlers, nothing loaded from elsewhere."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Storage of golden results: one compressed .npz per family. NumPy only; works with 1.23.
 
-An array of more than ``LIMIT`` elements is kept as a fixed sample of its entries, its sum and the
+An array of more than ``LIMIT`` elements is stored as a fixed sample of its entries, its sum and the
 sum of its magnitudes.
 """
 

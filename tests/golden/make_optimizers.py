@@ -19,7 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import _store
 from cases import _optimizers
 
-#: Runs whose updater is kept, with its optimizer or without.
+#: Runs whose updater is stored, with its optimizer or without.
 STATES = {
     "sgd": ("sgd_momentum|mixed", True),
     "adam": ("adam|factor", True),

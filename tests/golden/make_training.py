@@ -3,7 +3,7 @@
     python tests/golden/make_training.py [script ...]
 
 Runs under MXNet's environment (see ``make.py``), never under the project's. With names only those
-scripts run, and the others' answers are kept.
+scripts run, and the others' stored answers stay.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ QUICK = settings(max_examples=40, deadline=None)
 
 
 def _agrees(shape: tuple[int, ...] | None, actual: tuple[int, ...]) -> bool:
-    """Whether a partly known shape agrees with the actual one."""
+    """True if a partly known shape agrees with the actual one."""
     return shape is None or (
         len(shape) == len(actual) and all(a in (0, b) for a, b in zip(shape, actual, strict=True))
     )

@@ -1,4 +1,4 @@
-"""Graph passes: the same results with and without each, names kept, randomness untouched."""
+"""Graph passes: the same results with and without each, names and randomness unchanged."""
 
 from __future__ import annotations
 

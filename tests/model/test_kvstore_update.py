@@ -7,7 +7,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.errors import explain
-from tests._processes import together
+from tests._processes import run_processes
 from tests._tools import compare, names
 
 WORKER = "tests/model/update_worker.py"
@@ -25,7 +25,7 @@ def test_processes_train_as_one(update_on_kvstore, monkeypatch):
 
     monkeypatch.setenv("MXNET_UPDATE_ON_KVSTORE", str(int(update_on_kvstore)))
     expected = train(mx, 0, 1)
-    results = together(WORKER, 2)
+    results = run_processes(WORKER, 2)
     assert [s["rank"] for s in results] == [0, 1]
     assert [s["num_workers"] for s in results] == [2, 2]
     for s in (*results, expected):

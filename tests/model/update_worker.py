@@ -1,4 +1,6 @@
-"""One of two processes that train through a dist store; see ``test_update``. Also runs alone.
+"""One of two processes that train through a dist store; also runs alone.
+
+See ``test_kvstore_update``.
 
 python update_worker.py PROCESS PROCESSES PORT
 """
@@ -76,6 +78,6 @@ def _sums(mx: Any, process: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    from tests._processes import joined
+    from tests._processes import run_worker
 
-    joined(train, DEVICES)
+    run_worker(train, DEVICES)

@@ -1,7 +1,7 @@
 """Networks written with plain ``mx.sym`` calls: each builder takes the namespace that it uses.
 
-The same builders run under MXNet, which records results, and under executorkit. No mxnet, jax or
-executorkit in here.
+The same builders run under MXNet, which records results, and under executorkit. This file
+imports neither mxnet nor jax nor executorkit.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from .vgg import vgg16
 
 @dataclass(frozen=True)
 class Model:
-    """A network, what it is fed, and whether its training step is run or only its inference.
+    """A network, its inputs, and True for a training step or False for inference only.
 
     Deep networks with relu and batch statistics of two small images are run in float64: in float32
-    rounding turns some activation on or off, and MXNet's own gradients in float32 and in float64
-    are then up to 40 % of their size apart.
+    rounding flips the sign of some relu's input, and MXNet's gradients in float32 and in float64
+    then differ by up to 40 % of their size.
     """
 
     build: Callable[[Any], Any]
@@ -114,6 +114,6 @@ MODELS: dict[str, Model] = {
         partial(ssd_detect, width=0.25),
         {"data": normal(1, 3, 300, 300)},
         train=False,
-        scales={f"cls{i}_weight": 0.15 for i in range(1, 6)},  # scores apart from each other
+        scales={f"cls{i}_weight": 0.15 for i in range(1, 6)},  # scores that differ clearly
     ),
 }

@@ -1,6 +1,8 @@
-"""One of several processes whose modules train together; see ``test_processes``. Also runs alone.
+"""One of several processes whose modules train together; also runs alone.
 
-python worker.py PROCESS PROCESSES PORT
+See ``test_module_processes``.
+
+python module_worker.py PROCESS PROCESSES PORT
 """
 
 from __future__ import annotations
@@ -43,6 +45,6 @@ def train(mx: Any, process: int, processes: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    from tests._processes import joined
+    from tests._processes import run_worker
 
-    joined(train, DEVICES)
+    run_worker(train, DEVICES)

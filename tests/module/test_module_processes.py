@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from tests._processes import together
+from tests._processes import run_processes
 from tests.module.module_worker import ROWS, train
 
 
 @pytest.mark.parametrize("processes", [2, 4])
 def test_processes_train_as_one(processes):
     expected = train(mx, 0, 1)
-    for result in together("tests/module/module_worker.py", processes):
+    for result in run_processes("tests/module/module_worker.py", processes):
         assert result["rescale"] == 1 / ROWS
         for name, array in expected["params"].items():
             np.testing.assert_allclose(result["params"][name], array, rtol=1e-5, atol=1e-6)

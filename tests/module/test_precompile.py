@@ -1,4 +1,4 @@
-"""Modules whose batches change their shape, compiled ahead."""
+"""Modules whose batches change their shape, compiled ahead of time."""
 
 from __future__ import annotations
 

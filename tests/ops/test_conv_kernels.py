@@ -230,7 +230,7 @@ def test_transposed_axes_of_length_one(sizes, groups):
 
 
 def test_weights_of_depth_wise_convolutions_lie_as_they_are_read():
-    """No loop over channels fetches entries of the weight that lie a kernel apart."""
+    """No loop over channels fetches entries of the weight at distances of a kernel."""
 
     def gradients(x, w, g):
         out, back = jax.vjp(

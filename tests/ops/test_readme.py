@@ -1,4 +1,4 @@
-"""The table of all operators is current, complete, and what the README quotes of it is true."""
+"""The table of all operators is current and complete, and the README quotes it correctly."""
 
 from __future__ import annotations
 

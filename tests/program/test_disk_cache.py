@@ -58,8 +58,8 @@ def new_process(tmp_path):
 def value(symbol, train=False, ctx=None, **arrays):
     shapes = {n: np.shape(a) for n, a in arrays.items()}
     executor = symbol.simple_bind(ctx or mx.cpu(), "null", **shapes)
-    feeds = {n: mx.nd.array(a, ctx or mx.cpu()) for n, a in arrays.items()}
-    return executor.forward(is_train=train, **feeds)[0].asnumpy().tolist()
+    inputs = {n: mx.nd.array(a, ctx or mx.cpu()) for n, a in arrays.items()}
+    return executor.forward(is_train=train, **inputs)[0].asnumpy().tolist()
 
 
 def test_a_later_process_neither_traces_nor_lowers(tmp_path):

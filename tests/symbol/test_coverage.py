@@ -1,4 +1,4 @@
-"""The report on what of a file is served."""
+"""The report on the operators of a file that are supported."""
 
 from __future__ import annotations
 

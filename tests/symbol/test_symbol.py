@@ -1,4 +1,4 @@
-"""What the golden scripts do not show: texts of errors, numbers of NumPy, namespaces, copies."""
+"""Symbols beyond the golden scripts: texts of errors, numbers of NumPy, namespaces, copies."""
 
 from __future__ import annotations
 

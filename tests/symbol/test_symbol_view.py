@@ -40,7 +40,7 @@ def test_small_symbol():
 
 
 def test_blocks_are_folded():
-    with mx.name.NameManager():  # names count from 0, whatever other tests have made
+    with mx.name.NameManager():  # names count from 0, independent of other tests
         view = view_of(resnet50(mx))
     html = view.html()
     assert html.count("<details>") > 10

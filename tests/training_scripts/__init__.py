@@ -1,6 +1,6 @@
 """Training scripts as MXNet's users write them, run here with one line changed: the import.
 
-Each has ``main(ctx)``, which trains on one context or several and returns what was reached, and the
+Each has ``main(ctx)``, which trains on one context or several and returns the reached value and the
 losses of the first steps. First values of parameters depend on their names alone.
 """
 
@@ -17,7 +17,7 @@ _IMPORT = "import mxnet as mx\n"
 
 
 def run(name: str, devices: int, module: str = "mxnet") -> Any:
-    """What a script returns with ``module`` in the place of mxnet, on so many CPU contexts."""
+    """The result of a script with ``module`` in the place of mxnet, on ``devices`` CPU contexts."""
     path = Path(__file__).parent / f"{name}.py"
     source = path.read_text()
     if source.count(_IMPORT) != 1:

@@ -1,4 +1,4 @@
-"""What the scripts share: data, first values of parameters, and a callback that keeps losses."""
+"""Shared parts of the scripts: data, first values of parameters, a callback that records losses."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def by_name(mx: Any) -> Any:
 
 
 class Losses:
-    """Batch callback that keeps what the metric says of each of the first steps by itself."""
+    """Batch callback that records the metric of each of the first steps."""
 
     def __init__(self, steps: int = 20) -> None:
         self.steps = steps

@@ -1,4 +1,4 @@
-"""What is printed and drawn is what MXNet prints and draws, character for character."""
+"""Printed tables and drawn graphs equal MXNet's, character for character."""
 
 from __future__ import annotations
 

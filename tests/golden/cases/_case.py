@@ -71,7 +71,7 @@ def values(data: Any, dtype: str | None = None) -> Spec:
 
 @dataclass(frozen=True)
 class Case:
-    """One question to MXNet: what does ``op`` with these attributes give for these inputs?
+    """One question to MXNet: the results of ``op`` with these attributes for these inputs.
 
     name        unique within its family; starts with the operator's name
     op          any name that MXNet registers ("Convolution", "_plus_scalar", "_contrib_box_nms")

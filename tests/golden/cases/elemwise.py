@@ -1,4 +1,4 @@
-"""Cases for element-wise operators: the values at which functions and gradients turn odd."""
+"""Cases for element-wise operators: values at which functions and gradients are special."""
 
 from __future__ import annotations
 

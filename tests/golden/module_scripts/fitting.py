@@ -62,7 +62,7 @@ def speedometer(mx):
 
 @script
 def fitted_twice(mx):
-    """fit again: bound, initialised and with an optimizer already, all of which is kept."""
+    """fit again: bound, initialised and with an optimizer already, all of which stay."""
     module = mx.mod.Module(mlp(mx), logger=Log())
     data = _data(mx)
     module.fit(
