@@ -82,7 +82,7 @@ def test_everything_public_says_what_it_is():
     assert [name for name, value in objects.items() if not inspect.getdoc(value)] == []
 
 
-def test_what_says_nothing_is_found(monkeypatch):
+def test_a_missing_docstring_is_detected(monkeypatch):
     monkeypatch.setattr(executorkit.Executor, "silent", lambda self: None, raising=False)
     silent = [name for name, value in public_names() if not inspect.getdoc(value)]
     assert [name.rpartition(".")[2] for name in silent] == ["silent"]
@@ -107,6 +107,6 @@ def test_help_of_an_operator(face):
         else "is written to, and ret",
     ):
         assert words in text
-    method = inspect.getdoc(executorkit.Symbol.reshape)
+    method = inspect.getdoc(executorkit.Symbol.reshape)  # pyright: ignore[reportAttributeAccessIssue]
     assert method is not None
     assert method.startswith("``mx.sym.reshape`` of this symbol.\n\n")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -28,7 +29,7 @@ def checkpoint(tmp_path, monkeypatch):
 def test_the_code_runs_and_learns(checkpoint, capsys, monkeypatch):
     monkeypatch.setattr(_registry, "_OPS", dict(_registry._OPS))
     capsys.readouterr()
-    names: dict[str, object] = {}
+    names: dict[str, Any] = {}
     for block in BLOCKS:
         exec(compile(block, "README.md", "exec"), names)
     read, by_module, by_step = capsys.readouterr().out.splitlines()

@@ -13,6 +13,7 @@ def test_operations_grow_with_the_batch_and_parameters_do_not():
     one, two = (layers(net, {"data": (n, 8)}, ["fc_weight", "fc_bias"])[0] for n in (1, 2))
     assert one.parameters == two.parameters == {"fc_weight": (3, 8), "fc_bias": (3,)}
     assert (one.output_shapes, two.output_shapes) == (((1, 3),), ((2, 3),))
+    assert one.flops is not None
     assert two.flops == 2 * one.flops
     assert one.flops == 2 * 24 + 3
 
@@ -43,14 +44,14 @@ def test_unknown_facts_are_none():
     assert layer.flops is None
 
 
-def test_types_follow_from_those_given():
+def test_types_are_inferred_from_those_of_inputs():
     net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
     (layer,) = layers(net, {"data": (4, 8)}, ["fc_weight"], {"data": "float16"})
     assert layer.output_dtypes == ("float16",)
     assert layer.parameter_dtypes == {"fc_weight": "float16"}
 
 
-def test_products_are_counted_apart():
+def test_products_are_counted_separately():
     data = mx.sym.Variable("data")
     net = mx.sym.Convolution(data, kernel=(3, 3), pad=(1, 1), num_filter=4, num_group=2, name="c")
     (layer,) = layers(net, {"data": (1, 6, 8, 8)}, [])

@@ -114,7 +114,7 @@ def test_a_copy_that_is_an_output_stays_and_shows_its_name():
     assert executor.get_optimized_symbol().list_outputs() == ["shown_output"]
 
 
-def test_equal_outputs_stay_apart():
+def test_equal_outputs_are_not_merged():
     x = mx.sym.Variable("x")
     net = mx.sym.Group([mx.sym.sin(x, name="a"), mx.sym.sin(x, name="b")])
     executor = net.simple_bind(mx.cpu(), x=(2,))
@@ -152,12 +152,12 @@ def test_passes_do_not_change_what_is_drawn():
 
 def test_batch_normalisations_are_never_merged():
     x = mx.sym.Variable("x")
-    parts = [mx.sym.Variable(n) for n in ("gamma", "beta", "mean", "var")]
-    nets = [mx.sym.BatchNorm(x, *parts, name=n) for n in "ab"]
+    gamma, beta, mean, var = (mx.sym.Variable(n) for n in ("gamma", "beta", "mean", "var"))
+    nets = [mx.sym.BatchNorm(x, gamma, beta, mean, var, name=n) for n in "ab"]
     assert _nodes(optimized((nets[0] + nets[1]).heads))[:2] == ["a", "b"]
 
 
-def test_contexts_keep_equal_parts_apart():
+def test_equal_nodes_of_different_contexts_are_not_merged():
     x = mx.sym.Variable("x")
     parts = []
     for group, name in itertools.product(("near", "far"), "ab"):

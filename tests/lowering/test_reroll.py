@@ -103,7 +103,7 @@ def test_inference_equals_its_unrolled_form(name):
 
 
 @pytest.mark.parametrize("train", [False, True])
-def test_layers_are_one_loop_unless_there_is_one_row(train):
+def test_layers_share_a_loop_except_for_one_row(train):
     symbol = _unrolled(CELLS["layers"](), 7)
     loops = []
     for rows in (1, 4):
@@ -150,7 +150,7 @@ def test_a_step_that_is_read_outside_is_shown():
     _assert_same(symbol, data=(3, 8, 5))
 
 
-def test_steps_with_weights_or_attributes_of_their_own_stay_right():
+def test_steps_with_different_weights_or_attributes_stay_correct():
     net = mx.sym.Variable("data")
     for i in range(8):
         net = mx.sym.FullyConnected(net, num_hidden=5, name=f"fc{i}")

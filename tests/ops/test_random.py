@@ -119,7 +119,8 @@ def test_short_names(alias):
 
 
 def test_each_element_has_its_own_parameters():
-    (drawn,) = run("_sample_uniform", np.float32([0, 10]), np.float32([1, 20]), shape=(1000,))
+    low, high = np.array([0, 10], np.float32), np.array([1, 20], np.float32)
+    (drawn,) = run("_sample_uniform", low, high, shape=(1000,))
     assert 0 <= drawn[0].min() < drawn[0].max() < 1
     assert 10 <= drawn[1].min() < drawn[1].max() < 20
 
@@ -142,7 +143,7 @@ class TestRandint:
 
 
 class TestMultinomial:
-    P = np.float32([[0.1, 0.9, 0.0], [0.25, 0.25, 0.5]])
+    P = np.array([[0.1, 0.9, 0.0], [0.25, 0.25, 0.5]], np.float32)
 
     def test_frequencies(self):
         (drawn,) = run("_sample_multinomial", self.P, shape=(MANY,))

@@ -68,7 +68,7 @@ def test_graphs_refuse_them(name):
 
 def test_lr_is_required():
     with pytest.raises(AttributeValueError, match="required attribute 'lr'"):
-        nd.sgd_update(*arrays([1.0], [1.0]))
+        nd.sgd_update(*arrays([1.0], [1.0]))  # pyright: ignore[reportArgumentType]
 
 
 def test_shapes_must_fit():
