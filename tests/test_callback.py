@@ -23,7 +23,7 @@ Batch = mx.model.BatchEndParam
 
 
 @pytest.mark.parametrize("name", names("callbacks"))
-def test_script_sees_what_it_sees_under_mxnet(name, monkeypatch):
+def test_script_gives_mxnets_answers(name, monkeypatch):
     monkeypatch.setattr(_progress_bar, "find_spec", lambda name: None)
     compare(name)
 

@@ -34,7 +34,7 @@ REFUSED = {"manager_refusals/0/many rows"}
 
 
 @pytest.mark.parametrize("name", [n for n in ANSWERS if n.startswith("manager")])
-def test_script_sees_what_it_sees_under_mxnet(name):
+def test_script_gives_mxnets_answers(name):
     deviations = dict(differences(group_scripts.run(name, mx), ANSWERS[name], name))
     assert {p: d for p, d in deviations.items() if p not in REFUSED} == {}
 

@@ -16,7 +16,7 @@ from tests._tools import compare, names
 
 
 @pytest.mark.parametrize("name", names("stores"))
-def test_script_sees_what_it_sees_under_mxnet(name):
+def test_script_gives_mxnets_answers(name):
     compare(name)
 
 

@@ -199,7 +199,7 @@ class TestSetting:
         os.write(2, b"news")
         assert capfd.readouterr().err == "news"
 
-    def test_no_gpu_here(self):
+    def test_no_gpu_on_this_machine(self):
         assert list(tu.list_gpus()) == list(range(mx.context.num_gpus()))
 
 

@@ -150,7 +150,7 @@ def test_asked_for_twice_it_is_compiled_once():
     assert executor.program.traces == 1
 
 
-def test_errors_of_compilations_are_told(monkeypatch):
+def test_errors_of_compilations_are_reported(monkeypatch):
     executor = _bound()
 
     def broken(*_):

@@ -104,7 +104,7 @@ def test_batches_are_on_the_device_of_the_data(make):
 
 
 @pytest.mark.parametrize("axis", [0, 1])
-def test_data_on_an_accelerator_are_gathered_there(axis):
+def test_data_on_an_accelerator_are_gathered_on_it(axis):
     values = np.arange(24.0).reshape(6, 4)
     with jax.enable_x64(True):
         source = Source("data", jax.device_put(values, mx.cpu(1).device), mx.cpu(1))

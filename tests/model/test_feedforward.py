@@ -15,7 +15,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:FeedForward is deprecated:Deprec
 
 
 @pytest.mark.parametrize("name", names("feedforward"))
-def test_script_sees_what_it_sees_under_mxnet(name):
+def test_script_gives_mxnets_answers(name):
     compare(name)
 
 
@@ -120,7 +120,7 @@ def test_messages(net, data, action, message):
     assert str(caught.value) == message
 
 
-def test_the_number_of_epochs_has_to_be_given(net, data):
+def test_the_number_of_epochs_is_required(net, data):
     model = mx.model.FeedForward(net)
     with pytest.raises(TypeError, match="fit: num_epoch is None, expected a number"):
         model.fit(*data)

@@ -14,7 +14,7 @@ WORKER = "tests/model/update_worker.py"
 
 
 @pytest.mark.parametrize("name", names("updates"))
-def test_script_sees_what_it_sees_under_mxnet(name):
+def test_script_gives_mxnets_answers(name):
     compare(name)
 
 

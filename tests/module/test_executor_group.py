@@ -21,7 +21,7 @@ NOT_ARRAYS: Any = [[1, 2]]
 
 
 @pytest.mark.parametrize("name", [n for n in ANSWERS if n.startswith(("module", "executors"))])
-def test_script_sees_what_it_sees_under_mxnet(name):
+def test_script_gives_mxnets_answers(name):
     assert list(differences(group_scripts.run(name, mx), ANSWERS[name], name)) == []
 
 
@@ -169,7 +169,7 @@ def test_equal_shapes_are_not_bound_again():
     assert group.execs is not before
 
 
-def test_workloads_are_told_from_contexts():
+def test_workloads_are_distinguished_from_contexts():
     with pytest.raises(ValueError, match="3 slices"):
         _group(workload=[1, 1, 1])
 

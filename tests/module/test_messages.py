@@ -142,7 +142,7 @@ def _stateful() -> Any:
     return module
 
 
-def test_states_are_kept_between_batches_and_set_by_number_or_by_device():
+def test_states_persist_between_batches_and_are_set_by_number_or_by_device():
     module, batch = _stateful(), mx.io.DataBatch([mx.nd.ones((4, 2))])
     module.set_states(value=2)
     for total in (3, 4):

@@ -25,7 +25,7 @@ def _known_to_mxnet(ours, theirs):
 # MXNet warns of doing things a second time, and so does executorkit.
 @pytest.mark.filterwarnings("ignore::UserWarning")
 @pytest.mark.parametrize("name", ANSWERS)
-def test_script_sees_what_it_sees_under_mxnet(name):
+def test_script_gives_mxnets_answers(name):
     ours = module_scripts.run(name, mx)
     if name == "signatures":
         ours = _known_to_mxnet(ours, ANSWERS[name])

@@ -68,7 +68,7 @@ def test_copies_and_pickles_are_independent(x):
         assert (duplicate.dtype, duplicate.context) == (np.float32, cpu(0))
 
 
-def test_a_pickle_of_a_device_that_is_not_there_comes_back_on_the_cpu(x):
+def test_a_pickle_of_an_absent_device_is_loaded_on_the_cpu(x):
     x._context = Context("tpu", 99)
     function, arguments = pickle.loads(pickle.dumps(x.__reduce__()))
     assert function(*arguments).context == cpu(0)

@@ -165,13 +165,13 @@ class TestRefusals:
         with pytest.raises(AttributeValueError, match="both are given"):
             function("broadcast_like", lhs_axes=(0,))(jnp.ones((1, 2)), jnp.ones((3, 2)))
 
-    def test_axes_that_are_not_there(self):
+    def test_axes_out_of_range(self):
         with pytest.raises(ShapeError, match="axis=2"):
             function("sum", axis=2)(jnp.ones((2, 3)))
         with pytest.raises(ShapeError, match="names an axis twice"):
             function("mean", axis=(0, -2))(jnp.ones((2, 3)))
 
-    def test_norms_that_there_are_not(self):
+    def test_unknown_norms(self):
         with pytest.raises(AttributeValueError, match="ord='3'"):
             function("norm", ord=3)
 

@@ -242,7 +242,7 @@ def test_the_shape_of_another_input_is_deduced(op, attrs, shapes, name, expected
         ),
     ],
 )
-def test_what_does_not_fit_is_refused_with_the_reason(op, attrs, shapes, message):
+def test_shapes_that_do_not_fit_are_refused_with_the_reason(op, attrs, shapes, message):
     with pytest.raises((ShapeError, AttributeValueError)) as caught:
         apply(op, attrs, *(zeros(*s) for s in shapes))
     assert message in str(caught.value.args[0])

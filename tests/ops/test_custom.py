@@ -311,7 +311,7 @@ class TestErrors:
             "  given by: Miscounted.infer_shape"
         ) in str(error.value)
 
-    def test_what_forward_raises_is_told(self):
+    def test_an_error_of_forward_is_raised_to_the_caller(self):
         class Broken(operator.CustomOp):
             def forward(self, is_train, req, in_data, out_data, aux):
                 raise KeyError("the user's own mistake")

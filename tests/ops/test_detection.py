@@ -44,7 +44,7 @@ def test_too_few_negatives_takes_all_there_are():
     np.testing.assert_array_equal(kind, [[3, 0, -1]])
 
 
-def test_kept_boxes_do_not_overlap_and_dropped_ones_do():
+def test_selected_boxes_do_not_overlap_and_suppressed_ones_do():
     rng = np.random.default_rng(0)
     first = rng.uniform(0, 1, (1, 60, 2))
     box = np.concatenate([first, first + rng.uniform(0.1, 0.5, (1, 60, 2))], -1)

@@ -23,7 +23,7 @@ def _empty():
     return mx.nd.array(np.zeros((0, 3)))
 
 
-def test_they_can_be_made_and_read(empty):
+def test_empty_arrays_can_be_created_and_read(empty):
     assert empty.shape == (0, 3)
     assert empty.asnumpy().shape == (0, 3)
 
@@ -38,7 +38,7 @@ def test_graphs_refuse_them(name, empty):
         symbol.simple_bind(mx.cpu(), x=(0, 3))
 
 
-def test_a_result_whose_shape_is_known_is_given(empty):
+def test_a_result_of_known_shape_is_returned(empty):
     """MXNet refuses this too; with its NumPy shapes it gives 0."""
     (total,) = mx.sym.sum(X).bind(mx.cpu(), {"x": empty}, grad_req="null").forward()
     assert total.asnumpy().tolist() == [0]

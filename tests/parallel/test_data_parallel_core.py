@@ -203,7 +203,7 @@ def test_an_output_that_is_held_shows_the_next_value():
     assert not np.allclose(held.asnumpy(), first)
 
 
-def test_a_batch_on_devices_is_cut_there():
+def test_a_batch_on_devices_is_split_on_them():
     group = _bound()
     for context in (mx.cpu(0), mx.cpu(3)):
         group.load(INPUTS, [a.as_in_context(context) for a in _batch(2)], "batch")
@@ -213,7 +213,7 @@ def test_a_batch_on_devices_is_cut_there():
 
 
 @pytest.mark.parametrize("loads", [EVEN, [1, 1, 1, 5]])
-def test_arrays_of_accelerators_are_cut_on_them(loads, monkeypatch):
+def test_arrays_of_accelerators_are_split_on_them(loads, monkeypatch):
     """As on the CPU: what differs is that the parts do not pass through the host."""
     from executorkit.parallel import _batch_transfer as batching
 

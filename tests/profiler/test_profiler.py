@@ -27,7 +27,7 @@ def fresh(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 
 @pytest.mark.parametrize("name", names("profiling"))
-def test_script_sees_what_it_sees_under_mxnet(name):
+def test_script_gives_mxnets_answers(name):
     compare(name)
 
 
@@ -251,7 +251,7 @@ def test_order_of_names(tmp_path):
     assert order(sort_by="avg", ascending=True) == ["low", "many", "few"]
 
 
-def test_jaxs_own_trace_can_be_kept(tmp_path):
+def test_the_trace_of_jax_can_be_stored(tmp_path):
     _configure(tmp_path, trace_dir=str(tmp_path / "raw"))
     mx.profiler.set_state("run")
     mx.profiler.set_state("stop")

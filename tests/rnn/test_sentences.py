@@ -46,7 +46,7 @@ def test_token_that_is_not_in_the_vocabulary():
     assert vocabulary == {"a": 1}
 
 
-def test_given_buckets_are_not_changed():
+def test_bucket_arguments_are_not_changed():
     buckets = [3, 2]
     data = mx.rnn.BucketSentenceIter([[1, 2], [1, 2, 3]], 1, buckets=buckets)
     assert buckets == [3, 2]

@@ -69,7 +69,7 @@ def test_values_and_gradients(name, through_json):
     assert {key: problem for key, problem in wrong.items() if problem} == {}
 
 
-def test_what_mxnet_gives_no_gradient_of_has_one():
+def test_inputs_without_a_gradient_in_mxnet_have_one():
     arrays = results("otherwise", built("otherwise"))
     c = ARRAYS["otherwise"]["c"]
     np.testing.assert_allclose(arrays["grad:c"], 2 * c * head("otherwise", 1, (2, 2)), rtol=1e-6)

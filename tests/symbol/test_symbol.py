@@ -126,7 +126,7 @@ def test_namespaces_list_their_operators():
         _ = mx.sym.Nope
 
 
-def test_an_operator_registered_later_is_there(monkeypatch):
+def test_an_operator_registered_later_is_available(monkeypatch):
     monkeypatch.setattr(operator_registry, "_OPS", dict(ops.all_names()))
 
     @ops.register("test_scale")
