@@ -56,5 +56,12 @@ def test_the_commands_to_install_and_test_are_there():
 
 
 def test_links_lead_somewhere():
+    headings = {
+        line.lstrip("# ").lower().replace(" ", "-")
+        for line in README.splitlines()
+        if line.startswith("#")
+    }
     for target in re.findall(r"\]\((?!http)(.*?)\)", README):
-        assert (Path(__file__).parents[1] / target).exists(), target
+        file, _, anchor = target.partition("#")
+        assert (Path(__file__).parents[1] / file).exists(), target
+        assert not anchor or anchor in headings, target
