@@ -62,7 +62,11 @@ class QuantizedProduct:
     def normalised(self, p: Params, gamma, beta, mean, var) -> QuantizedProduct:
         """The product followed by batch normalisation with fixed statistics."""
         assert not isinstance(self.weight, QuantizedArray)
-        factor = jax.lax.rsqrt(var + p.eps) * (1.0 if p.fix_gamma else gamma)
+        # The largest weight lies at 127.5 steps, so the last bit decides whether it is rounded up.
+        # The barrier preserves MXNet's division by a root, correctly rounded on every CPU, where
+        # XLA would multiply with an approximate reciprocal root.
+        deviation = jax.lax.optimization_barrier(jnp.sqrt(var + p.eps))
+        factor = (1.0 if p.fix_gamma else gamma) / deviation
         weight = self.weight * _per_filter(factor, self.weight.ndim, 0)
         bias = beta - mean * factor + (0.0 if self.bias is None else self.bias * factor)
         return replace(self, weight=weight, bias=bias)
@@ -77,11 +81,8 @@ class QuantizedProduct:
         if isinstance(self.weight, QuantizedArray):
             return self.weight.array, self.weight.scale
         if self.per_tensor:
-            # The largest weight is a tie, 127.5 steps, and must stay one: computed in float64.
-            low, high = (end.astype(jnp.float64) for end in self.weight_range())
-            scale = scale_of("int8", low, high)
-            steps = (self.weight.astype(jnp.float64) * scale).astype(jnp.float32)
-            return round_to_dtype(steps, "int8"), range_end(scale)
+            scale = scale_of("int8", *self.weight_range())
+            return round_to_dtype(self.weight * scale, "int8"), range_end(scale)
         axes = tuple(range(1, self.weight.ndim))
         magnitudes = jnp.max(jnp.abs(self.weight), axis=axes)
         scale = scale_of("int8", range_end(0.0), range_end(1.0)) / jnp.where(
