@@ -81,7 +81,7 @@ def checksum(result: Any) -> float:
 
 
 def peak_memory() -> int:
-    """Peak of this process's memory in bytes. (``ru_maxrss`` begins with its parent's.)"""
+    """Peak of this process's memory in bytes, not of its parent's as in ``ru_maxrss``."""
     status = Path("/proc/self/status")
     if status.exists():
         line = next(x for x in status.read_text().splitlines() if x.startswith("VmHWM"))

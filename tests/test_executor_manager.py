@@ -1,4 +1,4 @@
-"""The executor manager sees what it sees under MXNet; the classic loop trains; buckets share."""
+"""Scripts on executor managers give MXNet's answers; the classic loop trains; buckets share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``check_finite`` names the node that made a NaN or an infinity: forward, backward, any device."""
+"""``check_finite`` names the node that produced the first NaN or infinity, on any device."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_log_of_a_negative_number_deep_inside():
     assert not report
     assert (report.node, report.first.op, report.first.stage) == ("log", "log", "forward")
     assert report.outputs == ("softmax_output",)
-    # A NaN that another node only passes on is not its making.
+    # A NaN that a node only passes on is not attributed to it.
     assert {f.node for f in report.findings} == {"log"}
     matches("check_finite", view_of(report).text())
     checked(report._repr_html_())

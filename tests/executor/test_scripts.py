@@ -1,4 +1,4 @@
-"""Executor scripts see here what they see under MXNet; deviations are named with their reason."""
+"""Executor scripts give the answers that they give under MXNet; deviations have a reason."""
 
 from __future__ import annotations
 

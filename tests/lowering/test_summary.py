@@ -1,4 +1,4 @@
-"""Summaries of networks: sums against published numbers, what is shown where little is known."""
+"""Summaries of networks: sums against published numbers, and summaries with unknown shapes."""
 
 from __future__ import annotations
 

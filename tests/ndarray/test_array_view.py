@@ -77,8 +77,8 @@ def test_arrays_on_several_devices():
 def test_lists_are_fetched_together_and_compiled_separately():
     lists = [[jax.numpy.ones((3,))], [], [jax.numpy.zeros((2,)), jax.numpy.ones((4,))]]
     array_statistics._statistics_rows.clear_cache()  # type: ignore[reportAttributeAccessIssue]
-    found = statistics_of_lists(lists)
-    assert [[s.mean for s in each] for each in found] == [[1], [], [0, 1]]
+    results = statistics_of_lists(lists)
+    assert [[s.mean for s in each] for each in results] == [[1], [], [0, 1]]
     statistics_of_lists(lists[1:])
     assert array_statistics._statistics_rows._cache_size() == 2  # type: ignore[reportAttributeAccessIssue]
 

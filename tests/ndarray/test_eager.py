@@ -27,7 +27,7 @@ def x() -> nd.NDArray:
 
 @pytest.fixture
 def my_operator():
-    """A registered operator of a test's own, taken out again."""
+    """An operator that is registered during a test."""
     names: list[str] = []
 
     def add(name: str, function) -> None:

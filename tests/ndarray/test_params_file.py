@@ -1,4 +1,4 @@
-"""Parameter files: what MXNet writes is read and written alike; damage is told, not believed."""
+"""Parameter files: what MXNet writes is read and written alike; damage is reported."""
 
 from __future__ import annotations
 

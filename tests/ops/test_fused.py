@@ -34,7 +34,7 @@ def result(key):
 
 @pytest.mark.parametrize("key", NETWORKS)
 def test_every_layer_is_within_one_step_of_mxnets(key):
-    """Each layer by itself, on what MXNet's layers before it gave."""
+    """Each layer by itself, on the outputs of MXNet's previous layers."""
     facts, arrays = stored(key)
     answers, wrong, asked = _golden.answers("quantized_networks"), {}, 0
     for name in facts["outputs"][:-1]:

@@ -19,7 +19,7 @@ HALF = 0.08
 #: Norms of rounded weights: one that is rounded the other way changes all elements of the next.
 #: MXNet's LAMB takes such a norm too, ours that of the master.
 ROUNDED_NORMS = 1.5e-4
-#: These do not ask their schedule (or count), so that it has another memory of the past.
+#: Runs that do not read their schedule (or count) in each update, so that its state differs.
 UNASKED = ("adadelta", "test")
 
 

@@ -1,4 +1,4 @@
-"""``check_finite`` of groups: whose rows made a NaN."""
+"""``check_finite`` of groups: the device whose rows produced a NaN."""
 
 from __future__ import annotations
 

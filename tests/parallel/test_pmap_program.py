@@ -1,4 +1,4 @@
-"""Mapped programs: one module knows how; sums over devices; shared by groups of equal graphs."""
+"""Mapped programs: sums over devices, and sharing by groups of equal graphs."""
 
 from __future__ import annotations
 

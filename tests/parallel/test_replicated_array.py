@@ -1,4 +1,4 @@
-"""Replicated arrays: members are real NDArrays, made, split and merged only when needed."""
+"""Replicated arrays: members are NDArrays; splits and assemblies happen only when needed."""
 
 from __future__ import annotations
 

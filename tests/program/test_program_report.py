@@ -163,7 +163,7 @@ def test_cost_of_a_repetition_counts_with_its_first_iteration():
             executor.compile(is_train=True)
             costs.append(executor.program.cost())
     rolled, unrolled = costs
-    # Rolled, the gradient of a weight is one product, without sums over the iterations.
+    # Rerolled, the gradient of a weight is one product, without sums over the iterations.
     assert rolled.flops < unrolled.flops
     assert rolled.flops == pytest.approx(unrolled.flops, rel=0.1)
     assert rolled["t0_l0_i2h"].flops == pytest.approx(8 * unrolled["t3_l0_i2h"].flops, rel=0.2)

@@ -1,4 +1,4 @@
-"""Fused layers and cells compute the same; cells do what MXNet's would not."""
+"""Fused layers and cells compute the same; cells where MXNet's fail."""
 
 from __future__ import annotations
 

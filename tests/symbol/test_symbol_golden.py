@@ -15,8 +15,8 @@ from tests.golden.make_symbol import facts
 ANSWERS = json.loads((Path(__file__).parents[1] / "golden/data/symbol.json").read_text("utf-8"))
 
 
-#: Here MXNet's version numbers of auxiliary states tell how often the graph was composed; ours
-#: follow from the graph alone.
+#: Graphs in which MXNet's version numbers of auxiliary states count compositions; ours follow from
+#: the graph alone.
 VERSIONS_DIFFER = ("composed_statistics", "v08_statistics_are_missing")
 
 

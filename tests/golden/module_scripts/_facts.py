@@ -120,7 +120,7 @@ def load_digits(rows: int, test_rows: int = 100) -> list[np.ndarray]:
 
 
 class Log(logging.Logger):
-    """Keeps what is logged, times and values cut off; the values by themselves."""
+    """Records log lines without their times and values, and the values separately."""
 
     def __init__(self) -> None:
         super().__init__("script")
