@@ -1,4 +1,4 @@
-"""Checks that precede the methods of modules: the module's state, and names of inputs."""
+"""Checks of the names and shapes that a module is given."""
 
 from __future__ import annotations
 
@@ -7,25 +7,10 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import BindError, ModuleUsageError, explain
+from ..errors import BindError, explain
 from ..io import DataDesc
 from ..symbol import Symbol
 from ._group_arguments import as_data_desc
-
-#: Problem and remedy for each state that a method may require.
-_REMEDIES = {
-    "binded": ("the module is not bound", "bind(data_shapes, label_shapes) first"),
-    "params_initialized": ("the parameters are not initialised", "init_params() first"),
-    "optimizer_initialized": ("there is no optimizer", "init_optimizer() first"),
-}
-
-
-def require(module: Any, method: str, *states: str) -> None:
-    """Raises AssertionError, with the remedy, if a module is not in all of these states."""
-    for state in states:
-        if not getattr(module, state):
-            problem, remedy = _REMEDIES[state]
-            raise ModuleUsageError(explain(method, problem, hint=remedy))
 
 
 def check_input_names(symbol: Symbol, names: Sequence[str], kind: str, required: bool) -> None:

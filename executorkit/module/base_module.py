@@ -28,7 +28,7 @@ from ..io import DataBatch, DataDesc, DataIter
 from ..model import BatchEndParam
 from ..ndarray import NDArray
 from ._module_optimizer import discard_gradients
-from ._preconditions import check_input_names, data_descs, require
+from ._preconditions import check_input_names, data_descs
 from ._specs import BindSpec, FitSpec, OptimizerSpec, ParameterSpec
 
 __all__ = ["BaseModule"]
@@ -37,6 +37,22 @@ Outputs = list[NDArray]
 
 #: Modules that users write import this, and the two functions below, from MXNet's file.
 _check_input_names = check_input_names
+
+
+#: Problem and remedy for each state that a method may require.
+_REMEDIES = {
+    "binded": ("the module is not bound", "bind(data_shapes, label_shapes) first"),
+    "params_initialized": ("the parameters are not initialised", "init_params() first"),
+    "optimizer_initialized": ("there is no optimizer", "init_optimizer() first"),
+}
+
+
+def require(module: Any, method: str, *states: str) -> None:
+    """Raises AssertionError, with the remedy, if a module is not in all of these states."""
+    for state in states:
+        if not getattr(module, state):
+            problem, remedy = _REMEDIES[state]
+            raise ModuleUsageError(explain(method, problem, hint=remedy))
 
 
 def _as_list(obj: Any) -> Any:

@@ -16,9 +16,8 @@ from ..name import NameManager
 from ..parallel import DataParallel, DataParallelCore
 from ..symbol import Symbol
 from ..symbol import load as load_symbol
-from ._preconditions import require
 from ._specs import BindSpec, OptimizerSpec, ParameterSpec
-from .base_module import BaseModule
+from .base_module import BaseModule, require
 from .module import Module
 
 __all__ = ["BucketingModule"]

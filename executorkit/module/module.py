@@ -19,9 +19,9 @@ from ..program import Precompilation, options_from_arguments
 from ..symbol import Symbol
 from ._module_optimizer import ModuleOptimizer
 from ._parameters import ParameterStore, Params
-from ._preconditions import check_input_names, data_descs, require
+from ._preconditions import check_input_names, data_descs
 from ._specs import BindSpec, OptimizerSpec, ParameterSpec
-from .base_module import BaseModule
+from .base_module import BaseModule, require
 from .executor_group import DataParallelExecutorGroup
 
 __all__ = ["Module"]

@@ -9,9 +9,8 @@ from typing import Any, Self
 from ..debugging import FiniteReport
 from ..errors import ModuleUsageError, explain
 from ..io import DataBatch, DataDesc
-from ._preconditions import require
 from ._specs import BindSpec, OptimizerSpec, ParameterSpec
-from .base_module import BaseModule
+from .base_module import BaseModule, require
 from .python_module import PythonModule
 
 __all__ = ["SequentialModule"]

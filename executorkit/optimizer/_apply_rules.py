@@ -1,4 +1,5 @@
-"""Rules applied to NDArrays: one compiled call for any number of parameters.
+"""Updates of NDArrays by rules: as a part of the program that computes the gradients
+(:func:`attach_update`), or as one compiled call for any number of parameters.
 
 Weights and states are written in place: the program writes into their buffers, or, where someone
 else may hold these, into copies.
@@ -19,10 +20,9 @@ import numpy as np
 from ..context import Context, Device
 from ..errors import DTypeError, InputTypeError, ShapeError, explain
 from ..ndarray import NDArray
-from ..ndarray.protocol import UpdateCall
+from ..ndarray.protocol import PendingValue, UpdateCall
 from ..ndarray.random_state import next_key_data, wrap_key
 from ..program import CacheInfo
-from ._attach_update import attach_update
 from ._rule import Rule, State
 
 _traces = 0
@@ -62,6 +62,27 @@ def check_arrays(where: str, weight: Any, grad: Any) -> None:
         raise DTypeError(
             explain(where, f"grad is {actual}, expected {expected}", hint="grad.astype(...)")
         )
+
+
+def attach_update(
+    weights: Sequence[PendingValue],
+    grads: Sequence[PendingValue],
+    prepare: Callable[[], UpdateCall | None],
+) -> bool:
+    """Makes an update a part of the program that computes the gradients, if that is pending.
+
+    weights, grads
+        arrays to be updated, and the gradient of each.
+    prepare
+        makes the update with its state and this step's hyperparameters. It is called only when the
+        pending step can take the update; None withdraws it.
+
+    Returns False if the update cannot become a part of a program: the gradients have been computed,
+    someone has looked at an output since forward, or a weight has been written. Nothing is changed
+    then, and the caller updates by the gradients themselves.
+    """
+    producer = grads[0].pending
+    return producer is not None and producer.attach_update(weights, grads, prepare)
 
 
 def apply_rules(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -185,10 +185,7 @@ class DCASGD(Optimizer):
 @dataclass(frozen=True)
 class _LangevinRule(Rule):
     limit: float | None
-
-    @property
-    def uses_rng(self) -> bool:
-        return True
+    uses_rng: ClassVar[bool] = True
 
     def __call__(
         self,

@@ -55,10 +55,8 @@ class Rule:
     the new weight and the new state, with unchanged dtypes.
     """
 
-    @property
-    def uses_rng(self) -> bool:
-        """True if the rule draws random numbers and so needs a key."""
-        return False
+    #: True if the rule draws random numbers and so needs a key.
+    uses_rng: ClassVar[bool] = False
 
     def __call__(
         self,
