@@ -168,7 +168,7 @@ class StepError(MXNetError, ValueError, TypeError):
 
 
 class InitializerError(MXNetError, ValueError, AssertionError, IndexError):
-    """A parameter cannot be initialised: its name, shape or dtype does not fit the initialiser."""
+    """A parameter cannot be initialised: its name, shape or dtype does not fit the initializer."""
 
 
 class ParameterShapeError(ShapeError, AssertionError):

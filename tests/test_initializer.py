@@ -1,4 +1,4 @@
-"""Initialisers write what MXNet's write; random ones numbers of the same distribution."""
+"""Initializers write what MXNet's write; random ones numbers of the same distribution."""
 
 from __future__ import annotations
 

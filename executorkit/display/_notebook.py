@@ -5,7 +5,7 @@ The view of a class is a function registered for it, in the package that owns th
     @view_of.register
     def _(curve: TrainingCurve) -> View: ...
 
-so that no class imports its own picture.
+so that no class imports its own view.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Tables of arrays with their statistics, of which views of executors and groups consist."""
+"""Sections of the views of executors and groups: tables of arrays with their statistics."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""One forward call: a snapshot of its inputs, and the work that is done when someone looks.
+"""One forward call: a snapshot of its inputs, and the work that is deferred until a result is read.
 
-A step is computed by one program where that can be: inference, forward alone where outputs are
-read first, forward with backward, or forward, backward and updates (:class:`PendingUpdate`).
+A step is computed by one program where possible: inference, forward alone if outputs are read
+first, forward with backward, or forward, backward and updates (:class:`PendingUpdate`).
 
-Where a program fails, nothing has been stored and nothing of the step has been given up: whoever
-reads one of its arrays again runs it again. Arrays that a program donates have replacements only
-among its results, which are stored by one loop, in ``PendingUpdate.commit``.
+If a program fails, none of its results has been stored; the next read runs the step again. Arrays
+that a program donates have replacements only among its results. One loop stores these,
+``PendingUpdate.commit``.
 """
 
 from __future__ import annotations

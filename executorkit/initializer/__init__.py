@@ -1,8 +1,8 @@
 """``mx.initializer`` (``mx.init``): initial values of parameters.
 
-An initialiser is called with a name (an :class:`InitDesc`) and an array, which it overwrites. The
+An initializer is called with a name (an :class:`InitDesc`) and an array, which it overwrites. The
 end of the name ('weight', 'bias', 'gamma', ...) determines the numbers, unless the variable has its
-own initialiser: ``mx.sym.var("w", init=mx.init.One())``.
+own initializer: ``mx.sym.var("w", init=mx.init.One())``.
 
 Random numbers come from ``mx.random``'s stream of the array's context, so ``mx.random.seed`` makes
 them reproducible. NumPy draws them on the host: XLA would compile a program for every shape, which

@@ -1,4 +1,4 @@
-"""Initialisers that delegate to others: Load, Mixed, and FusedRNN for packed recurrent layers."""
+"""Initializers that delegate to others: Load, Mixed, and FusedRNN for packed recurrent layers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Load:
 
 
 class Mixed:
-    """Initialisers by pattern: the first regular expression that matches the start of a name
+    """Initializers by pattern: the first regular expression that matches the start of a name
     counts.
 
     patterns, initializers
@@ -96,7 +96,7 @@ class Mixed:
         self.map = [(re.compile(p), i) for p, i in zip(patterns, initializers, strict=True)]
 
     def __call__(self, name: str, arr: NDArray) -> None:
-        """Calls the initialiser for that name."""
+        """Calls the initializer for that name."""
         for pattern, initializer in self.map:
             if pattern.match(name):
                 initializer(name, arr)
@@ -116,7 +116,7 @@ class FusedRNN(Initializer):
     """The packed parameters of the operator RNN: weight and bias of every gate separately.
 
     init
-        the initialiser of the weights and biases, or its JSON text; None for that of the whole
+        the initializer of the weights and biases, or its JSON text; None for that of the whole
         network. It gets the names that ``FusedRNNCell.unpack_weights`` gives.
     num_hidden, num_layers, mode, bidirectional
         attributes of the operator.

@@ -1,4 +1,4 @@
-"""Initialisers that write fixed numbers: Zero, One, Constant, Bilinear, LSTMBias."""
+"""Initializers that write fixed numbers: Zero, One, Constant, Bilinear, LSTMBias."""
 
 from __future__ import annotations
 

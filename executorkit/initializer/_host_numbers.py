@@ -1,4 +1,4 @@
-"""Numbers for initialisers, computed on the host.
+"""Numbers for initializers, computed on the host.
 
 Random numbers are NumPy's, from a generator seeded by the next key of ``mx.random``'s stream of the
 array's context. XLA would compile a program for every shape: for the 54 weights of ResNet-50,

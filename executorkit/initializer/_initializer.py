@@ -20,11 +20,11 @@ class InitDesc(str):
     """The name of a parameter, together with other information for its initialisation.
 
     attrs
-        attributes of the variable, one entry of ``Symbol.attr_dict()``; the initialiser that
+        attributes of the variable, one entry of ``Symbol.attr_dict()``; the initializer that
         ``"__init__"`` names has priority over all others.
     global_init
-        the initialiser of the whole network, to which those of single variables may fall back.
-        Set by the first initialiser that is called.
+        the initializer of the whole network, to which those of single variables may fall back.
+        Set by the first initializer that is called.
     """
 
     attrs: Mapping[str, str]
@@ -69,11 +69,11 @@ _METHODS_OF_PLAIN_NAMES = {
 
 
 class Initializer:
-    """Base class of initialisers: a subclass writes ``_init_weight(name, array)``.
+    """Base class of initializers: a subclass writes ``_init_weight(name, array)``.
 
     Called with an :class:`InitDesc` and an NDArray, it overwrites the array
 
-    - by ``_init_weight`` of the initialiser that ``desc.attrs["__init__"]`` names, if any does;
+    - by ``_init_weight`` of the initializer that ``desc.attrs["__init__"]`` names, if any does;
     - otherwise by the end of the name: weight: ``_init_weight``; bias, beta, min, bias_quantize:
       0; gamma, max: 1; weight_quantize: integers from -127 to 126. A subclass may override
       ``_init_bias``, ``_init_gamma``, ``_init_beta`` and ``_init_default``, which takes all other
@@ -106,7 +106,7 @@ class Initializer:
             logging.info("%s initialized (%s): %s", desc, init, self._print_func(arr))
 
     def dumps(self) -> str:
-        """A JSON text from which ``create`` creates an equal initialiser.
+        """A JSON text from which ``create`` creates an equal initializer.
 
         >>> Initializer(sigma=0.5).dumps()
         '["initializer", {"sigma": 0.5}]'

@@ -1,4 +1,4 @@
-"""Initialisers that draw random numbers: Uniform, Normal, Orthogonal, Xavier, MSRAPrelu.
+"""Initializers that draw random numbers: Uniform, Normal, Orthogonal, Xavier, MSRAPrelu.
 
 They take floating-point arrays and are reproducible after ``mx.random.seed``. The distributions are
 MXNet's, the numbers are not.

@@ -1,4 +1,4 @@
-"""The argument of batch callbacks, the calls of callbacks, and FeedForward's default callback."""
+"""Callbacks at the end of a batch: their argument, how they are called, FeedForward's default."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""AdamW and LAMB updates as ``mx.nd.contrib`` has them: arrays list by list, scales as numbers."""
+"""AdamW and LAMB updates of ``mx.nd.contrib``, which take one list per kind of array."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The arrays of a group: replicated over the devices where they can be, new or shared."""
+"""Allocation of a group's arrays: one replicated array if all devices share it, else one each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A graph as a function of arrays, in the precision and with the saved values of the options."""
+"""Evaluates a graph on arrays, in the precision and with the rematerialisation of its options."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Options of a program: the precision of its computation, and the values saved for backward."""
+"""Options of a program: compute dtype, and rematerialisation (values saved for backward)."""
 
 from __future__ import annotations
 

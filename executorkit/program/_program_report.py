@@ -1,4 +1,4 @@
-"""Answers to questions about a program: costs, text, reasons of compilations, kinship."""
+"""Answers to questions about a program: cost, HLO text, reason of compilation, nearest program."""
 
 from __future__ import annotations
 

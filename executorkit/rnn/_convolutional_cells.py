@@ -29,7 +29,7 @@ class BaseConvRNNCell(BaseRNNCell):
     i2h_kernel, i2h_stride, i2h_pad, i2h_dilate
         convolution of the input.
     i2h_weight_initializer, h2h_weight_initializer, i2h_bias_initializer, h2h_bias_initializer
-        initialisers of the variables, or their JSON texts.
+        initializers of the variables, or their JSON texts.
     activation
         the name of one of Activation's functions, or a function of symbols.
     prefix

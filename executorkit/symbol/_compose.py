@@ -17,7 +17,7 @@ from ._python_operators import PythonOperators
 from .naming import AttrScope, NameManager
 from .node import Entry, Node, hide, input_names, is_annotation
 
-#: Initialisers of variables that become auxiliary states, by input name, in MXNet's JSON form.
+#: Initializers of variables that become auxiliary states, by input name, in MXNet's JSON form.
 _AUX_INIT = {
     "moving_mean": '["zero", {}]',
     "moving_var": '["one", {}]',
@@ -90,7 +90,7 @@ def compose(
     states = op.aux_of(params)
     inputs = complete_inputs(op, states, name, attrs, entries, names)
     for key, (node, _) in entries.items():
-        init = _initialiser(op, states, key)
+        init = _initializer_of(op, states, key)
         if node.op is None and init is not None:
             node.attrs.setdefault("__init__", init)
     return Node(op, name, attrs, params, inputs, subgraphs)
@@ -115,7 +115,7 @@ def complete_inputs(
             if key in states:
                 check_auxiliary(f"node {name!r} ({op.name})", key, entry[0])
         else:
-            init = _initialiser(op, states, key)
+            init = _initializer_of(op, states, key)
             first = {} if init is None else {"__init__": init}
             entry = Node(None, f"{name}_{key}", {**first, **attrs}), 0
         inputs.append(entry)
@@ -135,7 +135,7 @@ def check_auxiliaries(node: Node) -> None:
         check_auxiliary(f"node {node.name!r}", child.name, child)
 
 
-def _initialiser(op: OpDef, states: Sequence[str], key: str) -> str | None:
+def _initializer_of(op: OpDef, states: Sequence[str], key: str) -> str | None:
     if op.open_attrs:  # a user's own operator: its names mean what the user wants
         return None
     return _AUX_INIT.get(key) if key in states else op.file_format.initializers.get(key)

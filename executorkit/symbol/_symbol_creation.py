@@ -42,7 +42,7 @@ def var(
     lr_mult, wd_mult
         factors of learning rate and weight decay.
     init
-        initialiser of the parameter: an object with ``dumps()``, or its text.
+        initializer of the parameter: an object with ``dumps()``, or its text.
     stype
         storage type: "default", "row_sparse" or "csr". It is only an annotation; arrays are dense.
     attr, kwargs

@@ -1,4 +1,4 @@
-"""``mx.sym.op``: the operators that also stand in ``mx.sym`` itself."""
+"""``mx.sym.op``: the same operators as in ``mx.sym``."""
 
 from ._symbol_functions import symbol_module
 

@@ -1,4 +1,4 @@
-"""The target of a training step: its symbol, and its inputs, which take batches by name."""
+"""Writes batches, given by input name, to the arrays of a training step's target."""
 
 from __future__ import annotations
 

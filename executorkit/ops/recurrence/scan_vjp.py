@@ -1,4 +1,4 @@
-"""Backward pass of a recurrence: its residuals, and the work of its iterations.
+"""Backward pass of a recurrence, as a scan of its own over the stored residuals.
 
 Products with constants are *perturbed*: their results get an added zero, the gradient of which is
 the gradient of the result. The backward scan returns these, so that the gradient of a weight is one

@@ -1,7 +1,7 @@
-"""Scripts about initialisers, run with MXNet as ``mx`` once and with executorkit ever after.
+"""Scripts about initializers, run with MXNet as ``mx`` once and with executorkit ever after.
 
 ``VALUES`` take mx and return something that JSON can hold; ``ERRORS`` must raise, and the class is
-compared; ``SPREADS`` are initialisers with the shape of a weight, of which moments are compared.
+compared; ``SPREADS`` are initializers with the shape of a weight, of which moments are compared.
 """
 
 from __future__ import annotations
