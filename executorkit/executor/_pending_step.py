@@ -235,7 +235,7 @@ class PendingStep:
         from_current = states_written and self.done and self.residuals is None
         if from_current:
             aux = read_buffers(runnable.buffers.aux)
-        backward_states: Sequence[Any] | None = None
+        backward_states: Sequence[Any] = ()
         if self._update is not None:
             outputs, states, grads = self._update.run(self, heads)
         elif self.residuals is not None:
@@ -249,25 +249,31 @@ class PendingStep:
         self.updated, self._update = self.updated or self._update is not None, None
         if outputs is not None and not self.done:
             self.store_outputs(outputs, states)
-        self._store_gradients(grads)
+        for buffer, grad in zip(runnable.buffers.grads, grads, strict=True):
+            if grad is not None:  # None: an update has consumed it
+                buffer.set_result(self, grad)
+        if runnable.duplicate_targets:
+            self._store_duplicates(grads)
         if states_written and not from_current:
             current = read_buffers(runnable.buffers.aux)
             backward_states = program.forward[1](self.args, current, self.key)[2]
-        if backward_states is not None:
-            for n, value in zip(self.backward_state_indices, backward_states, strict=True):
-                if states_written:
-                    runnable.aux_arrays[n].assign(value)
-                else:
-                    runnable.aux_arrays[n].set_result(self, value)
+        if backward_states:
+            self._store_states(backward_states, states_written)
         self.accumulated = ()
 
-    def _store_gradients(self, grads: Sequence[Any]) -> None:
-        """Stores gradients; those of an array that is the target of several arguments one after
-        the other. A gradient that an update has consumed is None."""
+    def _store_states(self, backward_states: Sequence[Any], states_written: bool) -> None:
+        """Stores the auxiliary states that backward has changed."""
+        aux_arrays = self.runnable.aux_arrays
+        for n, value in zip(self.backward_state_indices, backward_states, strict=True):
+            if states_written:
+                aux_arrays[n].assign(value)
+            else:
+                aux_arrays[n].set_result(self, value)
+
+    def _store_duplicates(self, grads: Sequence[Any]) -> None:
+        """Stores the gradients of an array that is the target of several arguments, one after the
+        other, behind the first."""
         runnable = self.runnable
-        for buffer, grad in zip(runnable.buffers.grads, grads, strict=True):
-            if grad is not None:
-                buffer.set_result(self, grad)
         for i in sorted(runnable.duplicate_targets):
             target, grad = runnable.gradient_targets[i], grads[i]
             with jax.enable_x64(True):
