@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from statistics import median
 
+from executorkit._cli._timing import seconds
 from executorkit.display import text_table
 
 from ._measure import STAGES, Ours, processor_stages
 from ._networks import network
-from ._timing import seconds
 
 DEPTHS = (4, 16, 64, 256)
 BATCHES = (1, 16, 256)

@@ -23,6 +23,7 @@ import numpy as np
 import optax
 
 import executorkit as mx
+from executorkit._cli._timing import time_in_pairs
 from executorkit.display import text_table
 from executorkit.module import discard_gradients
 from executorkit.program import Analysis, InstrumentedJit
@@ -31,7 +32,6 @@ from ._fitting import MOMENTUM, RATE, module_step
 from ._handwritten import FORWARD, trained
 from ._measure import ORACLE, Oracle
 from ._networks import Network, network
-from ._timing import time_in_pairs
 from ._workers import timed
 from .run import PAUSE
 

@@ -28,6 +28,7 @@ import jax
 import numpy as np
 
 import executorkit as mx
+from executorkit._cli._timing import alternate
 
 from ._exported import export
 from ._handwritten import FORWARD, functions, jitted
@@ -35,7 +36,6 @@ from ._measure import Ours, check
 from ._networks import Network, network
 from ._oracle import DISK_CACHE
 from ._report import report
-from ._timing import alternate
 from ._workers import Worker, checksum, timed
 
 #: Modules of the workers, by library.

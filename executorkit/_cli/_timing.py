@@ -1,9 +1,12 @@
-"""Paired timing of two equivalent functions: their ratio is comparable across machines."""
+"""Paired timing of two equivalent functions: their ratio is comparable across machines.
+
+Ratios are other / ours: above 1, executorkit is faster.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from statistics import median
 from typing import Any, NamedTuple
 
@@ -18,6 +21,15 @@ class PairedTimes(NamedTuple):
     theirs: float
     ratio: float
 
+    @classmethod
+    def of(cls, pairs: Sequence[tuple[float, float]]) -> PairedTimes:
+        """The medians of pairs of (seconds of ours, seconds of theirs)."""
+        return cls(
+            median(ours for ours, _ in pairs),
+            median(theirs for _, theirs in pairs),
+            median(theirs / ours for ours, theirs in pairs),
+        )
+
 
 def seconds(function: Callable[[], Any]) -> float:
     """Seconds from the call until everything in its result is computed."""
@@ -28,15 +40,18 @@ def seconds(function: Callable[[], Any]) -> float:
 
 def time_in_pairs(ours: Callable[[], Any], theirs: Callable[[], Any], pairs: int) -> PairedTimes:
     """Calls both in pairs, in alternating order, so that other load of the machine affects both."""
+    return alternate(lambda: seconds(ours), lambda: seconds(theirs), pairs)
+
+
+def alternate(
+    seconds_of_ours: Callable[[], float], seconds_of_theirs: Callable[[], float], pairs: int
+) -> PairedTimes:
+    """Takes measurements of both in pairs, in alternating order."""
     times = []
     for i in range(pairs):
         if i % 2:
-            second, first = seconds(theirs), seconds(ours)
+            theirs, ours = seconds_of_theirs(), seconds_of_ours()
         else:
-            first, second = seconds(ours), seconds(theirs)
-        times.append((first, second))
-    return PairedTimes(
-        median(first for first, _ in times),
-        median(second for _, second in times),
-        median(second / first for first, second in times),
-    )
+            ours, theirs = seconds_of_ours(), seconds_of_theirs()
+        times.append((ours, theirs))
+    return PairedTimes.of(times)
