@@ -48,8 +48,22 @@ SMOKE = (
 )  # fmt: skip
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Marks tests by the file that they stand in."""
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds ``--soak``, and ``--rounds`` for its length."""
+    group = parser.getgroup("executorkit")
+    group.addoption("--soak", action="store_true", help="run the tests marked soak, and no others")
+    group.addoption(
+        "--rounds", type=int, default=None, help="rounds of each soak test; a seed per round"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Marks tests by the file that they stand in; selects those marked soak, or the others."""
+    soak = config.getoption("--soak")
+    chosen = [item for item in items if (item.get_closest_marker("soak") is not None) == soak]
+    if len(chosen) < len(items):
+        config.hook.pytest_deselected(items=[*{*items} - {*chosen}])
+        items[:] = chosen
     for item in items:
         path = item.path.as_posix()
         if path.endswith(GOLDEN):
