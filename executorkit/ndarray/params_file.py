@@ -15,18 +15,21 @@ shape (), which it writes in a way that it cannot read itself: they are written 
 
 from __future__ import annotations
 
+import io
 import itertools
 import math
 import os
+import stat
+import struct
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, BinaryIO
 
 import jax
 import numpy as np
 
-from .._files import write_atomically
+from .._files import HEAD, PARAMS, describe_misfit, open_to_read, write_atomically
 from ..context import Context, cpu
-from ..errors import FileAccessError, FileFormatError, InputTypeError, MXNetError, explain
+from ..errors import FileFormatError, InputTypeError, MXNetError, explain
 from ..ops.schema.attrs import DTYPE_NUMBERS, DTYPES
 from ._ndarray import NDArray
 from .values import to_device
@@ -36,6 +39,8 @@ _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
 _STORAGE = {1: "row_sparse", 2: "csr"}
 #: MXNet's own limit on the number of axes; a larger number is a sign of another kind of data.
 _MAX_NDIM = 32
+#: Alignment in bytes with which XLA takes over memory on CPUs without a copy.
+_ALIGNMENT = 64
 
 
 def save(fname: str | os.PathLike[str], data: Any) -> None:
@@ -78,16 +83,19 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
 def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
     """The arrays of the file ``fname``, on the CPU: a list, or a dictionary if they have names.
 
-    Arrays that were saved from a GPU go to the same one if it is there. FileFormatError for a
-    file that is truncated, malformed, or holds sparse arrays.
+    Arrays that were saved from a GPU go to the same one if it is there. Of entries of the same
+    name the last one counts, as in MXNet. Time and memory are bounded by the length of the file,
+    whatever it claims. FileAccessError for a file that cannot be read; FileFormatError for one that
+    is truncated, malformed, of another kind (which the message says, if it is a common one), or
+    that holds sparse arrays. MXNet ignores bytes after the end; here they are an error, because
+    they are a sign of damage.
     """
     path = _path(fname)
-    try:
-        with open(path, "rb") as file:
-            content = file.read()
-    except OSError as error:
-        raise FileAccessError(explain(path, f"cannot be read: {error.strerror or error}")) from None
-    return _ParamsReader(content, path).read_all()
+    with open_to_read(path) as file:
+        status = os.fstat(file.fileno())
+        if not stat.S_ISREG(status.st_mode):  # a pipe has no length
+            return load_contents(file.read(), path)
+        return _ParamsReader(file, status.st_size, path).read_all()
 
 
 def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict[str, NDArray]:
@@ -96,7 +104,14 @@ def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict
         raise FileFormatError(
             explain("load_frombuffer", f"{type(buf).__name__} given, expected bytes")
         )
-    return _ParamsReader(bytes(buf), "buffer").read_all()
+    return load_contents(buf, "buffer")
+
+
+def load_contents(
+    content: bytes | bytearray | memoryview, source: str
+) -> list[NDArray] | dict[str, NDArray]:
+    """:func:`load_frombuffer`, with errors that name ``source``."""
+    return _ParamsReader(io.BytesIO(content), memoryview(content).nbytes, source).read_all()
 
 
 def _path(fname: Any) -> str:
@@ -110,7 +125,7 @@ def uint64_bytes(*numbers: int) -> bytes:
     return np.array(numbers, "<u8").tobytes()
 
 
-def array_records(arrays: Sequence[NDArray]) -> Iterator[bytes]:
+def array_records(arrays: Sequence[NDArray]) -> Iterator[bytes | memoryview]:
     """The bytes of each array, made only when the previous ones are written."""
     for x in arrays:
         host = np.ascontiguousarray(x.asnumpy())
@@ -119,7 +134,7 @@ def array_records(arrays: Sequence[NDArray]) -> Iterator[bytes]:
         yield np.array((_V2 if x.ndim else _V3, 0, x.ndim), "<u4").tobytes()
         yield np.array(x.shape, "<i8").tobytes()
         yield np.array(numbers, "<i4").tobytes()
-        yield host.tobytes()
+        yield host.reshape(-1).view(np.uint8).data
 
 
 def _name_parts(names: Sequence[str]) -> Iterator[bytes]:
@@ -133,45 +148,52 @@ def _name_parts(names: Sequence[str]) -> Iterator[bytes]:
 class _ParamsReader:
     """Parses a file; every number is checked against the length of the file before it is used."""
 
-    def __init__(self, content: bytes, source: str) -> None:
-        self._content = content
+    def __init__(self, file: BinaryIO, size: int, source: str) -> None:
+        self._file = file
+        self._size = size
         self._source = source
         self._at = 0
         self._entry = "header"
 
     def read_all(self) -> list[NDArray] | dict[str, NDArray]:
-        magic, _ = self._numbers("<u8", 2, "magic number")
+        self._check_kind()
+        magic, _ = self._numbers("QQ", "magic number")
         if magic != _LIST:
             raise self._error(f"it begins with {magic:#x}, expected {_LIST:#x}: no .params file")
-        (count,) = self._numbers("<u8", 1, "number of arrays")
+        (count,) = self._numbers("Q", "number of arrays")
         arrays = []
         for i in range(count):
             self._entry = f"array {i} of {count}"
             arrays.append(self._array())
         self._entry = "names"
-        (n_names,) = self._numbers("<u8", 1, "number of names")
+        (n_names,) = self._numbers("Q", "number of names")
         if n_names not in (0, count):
             raise self._error(f"{n_names} names for {count} arrays")
         names = []
         for i in range(n_names):
             self._entry = f"name {i} of {n_names}"
-            (length,) = self._numbers("<u8", 1, "length")
+            (length,) = self._numbers("Q", "length")
             try:
-                names.append(self._take(length, "text").decode())
+                names.append(str(self._take(length, "text"), "utf-8"))
             except UnicodeDecodeError:
                 raise self._error("it is no UTF-8 text") from None
-        if self._at != len(self._content):
+        if self._at != self._size:
             self._entry = "end"
-            raise self._error(
-                f"expected {self._at} bytes, found {len(self._content)}: something follows"
-            )
+            raise self._error(f"expected {self._at} bytes, found {self._size}: something follows")
         return dict(zip(names, arrays, strict=True)) if names else arrays
 
+    def _check_kind(self) -> None:
+        head = self._file.read(HEAD)
+        self._file.seek(0)
+        misfit = describe_misfit(self._source, head, PARAMS)
+        if misfit is not None:
+            raise FileFormatError(misfit)
+
     def _array(self) -> NDArray:
-        (magic,) = self._numbers("<u4", 1, "magic number")
+        (magic,) = self._numbers("I", "magic number")
         storage = 0
         if magic in (_V2, _V3):
-            (storage,) = self._numbers("<i4", 1, "storage type")
+            (storage,) = self._numbers("i", "storage type")
         if storage in _STORAGE:
             raise self._error(
                 f"it is a {_STORAGE[storage]} array; sparse arrays are not served",
@@ -179,33 +201,49 @@ class _ParamsReader:
             )
         if storage != 0:
             raise self._error(f"unknown storage type {storage}")
-        (ndim,) = self._numbers("<u4", 1, "ndim") if magic in (_V1, _V2, _V3) else (magic,)
+        (ndim,) = self._numbers("I", "ndim") if magic in (_V1, _V2, _V3) else (magic,)
         if ndim > _MAX_NDIM:
             raise self._error(f"{ndim} axes, at most {_MAX_NDIM} expected")
         if not ndim and magic != _V3:
             raise self._error("it has no shape: an array without contents was saved")
-        shape = self._numbers("<i8" if magic in (_V1, _V2, _V3) else "<u4", ndim, "shape")
+        shape = self._numbers(f"{ndim}{'q' if magic in (_V1, _V2, _V3) else 'I'}", "shape")
         if any(d < 0 for d in shape):
             raise self._error(f"shape {shape} holds a negative size")
-        device_type, device_id, number = self._numbers("<i4", 3, "context and dtype")
+        device_type, device_id, number = self._numbers("3i", "context and dtype")
         if number not in DTYPES:
             raise self._error(f"unknown element type {number}")
         dtype = jax.numpy.dtype(DTYPES[number])
+        if math.prod(d for d in shape if d) * dtype.itemsize > 2**63 - 1:
+            # Not left to the length of the file, because another size may be 0.
+            raise self._error(f"shape {shape} is larger than any memory")
         raw = self._take(math.prod(shape) * dtype.itemsize, f"elements {dtype.name}{shape}")
-        host = np.frombuffer(raw, dtype).reshape(shape)
+        if dtype == np.bool_:
+            raw = raw != 0
         context = _home(device_type, device_id)
+        host = raw.view(dtype).reshape(shape)
         return NDArray.from_jax(to_device(host, context.device), context, shared=False)
 
-    def _take(self, size: int, part: str) -> bytes:
-        left = len(self._content) - self._at
-        if size > left:
-            raise self._error(f"{part}: expected {size} bytes at {self._at}, found {left}")
+    def _take(self, size: int, part: str) -> np.ndarray:
+        """The next bytes, in memory that XLA takes over."""
+        self._check_rest(size, part)
+        block = np.empty(size + _ALIGNMENT, np.uint8)
+        start = -block.ctypes.data % _ALIGNMENT
+        raw = block[start : start + size]
+        if self._file.readinto(raw.data) != size:  # type: ignore[attr-defined]
+            raise self._error(f"{part}: the file became shorter while it was read")
         self._at += size
-        return self._content[self._at - size : self._at]
+        return raw
 
-    def _numbers(self, dtype: str, count: int, part: str) -> tuple[int, ...]:
-        raw = self._take(count * np.dtype(dtype).itemsize, part)
-        return tuple(np.frombuffer(raw, dtype).tolist())
+    def _numbers(self, form: str, part: str) -> tuple[int, ...]:
+        numbers = struct.Struct(f"<{form}")
+        self._check_rest(numbers.size, part)
+        self._at += numbers.size
+        return numbers.unpack(self._file.read(numbers.size))
+
+    def _check_rest(self, size: int, part: str) -> None:
+        rest = self._size - self._at
+        if size > rest:
+            raise self._error(f"{part}: expected {size} bytes at {self._at}, found {rest}")
 
     def _error(self, problem: str, hint: str | None = None) -> FileFormatError:
         return FileFormatError(explain(f"{self._source}: {self._entry}", problem, hint=hint))

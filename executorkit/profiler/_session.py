@@ -176,7 +176,8 @@ def dump(finished: bool = True, profile_process: str = "worker") -> None:
         _profiler.finish()
     else:
         _profiler.collect()
-    write_atomically(str(_profiler.config["filename"]), [as_trace(_profiler.records).encode()])
+    text = as_trace(_profiler.records)
+    write_atomically(str(_profiler.config["filename"]), [text.encode()], durable=False)
 
 
 def dumps(

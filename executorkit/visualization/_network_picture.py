@@ -73,7 +73,7 @@ class NetworkPicture(Viewed):
     ) -> str:
         """Writes ``source`` to a file, ``NAME.gv`` unless given, and returns its path."""
         path = self._path(filename, directory)
-        write_atomically(path, [self.source.encode()])
+        write_atomically(path, [self.source.encode()], durable=False)
         return path
 
     def render(
@@ -99,7 +99,7 @@ class NetworkPicture(Viewed):
         if requested != "svg":
             warnings.warn(f"no {requested} but SVG is written; {_NOTE}", UserWarning, stacklevel=2)
         path = self._path(filename, directory) + ".svg"
-        write_atomically(path, [self.drawing.picture().encode()])
+        write_atomically(path, [self.drawing.picture().encode()], durable=False)
         if view:
             webbrowser.open(Path(path).resolve().as_uri())
         return path

@@ -37,8 +37,9 @@ KILLS = [
 
 
 @pytest.fixture(scope="module")
-def killed(tmp_path_factory) -> Iterator[dict[Kill, tuple[Path, int]]]:
-    """By kill: the folder that is left, and how the process ended. They run side by side."""
+def killed(tmp_path_factory) -> Iterator[dict[Kill, tuple[Path, int, dict[str, bytes]]]]:
+    """By kill: the folder that is left, how the process ended, and the files that it left. They
+    run side by side."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     folders = {kill: tmp_path_factory.mktemp("killed") for kill in KILLS}
     started = {
@@ -50,7 +51,8 @@ def killed(tmp_path_factory) -> Iterator[dict[Kill, tuple[Path, int]]]:
         for kill, folder in folders.items()
     }  # fmt: skip
     try:
-        yield {k: (folders[k], p.wait(timeout=120)) for k, p in started.items()}
+        codes = {kill: process.wait(timeout=120) for kill, process in started.items()}
+        yield {kill: (folders[kill], code, _files(folders[kill])) for kill, code in codes.items()}
     finally:
         for process in started.values():
             process.kill()
@@ -66,9 +68,9 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 @pytest.mark.parametrize("kill", KILLS, ids=_told)
 def test_files_are_whole_wherever_saving_ends(killed, kill):
-    folder, code = killed[kill]
+    folder, code, left = killed[kill]
     assert code == -(signal.SIGXFSZ if kill.moment == "write" else signal.SIGKILL)
-    left, first, second = (_files(f) for f in (folder, folder / "first", folder / "second"))
+    first, second = (_files(f) for f in (folder / "first", folder / "second"))
     unfinished = [n for n in left if n.endswith(".tmp")]
     assert len(unfinished) == 1
     assert kill.file in unfinished[0]
@@ -82,7 +84,7 @@ def test_files_are_whole_wherever_saving_ends(killed, kill):
 
 @pytest.mark.parametrize("kill", [k for k in KILLS if k.epoch == 2], ids=_told)
 def test_training_goes_on_from_the_checkpoint_before(killed, kill):
-    folder, _ = killed[kill]
+    folder, *_ = killed[kill]
     module = mx.mod.Module.load(str(folder / "net"), 1, load_optimizer_states=True)
     module.bind([("data", (4, 5))], [("softmax_label", (4,))])
     module.init_optimizer(optimizer="adam")
@@ -91,3 +93,18 @@ def test_training_goes_on_from_the_checkpoint_before(killed, kill):
     _, expected, _ = mx.model.load_checkpoint(str(folder / "second" / "net"), 2)
     for name, value in module.get_params()[0].items():
         np.testing.assert_array_equal(value.asnumpy(), expected[name].asnumpy())
+
+
+@pytest.mark.parametrize("kill", KILLS, ids=_told)
+def test_the_next_save_of_the_same_name_removes_what_is_left(killed, kill, tmp_path):
+    _, _, left = killed[kill]
+    for name, content in left.items():
+        (tmp_path / name).write_bytes(content)
+    (name,) = (n for n in left if n.endswith(".tmp"))
+    if kill.file == "symbol":
+        mx.sym.Variable("data").save(str(tmp_path / "net-symbol.json"))
+    else:
+        mx.nd.save(str(tmp_path / f"net-000{kill.epoch}.{kill.file}"), [])
+    assert set(_files(tmp_path)) == set(left) - {name} | {
+        name.partition(".tmp")[0].rpartition(".")[0]
+    }

@@ -60,7 +60,7 @@ class DiskCache:
         try:
             self.path.mkdir(parents=True, exist_ok=True)
             chunks = json.dumps(header).encode(), b"\n", packed
-            write_atomically(os.fspath(self.path / name), chunks)
+            write_atomically(self.path / name, chunks, durable=False)
             self._remove_oldest()
         except (OSError, MXNetError) as error:
             if not self._warned:

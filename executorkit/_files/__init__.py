@@ -1,0 +1,16 @@
+"""Files: atomic writing, reading with errors that name the file, recognition of other formats."""
+
+from __future__ import annotations
+
+from ._atomic_file import remove_leftovers, write_atomically
+from ._file_formats import (
+    HEAD,
+    PARAMS,
+    PICKLE,
+    RECORDS,
+    SYMBOL,
+    FileKind,
+    describe_misfit,
+    recognise,
+)
+from ._file_reading import open_to_read, read_bytes

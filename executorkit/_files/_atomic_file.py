@@ -1,0 +1,160 @@
+"""Atomic writing: to a temporary file in the same folder, which is then renamed.
+
+A writer holds a lock (``flock``) on its temporary file, which the system releases however the
+process ends. So a temporary file that can be locked belongs to nobody: process numbers, which are
+reused and differ between containers, decide nothing.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import hashlib
+import os
+import re
+import socket
+import stat
+import time
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from typing import Any, BinaryIO
+
+from ..errors import FileAccessError, explain
+
+#: Maximum length of a file's name in bytes, on all common file systems.
+_MAX_NAME = 255
+#: Seconds for which the temporary file of another machine stays: locks may not reach over networks.
+_FOREIGN_AGE = 24 * 3600
+
+
+def write_atomically(
+    path: str | os.PathLike[str], parts: Iterable[Any], *, durable: bool = True
+) -> None:
+    """Writes ``parts``, bytes or buffers, to a temporary file beside ``path``, which is renamed.
+
+    A reader finds either the old contents or the new ones: after any exception (an interrupt too),
+    after a kill, and with ``durable`` after a loss of power. After an exception no temporary file
+    is left. A killed process leaves ``<path>.<machine>-<process>-<number>.tmp`` behind; the next
+    writing or reading of ``path`` deletes it. Permissions of an existing file are kept; one that is
+    write-protected is refused. Links are followed; a path that is no ordinary file
+    (``/dev/stdout``) is written directly.
+
+    Raises :class:`FileAccessError` if writing fails; the old file is then unchanged.
+    """
+    target = os.path.realpath(path)
+    try:
+        if os.path.exists(target) and not os.path.isfile(target):
+            with open(target, "wb") as file:
+                file.writelines(parts)
+            return
+        remove_leftovers(target)
+        _replace(target, parts, durable)
+    except OSError as error:
+        raise FileAccessError(_explain_failure(os.fspath(path), target, error)) from None
+
+
+def _replace(target: str, parts: Iterable[Any], durable: bool) -> None:
+    if os.path.exists(target) and not os.access(target, os.W_OK):
+        raise PermissionError(13, "it is write-protected")
+    temporary = _stem(target) + f".{_machine()}-{os.getpid()}-{os.urandom(4).hex()}.tmp"
+    try:
+        with open(temporary, "xb") as file:
+            _lock(file)
+            if os.fstat(file.fileno()).st_nlink:
+                _fill(file, target, parts, durable)
+                os.replace(temporary, target)
+                written = True
+            else:
+                written = False  # deleted as a leftover before it was locked
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.remove(temporary)
+        raise
+    if not written:
+        _replace(target, parts, durable)
+    elif durable:
+        _sync_folder(os.path.dirname(target))
+
+
+def _fill(file: BinaryIO, target: str, parts: Iterable[Any], durable: bool) -> None:
+    with contextlib.suppress(FileNotFoundError):
+        os.fchmod(file.fileno(), stat.S_IMODE(os.stat(target).st_mode))
+    file.writelines(parts)
+    file.flush()
+    if durable:
+        os.fsync(file.fileno())
+
+
+def _lock(file: BinaryIO) -> None:
+    # A file system without locks has no leftovers deleted either.
+    with contextlib.suppress(OSError):
+        fcntl.flock(file, fcntl.LOCK_EX)
+
+
+def _sync_folder(folder: str) -> None:
+    """Writes a folder's entries to the disk, where the file system can."""
+    with contextlib.suppress(OSError):
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+
+
+def remove_leftovers(path: str | os.PathLike[str]) -> None:
+    """Deletes the temporary files that killed processes left when they wrote ``path``.
+
+    Those of living processes stay, those of other machines stay for a day. Raises nothing: a folder
+    that cannot be read or changed is left as it is.
+    """
+    with contextlib.suppress(OSError):
+        for leftover in _leftovers(os.path.realpath(path)):
+            _remove_unlocked(leftover)
+
+
+def _leftovers(target: str) -> Iterator[str]:
+    folder, stem = os.path.split(_stem(target))
+    pattern = re.compile(re.escape(stem) + r"\.([0-9a-f]{8})-\d+-[0-9a-f]{8}\.tmp", re.DOTALL)
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            match = pattern.fullmatch(entry.name)
+            if match is None or not entry.is_file(follow_symlinks=False):
+                continue
+            age = time.time() - entry.stat(follow_symlinks=False).st_mtime
+            if match[1] == _machine() or age > _FOREIGN_AGE:
+                yield entry.path
+
+
+def _remove_unlocked(path: str) -> None:
+    with contextlib.suppress(OSError):  # BlockingIOError: its writer is alive
+        descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.remove(path)
+        finally:
+            os.close(descriptor)
+
+
+def _stem(target: str) -> str:
+    """The path whose continuations are the temporary files of ``target``."""
+    folder, name = os.path.split(target)
+    encoded = os.fsencode(name)
+    if len(encoded) + 40 > _MAX_NAME:
+        name = hashlib.blake2b(encoded, digest_size=16).hexdigest()
+    return os.path.join(folder, name)
+
+
+@lru_cache(maxsize=1)
+def _machine() -> str:
+    """Eight hexadecimal digits that stand for this machine or container."""
+    return hashlib.blake2b(socket.gethostname().encode(), digest_size=4).hexdigest()
+
+
+def _explain_failure(path: str, target: str, error: OSError) -> str:
+    folder = os.path.dirname(target)
+    because = None
+    if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
+        because = f"there is no folder {folder}"
+    elif os.path.isfile(target):
+        because = "it was to be replaced as a whole; its contents are unchanged"
+    return explain(path, f"cannot be written: {error.strerror or error}", because=because)
