@@ -39,6 +39,7 @@ from . import (
     profiler,
     program,
     random,
+    recordio,
     registry,
     rnn,
     symbol,
@@ -116,6 +117,7 @@ __all__ = [
     "profiler",
     "program",
     "random",
+    "recordio",
     "registry",
     "rnd",
     "rnn",
@@ -135,7 +137,6 @@ _ELSEWHERE = {
     "image": "any library that makes NumPy arrays of images, and mx.io.NDArrayIter",
     "np": "numpy, jax.numpy or mx.nd",
     "npx": "jax.nn or mx.nd",
-    "recordio": "any library that makes NumPy arrays of records, and mx.io.NDArrayIter",
 }
 
 if not TYPE_CHECKING:

@@ -9,6 +9,7 @@ what to try.
 from __future__ import annotations
 
 import difflib
+import struct
 from collections.abc import Collection
 
 
@@ -38,6 +39,10 @@ class UnknownOperatorError(MXNetError, NotImplementedError):
 
 class DynamicShapeError(MXNetError, TypeError):
     """The shape of a result depends on values that are unknown while a program is compiled."""
+
+
+class ValueRangeError(MXNetError, IndexError):
+    """An index that a program has read is beyond its axis."""
 
 
 class NotFiniteError(MXNetError, FloatingPointError):
@@ -108,6 +113,10 @@ class RegistryError(MXNetError, ValueError, AssertionError):
 class FileFormatError(MXNetError, ValueError):
     """A file of symbols, parameters, states or data is truncated, malformed or of an unsupported
     kind."""
+
+
+class RecordError(FileFormatError, struct.error):
+    """A record, its header or an index of records is truncated, malformed or too long."""
 
 
 class FileAccessError(MXNetError, OSError):
