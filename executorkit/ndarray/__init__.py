@@ -47,6 +47,7 @@ from ._creation import (
 )
 from ._eager import clear_eager_cache, eager_cache_info
 from ._ndarray import NDArray, split_v2
+from .opencv_arrays import imdecode
 from .params_file import load, load_frombuffer, save
 from .pending import waitall
 
@@ -70,6 +71,7 @@ __all__ = [
     "greater_equal",
     "histogram",
     "image",
+    "imdecode",
     "lesser",
     "lesser_equal",
     "linalg",

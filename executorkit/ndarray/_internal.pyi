@@ -3,8 +3,13 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.ndarray._ndarray import NDArray
+__all__ = ['_cvcopyMakeBorder', '_cvimdecode', '_cvimread', '_cvimresize']
 from ._array_operators import array_module
 from ._ndarray import NDArray
+from .opencv_arrays import copy_make_border as _cvcopyMakeBorder
+from .opencv_arrays import cvimdecode as _cvimdecode
+from .opencv_arrays import cvimread as _cvimread
+from .opencv_arrays import cvimresize as _cvimresize
 
 _Shape = int | _Sequence[int]
 _OptShape = int | None | _Sequence[int | None]

@@ -19,7 +19,7 @@ _REASONS: tuple[tuple[str, str], ...] = (
     ),
     (r"_contrib_dgl_|_contrib_edge_id$", "graph sampling on CSR matrices (DGL)"),
     (r"_sparse_", "sparse storage: arrays here are dense"),
-    (r"_cv|_imdecode$", "decodes or resizes images on the host: use an image library"),
+    (r"_cv|_imdecode$", "works on images on the host, on arrays only: mx.image"),
     (r"_TensorRT$|_contrib_tvm_|_tvm|_fused_op$|_FusedOp", "code generator of a GPU build"),
     (r"_NDArray$|_Native$", "holds pointers into the process that made it: see Custom"),
     (

@@ -1,0 +1,301 @@
+"""Images on the host, as MXNet's operators ``_cvimread``, ``_cvimdecode``, ``_cvimresize``,
+``_cvcopyMakeBorder`` and ``nd.imdecode``.
+
+They take and give arrays of shape (height, width, channels), call no device and compile nothing, so
+that images may be of all sizes. All but ``copy_make_border`` need OpenCV.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import opencv
+from ..context import cpu
+from ..errors import (
+    AttributeValueError,
+    DTypeError,
+    FileAccessError,
+    InputTypeError,
+    ShapeError,
+    UnknownArgumentError,
+    explain,
+)
+from ..ops.schema.attrs import Floats, make_attr, to_text
+from ._creation import array, from_host
+from ._ndarray import NDArray
+
+#: Attributes of all functions here, with MXNet's types.
+_ATTRS = {
+    name: make_attr(name, annotation, None)
+    for annotation, names in {
+        int: ("flag", "w", "h", "interp", "top", "bot", "left", "right", "type"),
+        bool: ("to_rgb",),
+        float: ("value",),
+        Floats: ("values",),
+    }.items()
+    for name in names
+}
+
+
+def _read(operator: str, name: str, value: Any) -> Any:
+    """The value of an attribute given as a number, a text, ..."""
+    if value is None:
+        raise AttributeValueError(explain(f"operator {operator}", f"{name} is not given"))
+    return _ATTRS[name].read(operator, to_text(value))
+
+
+def _host(operator: str, name: str, source: Any) -> np.ndarray:
+    if not isinstance(source, NDArray):
+        raise InputTypeError(
+            explain(
+                f"operator {operator}",
+                f"{name!r} is a {type(source).__name__}, expected an NDArray",
+                hint="mx.nd.array(...)",
+            )
+        )
+    return np.asarray(source.jax)
+
+
+def _check_image(operator: str, image: np.ndarray) -> None:
+    if image.ndim != 3:
+        raise ShapeError(
+            explain(
+                f"operator {operator}",
+                f"the image is {image.shape}, expected (height, width, channels)",
+            )
+        )
+
+
+def _refuse_unknown(operator: str, surplus: dict[str, Any]) -> None:
+    if surplus:
+        raise UnknownArgumentError(explain(f"operator {operator}", f"it takes no {list(surplus)}"))
+
+
+def _decoded(data: Any, flag: Any, to_rgb: Any, out: NDArray | None, operator: str) -> NDArray:
+    flag, to_rgb = _read(operator, "flag", flag), _read(operator, "to_rgb", to_rgb)
+    image = from_host(opencv.decode_image(data, flag, to_rgb), cpu())
+    if out is None:
+        return image
+    out.show(image)  # whatever its shape and dtype were, as in MXNet
+    return out
+
+
+def _stored(result: np.ndarray, source: NDArray, out: NDArray | None, operator: str) -> NDArray:
+    """The result on the source's device, or in ``out``, whose shape and dtype have to agree."""
+    if out is None:
+        return from_host(result, source.context)
+    if out.shape != result.shape or np.dtype(out.dtype) != result.dtype:
+        error = ShapeError if out.shape != result.shape else DTypeError
+        raise error(
+            explain(
+                f"operator {operator}",
+                f"'out' is {np.dtype(out.dtype).name} of shape {out.shape}, "
+                f"expected {result.dtype} of shape {result.shape}",
+            )
+        )
+    out[:] = result
+    return out
+
+
+def cvimdecode(
+    buf: NDArray,
+    flag: Any = 1,
+    to_rgb: Any = True,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """The image of an encoded file in ``buf``, an array of uint8.
+
+    flag
+        1 for three channels, 0 for one.
+    to_rgb
+        red first, instead of OpenCV's blue first.
+    out
+        becomes the image, whatever its shape and dtype were.
+
+    Returns uint8 of shape (height, width, channels) on the CPU. MXNetError if it is no image.
+    """
+    operator = "_cvimdecode"
+    _refuse_unknown(operator, kwargs)
+    data = _host(operator, "buf", buf)
+    if data.dtype != np.uint8:
+        raise DTypeError(explain(f"operator {operator}", f"'buf' is {data.dtype}, expected uint8"))
+    return _decoded(data.tobytes(), flag, to_rgb, out, operator)
+
+
+def cvimread(
+    filename: Any,
+    flag: Any = 1,
+    to_rgb: Any = True,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """The image of a file; arguments and result as of :func:`cvimdecode`.
+
+    MXNetError (an OSError) if the file cannot be read, MXNetError if it is no image.
+    """
+    operator = "_cvimread"
+    _refuse_unknown(operator, kwargs)
+    try:
+        with open(str(filename), "rb") as file:
+            data = file.read()
+    except OSError as error:
+        raise FileAccessError(
+            explain(f"operator {operator}", f"{str(filename)!r} cannot be read: {error.strerror}")
+        ) from None
+    return _decoded(data, flag, to_rgb, out, operator)
+
+
+def cvimresize(
+    src: NDArray,
+    w: Any = None,
+    h: Any = None,
+    interp: Any = 1,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """An image (height, width, channels) resized to (h, w, channels), of the same dtype.
+
+    ``interp``: 0 nearest, 1 bilinear, 2 bicubic, 3 averages over areas, 4 Lanczos over eight
+    pixels, 5 bilinear in fixed point. Images are of uint8, float32 or float64; of int32 with 0 and
+    5 only; int8 is taken as the uint8 of the same bits. MXNetError for other dtypes.
+    """
+    operator = "_cvimresize"
+    _refuse_unknown(operator, kwargs)
+    width, height = _read(operator, "w", w), _read(operator, "h", h)
+    method = _read(operator, "interp", interp)
+    image = _host(operator, "src", src)
+    _check_image(operator, image)
+    return _stored(opencv.resize_image(image, width, height, method), src, out, operator)
+
+
+#: NumPy's names of OpenCV's border types 1 to 4.
+_BORDERS = {1: "edge", 2: "symmetric", 3: "wrap", 4: "reflect"}
+#: Bit of a border type that concerns parts of larger images, and has no effect here.
+_ISOLATED = 16
+
+
+def _border_colour(values: tuple[float, ...], value: float, image: np.ndarray) -> np.ndarray:
+    """The constant of each channel, rounded and clipped to the image's dtype."""
+    channels = image.shape[2]
+    numbers = [*(values or (value,) * 3)][:4] + [0.0] * 4
+    if channels > 4 and len(set(numbers[:4])) > 1:
+        raise AttributeValueError(
+            explain(
+                "operator _cvcopyMakeBorder",
+                f"the border is {numbers[:4]} and the image has {channels} channels",
+                because="more than four channels are filled with one number",
+                hint=f"values={(numbers[0],) * 4}",
+            )
+        )
+    colour = np.resize(numbers[:4], channels)
+    if image.dtype.kind in "iu":
+        limits = np.iinfo(image.dtype)
+        colour = np.clip(np.rint(colour), limits.min, limits.max)
+    return colour.astype(image.dtype)
+
+
+def copy_make_border(
+    src: NDArray,
+    top: Any = None,
+    bot: Any = None,
+    left: Any = None,
+    right: Any = None,
+    type: Any = 0,
+    value: Any = 0.0,
+    values: Any = (),
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """An image (height, width, channels) with a border of the given widths in pixels.
+
+    type
+        OpenCV's: 0 a constant, 1 the outermost pixel, 2 reflected with the outermost pixel
+        (fedcba|abcdef), 3 from the other side, 4 reflected without the outermost pixel
+        (gfedcb|abcdef). MXNet's documentation numbers 1 to 4 otherwise, its code does not.
+    value
+        the constant of the first three channels.
+    values
+        the constants of up to four channels, instead of ``value``; of others, 0.
+
+    All dtypes but float16; the result has the image's. MXNetError for negative widths.
+    """
+    operator = "_cvcopyMakeBorder"
+    _refuse_unknown(operator, kwargs)
+    margins = {"top": top, "bot": bot, "left": left, "right": right}
+    above, below, before, after = (_read(operator, n, margin) for n, margin in margins.items())
+    kind = _read(operator, "type", type) & ~_ISOLATED
+    image = _host(operator, "src", src)
+    _check_image(operator, image)
+    if min(above, below, before, after) < 0:
+        raise AttributeValueError(explain(f"operator {operator}", f"{margins}: a negative width"))
+    if kind != 0 and kind not in _BORDERS:
+        raise AttributeValueError(explain(f"operator {operator}", f"type={type}, expected 0 to 4"))
+    if image.dtype == np.float16:
+        raise DTypeError(explain(f"operator {operator}", "images of float16 are not served"))
+    rows, columns, channels = image.shape
+    if kind == 0:
+        colour = _border_colour(
+            _read(operator, "values", values), _read(operator, "value", value), image
+        )
+        shape = (rows + above + below, columns + before + after, channels)
+        result = np.broadcast_to(colour, shape).copy()
+        result[above : above + rows, before : before + columns] = image
+    else:
+        pad: Callable[..., np.ndarray] = np.pad
+        result = pad(image, ((above, below), (before, after), (0, 0)), _BORDERS[kind])
+    return _stored(result, src, out, operator)
+
+
+def imdecode(
+    str_img: bytes,
+    clip_rect: tuple[int, int, int, int] = (0, 0, 0, 0),
+    out: NDArray | None = None,
+    index: int = 0,
+    channels: int = 3,
+    mean: NDArray | None = None,
+) -> NDArray:
+    """The image of an encoded file with its channels first, as old scripts decode it.
+
+    str_img
+        the file's bytes.
+    clip_rect
+        (x0, y0, x1, y1): the part to take; all of the image if y0 = y1.
+    out
+        (channels, height, width), or (N, channels, height, width), of which part ``index`` is
+        written; a new float32 array without it.
+    channels
+        3, blue first as OpenCV has them, or 1 for luma.
+    mean
+        is subtracted.
+
+    MXNet 1.9.1's own raises an error for every image under Python 3; ``mx.image.imdecode`` is what
+    replaced it.
+    """
+    if channels not in (1, 3):
+        raise AttributeValueError(explain("nd.imdecode", f"channels={channels}, expected 1 or 3"))
+    image = opencv.decode_image(str_img, 0 if channels == 1 else 1, to_rgb=False)
+    left, top, right, bottom = clip_rect
+    if top != bottom:
+        if not (0 <= left < right <= image.shape[1] and 0 <= top < bottom <= image.shape[0]):
+            raise ShapeError(
+                explain("nd.imdecode", f"{clip_rect=} is not inside {image.shape[:2]}")
+            )
+        image = image[top:bottom, left:right]
+    result = np.moveaxis(image, 2, 0).astype(np.float32 if out is None else out.dtype)
+    if mean is not None:
+        result = result - mean.asnumpy().astype(result.dtype)
+    if out is None:
+        return array(result, cpu(), result.dtype)
+    if out.ndim == 4:
+        out[index] = result
+    else:
+        out[:] = result
+    return out
