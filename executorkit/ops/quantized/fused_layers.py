@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from ...errors import MXNetError, explain
 from ..schema.attrs import Bodies
@@ -30,6 +31,7 @@ from .int8_arithmetic import (
 #: Operators whose results are never below 0, so that they are stored as uint8.
 _POSITIVE = {"relu", "sigmoid", "exp", "abs", "square", "sqrt"}
 _POSITIVE_ACTIVATIONS = {"relu", "sigmoid", "softrelu"}
+_PRODUCTS = {"Convolution", "FullyConnected"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +67,7 @@ class QuantizedProduct:
         # The largest weight lies at 127.5 steps, so the last bit decides whether it is rounded up.
         # The barrier preserves MXNet's division by a root, correctly rounded on every CPU, where
         # XLA would multiply with an approximate reciprocal root.
-        deviation = jax.lax.optimization_barrier(jnp.sqrt(var + p.eps))
+        deviation = lax.optimization_barrier(jnp.sqrt(var + p.eps))
         factor = (1.0 if p.fix_gamma else gamma) / deviation
         weight = self.weight * _per_filter(factor, self.weight.ndim, 0)
         bias = beta - mean * factor + (0.0 if self.bias is None else self.bias * factor)
@@ -133,7 +135,7 @@ def apply_quantized(
 ) -> tuple[Any, ...]:
     """Applies one operator of the subgraph to quantised arrays, products or floating arrays."""
     first = inputs[0]
-    if op.name in ("Convolution", "FullyConnected"):
+    if op.name in _PRODUCTS:
         weight, *bias = inputs[1:]
         bias = dequantized(bias[0]) if bias else None
         return (QuantizedProduct(op, p, first, weight, bias, per_tensor),)
@@ -176,8 +178,11 @@ def _run_fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
         )
     per_filter = p.enable_float_output or _calibrated(p)
     products: list[QuantizedProduct] = []
+    addends: list[QuantizedArray] = []
 
     def apply_op(op: OpDef, params: Params, arguments: list[Any]) -> tuple[Any, ...]:
+        if op.name not in _PRODUCTS:
+            addends.extend(x for x in arguments if isinstance(x, QuantizedArray))
         results = apply_quantized(op, params, arguments, per_tensor=not per_filter)
         products.extend(x for x in results if isinstance(x, QuantizedProduct))
         return results
@@ -189,7 +194,9 @@ def _run_fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
     if _calibrated(p):
         low, high = range_end(p.min_calib_range), range_end(p.max_calib_range)
         dtype = "uint8" if is_nonnegative(p) else "int8"
-        return round_to_dtype(real * scale_of(dtype, low, high), dtype), low, high, *states
+        stored = addends[0].array.dtype.name if addends else dtype
+        steps = round_to_dtype(real * scale_of(dtype, low, high), stored)
+        return lax.bitcast_convert_type(steps, dtype), low, high, *states
     return *products[-1].steps(real), *states
 
 

@@ -66,10 +66,15 @@ def quantize(
     covers: -m and m for int8, min_range and max_range for uint8.
     """
     magnitude = max_magnitude(min_range, max_range)
-    out = round_to_dtype(data * (_MAX_CODES[out_type] / magnitude), out_type)
+    out = _quantized_over(data, magnitude, out_type)
     if out_type == "uint8":
         return out, range_end(min_range), range_end(max_range)
     return out, range_end(-magnitude), range_end(magnitude)
+
+
+def _quantized_over(data: jax.Array, magnitude: jax.Array, dtype: str) -> jax.Array:
+    """Floating numbers in steps of which the type's largest value stands for ``magnitude``."""
+    return round_to_dtype(data * (_MAX_CODES[dtype] / magnitude), dtype)
 
 
 def _infer_v2_type(t: TypeFacts, p: Params) -> None:
@@ -164,16 +169,17 @@ def requantize(
 
     data (...), int32; min_range and max_range (1,), the real numbers of int32's smallest and
     largest value. Returns ``x * S / m`` rounded for the real numbers x of data, and the range that
-    it covers, as ``quantize`` does for the calibrated range, or for int8 and the largest magnitude
-    of x.
+    it covers: -m and m for int8, 0 and m for uint8. S is 127 or 255, m the larger magnitude of the
+    calibrated range, or else of x. ``auto`` is uint8 where a calibrated range has nothing below 0.
     """
     real = data.astype(jnp.float32) * (max_magnitude(min_range, max_range) / INT32)
     if min_calib_range is None or max_calib_range is None:
         magnitude = jnp.max(jnp.abs(real))
-        return quantize(real, -magnitude, magnitude, out_type="int8")
+    else:
+        magnitude = max_magnitude(range_end(min_calib_range), range_end(max_calib_range))
     unsigned = is_unsigned(out_type, min_calib_range)
-    dtype = "uint8" if unsigned else "int8"
-    return quantize(real, range_end(min_calib_range), range_end(max_calib_range), out_type=dtype)
+    out = _quantized_over(real, magnitude, "uint8" if unsigned else "int8")
+    return out, range_end(0.0 if unsigned else -magnitude), range_end(magnitude)
 
 
 #: Probability given to empty bins, taken from the others, before distributions are compared.

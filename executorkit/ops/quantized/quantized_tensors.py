@@ -7,10 +7,12 @@ Nothing here has a gradient, as in MXNet.
 
 from __future__ import annotations
 
+import math
 from typing import Literal
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from ...errors import AttributeValueError
 from ..nn.pool import Layout as PoolLayout
@@ -59,13 +61,22 @@ def quantized_pooling(
 ):
     """Pooling of bytes, shapes as of Pooling; means are rounded, halves to even.
 
-    data int8 or uint8; its range, (1,) each, stays.
+    data int8 or uint8; its range, (1,) each, stays. As in MXNet, what "full" adds beyond the
+    padding counts in means of bytes, unless ``count_include_pad=False``.
     """
+    whole_windows = (
+        pool_type == "avg"
+        and pooling_convention == "full"
+        and not global_pool
+        and count_include_pad is not False
+    )
     out = pooling(
-        data.astype(jnp.float32), kernel=kernel, pool_type=pool_type, global_pool=global_pool,
-        pooling_convention=pooling_convention, stride=stride, pad=pad, p_value=p_value,
-        count_include_pad=count_include_pad, layout=layout,
+        data.astype(jnp.float32), kernel=kernel, pool_type="sum" if whole_windows else pool_type,
+        global_pool=global_pool, pooling_convention=pooling_convention, stride=stride, pad=pad,
+        p_value=p_value, count_include_pad=count_include_pad, layout=layout,
     )  # fmt: skip
+    if whole_windows:
+        out = out / math.prod(kernel)
     return round_to_dtype(out, data.dtype.name), min_data, max_data
 
 
@@ -80,11 +91,17 @@ def quantized_flatten(data: jax.Array, min_data: jax.Array, max_data: jax.Array)
     return flatten(data), min_data, max_data
 
 
+def _infer_act_type(t: TypeFacts, p: Params) -> None:
+    t.set("data", t["data"] or "int8")
+    t.set("out0", "int8")
+    set_real_ranges(t)
+
+
 @register(
     "_contrib_quantized_act",
     outputs=OUTPUTS,
     infer_shape=infer_range_end_shape,
-    infer_type=infer_same_range_type,
+    infer_type=_infer_act_type,
 )
 def quantized_act(
     data: jax.Array,
@@ -93,10 +110,13 @@ def quantized_act(
     *,
     act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"],
 ):
-    """Bytes (...), those below 0 as 0; the range, (1,) each, stays. Only ``relu`` is there."""
+    """Bytes (...), those below 0 as 0; the range, (1,) each, stays. Only ``relu`` is there.
+
+    Returns int8. The bits of uint8 stay and are read as int8, as in MXNet.
+    """
     if act_type != "relu":
         raise AttributeValueError(f"act_type={act_type!r}, expected 'relu'")
-    return jnp.maximum(data, 0), min_data, max_data
+    return lax.bitcast_convert_type(jnp.maximum(data, 0), jnp.int8), min_data, max_data
 
 
 def _concat_inputs(p: Params) -> tuple[str, ...]:
@@ -173,12 +193,19 @@ def quantized_elemwise_add(
     """The sum of two arrays of bytes of one shape, each with its range, (1,) each.
 
     With a calibrated range, bytes over that: uint8 if both are, else int8. Without one, int32 over
-    the sum of their ranges.
+    the sum of their ranges. Of one uint8 and one int8 array, MXNet first brings the former to
+    int8 in steps of the result; without a calibrated range that saturates nearly all of it.
     """
-    scales = scale_of_array(lhs, lhs_min, lhs_max), scale_of_array(rhs, rhs_min, rhs_max)
+    mixed = lhs.dtype != rhs.dtype
+    addends = [(lhs, scale_of_array(lhs, lhs_min, lhs_max))]
+    addends += [(rhs, scale_of_array(rhs, rhs_min, rhs_max))]
 
     def total(scale: jax.Array) -> jax.Array:
-        return lhs.astype(jnp.float32) * (scale / scales[0]) + rhs * (scale / scales[1])
+        parts = [x.astype(jnp.float32) * (scale / steps) for x, steps in addends]
+        if mixed:
+            unsigned = 0 if lhs.dtype == jnp.uint8 else 1
+            parts[unsigned] = round_to_dtype(parts[unsigned], "int8").astype(jnp.float32)
+        return parts[0] + parts[1]
 
     if min_calib_range is None or max_calib_range is None:
         magnitude = max_magnitude(lhs_min, lhs_max) + max_magnitude(rhs_min, rhs_max)
