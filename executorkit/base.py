@@ -1,14 +1,23 @@
-"""MXNet's import path ``mxnet.base``: the exception, and the types that scripts test against."""
+"""MXNet's import path ``mxnet.base``: the exception, types that scripts test against, and helpers.
+
+The handles and functions of MXNet's C interface are not there.
+"""
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
 import numpy as np
 
-from .errors import MXNetError, NotImplementedForSymbol
+from .errors import MXNetError, NotImplementedForSymbol, NotSupportedError
 
 string_types = (str,)
 numeric_types = (float, int, np.generic)
 integer_types = (int, np.int32, np.int64)
+basestring = str
+long = int
 
 mx_uint = np.uint32
 mx_int = np.int32
@@ -16,15 +25,176 @@ mx_int64 = np.int64
 mx_float = np.float32
 mx_real_t = np.float32
 
+#: MXNet's name of the error for a dense operation on a sparse array.
+NotSupportedForSparseNDArray = NotSupportedError
+
 __all__ = [
     "MXNetError",
     "NotImplementedForSymbol",
+    "NotSupportedForSparseNDArray",
+    "add_fileline_to_docstring",
+    "basestring",
+    "build_param_doc",
+    "classproperty",
+    "data_dir",
+    "data_dir_default",
+    "error_types",
     "integer_types",
+    "long",
     "mx_float",
     "mx_int",
     "mx_int64",
     "mx_real_t",
     "mx_uint",
     "numeric_types",
+    "py_str",
+    "register_error",
     "string_types",
+    "with_metaclass",
 ]
+
+
+class _NullType:
+    """The class of ``_Null``, which stands for an argument that was not given."""
+
+    def __repr__(self) -> str:
+        return "_Null"
+
+
+_Null = _NullType()
+
+
+def _as_list(obj: Any) -> list[Any] | tuple[Any, ...]:
+    """A list or tuple as it is, anything else as the one element of a list."""
+    return obj if isinstance(obj, list | tuple) else [obj]
+
+
+def py_str(x: bytes) -> str:
+    """The text of bytes in UTF-8."""
+    return x.decode("utf-8")
+
+
+def data_dir_default() -> str:
+    """The folder of downloaded data by default: ``~/.mxnet``."""
+    return os.path.join(os.path.expanduser("~"), ".mxnet")
+
+
+def data_dir() -> str:
+    """The folder of downloaded data: the environment's ``MXNET_HOME``, or the default."""
+    return os.getenv("MXNET_HOME", data_dir_default())
+
+
+def with_metaclass(meta: type, *bases: type) -> Any:
+    """A base class whose subclasses have the metaclass ``meta`` and the bases ``bases``."""
+
+    class Metaclass(type):
+        """Replaces itself by ``meta`` when the subclass is created."""
+
+        def __new__(cls, name: str, this_bases: Any, namespace: dict[str, Any]) -> Any:
+            return meta(name, bases, namespace)
+
+        @classmethod
+        def __prepare__(cls, name: str, this_bases: Any, /, **options: Any) -> Any:
+            return meta.__prepare__(name, bases)
+
+    return type.__new__(Metaclass, "temporary_class", (), {})
+
+
+class _ClassProperty:
+    """A property of a class, read with or without an instance."""
+
+    def __init__(self, getter: Any, setter: Any = None) -> None:
+        self._getter = getter
+        self._setter = setter
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        return self._getter.__get__(instance, type(instance) if owner is None else owner)()
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        if self._setter is None:
+            raise AttributeError("the class property cannot be set")
+        owner = instance if isinstance(instance, type) else type(instance)
+        self._setter.__get__(None, owner)(value)
+
+    def setter(self, function: Any) -> _ClassProperty:
+        """Adds the function that assigns the property."""
+        return _ClassProperty(self._getter, _class_method(function))
+
+
+class _MXClassPropertyMetaClass(type):
+    """Metaclass of classes whose class properties can be assigned to."""
+
+    def __setattr__(cls, key: str, value: Any) -> None:
+        attribute = cls.__dict__.get(key)
+        if isinstance(attribute, _ClassProperty):
+            attribute.__set__(cls, value)
+        else:
+            super().__setattr__(key, value)
+
+
+def _class_method(function: Any) -> Any:
+    return function if isinstance(function, classmethod | staticmethod) else classmethod(function)
+
+
+def classproperty(func: Any) -> _ClassProperty:
+    """A decorator that makes a function of the class a property of it."""
+    return _ClassProperty(_class_method(func))
+
+
+#: Exception classes by the names that MXNet's library puts before its messages.
+error_types: dict[str, type] = {
+    "AttributeError": AttributeError,
+    "IndexError": IndexError,
+    "InternalError": MXNetError,
+    "NotImplementedError": NotImplementedError,
+    "NotImplementedForSymbol": NotImplementedForSymbol,
+    "TypeError": TypeError,
+    "ValueError": ValueError,
+}
+
+E = TypeVar("E", bound=type)
+
+
+def register_error(
+    func_name: str | type | None = None, cls: type | None = None
+) -> type | Callable[[E], E]:
+    """Registers an exception class in ``error_types``, under its own name or ``func_name``.
+
+    Called with a class, or a name and a class, it returns the class; with a name alone, a
+    decorator.
+    """
+    if isinstance(func_name, type):
+        func_name, cls = func_name.__name__, func_name
+
+    def register(exception: E) -> E:
+        error_types[func_name if isinstance(func_name, str) else exception.__name__] = exception
+        return exception
+
+    return register if cls is None else register(cls)
+
+
+def build_param_doc(
+    arg_names: Sequence[str],
+    arg_types: Sequence[str],
+    arg_descs: Sequence[str],
+    remove_dup: bool = True,
+) -> str:
+    """The section "Parameters" of a NumPy docstring.
+
+    remove_dup
+        whether a name that occurs again is left out.
+    """
+    listed = set()
+    lines = ["Parameters", "----------"]
+    for name, kind, description in zip(arg_names, arg_types, arg_descs, strict=False):
+        if (remove_dup and name in listed) or name == "num_args":
+            continue
+        listed.add(name)
+        lines.append(f"{name} : {kind}")
+        if description:
+            lines.append(f"    {description}")
+    return "\n".join(lines) + "\n"
+
+
+def add_fileline_to_docstring(module: Any, incursive: bool = True) -> None:
+    """Does nothing: docstrings here have no lines with their place, which ``inspect`` tells."""

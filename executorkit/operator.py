@@ -14,26 +14,46 @@
 
     net = mx.sym.Custom(mx.sym.var("data"), op_type="halve")
 
+:class:`NumpyOp` and :class:`NDArrayOp` are MXNet's former classes for the same purpose: an object
+of a subclass is called with symbols and gives a symbol.
+
 The compiled program calls back into Python: inputs are copied to the host as NDArrays on ``cpu()``,
 whatever the executor's context, and results are copied back to the device.
 """
 
 from __future__ import annotations
 
+import itertools
+import warnings
+from collections import namedtuple
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import jax
 import numpy as np
 
+from . import ops
 from .context import Context, cpu
-from .errors import MXNetError, explain
+from .errors import DTypeError, MXNetError, NotSupportedError, UnknownOperatorError, explain
 from .ndarray import NDArray, array, clear_eager_cache
-from .ops.custom import Arrays, register_factory
+from .ops.custom import Arrays, CustomKernel, register_factory
 from .ops.schema.attrs import DTYPE_NUMBERS, Shape, dtype_name
 from .program import clear_cache
+from .symbol import Symbol
+from .symbol import op as symbol_operators
+from .symbol.naming import NameManager
 
-__all__ = ["CustomOp", "CustomOpProp", "register"]
+__all__ = [
+    "CustomOp",
+    "CustomOpProp",
+    "NDArrayOp",
+    "NumpyOp",
+    "OperatorArguments",
+    "PythonOp",
+    "get_all_registered_operators",
+    "get_operator_arguments",
+    "register",
+]
 
 
 class CustomOp:
@@ -182,10 +202,7 @@ class _CheckedProp:
         self.arguments = tuple(prop.list_arguments())
         self.outputs = tuple(prop.list_outputs())
         self.states = tuple(prop.list_auxiliary_states())
-        numbers = iter(range(len(self.arguments) + 2 * len(self.outputs)))
-        heads, data, out = (
-            [next(numbers) for _ in names] for names in (self.outputs, self.arguments, self.outputs)
-        )
+        heads, data, out = _array_numbers(self.outputs, self.arguments)
         read = prop.declare_backward_dependency(heads, data, out)
         self.needs_head_gradient = not set(heads).isdisjoint(read)
 
@@ -257,3 +274,235 @@ def register(reg_name: str) -> Callable[[P], P]:
         return prop_cls
 
     return add
+
+
+# MXNet's former classes of operators in Python
+
+
+class PythonOp:
+    """Base of :class:`NumpyOp` and :class:`NDArrayOp`; derive from one of these.
+
+    An object is an operator: calling it with symbols gives a symbol of it, and its ``forward`` and
+    ``backward`` compute all symbols made by it. It lives as long as the process.
+
+    need_top_grad
+        whether ``backward`` reads head gradients. If not, the operator is a loss, whose executor's
+        ``backward`` needs none.
+    """
+
+    #: Operators that symbols have been made of, as in MXNet.
+    _ref_holder: list[PythonOp] = []  # noqa: RUF012 - one list for all classes
+
+    def __init__(self, need_top_grad: bool = True) -> None:
+        name = type(self).__name__
+        warnings.warn(f"{name}: use CustomOp, its successor", UserWarning, stacklevel=2)
+        self.need_top_grad_ = need_top_grad
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Symbol:
+        """:meth:`get_symbol` of the same arguments."""
+        return self.get_symbol(*args, **kwargs)
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
+        """A symbol of the operator; NotImplementedError in this base class.
+
+        Arguments are symbols, by position or by name, and ``name``. Inputs that are missing become
+        variables.
+        """
+        raise NotSupportedError(
+            explain("PythonOp.get_symbol", "it is the base class", hint="NumpyOp or CustomOp")
+        )
+
+    def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
+        """Writes the outputs, here the first input."""
+        out_data[0][:] = in_data[0]
+
+    def backward(
+        self, out_grad: list[Any], in_data: list[Any], out_data: list[Any], in_grad: list[Any]
+    ) -> None:
+        """Writes the gradients of the inputs, here ones.
+
+        ``out_grad`` is empty without ``need_top_grad``.
+        """
+        in_grad[0][:] = 1.0
+
+    def infer_shape(self, in_shape: list[Any]) -> tuple[list[Any], list[Any]]:
+        """Shapes of inputs and outputs; by default the output has that of the first input."""
+        return in_shape, [in_shape[0]]
+
+    def list_outputs(self) -> list[str]:
+        """Names of the outputs."""
+        return ["output"]
+
+    def list_arguments(self) -> list[str]:
+        """Names of the inputs."""
+        return ["data"]
+
+    def need_top_grad(self) -> bool:
+        """Whether ``backward`` reads head gradients."""
+        return self.need_top_grad_
+
+    def _symbol(
+        self, hint: str, kernel: CustomKernel, needs_head: bool, args: Any, kwargs: Any
+    ) -> Symbol:
+        """A symbol named after ``hint`` that ``kernel`` computes."""
+        op_type = f"{type(self).__name__}:{next(_numbers)}"
+        info = _ObjectInfo(self, op_type, kernel, needs_head)
+        register_factory(op_type, lambda attrs: info)
+        PythonOp._ref_holder.append(self)
+        kwargs["name"] = NameManager.current.get(kwargs.get("name"), hint)
+        return symbol_operators.Custom(*args, op_type=op_type, **kwargs)
+
+
+#: Numbers that distinguish the operators' types in the graph.
+_numbers = itertools.count()
+
+
+class NumpyOp(PythonOp):
+    """An operator in Python on NumPy arrays: float32, writable where results belong.
+
+    Differs from MXNet: an exception in it stops the program, and gradients may be added
+    (``grad_req='add'``). Symbols of it can be saved and loaded in this process only.
+    """
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
+        """A symbol of the operator, of :class:`PythonOp`'s arguments."""
+        needs_head = self.need_top_grad()
+        return self._symbol("_native", _NumpyKernel(self, needs_head), needs_head, args, kwargs)
+
+
+class NDArrayOp(PythonOp):
+    """An operator in Python on NDArrays of float32 on the CPU; otherwise as :class:`NumpyOp`."""
+
+    def get_symbol(self, *args: Any, **kwargs: Any) -> Symbol:
+        """A symbol of the operator, of :class:`PythonOp`'s arguments."""
+        heads, data, out = _array_numbers(self.list_outputs(), self.list_arguments())
+        read = self.declare_backward_dependency(heads, data, out)
+        needs_head = not set(heads).isdisjoint(read)
+        kernel = _NDArrayKernel(_NumpyKernel(self, needs_head))
+        return self._symbol("_ndarray", kernel, needs_head, args, kwargs)
+
+    def declare_backward_dependency(
+        self, out_grad: list[int], in_data: list[int], out_data: list[int]
+    ) -> list[int]:
+        """Numbers of the arrays that ``backward`` reads; only the head gradients among them have an
+        effect."""
+        return [*(out_grad if self.need_top_grad() else []), *in_data, *out_data]
+
+
+class _NumpyKernel:
+    """A :class:`PythonOp` for the callbacks."""
+
+    def __init__(self, op: PythonOp, needs_head: bool) -> None:
+        self._op = op
+        self._needs_head = needs_head
+
+    def forward(self, train: bool, inputs: Any, outputs: Any, states: Any) -> None:
+        """Calls the operator's ``forward``."""
+        self._op.forward(in_data=inputs, out_data=outputs)
+
+    def backward(self, heads: Any, inputs: Any, outputs: Any, grads: Any, states: Any) -> None:
+        """Calls the operator's ``backward``."""
+        self._op.backward(
+            out_grad=heads if self._needs_head else [],
+            in_data=inputs,
+            out_data=outputs,
+            in_grad=grads,
+        )
+
+
+class _NDArrayKernel:
+    """A kernel whose arrays are NDArrays."""
+
+    def __init__(self, kernel: _NumpyKernel) -> None:
+        self._kernel = kernel
+
+    def forward(self, train: bool, inputs: Arrays, outputs: Arrays, states: Arrays) -> None:
+        """Runs the kernel's ``forward`` on NDArrays."""
+        data, out = map(_wrap, (inputs, outputs))
+        self._kernel.forward(train, data, out, [])
+        _store(out, outputs)
+
+    def backward(
+        self, heads: Arrays, inputs: Arrays, outputs: Arrays, grads: Arrays, states: Arrays
+    ) -> None:
+        """Runs the kernel's ``backward`` on NDArrays."""
+        head, data, out, grad = map(_wrap, (heads, inputs, outputs, grads))
+        self._kernel.backward(head, data, out, grad, [])
+        _store(grad, grads)
+
+
+class _ObjectInfo:
+    """Names, shapes and types of a :class:`PythonOp` for the graph."""
+
+    states: tuple[str, ...] = ()
+
+    def __init__(
+        self, op: PythonOp, op_type: str, kernel: CustomKernel, needs_head_gradient: bool
+    ) -> None:
+        self._where = f"operator {op_type!r}"
+        self._op = op
+        self._kernel = kernel
+        self.arguments = tuple(op.list_arguments())
+        self.outputs = tuple(op.list_outputs())
+        self.needs_head_gradient = needs_head_gradient
+
+    def shapes(self, inputs: list[Shape]) -> tuple[list[Shape], list[Shape], list[Shape]]:
+        """Shapes as the operator's ``infer_shape`` answers."""
+        ins, outs = self._op.infer_shape([list(shape) for shape in inputs])
+        for kind, shapes, names in (
+            ("arguments", ins, self.arguments),
+            ("outputs", outs, self.outputs),
+        ):
+            if len(shapes) != len(names):
+                problem = f"infer_shape answers for {len(shapes)} {kind}, it has {len(names)}"
+                raise MXNetError(explain(self._where, problem))
+        return _tuples(ins), _tuples(outs), []
+
+    def types(self, inputs: list[str]) -> tuple[list[str], list[str], list[str]]:
+        """float32 throughout; DTypeError for inputs of another type."""
+        for name, dtype in zip(self.arguments, inputs, strict=True):
+            if dtype != "float32":
+                raise DTypeError(
+                    explain(self._where, f"{name!r} is {dtype}, expected float32", hint="CustomOp")
+                )
+        return ["float32"] * len(inputs), ["float32"] * len(self.outputs), []
+
+    def create(self, shapes: list[Shape], dtypes: list[str]) -> CustomKernel:
+        """The kernel, which is the same for all shapes."""
+        return self._kernel
+
+
+def _array_numbers(outputs: Sequence[str], arguments: Sequence[str]) -> tuple[list[int], ...]:
+    """Numbers of head gradients, inputs and outputs, for ``declare_backward_dependency``."""
+    numbers = iter(range(len(arguments) + 2 * len(outputs)))
+    return tuple([next(numbers) for _ in names] for names in (outputs, arguments, outputs))
+
+
+# Operators by name
+
+#: Number, names and types of an operator's arguments.
+OperatorArguments = namedtuple("OperatorArguments", ["narg", "names", "types"])
+
+
+def get_all_registered_operators() -> list[str]:
+    """Names of all operators, other names of the same one included."""
+    return sorted(ops.all_names())
+
+
+def get_operator_arguments(op_name: str) -> OperatorArguments:
+    """Inputs and attributes of an operator, in the order of its function in ``mx.sym``.
+
+    Types of inputs are 'NDArray-or-Symbol', or 'NDArray-or-Symbol[]' for any number of them; those
+    of attributes say what they accept, and 'required' or the default. (MXNet's words differ.)
+    MXNetError (UnknownOperatorError) for an unknown name.
+    """
+    op = ops.lookup(op_name)
+    if op is None:
+        raise UnknownOperatorError(explain("get_operator_arguments", f"no operator {op_name!r}"))
+    types = dict.fromkeys(op.array_names, "NDArray-or-Symbol")
+    if op.variadic is not None:
+        types = {op.variadic: "NDArray-or-Symbol[]"}
+    for attr in op.attrs.values():
+        need = "required" if attr.required else f"optional, default={attr.default!r}"
+        types[attr.name] = f"{attr.accepts}, {need}"
+    return OperatorArguments(len(types), list(types), list(types.values()))

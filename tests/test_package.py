@@ -12,8 +12,8 @@ import executorkit as mx
     [
         ("metrics", "'metric'"),
         (
-            "gluon",
-            mx._ELSEWHERE["gluon"],
+            "autograd",
+            mx._ELSEWHERE["autograd"],
         ),
     ],
 )

@@ -1,0 +1,30 @@
+"""``mx.gluon``: its module ``utils`` alone. Blocks, trainers and losses of Gluon are not served."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from ..errors import MissingDependencyError, explain
+from . import utils
+
+__all__ = ["utils"]
+
+#: MXNet's names in ``gluon``.
+_GLUON = frozenset({
+    "Block", "Constant", "HybridBlock", "Parameter", "ParameterDict", "SymbolBlock", "Trainer",
+    "block", "contrib", "data", "loss", "model_zoo", "nn", "parameter", "rnn", "trainer",
+})  # fmt: skip
+
+
+def __getattr__(name: str) -> NoReturn:
+    if name not in _GLUON:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    raise MissingDependencyError(
+        explain(
+            f"gluon.{name}",
+            "Gluon is not part of executorkit",
+            because="executorkit runs symbols, not blocks",
+            hint="export the block where MXNet runs (block.export), and load what it writes with "
+            "mx.model.load_checkpoint",
+        )
+    )

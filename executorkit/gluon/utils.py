@@ -1,0 +1,225 @@
+"""``mx.gluon.utils``: division of batches over devices, clipping of gradients, files.
+
+Nothing is downloaded from the net: :func:`download` copies local files and finds those that are
+there already.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import os
+import shutil
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import unquote, urlparse
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from ..context import Context
+from ..errors import ArgumentValueError, DTypeError, FileAccessError, explain
+from ..ndarray import NDArray, array
+from ..shape_semantics import numpy_shapes
+
+__all__ = [
+    "check_sha1",
+    "clip_global_norm",
+    "download",
+    "replace_file",
+    "shape_is_known",
+    "split_and_load",
+    "split_data",
+]
+
+A = TypeVar("A", NDArray, np.ndarray)
+
+
+def split_data(data: A, num_slice: int, batch_axis: int = 0, even_split: bool = True) -> list[A]:
+    """An array in ``num_slice`` parts along an axis.
+
+    even_split
+        whether the axis must be divisible; otherwise the first parts are longer by one. ValueError
+        (ArgumentValueError) if it must be and is not.
+    """
+    size = data.shape[batch_axis]
+    if even_split and size % num_slice:
+        raise ArgumentValueError(
+            explain(
+                "split_data",
+                f"axis {batch_axis} of {data.shape} cannot be divided evenly by {num_slice}",
+                hint=f"a multiple of {num_slice}, or even_split=False",
+            )
+        )
+    if num_slice == 1:
+        return [data]
+    length, longer = divmod(size, num_slice)
+    ends = np.cumsum([length + (i < longer) for i in range(num_slice)]).tolist()
+    return [
+        _sliced(data, batch_axis, begin, end)
+        for begin, end in zip([0, *ends[:-1]], ends, strict=True)
+    ]
+
+
+def _sliced(data: A, axis: int, begin: int, end: int) -> A:
+    index = [slice(None)] * len(data.shape)
+    index[axis] = slice(begin, end)
+    return data[tuple(index)]
+
+
+def split_and_load(
+    data: Any, ctx_list: Sequence[Context], batch_axis: int = 0, even_split: bool = True
+) -> list[NDArray]:
+    """An array (or what :func:`executorkit.nd.array` takes) in parts, one on each context."""
+    whole = data if isinstance(data, NDArray) else array(data, ctx=ctx_list[0])
+    parts = split_data(whole, len(ctx_list), batch_axis, even_split)
+    return [part.as_in_context(ctx) for part, ctx in zip(parts, ctx_list, strict=True)]
+
+
+def clip_global_norm(
+    arrays: Sequence[NDArray], max_norm: float, check_isfinite: bool = True
+) -> float | NDArray:
+    """Scales arrays in place so that the root of the sum of all their squares is at most
+    ``max_norm``.
+
+    Returns the norm from before: a number, or with ``check_isfinite=False`` an array of one
+    element, which nothing has waited for. A norm that is not finite is warned of if
+    ``check_isfinite``.
+
+    Arrays are float32 or float64 (MXNet: float32). DTypeError for others.
+    """
+    if not arrays:
+        raise ArgumentValueError(explain("clip_global_norm", "no arrays are given"))
+    for number, item in enumerate(arrays):
+        if np.dtype(item.dtype).name not in ("float32", "float64"):
+            raise DTypeError(
+                explain(
+                    "clip_global_norm",
+                    f"array {number} is {np.dtype(item.dtype).name}, expected float32",
+                )
+            )
+    by_context: dict[Context, list[NDArray]] = {}
+    for item in arrays:
+        by_context.setdefault(item.context, []).append(item)
+    values = {ctx: [item.value for item in items] for ctx, items in by_context.items()}
+    home = arrays[0].context.device
+    norm = jnp.sqrt(sum(jax.device_put(_squares(v), home) for v in values.values()))
+    for ctx, items in by_context.items():
+        scaled = _scaled(values[ctx], jax.device_put(norm, ctx.device), max_norm)
+        for item, value in zip(items, scaled, strict=True):
+            item.assign(value)
+    if not check_isfinite:
+        return NDArray.from_jax(norm.reshape(1), arrays[0].context)
+    total = float(norm)
+    if not math.isfinite(total):
+        warnings.warn(
+            f"clip_global_norm: the norm is {total}, so the clipped arrays are undefined",
+            stacklevel=2,
+        )
+    return total
+
+
+@jax.jit
+def _squares(values: list[jax.Array]) -> jax.Array:
+    return sum((jnp.vdot(v, v) for v in values), jnp.zeros((), values[0].dtype))
+
+
+@jax.jit
+def _scaled(values: list[jax.Array], norm: jax.Array, max_norm: float) -> list[jax.Array]:
+    scale = jnp.minimum(max_norm / (norm + 1e-8), 1)
+    return [v * scale.astype(v.dtype) for v in values]
+
+
+# Files
+
+
+def check_sha1(filename: str | os.PathLike[str], sha1_hash: str) -> bool:
+    """True if the SHA-1 of a file's bytes is ``sha1_hash`` (hexadecimal)."""
+    with open(filename, "rb") as file:
+        return hashlib.file_digest(file, "sha1").hexdigest() == sha1_hash
+
+
+def replace_file(src: str | os.PathLike[str], dst: str | os.PathLike[str]) -> None:
+    """Renames ``src`` to ``dst``, which is replaced if it exists."""
+    os.replace(src, dst)
+
+
+def download(
+    url: str,
+    path: str | None = None,
+    overwrite: bool = False,
+    sha1_hash: str | None = None,
+    retries: int = 5,
+    verify_ssl: bool = True,
+) -> str:
+    """The path of a file that is there already, or of a copy of a local file.
+
+    url
+        ``file://...``, the path of a local file, or the address whose last part names the file.
+    path
+        where the file is, or goes: a file or an existing folder; None is the current folder.
+    overwrite
+        whether a file that is there is replaced.
+    sha1_hash
+        the expected SHA-1; a file with another one counts as not there.
+    retries, verify_ssl
+        for the net, and without effect.
+
+    Differs from MXNet: nothing is fetched from the net. OSError (FileAccessError) if the file would
+    have to be, or its hash is wrong.
+    """
+    if retries < 0:
+        raise ArgumentValueError(explain("download", f"retries is {retries}, expected 0 or more"))
+    target = _target(url, path)
+    if target.exists() and not overwrite and _is_intact(target, sha1_hash):
+        return str(target)
+    address = urlparse(url)
+    source = Path(unquote(address.path) if address.scheme == "file" else url).expanduser()
+    if not source.is_file():
+        raise FileAccessError(
+            explain(
+                "download",
+                f"{url} is not fetched: executorkit does not use the net",
+                hint=f"fetch it by other means and store it as {target}",
+            )
+        )
+    if not _is_intact(source, sha1_hash):
+        raise FileAccessError(explain("download", f"the SHA-1 of {source} is not {sha1_hash}"))
+    target.parent.mkdir(parents=True, exist_ok=True)
+    partial = target.with_name(f"{target.name}.{os.getpid()}.part")
+    shutil.copyfile(source, partial)
+    os.replace(partial, target)
+    return str(target)
+
+
+def _target(url: str, path: str | None) -> Path:
+    name = url.split("/")[-1]
+    if path is not None and not Path(path).expanduser().is_dir():
+        return Path(path).expanduser()
+    if not name:
+        raise ArgumentValueError(
+            explain("download", f"{url!r} names no file", hint="path=, the file to write")
+        )
+    return Path(path or "").expanduser() / name
+
+
+def _is_intact(path: Path, sha1_hash: str | None) -> bool:
+    return not sha1_hash or check_sha1(path, sha1_hash)
+
+
+def shape_is_known(shape: Sequence[int] | None) -> bool:
+    """True if no length of a shape is unknown, in the meaning of shapes that holds now.
+
+    ValueError (ArgumentValueError, an AssertionError too) for a length below the unknown one.
+    """
+    if shape is None:
+        return False
+    unknown = -1 if numpy_shapes() else 0
+    if not shape:
+        return numpy_shapes()
+    if min(shape) < unknown:
+        raise ArgumentValueError(explain("shape_is_known", f"{shape} has a length below {unknown}"))
+    return unknown not in shape

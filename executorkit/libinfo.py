@@ -1,0 +1,38 @@
+"""``mx.libinfo``: the version of MXNet that executorkit follows. There is no shared library."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+from .errors import NotSupportedError, explain
+
+__all__ = ["find_conf_path", "find_include_path", "find_lib_path"]
+
+#: Version of MXNet whose interfaces executorkit serves.
+__version__ = "1.9.1"
+
+
+def _refuse(function: str) -> NoReturn:
+    raise NotSupportedError(
+        explain(
+            f"libinfo.{function}",
+            "there is no MXNet library here",
+            because="executorkit is Python on JAX",
+            hint="mx.operator.register, or jax.ffi, for operators of one's own",
+        )
+    )
+
+
+def find_lib_path(prefix: str = "libmxnet") -> list[str]:
+    """Raises NotSupportedError (a RuntimeError, as MXNet's): there is no shared library."""
+    _refuse("find_lib_path")
+
+
+def find_include_path() -> str:
+    """Raises NotSupportedError: there are no C headers."""
+    _refuse("find_include_path")
+
+
+def find_conf_path(prefix: str = "tvmop") -> list[str]:
+    """Raises NotSupportedError: there are no operators of TVM."""
+    _refuse("find_conf_path")

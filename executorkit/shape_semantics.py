@@ -1,0 +1,31 @@
+"""The two meanings that MXNet gives to lengths in shapes, and the switch between them.
+
+By default a length of 0 is unknown and ``()`` is the shape of an array of unknown rank. Under
+NumPy's semantics -1 is an unknown length, ``None`` an unknown rank, ``()`` a scalar and 0 the
+length of an empty axis. Every thread has its own switch, which starts with the default.
+"""
+
+from __future__ import annotations
+
+import threading
+
+
+class _Semantics(threading.local):
+    """The switch of one thread."""
+
+    def __init__(self) -> None:
+        self.numpy = False
+
+
+_semantics = _Semantics()
+
+
+def numpy_shapes() -> bool:
+    """True while shapes have NumPy's meaning in this thread."""
+    return _semantics.numpy
+
+
+def set_numpy_shapes(active: bool) -> bool:
+    """Chooses the meaning of shapes in this thread; returns the previous choice."""
+    previous, _semantics.numpy = _semantics.numpy, active
+    return previous

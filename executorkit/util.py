@@ -1,0 +1,291 @@
+"""``mx.util``: the meaning of shapes, environment variables, and small helpers of scripts.
+
+MXNet's switch to NumPy *shapes* (:func:`np_shape`, :func:`set_np_shape`, :func:`use_np_shape`) is
+served. Its switch to NumPy *arrays* belongs to ``mx.np`` and Gluon, which are not here: turning it
+on raises NotSupportedError.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from .context import Context, gpu_memory_info, num_gpus
+from .errors import ArgumentValueError, InputTypeError, NotSupportedError, explain
+from .shape_semantics import numpy_shapes, set_numpy_shapes
+
+__all__ = [
+    "get_cuda_compute_capability",
+    "get_gpu_count",
+    "get_gpu_memory",
+    "getenv",
+    "is_np_array",
+    "is_np_shape",
+    "makedirs",
+    "np_array",
+    "np_shape",
+    "np_ufunc_legal_option",
+    "reset_np",
+    "set_module",
+    "set_np",
+    "set_np_shape",
+    "setenv",
+    "use_np",
+    "use_np_array",
+    "use_np_shape",
+    "wrap_np_binary_func",
+    "wrap_np_unary_func",
+]
+
+T = TypeVar("T")
+
+#: Values of the options of NumPy's universal functions that MXNet's functions accept.
+_UFUNC_OPTIONS: dict[str, tuple[Any, ...]] = {
+    "where": (True,),
+    "casting": ("same_kind",),
+    "order": ("K",),
+    "subok": (True,),
+}
+
+
+def makedirs(d: str | os.PathLike[str]) -> None:
+    """Creates a folder and those above it; one that exists already is left alone."""
+    Path(d).expanduser().mkdir(parents=True, exist_ok=True)
+
+
+def get_gpu_count() -> int:
+    """Number of GPUs that this process sees."""
+    return num_gpus()
+
+
+def get_gpu_memory(gpu_dev_id: int) -> tuple[int, int]:
+    """Free and total bytes of a GPU; see :func:`executorkit.gpu_memory_info`."""
+    return gpu_memory_info(gpu_dev_id)
+
+
+def get_cuda_compute_capability(ctx: Context) -> int | None:
+    """The compute capability of a GPU as one number, 80 for 8.0; None if it does not tell.
+
+    ValueError (ArgumentValueError) unless ``ctx`` is a GPU.
+    """
+    if ctx.device_type != "gpu":
+        raise ArgumentValueError(
+            explain("get_cuda_compute_capability", f"{ctx} is no gpu", hint="mx.gpu(0)")
+        )
+    capability = getattr(ctx.device, "compute_capability", None)
+    return None if capability is None else int(str(capability).replace(".", ""))
+
+
+def getenv(name: str) -> str | None:
+    """The value of an environment variable, or None."""
+    return os.environ.get(name)
+
+
+def setenv(name: str, value: str | None) -> None:
+    """Sets an environment variable; None removes it."""
+    if value is None:
+        os.environ.pop(name, None)
+    else:
+        os.environ[name] = value
+
+
+# The meaning of shapes
+
+
+def is_np_shape() -> bool:
+    """True while shapes have NumPy's meaning in this thread: () is a scalar, 0 an empty axis."""
+    return numpy_shapes()
+
+
+def set_np_shape(active: bool) -> bool:
+    """Turns NumPy's meaning of shapes on or off for this thread; returns the previous choice.
+
+    On, -1 is an unknown length, ``None`` an unknown rank, ``()`` a scalar and 0 the length of an
+    empty axis. Off (the default), 0 is an unknown length and ``()`` an unknown rank.
+    """
+    return set_numpy_shapes(operator.index(active) != 0)
+
+
+class _ShapeScope:
+    """A meaning of shapes that holds inside a ``with`` block."""
+
+    def __init__(self, active: bool) -> None:
+        self._active = active
+        self._previous: bool = False
+
+    def __enter__(self) -> None:
+        self._previous = set_np_shape(self._active)
+
+    def __exit__(self, *exc: object) -> None:
+        set_np_shape(self._previous)
+
+
+def np_shape(active: bool = True) -> _ShapeScope:
+    """A ``with`` block in which shapes have NumPy's meaning, or MXNet's if ``active`` is False.
+
+    >>> with np_shape():
+    ...     is_np_shape()
+    True
+    """
+    return _ShapeScope(active)
+
+
+def use_np_shape(func: T) -> T:
+    """A function, or all methods of a class, with NumPy's meaning of shapes inside.
+
+    TypeError (InputTypeError) for anything else.
+    """
+    if isinstance(func, type):
+        for name, member in list(vars(func).items()):
+            wrapped = _wrapped_member(member)
+            if wrapped is not member:
+                setattr(func, name, wrapped)
+        return func
+    if not callable(func):
+        raise InputTypeError(explain("use_np_shape", f"{func!r} is neither a class nor a function"))
+    return _with_numpy_shapes(func)  # type: ignore[return-value]
+
+
+def _with_numpy_shapes(function: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        with np_shape(True):
+            return function(*args, **kwargs)
+
+    return call
+
+
+def _wrapped_member(member: Any) -> Any:
+    """A member of a class with its functions wrapped; anything else as it is."""
+    if isinstance(member, staticmethod | classmethod):
+        return type(member)(_with_numpy_shapes(member.__func__))
+    if isinstance(member, property):
+        accessors = (member.fget, member.fset, member.fdel)
+        return property(*(f and _with_numpy_shapes(f) for f in accessors), member.__doc__)
+    return _with_numpy_shapes(member) if callable(member) else member
+
+
+# NumPy arrays: never on
+
+
+def is_np_array() -> bool:
+    """False: functions and operators give NDArrays, never arrays of ``mx.np``."""
+    return False
+
+
+def _refuse_arrays(where: str) -> None:
+    raise NotSupportedError(
+        explain(
+            where,
+            "arrays of mx.np are not available",
+            because="executorkit serves mx.nd and mx.sym",
+            hint="np_shape alone, or NumPy arrays and mx.nd.array",
+        )
+    )
+
+
+class _ArrayScope:
+    """A ``with`` block without arrays of ``mx.np``."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        pass
+
+
+def np_array(active: bool = True) -> _ArrayScope:
+    """A ``with`` block without arrays of ``mx.np``; NotSupportedError if ``active``."""
+    if active:
+        _refuse_arrays("np_array")
+    return _ArrayScope()
+
+
+def use_np_array(func: Any) -> Any:
+    """Raises NotSupportedError: there are no arrays of ``mx.np``."""
+    _refuse_arrays("use_np_array")
+
+
+def use_np(func: Any) -> Any:
+    """Raises NotSupportedError: there are no arrays of ``mx.np``; see :func:`use_np_shape`."""
+    _refuse_arrays("use_np")
+
+
+def set_np(shape: bool = True, array: bool = True) -> None:
+    """Chooses the meaning of shapes; NotSupportedError if ``array``, ValueError
+    (ArgumentValueError) if arrays are asked for without shapes."""
+    if array and not shape:
+        raise ArgumentValueError(
+            explain("set_np", "array=True needs shape=True", hint="set_np(True, False)")
+        )
+    if array:
+        _refuse_arrays("set_np")
+    set_np_shape(shape)
+
+
+def reset_np() -> None:
+    """Restores MXNet's meaning of shapes."""
+    set_np(shape=False, array=False)
+
+
+# Decorators of MXNet's own functions
+
+
+def set_module(module: str | None) -> Callable[[T], T]:
+    """A decorator that sets ``__module__``; None leaves it."""
+
+    def apply(func: T) -> T:
+        if module is not None:
+            func.__module__ = module  # type: ignore[attr-defined]
+        return func
+
+    return apply
+
+
+def np_ufunc_legal_option(key: str, value: Any) -> bool:
+    """True if an option of NumPy's universal functions has a value that MXNet accepts."""
+    if key == "casting":
+        return value in ("no", "equiv", "safe", "same_kind", "unsafe")
+    if key == "order":
+        return isinstance(value, str)
+    if key == "dtype":
+        return True
+    return key in ("where", "subok") and isinstance(value, bool)
+
+
+def _check_ufunc_options(function: Callable[..., Any], options: dict[str, Any]) -> None:
+    name = function.__name__
+    for key, value in options.items():
+        if key not in _UFUNC_OPTIONS and key != "dtype":
+            raise InputTypeError(explain(name, f"{key!r} is no option of it"))
+        accepted = _UFUNC_OPTIONS.get(key, (None,))
+        if value not in accepted:
+            raise NotSupportedError(
+                explain(name, f"{key}={value!r} is not supported", hint=f"{key}={accepted[0]!r}")
+            )
+
+
+def wrap_np_unary_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """``func(x, out)`` with the options of NumPy's universal functions at their defaults only."""
+
+    @functools.wraps(func)
+    def call(x: Any, out: Any = None, **kwargs: Any) -> Any:
+        _check_ufunc_options(func, kwargs)
+        return func(x, out=out)
+
+    return call
+
+
+def wrap_np_binary_func(func: Callable[..., Any]) -> Callable[..., Any]:
+    """``func(x1, x2, out)`` with the options of NumPy's universal functions at their defaults."""
+
+    @functools.wraps(func)
+    def call(x1: Any, x2: Any, out: Any = None, **kwargs: Any) -> Any:
+        _check_ufunc_options(func, kwargs)
+        return func(x1, x2, out=out)
+
+    return call
