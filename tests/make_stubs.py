@@ -133,11 +133,16 @@ def _by_hand(path: Path, face: Frontend) -> tuple[list[str], set[str]]:
             lines.append(ast.unparse(statement))
     for statement in statements:
         if isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
+            renamed = [alias for alias in statement.names if alias.asname in public]
             for alias in statement.names:
                 if alias.name in public:
                     names.add(alias.name)
                     alias.asname = alias.name
             lines.append(ast.unparse(statement))
+            for alias in renamed:  # an import by another name exports nothing from a stub
+                names.add(alias.asname)
+                lines[-1] = lines[-1].replace(f" as {alias.asname}", "")
+                lines.append(f"{alias.asname} = {alias.name}")
         elif isinstance(statement, ast.FunctionDef) and not statement.name.startswith("_"):
             names.add(statement.name)
             statement.body = [ast.Expr(ast.Constant(...))]

@@ -74,7 +74,17 @@ def _refuse_unknown(operator: str, surplus: dict[str, Any]) -> None:
         raise UnknownArgumentError(explain(f"operator {operator}", f"it takes no {list(surplus)}"))
 
 
-def _decoded(data: Any, flag: Any, to_rgb: Any, out: NDArray | None, operator: str) -> NDArray:
+def decode_bytes(
+    data: Any,
+    flag: Any = 1,
+    to_rgb: Any = True,
+    out: NDArray | None = None,
+    name: str | None = None,
+    **kwargs: Any,
+) -> NDArray:
+    """:func:`cvimdecode` of bytes, or of anything with such a buffer."""
+    operator = "_cvimdecode"
+    _refuse_unknown(operator, kwargs)
     flag, to_rgb = _read(operator, "flag", flag), _read(operator, "to_rgb", to_rgb)
     image = from_host(opencv.decode_image(data, flag, to_rgb), cpu())
     if out is None:
@@ -120,11 +130,10 @@ def cvimdecode(
     Returns uint8 of shape (height, width, channels) on the CPU. MXNetError if it is no image.
     """
     operator = "_cvimdecode"
-    _refuse_unknown(operator, kwargs)
     data = _host(operator, "buf", buf)
     if data.dtype != np.uint8:
         raise DTypeError(explain(f"operator {operator}", f"'buf' is {data.dtype}, expected uint8"))
-    return _decoded(data.tobytes(), flag, to_rgb, out, operator)
+    return decode_bytes(data.tobytes(), flag, to_rgb, out, name, **kwargs)
 
 
 def cvimread(
@@ -139,16 +148,14 @@ def cvimread(
 
     MXNetError (an OSError) if the file cannot be read, MXNetError if it is no image.
     """
-    operator = "_cvimread"
-    _refuse_unknown(operator, kwargs)
     try:
         with open(str(filename), "rb") as file:
             data = file.read()
     except OSError as error:
         raise FileAccessError(
-            explain(f"operator {operator}", f"{str(filename)!r} cannot be read: {error.strerror}")
+            explain("operator _cvimread", f"{str(filename)!r} cannot be read: {error.strerror}")
         ) from None
-    return _decoded(data, flag, to_rgb, out, operator)
+    return decode_bytes(data, flag, to_rgb, out, name, **kwargs)
 
 
 def cvimresize(
