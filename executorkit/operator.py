@@ -338,7 +338,7 @@ class PythonOp:
         return ["data"]
 
     def need_top_grad(self) -> bool:
-        """Whether ``backward`` reads head gradients."""
+        """True if ``backward`` reads head gradients."""
         return self.need_top_grad_
 
     def _symbol(

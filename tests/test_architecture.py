@@ -13,6 +13,7 @@ from tests import _architecture as architecture
 FILE_NAMES = frozenset(
     {
         "_internal.py",
+        "base.py",
         "callback.py",
         "contrib.py",
         "image.py",
@@ -27,12 +28,13 @@ FILE_NAMES = frozenset(
         "rnn.py",
         "sparse.py",
         "symbol.py",
+        "utils.py",
     }
 )
 #: MXNet's own pairs of names.
-CLASS_NAMES = frozenset({"DataParallelExecutorGroup"})
+CLASS_NAMES = frozenset({"DataParallelExecutorGroup", "FactorScheduler"})
 #: Classes of MXNet with one subclass of MXNet's.
-PUBLIC_BASES = frozenset({"Xavier"})
+PUBLIC_BASES = frozenset({"Xavier", "LearningRateScheduler"})
 #: Tables that are presentation: MXNet's colours and labels of operators in ``plot_network``.
 OPERATOR_TABLES = frozenset({"executorkit.visualization._plot_network"})
 #: Binding a symbol makes an executor of it: the one way up.

@@ -9,6 +9,7 @@ from ..errors import BatchError
 from ..errors import DataArgumentError as DataTypeError
 from ..errors import DataArgumentError as IteratorArgumentError
 from ..errors import NotSupportedError as IteratorNotServedError
+from . import io, utils
 from ._csv_iter import CSVIter
 from ._data_batch import DataBatch, DataDesc, DataIter
 from ._file_iter import MXDataIter
@@ -46,4 +47,6 @@ __all__ = [
     "NDArrayIter",
     "PrefetchingIter",
     "ResizeIter",
+    "io",
+    "utils",
 ]

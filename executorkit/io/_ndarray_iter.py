@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -143,8 +143,15 @@ class NDArrayIter(DataIter):
             )
         if not self._data:
             raise DataArgumentError(explain("NDArrayIter: data", "there is none"))
-        count = None
-        for source in (*self._data, *self._label):
+        first = self._data[0]
+        self._check_rows([first], 0, "")
+        count = first.value.shape[self._axis]
+        self._check_rows([*self._data, *self._label], count, repr(first.name))
+        return count
+
+    def _check_rows(self, sources: list[Source], count: int, owner: str) -> None:
+        """Checks that arrays have a batch axis of ``count`` examples or more, as ``owner`` has."""
+        for source in sources:
             where = f"NDArrayIter: {source.name!r}"
             if not 0 <= self._axis < source.value.ndim:
                 raise ShapeError(
@@ -155,18 +162,14 @@ class NDArrayIter(DataIter):
                     )
                 )
             rows = source.value.shape[self._axis]
-            if count is None:
-                count = rows
-            elif rows < count:
+            if rows < count:
                 raise ShapeError(
                     explain(
                         where,
                         f"{rows} examples, expected {count}",
-                        because=f"{self._data[0].name!r} has {count}",
+                        because=f"{owner} has {count}",
                     )
                 )
-        assert count is not None
-        return count
 
     @property
     def provide_data(self) -> list[DataDesc]:
@@ -185,13 +188,36 @@ class NDArrayIter(DataIter):
 
     @property
     def data(self) -> list[tuple[str, NDArray]]:
-        """Names and whole arrays of the data, in the current order."""
+        """Names and whole arrays of the data, in the current order; may be assigned to.
+
+        Arrays that are assigned are taken to be in the current order. They have as many examples
+        as the first ones, or more.
+        """
         return [(s.name, s.take(self._order, self._axis)) for s in self._data]
+
+    @data.setter
+    def data(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        self._data = self._assigned(pairs)
 
     @property
     def label(self) -> list[tuple[str, NDArray]]:
-        """Names and whole arrays of the labels, in the current order."""
+        """Names and whole arrays of the labels, in the current order; may be assigned to, as
+        ``data``."""
         return [(s.name, s.take(self._order, self._axis)) for s in self._label]
+
+    @label.setter
+    def label(self, pairs: Iterable[tuple[str, Any]]) -> None:
+        self._label = self._assigned(pairs)
+
+    def _assigned(self, pairs: Iterable[tuple[str, Any]]) -> list[Source]:
+        """Sources whose arrays, in the current order, are those of ``pairs``."""
+        sources = [_source(name, value) for name, value in pairs]
+        self._check_rows(sources, self.num_data, "the iterator")
+        if (self._order == np.arange(self.num_data)).all():
+            return sources
+        former = np.argsort(self._order)
+        taken = [s.take(former, self._axis) for s in sources]
+        return [_source(s.name, value) for s, value in zip(sources, taken, strict=True)]
 
     @property
     def data_list(self) -> list[NDArray]:

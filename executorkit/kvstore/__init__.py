@@ -27,7 +27,19 @@ lists of NDArrays. Sparse storage is not served.
 
 from ..errors import InputTypeError as KVStoreArgumentError
 from ..errors import KVStoreError
+from . import base, kvstore, kvstore_server
 from ._kvstore import KVStore, create
 from ._kvstore_base import KVStoreBase
+from .kvstore_server import KVStoreServer
 
-__all__ = ["KVStore", "KVStoreArgumentError", "KVStoreBase", "KVStoreError", "create"]
+__all__ = [
+    "KVStore",
+    "KVStoreArgumentError",
+    "KVStoreBase",
+    "KVStoreError",
+    "KVStoreServer",
+    "base",
+    "create",
+    "kvstore",
+    "kvstore_server",
+]

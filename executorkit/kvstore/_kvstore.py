@@ -231,9 +231,10 @@ class TestStore(KVStoreBase):
         for array in values if out is None else _listed(out):
             array[:] = total
 
-    def is_capable(self, capability: str) -> bool:
+    @staticmethod
+    def is_capable(capability: str) -> bool:
         """False for 'optimizer'; ValueError for anything else."""
-        if capability.lower() != self.OPTIMIZER:
+        if capability.lower() != KVStoreBase.OPTIMIZER:
             raise KVStoreError(explain("is_capable", f"{capability!r} is no known capability"))
         return False
 

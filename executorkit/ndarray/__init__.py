@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from . import _internal as _internal
 from . import array_view as _array_view  # registers the view of NDArray
-from . import contrib, image, linalg, op, random, sparse
+from . import contrib, image, linalg, ndarray, op, random, sparse, utils
 from ._arithmetic import (
     add,
     divide,
@@ -86,6 +86,7 @@ __all__ = [
     "modulo",
     "moveaxis",
     "multiply",
+    "ndarray",
     "not_equal",
     "onehot_encode",
     "ones",
@@ -97,6 +98,7 @@ __all__ = [
     "split_v2",
     "subtract",
     "true_divide",
+    "utils",
     "waitall",
     "zeros",
 ]

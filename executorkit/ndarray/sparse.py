@@ -1,10 +1,56 @@
-"""``mx.nd.sparse``: not served. Every use says so and what to do instead."""
+"""``mx.nd.sparse``: MXNet's functions on sparse arrays, here the same on dense arrays.
+
+Results are those of the dense functions, which are equal. There are no sparse arrays: making one,
+and what has a meaning for sparse storage only (``retain``, ``adagrad_update``), raises
+NotSupportedError.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..errors import NotSupportedError, explain
+from ..context import Context
+from ..errors import InputTypeError, NotSupportedError, explain
+from ..ops.schema.operator_modules import sparse_module
+from . import op
+from ._arithmetic import add, divide, multiply, subtract
+from ._creation import empty as _dense_empty
+from ._creation import zeros as _dense_zeros
+from ._ndarray import NDArray
+
+__all__ = [
+    "BaseSparseNDArray",
+    "CSRNDArray",
+    "NDArray",
+    "RowSparseNDArray",
+    "add",
+    "array",
+    "csr_matrix",
+    "divide",
+    "empty",
+    "multiply",
+    "row_sparse_array",
+    "subtract",
+    "zeros",
+]
+
+
+class BaseSparseNDArray(NDArray):
+    """The class of sparse arrays, for ``isinstance``: there are none."""
+
+    __slots__ = ()
+
+
+class CSRNDArray(BaseSparseNDArray):
+    """The class of matrices with compressed rows, for ``isinstance``: there are none."""
+
+    __slots__ = ()
+
+
+class RowSparseNDArray(BaseSparseNDArray):
+    """The class of arrays with few rows, for ``isinstance``: there are none."""
+
+    __slots__ = ()
 
 
 def _refuse(name: str) -> Any:
@@ -28,10 +74,27 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
 
 
 def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
-    """Not served: raises MXNetError (NotImplementedError)."""
+    """Not served: raises MXNetError (NotImplementedError), and TypeError too for dense arrays."""
+    if isinstance(source_array, NDArray):
+        raise InputTypeError(explain("nd.sparse.array", "the array is dense", hint="mx.nd.array"))
     _refuse("array")
 
 
-def zeros(stype: str, shape: Any, ctx: Any = None, dtype: Any = None, **kwargs: Any) -> Any:
-    """Not served: raises MXNetError (NotImplementedError)."""
-    _refuse("zeros")
+def zeros(
+    stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None, **kwargs: Any
+) -> Any:
+    """Zeros of ``shape`` for the storage type 'default'; MXNetError (NotImplementedError) for
+    others."""
+    if stype != "default":
+        _refuse("zeros")
+    return _dense_zeros(shape, ctx, dtype, **kwargs)
+
+
+def empty(stype: str, shape: Any, ctx: Context | None = None, dtype: Any = None) -> Any:
+    """:func:`zeros` of the same arguments."""
+    if stype != "default":
+        _refuse("empty")
+    return _dense_empty(shape, ctx, dtype)
+
+
+__getattr__, __dir__ = sparse_module(globals(), op)

@@ -10,7 +10,7 @@ Classes, arguments and defaults are MXNet 1.9.1's; so are the weights after any 
 from __future__ import annotations
 
 from ..ndarray import op as _operators
-from . import contrib
+from . import contrib, optimizer
 from ._accumulating import AdaDelta, AdaGrad, Ftrl, RMSProp
 from ._adaptive import FTML, Adam, Adamax, Nadam
 from ._apply_rules import apply_cache_info, attach_update
@@ -53,6 +53,7 @@ __all__ = [
     "create",
     "dump_updater",
     "get_updater",
+    "optimizer",
     "register",
     "restore_updater",
 ]

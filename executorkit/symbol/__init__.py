@@ -4,7 +4,7 @@ Every operator is a function in here or in one of the modules ``contrib``, ``lin
 ``image`` and ``_internal``, made when it is first looked up.
 """
 
-from . import _internal, contrib, image, linalg, op, random
+from . import _internal, contrib, image, linalg, op, random, sparse, symbol
 from . import symbol_view as symbol_view  # registers the view of Symbol
 from ._coverage import Coverage, coverage
 from ._symbol import Symbol
@@ -33,7 +33,8 @@ from ._symbol_functions import symbol_module
 __all__ = [
     "Coverage", "Group", "Symbol", "Variable", "_internal", "arange", "contrib", "coverage", "eye",
     "full", "histogram", "hypot", "image", "linalg", "linspace", "load", "load_json", "maximum",
-    "minimum", "ones", "op", "pow", "power", "random", "split_v2", "var", "zeros",
+    "minimum", "ones", "op", "pow", "power", "random", "sparse", "split_v2", "symbol", "var",
+    "zeros",
 ]  # fmt: skip
 
 __getattr__, __dir__ = symbol_module(globals(), "op")

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
-from ...errors import similar_names
+from ...errors import NotSupportedError, explain, similar_names
 from .calls import PREFIXES, Frontend, call_doc, call_signature, namespace_entries, public_names
 from .operator_registry import OpDef, lookup
 from .unsupported import unsupported_reason
@@ -32,6 +33,25 @@ OPERATOR_METHODS = (
     "space_to_depth", "split", "sqrt", "square", "sum", "swapaxes", "take", "tan", "tanh", "tile",
     "topk", "transpose", "trunc", "zeros_like",
 )  # fmt: skip
+
+#: Operators that MXNet's ``sparse`` modules show, which give equal results on dense arrays.
+_SPARSE_NAMES = (
+    "ElementWiseSum", "Embedding", "FullyConnected", "LinearRegressionOutput",
+    "LogisticRegressionOutput", "MAERegressionOutput", "abs", "adam_update", "add_n", "arccos",
+    "arccosh", "arcsin", "arcsinh", "arctan", "arctanh", "broadcast_add", "broadcast_div",
+    "broadcast_minus", "broadcast_mul", "broadcast_plus", "broadcast_sub", "cast_storage", "cbrt",
+    "ceil", "clip", "concat", "cos", "cosh", "degrees", "dot", "elemwise_add", "elemwise_div",
+    "elemwise_mul", "elemwise_sub", "exp", "expm1", "fix", "floor", "ftrl_update", "gamma",
+    "gammaln", "log", "log10", "log1p", "log2", "make_loss", "mean", "negative", "norm", "radians",
+    "relu", "rint", "round", "rsqrt", "sgd_mom_update", "sgd_update", "sigmoid", "sign", "sin",
+    "sinh", "slice", "sqrt", "square", "stop_gradient", "sum", "tan", "tanh", "trunc", "where",
+    "zeros_like",
+)  # fmt: skip
+#: Operators of those modules that need sparse storage, and what to use instead.
+_SPARSE_ONLY = {
+    "adagrad_update": "mx.optimizer.AdaGrad",
+    "retain": "a product with a mask, or take",
+}
 
 _PREFIX_OF = {module: prefix for prefix, module in PREFIXES.items()}
 
@@ -92,6 +112,28 @@ def operator_module(
     def names() -> list[str]:
         operators = {name for place, name, _ in namespace_entries() if place == module}
         return sorted(operators.union(namespace.get("__all__", ())))
+
+    return get, names
+
+
+def sparse_module(
+    namespace: dict[str, Any], operators: ModuleType
+) -> tuple[Callable[[str], Callable[..., Any]], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a Python module that shows the functions of MXNet's
+    ``sparse`` modules, taken from the module ``operators``."""
+
+    def get(name: str) -> Callable[..., Any]:
+        module = namespace["__name__"]
+        if name in _SPARSE_ONLY:
+            raise NotSupportedError(
+                explain(f"{module}.{name}", "it needs sparse storage", hint=_SPARSE_ONLY[name])
+            )
+        if name not in _SPARSE_NAMES:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        return getattr(operators, name)
+
+    def names() -> list[str]:
+        return sorted({*_SPARSE_NAMES, *_SPARSE_ONLY, *namespace.get("__all__", ())})
 
     return get, names
 

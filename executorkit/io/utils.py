@@ -1,0 +1,32 @@
+"""MXNet's import path ``mxnet.io.utils``: the arrays of iterators as named pairs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DataArgumentError, explain
+from ..ndarray import NDArray, array
+from ._ndarray_iter import named_sources
+
+
+def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[str, NDArray]]:
+    """Names and NDArrays of an iterator's argument: an array, a list of arrays or a dict.
+
+    None is no arrays; AssertionError (DataArgumentError) for none unless ``allow_empty``.
+    """
+    sources = named_sources(data, default_name, default_name)
+    if not sources and not allow_empty:
+        raise DataArgumentError(explain(f"_init_data: {default_name!r}", "there are no arrays"))
+    return [(source.name, array(source.value, source.context)) for source in sources]
+
+
+def _has_instance(data: list[tuple[str, Any]], dtype: type) -> bool:
+    """True if any of the named arrays is of a class."""
+    return any(isinstance(value, dtype) for _, value in data)
+
+
+def _getdata_by_idx(data: list[tuple[str, NDArray]], idx: np.ndarray) -> list[tuple[str, NDArray]]:
+    """The rows ``idx`` of named arrays."""
+    return [(name, array(value.asnumpy()[idx], value.context)) for name, value in data]

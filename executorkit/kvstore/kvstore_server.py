@@ -1,0 +1,23 @@
+"""MXNet's import path ``mxnet.kvstore.kvstore_server``: its servers, of which there are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..errors import NotSupportedError, explain
+
+__all__ = ["KVStoreServer"]
+
+
+class KVStoreServer:
+    """Not served: constructing one raises NotSupportedError. Every process makes every update."""
+
+    def __init__(self, kvstore: Any) -> None:
+        raise NotSupportedError(
+            explain(
+                "KVStoreServer",
+                "there are no servers",
+                because="sums over processes are made by jax.distributed",
+                hint="start workers only, and call jax.distributed.initialize in each",
+            )
+        )

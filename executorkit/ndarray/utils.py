@@ -1,0 +1,24 @@
+"""``mx.nd.utils``: files of arrays, and arrays by their storage type."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..context import Context
+from . import sparse
+from ._creation import array, empty
+from .params_file import load, load_frombuffer, save
+from .sparse import zeros as _zeros
+
+__all__ = ["array", "empty", "load", "load_frombuffer", "save", "sparse", "zeros"]
+
+
+def zeros(
+    shape: Any,
+    ctx: Context | None = None,
+    dtype: Any = None,
+    stype: str | None = None,
+    **kwargs: Any,
+) -> Any:
+    """Zeros of ``shape``, of ``dtype`` float32 by default, on ``ctx``; ``stype`` is 'default'."""
+    return _zeros(stype or "default", shape, ctx, dtype, **kwargs)
