@@ -17,15 +17,13 @@ from ._bind import bind, simple_bind
 from ._buffers import lazy_zeros
 from ._executor import Executor
 from ._executor_view import executor_parts
+from ._head_gradients import check_head_gradients, head_gradients, needs_head_gradients
 from ._pending_step import PendingStep
 from ._precompile_spec import PrecompileSpec, bound_avals
 from ._snapshot import last_snapshot, node_devices
 from ._validation import (
-    check_head_gradients,
     convert_for,
-    head_gradients,
     is_input_name,
-    no_forward_error,
     parse_grad_req,
     transfer_batch,
 )
@@ -51,7 +49,7 @@ __all__ = [
     "last_snapshot",
     "lazy_zeros",
     "memory_summary",
-    "no_forward_error",
+    "needs_head_gradients",
     "node_devices",
     "parse_grad_req",
     "pending_status",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from ..context import Context
 from ..errors import BindError, DTypeError, MXNetError, ShapeError, did_you_mean, explain
@@ -93,14 +96,15 @@ def simple_bind(
 ) -> Executor:
     """An executor on new arrays of zeros, whose shapes follow from those in ``kwargs``.
 
-    Arguments in ``shared_arg_names`` are those of ``shared_exec``; others come from
-    ``shared_buffer`` where it has one that is large enough, and are put there where not (their
-    gradients too, as ``grad of NAME``).
+    Arguments in ``shared_arg_names`` are those of ``shared_exec``, or new ones without it; others
+    come from ``shared_buffer`` where it has one that is large enough, and are put there where not
+    (their gradients too, as ``grad of NAME``). A value in ``kwargs`` that is no shape is ignored,
+    with one warning for all.
     """
     _check_context(ctx, group2ctx)
     _check_storage(stype_dict)
     graph = graph_of(symbol.heads)
-    shapes = {n: parse_shape(s, f"simple_bind: {n!r}") for n, s in (kwargs or {}).items()}
+    shapes, ignored = _parse_shapes(kwargs or {})
     dtypes = {n: _parse_dtype(n, t) for n, t in (type_dict or {}).items() if t is not None}
     inferred = infer(graph, shapes, dtypes)
     unknown = [
@@ -115,17 +119,21 @@ def simple_bind(
     if unknown:
         names = (*graph.arg_names, *graph.aux_names)
         extra = next((n for n in shapes if n not in names), None)
+        because = f"{extra!r} is not an argument of the symbol" if extra else None
         raise MXNetError(
             explain(
                 "simple_bind",
                 f"these shapes cannot be inferred: {', '.join(unknown)}",
-                because=f"{extra!r} is not an argument of the symbol" if extra else None,
+                because=because or (f"{ignored} is no shape" if ignored else None),
                 given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes",
                 hint=did_you_mean(extra, names)
                 if extra
                 else "give their shapes as keyword arguments",
             )
         )
+    if ignored:
+        text = explain("simple_bind", f"ignored: {ignored}", because="a shape is a tuple or a list")
+        warnings.warn(text, UserWarning, stacklevel=3)
     reqs = parse_grad_req(grad_req, graph.arg_names)
     contexts = placements(graph, ctx, group2ctx) if group2ctx else {}
     arrays = _ArrayFactory(shared_arg_names, shared_exec, shared_buffer)
@@ -163,26 +171,25 @@ class _ArrayFactory:
         shared_exec: Executor | None,
         buffer: dict[str, NDArray] | None,
     ) -> None:
-        if shared_names and shared_exec is None:
-            raise BindError(
-                explain("simple_bind", "shared_arg_names needs the shared_exec that has them")
-            )
         self.shared = set(shared_names or ())
         self.exec = shared_exec
         self.buffer = buffer
         self.new: dict[str, NDArray] = {}
 
     def argument(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
-        if name in self.shared and self.exec is not None:
-            return self._shared_argument(self.exec.arg_dict, name, shape, dtype)
-        return self._buffered(name, shape, dtype, ctx)
+        if name not in self.shared:
+            return self._buffered(name, shape, dtype, ctx)
+        if self.exec is None:
+            return lazy_zeros(shape, dtype, ctx)
+        return self._shared_argument(self.exec.arg_dict, name, shape, dtype)
 
     def gradient(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
-        if name in self.shared and self.exec is not None:
-            gradient = self.exec.grad_dict.get(name)
-            if gradient is not None and gradient.shape == shape:
-                return gradient
-        return self._buffered(f"grad of {name}", shape, dtype, ctx)
+        if name not in self.shared:
+            return self._buffered(f"grad of {name}", shape, dtype, ctx)
+        gradient = None if self.exec is None else self.exec.grad_dict.get(name)
+        if gradient is not None and gradient.shape == shape:
+            return gradient
+        return lazy_zeros(shape, dtype, ctx)
 
     def auxiliary(self, name: str, shape: tuple[int, ...], dtype: str, ctx: Context) -> NDArray:
         if self.exec is not None:
@@ -236,6 +243,15 @@ def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
                 )
             )
         _ = context.device
+
+
+def _parse_shapes(values: Mapping[str, Any]) -> tuple[dict[str, tuple[int, ...]], str]:
+    """The shapes among keyword arguments; and the others, as a text."""
+    others = [n for n, s in values.items() if not isinstance(s, tuple | list | np.ndarray)]
+    shapes = {
+        n: parse_shape(s, f"simple_bind: {n!r}") for n, s in values.items() if n not in others
+    }
+    return shapes, ", ".join(f"{n}={values[n]!r}" for n in others)
 
 
 def _parse_dtype(name: str, dtype: Any) -> str:

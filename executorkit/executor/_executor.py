@@ -29,6 +29,7 @@ from ..program import (
 )
 from ..symbol import Symbol
 from ._buffers import filled, lazy_zeros
+from ._head_gradients import check_head_gradients, head_gradients
 from ._monitor_callback import Callback, MonitorCallback
 from ._pending_step import PendingStep
 from ._precompile_spec import PrecompileSpec, bound_avals, expected_calls, precompile_shapes
@@ -36,13 +37,10 @@ from ._reshape import reshaped_arrays
 from ._snapshot import last_snapshot, node_devices, nonfinite_accumulated
 from ._validation import (
     check_arrays,
-    check_head_gradients,
     convert_input,
     dict_by_name,
-    head_gradients,
     is_assignable,
     is_input_name,
-    no_forward_error,
     parameter_writes,
     parse_is_train,
     type_phrase,
@@ -187,20 +185,25 @@ class Executor(Runnable[NDArray], Viewed):
 
         out_grads
             head gradients: an NDArray, a list, or a dict by output name; not needed for outputs
-            of loss operators.
+            of loss operators, or of which no gradient is computed (one is ignored there, whatever
+            its shape).
         is_train
             accepted for MXNet's sake; the mode is that of the ``forward`` it belongs to.
 
         Auxiliary states such as BatchNorm's moving averages change here, once per call. May be
-        called again for the same ``forward``. Raises MXNetError if a head gradient is missing or
-        misshapen, or if there was no ``forward``.
+        called again for the same ``forward``. Without a ``forward`` before, one in training mode
+        is run on what is bound. (MXNet then takes the outputs that operators read in their
+        backward from uninitialised memory.) Raises MXNetError if a head gradient is missing or
+        misshapen.
         """
         step = self.last_step
         if step is None:
-            raise no_forward_error()
+            self.forward(is_train=True)
+            step = self.last_step
+            assert step is not None
         names, heads = self.output_names, self._no_heads
         if out_grads is not None:
-            heads = head_gradients(out_grads, self.outputs, names)
+            heads = head_gradients(out_grads, self)
         needed = self.program.may_need_head_gradient
         if True in needed and any(n and h is None for n, h in zip(needed, heads, strict=True)):
             check_head_gradients(heads, names, step.needs_head_gradients())
@@ -270,8 +273,8 @@ class Executor(Runnable[NDArray], Viewed):
     ) -> Executor:
         """An executor of the same symbol for other input shapes, sharing this one's memory.
 
-        Arrays that shrink are views of the first elements of this executor's; both see writes.
-        The program is shared: a shape seen before compiles nothing.
+        Arrays that shrink, outputs too, are views of the first elements of this executor's; both
+        see writes. The program is shared: a shape seen before compiles nothing.
 
         partial_shaping
             allows arguments that are not named in ``kwargs`` to change their shape too.
@@ -279,12 +282,12 @@ class Executor(Runnable[NDArray], Viewed):
             allows arrays to grow; those are new, filled with zeros (in MXNet: uninitialised).
         """
         arrays = reshaped_arrays(
-            self.graph, self.arg_arrays, self.grad_arrays, self.aux_arrays, kwargs,
+            self.graph, self.arg_arrays, self.grad_arrays, self.aux_arrays, self.outputs, kwargs,
             partial_shaping, allow_up_sizing,
         )  # fmt: skip
         return Executor(
             self.symbol, self.context, arrays.args, arrays.grads, self.grad_req, arrays.aux,
-            self.group2ctx, options=self.options,
+            self.group2ctx, arrays.outputs, self.options,
         )  # fmt: skip
 
     def zero_grad(self) -> None:

@@ -15,11 +15,12 @@ from ._validation import parse_shape
 
 
 class ReshapedArrays(NamedTuple):
-    """Arguments, gradients and auxiliary states in their new shapes."""
+    """Arguments, gradients, auxiliary states and outputs in their new shapes."""
 
     args: list[NDArray]
     grads: list[NDArray | None]
     aux: list[NDArray]
+    outputs: list[NDArray]
 
 
 def reshaped_arrays(
@@ -27,6 +28,7 @@ def reshaped_arrays(
     arg_arrays: Sequence[NDArray],
     grad_arrays: Sequence[NDArray | None] | None,
     aux_arrays: Sequence[NDArray],
+    outputs: Sequence[NDArray],
     shapes: Mapping[str, Sequence[int]],
     partial_shaping: bool,
     allow_up_sizing: bool,
@@ -53,7 +55,16 @@ def reshaped_arrays(
             for g, s in zip(gradients, inferred.arg_shapes, strict=True)
         ],
         [in_shape(a, s) for a, s in zip(aux_arrays, inferred.aux_shapes, strict=True)],
+        [in_shape(_whole(o), s) for o, s in zip(outputs, inferred.out_shapes, strict=True)],
     )
+
+
+def _whole(output: NDArray) -> NDArray:
+    """All elements of an output's memory, of which a smaller executor's output is a view."""
+    if output.covers_storage:
+        return output
+    storage = output.storage
+    return NDArray.from_storage(storage, 0, storage.shape, output.context)
 
 
 def infer_new_shapes(

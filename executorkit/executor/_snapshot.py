@@ -12,8 +12,8 @@ from ..debugging import StepSnapshot, complete_snapshot
 from ..lowering import Graph, GraphStep, placements
 from ..ndarray import NDArray
 from ..ndarray.array_statistics import statistics_of_lists
+from ._head_gradients import head_gradients
 from ._pending_step import PendingStep
-from ._validation import head_gradients
 from .protocol import Runnable
 
 
@@ -25,7 +25,7 @@ def last_snapshot(
     program, names = runnable.program, runnable.output_names
     heads: Any = None
     if out_grads is not None:
-        heads = head_gradients(out_grads, runnable.outputs, names)
+        heads = head_gradients(out_grads, runnable)
     if step is not None:
         heads = heads or step.heads or step.used_heads
         snapshot = StepSnapshot(step.args, step.aux, step.key, step.train, heads, step.updated)

@@ -19,9 +19,7 @@ from ..context import Context, Device
 from ..errors import (
     BindError,
     DTypeError,
-    MXNetError,
     ShapeError,
-    UnknownNameError,
     explain,
     similar_names,
 )
@@ -221,92 +219,6 @@ def type_phrase(value: Any) -> str:
     kind = type(value)
     name = kind.__name__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
     return f"{'an' if name[0] in 'aeiou' else 'a'} {name}"
-
-
-def head_gradients(
-    out_grads: Any, outputs: Sequence[NDArray], names: Sequence[str]
-) -> tuple[jax.Array | None, ...]:
-    """Head gradients in the order of the outputs; None for an output that is given none.
-
-    In a dict that names every output, other names are ignored, as in MXNet.
-    """
-    if out_grads is None:
-        heads: list[Any] = [None] * len(outputs)
-    elif isinstance(out_grads, NDArray):
-        heads = [out_grads]
-    elif isinstance(out_grads, Mapping):
-        unknown = [n for n in out_grads if n not in names]
-        if unknown and not all(n in out_grads for n in names):
-            raise UnknownNameError(
-                explain(
-                    "backward: out_grads",
-                    f"{', '.join(map(repr, unknown))} is not an output",
-                    hint="one of: " + ", ".join(names),
-                )
-            )
-        heads = [out_grads.get(n) for n in names]
-    elif isinstance(out_grads, Sequence) and not isinstance(out_grads, str):
-        heads = list(out_grads)
-    else:
-        raise TypeError(
-            explain(
-                "backward: out_grads",
-                f"{type_phrase(out_grads)}, expected an NDArray, or a list or dict of them",
-                hint="mx.nd.array(value)",
-            )
-        )
-    if len(heads) > len(outputs):
-        raise MXNetError(
-            explain(
-                "backward: out_grads",
-                f"{len(heads)} for {count_phrase(outputs, 'output')}: {', '.join(names)}",
-            )
-        )
-    heads += [None] * (len(outputs) - len(heads))
-    converted: list[jax.Array | None] = []
-    for head, output, name in zip(heads, outputs, names, strict=True):
-        if head is None:
-            converted.append(None)
-            continue
-        if head.__class__ is NDArray and is_assignable(head, output):
-            converted.append(head.jax)
-            continue
-        where = f"backward: head gradient of {name!r}"
-        if not isinstance(head, NDArray):
-            raise TypeError(
-                explain(
-                    where, f"{type_phrase(head)}, expected an NDArray", hint="mx.nd.array(value)"
-                )
-            )
-        converted.append(convert_for(head, output, where).value)
-    return tuple(converted)
-
-
-def check_head_gradients(
-    heads: Sequence[Any], names: Sequence[str], needed: Sequence[bool]
-) -> None:
-    """Raises UnknownNameError for an output whose head gradient is needed and missing."""
-    for head, name, need in zip(heads, names, needed, strict=True):
-        if head is None and need:
-            raise UnknownNameError(
-                explain(
-                    f"backward: output {name!r}",
-                    "it needs a head gradient, and none is given",
-                    because="it is not the output of a loss operator",
-                    hint="backward(out_grads=...), or wrap the output in mx.sym.MakeLoss",
-                )
-            )
-
-
-def no_forward_error() -> MXNetError:
-    """The error of a backward without a forward."""
-    return MXNetError(
-        explain(
-            "backward",
-            "there was no forward to go back through",
-            hint="call forward(is_train=True) first",
-        )
-    )
 
 
 def check_arrays(

@@ -89,7 +89,7 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
     shared_group
         a group of another bucket whose parameters, gradients and auxiliary states are used.
     fixed_param_names
-        parameters without gradient.
+        parameters without gradient (inputs have theirs, even if they are named here).
     grad_req
         'write', 'add' or 'null' for all parameters (and data), a list for all arguments, or a dict
         for some of them.
@@ -146,7 +146,7 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
             for node, _ in symbol.heads
         ]
         data_names = [as_data_desc(d).name for d in data_shapes] if inputs_need_grad else []
-        differentiated = {*self.param_names, *data_names} - set(self.fixed_param_names)
+        differentiated = {*self.param_names} - {*self.fixed_param_names} | {*data_names}
         self.grad_req = grad_req_by_argument(grad_req, self.arg_names, differentiated, for_training)
         self._options = current_options()
         self.bind_exec(data_shapes, label_shapes, shared_group)
@@ -337,19 +337,30 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
 
         data_batch
             a DataBatch, or anything with ``data`` and ``label``: lists of NDArrays or NumPy arrays
-            of the bound shapes. Without labels those of the batch before are used again.
+            of the bound shapes. Without labels those of the batch before are used again. Inputs
+            at the end of ``data_shapes`` that are states may be missing: they stay as they were
+            set.
 
         Raises ValueError for a missing array or a wrong shape; nothing is changed then. (MXNet
         takes the first rows of a batch that is too long.)
         """
         train = self.for_training if is_train is None else is_train
         labels = getattr(data_batch, "label", None)
-        writes = self.core.scattered(self._data_inputs, data_batch.data, "data")
+        writes = self.core.scattered(self._batch_inputs(data_batch.data), data_batch.data, "data")
         if self._label_inputs and labels:
             writes += self.core.scattered(self._label_inputs, labels, "label")
         for target, value in writes:
             assign_scattered(target, value)
         self.core.forward(bool(train))
+
+    def _batch_inputs(self, arrays: Sequence[Any]) -> list[BatchInput]:
+        """The inputs that a batch is loaded into: states at the end of ``data_shapes`` keep what
+        ``set_states`` gave them where the batch has no array for them."""
+        inputs = self._data_inputs
+        stop = len(inputs)
+        while stop > len(arrays) and inputs[stop - 1].name in self.state_names:
+            stop -= 1
+        return inputs[:stop]
 
     def backward(self, out_grads: Any = None) -> None:
         """Computes the gradients on all devices.
@@ -444,8 +455,10 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
             new.copyto(array)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the data, merged or per device as in ``get_outputs``. AssertionError
-        without ``inputs_need_grad``."""
+        """Gradients of the data, merged or per device as in ``get_outputs``; None (for each device)
+        in place of one that is not computed. AssertionError without ``inputs_need_grad``.
+
+        (With several devices MXNet fails to merge where there is a None.)"""
         if not self.inputs_need_grad:
             raise ModuleUsageError(
                 explain(
@@ -456,8 +469,10 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
             )
         if not merge_multi_context:
             return self.input_grad_arrays or []
-        grads = [self._gradients(name) for name in self.data_names]
-        return _gathered([g for g in grads if g is not None], self.data_layouts)
+        return [
+            None if (grads := self._gradients(name)) is None else gather(grads, axis)
+            for name, axis in zip(self.data_names, self.data_layouts, strict=True)
+        ]
 
     def update_metric(self, eval_metric: Any, labels: Sequence[Any], pre_sliced: bool) -> None:
         """Updates a metric with the outputs of each device, and its labels.

@@ -17,6 +17,7 @@ from ..ndarray import NDArray
 from ..parallel import DataParallel, DataParallelCore
 from ..program import Precompilation, options_from_arguments
 from ..symbol import Symbol
+from ._group_arguments import as_data_desc
 from ._module_optimizer import ModuleOptimizer
 from ._parameters import ParameterStore, Params
 from ._preconditions import check_input_names, data_descs
@@ -105,6 +106,8 @@ class Module(BaseModule, DataParallel):
         self._exec_group: DataParallelExecutorGroup
         self._data_shapes: list[DataDesc]
         self._label_shapes: list[DataDesc] | None
+        #: The labels that are bound usually, while the module is bound for a batch without any.
+        self._left_out_labels: list[DataDesc] | None = None
         self._parameters = ParameterStore()
         self._module_optimizer: ModuleOptimizer | None = None
         self._preload_opt_states: str | None = None
@@ -279,6 +282,7 @@ class Module(BaseModule, DataParallel):
         self.for_training = spec.for_training
         self.inputs_need_grad = spec.inputs_need_grad
         self._data_shapes, self._label_shapes = data, labels
+        self._left_out_labels = None
         self.binded = True
         if shared is not None:
             self.params_initialized = True
@@ -301,24 +305,28 @@ class Module(BaseModule, DataParallel):
     def _reshape(self, data: list[DataDesc], labels: list[DataDesc] | None) -> None:
         self._exec_group.reshape(data, labels)
         self._data_shapes, self._label_shapes = data, labels
+        self._left_out_labels = None
 
     def _reshape_for(self, batch: Any, is_train: bool) -> None:
-        """Reshapes for a batch of other shapes, or with labels that were left out before."""
+        """Reshapes for a batch of other shapes, or with labels that the batch before had not."""
         shapes = [tuple(array.shape) for array in batch.data]
         labels = getattr(batch, "label", None)
-        unbound = is_train and self._label_shapes is None and labels and self._label_names
-        if not unbound and shapes == [tuple(d.shape) for d in self._data_shapes]:
+        again = is_train and labels and self._left_out_labels is not None
+        if not again and shapes == [tuple(d.shape) for d in self._data_shapes]:
             return
         data = getattr(batch, "provide_data", None) or _reshaped(self._data_shapes, batch.data)
         label_descs = getattr(batch, "provide_label", None)
-        if not label_descs and labels:
-            bound = self._label_shapes or [DataDesc(n, ()) for n in self._label_names]
+        bound = self._label_shapes or self._left_out_labels
+        if bound is None and not _are_named(label_descs, self._label_names):
+            label_descs = None  # bound without labels: those of batches are ignored
+        elif bound and labels and not label_descs:
             label_descs = _reshaped(bound, labels)
         if label_descs:
             self.reshape(data, label_descs)
         else:
             # Without labels it is for inference, which needs none: nothing to warn of.
             self._reshape(data_descs(self._data_names, [], data, None, "forward")[0], None)
+            self._left_out_labels = bound
 
     def precompile(self, shapes: Sequence[Any], is_train: bool | None = None) -> Precompilation:
         """Compiles ahead, in the background, for batches of other shapes.
@@ -436,6 +444,7 @@ class Module(BaseModule, DataParallel):
         data_batch
             a batch, or a list of batches of one shape, one for each device. Other shapes than bound
             rebind the module, as its ``provide_data`` and ``provide_label`` say if it has them.
+            A module that was bound without labels ignores those of batches.
         is_train
             by default, True if the module is bound for training.
 
@@ -463,6 +472,16 @@ class Module(BaseModule, DataParallel):
         self._parameters.stale = True
         self._module_optimizer.update(self._exec_group)
 
+    @property
+    def n_updates(self) -> int:
+        """A number that changes with every ``update``. Not in MXNet."""
+        return 0 if self._module_optimizer is None else self._module_optimizer.n_updates
+
+    def withdraw_step(self) -> None:
+        """Gives up a forward and backward that no ``update`` followed: auxiliary states hold what
+        they held before. Not in MXNet."""
+        self._exec_group.core.withdraw_step()
+
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
         """Finds the first node that made a NaN or an infinity in the last batch; see
         :meth:`DataParallelExecutorGroup.check_finite`.
@@ -479,8 +498,8 @@ class Module(BaseModule, DataParallel):
         return self._exec_group.get_outputs(merge_multi_context=merge_multi_context)
 
     def get_input_grads(self, merge_multi_context: bool = True) -> list[Any]:
-        """Gradients of the inputs, merged or not as in :meth:`get_outputs`. AssertionError unless
-        bound with ``inputs_need_grad``."""
+        """Gradients of the inputs, merged or not as in :meth:`get_outputs`; None for an input whose
+        ``grad_req`` is 'null'. AssertionError unless bound with ``inputs_need_grad``."""
         require(self, "get_input_grads", "binded", "params_initialized")
         return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
 
@@ -533,6 +552,11 @@ def _reshaped(descs: Sequence[DataDesc], arrays: Sequence[Any]) -> list[DataDesc
         DataDesc(d.name, tuple(array.shape), d.dtype, d.layout)
         for d, array in zip(descs, arrays, strict=False)
     ]
+
+
+def _are_named(descs: Sequence[Any] | None, names: Sequence[str]) -> bool:
+    """True if there are descriptions, and of exactly these names."""
+    return bool(descs) and sorted(as_data_desc(d).name for d in descs or ()) == sorted(names)
 
 
 def _check_shared(module: Any, count: int) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context
 from ..errors import BatchError, MXNetError, SliceError, UnknownNameError, explain
-from ..executor import Executor, PrecompileSpec, bound_avals, no_forward_error
+from ..executor import Executor, PrecompileSpec, bound_avals, needs_head_gradients
 from ..lowering import InferenceResult, graph_of, infer, optimized
 from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
@@ -237,8 +237,6 @@ class DataParallelCore:
         if self.pmapped:
             self.pmapped.backward(heads)
             return
-        if any(e.last_step is None for e in self._execs):
-            raise no_forward_error()
         for k, executor in enumerate(self._execs):
             executor.backward([None if h is None else h[k] for h in heads])
 
@@ -252,6 +250,9 @@ class DataParallelCore:
                 heads.append(None)
                 continue
             whole = BatchInput(name, self.whole_shape(output, axis), None, axis)
+            if isinstance(value, NDArray) and self._ignores_head_gradient(len(heads), value, whole):
+                heads.append(None)
+                continue
             where = f"backward: head gradient of {name!r}"
             parts = scatter(value, whole, self.slices, output, where)
             if isinstance(output, ReplicatedArray):
@@ -260,6 +261,14 @@ class DataParallelCore:
                 contexts = [a.context for a in output]
                 heads.append([NDArray.from_jax(p, c) for p, c in zip(parts, contexts, strict=True)])
         return heads + [None] * (len(self.outputs) - len(heads))
+
+    def _ignores_head_gradient(self, output: int, value: NDArray, whole: BatchInput) -> bool:
+        """True for a head gradient of another shape, with enough rows to be cut, at an output that
+        needs none."""
+        axis, rows = whole.axis, self.slices[-1].stop
+        if value.shape == whole.shape or (axis >= 0 and (*value.shape, *[0] * axis)[axis] < rows):
+            return False
+        return not needs_head_gradients(self.execs[0])[output]
 
     def whole_shape(self, arrays: PerDevice, axis: int) -> tuple[int, ...]:
         """The shape that the arrays of all devices have together."""

@@ -15,7 +15,6 @@ from ..executor import (
     PrecompileSpec,
     Runnable,
     check_head_gradients,
-    no_forward_error,
 )
 from ..lowering import Graph
 from ..ndarray import NDArray
@@ -154,7 +153,8 @@ class PmapExecutor(Runnable[ReplicatedArray]):
             return
         step = self.last_step
         if step is None:
-            raise no_forward_error()
+            self.overwrite_constants()
+            self.last_step = step = PendingStep(self, True)
         values = tuple([h.value if isinstance(h, ReplicatedArray) else None for h in heads])
         needed = self.program.may_need_head_gradient
         if any(n and h is None for n, h in zip(needed, values, strict=True)):

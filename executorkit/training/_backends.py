@@ -221,7 +221,7 @@ class ExecutorBackend(Runnable[NDArray]):
 
     def heads(self, out_grads: Any, names: Sequence[str]) -> list[Any]:
         """Head gradients for each output, None where none is given."""
-        return list(head_gradients(out_grads, self.outputs, names))
+        return list(head_gradients(out_grads, self))
 
     def state_ref(self, value: jax.Array) -> StateRef:
         """A reference to one array of the optimizer's state."""

@@ -13,7 +13,7 @@ from executorkit.module.executor_group import DataParallelExecutorGroup
 from tests._answers import differences
 from tests._golden import GOLDEN
 from tests.golden import group_scripts
-from tests.golden.group_scripts._facts import convnet, fill, mlp, parameters
+from tests.golden.group_scripts._facts import convnet, fill, mlp, numbers, parameters
 
 ANSWERS = json.loads((GOLDEN / "data" / "groups.json").read_text())["scripts"]
 INPUTS = ("data", "softmax_label")
@@ -204,10 +204,21 @@ def test_output_gradients_of_the_wrong_shape_are_explained():
     assert (group.grad_arrays[0][1].asnumpy() == 2).all()
 
 
-def test_backward_before_forward_is_explained():
-    for workload in ([1, 1], [1, 2]):
-        with pytest.raises(mx.MXNetError, match="there was no forward"):
-            _group(workload=workload).backward()
+@pytest.mark.parametrize("workload", [[1, 1], [1, 2]])
+def test_backward_before_forward_takes_what_is_bound(workload):
+    gradients = []
+    for forward in (False, True):
+        group = _group(workload=workload)
+        for executor in group.execs:
+            for name, array in executor.arg_dict.items():
+                array[:] = numbers(name, array.shape)
+        if forward:
+            for executor in group.execs:
+                executor.forward(is_train=True)
+        group.backward()
+        gradients.append([g.asnumpy() for grads in group.grad_arrays for g in grads])
+    for ours, expected in zip(*gradients, strict=True):
+        np.testing.assert_array_equal(ours, expected)
 
 
 @pytest.mark.parametrize("devices", [1, 2])

@@ -272,3 +272,57 @@ def evaluation(mx):
         "with context": net.eval(ctx=mx.cpu(), **_arrays(mx)),
         "missing": attempt(mx, lambda: net.eval(a=mx.nd.ones(2))),
     }
+
+
+@script
+def simple_bind_keywords_without_a_shape(mx):
+    """Keywords are ignored unless they are tuples or lists."""
+    net = _network(mx)
+    extra = {
+        "flag": {"force_rebind": True},
+        "axis": {"axis": -1},
+        "mode": {"mode": "clip"},
+        "several": {"force_rebind": True, "axis": -1, "mode": "clip"},
+        "nothing": {"zz": None},
+        "number": {"zz": 3.5},
+        "dict": {"zz": {}},
+        "shape of nothing": {"zz": (3, 4)},
+        "number of an argument": {"fc1_weight": 3},
+        "text of an argument": {"fc1_bias": "a"},
+        "nothing of an argument": {"fc1_weight": None, "label": True},
+        "tuple of texts": {"zz": (1, "a")},
+        "tuple of numbers": {"fc1_bias": (2.5,)},
+    }
+
+    def shapes(keywords: Any) -> Any:
+        executor = net.simple_bind(mx.cpu(), data=(4, 5), **keywords)
+        return {n: a.shape for n, a in executor.arg_dict.items()}
+
+    answers = {name: attempt(mx, lambda k=k: shapes(k)) for name, k in extra.items()}
+    answers["data"] = attempt(mx, lambda: net.simple_bind(mx.cpu(), data=-1).outputs[0].shape)
+    return answers
+
+
+@script
+def simple_bind_shared_names_alone(mx):
+    """Shared names without an executor: new arrays, which do not get into the buffer."""
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    seen = []
+    for names in (["fc_weight"], [], ["data", "fc_weight", "fc_bias"], ["zz"]):
+        buffer: dict[str, Any] = {}
+        options = {"shared_arg_names": names, "shared_buffer": buffer}
+        first = net.simple_bind(mx.cpu(), data=(2, 3), **options)
+        shapes = [{n: a.shape for n, a in sorted(buffer.items())}]
+        second = net.simple_bind(mx.cpu(), data=(4, 3), **options)
+        shapes.append({n: a.shape for n, a in sorted(buffer.items())})
+        first.arg_dict["fc_weight"][:] = 5
+        first.arg_dict["fc_bias"][:] = 6
+        if "fc_weight" in names:
+            second.arg_dict["fc_weight"][:] = 1
+        seen.append([shapes, second.arg_dict["fc_weight"], second.arg_dict["fc_bias"]])
+    alone = net.simple_bind(mx.cpu(), data=(2, 3), shared_arg_names=["fc_weight"])
+    alone.arg_dict["fc_weight"][:] = 4
+    third = net.simple_bind(
+        mx.cpu(), data=(2, 3), shared_arg_names=["fc_weight"], shared_exec=alone, shared_buffer={}
+    )
+    return seen, third.arg_dict["fc_weight"]

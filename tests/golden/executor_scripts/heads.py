@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from ._facts import attempt, fill, gradients, script
 
 
@@ -75,3 +77,55 @@ def heads_where_no_gradient_is_wanted(mx):
     executor = fill(net.simple_bind(mx.cpu(), "null", x=(2,), y=(2,)))
     executor.forward(is_train=True)
     return attempt(mx, executor.backward)
+
+
+@script
+def heads_of_other_shapes(mx):
+    """At outputs without a gradient a head gradient is ignored; misfits elsewhere are refused."""
+    x, y = mx.sym.Variable("x"), mx.sym.Variable("y")
+    one, other = mx.nd.ones((2, 3)), mx.nd.ones((7,))
+    double = x * 2
+    nets = {
+        "blocked": ([double, mx.sym.BlockGrad(x)], [one, other]),
+        "blocked, then sin": ([double, mx.sym.sin(mx.sym.BlockGrad(x))], [one, other]),
+        "blocked, integers": ([double, mx.sym.BlockGrad(x)], [one, other.astype("int32")]),
+        "blocked, elsewhere": (
+            [double, mx.sym.BlockGrad(x)], [one, other.as_in_context(mx.cpu(1))]
+        ),
+        "blocked first": ([mx.sym.BlockGrad(x), double], [other, one]),
+        "argmax and comparison": (
+            [double, mx.sym.argmax(x, axis=1), x > 2], [one, other, mx.nd.ones((4,))]
+        ),
+        "constants": ([double, mx.sym.zeros_like(x), mx.sym.ones((2, 2))], [one, other, other]),
+        "loss": ([mx.sym.SoftmaxOutput(x, name="s"), double], [other, one]),
+        "make loss": ([mx.sym.MakeLoss(x * x), double], [other, one]),
+        "loss alone": ([mx.sym.SoftmaxOutput(x, name="s")], [other]),
+        "null": ([double, y * 2], [one, other]),
+        "null, missing": ([double, y * 2], [one]),
+        "null variable": ([double, y], [one, other]),
+        "missing": ([double, mx.sym.BlockGrad(x)], [one]),
+        "needed": ([double, x * 3], [one, other]),
+        "no array": ([double, mx.sym.BlockGrad(x)], [one, np.ones(7)]),
+    }  # fmt: skip
+
+    def run(outputs: Any, heads: Any) -> Any:
+        net = mx.sym.Group(outputs)
+        shapes = {n: (2, 3) for n in net.list_arguments() if n in ("x", "y")}
+        executor = fill(net.simple_bind(mx.cpu(), {"x": "write"}, **shapes))
+        if "s_label" in executor.arg_dict:
+            executor.arg_dict["s_label"][:] = 1
+        executor.forward(is_train=True)
+        executor.backward(heads)
+        return gradients(executor)
+
+    return {
+        name: attempt(mx, lambda case=case: run(*case)) for name, case in nets.items()
+    }  # fmt: skip
+
+
+@script
+def heads_of_nothing(mx):
+    x = mx.sym.Variable("x")
+    executor = fill(mx.sym.Group([x * 2, x * 3]).simple_bind(mx.cpu(), "null", x=(2,)))
+    executor.forward(is_train=True)
+    return attempt(mx, lambda: executor.backward([mx.nd.ones(2), mx.nd.ones(7)]))

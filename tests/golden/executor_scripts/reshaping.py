@@ -175,3 +175,83 @@ def reshape_keeps_auxiliary_states(mx):
     second.backward(mx.nd.ones((2, 3)))
     mx.nd.waitall()
     return first.aux_dict, second.aux_dict
+
+
+@script
+def reshape_shares_outputs(mx):
+    """A smaller executor's outputs are the first elements of the larger one's."""
+    x = mx.sym.Variable("x")
+    nets = {
+        "one": x * 2,
+        "several": mx.sym.Group([x * 2, mx.sym.sum(x, axis=1), mx.sym.sum(x)]),
+        "variable": mx.sym.Group([x, x * 2]),
+        "flat": mx.sym.Flatten(x),
+        "double": mx.sym.Cast(x, dtype="float64"),
+    }
+
+    def run(net: Any, shape: Any, **options: Any) -> Any:
+        first = fill(net.simple_bind(mx.cpu(), x=(3, 2)))
+        first.forward()
+        second = first.reshape(x=shape, **options)
+        seen = []
+
+        def look() -> None:
+            mx.nd.waitall()
+            grown = options and len(seen) == 0  # in MXNet its outputs are not initialised yet
+            arrays = first.outputs + ([] if grown else second.outputs)
+            seen.append([a.asnumpy() for a in arrays])
+
+        look()
+        second.arg_dict["x"][:] = 100
+        second.forward()
+        look()
+        first.arg_dict["x"][:] = 7
+        first.forward()
+        look()
+        first.outputs[0][:] = 55
+        look()
+        second.outputs[0][:] = 66
+        look()
+        return seen
+
+    answers = {
+        f"{name} {shape}": run(net, shape)
+        for name, net in nets.items()
+        for shape in ((2, 2), (3, 2), (2, 3))
+    }
+    answers["larger"] = run(x * 2, (4, 2), allow_up_sizing=True)
+    return answers
+
+
+@script
+def reshape_shares_outputs_in_a_chain(mx):
+    first = fill((mx.sym.Variable("x") * 2).simple_bind(mx.cpu(), x=(4, 1)))
+    first.forward()
+    second = first.reshape(x=(3, 1))
+    third = second.reshape(x=(4, 1), allow_up_sizing=True)
+    executors = [first, second, third, third.reshape(x=(2, 1))]
+    seen = []
+    for number, executor in enumerate(executors[::-1]):
+        executor.arg_dict["x"][:] = 10 * number + 1
+        executor.forward()
+        mx.nd.waitall()
+        seen.append([e.outputs[0].asnumpy() for e in executors])
+    return seen
+
+
+@script
+def reshape_keeps_training(mx):
+    """Steps of two sizes in turn; outputs are looked at after both."""
+    first = _bound(mx)
+    second = first.reshape(data=(2, 5), label=(2,))
+    seen = []
+    for executor in (first, second, first):
+        executor.arg_dict["data"][:] = numbers(f"batch{len(seen)}", executor.arg_dict["data"].shape)
+        executor.arg_dict["label"][:] = 1
+        executor.forward(is_train=True)
+        executor.backward()
+        for name in ("fc_weight", "fc_bias"):
+            executor.arg_dict[name][:] -= 0.1 * executor.grad_dict[name]
+        mx.nd.waitall()
+        seen.append([first.outputs[0].asnumpy(), second.outputs[0].asnumpy()])
+    return seen, first.arg_dict["fc_weight"]

@@ -297,3 +297,33 @@ def dropout_at_inference_and_in_training(mx):
         "same mask": bool((grad == out).all()),
         "another mask": bool((again != out).any()),
     }
+
+
+@script
+def backward_before_any_forward(mx):
+    """Of operators that read their inputs or head gradients only; MXNet's outputs are not computed,
+    so that those that read these differ."""
+    x = mx.sym.Variable("x")
+    nets = {
+        "sin": mx.sym.sin(x),
+        "square": x * x,
+        "cos": mx.sym.cos(x),
+        "dense": mx.sym.FullyConnected(x, num_hidden=2, name="fc"),
+    }
+    seen = {}
+    for name, net in nets.items():
+        executor = fill(net.simple_bind(mx.cpu(), x=(2, 3)))
+        executor.backward(mx.nd.ones(executor.outputs[0].shape))
+        seen[name] = gradients(executor)
+    executor = fill(nets["sin"].simple_bind(mx.cpu(), "add", x=(2, 3)))
+    executor.grad_dict["x"][:] = 5
+    executor.backward(mx.nd.ones((2, 3)))
+    seen["add"] = executor.grad_dict["x"].copy()
+    executor.arg_dict["x"][:] = 1
+    executor.forward(is_train=True)
+    executor.backward(mx.nd.ones((2, 3)))
+    seen["add, then a step"] = gradients(executor)
+    smaller = fill(nets["square"].simple_bind(mx.cpu(), x=(4, 3))).reshape(x=(2, 3))
+    smaller.backward(mx.nd.ones((2, 3)))
+    seen["reshaped"] = gradients(smaller)
+    return seen

@@ -215,3 +215,51 @@ def executors_by_themselves(mx):
     grads = [list(g) for g in group.grad_arrays]
     states = [list(a) for a in group.aux_arrays]
     return merged, [[g.copy() for g in gs] for gs in grads], states
+
+
+@script
+def module_group_states_among_the_data(mx):
+    """Inputs that are states too: a batch that has no array for them leaves them as they were."""
+    total = mx.sym.Variable("data") + mx.sym.Variable("state") * mx.sym.Variable("other")
+    net = mx.sym.FullyConnected(total, num_hidden=2, name="fc")
+    net = mx.sym.SoftmaxOutput(net, name="softmax")
+    answers = {}
+    for place in ("one device", "two devices"):
+        group = _group(
+            mx, net, place, [(n, (4, 3)) for n in ("data", "state", "other")],
+            [("softmax_label", (4,))], ["fc_weight", "fc_bias"], True, True,
+            state_names=["state", "other"],
+        )  # fmt: skip
+        fill(group, group.param_names, group.execs)
+        group.set_states(value=2)
+        arrays = [mx.nd.array(numbers(n, (4, 3))) for n in ("data", "state", "other")]
+        for count in (1, 2, 3, 1):
+            group.forward(mx.io.DataBatch(arrays[:count], [mx.nd.zeros((4,))]), is_train=True)
+            group.backward()
+            answers[f"{place} {len(answers)}"] = [
+                group.get_outputs(),
+                group.get_states(merge_multi_context=False),
+                group.get_input_grads(),
+                _shapes(group.data_arrays),
+            ]
+    return answers
+
+
+@script
+def module_group_heads_of_other_shapes(mx):
+    """Head gradients at outputs that have no gradient may have any number of columns."""
+    x = mx.sym.Variable("data")
+    net = mx.sym.Group([x * 2, mx.sym.BlockGrad(x), mx.sym.argmax(x, axis=1)])
+    answers = {}
+    for place in ("one device", "two devices"):
+        group = _group(mx, net, place, [("data", (4, 3))], None, [], True, True)
+        one = mx.nd.array(numbers("head", (4, 3)))
+        for name, heads in {
+            "alone": [one],
+            "rows": [one, mx.nd.ones((4,)), mx.nd.ones((4, 7))],
+            "more rows": [one, mx.nd.ones((7, 2)), mx.nd.ones((9,))],
+        }.items():
+            group.forward(mx.io.DataBatch([one], None), is_train=True)
+            group.backward(heads)
+            answers[f"{place} {name}"] = group.get_input_grads()
+    return answers

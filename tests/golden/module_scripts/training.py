@@ -198,3 +198,79 @@ def rescaling(mx):
             act = partial(module.init_optimizer, force_init=True, **wrong)
             answers.append(attempt(mx, act))
     return answers
+
+
+@script
+def input_gradients_that_are_not_computed(mx):
+    """None in the place of an input whose grad_req is null. With several devices MXNet fails to
+    merge it, so that only the gradients of each device are asked for there."""
+    data, mask = mx.sym.Variable("data"), mx.sym.Variable("mask")
+    net = mx.sym.FullyConnected(mx.sym.sin(data) * mask, num_hidden=3, name="fc")
+    net = mx.sym.SoftmaxOutput(net, name="softmax")
+    requests = {
+        "write": "write",
+        "add": "add",
+        "null": "null",
+        "data null": {"data": "null", "mask": "write", "fc_weight": "write"},
+        "mask null": {"data": "write", "mask": "null"},
+        "weight null": {"fc_weight": "null"},
+        "fixed": "write",
+    }
+    answers = {}
+    for count in (1, 2):
+        for name, request in requests.items():
+            module = mx.mod.Module(
+                net, data_names=["data", "mask"], context=contexts(mx, count),
+                fixed_param_names=["mask"] if name == "fixed" else None,
+            )  # fmt: skip
+            module.bind(
+                [("data", (4, 3)), ("mask", (4, 3))], [("softmax_label", (4,))],
+                inputs_need_grad=True, grad_req=request,
+            )  # fmt: skip
+            start(mx, module)
+            arrays = [mx.nd.array(numbers(n, (4, 3))) for n in ("data", "mask")]
+            module.forward_backward(mx.io.DataBatch(arrays, [mx.nd.zeros((4,))]))
+            answers[f"{count} {name}"] = [
+                module.get_input_grads(merge_multi_context=False),
+                module.get_input_grads() if count == 1 else None,
+            ]
+    return answers
+
+
+@script
+def labels_of_a_module_without_labels(mx):
+    """Labels of batches are ignored, unless they come with a description and another shape."""
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    loss = mx.sym.SoftmaxOutput(net, name="softmax")
+    answers = {}
+    for name, symbol, names, rows, described in (
+        ("no label", net, None, (4,), False),
+        ("no label, described", net, None, (4,), True),
+        ("loss", loss, ["softmax_label"], (4,), False),
+        ("loss, described", loss, ["softmax_label"], (4,), True),
+        ("loss, described, other rows", loss, ["softmax_label"], (4, 2, 4), True),
+    ):
+        for train in (True, False):
+            module = mx.mod.Module(symbol, label_names=names)
+            module.bind([("data", (4, 5))], None, for_training=train)
+            start(mx, module)
+            seen = []
+            for count in rows:
+                described_by = {
+                    "provide_data": [("data", (count, 5))],
+                    "provide_label": [("softmax_label", (count,))],
+                }
+                one = mx.io.DataBatch(
+                    [mx.nd.array(numbers(f"data {count}", (count, 5)))], [mx.nd.ones((count,))],
+                    **(described_by if described else {}),
+                )  # fmt: skip
+                module.forward(one, is_train=train)
+                outputs = [o.asnumpy() for o in module.get_outputs()]
+                seen.append([outputs, module.label_shapes is None])
+                if train:
+                    heads = None if symbol is loss else [mx.nd.ones((count, 3))]
+                    module.backward(heads)
+                    grads = module._exec_group.execs[0].grad_dict
+                    seen.append([grads["fc_weight"].asnumpy(), grads["fc_bias"].asnumpy()])
+            answers[f"{name}, {train}"] = seen
+    return answers

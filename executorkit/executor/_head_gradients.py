@@ -1,0 +1,99 @@
+"""Head gradients of ``backward``: in the order of the outputs, checked and converted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+
+from ..errors import MXNetError, UnknownNameError, explain
+from ..ndarray import NDArray
+from ._precompile_spec import bound_avals
+from ._validation import convert_for, count_phrase, is_assignable, type_phrase
+from .protocol import Runnable
+
+
+def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Array | None, ...]:
+    """Head gradients in the order of the outputs; None for an output that is given none.
+
+    As in MXNet, an array of another shape is ignored at an output that needs no head gradient, and
+    so are other names in a dict that names every output.
+    """
+    outputs, names = runnable.outputs, runnable.output_names
+    if out_grads is None:
+        heads: list[Any] = [None] * len(outputs)
+    elif isinstance(out_grads, NDArray):
+        heads = [out_grads]
+    elif isinstance(out_grads, Mapping):
+        unknown = [n for n in out_grads if n not in names]
+        if unknown and not all(n in out_grads for n in names):
+            raise UnknownNameError(
+                explain(
+                    "backward: out_grads",
+                    f"{', '.join(map(repr, unknown))} is not an output",
+                    hint="one of: " + ", ".join(names),
+                )
+            )
+        heads = [out_grads.get(n) for n in names]
+    elif isinstance(out_grads, Sequence) and not isinstance(out_grads, str):
+        heads = list(out_grads)
+    else:
+        raise TypeError(
+            explain(
+                "backward: out_grads",
+                f"{type_phrase(out_grads)}, expected an NDArray, or a list or dict of them",
+                hint="mx.nd.array(value)",
+            )
+        )
+    if len(heads) > len(outputs):
+        raise MXNetError(
+            explain(
+                "backward: out_grads",
+                f"{len(heads)} for {count_phrase(outputs, 'output')}: {', '.join(names)}",
+            )
+        )
+    heads += [None] * (len(outputs) - len(heads))
+    converted: list[jax.Array | None] = []
+    for head, output, name in zip(heads, outputs, names, strict=True):
+        if head is None:
+            converted.append(None)
+            continue
+        if head.__class__ is NDArray and is_assignable(head, output):
+            converted.append(head.jax)
+            continue
+        where = f"backward: head gradient of {name!r}"
+        if not isinstance(head, NDArray):
+            raise TypeError(
+                explain(
+                    where, f"{type_phrase(head)}, expected an NDArray", hint="mx.nd.array(value)"
+                )
+            )
+        if head.shape != output.shape and not needs_head_gradients(runnable)[len(converted)]:
+            converted.append(None)
+            continue
+        converted.append(convert_for(head, output, where).value)
+    return tuple(converted)
+
+
+def needs_head_gradients(runnable: Runnable[NDArray]) -> tuple[bool, ...]:
+    """For each output, whether ``backward`` needs a head gradient for it."""
+    args, aux, _ = bound_avals(runnable)
+    key = runnable.key_aval() if runnable.uses_rng[True] else None
+    return runnable.program.needs_head_gradient(args, aux, key)
+
+
+def check_head_gradients(
+    heads: Sequence[Any], names: Sequence[str], needed: Sequence[bool]
+) -> None:
+    """Raises UnknownNameError for an output whose head gradient is needed and missing."""
+    for head, name, need in zip(heads, names, needed, strict=True):
+        if head is None and need:
+            raise UnknownNameError(
+                explain(
+                    f"backward: output {name!r}",
+                    "it needs a head gradient, and none is given",
+                    because="it is not the output of a loss operator",
+                    hint="backward(out_grads=...), or wrap the output in mx.sym.MakeLoss",
+                )
+            )
