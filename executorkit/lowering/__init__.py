@@ -3,6 +3,7 @@
 ``reroll`` turns unrolled repetitions into loops, ``summary`` counts the work of layers.
 """
 
+from ._backward_order import shared_state_updates
 from ._entry_points import infer_shapes, infer_types, to_jax
 from ._graph import Graph, GraphStep, memoize
 from ._infer import (
@@ -54,5 +55,6 @@ __all__ = [
     "reported_output_shapes",
     "resolved_params",
     "set_inference_cache",
+    "shared_state_updates",
     "to_jax",
 ]

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ..ops import OpDef, Params
+from ..ops.schema.attrs import BODIES
 from ..symbol.node import Entry, Node
 
 
@@ -73,6 +74,15 @@ class Graph:
     def uses_rng(self, train: bool) -> bool:
         """True if a run in this mode draws random numbers, so that it needs a PRNG key."""
         return any(s.op.uses_rng(s.params, train) for s in self.steps)
+
+    @property
+    def checks_values(self) -> bool:
+        """True if a run may find values that an operator refuses."""
+        return any(
+            s.op.checks_values(s.params)
+            or any(body.graph.checks_values for body in s.params.get(BODIES, ()))
+            for s in self.steps
+        )
 
     @property
     def dynamic_values(self) -> set[int]:

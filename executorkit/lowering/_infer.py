@@ -389,4 +389,4 @@ def _fail(
             given_by=given_by,
             hint=hint,
         )
-    ) from None
+    ) from error.__cause__

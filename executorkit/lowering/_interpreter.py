@@ -93,13 +93,14 @@ def evaluate(
     train: bool,
     observe: Observer | None = None,
     channels_last: bool = False,
+    backward_updates: Sequence[GraphStep] = (),
 ) -> tuple[ValueStore, tuple[Any, ...]]:
     """All values of the graph, by number, and the new auxiliary states.
 
     ``channels_last`` lets steps run in that layout; ``observe`` then sees their inputs in it.
 
-    A state that several operators update passes through them in topological order. (MXNet updates
-    during the backward pass, in its order; that differs where one of them depends on another.)
+    A state that several operators update passes through them in topological order; through those in
+    ``backward_updates`` once all others have run, in that order.
     """
     values = ValueStore(graph.n_values)
     for i, array in zip(graph.arg_values, args, strict=True):
@@ -108,14 +109,37 @@ def evaluate(
         values[i] = array
     new_aux = list(aux)
     resolved = resolved_params(graph, args, aux)
+    late = {number for step in backward_updates for *_, number in step.aux_writes}
     for step in graph.steps:
         states = {position: new_aux[number] for position, _, number in step.aux_writes}
         results = run_step(
             step, values, states, key, train, resolved.get(step.index), channels_last, observe
         )
         for _, result, number in step.aux_writes:
-            new_aux[number] = results[result]
+            if number not in late:
+                new_aux[number] = results[result]
+    update_states(backward_updates, values, new_aux, key, train, resolved, channels_last)
     return values, tuple(new_aux)
+
+
+def update_states(
+    steps: Iterable[GraphStep],
+    values: ValueStore,
+    states: list[Any],
+    key: Any,
+    train: bool,
+    resolved: Mapping[int, Params],
+    channels_last: bool,
+) -> None:
+    """Passes the auxiliary states through steps whose inputs are computed, one after the other. The
+    compiler finds that their other results have been computed before."""
+    for step in steps:
+        read = {position: states[number] for position, _, number in step.aux_writes}
+        results, _ = _results(
+            step, values, read, key, train, resolved.get(step.index), channels_last, None
+        )
+        for _, result, number in step.aux_writes:
+            states[number] = results[result]
 
 
 def resolved_params(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Mapping[int, Params]:
@@ -148,6 +172,26 @@ def run_step(
     ``states`` are the present auxiliary states, by position among the inputs. ``channels_last``
     lets the step choose that layout.
     """
+    results, rewrite = _results(step, values, states, key, train, resolved, channels_last, observe)
+    for k in range(step.n_outputs):
+        if rewrite and k < rewrite.outputs:
+            values.put_channels_last(step.first_output + k, results[k])
+        else:
+            values[step.first_output + k] = results[k]
+    return results
+
+
+def _results(
+    step: GraphStep,
+    values: ValueStore,
+    states: Mapping[int, Any],
+    key: Any,
+    train: bool,
+    resolved: Params | None,
+    channels_last: bool,
+    observe: Observer | None,
+) -> tuple[tuple[Any, ...], LayoutRewrite | None]:
+    """All results of a step, and the rewrite that they were computed by."""
     rewrite = values.layout_rewrite(step, resolved or step.params) if channels_last else None
     rewritten = rewrite.inputs if rewrite else ()
     with jax.named_scope(scope_name(step)):
@@ -157,13 +201,8 @@ def run_step(
         ]
     if observe is not None:
         inputs = observe(step, inputs)
-    results = apply_step(step, inputs, node_key(step, key, train), train, resolved, rewrite)
-    for k in range(step.n_outputs):
-        if rewrite and k < rewrite.outputs:
-            values.put_channels_last(step.first_output + k, results[k])
-        else:
-            values[step.first_output + k] = results[k]
-    return results
+    own_key = node_key(step, key, train)
+    return apply_step(step, inputs, own_key, train, resolved, rewrite), rewrite
 
 
 def node_key(step: GraphStep, key: Any, train: bool) -> Any:

@@ -8,14 +8,14 @@ from typing import Any
 import jax
 
 from ..ops.schema.attrs import Shape
-from ._graph import Graph
+from ._graph import Graph, GraphStep
 from ._interpreter import BodyWrapper, evaluate, inferred_from, resolved_params
 from ._passes import disabled_passes
 from .reroll import RerollPlan, execute_plan, plan_for
 
 
 def lower(
-    graph: Graph, reroll: bool | None = None
+    graph: Graph, reroll: bool | None = None, backward_updates: Sequence[GraphStep] = ()
 ) -> Callable[..., tuple[tuple[Any, ...], tuple[Any, ...]]]:
     """The graph as a pure function ``run(args, aux, key, train) -> (outputs, new_aux)``.
 
@@ -24,10 +24,12 @@ def lower(
     that no operator updates are returned unchanged. ``reroll`` says whether repetitions become
     loops; by default they do unless that pass is disabled now. Convolutions run channels last
     where that pays, with the same exception. The function's ``wrap_body`` transforms each body of
-    a loop, as ``jax.checkpoint`` does.
+    a loop, as ``jax.checkpoint`` does. ``backward_updates`` are operators that update shared states
+    last (:func:`shared_state_updates`); nothing becomes a loop then.
     """
     channels_last = channels_last_allowed()
     may_reroll = "reroll" not in disabled_passes() if reroll is None else reroll
+    may_reroll = may_reroll and not backward_updates
 
     def run(
         args: Sequence[Any],
@@ -42,7 +44,9 @@ def lower(
             return execute_plan(
                 graph, plan, args, aux, key, train, resolved, channels_last, wrap_body
             )
-        values, new_aux = evaluate(graph, args, aux, key, train, channels_last=channels_last)
+        values, new_aux = evaluate(
+            graph, args, aux, key, train, None, channels_last, backward_updates
+        )
         return tuple(values[i] for i in graph.heads), new_aux
 
     return run

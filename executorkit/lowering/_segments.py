@@ -13,7 +13,14 @@ from ..context import Context
 from ..errors import MXNetError, explain
 from ..symbol.node import Entry, Node
 from ._graph import Graph, GraphStep
-from ._interpreter import BodyWrapper, Observer, ValueStore, resolved_params, run_step
+from ._interpreter import (
+    BodyWrapper,
+    Observer,
+    ValueStore,
+    resolved_params,
+    run_step,
+    update_states,
+)
 from ._numbering import graph_of
 
 # -- by device -------------------------------------------------------------------------------------
@@ -146,13 +153,16 @@ class CheckpointSegment(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def checkpoint_segments(graph: Graph) -> tuple[CheckpointSegment, ...]:
-    """About as many segments as each has steps, cut where few values cross.
+def checkpoint_segments(
+    graph: Graph, results: tuple[int, ...]
+) -> tuple[CheckpointSegment, ...]:
+    """About as many segments as each has steps, cut where few values cross. ``results`` are the
+    values that are read when all have run.
 
     Storing only the values that cross takes memory for about twice the root of the number of steps,
     and one more forward. Source: Chen et al., Training Deep Nets with Sublinear Memory Cost, 2016.
     """
-    last_use = dict.fromkeys(graph.heads, len(graph.steps))
+    last_use = dict.fromkeys(results, len(graph.steps))
     for at, step in reversed(list(enumerate(graph.steps))):
         for i in step.inputs:
             last_use.setdefault(i, at)
@@ -202,14 +212,18 @@ def evaluate_with_checkpoints(
     wrap_body: BodyWrapper,
     observe: Observer | None = None,
     channels_last: bool = False,
+    backward_updates: Sequence[GraphStep] = (),
 ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """The outputs and the new auxiliary states, with ``wrap_body`` (``jax.checkpoint``) applied to
-    every segment but the last, at which the backward pass begins."""
+    """The outputs and the new auxiliary states, as :func:`evaluate` computes them, with
+    ``wrap_body`` (``jax.checkpoint``) applied to every segment but the last, at which the backward
+    pass begins."""
     values = ValueStore(graph.n_values)
     for i, array in zip((*graph.arg_values, *graph.aux_values), (*args, *aux), strict=True):
         values[i] = array
     new_aux = list(aux)
     resolved = resolved_params(graph, args, aux)
+    late = {number for step in backward_updates for *_, number in step.aux_writes}
+    late_inputs = (i for step in backward_updates for i in step.inputs)
 
     def run(
         segment: CheckpointSegment, inputs: Sequence[Any], states: Sequence[Any], key: Any
@@ -223,10 +237,10 @@ def evaluate_with_checkpoints(
             results = run_step(
                 step, local, read, key, train, resolved.get(step.index), channels_last, observe
             )
-            current.update((number, results[at]) for _, at, number in step.aux_writes)
+            current.update((n, results[at]) for _, at, n in step.aux_writes if n not in late)
         return [local.export(i) for i in segment.outputs], [current[n] for n in segment.aux]
 
-    *earlier, last = checkpoint_segments(graph)
+    *earlier, last = checkpoint_segments(graph, (*graph.heads, *late_inputs))
     for segment in (*earlier, last):
         part = partial(run, segment)
         outputs, states = (part if segment is last else wrap_body(part))(
@@ -236,4 +250,5 @@ def evaluate_with_checkpoints(
             values.adopt(i, exported)
         for n, state in zip(segment.aux, states, strict=True):
             new_aux[n] = state
+    update_states(backward_updates, values, new_aux, key, train, resolved, channels_last)
     return tuple(values[i] for i in graph.heads), tuple(new_aux)

@@ -19,6 +19,7 @@ from ..lowering import (
     infer,
     lower,
     plan_of,
+    shared_state_updates,
 )
 from ..ops.schema.traits import BARRIERS
 from ._activity import dependent_results
@@ -44,13 +45,15 @@ class GraphEvaluator:
         self._options = options
         self._argnums = argnums
         self._mirrored = mirrored_steps(graph)
-        self._run = lower(graph)
+        self._backward_updates = shared_state_updates(graph, argnums)
+        self._run = lower(graph, backward_updates=self._backward_updates)
         self._channels_last = channels_last_allowed()
         #: True if backward computes anything again.
         self.recomputes = options.remat is not None or bool(self._mirrored)
         #: True if it does so segment by segment, or for each iteration of a loop.
         self._by_segments = options.remat == "full"
-        self._rerolled = "reroll" not in disabled_passes() and plan_of(graph) is not None
+        may_reroll = "reroll" not in disabled_passes() and not self._backward_updates
+        self._rerolled = may_reroll and plan_of(graph) is not None
         #: True if the computation has optimization barriers.
         self.has_barriers = (
             self.recomputes
@@ -86,9 +89,12 @@ class GraphEvaluator:
             arguments = self._graph, cast, aux, key, train
             if self._by_segments:  # the inputs of a segment are saved
                 return evaluate_with_checkpoints(
-                    *arguments, jax.checkpoint, observe, self._channels_last
-                )
-            values, new_aux = evaluate(*arguments, observe, self._channels_last)
+                    *arguments, jax.checkpoint, observe, self._channels_last,
+                    self._backward_updates,
+                )  # fmt: skip
+            values, new_aux = evaluate(
+                *arguments, observe, self._channels_last, self._backward_updates
+            )
             return tuple(values[i] for i in self._graph.heads), new_aux
 
         return self._with_casts(args, aux, key, run)

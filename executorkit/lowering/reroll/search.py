@@ -82,11 +82,12 @@ class UseDef:
         return labels
 
     def _may_repeat(self, step: GraphStep) -> bool:
-        """Loops and branches, Python operators, operators whose shape others decide, and those
-        that share an auxiliary state stay by themselves."""
+        """Loops and branches, Python operators, those that check values, whose shape others decide,
+        or that share an auxiliary state stay by themselves."""
         op = step.op
         return not (
             op.effects
+            or op.checks_values(step.params)
             or op.mutates
             or op.dynamic_shape
             or step.node.subgraphs

@@ -141,3 +141,82 @@ def batch_norm_several_outputs(mx):
     executor = fill(net.simple_bind(mx.cpu(), x=(4, 3)))
     executor.forward(is_train=True)
     return attempt(mx, lambda: executor.backward(mx.nd.ones((4, 3)))), executor.grad_arrays
+
+
+def _shared_networks(mx: Any) -> Any:
+    """Networks with one set of normalisation parameters and states for several operators."""
+    x, y = mx.sym.Variable("x"), mx.sym.Variable("y")
+
+    def network(build: Any) -> Any:
+        shared = [mx.sym.Variable(n) for n in ("gamma", "beta", "moving_mean", "moving_var")]
+        count = iter(range(9))
+
+        def norm(data: Any, momentum: float = 0.5, **attrs: Any) -> Any:
+            return mx.sym.BatchNorm(
+                data, *shared, momentum=momentum, fix_gamma=False, name=f"bn{next(count)}", **attrs
+            )
+
+        return build(norm)
+
+    def recursive(norm: Any) -> Any:
+        h = norm(x)
+        return norm(h + norm(h))
+
+    def blocks(norm: Any) -> Any:
+        h = x
+        for k in range(3):
+            h = h + mx.sym.Activation(norm(h * (k + 2)), act_type="tanh")
+        return h
+
+    def inner(norm: Any) -> Any:
+        h = norm(x)
+        return mx.sym.Group([norm(h), h])
+
+    builders = {
+        "chain": lambda norm: norm(norm(x)),
+        "long chain": lambda norm: norm(norm(norm(x) * 2) * 4),
+        "sum, y first": lambda norm: norm(y) + norm(x),
+        "output inside": inner,
+        "sum of three": lambda norm: mx.sym.add_n(norm(x), norm(y), norm(x * 7)),
+        "blocked between": lambda norm: norm(mx.sym.BlockGrad(norm(x * 3))) + norm(x),
+        "recursive": recursive,
+        "residual blocks": blocks,
+        "momenta": lambda norm: norm(norm(x, 0.9), 0.1),
+        "second uses the average": lambda norm: norm(norm(x), use_global_stats=True),
+        "product": lambda norm: norm(x) * norm(y) * norm(x + y),
+    }
+    return {name: network(build) for name, build in builders.items()}
+
+
+@script
+def states_shared_by_operators(mx):
+    """States that several operators update: in the order of MXNet's backward pass."""
+    requests = {
+        "all": "write",
+        "gamma": {"gamma": "write"},
+        "x": {"x": "write"},
+        "y": {"y": "write"},
+        "beta and x": {"beta": "write", "x": "add"},
+    }
+    seen = {}
+    for name, net in _shared_networks(mx).items():
+        inputs = {n: (3, 1) for n in ("x", "y") if n in net.list_arguments()}
+        for what, request in requests.items():
+            if what != "all" and name != "sum of three":
+                continue
+            executor = fill(net.simple_bind(mx.cpu(), request, **inputs))
+            executor.arg_dict["x"][:] = [[1], [3], [4]]
+            executor.arg_dict["gamma"][:] = 3
+            executor.arg_dict["beta"][:] = 10
+            if "y" in inputs:
+                executor.arg_dict["y"][:] = [[50], [70], [80]]
+            executor.aux_dict["moving_mean"][:] = 2
+            executor.aux_dict["moving_var"][:] = 5
+            executor.forward(is_train=True)
+            mx.nd.waitall()
+            outputs = [o.asnumpy() for o in executor.outputs]
+            executor.backward([mx.nd.ones(o.shape) for o in executor.outputs])
+            mx.nd.waitall()
+            states = [a.asnumpy() for a in executor.aux_arrays]
+            seen[f"{name} {what}"] = [outputs, states]
+    return seen
