@@ -206,6 +206,14 @@ class _CheckedProp:
         read = prop.declare_backward_dependency(heads, data, out)
         self.needs_head_gradient = not set(heads).isdisjoint(read)
 
+    def _ask(self, method: str, inputs: list[Any]) -> Sequence[Any]:
+        """Calls a method of the user's; its exception becomes the cause of an MXNetError."""
+        try:
+            return getattr(self._prop, method)(inputs)
+        except Exception as error:
+            problem = f"{method} raised {type(error).__name__}: {error}"
+            raise MXNetError(explain(self._where, problem)) from error
+
     def _checked(self, method: str, answer: Sequence[Any]) -> list[list[Any]]:
         answers = [list(values or []) for values in answer]
         answers += [[]] * (3 - len(answers))
@@ -226,12 +234,12 @@ class _CheckedProp:
         return answers
 
     def shapes(self, inputs: list[Shape]) -> tuple[list[Shape], list[Shape], list[Shape]]:
-        answer = self._prop.infer_shape([list(shape) for shape in inputs])
+        answer = self._ask("infer_shape", [list(shape) for shape in inputs])
         ins, outs, states = self._checked("infer_shape", answer)
         return _tuples(ins), _tuples(outs), _tuples(states)
 
     def types(self, inputs: list[str]) -> tuple[list[str], list[str], list[str]]:
-        answer = self._prop.infer_type([jax.numpy.dtype(name).type for name in inputs])
+        answer = self._ask("infer_type", [jax.numpy.dtype(name).type for name in inputs])
         default = inputs[0]
         ins, outs, states = (
             [default if t is None else dtype_name(t) for t in dtypes]

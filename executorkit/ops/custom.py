@@ -8,6 +8,7 @@ registers a :data:`CustomOpFactory` here.
 from __future__ import annotations
 
 import itertools
+import logging
 import weakref
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
@@ -23,8 +24,12 @@ from .schema.attrs import Shape, Train, dtype_name
 from .schema.inference import Params, ShapeFacts, TypeFacts, is_fully_known
 from .schema.operator_registry import register
 from .schema.traits import NAMED_DATA
+from .value_checks import check_values, collects_checks, keep_exception
 
 Arrays = Sequence[np.ndarray]
+
+_log = logging.getLogger(__name__)
+_INT32 = jax.ShapeDtypeStruct((), np.dtype("int32"))
 
 
 class CustomKernel(Protocol):
@@ -171,6 +176,7 @@ def _copies(arrays: Sequence[Any]) -> list[np.ndarray]:
     infer_type=_infer_custom_type,
     loss=lambda p: not op_info(p).needs_head_gradient,
     effects=True,
+    checks_values=True,
     traits={NAMED_DATA},
 )
 def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
@@ -181,6 +187,9 @@ def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
     reach its constructor as texts. Every run of the program calls its ``forward`` once, on the
     host, and ``backward`` once per gradient; what ``backward`` does to auxiliary states is lost
     (MXNet retains it). Integer inputs have no gradient.
+
+    An exception in ``forward`` or ``backward`` is logged, and raised where a result is read: as the
+    cause of an MXNetError. The results are zeros.
     """
     info = op_info({"op_type": op_type, **attrs})
     count = len(info.arguments)
@@ -196,39 +205,72 @@ def custom(*data: jax.Array, op_type: str, train: Train = False, **attrs: str):
     smooth = [jax.ShapeDtypeStruct(data[i].shape, data[i].dtype) for i in floating]
     instance = _KernelRef(lambda: info.create(shapes, dtypes))
 
+    defers_errors = collects_checks()
+
+    def run(direction: str, compute: Callable[[], None]) -> np.int32:
+        """Calls user code; the number of its exception, or 0."""
+        try:
+            compute()
+        except Exception as error:
+            if not defers_errors:
+                raise
+            _log.exception("operator Custom: %s of %r raised an exception", direction, op_type)
+            return np.int32(keep_exception(error))
+        return np.int32(0)
+
+    def check(direction: str, exception: jax.Array) -> None:
+        where, problem = f"operator Custom ({op_type!r})", f"{direction} raised an exception"
+        check_values(exception == 0, where, problem, exception=exception)
+
     def run_forward(*arrays: Any) -> tuple[Any, ...]:
         new, results = _copies(arrays[count:]), _zeros_like(outs)
-        instance.kernel.forward(train, _copies(arrays[:count]), results, new)
-        return (np.int32(instance.number), *results, *new)
+        exception = run(
+            "forward",
+            lambda: instance.kernel.forward(train, _copies(arrays[:count]), results, new),
+        )
+        return (np.int32(instance.number), exception, *results, *new)
 
-    def run_backward(number: Any, *arrays: Any) -> list[np.ndarray]:
+    def run_backward(number: Any, *arrays: Any) -> list[Any]:
         heads, saved = _copies(arrays[: len(outs)]), _copies(arrays[len(outs) :])
         inputs, results = saved[:count], saved[count : count + len(outs)]
         grads = [np.zeros(a.shape, a.dtype) for a in inputs]
-        kernel = instance.numbered(int(number)).kernel
-        kernel.backward(heads, inputs, results, grads, saved[count + len(outs) :])
-        return [grads[i] for i in floating]
+        states = saved[count + len(outs) :]
+        exception = run(
+            "backward",
+            lambda: instance.numbered(int(number)).kernel.backward(
+                heads, inputs, results, grads, states
+            ),
+        )
+        return [exception, *(grads[i] for i in floating)]
 
     def forward(*data: jax.Array):
-        result_avals = (jax.ShapeDtypeStruct((), np.dtype("int32")), *outs, *states)
-        return io_callback(run_forward, result_avals, *data)
+        number, exception, *results = io_callback(
+            run_forward, (_INT32, _INT32, *outs, *states), *data
+        )
+        return number, (exception, *results)
 
     @jax.custom_vjp
     def call(*data: jax.Array):
-        return tuple(forward(*data)[1:])
+        return forward(*data)[1]
 
     def forward_rule(*data: jax.Array):
-        number, *results = forward(*data)
-        return tuple(results), (number, data[:count], tuple(results))
+        number, results = forward(*data)
+        return results, (number, data[:count], results[1:])
 
     def backward_rule(residuals: Any, heads: tuple[Any, ...]):
         number, inputs, results = residuals
         cotangents = [
             jnp.zeros(o.shape, o.dtype) if h.dtype == jax.dtypes.float0 else h
-            for h, o in zip(heads[: len(outs)], outs, strict=True)
+            for h, o in zip(heads[1 : len(outs) + 1], outs, strict=True)
         ]
-        grads = iter(io_callback(run_backward, smooth, number, *cotangents, *inputs, *results))
+        exception, *computed = io_callback(
+            run_backward, [_INT32, *smooth], number, *cotangents, *inputs, *results
+        )
+        check("backward", exception)
+        grads = iter(computed)
         return tuple(next(grads) if i in floating else None for i in range(len(data)))
 
     call.defvjp(forward_rule, backward_rule)
-    return call(*data[:count], *(jax.lax.stop_gradient(x) for x in data[count:]))
+    exception, *results = call(*data[:count], *(jax.lax.stop_gradient(x) for x in data[count:]))
+    check("forward", exception)
+    return tuple(results)

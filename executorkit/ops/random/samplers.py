@@ -2,7 +2,8 @@
 
 Every distribution comes in three forms. ``_random_X`` draws an array of a given shape,
 ``_random_X_like`` one like another array, ``_sample_X`` one block per element of its parameter
-arrays. Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
+arrays. Reading a result of the first two raises MXNetError if a scalar parameter is impossible.
+Numbers follow MXNet's distributions, not its generator: the same seed gives other numbers.
 
 Random choices: categories, orders, rows of different numbers; pure functions of a key.
 """
@@ -20,6 +21,7 @@ from ..schema.attrs import Key, Shape, Tuning
 from ..schema.calls import with_signature
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
 from ..schema.operator_registry import register
+from ..value_checks import check_values
 from .sampling_functions import DISTRIBUTIONS, DistributionSampler, sampling_dtype
 
 FloatType = Literal["float16", "float32", "float64"] | None
@@ -31,6 +33,12 @@ def _draw(
     kind = sampling_dtype(dtype)
     numbers = [jnp.asarray(v, kind) for v in values]
     return lax.stop_gradient(d.draw(key, shape, kind, *numbers).astype(dtype))
+
+
+def _refuse(name: str, reason: str | None) -> None:
+    """Lets reading a result raise the reason, if there is one."""
+    if reason is not None:
+        check_values(jnp.asarray(False), f"operator {name}", reason)
 
 
 def _typed(t: TypeFacts, p: Params) -> None:
@@ -46,11 +54,13 @@ def _register_samplers(stem: str, d: DistributionSampler) -> None:
     }
 
     def of_shape(_: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
+        _refuse(f"_random_{stem}", d.refusal(attrs))
         values = tuple(attrs[n] for n in d.scalars)
         return _draw(d, key, attrs["shape"] or (1,), attrs["dtype"] or "float32", values)
 
     def like(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
         (data,) = arrays
+        _refuse(f"_random_{stem}_like", d.refusal(attrs))
         return _draw(d, key, data.shape, data.dtype, tuple(attrs[n] for n in d.scalars))
 
     def sample(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
@@ -60,7 +70,12 @@ def _register_samplers(stem: str, d: DistributionSampler) -> None:
 
     words = d.words.format(*d.scalars)
     register(
-        f"_random_{stem}", f"random_{stem}", *d.aliases, infer_type=_typed, shape_attr="shape"
+        f"_random_{stem}",
+        f"random_{stem}",
+        *d.aliases,
+        infer_type=_typed,
+        shape_attr="shape",
+        checks_values=lambda p: d.refusal(p) is not None,
     )(
         with_signature(
             of_shape,
@@ -73,7 +88,11 @@ def _register_samplers(stem: str, d: DistributionSampler) -> None:
             random=True,
         )
     )
-    register(f"_random_{stem}_like", infer_shape=same_shapes)(
+    register(
+        f"_random_{stem}_like",
+        infer_shape=same_shapes,
+        checks_values=lambda p: d.refusal(p) is not None,
+    )(
         with_signature(
             like,
             f"_random_{stem}_like",
@@ -119,7 +138,13 @@ def _infer_randint_type(t: TypeFacts, p: Params) -> None:
     t.set("out0", p.dtype or "int32")
 
 
-@register("_random_randint", "random_randint", infer_type=_infer_randint_type, shape_attr="shape")
+@register(
+    "_random_randint",
+    "random_randint",
+    infer_type=_infer_randint_type,
+    shape_attr="shape",
+    checks_values=lambda p: p.low >= p.high,
+)
 def randint(
     *,
     low: int,
@@ -132,8 +157,11 @@ def randint(
     """Uniformly distributed integers in [low, high).
 
     The result has ``shape``, of which sizes that are 0 are taken from the operators that use it,
-    and ``dtype`` (default int32). ``ctx`` is accepted and has no effect.
+    and ``dtype`` (default int32). ``ctx`` is accepted and has no effect. Reading a result raises
+    MXNetError unless low < high (for low = high MXNet ends the process).
     """
+    if low >= high:
+        _refuse("_random_randint", f"low={low} is not below high={high}")
     return jax.random.randint(key, shape or (1,), low, high, dtype or "int32")
 
 

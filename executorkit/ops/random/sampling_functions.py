@@ -5,7 +5,7 @@ Numbers follow MXNet's distributions, not its generator: the same seed gives oth
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -55,13 +55,30 @@ def _generalized_negative_binomial(
 
 @dataclass(frozen=True, slots=True)
 class DistributionSampler:
-    """A distribution: its sampling function, parameters (types and defaults) and description."""
+    """A distribution: its sampling function, parameters (types and defaults) and description.
+
+    ``positive`` and ``non_negative`` name the scalar parameters that must be so.
+    """
 
     draw: Draw
     scalars: dict[str, tuple[type, float]]
     arrays: tuple[str, ...]
     words: str
     aliases: tuple[str, ...] = ()
+    positive: tuple[str, ...] = ()
+    non_negative: tuple[str, ...] = ()
+
+    def refusal(self, scalars: Mapping[str, Any]) -> str | None:
+        """The reason why there is no such distribution, or None; NaN is refused, too."""
+        for name in self.positive:
+            if not scalars[name] > 0:
+                return f"{name}={scalars[name]}, expected a number above 0"
+        for name in self.non_negative:
+            if not scalars[name] >= 0:
+                return f"{name}={scalars[name]}, expected 0 or more"
+        if "low" in self.scalars and not scalars["low"] <= scalars["high"]:
+            return f"low={scalars['low']} is above high={scalars['high']}"
+        return None
 
 
 #: Distributions by the stem of their operators' names (``_random_X``).
@@ -79,36 +96,42 @@ DISTRIBUTIONS = {
         ("mu", "sigma"),
         "Normally distributed numbers with mean {0} and standard deviation {1}",
         ("normal",),
+        positive=("scale",),
     ),
     "gamma": DistributionSampler(
         _gamma,
         {"alpha": (float, 1.0), "beta": (float, 1.0)},
         ("alpha", "beta"),
         "Gamma distributed numbers with shape alpha and scale beta (mean alpha beta)",
+        positive=("alpha", "beta"),
     ),
     "exponential": DistributionSampler(
         _exponential,
         {"lam": (float, 1.0)},
         ("lam",),
         "Exponentially distributed numbers with rate lam (mean 1 / lam)",
+        positive=("lam",),
     ),
     "poisson": DistributionSampler(
         _poisson,
         {"lam": (float, 1.0)},
         ("lam",),
         "Poisson distributed numbers with mean lam",
+        non_negative=("lam",),
     ),
     "negative_binomial": DistributionSampler(
         _negative_binomial,
         {"k": (int, 1), "p": (float, 1.0)},
         ("k", "p"),
         "Numbers of failures before success k, where each trial succeeds with probability p",
+        non_negative=("k", "p"),
     ),
     "generalized_negative_binomial": DistributionSampler(
         _generalized_negative_binomial,
         {"mu": (float, 1.0), "alpha": (float, 1.0)},
         ("mu", "alpha"),
         "Negative binomial numbers with mean mu and dispersion alpha (variance mu + alpha mu^2)",
+        non_negative=("mu", "alpha"),
     ),
 }
 

@@ -87,6 +87,7 @@ class OpDef:
     _visible: Callable[[Params], int] | None
     _aux: Callable[[Params], tuple[str, ...]] | None
     _uses_rng: Callable[[Params, bool], bool] | None
+    _checks_values: Callable[[Params], bool]
     in_place: OpDef | None = None
 
     @property
@@ -148,6 +149,10 @@ class OpDef:
     def uses_rng(self, p: Params, train: bool) -> bool:
         """True if a run in this mode draws random numbers, so that it needs a PRNG key."""
         return self.key_name is not None and (self._uses_rng is None or self._uses_rng(p, train))
+
+    def checks_values(self, p: Params) -> bool:
+        """True if a run may find values that the operator refuses."""
+        return self._checks_values(p)
 
     def open_shape(self, p: Params) -> str | None:
         """The attribute that leaves (part of) the output's shape to the consumers, if one does."""
@@ -228,6 +233,7 @@ def register(
     ignore_unknown: bool = False,
     aux: Callable[[Params], tuple[str, ...]] | None = None,
     uses_rng: Callable[[Params, bool], bool] | None = None,
+    checks_values: bool | Callable[[Params], bool] = False,
     in_place: Callable[..., Any] | None = None,
     layout_rule: LayoutRule | None = None,
     traits: Collection[str] = (),
@@ -271,6 +277,8 @@ def register(
         attributes that the operator does not have are ignored, as always where it has none.
     aux
         names of the auxiliary inputs, where attributes decide (Custom); else markers say so.
+    checks_values
+        True if the function calls ``check_values`` (:mod:`executorkit.ops.value_checks`).
     uses_rng
         ``uses_rng(params, train)``: True if the function uses its PRNG key, where attributes or the
         mode decide (Dropout outside training); it gets None for a key where it does not.
@@ -330,6 +338,7 @@ def register(
             _visible=None if visible is None else _as_function(visible),
             _aux=aux,
             _uses_rng=uses_rng,
+            _checks_values=_as_function(checks_values),
             **signature,
         )
         if in_place is not None:

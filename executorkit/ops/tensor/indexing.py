@@ -16,7 +16,14 @@ import numpy as np
 from jax import lax
 from jax.core import Tracer
 
-from ...errors import AttributeValueError, DynamicShapeError, MXNetError, ShapeError, explain
+from ...errors import (
+    AttributeValueError,
+    DynamicShapeError,
+    MXNetError,
+    ShapeError,
+    ValueRangeError,
+    explain,
+)
 from ..schema.attrs import Aux, Count, Shape, Tuning
 from ..schema.inference import (
     Params,
@@ -30,6 +37,7 @@ from ..schema.inference import (
 )
 from ..schema.operator_registry import register
 from ..schema.traits import NAMED_DATA
+from ..value_checks import check_values
 from .derivatives import with_jvp
 
 
@@ -43,6 +51,31 @@ def integer_indices(indices: jax.Array) -> jax.Array:
 def _in_range(indices: jax.Array, size: int, mode: str = "clip") -> jax.Array:
     index = integer_indices(indices)
     return jnp.remainder(index, size) if mode == "wrap" else jnp.clip(index, 0, size - 1)
+
+
+def _check_in_range(
+    name: str,
+    indices: jax.Array,
+    lowest: int,
+    axis: int,
+    size: int,
+    error: type[MXNetError] = MXNetError,
+) -> None:
+    """Checks that all indices are from ``lowest`` to ``size`` - 1, before they are truncated."""
+    if not indices.size:
+        return
+    flat = lax.stop_gradient(indices).ravel()
+    wide = flat if jnp.issubdtype(flat.dtype, jnp.floating) else flat.astype(jnp.int64)
+    # NaN passes, as in MXNet.
+    outside = (wide < lowest) | (wide > size - 1)
+    first = jnp.argmax(outside)
+    check_values(
+        ~outside[first],
+        f"operator {name}",
+        f"index {{index}} is out of bounds for axis {axis} with size {size}",
+        error,
+        index=flat[first].astype(jnp.int64),
+    )
 
 
 def _infer_where_shape(s: ShapeFacts, p: Params) -> None:
@@ -68,7 +101,7 @@ def where(condition: jax.Array, x: jax.Array, y: jax.Array):
     return lax.select(chosen, x, y)
 
 
-@register("take", infer_type=dtype_of_first_input)
+@register("take", infer_type=dtype_of_first_input, checks_values=lambda p: p.mode == "raise")
 def take(
     a: jax.Array,
     indices: jax.Array,
@@ -82,9 +115,12 @@ def take(
     outside [0, d) are clipped, or with ``wrap`` taken modulo d. The gradient of a goes to the
     entries taken; that of indices is zero.
 
-    ``raise`` clips too: a compiled program cannot raise (MXNet does).
+    With ``raise`` an index outside makes reading a result raise MXNetError; the entries taken for
+    it are those of the clipped index, where MXNet leaves them undefined.
     """
     at = normal_axis(axis, a.ndim)
+    if mode == "raise":
+        _check_in_range("take", indices, 0, at, a.shape[at])
     # The gather itself clips.
     index = _in_range(indices, a.shape[at], mode) if mode == "wrap" else integer_indices(indices)
     return jnp.take(a, index, at, mode="clip")
@@ -237,19 +273,25 @@ def _index_tuple(indices: jax.Array, axes: int) -> tuple[jax.Array, ...]:
     return tuple(integer_indices(indices))
 
 
-@register("gather_nd", infer_type=dtype_of_first_input)
+@register("gather_nd", infer_type=dtype_of_first_input, checks_values=True)
 def gather_nd(data: jax.Array, indices: jax.Array):
     """out[j, ...] = data[indices[0, j], ..., indices[M - 1, j], ...].
 
     data (d0, d1, ...); indices (M, j0, j1, ...) holds in its first axis the M first coordinates of
-    each entry. Returns (j0, j1, ..., dM, ...). Coordinates are taken modulo the axis' size. The
-    gradient goes to the entries gathered, which it is added up for; that of indices is zero.
-    (MXNet forgets the modulo there: it adds the gradient of coordinates outside to other entries,
+    each entry. Returns (j0, j1, ..., dM, ...). Negative coordinates count from the end of their
+    axis of size d; reading a result of one outside [-d, d) raises IndexError, after which the
+    coordinate is taken modulo d. The gradient goes to the entries gathered, which it is added up
+    for; that of indices is zero. (MXNet adds the gradient of negative coordinates to other entries,
     or to memory beyond the array.)
     """
-    where = _index_tuple(indices, data.ndim)
-    wrapped = tuple(jnp.remainder(i, d) for i, d in zip(where, data.shape, strict=False))
-    return data.at[wrapped].get(mode="promise_in_bounds", wrap_negative_indices=False)
+    _index_tuple(indices, data.ndim)
+    wrapped = []
+    for axis, (row, size) in enumerate(zip(indices, data.shape, strict=False)):
+        _check_in_range("gather_nd", row, -size, axis, size, ValueRangeError)
+        # Added first: fractions of negative coordinates are rounded downwards, as in MXNet.
+        from_start = integer_indices(jnp.where(row < 0, row + row.dtype.type(size), row))
+        wrapped.append(jnp.remainder(from_start, size))
+    return data.at[tuple(wrapped)].get(mode="promise_in_bounds", wrap_negative_indices=False)
 
 
 def _scatter_add(shape: Shape, unique: bool, data: jax.Array, *where: jax.Array) -> jax.Array:

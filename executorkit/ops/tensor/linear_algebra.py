@@ -16,6 +16,7 @@ from ...errors import ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import MATMUL
+from ..value_checks import check_values
 
 # ruff: noqa: N803 - MXNet names matrices with capitals
 
@@ -134,25 +135,40 @@ def _cholesky_backward(out: jax.Array, head: jax.Array) -> tuple[jax.Array]:
 _cholesky.defvjp(_cholesky_forward, _cholesky_backward)
 
 
-@register("_linalg_potrf", "linalg_potrf", infer_shape=same_shapes)
+def _check_factors(name: str, A: jax.Array, out: jax.Array, problem: str) -> None:
+    """Checks that ``out`` has no infinity and no NaN that is not in A already."""
+    finite = jnp.isfinite(out).all((-2, -1)) | ~jnp.isfinite(A).all((-2, -1))
+    check_values(lax.stop_gradient(finite).all(), f"operator {name}", problem)
+
+
+@register("_linalg_potrf", "linalg_potrf", infer_shape=same_shapes, checks_values=True)
 def potrf(A: jax.Array, *, lower: bool = True):
     """The Cholesky factor: lower triangular L with L L^T = A, or without ``lower`` L^T.
 
     A (..., n, n), symmetric and positive definite; only its lower triangle is read, or without
     ``lower`` the upper one. Returns (..., n, n). The gradient is a symmetric matrix, as in MXNet.
+    Reading a result raises MXNetError if a finite matrix is not positive definite.
     """
-    return (
-        _cholesky(check_square(A)) if lower else _transpose(_cholesky(_transpose(check_square(A))))
-    )
+    triangle = check_square(A) if lower else _transpose(check_square(A))
+    factor = _cholesky(triangle)
+    _check_factors("linalg_potrf", triangle, factor, "a matrix is not positive definite")
+    return factor if lower else _transpose(factor)
 
 
-@register("_linalg_potri", "linalg_potri", infer_shape=same_shapes)
+@register("_linalg_potri", "linalg_potri", infer_shape=same_shapes, checks_values=True)
 def potri(A: jax.Array, *, lower: bool = True):
     """The inverse of L L^T, given its Cholesky factor L, or without ``lower`` L^T.
 
-    A (..., n, n) is triangular. Returns (..., n, n), symmetric.
+    A (..., n, n) is triangular. Returns (..., n, n), symmetric. Reading a result raises MXNetError
+    if a diagonal has a zero.
     """
     factor = jnp.tril(check_square(A) if lower else _transpose(check_square(A)))
+    diagonal = jnp.diagonal(lax.stop_gradient(factor), axis1=-2, axis2=-1)
+    check_values(
+        (diagonal != 0).all(),
+        "operator linalg_potri",
+        "a diagonal has a zero, so that it is no Cholesky factor",
+    )
     eye = jnp.broadcast_to(jnp.eye(factor.shape[-1], dtype=A.dtype), A.shape)
     inverse = _solve(factor, eye, left_side=True, lower=True)
     return _transpose(inverse) @ inverse
@@ -242,10 +258,15 @@ def syevd(A: jax.Array):
     return rows * sign, values
 
 
-@register("_linalg_inverse", "linalg_inverse", infer_shape=same_shapes)
+@register("_linalg_inverse", "linalg_inverse", infer_shape=same_shapes, checks_values=True)
 def inverse(A: jax.Array):
-    """The inverses of the matrices A (..., n, n)."""
-    return jnp.linalg.inv(check_square(A))
+    """The inverses of the matrices A (..., n, n).
+
+    Reading a result raises MXNetError if a finite matrix is singular.
+    """
+    out = jnp.linalg.inv(check_square(A))
+    _check_factors("linalg_inverse", A, out, "a matrix is singular")
+    return out
 
 
 def _batch_shape(A: jax.Array) -> tuple[int, ...]:

@@ -300,9 +300,10 @@ def depth_to_space(data: jax.Array, *, block_size: int):
     out[n, c, h*b + i, w*b + j] = data[n, (i*b + j)*C + c, h, w].
     """
     b = block_size
-    if data.ndim != 4 or b < 1 or data.shape[1] % (b * b):
+    if data.ndim != 4 or b < 1 or 0 in data.shape or data.shape[1] % (b * b):
         raise ShapeError(
-            f"data is {data.shape}, expected (N, C, H, W) with C divisible by {b * b}",
+            f"data is {data.shape}, expected (N, C, H, W), none of them 0, with C divisible by "
+            f"{b * b}",
             f"block_size={b}",
         )
     n, c, h, w = data.shape
@@ -317,9 +318,10 @@ def space_to_depth(data: jax.Array, *, block_size: int):
     data (N, C, H*b, W*b) with b = ``block_size``. Returns (N, b*b*C, H, W).
     """
     b = block_size
-    if data.ndim != 4 or b < 1 or data.shape[2] % b or data.shape[3] % b:
+    if data.ndim != 4 or b < 1 or 0 in data.shape or data.shape[2] % b or data.shape[3] % b:
         raise ShapeError(
-            f"data is {data.shape}, expected (N, C, H, W) with H and W divisible by block_size={b}"
+            f"data is {data.shape}, expected (N, C, H, W), none of them 0, with H and W divisible "
+            f"by block_size={b}"
         )
     n, c, h, w = data.shape
     blocks = data.reshape(n, c, h // b, b, w // b, b)

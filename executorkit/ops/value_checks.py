@@ -1,0 +1,105 @@
+"""Checks of values inside a program: a failed one becomes an error where a result is read.
+
+MXNet refuses some values while it computes (an index out of range, a matrix that is not positive
+definite) and raises the error where a result is read. A compiled program cannot raise, so that an
+operator states with :func:`check_values` what must hold, and the function that holds the operator
+is compiled as :func:`collect_checks` makes it: with the outcome of all checks as a further result.
+
+Where nobody collects (in a program mapped over devices, or in a function that a user jits), a check
+has no effect, and the operator computes something.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import jax
+from jax.experimental import checkify
+
+from ..errors import MXNetError, explain
+
+
+class _Collecting(threading.local):
+    """Whether this thread traces a function whose checks are collected."""
+
+    now = False
+
+
+_collecting = _Collecting()
+#: The class of the error that a failed check raises, its place and problem, by both as one text.
+_errors: dict[str, tuple[type[MXNetError], str, str]] = {}
+#: Exceptions that operators in Python have raised, by number, until they are reported.
+_exceptions: dict[int, Exception] = {}
+#: Maximum number of exceptions that are stored; the oldest goes first.
+_MAX_EXCEPTIONS = 256
+_lock = threading.Lock()
+
+
+def collects_checks() -> bool:
+    """True if checks of the operator that is traced now have an effect."""
+    return _collecting.now
+
+
+def check_values(
+    valid: jax.Array,
+    where: str,
+    problem: str,
+    error: type[MXNetError] = MXNetError,
+    **numbers: jax.Array,
+) -> None:
+    """States that ``valid``, one boolean, must be true when the program runs.
+
+    Otherwise reading a result raises ``error`` with the words of ``where`` and ``problem``, in
+    which ``numbers`` (integer scalars, known when the program runs) fill the fields in braces. A
+    number called ``exception`` is that of :func:`keep_exception`: the exception becomes the error's
+    cause.
+    """
+    if _collecting.now:
+        text = explain(where, problem)
+        _errors[text] = error, where, problem
+        checkify.check(valid, text, **numbers)
+
+
+def collect_checks(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``function`` with a pair as result: what it returns, and the outcome of its checks.
+
+    The outcome has no arrays if nothing was checked; :func:`failed_check` reads it.
+    """
+
+    @wraps(function)
+    def collecting(*args: Any) -> Any:
+        before, _collecting.now = _collecting.now, True
+        try:
+            outcome, results = checkify.checkify(function, errors=checkify.user_checks)(*args)
+        finally:
+            _collecting.now = before
+        return results, outcome
+
+    return collecting
+
+
+def failed_check(outcome: checkify.Error) -> MXNetError | None:
+    """The error of the first check that failed, or None; waits for the program."""
+    failure: Any = outcome.get_exception()
+    if failure is None:
+        return None
+    error_class, where, problem = _errors[failure.fmt_string]
+    numbers = {name: int(value) for name, value in failure.kwargs.items()}
+    cause = _exceptions.pop(numbers.get("exception", 0), None)
+    because = None if cause is None else f"{type(cause).__name__}: {cause}"
+    error = error_class(explain(where, problem.format(**numbers), because=because))
+    error.__cause__ = cause
+    return error
+
+
+def keep_exception(exception: Exception) -> int:
+    """A number, above 0, by which :func:`failed_check` finds the exception again."""
+    with _lock:
+        number = max(_exceptions, default=0) + 1
+        while len(_exceptions) >= _MAX_EXCEPTIONS:
+            del _exceptions[next(iter(_exceptions))]
+        _exceptions[number] = exception
+    return number
