@@ -7,8 +7,8 @@ product of quantised arrays is computed after batch normalisation has been folde
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -32,6 +32,8 @@ from .int8_arithmetic import (
 _POSITIVE = {"relu", "sigmoid", "exp", "abs", "square", "sqrt"}
 _POSITIVE_ACTIVATIONS = {"relu", "sigmoid", "softrelu"}
 _PRODUCTS = {"Convolution", "FullyConnected"}
+#: Largest magnitude of a bias in steps: half of the largest int32.
+_MAX_BIAS = 2.0**30
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,9 +48,6 @@ class QuantizedArray:
     def scale(self) -> jax.Array:
         return scale_of_array(self.array, self.low, self.high)
 
-    def real(self) -> jax.Array:
-        return self.array.astype(jnp.float32) / self.scale
-
 
 @dataclass(frozen=True, slots=True)
 class QuantizedProduct:
@@ -58,27 +57,28 @@ class QuantizedProduct:
     params: Params
     data: QuantizedArray
     weight: jax.Array | QuantizedArray
-    bias: jax.Array | None
+    bias: jax.Array | QuantizedArray | None
     per_tensor: bool = False
 
     def normalised(self, p: Params, gamma, beta, mean, var) -> QuantizedProduct:
         """The product followed by batch normalisation with fixed statistics."""
         assert not isinstance(self.weight, QuantizedArray)
         # The largest weight lies at 127.5 steps, so the last bit decides whether it is rounded up.
-        # The barrier preserves MXNet's division by a root, correctly rounded on every CPU, where
-        # XLA would multiply with an approximate reciprocal root.
-        deviation = lax.optimization_barrier(jnp.sqrt(var + p.eps))
-        factor = (1.0 if p.fix_gamma else gamma) / deviation
+        # MXNet divides by the root in float64; XLA would multiply with an approximate reciprocal
+        # root without the barrier.
+        deviation = lax.optimization_barrier(jnp.sqrt(var.astype(jnp.float64) + p.eps))
+        factor = (1.0 if p.fix_gamma else gamma.astype(jnp.float64)) / deviation
+        factor = lax.optimization_barrier(factor.astype(jnp.float32))
         weight = self.weight * _per_filter(factor, self.weight.ndim, 0)
-        bias = beta - mean * factor + (0.0 if self.bias is None else self.bias * factor)
+        bias = beta - factor * mean if self.bias is None else beta + factor * (self.bias - mean)
         return replace(self, weight=weight, bias=bias)
 
     def quantised_weight(self) -> tuple[jax.Array, jax.Array]:
         """The weight as int8, and its scale or, for a floating weight, the scale of each filter.
 
         With ``per_tensor`` all filters have one scale, (1,), as in MXNet without calibration.
-        Otherwise, as in MXNet, the filters of the k-th group are quantised with the scale of the
-        k-th filter.
+        Otherwise a filter's scale is limited so that its bias is an int32 and, as in MXNet, the
+        filters of the k-th group are quantised with the scale of the k-th filter.
         """
         if isinstance(self.weight, QuantizedArray):
             return self.weight.array, self.weight.scale
@@ -87,9 +87,11 @@ class QuantizedProduct:
             return round_to_dtype(self.weight * scale, "int8"), range_end(scale)
         axes = tuple(range(1, self.weight.ndim))
         magnitudes = jnp.max(jnp.abs(self.weight), axis=axes)
-        scale = scale_of("int8", range_end(0.0), range_end(1.0)) / jnp.where(
-            magnitudes > 0, magnitudes, 1
-        )
+        scale = STEPS["int8"] / jnp.where(magnitudes > 0, magnitudes, 1)
+        if self.bias is not None:
+            bias = jnp.abs(self.bias)
+            limit = _MAX_BIAS / jnp.where(bias > 0, bias, 1) / self.data.scale
+            scale = jnp.where(bias > 0, jnp.minimum(scale, limit), scale)
         groups = self.params.get("num_group", 1)
         group_scale = jnp.repeat(scale[:groups], len(scale) // groups) if groups > 1 else scale
         return round_to_dtype(
@@ -103,52 +105,108 @@ class QuantizedProduct:
         magnitude = range_end(jnp.max(jnp.abs(self.weight)))
         return -magnitude, magnitude
 
-    def steps(self, real: jax.Array) -> tuple[jax.Array, ...]:
-        """Floating numbers as int32 in units of the products, and the range of int32."""
-        scale = self.data.scale * self.quantised_weight()[1].reshape(())
+    def output_range(self) -> tuple[jax.Array, jax.Array]:
+        """The real numbers that the smallest and the largest int32 stand for, (1,) each."""
         last = int(STEPS[self.data.array.dtype.name])
-        ends = product_range(last, self.data.low, self.data.high, *self.weight_range())
-        return jnp.round(real.astype(jnp.float64) * scale).astype(jnp.int32), *ends
+        return product_range(last, self.data.low, self.data.high, *self.weight_range())
 
-    def real(self) -> jax.Array:
-        """The product as floating numbers."""
+    def unit(self) -> jax.Array:
+        """Steps per unit of the sums of products; a scalar if all filters have one scale."""
+        scale = self.quantised_weight()[1]
+        return self.data.scale * (scale.reshape(()) if scale.size == 1 else scale)
+
+    def steps(self, unit: jax.Array | float | None) -> jax.Array:
+        """The product in ``unit`` steps per unit, or the sums themselves, as float32."""
         weight, scale = self.quantised_weight()
         weight, data = weight.astype(jnp.float32), self.data.array.astype(jnp.float32)
         p = Params({**self.params, "no_bias": True})
         (total,) = self.op.apply(p, (data, weight))
-        scale = jnp.broadcast_to(scale * self.data.scale, weight.shape[:1])
         axis = 1 if self.op.name == "Convolution" else total.ndim - 1
-        total = total / _per_filter(scale, total.ndim, axis)
-        return total if self.bias is None else total + _per_filter(self.bias, total.ndim, axis)
+        if self.bias is not None:
+            total = total + _per_filter(self._bias_steps(scale), total.ndim, axis)
+        if unit is None:
+            return total
+        return total * _per_filter(unit / self.data.scale / scale, total.ndim, axis)
+
+    def _bias_steps(self, weight_scale: jax.Array) -> jax.Array:
+        """The bias in steps of the sums of products: whole numbers."""
+        assert self.bias is not None
+        if not isinstance(self.bias, QuantizedArray):
+            return jnp.round(self.bias * (weight_scale * self.data.scale))
+        factor = self.data.scale * weight_scale / self.bias.scale
+        exact = self.bias.array.astype(jnp.float32) * factor
+        return jnp.trunc(exact + jnp.copysign(0.5, exact))
 
 
 def _per_filter(x: jax.Array, ndim: int, axis: int) -> jax.Array:
     return x.reshape([-1 if i == axis else 1 for i in range(ndim)])
 
 
-def dequantized(x: Any) -> jax.Array:
-    return x.real() if isinstance(x, QuantizedArray | QuantizedProduct) else x
+@dataclass(slots=True)
+class QuantizedInterpreter:
+    """Evaluates a subgraph in steps of its output, as oneDNN does, once.
+
+    unit
+        steps per unit of the numbers between the operators; None for those of the sums of products.
+    per_tensor
+        True if all filters of a weight have one scale.
+    clip
+        how a clip is applied: its bounds in these steps ("scale") or as they are ("as it is"), or
+        left to the saturation of the output's type, whatever its range ("saturate").
+    """
+
+    unit: jax.Array | float | None
+    per_tensor: bool
+    clip: Literal["scale", "as it is", "saturate"]
+    products: list[QuantizedProduct] = field(default_factory=list)
+    addends: list[QuantizedArray] = field(default_factory=list)
+
+    def apply(self, op: OpDef, p: Params, inputs: list[Any]) -> tuple[Any, ...]:
+        """One operator on quantised arrays, products or floating arrays."""
+        first, *others = inputs
+        if op.name in _PRODUCTS:
+            bias = others[1] if len(others) > 1 else None
+            self.products.append(QuantizedProduct(op, p, first, others[0], bias, self.per_tensor))
+            return (self.products[-1],)
+        if op.name == "BatchNorm" and isinstance(first, QuantizedProduct):
+            self.products[-1] = first.normalised(p, *others)
+            return (self.products[-1],)
+        if op.name == "clip" and self.clip == "saturate":
+            return (first,)
+        if op.name == "clip" and self.clip == "scale":
+            unit = self._steps_per_unit()
+            return (jnp.clip(self.floating(first), p.a_min * unit, p.a_max * unit),)
+        self.addends.extend(x for x in inputs if isinstance(x, QuantizedArray))
+        return op.apply(p, [self.floating(x) for x in inputs])
+
+    def floating(self, x: Any) -> jax.Array:
+        """An array in steps of the output."""
+        if isinstance(x, QuantizedProduct):
+            return x.steps(self.unit)
+        if isinstance(x, QuantizedArray):
+            return x.array.astype(jnp.float32) * (self._steps_per_unit() / x.scale)
+        return x
+
+    def _steps_per_unit(self) -> jax.Array | float:
+        return self.products[-1].unit() if self.unit is None else self.unit
 
 
-def apply_quantized(
-    op: OpDef, p: Params, inputs: list[Any], per_tensor: bool = False
-) -> tuple[Any, ...]:
-    """Applies one operator of the subgraph to quantised arrays, products or floating arrays."""
-    first = inputs[0]
-    if op.name in _PRODUCTS:
-        weight, *bias = inputs[1:]
-        bias = dequantized(bias[0]) if bias else None
-        return (QuantizedProduct(op, p, first, weight, bias, per_tensor),)
-    if op.name == "BatchNorm" and isinstance(first, QuantizedProduct):
-        return (first.normalised(p, *inputs[1:]),)
-    return op.apply(p, [dequantized(x) for x in inputs])
+def _is_dense(p: Params) -> bool:
+    """True for an affine map, False for a convolution."""
+    return "channel_wise_quantize" in p
 
 
 def is_nonnegative(p: Params) -> bool:
-    """True if the results of the subgraph's last operator are never below 0."""
-    op, last = p.bodies[0].last
+    """True if results of the subgraph's last operator are stored as uint8.
+
+    MXNet takes a leaky unit behind an affine map for one that gives nothing below 0.
+    """
+    (body,) = p.bodies
+    op, last = body.last
     if op.name == "Activation":
         return last.act_type in _POSITIVE_ACTIVATIONS
+    if op.name == "LeakyReLU":
+        return _is_dense(p) and last.act_type == "leaky"
     return op.name in _POSITIVE or (op.name == "clip" and last.a_min >= 0)
 
 
@@ -176,28 +234,28 @@ def _run_fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
         raise MXNetError(
             explain("a quantised layer", f"its data is {arrays[0].dtype}, expected int8 or uint8")
         )
-    per_filter = p.enable_float_output or _calibrated(p)
-    products: list[QuantizedProduct] = []
-    addends: list[QuantizedArray] = []
-
-    def apply_op(op: OpDef, params: Params, arguments: list[Any]) -> tuple[Any, ...]:
-        if op.name not in _PRODUCTS:
-            addends.extend(x for x in arguments if isinstance(x, QuantizedArray))
-        results = apply_quantized(op, params, arguments, per_tensor=not per_filter)
-        products.extend(x for x in results if isinstance(x, QuantizedProduct))
-        return results
-
-    (last,) = body.interpret(inputs, apply_op)
-    real = dequantized(last)
+    calibrated, with_sum = _calibrated(p), sum(isinstance(x, QuantizedArray) for x in inputs) > 1
+    activated = body.last[0].name not in _PRODUCTS
+    low, high = (range_end(x or 0.0) for x in (p.min_calib_range, p.max_calib_range))
+    dtype = "uint8" if is_nonnegative(p) else "int8"
+    scale = scale_of(dtype, low, high)
+    # Behind an affine map, activations see real numbers, behind a convolution steps of the output.
+    in_real = p.enable_float_output or (calibrated and _is_dense(p) and activated)
+    interpreter = QuantizedInterpreter(
+        unit=1.0 if in_real else scale if calibrated else None,
+        per_tensor=not (calibrated or p.enable_float_output),
+        clip="as it is" if _is_dense(p) else "scale" if with_sum else "saturate",
+    )
+    (last,) = body.interpret(inputs, interpreter.apply)
+    result = interpreter.floating(last)
     if p.enable_float_output:
-        return (real, *states)
-    if _calibrated(p):
-        low, high = range_end(p.min_calib_range), range_end(p.max_calib_range)
-        dtype = "uint8" if is_nonnegative(p) else "int8"
-        stored = addends[0].array.dtype.name if addends else dtype
-        steps = round_to_dtype(real * scale_of(dtype, low, high), stored)
-        return lax.bitcast_convert_type(steps, dtype), low, high, *states
-    return *products[-1].steps(real), *states
+        return (result, *states)
+    if not calibrated:
+        product = interpreter.products[-1]
+        return jnp.round(result).astype(jnp.int32), *product.output_range(), *states
+    stored = interpreter.addends[0].array.dtype.name if interpreter.addends else dtype
+    steps = round_to_dtype(result * scale if in_real else result, stored)
+    return lax.bitcast_convert_type(steps, dtype), low, high, *states
 
 
 def _split_inputs(names: tuple[str, ...], p: Params) -> tuple[list[str], list[str]]:
@@ -317,6 +375,7 @@ def sg_mkldnn_fully_connected(
         data,
         Params(
             quantized=quantized,
+            channel_wise_quantize=channel_wise_quantize,
             enable_float_output=enable_float_output,
             min_calib_range=min_calib_range,
             max_calib_range=max_calib_range,
