@@ -43,6 +43,8 @@ from ._creation import (
     moveaxis,
     onehot_encode,
     ones,
+    to_dlpack_for_read,
+    to_dlpack_for_write,
     zeros,
 )
 from ._eager import clear_eager_cache, eager_cache_info
@@ -97,6 +99,8 @@ __all__ = [
     "sparse",
     "split_v2",
     "subtract",
+    "to_dlpack_for_read",
+    "to_dlpack_for_write",
     "true_divide",
     "utils",
     "waitall",

@@ -115,7 +115,17 @@ subtract = _function("subtract", "lhs - rhs")
 multiply = _function("multiply", "lhs * rhs")
 divide = _function("divide", "lhs / rhs; integers are divided towards zero")
 modulo = _function("modulo", "lhs mod rhs, with the sign of rhs, 0 where rhs is 0")
-power = _function("power", "lhs to the power of rhs")
+
+
+def power(base: Any, exp: Any) -> Any:
+    """``base`` to the power of ``exp``, element by element.
+
+    Both are NDArrays of one dtype that broadcast to one shape, or numbers, which are converted to
+    the array's dtype first; two numbers give a number.
+    """
+    return binary("power", base, exp)
+
+
 maximum = _function("maximum", "the larger of lhs and rhs")
 minimum = _function("minimum", "the smaller of lhs and rhs")
 equal = _function("equal", "1 where lhs == rhs, else 0")

@@ -13,7 +13,7 @@ from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method, ope
 from ._eager import invoke, parse_attrs
 from .handle import Handle
 
-_METHODS = (*OPERATOR_METHODS, "diag", "expand_dims", "flatten", "squeeze")
+_METHODS = (*OPERATOR_METHODS, "diag")
 
 
 def call_operator(

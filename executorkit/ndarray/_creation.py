@@ -1,7 +1,8 @@
 """New arrays: from Python and NumPy values, filled, or counted up.
 
 In all of them ``ctx`` is the device, by default the current context's, ``dtype`` anything that
-NumPy accepts as one (float32 by default), ``shape`` a number or a sequence of numbers.
+NumPy accepts as one (float32 by default), ``shape`` a number, or a sequence or NumPy array of
+numbers.
 
 Filled arrays are made on the host and handed over, so that making one compiles nothing. Unlike
 MXNet, where a shape of 0 is an unknown one, arrays without elements can be made by all of them,
@@ -18,7 +19,14 @@ import jax
 import numpy as np
 
 from ..context import Context, current_context
-from ..errors import InputTypeError, MXNetError, NotSupportedError, ShapeError, explain
+from ..errors import (
+    ArgumentValueError,
+    InputTypeError,
+    MXNetError,
+    NotSupportedError,
+    ShapeError,
+    explain,
+)
 from ..ops import lookup
 from ._eager import call, invoke
 from ._ndarray import NDArray, element_type
@@ -42,6 +50,8 @@ def _context(ctx: Context | None) -> Context:
 
 def _dims(shape: Any) -> Shape:
     """A shape given as a number or a sequence."""
+    if isinstance(shape, np.ndarray):
+        shape = shape.tolist()
     if not isinstance(shape, Sequence):
         shape = (shape,)
     try:
@@ -79,12 +89,32 @@ def array(source_array: Any, ctx: Context | None = None, dtype: Any = None) -> N
     return from_host(host_array(source_array, element_type(dtype), "array"), context)
 
 
-def from_numpy(ndarray: np.ndarray, zero_copy: bool = True) -> NDArray:
+def from_numpy(
+    ndarray: np.ndarray, zero_copy: bool = True, array_cls: type[NDArray] = NDArray
+) -> NDArray:
     """An NDArray of a NumPy array's shape and dtype.
 
-    Always a copy: unlike MXNet's, whatever ``zero_copy`` says.
+    zero_copy
+        requires an array that is contiguous in C's order; ValueError (ArgumentValueError) for
+        others. The memory is not shared all the same: unlike in MXNet, later changes of one array
+        do not reach the other, and the NumPy array stays writable.
+    array_cls
+        the class of the result.
     """
-    return from_host(np.array(ndarray, element_type(ndarray.dtype)), None)
+    if not isinstance(ndarray, np.ndarray):
+        kind = type(ndarray).__name__
+        raise InputTypeError(explain("from_numpy", f"a {kind}, expected a NumPy array"))
+    if zero_copy and not ndarray.flags.c_contiguous:
+        raise ArgumentValueError(
+            explain(
+                "from_numpy",
+                "the array is not contiguous",
+                hint="numpy.ascontiguousarray(x), or zero_copy=False",
+            )
+        )
+    context = current_context()
+    host = np.array(ndarray, element_type(ndarray.dtype))
+    return array_cls.from_jax(to_device(host, context.device), context, shared=False)
 
 
 class _Capsule:
@@ -106,7 +136,29 @@ def from_dlpack(dlpack: Any) -> NDArray:
         copied = jax.dlpack.from_dlpack(dlpack, copy=True)
         (device,) = copied.devices()
         return NDArray.from_jax(copied, Context(device.platform, device.id), shared=False)
-    return from_numpy(np.from_dlpack(_Capsule(dlpack)))
+    if not _is_unused_capsule(dlpack):
+        raise InputTypeError(
+            explain(
+                "from_dlpack",
+                f"{dlpack!r} is no unused DLPack capsule",
+                because="a capsule can be read once",
+            )
+        )
+    return from_numpy(np.from_dlpack(_Capsule(dlpack)), zero_copy=False)
+
+
+def _is_unused_capsule(value: Any) -> bool:
+    return type(value).__name__ == "PyCapsule" and '"dltensor' in repr(value)
+
+
+def to_dlpack_for_read(data: NDArray) -> Any:
+    """The contents as a DLPack capsule. Later writes to the array do not change it."""
+    return data.to_dlpack_for_read()
+
+
+def to_dlpack_for_write(data: NDArray) -> Any:
+    """Not served: the buffers are immutable. Raises MXNetError."""
+    return data.to_dlpack_for_write()
 
 
 def full(

@@ -7,9 +7,10 @@ too, made in ``_array_operators``.
 
 from __future__ import annotations
 
+import math
 import operator
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 import jax
@@ -17,7 +18,14 @@ import numpy as np
 
 from ..context import Context, cpu
 from ..display import Viewed
-from ..errors import InputTypeError, MXNetError, NotSupportedError, ShapeError, explain
+from ..errors import (
+    ArgumentValueError,
+    InputTypeError,
+    MXNetError,
+    NotSupportedError,
+    ShapeError,
+    explain,
+)
 from ..ops.schema.attrs import dtype_name
 from ..ops.tensor.shape import resolve_shape
 from ._arithmetic import binary
@@ -64,10 +72,13 @@ class NDArray(Viewed, Handle):
 
         def __getattr__(self, name: str) -> Any: ...
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        raise InputTypeError(
-            explain("NDArray", "it is not constructed directly", hint="mx.nd.array(...)")
-        )
+    def __init__(self, handle: None = None, writable: bool = True) -> None:
+        if handle is not None:
+            raise InputTypeError(
+                explain("NDArray", "it is not constructed directly", hint="mx.nd.array(...)")
+            )
+        # Without contents, for MXNet's pickles: __setstate__ follows.
+        self.show(_unpickle(type(self), np.zeros(0, np.float32), cpu()))
 
     def as_nd_ndarray(self) -> Self:
         """The array itself, which is a legacy NDArray already."""
@@ -175,6 +186,49 @@ class NDArray(Viewed, Handle):
             return self.flat_view(resolve_shape(self._shape[::order], spec[::order])[::order])
         except MXNetError as error:
             raise type(error)(explain("reshape", str(error))) from None
+
+    def flatten(self, inplace: bool = False, **kwargs: Any) -> Self:
+        """The array as (rows, all other axes): a view if ``inplace``, else ``mx.nd.flatten``."""
+        if inplace and self._shape:
+            return self.flat_view((self._shape[0], math.prod(self._shape[1:])))
+        return call("Flatten", self, **kwargs)
+
+    def expand_dims(self, axis: int, inplace: bool = False, **kwargs: Any) -> Self:
+        """The array with a new axis of length 1 at ``axis``: a view if ``inplace``, else
+        ``mx.nd.expand_dims``. AssertionError (ArgumentValueError) for an axis out of range."""
+        if not inplace:
+            return call("expand_dims", self, axis=axis, **kwargs)
+        (place,) = self._axes(axis, self.ndim + 1)
+        return self.flat_view((*self._shape[:place], 1, *self._shape[place:]))
+
+    def squeeze(self, axis: Any = None, inplace: bool = False, **kwargs: Any) -> Self:
+        """The array without axes of length 1, all or those named: a view if ``inplace``, else
+        ``mx.nd.squeeze``. An array of one element keeps one axis.
+
+        AssertionError (ArgumentValueError) for an axis that is of another length, out of range or
+        named twice.
+        """
+        if not inplace:
+            return call("squeeze", self, axis=axis, **kwargs)
+        axes = self._axes(axis, self.ndim) if axis is not None else range(self.ndim)
+        dropped = {a for a in axes if axis is not None or self._shape[a] == 1}
+        for a in dropped:
+            if self._shape[a] != 1:
+                raise ArgumentValueError(
+                    explain("squeeze", f"axis {a} of {self._shape} is not of length 1")
+                )
+        kept = tuple(d for a, d in enumerate(self._shape) if a not in dropped)
+        return self.flat_view(kept or (1,))
+
+    def _axes(self, axis: Any, ndim: int) -> list[int]:
+        """Axes counted from 0, of an axis or a sequence of them, for an array of ``ndim`` axes."""
+        axes = [operator.index(a) for a in (axis if isinstance(axis, Sequence) else (axis,))]
+        if any(not -ndim <= a < ndim for a in axes):
+            raise ArgumentValueError(explain("axis", f"{axis} of an array of {self.ndim} axes"))
+        counted = [a % ndim for a in axes]
+        if len({*counted}) != len(counted):
+            raise ArgumentValueError(explain("axis", f"{axis} names an axis twice"))
+        return counted
 
     @property
     def T(self) -> Self:  # noqa: N802
@@ -295,6 +349,13 @@ class NDArray(Viewed, Handle):
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (type(self), self.asnumpy(), self._context)
 
+    def __setstate__(self, state: Any) -> None:
+        """Takes the contents from a pickle of MXNet's: a dict with the array's bytes, as in a
+        ``.params`` file, under 'handle'."""
+        handle = state["handle"]
+        if handle is not None:
+            self.show(_read_record(bytes(handle)))
+
     def __copy__(self) -> Self:
         return self.copy()
 
@@ -388,6 +449,21 @@ class NDArray(Viewed, Handle):
 
 for _name, _method in operator_methods().items():
     setattr(NDArray, _name, _method)
+
+
+#: The reader of one array's bytes, which ``params_file`` is.
+_record_readers: list[Callable[[bytes], NDArray]] = []
+
+
+def reads_records(function: Callable[[bytes], NDArray]) -> Callable[[bytes], NDArray]:
+    """A decorator for the reader of one array's bytes as they stand in a ``.params`` file."""
+    _record_readers[:] = [function]
+    return function
+
+
+def _read_record(record: bytes) -> NDArray:
+    (read,) = _record_readers
+    return read(record)
 
 
 def _unpickle(cls: type[NDArray], host: np.ndarray, context: Context) -> NDArray:

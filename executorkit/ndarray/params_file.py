@@ -31,7 +31,7 @@ from .._files import HEAD, PARAMS, describe_misfit, open_to_read, write_atomical
 from ..context import Context, cpu
 from ..errors import FileFormatError, InputTypeError, MXNetError, explain
 from ..ops.schema.attrs import DTYPE_NUMBERS, DTYPES
-from ._ndarray import NDArray
+from ._ndarray import NDArray, reads_records
 from .values import to_device
 
 _LIST = 0x112
@@ -112,6 +112,14 @@ def load_contents(
 ) -> list[NDArray] | dict[str, NDArray]:
     """:func:`load_frombuffer`, with errors that name ``source``."""
     return _ParamsReader(io.BytesIO(content), memoryview(content).nbytes, source).read_all()
+
+
+@reads_records
+def _read_one(record: bytes) -> NDArray:
+    """The array whose bytes stand alone, as in MXNet's pickles."""
+    content = uint64_bytes(_LIST, 0, 1) + record + uint64_bytes(0)
+    (array,) = load_contents(content, "pickled NDArray")
+    return array  # type: ignore[return-value]
 
 
 def _path(fname: Any) -> str:
