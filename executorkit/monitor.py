@@ -40,6 +40,7 @@ from .display import value as shown
 from .errors import InputTypeError, explain
 from .executor import Executor
 from .ndarray import NDArray
+from .program import small_jit
 
 __all__ = ["Monitor", "StatisticError", "root_mean_square"]
 
@@ -248,7 +249,7 @@ def root_mean_square(array: NDArray) -> NDArray:
     return NDArray.from_jax(value, array.context, shared=False)
 
 
-@jax.jit
+@small_jit
 def _root_mean_square(x: jax.Array) -> jax.Array:
     kind = x.dtype if jnp.issubdtype(x.dtype, jnp.floating) else jnp.dtype("float32")
     wide = x.astype(jnp.promote_types(kind, "float32"))

@@ -21,7 +21,7 @@ from jax import lax
 from ..context import Device
 from ..lowering import Graph, GraphStep, node_key, resolved_params
 from ..ops import OpDef, Params
-from ..program import BaseProgram, Program, active_values, dependent_results
+from ..program import BaseProgram, Program, active_values, dependent_results, small_jit
 from .finite_report import ArraySummary, Finding, FiniteReport
 
 #: Of an array: number of NaNs, number of infinities, minimum and maximum of the finite elements.
@@ -181,7 +181,7 @@ def value_range(x: jax.Array) -> jax.Array:
     return jnp.stack(numbers)
 
 
-_range = jax.jit(value_range)
+_range = small_jit(value_range)
 
 
 def range_of_input(x: jax.Array) -> jax.Array:
@@ -195,7 +195,7 @@ def _key(step: GraphStep, key: Any, train: bool, device: Device) -> Any:
     return None if prng is None else jax.device_put(prng, device)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=128)
 def _forward_function(op: OpDef, key: Key, train: bool, n_outputs: int) -> Callable[..., Any]:
     params = Params(key)
 
@@ -206,7 +206,7 @@ def _forward_function(op: OpDef, key: Key, train: bool, n_outputs: int) -> Calla
     return jax.jit(forward)
 
 
-@lru_cache(maxsize=2048)
+@lru_cache(maxsize=128)
 def _backward_function(
     op: OpDef, key: Key, train: bool, n_outputs: int, chosen: tuple[int, ...]
 ) -> Callable[..., Any]:
@@ -254,7 +254,7 @@ def _cotangent(gradient: Any, result: Any) -> Any:
     return jnp.zeros_like(result) if gradient is None else gradient
 
 
-@jax.jit
+@small_jit
 def _add_with_range(a: jax.Array, b: jax.Array) -> tuple[jax.Array, jax.Array]:
     total = a + b
     return total, value_range(total)

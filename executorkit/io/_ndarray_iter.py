@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import jax
@@ -14,6 +13,7 @@ from ..context import Context
 from ..errors import BatchError, DataArgumentError, ShapeError, explain
 from ..ndarray import NDArray, array
 from ..ndarray.values import batch_to_device
+from ..program import small_jit
 from ._data_batch import DataBatch, DataDesc, DataIter
 
 
@@ -42,7 +42,7 @@ class Source(NamedTuple):
         )
 
 
-@partial(jax.jit, static_argnums=2)
+@small_jit(static_argnums=2)
 def _gather(value: jax.Array, rows: jax.Array, axis: int) -> jax.Array:
     return jnp.take(value, rows, axis, mode="clip")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from functools import partial, reduce
+from functools import reduce
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +13,7 @@ from ..context import Context
 from ..ndarray import NDArray
 from ..ndarray.values import fit
 from ..parallel import PerDevice, Replicas, ReplicatedArray, reduce_replicated
+from ..program import small_jit
 
 
 def sum_over_devices(arrays: PerDevice, context: Context) -> jax.Array:
@@ -30,7 +31,7 @@ def sum_on(parts: Sequence[jax.Array], context: Context) -> jax.Array:
         return _sum_parts(tuple(jax.device_put(list(parts), context.device)), parts[0].shape)
 
 
-@partial(jax.jit, static_argnums=1)
+@small_jit(static_argnums=1)
 def _sum_parts(parts: tuple[jax.Array, ...], shape: tuple[int, ...]) -> jax.Array:
     return reduce(operator.add, (p.reshape(shape).astype(parts[0].dtype) for p in parts))
 
@@ -63,7 +64,7 @@ def value_of_first_process(value: jax.Array, context: Context) -> jax.Array:
     return sums_over_processes([summand], context)[0]
 
 
-@jax.jit
+@small_jit
 def quantize_two_bit(
     gradient: jax.Array, residual: jax.Array, threshold: jax.Array
 ) -> tuple[jax.Array, jax.Array]:

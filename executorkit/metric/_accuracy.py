@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ..errors import MetricShapeError, explain
-from ..program import InstrumentedJit
-from ._device_metric import DeviceMetric, tally_step
+from ._device_metric import DeviceMetric, Measure
 from ._eval_metric import alias, check_label_shapes, register
 
 
-def make_tally(total: jax.Array, count: Any, invalid: Any = 0) -> jax.Array:
+def make_tally(xp: Any, total: Any, count: Any, invalid: Any = 0) -> Any:
     """A plain tally: sum, count, number of invalid labels."""
-    return jnp.stack([jnp.asarray(x, jnp.float64) for x in (total, count, invalid)])
+    return xp.stack([xp.asarray(x, xp.float64) for x in (total, count, invalid)])
 
 
 @register
@@ -45,8 +43,8 @@ class Accuracy(DeviceMetric):
         self.axis = axis
         super().__init__(name, output_names, label_names, axis=axis)
 
-    def _step(self) -> InstrumentedJit:
-        return tally_step(_accuracy, options=(("axis", self.axis),))
+    def _measure(self) -> Measure:
+        return Measure(_accuracy, (("axis", self.axis),))
 
     def _check(self, label: Any, pred: Any) -> None:
         count = pred.size
@@ -69,11 +67,11 @@ class Accuracy(DeviceMetric):
             )
 
 
-def _accuracy(label: jax.Array, pred: jax.Array, *, axis: int) -> jax.Array:
+def _accuracy(xp: Any, label: Any, pred: Any, *, axis: int) -> Any:
     if pred.shape != label.shape:
-        pred = jnp.argmax(pred, axis)
-    right = pred.astype(jnp.int32).ravel() == label.astype(jnp.int32).ravel()
-    return make_tally(jnp.sum(right, dtype=jnp.float64), right.size)
+        pred = xp.argmax(pred, axis)
+    right = pred.astype(xp.int32).ravel() == label.astype(xp.int32).ravel()
+    return make_tally(xp, xp.sum(right, dtype=xp.float64), right.size)
 
 
 @register
@@ -105,8 +103,8 @@ class TopKAccuracy(DeviceMetric):
         name = name if name.endswith(suffix) else name + suffix
         super().__init__(name, output_names, label_names, top_k=top_k)
 
-    def _step(self) -> InstrumentedJit:
-        return tally_step(_top_k, options=(("top_k", self.top_k),))
+    def _measure(self) -> Measure:
+        return Measure(_top_k, (("top_k", self.top_k),))
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim != 2 or pred.shape[1] < self.top_k:
@@ -126,7 +124,13 @@ class TopKAccuracy(DeviceMetric):
             )
 
 
-def _top_k(label: jax.Array, pred: jax.Array, *, top_k: int) -> jax.Array:
-    _, best = lax.top_k(pred.astype(jnp.float32), top_k)
-    right = best == label.astype(jnp.int32).reshape(-1, 1)
-    return make_tally(jnp.sum(right, dtype=jnp.float64), len(pred))
+def _top_k(xp: Any, label: Any, pred: Any, *, top_k: int) -> Any:
+    scores = pred.astype(xp.float32)
+    if xp is np:
+        # NaN counts as the highest score, as for lax.top_k.
+        scores = np.where(np.isnan(scores), np.inf, scores)
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :top_k]
+    else:
+        _, best = lax.top_k(scores, top_k)
+    right = best == label.astype(xp.int32).reshape(-1, 1)
+    return make_tally(xp, xp.sum(right, dtype=xp.float64), len(pred))

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
+from ..context import Device
 from ..errors import MetricShapeError, explain
-from ._device_metric import DeviceMetric, move_to_device, tally_step, value_and_device, zero_tally
+from ..ndarray.values import to_device
+from ._device_metric import DeviceMetric, Measure, tally_step, value_and_device, zero_tally
 from ._eval_metric import check_label_shapes, register
 
 #: Length of a tally of counts: true positives, false positives, false negatives, true negatives,
@@ -19,10 +22,14 @@ _COUNTS = 5
 
 
 class _Binary(DeviceMetric):
-    """A score of the counts: per update and averaged ('macro'), or of all counts ('micro')."""
+    """A score of the counts: per update and averaged ('macro'), or of all counts ('micro').
+
+    The counts of an update become a row of a table on its device. Scores are computed on the host,
+    one row after the other, when the metric is read or a table is full.
+    """
 
     _label_requirement = "labels are of two classes, 0 and 1"
-    _score: Callable[..., Any]
+    _score: Callable[..., float]
 
     def __init__(
         self,
@@ -34,6 +41,13 @@ class _Binary(DeviceMetric):
         self.average = average
         self._tally_size = 3 if average == "macro" else _COUNTS
         super().__init__(name, output_names, label_names)
+
+    def _clear_tallies(self) -> None:
+        super()._clear_tallies()
+        #: Tables of counts by device, a row for each update since the last fetch.
+        self._tables: dict[Device, jax.Array] = {}
+        #: Counts of these updates that were made on the host.
+        self._host_rows: list[np.ndarray] = []
 
     def get_config(self) -> dict[str, Any]:
         """A dict from which ``create(**config)`` creates an equal metric, ``average`` included."""
@@ -52,67 +66,97 @@ class _Binary(DeviceMetric):
 
     def update(self, labels: Any, preds: Any) -> None:
         """Adds a batch; with 'macro' the counts of all its pairs make one score."""
-        step = tally_step(_counts)
+        measure = Measure(_counts)
+        pairs = self._pairs(labels, preds)
         if self.average != "macro":
-            for label, pred in self._pairs(labels, preds):
-                self._run(step, label, pred, _COUNTS)
+            for label, pred in pairs:
+                self._add(measure, label, pred, _COUNTS)
             return
-        counts = []
-        for label, pred in self._pairs(labels, preds):
+        on_host = np.zeros(_COUNTS)
+        tallies: dict[Device, jax.Array] = {}
+        for label, pred in pairs:
             value, device = value_and_device(pred)
-            counts.append(step(zero_tally(device, _COUNTS), move_to_device(label, device), value))
-        if counts:
-            first = next(iter(counts[0].devices()))
-            key = first, self._tally_size
-            tally = self._device_tallies.get(key)
-            tally = zero_tally(first, self._tally_size) if tally is None else tally
-            others = tuple(jax.device_put(c, first) for c in counts[1:])
-            score = tally_step(_scored, options=(("score", type(self)._score),))
-            self._device_tallies[key] = score(tally, counts[0], others)
+            tally = tallies.get(device)
+            tally = zero_tally(device, _COUNTS) if tally is None else tally
+            tally = self._measured(measure, tally, label, value, device)
+            if isinstance(tally, np.ndarray):
+                on_host += tally
+            else:
+                tallies[device] = tally
+        row, add_row = len(self._host_rows), tally_step(Measure(_numbered_row, merge=_with_row))
+        for device, tally in tallies.items():
+            table = self._tables.get(device)
+            table = _empty_table(device) if table is None else table
+            self._tables[device] = add_row(table, np.int64(row), tally)
+        self._host_rows.append(on_host)
+        if row + 1 == _ROWS:
+            self._fetch_tallies()
+
+    def _fetch_tallies(self) -> None:
+        super()._fetch_tallies()
+        if self._host_rows:
+            rows = np.stack(self._host_rows)
+            tables, self._tables, self._host_rows = list(self._tables.values()), {}, []
+            for table in jax.device_get(tables):
+                rows += table[: len(rows)]
+            for counts in rows.tolist():
+                score = type(self)._score(*counts[:4])
+                self._add_on_host(np.array([score, 1.0, counts[4]]))
 
     def _sums(self, tally: np.ndarray) -> tuple[float, float]:
         if self.average == "macro":
             return tally[0], tally[1]
         count = tally[:4].sum()
-        return float(type(self)._score(np, *tally[:4])) * count, count
+        return type(self)._score(*tally[:4].tolist()) * count, count
 
 
-def _counts(label: jax.Array, pred: jax.Array) -> jax.Array:
-    label = label.astype(jnp.int32)
-    invalid = jnp.sum(
-        (label != label.min(initial=2**31 - 1)) & (label != label.max(initial=-(2**31)))
-    )
-    predicted, actual = jnp.argmax(pred, axis=1) == 1, label == 1
+#: Number of updates whose counts a device holds.
+_ROWS = 256
+
+
+@lru_cache(maxsize=64)
+def _empty_table(device: Device) -> jax.Array:
+    return to_device(np.zeros((_ROWS, _COUNTS)), device)
+
+
+def _numbered_row(xp: Any, row: Any, counts: Any) -> Any:
+    return row, counts
+
+
+def _with_row(table: Any, numbered_row: Any) -> Any:
+    row, counts = numbered_row
+    return table.at[row].set(counts)
+
+
+def _counts(xp: Any, label: Any, pred: Any) -> Any:
+    label = label.astype(xp.int32)
+    lowest, highest = label.min(initial=2**31 - 1), label.max(initial=-(2**31))
+    predicted, actual = xp.argmax(pred, axis=1) == 1, label == 1
     outcomes = [
         predicted & actual,
         predicted & ~actual,
         ~predicted & actual,
         ~predicted & ~actual,
-        invalid,
+        (label != lowest) & (label != highest),
     ]
-    return jnp.stack([jnp.sum(x, dtype=jnp.float64) for x in outcomes])
+    return xp.stack([xp.sum(x, dtype=xp.float64) for x in outcomes])
 
 
-def _scored(counts: jax.Array, others: tuple[jax.Array, ...], *, score: Any) -> jax.Array:
-    counts = sum(others, start=counts)
-    return jnp.stack([score(jnp, *counts[:4]), jnp.ones(()), counts[4]])
-
-
-def _ratio(xp: Any, a: Any, b: Any) -> Any:
+def _ratio(a: float, b: float) -> float:
     """a / b, 0 where b is 0."""
-    return xp.where(b == 0, 0.0, a / xp.where(b == 0, 1.0, b))
+    return a / b if b else 0.0
 
 
-def _f1(xp: Any, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
-    precision, recall = _ratio(xp, tp, tp + fp), _ratio(xp, tp, tp + fn)
-    return _ratio(xp, 2 * precision * recall, precision + recall)
+def _f1(tp: float, fp: float, fn: float, tn: float) -> float:
+    precision, recall = _ratio(tp, tp + fp), _ratio(tp, tp + fn)
+    return _ratio(2 * precision * recall, precision + recall)
 
 
-def _mcc(xp: Any, tp: Any, fp: Any, fn: Any, tn: Any) -> Any:
+def _mcc(tp: float, fp: float, fn: float, tn: float) -> float:
     product = 1.0
     for term in (tp + fp, tp + fn, tn + fp, tn + fn):
-        product = product * xp.where(term == 0, 1.0, term)
-    return (tp * tn - fp * fn) / xp.sqrt(product)
+        product *= term or 1.0
+    return (tp * tn - fp * fn) / math.sqrt(product)
 
 
 @register

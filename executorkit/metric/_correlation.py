@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ..errors import MetricShapeError, explain
-from ..program import InstrumentedJit
 from ._accuracy import make_tally
-from ._device_metric import DeviceMetric, tally_step, value_and_device
+from ._device_metric import DeviceMetric, Measure, value_and_device
 from ._eval_metric import alias, check_label_shapes, register
 
 
@@ -49,8 +47,9 @@ class PearsonCorrelation(DeviceMetric):
         average = {} if self.average == "macro" else {"average": self.average}
         return {**average, **super().get_config()}
 
-    def _step(self) -> InstrumentedJit:
-        return tally_step(_pearson) if self.average == "macro" else tally_step(_moments, _joined)
+    def _measure(self) -> Measure:
+        macro = self.average == "macro"
+        return Measure(_pearson) if macro else Measure(_moments, merge=_joined)
 
     def _check(self, label: Any, pred: Any) -> None:
         check_label_shapes(label, pred, shape=True)
@@ -71,12 +70,12 @@ class PearsonCorrelation(DeviceMetric):
 _MOMENTS = 8
 
 
-def _moments(label: jax.Array, pred: jax.Array) -> jax.Array:
-    y, p = (x.ravel().astype(jnp.float64) for x in (label, pred))
-    means = jnp.mean(y), jnp.mean(p)
+def _moments(xp: Any, label: Any, pred: Any) -> Any:
+    y, p = (x.ravel().astype(xp.float64) for x in (label, pred))
+    means = [xp.sum(x) / np.float64(x.size) for x in (y, p)]
     y, p = y - means[0], p - means[1]
-    moments = (1, y.size, *means, jnp.sum(y * y), jnp.sum(p * p), jnp.sum(y * p), 0)
-    return jnp.stack([jnp.asarray(x, jnp.float64) for x in moments])
+    moments = (1, y.size, *means, xp.sum(y * y), xp.sum(p * p), xp.sum(y * p), 0)
+    return xp.stack([xp.asarray(x, xp.float64) for x in moments])
 
 
 def _joined(a: Any, b: Any) -> Any:
@@ -98,9 +97,9 @@ def _joined(a: Any, b: Any) -> Any:
     return xp.concatenate([xp.stack([a[0] + b[0], count]), means, squares, a[7:] + b[7:]])
 
 
-def _pearson(label: jax.Array, pred: jax.Array) -> jax.Array:
-    *_, labels, preds, together, _ = _moments(label, pred)
-    return make_tally(jnp.clip(together / (jnp.sqrt(labels) * jnp.sqrt(preds)), -1, 1), 1)
+def _pearson(xp: Any, label: Any, pred: Any) -> Any:
+    *_, labels, preds, together, _ = _moments(xp, label, pred)
+    return make_tally(xp, xp.clip(together / (xp.sqrt(labels) * xp.sqrt(preds)), -1, 1), 1)
 
 
 @register
@@ -152,12 +151,12 @@ class PCC(DeviceMetric):
 
     def update(self, labels: Any, preds: Any) -> None:
         """Adds a batch: lists of labels and of predictions, pair by pair."""
-        step = tally_step(_confusion)
+        measure = Measure(_confusion)
         for label, pred in self._pairs(labels, preds):
             if pred.shape == label.shape:
                 self._count(label, pred)
             else:
-                self._run(step, label, pred, max(pred.shape[1], 2) ** 2 + 1)
+                self._add(measure, label, pred, max(pred.shape[1], 2) ** 2 + 1)
         self._updates += 1
         self._global_updates += 1
 
@@ -166,8 +165,7 @@ class PCC(DeviceMetric):
         classes = int(max(y.max(initial=1), p.max(initial=1))) + 1
         tally = np.zeros(classes**2 + 1)
         np.add.at(tally, p * classes + y, 1)
-        self._local_tally = self._merge(self._local_tally, tally)
-        self._global_tally = self._merge(self._global_tally, tally)
+        self._add_on_host(tally)
 
     def _merge(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         small, large = sorted((first, second), key=len)
@@ -195,10 +193,12 @@ def _matrix(tally: np.ndarray) -> np.ndarray:
     return tally[:-1].reshape(classes, classes)
 
 
-def _confusion(label: jax.Array, pred: jax.Array) -> jax.Array:
+def _confusion(xp: Any, label: Any, pred: Any) -> Any:
     classes = max(pred.shape[1], 2)
-    predicted = jnp.argmax(pred, axis=1).ravel()
-    actual = label.astype(jnp.int32).ravel()
+    predicted = xp.argmax(pred, axis=1).ravel()
+    actual = label.astype(xp.int32).ravel()
     valid = (actual >= 0) & (actual < classes)
-    entry = jnp.where(valid, predicted * classes + actual, classes**2)
+    entry = xp.where(valid, predicted * classes + actual, classes**2)
+    if xp is np:
+        return np.bincount(entry, minlength=classes**2 + 1)
     return jnp.zeros(classes**2 + 1).at[entry].add(1)

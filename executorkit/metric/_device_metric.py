@@ -1,25 +1,50 @@
 """Metrics that accumulate on devices: each keeps a tally on every device that has predictions.
 
-An update runs one program, ``tally = step(tally, label, pred)``, on the device of the prediction,
-to which labels are copied. Tallies are float64 vectors, one per device. Reading the metric fetches
-them all at once and merges them on the host.
+An update runs one small program for each pair, ``tally = step(tally, label, pred)``, on the device
+of the prediction, to which labels are copied. Tallies are float64 vectors, one per device. Reading
+the metric fetches them all at once and merges them on the host.
+
+A metric has programs compiled for a few shapes only. Pairs of further shapes whose predictions are
+on a CPU and not large are measured by NumPy, as are arrays of NumPy.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import lru_cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from ..context import Device, current_context
 from ..errors import MetricValueError, explain
 from ..ndarray import NDArray
 from ..ndarray.values import to_device
-from ..program import InstrumentedJit
+from ..program import InstrumentedJit, cached_code
 from ._eval_metric import EvalMetric, check_label_shapes, ratio_or_nan
+
+#: Maximum number of shapes that a metric compiles for, as long as NumPy can measure others.
+MAX_COMPILED_SHAPES = 8
+#: Maximum size of a prediction on a CPU that NumPy may measure, in elements.
+_HOST_SIZE = 1 << 18
+
+
+class Measure(NamedTuple):
+    """The measurement of a pair: ``function(xp, label, pred, **options)`` is its tally, computed
+    with the module ``xp``, ``numpy`` or ``jax.numpy``; ``merge`` adds two tallies, by default as
+    vectors."""
+
+    function: Callable[..., Any]
+    options: tuple[tuple[str, Any], ...] = ()
+    merge: Callable[[Any, Any], Any] | None = None
+
+    def on_host(self, label: Any, pred: Any) -> np.ndarray:
+        """The tally of a pair, by NumPy."""
+        arrays = [None if x is None else np.asarray(x) for x in (label, pred)]
+        with np.errstate(all="ignore"):
+            return np.asarray(self.function(np, *arrays, **dict(self.options)), np.float64)
 
 
 class DeviceMetric(EvalMetric):
@@ -35,6 +60,8 @@ class DeviceMetric(EvalMetric):
     _label_requirement = ""
 
     def __init__(self, name: str, output_names: Any, label_names: Any, **kwargs: Any) -> None:
+        #: Shapes and dtypes for which this metric's program was called.
+        self._compiled_shapes: set[Any] = set()
         self._clear_tallies()
         super().__init__(name, output_names, label_names, has_global_stats=True, **kwargs)
 
@@ -54,8 +81,8 @@ class DeviceMetric(EvalMetric):
 
     # -- defined by subclasses -----------------------------------------------------------------
 
-    def _step(self) -> InstrumentedJit:
-        """The program (tally, label, pred) -> tally."""
+    def _measure(self) -> Measure:
+        """The measurement of a pair."""
         raise NotImplementedError
 
     def _check(self, label: Any, pred: Any) -> None:
@@ -76,9 +103,9 @@ class DeviceMetric(EvalMetric):
 
         Arrays are NDArrays, on any devices, or NumPy or JAX arrays.
         """
-        step = self._step()
+        measure = self._measure()
         for label, pred in self._pairs(labels, preds):
-            self._run(step, label, pred, self._tally_size)
+            self._add(measure, label, pred, self._tally_size)
 
     def _pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
         """All pairs of a label and a prediction, after all have been checked."""
@@ -88,13 +115,36 @@ class DeviceMetric(EvalMetric):
             self._check(label, pred)
         return pairs
 
-    def _run(self, step: InstrumentedJit, label: Any, pred: Any, width: int) -> None:
+    def _add(self, measure: Measure, label: Any, pred: Any, width: int) -> None:
+        """Adds a pair to the tally of that length on its device, or to those on the host."""
         value, device = value_and_device(pred)
         key = device, width
         tally = self._device_tallies.get(key)
-        if tally is None:
-            tally = zero_tally(device, width)
-        self._device_tallies[key] = step(tally, move_to_device(label, device), value)
+        tally = zero_tally(device, width) if tally is None else tally
+        tally = self._measured(measure, tally, label, value, device)
+        if isinstance(tally, np.ndarray):
+            self._add_on_host(tally)
+        else:
+            self._device_tallies[key] = tally
+
+    def _measured(
+        self, measure: Measure, tally: jax.Array, label: Any, value: Any, device: Device
+    ) -> Any:
+        """A tally on a device with the measurement of a pair added; or, as an array of NumPy, the
+        measurement alone, if the pair is measured on the host."""
+        if isinstance(value, np.ndarray) and not isinstance(label, NDArray | jax.Array):
+            return measure.on_host(label, value)
+        shapes = None if label is None else label.shape, value.shape, value.dtype
+        if shapes not in self._compiled_shapes:
+            small = device.platform == "cpu" and value.size <= _HOST_SIZE
+            if small and len(self._compiled_shapes) >= MAX_COMPILED_SHAPES:
+                return measure.on_host(move_to_device(label, device), value)
+            self._compiled_shapes.add(shapes)
+        return tally_step(measure)(tally, move_to_device(label, device), value)
+
+    def _add_on_host(self, tally: np.ndarray) -> None:
+        self._local_tally = self._merge(self._local_tally, tally)
+        self._global_tally = self._merge(self._global_tally, tally)
 
     # -- reading -------------------------------------------------------------------------------
 
@@ -104,8 +154,7 @@ class DeviceMetric(EvalMetric):
             tallies = jax.device_get(list(self._device_tallies.values()))
             self._device_tallies = {}
             for tally in tallies:
-                self._local_tally = self._merge(self._local_tally, tally)
-                self._global_tally = self._merge(self._global_tally, tally)
+                self._add_on_host(tally)
 
     def _read(self, all_batches: bool) -> tuple[float, float]:
         self._fetch_tallies()
@@ -208,17 +257,13 @@ def zero_tally(device: Device, width: int) -> jax.Array:
     return to_device(np.zeros(width), device)
 
 
-@lru_cache(maxsize=256)
-def tally_step(
-    measure: Callable[..., jax.Array],
-    merge: Callable[[jax.Array, jax.Array], jax.Array] | None = None,
-    options: Sequence[tuple[str, Any]] = (),
-) -> InstrumentedJit:
-    """The program that adds ``measure(label, pred, **options)`` to a tally; created once."""
-    measured = partial(measure, **dict(options))
+@cached_code("metrics", 256, 1 / 32)
+def tally_step(measure: Measure) -> InstrumentedJit:
+    """The program that adds a measurement to a tally; made once."""
+    function, merge = partial(measure.function, jnp, **dict(measure.options)), measure.merge
 
     def step(tally: jax.Array, label: Any, pred: Any) -> jax.Array:
-        addend = measured(label, pred)
+        addend = function(label, pred)
         return tally + addend if merge is None else merge(tally, addend)
 
-    return InstrumentedJit(step, f"metric_{measure.__name__.strip('_')}")
+    return InstrumentedJit(step, f"metric_{measure.function.__name__.strip('_')}")

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import jax
-import jax.numpy as jnp
+import numpy as np
 
 from ..errors import MetricShapeError, explain
 from ..ops.tensor.indexing import pick
-from ..program import InstrumentedJit
 from ._accuracy import make_tally
-from ._device_metric import DeviceMetric, tally_step
+from ._device_metric import DeviceMetric, Measure
 from ._eval_metric import alias, register
 
 
@@ -25,8 +23,8 @@ class _Likelihood(DeviceMetric):
         self.eps = eps
         super().__init__(name, output_names, label_names, eps=eps)
 
-    def _step(self) -> InstrumentedJit:
-        return tally_step(_likelihood, options=(("eps", self.eps),))
+    def _measure(self) -> Measure:
+        return Measure(_likelihood, (("eps", self.eps),))
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim < 2:
@@ -46,13 +44,13 @@ class _Likelihood(DeviceMetric):
             )
 
 
-def _likelihood(label: jax.Array, pred: jax.Array, *, eps: float) -> jax.Array:
+def _likelihood(xp: Any, label: Any, pred: Any, *, eps: float) -> Any:
     classes = pred.shape[1]
-    chosen = label.ravel().astype(jnp.int64)
-    invalid = jnp.sum((chosen < -classes) | (chosen >= classes))
-    chosen = jnp.clip(jnp.where(chosen < 0, chosen + classes, chosen), 0, classes - 1)
-    loss = -jnp.log(pred[jnp.arange(len(pred)), chosen] + eps)
-    return make_tally(jnp.sum(loss, dtype=jnp.float64), len(pred), invalid)
+    chosen = label.ravel().astype(xp.int64)
+    invalid = xp.sum((chosen < -classes) | (chosen >= classes))
+    chosen = xp.clip(xp.where(chosen < 0, chosen + classes, chosen), 0, classes - 1)
+    loss = -xp.log(pred[xp.arange(len(pred)), chosen] + eps)
+    return make_tally(xp, xp.sum(loss, dtype=xp.float64), len(pred), invalid)
 
 
 @register
@@ -121,9 +119,8 @@ class Perplexity(DeviceMetric):
         axis = {} if self.axis == -1 else {"axis": self.axis}
         return {**axis, **super().get_config()}
 
-    def _step(self) -> InstrumentedJit:
-        options = (("ignore_label", self.ignore_label), ("axis", self.axis))
-        return tally_step(_perplexity, options=options)
+    def _measure(self) -> Measure:
+        return Measure(_perplexity, (("ignore_label", self.ignore_label), ("axis", self.axis)))
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim != 2 or not -2 <= self.axis < 2 or label.size != pred.shape[1 - self.axis % 2]:
@@ -143,15 +140,18 @@ class Perplexity(DeviceMetric):
             return math.inf
 
 
-def _perplexity(
-    label: jax.Array, pred: jax.Array, *, ignore_label: int | None, axis: int
-) -> jax.Array:
+def _perplexity(xp: Any, label: Any, pred: Any, *, ignore_label: int | None, axis: int) -> Any:
     label = label.ravel()
-    chosen = pick(pred, label.astype(jnp.int32), axis=axis)
+    classes = label.astype(xp.int32)
+    if xp is np:
+        rows = pred if axis % 2 else pred.T
+        chosen = rows[np.arange(len(rows)), np.clip(classes, 0, rows.shape[1] - 1)]
+    else:
+        chosen = pick(pred, classes, axis=axis)
     count = label.size
     if ignore_label is not None:
         ignored = label == ignore_label
-        chosen = jnp.where(ignored, 1, chosen)
-        count = count - jnp.sum(ignored)
-    loss = -jnp.log(jnp.maximum(chosen, 1e-10))
-    return make_tally(jnp.sum(loss, dtype=jnp.float64), count)
+        chosen = xp.where(ignored, xp.asarray(1, chosen.dtype), chosen)
+        count = count - xp.sum(ignored)
+    loss = -xp.log(xp.maximum(chosen, xp.asarray(1e-10, chosen.dtype)))
+    return make_tally(xp, xp.sum(loss, dtype=xp.float64), count)

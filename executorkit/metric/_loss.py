@@ -4,13 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax
-import jax.numpy as jnp
-
 from ..ndarray import NDArray
-from ..program import InstrumentedJit
 from ._accuracy import make_tally
-from ._device_metric import DeviceMetric, tally_step
+from ._device_metric import DeviceMetric, Measure
 from ._eval_metric import register
 
 
@@ -23,15 +19,15 @@ class Loss(DeviceMetric):
     ) -> None:
         super().__init__(name, output_names, label_names)
 
-    def _step(self) -> InstrumentedJit:
-        return tally_step(_sum)
+    def _measure(self) -> Measure:
+        return Measure(_sum)
 
     def _pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
         return [(None, p) for p in ([preds] if isinstance(preds, NDArray) else preds)]
 
 
-def _sum(label: None, pred: jax.Array) -> jax.Array:
-    return make_tally(jnp.sum(pred, dtype=jnp.float64), pred.size)
+def _sum(xp: Any, label: None, pred: Any) -> Any:
+    return make_tally(xp, xp.sum(pred, dtype=xp.float64), pred.size)
 
 
 @register

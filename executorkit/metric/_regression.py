@@ -5,24 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from ..errors import MetricShapeError, explain
-from ..program import InstrumentedJit
 from ._accuracy import make_tally
-from ._device_metric import DeviceMetric, tally_step
+from ._device_metric import DeviceMetric, Measure
 from ._eval_metric import register
 
 
 class _Distance(DeviceMetric):
     """The mean over the pairs of one number for each."""
 
-    _distance: Callable[[jax.Array], jax.Array]
+    _distance: Callable[[Any, Any], Any]
 
-    def _step(self) -> InstrumentedJit:
-        return tally_step(_distance_of, options=(("distance", type(self)._distance),))
+    def _measure(self) -> Measure:
+        return Measure(_distance_of, (("distance", type(self)._distance),))
 
     def _check(self, label: Any, pred: Any) -> None:
         try:
@@ -41,21 +39,19 @@ def _columns(x: Any) -> tuple[int, ...]:
     return (*x.shape, 1) if x.ndim == 1 else tuple(x.shape)
 
 
-def _distance_of(
-    label: jax.Array, pred: jax.Array, *, distance: Callable[[jax.Array], jax.Array]
-) -> jax.Array:
+def _distance_of(xp: Any, label: Any, pred: Any, *, distance: Callable[[Any, Any], Any]) -> Any:
     # NumPy's promotion, not JAX's: integers and float32 are computed in float64.
     dtype = np.promote_types(label.dtype, pred.dtype)
     label, pred = (x.reshape(_columns(x)).astype(dtype) for x in (label, pred))
-    return make_tally(distance(label - pred), 1)
+    return make_tally(xp, distance(xp, label - pred), 1)
 
 
-def _mean(x: jax.Array) -> jax.Array:
-    return jnp.mean(x, dtype=jnp.float64)
+def _mean(xp: Any, x: Any) -> Any:
+    return xp.sum(x, dtype=xp.float64) / np.float64(x.size)
 
 
-def _squares(x: jax.Array) -> jax.Array:
-    return jnp.square(x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(jnp.float64))
+def _squares(xp: Any, x: Any) -> Any:
+    return xp.square(x if jnp.issubdtype(x.dtype, jnp.floating) else x.astype(xp.float64))
 
 
 @register
@@ -70,7 +66,7 @@ class MAE(_Distance):
     ('mae', 1.5)
     """
 
-    _distance = staticmethod(lambda x: _mean(jnp.abs(x)))
+    _distance = staticmethod(lambda xp, x: _mean(xp, xp.abs(x)))
 
     def __init__(
         self, name: str = "mae", output_names: Any = None, label_names: Any = None
@@ -90,7 +86,7 @@ class MSE(_Distance):
     ('mse', 4.5)
     """
 
-    _distance = staticmethod(lambda x: _mean(_squares(x)))
+    _distance = staticmethod(lambda xp, x: _mean(xp, _squares(xp, x)))
 
     def __init__(
         self, name: str = "mse", output_names: Any = None, label_names: Any = None
@@ -110,7 +106,7 @@ class RMSE(_Distance):
     ('rmse', 3.0)
     """
 
-    _distance = staticmethod(lambda x: jnp.sqrt(_mean(_squares(x))))
+    _distance = staticmethod(lambda xp, x: xp.sqrt(_mean(xp, _squares(xp, x))))
 
     def __init__(
         self, name: str = "rmse", output_names: Any = None, label_names: Any = None

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterator
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import jax
@@ -20,6 +19,7 @@ import numpy as np
 from jax import lax
 
 from ..errors import explain
+from ..program import small_jit
 from .handle import Handle
 from .storage import Shape
 from .values import fit, to_device
@@ -223,12 +223,12 @@ def _joined(arrays: tuple[Any, ...], layout: tuple[Any, ...]) -> tuple[Any, ...]
     )
 
 
-@partial(jax.jit, static_argnums=2)
+@small_jit(static_argnums=2)
 def _gather(value: jax.Array, arrays: tuple[Any, ...], layout: tuple[Any, ...]) -> jax.Array:
     return value[_joined(arrays, layout)]
 
 
-@partial(jax.jit, static_argnums=3)
+@small_jit(static_argnums=3)
 def _scatter(
     value: jax.Array, new: jax.Array, arrays: tuple[Any, ...], layout: tuple[Any, ...]
 ) -> jax.Array:
@@ -252,7 +252,7 @@ def _backwards(steps: tuple[int, ...]) -> tuple[int, ...]:
     return tuple(axis for axis, step in enumerate(steps) if step < 0)
 
 
-@partial(jax.jit, static_argnums=(2, 3, 4))
+@small_jit(static_argnums=(2, 3, 4))
 def _read_ranges(
     value: jax.Array,
     starts: tuple[Any, ...],
@@ -266,7 +266,7 @@ def _read_ranges(
     return lax.reshape(lax.rev(part, _backwards(steps)), shape)
 
 
-@partial(jax.jit, static_argnums=(3, 4))
+@small_jit(static_argnums=(3, 4))
 def _write_ranges(
     value: jax.Array,
     new: jax.Array,

@@ -12,13 +12,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import prod
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+
+from ..program import small_jit
 
 #: Number of bins of a histogram.
 BINS = 16
@@ -37,7 +38,7 @@ def statistics_rows(values: tuple[jax.Array, ...], platform: str) -> jax.Array:
     return _statistics_rows(values, platform == "cpu")
 
 
-@partial(jax.jit, static_argnums=1)
+@small_jit(static_argnums=1)
 def _statistics_rows(values: tuple[jax.Array, ...], scan: bool) -> jax.Array:
     """A row of float64 for each array: count, mean, std, minimum and maximum of its finite
     elements, numbers of NaNs and infinities, and the histogram."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -14,6 +14,7 @@ import numpy as np
 from ..context import Device
 from ..errors import ShapeError, explain
 from ..ops.tensor.binary_arithmetic import convert
+from ..program import small_jit
 from .handle import Handle
 from .storage import Shape
 
@@ -100,7 +101,7 @@ def batch_to_device(host: np.ndarray, device: Device) -> jax.Array:
 
 @lru_cache(maxsize=64)
 def _transfer(device: Device) -> Callable[[np.ndarray], jax.Array]:
-    return jax.jit(lambda x: x, out_shardings=_sharding(device))
+    return small_jit(lambda x: x, out_shardings=_sharding(device))
 
 
 def filled(number: Any, shape: Shape, dtype: np.dtype, device: Device) -> jax.Array:
@@ -113,12 +114,12 @@ def filled(number: Any, shape: Shape, dtype: np.dtype, device: Device) -> jax.Ar
         return _broadcast(jax.device_put(value, device), shape)
 
 
-@partial(jax.jit, static_argnums=1)
+@small_jit(static_argnums=1)
 def _broadcast(value: jax.Array, shape: Shape) -> jax.Array:
     return jnp.broadcast_to(value, shape)
 
 
-@partial(jax.jit, static_argnums=(1, 2))
+@small_jit(static_argnums=(1, 2))
 def _converted(value: jax.Array, shape: Shape, dtype: str) -> jax.Array:
     surplus = max(value.ndim - len(shape), 0)
     return jnp.broadcast_to(convert(value.reshape(value.shape[surplus:]), dtype), shape)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -18,6 +17,7 @@ from ..executor import transfer_batch
 from ..ndarray import NDArray
 from ..ndarray.values import host_array, to_device
 from ..ops.tensor.binary_arithmetic import convert
+from ..program import small_jit
 from ._replicated_array import PerDevice, ReplicatedArray
 from ._slicing import part_of
 
@@ -195,7 +195,7 @@ def _copy_to_devices(parts: Sequence[jax.Array], contexts: Sequence[Context]) ->
     return [jax.device_put(p, c.device) for p, c in zip(parts, contexts, strict=True)]
 
 
-@partial(jax.jit, static_argnums=(1, 2, 3))
+@small_jit(static_argnums=(1, 2, 3))
 def _slices_of(value: jax.Array, bounds: Bounds, axis: int, dtype: str) -> tuple[jax.Array, ...]:
     value = convert(value, dtype)
     if axis < 0:
@@ -203,12 +203,12 @@ def _slices_of(value: jax.Array, bounds: Bounds, axis: int, dtype: str) -> tuple
     return tuple(lax.slice_in_dim(value, start, stop, axis=axis) for start, stop in bounds)
 
 
-@partial(jax.jit, static_argnums=(1, 2))
+@small_jit(static_argnums=(1, 2))
 def _concatenate(parts: tuple[jax.Array, ...], axis: int, leading: bool) -> jax.Array:
     return jnp.concatenate([p[0] for p in parts] if leading else parts, axis)
 
 
-@partial(jax.jit, static_argnums=1)
+@small_jit(static_argnums=1)
 def _mean(parts: tuple[jax.Array, ...], leading: bool) -> jax.Array:
     total = sum(parts[1:], start=parts[0])
     # XLA multiplies by the reciprocal of a number, which rounds differently.

@@ -21,6 +21,7 @@ from jax.sharding import Mesh, NamedSharding, PartitionSpec
 from ..context import Context, Device
 from ..ndarray.random_state import next_key_data
 from ..ops.nn.moments import DEVICE_AXIS
+from ..program import small_jit
 
 
 class Traffic:
@@ -165,11 +166,11 @@ def _in_all_processes(devices: tuple[Device, ...]) -> tuple[Device, ...]:
     )
 
 
-@jax.jit
+@small_jit
 def _leading_axis(x: jax.Array) -> jax.Array:
     return x[None]
 
 
-@jax.jit
+@small_jit
 def _without_leading_axis(x: jax.Array) -> jax.Array:
     return x.reshape(x.shape[1:])

@@ -13,11 +13,12 @@ from ..lowering import Cost, NodeCost
 from ._activity import active_values, dependent_results
 from ._analysis import Analysis
 from ._background_tasks import CompileTask, Precompilation, submit
+from ._code_cache import SMALL_BYTES, CacheInfo, CodeCache, SmallJit, cached_code, small_jit
 from ._compiler_options import can_split_temp_buffers
 from ._jit import InstrumentedJit
 from ._partitioned import PartitionedProgram
 from ._program import Program, program_for
-from ._program_cache import CacheInfo, cache_info, clear_cache, set_cache_limit
+from ._program_cache import cache_info, clear_cache, set_cache_limit
 from ._program_options import (
     Options,
     current_options,
@@ -46,10 +47,12 @@ OptionError = ArgumentValueError
 __all__ = [
     "DONATED_ARG",
     "REPLICATED_ARGS",
+    "SMALL_BYTES",
     "Analysis",
     "Arrays",
     "BaseProgram",
     "CacheInfo",
+    "CodeCache",
     "CompileTask",
     "Cost",
     "History",
@@ -61,12 +64,14 @@ __all__ = [
     "Program",
     "ProgramCall",
     "ProgramFunction",
+    "SmallJit",
     "StepSpec",
     "Trace",
     "UpdateFunction",
     "UpdateSpec",
     "active_values",
     "cache_info",
+    "cached_code",
     "can_split_temp_buffers",
     "clear_cache",
     "current_options",
@@ -78,6 +83,7 @@ __all__ = [
     "program_for",
     "program_parts",
     "set_cache_limit",
+    "small_jit",
     "submit",
     "use_options",
 ]

@@ -13,6 +13,7 @@ import jax
 
 from . import disk_cache
 from ._background_tasks import CompileTask, submit
+from ._code_cache import EXECUTABLE_BYTES, code_bytes, count_code, function_limit_bytes
 
 #: Maximum number of shapes of one function that stay compiled; one more empties its cache.
 MAX_SHAPES = 128
@@ -76,11 +77,12 @@ class InstrumentedJit:
 
     __slots__ = (
         "_compilations", "_compilations_since_clear", "_dispatcher", "_jitted", "_tasks",
-        "_threads_to_log", "avals", "compiler_options", "donate", "fingerprint", "function",
-        "loads", "name", "seconds", "trace_log", "traces",
+        "_threads_to_log", "avals", "code_bytes", "compiler_options", "donate", "fingerprint",
+        "function", "last_use", "loads", "name", "seconds", "trace_log", "traces",
     )  # fmt: skip
 
     devices: Sequence[Any] = ()
+    in_use = False
 
     def __init__(
         self,
@@ -105,11 +107,20 @@ class InstrumentedJit:
         self._tasks: dict[Hashable, CompileTask] = {}
         #: Threads whose present call has traced (False) or loaded an executable (True).
         self._threads_to_log: dict[int, bool] = {}
-        self.clear()
+        self.last_use = 0
+        self._start()
 
     def clear(self) -> None:
-        """Drops all executables; the counts stay."""
+        """Frees all executables; the counts stay."""
+        if self._compilations_since_clear:
+            dispatcher = self._dispatcher
+            self._start()
+            dispatcher.clear()
+
+    def _start(self) -> None:
+        """Begins without any executable."""
         self._compilations_since_clear = 0
+        self.code_bytes = 0
         self._jitted: Any = self.transform(self._counting())
         self._dispatcher: disk_cache.CachedJit | _Direct = (
             _Direct(self._jitted)
@@ -172,7 +183,7 @@ class InstrumentedJit:
 
         A later call with the same shapes finds it compiled.
         """
-        return self._logged(args, lambda: self._executable(args))
+        return self._logged(args, lambda: self._executable(args), compiles=True)
 
     def _executable(self, args: tuple[Any, ...]) -> jax.stages.Compiled:
         executable = self._dispatcher.executable(args)
@@ -186,13 +197,15 @@ class InstrumentedJit:
         """The ``jax.stages.Lowered`` for such arguments; free where they were traced before."""
         return self._logged(args, lambda: self._jitted.lower(*args))
 
-    def _logged(self, args: tuple[Any, ...], work: Callable[[], Any]) -> Any:
+    def _logged(
+        self, args: tuple[Any, ...], work: Callable[[], Any], compiles: bool = False
+    ) -> Any:
         before = self._compilations
         start = time.perf_counter()
         with jax.enable_x64(True):
             result = work()
         if self._compilations != before:
-            self._log(args, time.perf_counter() - start)
+            self._log(args, time.perf_counter() - start, compiles)
         return result
 
     def precompile(self, *args: Any) -> CompileTask:
@@ -209,7 +222,9 @@ class InstrumentedJit:
         """
         if self._dispatcher.caches:
             load = self._dispatcher.load
-            self._submit(_signature(args), lambda: self._logged(args, lambda: load(args)))
+            self._submit(
+                _signature(args), lambda: self._logged(args, lambda: load(args), compiles=True)
+            )
 
     def _submit(self, key: Hashable, work: Callable[[], Any]) -> CompileTask:
         def work_and_forget() -> None:
@@ -229,7 +244,7 @@ class InstrumentedJit:
         with jax.enable_x64(True):
             return jax.make_jaxpr(self.function)(*args).jaxpr
 
-    def _log(self, args: tuple[Any, ...], seconds: float) -> None:
+    def _log(self, args: tuple[Any, ...], seconds: float, compiles: bool = True) -> None:
         """Logs a call that traced or loaded, if it was this thread that did."""
         thread = threading.get_ident()
         with _count_lock:
@@ -240,8 +255,21 @@ class InstrumentedJit:
             counters.seconds += seconds
         avals = self.avals = jax.tree.map(_aval, args)
         self.trace_log.append(TraceRecord(avals, seconds, loaded))
-        if self._compilations_since_clear > MAX_SHAPES:
+        if compiles:
+            self._count_code(args, loaded)
+        too_many = self._compilations_since_clear > MAX_SHAPES
+        if too_many or self.code_bytes > function_limit_bytes():
             self.clear()
+
+    def _count_code(self, args: tuple[Any, ...], loaded: bool) -> None:
+        """Counts the code of the executable for these arguments, which has just been made."""
+        with jax.enable_x64(True):
+            try:
+                new_bytes = code_bytes(self._executable(args), loaded)
+            except (RuntimeError, ValueError, NotImplementedError):  # of an executable without HLO
+                new_bytes = EXECUTABLE_BYTES
+        self.code_bytes += new_bytes
+        count_code(new_bytes)
 
 
 class _Direct:
@@ -253,6 +281,9 @@ class _Direct:
 
     def __init__(self, jitted: Any) -> None:
         self.run = jitted
+
+    def clear(self) -> None:
+        return
 
     def widen(self) -> bool:
         return False

@@ -55,6 +55,7 @@ class PartitionedProgram(BaseProgram):
         for segment in device_segments(graph, contexts):
             part_argnums = tuple(k for k, i in enumerate(segment.inputs) if active[i])
             part = program_for(segment.graph, part_argnums, (False,) * len(part_argnums))
+            part.add_user(self)
             self.segments.append((segment, part))
         self._context_of = {i: s.context for s, _ in self.segments for i in s.outputs}
         self._context_of.update(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any, TypeVar
@@ -10,7 +11,15 @@ import jax
 import jax.numpy as jnp
 
 from ..errors import NotFingerprintableError
-from ..lowering import LOWERING_PASSES, Cost, Graph, GraphStep, disabled_passes, evaluate
+from ..lowering import (
+    LOWERING_PASSES,
+    Cost,
+    Graph,
+    GraphStep,
+    disabled_passes,
+    evaluate,
+    memoize,
+)
 from . import disk_cache
 from ._activity import (
     active_values,
@@ -37,6 +46,10 @@ from ._train_step import DONATED_ARG, Arrays, StepSpec, make_step
 from .protocol import BaseProgram, ProgramCall
 
 _Derived = TypeVar("_Derived", bound=BaseProgram)
+
+
+#: Maximum number of training steps of a program, each with an update of its own.
+MAX_STEPS = 32
 
 
 class ArraySpec:
@@ -131,6 +144,7 @@ class Program(BaseProgram):
         self._fingerprint: str | None = None
         self._train_steps: dict[tuple[bool, StepSpec], InstrumentedJit] = {}
         self._derived: dict[Hashable, Any] = {}
+        self._users: weakref.WeakSet[object] = weakref.WeakSet()
         self.infer = self._both_modes(self._infer, "infer", on_disk=True)
         # Residuals have a structure that only tracing makes.
         self.forward = self._both_modes(self._vjp, "forward")
@@ -272,7 +286,7 @@ class Program(BaseProgram):
                 self.compiler_options,
                 lambda: self.fingerprint(train, spec),
             )
-            self._train_steps[train, spec] = step
+            memoize(self._train_steps, (train, spec), step, MAX_STEPS)
         return step
 
     def train_steps(self, train: bool) -> list[InstrumentedJit]:
@@ -291,6 +305,23 @@ class Program(BaseProgram):
         for function, avals in calls():
             if isinstance(function, InstrumentedJit):
                 function.prefetch(*avals)
+
+    # -- its code in memory ----------------------------------------------------------------------
+
+    @property
+    def in_use(self) -> bool:
+        return len(self._users) > 0
+
+    def add_user(self, user: object) -> None:
+        self._users.add(user)
+
+    @property
+    def code_bytes(self) -> int:
+        return sum(function.code_bytes for function in self.all_functions)
+
+    def clear(self) -> None:
+        for function in self.all_functions:
+            function.clear()
 
     # -- questions -------------------------------------------------------------------------------
 

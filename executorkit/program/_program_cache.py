@@ -2,99 +2,83 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
-from typing import NamedTuple
 
+from ..errors import ArgumentValueError, explain
+from ._code_cache import CacheInfo, CodeCache, cache_infos, set_code_limit
 from ._jit import counters
 from .protocol import BaseProgram
 
-
-class CacheInfo(NamedTuple):
-    """The use of a cache of compiled functions so far in this process.
-
-    hits, misses
-        requests that were answered from the cache, and those that made a new entry.
-    size, limit
-        number of entries, and its maximum.
-    traces
-        number of traces (compilations) of all entries, past ones included.
-    seconds
-        time that traces and loads took; 0 where it is not measured.
-    loads
-        number of executables that were loaded from the disk cache instead of being traced.
-    """
-
-    hits: int
-    misses: int
-    size: int
-    limit: int
-    traces: int
-    seconds: float = 0.0
-    loads: int = 0
-
-    @property
-    def programs(self) -> int:
-        """The number of entries of a cache of programs."""
-        return self.size
-
-    @property
-    def functions(self) -> int:
-        """The number of entries of a cache of functions."""
-        return self.size
-
-
-_programs: OrderedDict[Hashable, BaseProgram] = OrderedDict()
-_lock = threading.Lock()
-_hits = 0
-_misses = 0
-_limit = 256
+_programs: CodeCache[BaseProgram] = CodeCache("programs", 256, 1 / 2)
 
 
 def cached_program(key: Hashable, make: Callable[[], BaseProgram]) -> BaseProgram:
-    """The program of a key, made if there is none; the least recently used one may be dropped."""
-    global _hits, _misses
-    with _lock:
-        program = _programs.get(key)
-        if program is not None:
-            _hits += 1
-            _programs.move_to_end(key)
-            return program
-        _misses += 1
-        program = _programs[key] = make()
-        while len(_programs) > _limit:
-            _programs.popitem(last=False)
-        return program
+    """The program of a key, made if there is none; the least recently used one may be dropped.
+
+    A dropped program that nobody uses loses its executables. One that is in use keeps them, and
+    equal requests still find it.
+    """
+    return _programs.get_or_make(key, make)
 
 
 def cached_programs() -> list[BaseProgram]:
     """All cached programs, the least recently used first."""
-    with _lock:
-        return list(_programs.values())
+    return _programs.values()
 
 
 def cache_info() -> CacheInfo:
-    """The use of the program cache so far in this process."""
-    with _lock:
-        return CacheInfo(
-            _hits, _misses, len(_programs), _limit,
-            counters.traces, counters.seconds, counters.loads,
-        )  # fmt: skip
+    """The use of the caches of compiled code so far in this process.
+
+    The numbers are those of the programs of executors; ``kinds`` has those of every cache by its
+    name: ``programs``; ``eager``, operators called on arrays, for each operator and attributes;
+    ``updates`` of optimizers; ``metrics``; ``arrays``, slices, reshapes and conversions.
+
+    >>> import executorkit as mx
+    >>> info = mx.program.cache_info()
+    >>> info.bytes <= info.limit_bytes
+    True
+    >>> sorted(info.kinds)
+    ['arrays', 'eager', 'metrics', 'programs', 'updates']
+    """
+    info = _programs.info(counters.traces, counters.seconds, counters.loads)
+    return info._replace(kinds={**cache_infos(), _programs.kind: info})
 
 
 def clear_cache() -> None:
     """Forgets all programs. Executors keep theirs; new ones compile again."""
-    with _lock:
-        _programs.clear()
+    _programs.clear()
 
 
-def set_cache_limit(programs: int) -> None:
-    """Bounds the number of cached programs; the least recently used go first."""
-    global _limit
-    if programs < 1:
-        raise ValueError(f"the program cache needs room for at least one program, not {programs}")
-    with _lock:
-        _limit = programs
-        while len(_programs) > _limit:
-            _programs.popitem(last=False)
+def set_cache_limit(programs: int | None = None, *, bytes: int | None = None) -> None:
+    """Bounds the compiled code in memory; what was used longest ago goes first.
+
+    programs
+        maximum number of cached programs (256 by default). Those that an executor still uses stay
+        findable beyond it.
+    bytes
+        maximum memory of all compiled code in bytes, as estimated from its instructions. By default
+        2 GiB, or what the environment variable ``EXECUTORKIT_CACHE_BYTES`` says. Half of it is for
+        programs, a quarter for operators called on arrays, an eighth for updates, and a sixteenth
+        each for metrics and for functions of arrays.
+
+    Code that is dropped is freed at once, and compiled again where it is needed again. Programs in
+    use are not dropped: their memory is bounded by the number of executors that live, and by 128
+    shapes and a quarter of all bytes for each of their functions.
+
+    Raises ValueError for a number below 1.
+    """
+    for name, limit in (("programs", programs), ("bytes", bytes)):
+        if limit is not None and limit < 1:
+            raise ArgumentValueError(
+                explain(
+                    f"set_cache_limit: {name}",
+                    f"the program cache needs room for at least one program, not {limit}"
+                    if name == "programs"
+                    else f"{limit}, expected at least 1",
+                )
+            )
+    if programs is not None:
+        _programs.limit = programs
+    if bytes is not None:
+        set_code_limit(bytes)
+    _programs.trim()

@@ -98,8 +98,27 @@ class BaseProgram(Viewed, ABC):
         ``args`` and ``aux`` may be arrays, or shapes and dtypes.
         """
 
+    # -- its code in memory ----------------------------------------------------------------------
+
+    #: The number of its last request; the cache of programs sets it.
+    last_use: int = 0
+
+    @property
+    def in_use(self) -> bool:
+        """True if an executor would have to compile it again. Those not shared need not know."""
+        return False
+
+    def add_user(self, user: object) -> None:
+        """Keeps the compiled code as long as ``user`` lives, though the cache may drop it."""
+        return
+
+    @property
+    def code_bytes(self) -> int:
+        """The estimated memory of the compiled code, in bytes."""
+        return sum(function.code_bytes for function in self.functions)
+
     def clear(self) -> None:
-        """Drops the compiled code of this program."""
+        """Frees the compiled code of this program; it is compiled again where it is called."""
         for function in self.functions:
             function.clear()
 

@@ -55,6 +55,12 @@ class CachedJit:
         self._executables: dict[Hashable, Any] = {}
         self.run: Callable[..., Any] = self._dispatch
 
+    def clear(self) -> None:
+        """Drops all executables; nobody calls this dispatcher any more."""
+        self._executables.clear()
+        # Its other values refer to this object.
+        self.run = self._jitted
+
     @property
     def caches(self) -> bool:
         """True if executables are stored now."""

@@ -1,0 +1,392 @@
+"""Compiled code in memory: bounded caches of jitted functions, by number and by estimated bytes.
+
+Compiled code is held in one cache for each kind: the *programs* of executors, operators that are
+called on arrays (*eager*), the optimizers' *updates*, *metrics*, and small functions of *arrays*
+(slices, reshapes, conversions). Each is bounded by a number of entries and by bytes; what was used
+longest ago goes first, and its executables are freed at once.
+
+An executable of XLA's CPU backend takes 1.5 MB of memory however small it is, and 3 KB more for
+each instruction of its optimised HLO (measured with JAX 0.10: 16 instructions 1.46 MB, 605 3.4 MB,
+2005 7.5 MB; one that was loaded from a file takes 0.1 MB). The memory of constants and of working
+buffers is not counted.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import threading
+from collections.abc import Callable, Hashable, Mapping
+from functools import wraps
+from typing import Any, Generic, NamedTuple, Protocol, TypeVar
+
+import jax
+
+from ..errors import ArgumentValueError, explain
+
+#: Memory of an executable that has been compiled in this process, however small, in bytes.
+EXECUTABLE_BYTES = 1_500_000
+#: Memory of an executable that was loaded from a file, however small, in bytes.
+LOADED_BYTES = 100_000
+#: Further memory for each instruction of its optimised HLO, in bytes.
+INSTRUCTION_BYTES = 3_000
+#: Memory of an executable of one operator, in bytes.
+SMALL_BYTES = 1_600_000
+#: Maximum memory of all compiled code where the environment does not say otherwise, in bytes.
+DEFAULT_BYTES = 2 << 30
+#: Part of all bytes that new code may take before the caches are looked through.
+_SLACK = 1 / 128
+#: The environment variable with the maximum memory of compiled code, in bytes.
+_VARIABLE = "EXECUTORKIT_CACHE_BYTES"
+
+
+def code_bytes(executable: jax.stages.Compiled, loaded: bool = False) -> int:
+    """The estimated memory of an executable's code, in bytes."""
+    runtime = executable.runtime_executable()
+    modules = () if runtime is None else runtime.hlo_modules()
+    instructions = sum(len(c.instructions()) for m in modules for c in m.computations())
+    fixed = LOADED_BYTES if loaded else EXECUTABLE_BYTES
+    return fixed + INSTRUCTION_BYTES * instructions
+
+
+class CacheInfo(NamedTuple):
+    """The use of a cache of compiled functions so far in this process.
+
+    hits, misses
+        requests that were answered from the cache, and those that made a new entry.
+    size, limit
+        number of entries, and its maximum.
+    traces
+        number of traces (compilations) of all entries, past ones included.
+    seconds
+        time that traces and loads took; 0 where it is not measured.
+    loads
+        number of executables that were loaded from the disk cache instead of being traced.
+    bytes, limit_bytes
+        estimated memory of the compiled code, and its maximum, in bytes. Programs that executors
+        still use count even where the cache has dropped them.
+    kinds
+        in the answer of ``mx.program.cache_info()``: the use of each cache by its name.
+    """
+
+    hits: int
+    misses: int
+    size: int
+    limit: int
+    traces: int
+    seconds: float = 0.0
+    loads: int = 0
+    bytes: int = 0
+    limit_bytes: int = 0
+    kinds: Mapping[str, CacheInfo] = {}
+
+    @property
+    def programs(self) -> int:
+        """The number of entries of a cache of programs."""
+        return self.size
+
+    @property
+    def functions(self) -> int:
+        """The number of entries of a cache of functions."""
+        return self.size
+
+
+class Code(Protocol):
+    """An entry of a cache: one or several jitted functions.
+
+    last_use
+        a number that the cache sets; the highest one was used last.
+    """
+
+    last_use: int
+
+    @property
+    def code_bytes(self) -> int:
+        """The estimated memory of its executables, in bytes."""
+        ...
+
+    @property
+    def in_use(self) -> bool:
+        """True if somebody holds it who would have to compile it again."""
+        ...
+
+    def clear(self) -> None:
+        """Frees its executables; it can still be called, and compiles again then."""
+        ...
+
+
+class SmallJit:
+    """A jitted function of an operator or of arrays, whose executables are small.
+
+    function
+        the function to call.
+    executables, executable_bytes
+        number of its executables, and the estimated memory of each.
+    """
+
+    __slots__ = ("_jitted", "executable_bytes", "executables", "function", "last_use")
+
+    in_use = False
+
+    def __init__(
+        self,
+        jitted: Any,
+        function: Callable[..., Any] | None = None,
+        executable_bytes: int = SMALL_BYTES,
+    ) -> None:
+        self._jitted = jitted
+        self.executable_bytes = executable_bytes
+        self.function = jitted if function is None else function
+        self.executables = 0
+        self.last_use = 0
+
+    def count(self) -> None:
+        """Counts one executable more. Called where the function is traced."""
+        self.executables += 1
+        count_code(self.executable_bytes)
+
+    @property
+    def code_bytes(self) -> int:
+        return self.executables * self.executable_bytes
+
+    def clear(self) -> None:
+        self._jitted.clear_cache()
+        self.executables = 0
+
+
+_C = TypeVar("_C", bound=Code)
+
+
+class CodeCache(Generic[_C]):
+    """The compiled code of one kind by key, bounded by number and by bytes.
+
+    kind
+        its name.
+    limit
+        maximum number of entries. Those that are in use do not count once they are dropped: they
+        stay findable, so that equal requests share them, and their bytes count.
+    share
+        the part of all bytes that this kind may have.
+    """
+
+    def __init__(self, kind: str, limit: int, share: float) -> None:
+        self.kind = kind
+        self.limit = limit
+        self._share = share
+        self._entries: dict[Hashable, _C] = {}
+        #: Entries beyond the limit that are still in use.
+        self._dropped: dict[Hashable, _C] = {}
+        self._uses = 0
+        self._misses = 0
+        #: Bytes in use when the last collection of garbage could not free them.
+        self._needed_bytes = 0
+        _caches[kind] = self
+
+    def get(self, key: Hashable) -> _C | None:
+        """The entry of a key, None if there is none."""
+        entry = self._entries.get(key)
+        if entry is not None:
+            self._uses += 1
+            entry.last_use = self._uses
+        return entry
+
+    def get_or_make(self, key: Hashable, make: Callable[[], _C]) -> _C:
+        """The entry of a key, made if there is none."""
+        entry = self.get(key)
+        if entry is not None:
+            return entry
+        with _lock:
+            self._uses += 1
+            entry = self._entries.get(key) or self._dropped.pop(key, None)
+            if entry is None:
+                self._misses += 1
+                entry = make()
+            entry.last_use = self._uses
+            self._entries[key] = entry
+            self._drop_surplus()
+        return entry
+
+    def values(self) -> list[_C]:
+        """All entries, the least recently used first; those in use that were dropped included."""
+        with _lock:
+            entries = [*self._dropped.values(), *self._entries.values()]
+        return sorted(entries, key=lambda entry: entry.last_use)
+
+    @property
+    def limit_bytes(self) -> int:
+        """Maximum memory of this kind, in bytes."""
+        return int(_settings.bytes * self._share)
+
+    @property
+    def bytes(self) -> int:
+        """Estimated memory of all entries, in bytes."""
+        with _lock:
+            entries = [*self._entries.values(), *self._dropped.values()]
+        return sum(entry.code_bytes for entry in entries)
+
+    def clear(self) -> None:
+        """Drops all entries; those in use keep their executables for their users."""
+        with _lock:
+            entries = [*self._entries.values(), *self._dropped.values()]
+            self._entries.clear()
+            self._dropped.clear()
+        for entry in entries:
+            if not entry.in_use:
+                entry.clear()
+
+    def trim(self) -> None:
+        """Drops what was used longest ago until the limits hold."""
+        with _lock:
+            self._drop_surplus()
+            self._drop_bytes()
+            if self.bytes > max(self.limit_bytes, self._needed_bytes):
+                # Executors are in cycles with their steps.
+                gc.collect()
+                self._drop_surplus()
+                self._drop_bytes()
+                self._needed_bytes = self.bytes + int(self.limit_bytes * 16 * _SLACK)
+
+    def _drop_surplus(self) -> None:
+        """Drops entries beyond the limit, and those dropped earlier that nobody uses any more."""
+        for key in [key for key, entry in self._dropped.items() if not entry.in_use]:
+            self._dropped.pop(key).clear()
+        surplus = len(self._entries) - self.limit
+        if surplus > 0:
+            for key in self._by_last_use()[:surplus]:
+                self._drop(key)
+
+    def _drop_bytes(self) -> None:
+        excess = self.bytes - self.limit_bytes
+        if excess <= 0:
+            return
+        for key in self._by_last_use():
+            entry = self._entries[key]
+            if excess <= 0:
+                return
+            if not entry.in_use:
+                excess -= entry.code_bytes
+                self._drop(key)
+
+    def _drop(self, key: Hashable) -> None:
+        entry = self._entries.pop(key)
+        if entry.in_use:
+            self._dropped[key] = entry
+        else:
+            entry.clear()
+
+    def _by_last_use(self) -> list[Hashable]:
+        return sorted(self._entries, key=lambda key: self._entries[key].last_use)
+
+    def info(self, traces: int = 0, seconds: float = 0.0, loads: int = 0) -> CacheInfo:
+        """The use of this cache so far, with counts that it does not know itself."""
+        with _lock:
+            return CacheInfo(
+                self._uses - self._misses, self._misses, len(self._entries), self.limit,
+                traces, seconds, loads, self.bytes, self.limit_bytes,
+            )  # fmt: skip
+
+
+class CachedCode(Generic[_C]):
+    """A function whose results are compiled code, which a cache holds by its arguments."""
+
+    def __init__(self, make: Callable[..., _C], cache: CodeCache[_C]) -> None:
+        self._make = make
+        self._cache = cache
+        self.cache_clear = cache.clear
+        self.cache_info = cache.info
+
+    def __call__(self, *key: Any) -> _C:
+        entry = self._cache.get(key)
+        if entry is not None:
+            return entry
+        return self._cache.get_or_make(key, lambda: self._make(*key))
+
+
+def cached_code(
+    kind: str, limit: int, share: float
+) -> Callable[[Callable[..., _C]], CachedCode[_C]]:
+    """A decorator as ``functools.lru_cache``, for functions that make compiled code: a
+    :class:`CodeCache` holds it."""
+    return lambda make: CachedCode(make, CodeCache(kind, limit, share))
+
+
+_caches: dict[str, CodeCache[Any]] = {}
+_lock = threading.RLock()
+
+
+class _Settings:
+    """The maximum memory of all compiled code, and the bytes compiled since the last look."""
+
+    def __init__(self) -> None:
+        self.grown = 0
+        self._bytes: int | None = None
+
+    @property
+    def bytes(self) -> int:
+        if self._bytes is None:
+            text = os.environ.get(_VARIABLE, str(DEFAULT_BYTES))
+            if not text.isdecimal() or not int(text):
+                raise ArgumentValueError(
+                    explain(_VARIABLE, f"{text!r}, expected a number of bytes above 0")
+                )
+            self._bytes = int(text)
+        return self._bytes
+
+    @bytes.setter
+    def bytes(self, limit: int) -> None:
+        self._bytes = limit
+
+
+_settings = _Settings()
+
+
+def set_code_limit(limit: int) -> None:
+    """Bounds the memory of all compiled code, in bytes."""
+    _settings.bytes = limit
+    trim_code()
+
+
+def function_limit_bytes() -> int:
+    """Maximum memory of the executables of one function of a program, in bytes."""
+    return _settings.bytes // 4
+
+
+def count_code(new_bytes: int) -> None:
+    """Counts the bytes of new code; looks through the caches where it has become much."""
+    _settings.grown += new_bytes
+    if _settings.grown > _settings.bytes * _SLACK:
+        trim_code()
+
+
+def trim_code() -> None:
+    """Drops from every cache what is beyond its limits."""
+    _settings.grown = 0
+    for cache in list(_caches.values()):
+        cache.trim()
+
+
+def cache_infos() -> dict[str, CacheInfo]:
+    """The use of each kind's cache so far in this process."""
+    return {kind: cache.info() for kind, cache in _caches.items()}
+
+
+_array_functions: CodeCache[SmallJit] = CodeCache("arrays", 256, 1 / 16)
+
+
+def small_jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
+    """``jax.jit``, with its options, for a small function of arrays of any shapes.
+
+    Calls cost what they cost with ``jax.jit``; each compilation is counted, and the function's
+    executables are freed where those of such functions take more memory than they may.
+    """
+    if function is None:
+        return lambda decorated: small_jit(decorated, **options)
+    entry: SmallJit
+
+    @wraps(function)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        _array_functions.get_or_make(traced, lambda: entry).count()
+        return function(*args, **kwargs)
+
+    entry = SmallJit(jax.jit(traced, **options))
+    return entry.function
