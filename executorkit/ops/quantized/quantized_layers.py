@@ -6,13 +6,13 @@ that of the largest int32. Nothing here has a gradient, as in MXNet.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 
 from ...errors import AttributeValueError
-from ..nn.batch_norm import batch_norm
 from ..nn.conv import CudnnTune, Layout, convolution, infer_convolution_shape, with_bias
 from ..nn.dense import fully_connected, infer_dense_shape
 from ..schema.attrs import Aux, Count, Shape, Tuning
@@ -219,15 +219,17 @@ def quantized_batch_norm(
 
     data (N, C, ...), int8, with its range, (1,) each; gamma, beta and the auxiliary states
     moving_mean and moving_var (C,), float32. Returns int8 over the calibrated range, which has to
-    be given. The states stay. ``fix_gamma`` has no effect, as in MXNet.
+    be given. The states stay. As in MXNet, ``fix_gamma`` has no effect, and oneDNN divides data
+    by a further ``sqrt(1 + eps)``.
     """
     if min_calib_range is None or max_calib_range is None:
         raise AttributeValueError("min_calib_range and max_calib_range are not given")
-    real = data.astype(jnp.float32) / scale_of_array(data, min_data, max_data)
-    out, *_ = batch_norm(
-        real, gamma, beta, moving_mean, moving_var, eps=eps, momentum=momentum,
-        fix_gamma=False, use_global_stats=True, axis=axis, train=False,
-    )  # fmt: skip
     low, high = range_end(min_calib_range), range_end(max_calib_range)
-    out = round_to_dtype(out * scale_of("int8", low, high), "int8")
+    scale, wide = scale_of("int8", low, high), jnp.float64
+    slope = gamma.astype(wide) / jnp.sqrt(moving_var.astype(wide) + eps)
+    offset = (beta - moving_mean * slope) * scale
+    slope = slope * (scale / scale_of_array(data, min_data, max_data)) / math.sqrt(1 + eps)
+    along = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
+    slope, offset = (x.astype(jnp.float32).reshape(along) for x in (slope, offset))
+    out = round_to_dtype(data.astype(jnp.float32) * slope + offset, "int8")
     return out, low, high, moving_mean, moving_var
