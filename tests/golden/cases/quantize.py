@@ -53,5 +53,10 @@ CASES = [
           max_calib_range=1.6),
     _case("requantize", "auto", I32, (-1.0, 2.0), out_type="auto", min_calib_range=0.0,
           max_calib_range=1.6),
+    _case("requantize", "free_uint8", SMALL, (-100.0, 200.0), out_type="uint8"),
+    _case("requantize", "uint8_low", I32, (-1.0, 2.0), out_type="uint8", min_calib_range=-0.7,
+          max_calib_range=0.3),
+    _case("requantize", "auto_positive", I32, (-3.0, 2.0), out_type="auto", min_calib_range=0.5,
+          max_calib_range=1.6),
     _case("quantize_v2", "one", values([[0.7]])),
 ]  # fmt: skip
