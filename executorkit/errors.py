@@ -224,6 +224,16 @@ def similar_names(name: str, known: Collection[str]) -> str:
     return " or ".join(map(repr, difflib.get_close_matches(name, known, 3, 0.7)))
 
 
+def shorten(value: object, limit: int = 200) -> str:
+    """The text of a value from a file or a user, at most ``limit`` characters and an ellipsis.
+
+    >>> shorten("abcdefgh", 3)
+    'abc...'
+    """
+    text = str(value)
+    return text if len(text) <= limit else f"{text[:limit]}..."
+
+
 def explain(
     where: str,
     problem: str,

@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from .._files import read_bytes
+from .._files import SYMBOL, read_bytes
 from ..symbol import coverage
 
 
@@ -24,7 +24,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
 
 def run(options: argparse.Namespace) -> int:
     """Prints a report per file; returns 0 if all operators of all files are served."""
-    reports = [(path, coverage(read_bytes(path))) for path in options.files]
+    reports = [(path, coverage(read_bytes(path, SYMBOL))) for path in options.files]
     for path, report in reports:
         print(f"{path}: {_verdict(report)}\n{report}\n")
     complete = sum(report.complete for _, report in reports)

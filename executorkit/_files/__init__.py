@@ -13,4 +13,4 @@ from ._file_formats import (
     describe_misfit,
     recognise,
 )
-from ._file_reading import open_to_read, read_bytes
+from ._file_reading import naming, open_to_read, read_bytes, read_kind

@@ -152,9 +152,6 @@ def _machine() -> str:
 
 def _explain_failure(path: str, target: str, error: OSError) -> str:
     folder = os.path.dirname(target)
-    because = None
-    if isinstance(error, FileNotFoundError) and not os.path.isdir(folder):
-        because = f"there is no folder {folder}"
-    elif os.path.isfile(target):
-        because = "it was to be replaced as a whole; its contents are unchanged"
+    missing = isinstance(error, FileNotFoundError) and not os.path.isdir(folder)
+    because = f"there is no folder {folder}" if missing else None
     return explain(path, f"cannot be written: {error.strerror or error}", because=because)

@@ -120,7 +120,7 @@ def describe_misfit(where: str, head: bytes, expected: FileKind | str) -> str | 
         the kind that was to be read, or its name with an article.
     """
     kind = recognise(head)
-    if kind is None or kind is expected:
+    if kind is None or kind is expected or (kind is _JSON and expected is SYMBOL):
         return None
     name = expected.name if isinstance(expected, FileKind) else expected
     return explain(where, f"it is {kind.name}, expected {name}", hint=kind.advice)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import BinaryIO
+from collections.abc import Iterator
+from contextlib import contextmanager
+from io import BufferedReader
 
-from ..errors import FileAccessError, explain
+from ..errors import FileAccessError, FileFormatError, MXNetError, explain
 from ._atomic_file import remove_leftovers
+from ._file_formats import HEAD, FileKind, describe_misfit
 
 
-def open_to_read(path: str | os.PathLike[str]) -> BinaryIO:
+def open_to_read(path: str | os.PathLike[str]) -> BufferedReader:
     """An open file, to be read as bytes.
 
     Temporary files of killed processes that were writing it are deleted. Raises
@@ -24,11 +27,34 @@ def open_to_read(path: str | os.PathLike[str]) -> BinaryIO:
     return file
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The contents of a file. Raises :class:`FileAccessError` if it cannot be read."""
+@contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Lets this package's errors in the block begin with the path of a file."""
+    try:
+        yield
+    except MXNetError as error:
+        if not str(error).startswith(os.fspath(path)):
+            error.args = (f"{os.fspath(path)}: {error}",)
+        raise
+
+
+def read_bytes(path: str | os.PathLike[str], kind: FileKind) -> bytes:
+    """The contents of a file of a kind.
+
+    Raises :class:`FileAccessError` if it cannot be read, and :class:`FileFormatError`, before
+    reading more than its first bytes, if they are those of another kind.
+    """
     with open_to_read(path) as file:
         try:
-            return file.read()
+            return read_kind(file, path, kind)
         except OSError as error:
             problem = f"cannot be read: {error.strerror or error}"
             raise FileAccessError(explain(os.fspath(path), problem)) from None
+
+
+def read_kind(file: BufferedReader, path: str | os.PathLike[str], kind: FileKind) -> bytes:
+    """The contents of an open file; :class:`FileFormatError` if it is of another kind."""
+    misfit = describe_misfit(os.fspath(path), file.peek(HEAD)[:HEAD], kind)
+    if misfit is not None:
+        raise FileFormatError(misfit)
+    return file.read()

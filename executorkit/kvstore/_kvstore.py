@@ -9,7 +9,7 @@ import jax
 from jax.experimental import multihost_utils
 
 from .. import optimizer as opt
-from .._files import write_atomically
+from .._files import naming, write_atomically
 from ..errors import InputTypeError, KVStoreError, explain
 from ._array_arguments import arrays_by_key
 from ._key_value_table import KeyValueTable
@@ -193,8 +193,8 @@ class KVStore(KVStoreBase):
     def load_optimizer_states(self, fname: Any) -> None:
         """Reads a file of :meth:`save_optimizer_states`."""
         updater = self._with_states("load_optimizer_states")
-        with open(fname, "rb") as file:
-            updater.set_states(file.read())
+        with naming(fname):
+            updater.set_states(opt.read_state_file(fname))
 
     def barrier(self) -> None:
         """Waits until every process of a dist store calls this."""

@@ -114,6 +114,11 @@ def load_contents(
     return _ParamsReader(io.BytesIO(content), memoryview(content).nbytes, source).read_all()
 
 
+def load_record(content: bytes | bytearray, source: str) -> NDArray:
+    """The array in bytes from :func:`array_records` of one array; errors name ``source``."""
+    return _ParamsReader(io.BytesIO(content), len(content), source).read_one()
+
+
 @reads_records
 def _read_one(record: bytes) -> NDArray:
     """The array whose bytes stand alone, as in MXNet's pickles."""
@@ -189,6 +194,13 @@ class _ParamsReader:
             self._entry = "end"
             raise self._error(f"expected {self._at} bytes, found {self._size}: something follows")
         return dict(zip(names, arrays, strict=True)) if names else arrays
+
+    def read_one(self) -> NDArray:
+        self._entry = "array"
+        array = self._array()
+        if self._at != self._size:
+            raise self._error(f"expected {self._at} bytes, found {self._size}: something follows")
+        return array
 
     def _check_kind(self) -> None:
         head = self._file.read(HEAD)

@@ -18,7 +18,13 @@ from ._descent import DCASGD, NAG, SGD, SGLD, Signum, Test, ccSGD
 from ._layerwise import LAMB, LARS, LBSGD
 from ._optimizer import Optimizer, create, register
 from ._rule import Rule
-from ._state_file import dump_updater, restore_updater
+from ._state_file import (
+    checked_random_state,
+    dump_updater,
+    prepare_restoration,
+    read_state_file,
+    restore_updater,
+)
 from ._updater import Updater, get_updater
 
 #: ``mx.nd.abs``, which MXNet has here too.
@@ -49,11 +55,14 @@ __all__ = [
     "apply_cache_info",
     "attach_update",
     "ccSGD",
+    "checked_random_state",
     "contrib",
     "create",
     "dump_updater",
     "get_updater",
     "optimizer",
+    "prepare_restoration",
+    "read_state_file",
     "register",
     "restore_updater",
 ]

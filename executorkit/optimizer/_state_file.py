@@ -9,12 +9,17 @@ updates, on which the steps of many optimizers depend, and the state of ``mx.ran
 from __future__ import annotations
 
 import json
+import operator
+import os
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import random
-from ..errors import FileFormatError, explain
+from .._files import PICKLE, read_kind, remove_leftovers
+from ..context import Context
+from ..errors import FileFormatError, MXNetError, explain
+from ._state_pickle import load_states
 
 _MAGIC = b"EXECKIT1"
 _TRAILER = struct.Struct("<Q8s")
@@ -36,49 +41,103 @@ def dump_updater(updater: Any) -> bytes:
     return updater.get_states() + text + _TRAILER.pack(len(text), _MAGIC)
 
 
+def read_state_file(path: str | os.PathLike[str]) -> bytes:
+    """The bytes of a file of states.
+
+    Raises OSError as ``open`` does if it cannot be read, FileFormatError if it is recognised as a
+    file of another kind, before it is read.
+    """
+    with open(path, "rb") as file:
+        remove_leftovers(path)
+        return read_kind(file, path, PICKLE)
+
+
 def restore_updater(
-    updater: Any, content: bytes, indices: Mapping[str, Any], devices: Sequence[int]
+    updater: Any,
+    content: bytes,
+    indices: Mapping[str, Any],
+    devices: Sequence[int],
+    where: str = "optimizer states",
 ) -> None:
-    """Restores an updater from the bytes of :func:`dump_updater`, or of a file of MXNet's.
+    """Restores an updater from the bytes of :func:`dump_updater`, or of a file of MXNet's: calls
+    what :func:`prepare_restoration` returns."""
+    prepare_restoration(updater, content, indices, devices, where)()
+
+
+def prepare_restoration(
+    updater: Any,
+    content: bytes,
+    indices: Mapping[str, Any],
+    devices: Sequence[int],
+    where: str = "optimizer states",
+) -> Callable[[], None]:
+    """A function that gives an updater the states in bytes, which are checked now.
 
     indices
         the optimizer's index of each parameter.
     devices
         the number of the device on which updates are made, or those of all devices, each of which
         has states of its own: there the index is ``index * len(devices) + k``.
+    where
+        the path of the file, for errors.
 
     Files of a module with a store have names where others have numbers, and those of several
     devices without a store have states for each; any file is read by any module. Where a file has
     states of fewer devices than are needed, the last one's are copied. (In MXNet such a module has
     errors, or begins with new states.)
 
-    Raises FileFormatError for other bytes; updater and random state are then unchanged.
+    Raises FileFormatError for other bytes.
     """
     pickled, text = _split(content)
-    facts = None if text is None else _parsed(text)
-    updater.set_states(pickled)
-    new_indices = _new_indices(updater.states, indices, len(devices))
-    states = {i: updater.states.pop(i) for i in new_indices if i in updater.states}
-    if len(devices) > 1 or any(len(targets) == 0 for targets in new_indices.values()):
-        updater.states = {}
-    for file_index, state in states.items():
-        for n, index in enumerate(new_indices[file_index]):
-            updater.states[index] = _copy(state) if n else state
-    updater.states_synced = dict.fromkeys(updater.states, False)
-    if facts is None:
-        return
-    optimizer = updater.optimizer
-    file_counts = {i: n for _, device_counts in facts["counts"] for i, n in device_counts}
+    facts = None if text is None else _parsed(text, where)
+    loaded = load_states(pickled, where)
+    states, optimizer = loaded if isinstance(loaded, tuple) else (loaded, None)
+    if not any(all(isinstance(index, kind) for index in states) for kind in (int, str)):
+        raise FileFormatError(explain(where, "the indices of the states are no numbers or names"))
+    new_indices = _new_indices(states, indices, len(devices))
+    new_states = _states_by_new_index(states, new_indices, len(devices))
+    counts = None if facts is None else _counts_by_new_index(facts, new_indices, devices)
+
+    def restore() -> None:
+        if facts is not None:
+            random.set_state(facts["random"])
+        if optimizer is not None:
+            updater.optimizer = optimizer
+            updater.aggregate_updates = optimizer.aggregate_num > 0
+        updater.states = new_states
+        updater.states_synced = dict.fromkeys(new_states, False)
+        if facts is not None:
+            updater.optimizer._restore_counts(counts, devices[0])
+            updater.optimizer.num_update = facts["num_update"]
+            updater.optimizer.shared_state = facts["memory"]
+
+    return restore
+
+
+def _states_by_new_index(
+    states: dict[Any, Any], new_indices: Mapping[Any, list[Any]], count: int
+) -> dict[Any, Any]:
+    if count > 1 or any(len(targets) == 0 for targets in new_indices.values()):
+        result: dict[Any, Any] = {}
+    else:
+        result = {i: state for i, state in states.items() if i not in new_indices}
+    for file_index, targets in new_indices.items():
+        for n, index in enumerate(targets if file_index in states else ()):
+            state = states[file_index]
+            result[index] = _copy(state) if n else state
+    return result
+
+
+def _counts_by_new_index(
+    facts: Mapping[str, Any], new_indices: Mapping[Any, list[Any]], devices: Sequence[int]
+) -> dict[int, dict[Any, int]]:
     counts: dict[int, dict[Any, int]] = {device: {} for device in devices}
-    for file_index, n in file_counts.items():
+    for file_index, n in facts["counts"].items():
         unlisted = [file_index] if len(devices) == 1 else []
         for index in new_indices.get(file_index, unlisted):
             device = devices[index % len(devices)] if len(devices) > 1 else devices[0]
             counts[device][index] = n
-    optimizer._restore_counts(counts, devices[0])
-    optimizer.num_update = facts["num_update"]
-    optimizer.shared_state = _as_tuples(facts["memory"])
-    random.set_state(_as_tuples(facts["random"]))
+    return counts
 
 
 def _new_indices(
@@ -110,7 +169,11 @@ def _saved_devices(states: Mapping[Any, Any], names: int, count: int) -> int:
         return 1
     if count > 1:
         return count
-    return len(states) // names if len(states) == last + 1 and len(states) % names == 0 else 1
+    return (
+        len(states) // names
+        if names and len(states) == last + 1 and len(states) % names == 0
+        else 1
+    )
 
 
 def _copy(state: Any) -> Any:
@@ -130,18 +193,33 @@ def _split(content: bytes) -> tuple[bytes, bytes | None]:
     return content[:start], content[start : start + length]
 
 
-def _parsed(text: bytes) -> dict[str, Any]:
+def _parsed(text: bytes, where: str) -> dict[str, Any]:
+    """The facts after the states, checked; counts by index, whatever the device."""
     try:
         facts = json.loads(text)
-        if {"counts", "num_update", "memory", "random"} <= set(facts):
-            return facts
-    except (ValueError, TypeError):
-        pass
-    raise FileFormatError(
-        explain(
-            "load_optimizer_states", "the text after the states is damaged", hint="another file"
-        )
-    )
+        counts = {_index(i): int(n) for _, pairs in facts["counts"] for i, n in pairs}
+        return {
+            "counts": counts,
+            "num_update": operator.index(facts["num_update"]),
+            "memory": _as_tuples(facts["memory"]),
+            "random": checked_random_state(facts["random"]),
+        }
+    except (ValueError, TypeError, LookupError, RecursionError, MXNetError):
+        raise FileFormatError(
+            explain(where, "the text after the states is damaged", hint="another file")
+        ) from None
+
+
+def checked_random_state(value: Any) -> Any:
+    """A state of ``mx.random`` from lists that JSON has read; ValueError, TypeError or MXNetError
+    for something else."""
+    start, streams = value
+    positions = ((Context(kind, operator.index(n)), operator.index(at)) for kind, n, at in streams)
+    return operator.index(start), tuple((c.device_type, c.device_id, at) for c, at in positions)
+
+
+def _index(value: Any) -> int | str:
+    return value if isinstance(value, str) else operator.index(value)
 
 
 def _as_tuples(value: Any) -> Any:

@@ -6,12 +6,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from ..display import text_table
-from ..errors import AttributeValueError, MXNetError, UnknownOperatorError
+from ..errors import AttributeValueError, MXNetError, UnknownOperatorError, shorten
 from ._document import RawNode, read_document
 from ._upgrade import CoverageProblem, Status, resolve_node
 
 #: Maximum number of nodes that a line of the report names.
 _NAMES = 8
+#: Maximum number of lines of the report that an error holds.
+_ROWS = 100
 
 
 #: A node of a file and its problems.
@@ -29,7 +31,7 @@ class CoverageRow:
 
     def __str__(self) -> str:
         hidden = len(self.nodes) - _NAMES
-        names = ", ".join(self.nodes[:_NAMES]) + (f" and {hidden} more" if hidden > 0 else "")
+        names = ", ".join(map(shorten, self.nodes[:_NAMES])) + (f" and {hidden} more" if hidden > 0 else "")
         subject = f" ({self.subject})" if self.subject else ""
         return f"{self.operator}: {self.status}{subject}: {names}"
 
@@ -60,7 +62,9 @@ class Coverage:
     def error(self) -> MXNetError:
         """The exception that names everything that is not served."""
         absent = [row.operator for row in self.missing if row.status == "absent"]
-        lines = "\n  ".join(str(row) for row in self.missing)
+        lines = "\n  ".join(str(row) for row in self.missing[:_ROWS])
+        if len(self.missing) > _ROWS:
+            lines += f"\n  and {len(self.missing) - _ROWS} more"
         text = f"this graph needs what is not served:\n  {lines}"
         if not absent:
             return AttributeValueError(text)

@@ -12,11 +12,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
-from ..errors import FileFormatError, explain
+from .._files import HEAD, SYMBOL, describe_misfit
+from ..errors import FileFormatError, explain, shorten
 from .node import hide
 
 #: The version of files that name none.
 OLDEST = 800
+#: Maximum number of subgraphs inside each other: loops in loops.
+MAX_DEPTH = 32
 
 
 @dataclass(slots=True)
@@ -60,26 +63,41 @@ def read_document(text: str | bytes) -> Document:
     try:
         raw = json.loads(text, strict=False)  # MXNet writes control characters as they are
     except json.JSONDecodeError as error:
+        _check_kind(text)
         ended = not error.doc[error.pos :].strip()
         hint = "the text ends early: is the file complete?" if ended else None
         _refuse(f"line {error.lineno}, column {error.colno}: {error.msg}", hint)
-    except (UnicodeDecodeError, RecursionError) as error:
+    except RecursionError:
+        _refuse("this is not JSON of a symbol: lists and objects are nested too deeply")
+    except ValueError as error:  # no text in any encoding, or an integer of thousands of digits
+        _check_kind(text)
         _refuse(f"this is not JSON: {error}")
-    return _document(raw, None)
+    return _document(raw, None, 0)
+
+
+def _check_kind(text: str | bytes) -> None:
+    """Refuses what is recognised as a file of another kind."""
+    start = text[:HEAD]
+    head = start.encode(errors="replace") if isinstance(start, str) else start
+    misfit = describe_misfit("symbol JSON", head, SYMBOL) if head else None
+    if misfit is not None:
+        raise FileFormatError(misfit) from None
 
 
 def _refuse(problem: str, hint: str | None = None) -> NoReturn:
     raise FileFormatError(explain("symbol JSON", problem, hint=hint))
 
 
-def _document(raw: Any, version: int | None) -> Document:
+def _document(raw: Any, version: int | None, depth: int) -> Document:
+    if depth > MAX_DEPTH:
+        _refuse(f"subgraphs are nested in more than {MAX_DEPTH} levels")
     if not isinstance(raw, dict):
         _refuse(f"expected an object with 'nodes' and 'heads', got {_kind(raw)}")
     for key in ("nodes", "arg_nodes", "heads"):
         if not isinstance(raw.get(key), list):
             _refuse(f"{key!r} is missing" if key not in raw else f"{key!r} is not a list")
     version = _version(raw) if version is None else version
-    nodes = [_node(item, i, version) for i, item in enumerate(raw["nodes"])]
+    nodes = [_node(item, i, version, depth) for i, item in enumerate(raw["nodes"])]
     heads = [_entry(item, f"head {i}", len(nodes)) for i, item in enumerate(raw["heads"])]
     if not heads:
         _refuse("'heads' is empty: the symbol has no output")
@@ -97,7 +115,7 @@ def _document(raw: Any, version: int | None) -> Document:
 
 def _kind(value: Any) -> str:
     names = {dict: "an object", list: "a list", str: "a text", type(None): "null"}
-    return names.get(type(value), f"{value!r}")
+    return names.get(type(value)) or shorten(repr(value))
 
 
 def _version(raw: dict[str, Any]) -> int:
@@ -108,13 +126,14 @@ def _version(raw: dict[str, Any]) -> int:
     return value if isinstance(value, int) else OLDEST
 
 
-def _node(raw: Any, number: int, version: int) -> RawNode:
+def _node(raw: Any, number: int, version: int, depth: int) -> RawNode:
     if not isinstance(raw, dict):
         _refuse(f"node {number} is {_kind(raw)}, expected an object")
     for key in ("op", "name"):
         if not isinstance(raw.get(key), str):
             _refuse(f"node {number}: {key!r} is {_kind(raw.get(key))}, expected a text")
-    where = f"node {raw['name']!r}"
+    where = f"node {shorten(raw['name'])!r}"
+    _check_text(where, raw["name"])
     attrs: dict[str, str] = {}
     for key in ("param", "attr", "attrs"):
         part = raw.get(key) or {}
@@ -123,6 +142,9 @@ def _node(raw: Any, number: int, version: int) -> RawNode:
         for name, value in part.items():
             if not isinstance(value, str | int | float):
                 _refuse(f"{where}: attribute {name!r} is {_kind(value)}, expected a text")
+            _check_text(where, name)
+            if isinstance(value, str):
+                _check_text(where, value)
             attrs[hide(name)] = value if isinstance(value, str) else str(value)
     inputs = raw.get("inputs", [])
     if not isinstance(inputs, list):
@@ -130,14 +152,23 @@ def _node(raw: Any, number: int, version: int) -> RawNode:
     entries = [_entry(item, f"{where}: input {i}", None) for i, item in enumerate(inputs)]
     if raw["op"] == "null" and entries:
         _refuse(f"{where} is a variable, but has inputs")
-    bodies = [_document(body, version) for body in raw.get("subgraphs") or []]
+    subgraphs = raw.get("subgraphs") or []
+    if not isinstance(subgraphs, list):
+        _refuse(f"{where}: 'subgraphs' is {_kind(subgraphs)}, expected a list")
+    bodies = [_document(body, version, depth + 1) for body in subgraphs]
     return RawNode(raw["op"], raw["name"], attrs, entries, bodies)
+
+
+def _check_text(where: str, text: str) -> None:
+    """Refuses halves of surrogate pairs, which JSON can name and no file can hold."""
+    if not text.isascii() and any("\ud800" <= c <= "\udfff" for c in text):
+        _refuse(f"{where}: its name or an attribute is no text of Unicode")
 
 
 def _entry(raw: Any, where: str, limit: int | None) -> tuple[int, int]:
     numbers = raw if isinstance(raw, list) else []
     if len(numbers) not in (2, 3) or not all(isinstance(n, int) and n >= 0 for n in numbers):
-        _refuse(f"{where} is {json.dumps(raw)}, expected two or three numbers")
+        _refuse(f"{where} is {shorten(json.dumps(raw))}, expected two or three numbers")
     if limit is not None and numbers[0] >= limit:
         _refuse(f"{where} is node {numbers[0]}, but there are {limit}")
     return numbers[0], numbers[1]

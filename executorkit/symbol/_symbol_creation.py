@@ -5,10 +5,12 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 from numbers import Number
 from typing import IO, Any
 
-from ..errors import AttributeValueError, MXNetError, explain
+from .._files import naming
+from ..errors import AttributeValueError, explain
 from ..ops.schema.attrs import DTYPE_NUMBERS, dtype_name, to_text
 from ..ops.schema.calls import numpy_dtype_name
 from ._compose import attr_texts, require_operator
@@ -102,12 +104,8 @@ def load(fname: str | os.PathLike[str] | IO[Any]) -> Symbol:
     if not isinstance(fname, str | os.PathLike) and not hasattr(fname, "read"):
         raise TypeError(f"load({fname!r}), expected a path or an open file")
     text = read_source(fname)
-    try:
+    with naming(fname) if isinstance(fname, str | os.PathLike) else nullcontext():
         return Symbol(read_json(text))
-    except MXNetError as error:
-        if not hasattr(fname, "read"):
-            error.add_note(f"in the file {os.fspath(fname)}")  # type: ignore[arg-type]
-        raise
 
 
 def load_json(json_str: str | bytes) -> Symbol:

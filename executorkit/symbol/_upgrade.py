@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import AttributeValueError, UnknownOperatorError
+from ..errors import AttributeValueError, UnknownOperatorError, shorten
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.unsupported import unsupported_reason
 from ._compose import operator_attrs
@@ -22,6 +22,10 @@ Status = Literal["served", "attribute not served", "absent"]
 #: Attributes that only steer speed or memory; some release or fork wrote them, no result depends
 #: on them, so they are dropped if the operator does not have them.
 _SPEED_ONLY = ("workspace", "cudnn_", "mkldnn_", "onednn_")
+#: Attributes that say how many inputs or outputs a node has.
+_COUNTS = ("num_args", "num_outputs", "num_weights", "num_arrays", "num_tensors", "sections")
+#: Maximum number of outputs of a node, and of inputs beyond those that the file lists.
+MAX_COUNT = 1 << 16
 #: Before 0.9.5, this axis meant all axes; later files say so by leaving it out.
 _ALL_AXES = ("axis", "-1")
 
@@ -46,7 +50,7 @@ class CoverageProblem:
         """The attribute and the reason, in words."""
         if self.attribute is None:
             return self.reason
-        setting = f"{self.attribute}={self.text!r}" if self.text is not None else self.attribute
+        setting = f"{self.attribute}={shorten(self.text)!r}" if self.text is not None else self.attribute
         return f"{setting}: {self.reason}"
 
 
@@ -88,6 +92,11 @@ def resolve_node(raw: RawNode, version: int) -> ResolvedNode:
     strict = {key: text for key, text in strict.items() if key in attrs}
     try:
         params = op.parse(strict)
+        excess = _excessive_count(params, len(raw.inputs))
+        if excess is not None:
+            reason = f"more than {MAX_COUNT} inputs or outputs"
+            problem = CoverageProblem(op.name, raw.name, excess, str(params[excess]), reason)
+            return ResolvedNode(op, attrs, None, input_attrs, (problem,))
         op.inputs(params)
     except UnknownOperatorError:  # a user's own operator, by the name it was to be registered under
         problem = CoverageProblem(f"{op.name} {strict.get('op_type')}", raw.name)
@@ -95,6 +104,15 @@ def resolve_node(raw: RawNode, version: int) -> ResolvedNode:
     except AttributeValueError:
         return ResolvedNode(op, attrs, None, input_attrs, tuple(_problems(op, raw.name, strict)))
     return ResolvedNode(op, attrs, params, input_attrs, ())
+
+
+def _excessive_count(params: Params, inputs: int) -> str | None:
+    """The attribute that asks for more arrays than a file may cause to be listed, or None."""
+    for key in _COUNTS:
+        count = params.get(key)
+        if isinstance(count, int) and count > inputs + MAX_COUNT:
+            return key
+    return None
 
 
 def _owner(key: str) -> tuple[str, str]:

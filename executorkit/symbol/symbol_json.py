@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
-from .._files import read_bytes, write_atomically
+from .._files import SYMBOL, read_bytes, write_atomically
 from ..errors import explain
 from ..ops.schema.traits import AMP_CAST
 from .node import Entry, Node, topological_order
@@ -131,7 +131,7 @@ def read_source(source: str | os.PathLike[str] | IO[Any]) -> str | bytes:
     """The text of a path or an open file."""
     if not isinstance(source, str | os.PathLike):
         return source.read()
-    return read_bytes(source)
+    return read_bytes(source, SYMBOL)
 
 
 def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:

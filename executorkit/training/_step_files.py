@@ -19,10 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from .. import model, random
-from .._files import write_atomically
-from ..errors import FileFormatError, explain
+from .._files import HEAD, recognise, remove_leftovers, write_atomically
+from ..errors import FileFormatError, MXNetError, explain, shorten
 from ..ndarray import NDArray
-from ..optimizer import Updater, dump_updater
+from ..optimizer import Updater, checked_random_state, dump_updater
 from ..symbol import Symbol
 
 
@@ -72,6 +72,7 @@ def read_step(prefix: Any, epoch: int) -> tuple[Any, Any, bytes, str]:
     _, args, aux = model.load_checkpoint(prefix, epoch)
     path = _path(prefix, epoch)
     with open(path, "rb") as file:
+        remove_leftovers(path)
         return args, aux, file.read(), path
 
 
@@ -88,14 +89,12 @@ def unpack_optax_state(
             raise FileFormatError(
                 explain(
                     path,
-                    f"{what} of the optimizer's state are {_short(header.get(what))}, "
-                    f"expected {_short(expected)}",
+                    f"{what} of the optimizer's state are {shorten(header.get(what))}, "
+                    f"expected {shorten(expected)}",
                     hint="a step with the same parameters and optimizer as the one that was saved",
                 )
             )
-    start, streams = header["random"]
-    random_state = (start, tuple(tuple(stream) for stream in streams))
-    return [jnp.asarray(a) for a in arrays], partial(random.set_state, random_state)
+    return [jnp.asarray(a) for a in arrays], partial(random.set_state, header["random"])
 
 
 def _packed(state: OptaxState) -> bytes:
@@ -112,6 +111,7 @@ def _packed(state: OptaxState) -> bytes:
 
 def _unpacked(content: bytes, path: str) -> tuple[Mapping[str, Any], list[np.ndarray]]:
     try:
+        _check_members(content)
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             header = json.loads(file["header"].tobytes())
             arrays = [
@@ -120,12 +120,23 @@ def _unpacked(content: bytes, path: str) -> tuple[Mapping[str, Any], list[np.nda
                     zip(header["types"], header["shapes"], strict=True)
                 )
             ]
-    except (ValueError, KeyError, TypeError, OSError, EOFError, zipfile.BadZipFile) as error:
-        problem = f"it is no state of an optax step: {error}"
+            header["random"] = checked_random_state(header["random"])
+    except (
+        ValueError, LookupError, TypeError, AttributeError, OSError, EOFError, RecursionError,
+        NotImplementedError, SyntaxError, MXNetError, zipfile.BadZipFile,
+    ) as error:  # fmt: skip
+        kind = recognise(content[:HEAD])
+        reason = shorten(error) if kind is None else f"it is {kind.name}; {shorten(error)}"
+        problem = f"it is no state of an optax step: {reason}"
         raise FileFormatError(explain(path, problem, hint="a file of Step.save")) from None
     return header, arrays
 
 
-def _short(value: Any) -> str:
-    text = str(value)
-    return text if len(text) <= 200 else f"{text[:200]}..."
+def _check_members(content: bytes) -> None:
+    """Refuses an archive that is larger unpacked than packed: :func:`write_step` compresses
+    nothing."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        members = archive.infolist()
+    stored = all(member.compress_type == zipfile.ZIP_STORED for member in members)
+    if not stored or sum(member.file_size for member in members) > len(content):
+        raise ValueError("its members are compressed")

@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_
 
 import numpy as np
 
-from ...errors import AttributeValueError, DTypeError, explain
+from ...errors import AttributeValueError, DTypeError, explain, shorten
 
 T = TypeVar("T")
 
@@ -63,6 +63,8 @@ DTYPE_NUMBERS = {name: number for number, name in DTYPES.items()}
 
 _REQUIRED: Any = object()
 _LONG = re.compile(r"(?<=\d)[lL]\b")
+#: Decimal integers, whose value needs no parser of Python.
+_DECIMAL = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 
 
 def dtype_name(value: object) -> str:
@@ -116,6 +118,8 @@ def _literal(text: str) -> Any:
 
 
 def _parse_int(text: str) -> int:
+    if _DECIMAL.fullmatch(text):
+        return int(text)
     value = _literal(text)
     if isinstance(value, bool):
         return int(value)
@@ -162,6 +166,10 @@ def _parse_tuple(text: str, item: Callable[[str], Any]) -> tuple[Any, ...]:
     text = text.strip()
     if text in ("", "()", "[]"):
         return ()
+    if text[0] + text[-1] in ("()", "[]"):
+        parts = [part.strip() for part in text[1:-1].removesuffix(",").split(",")]
+        if all(map(_DECIMAL.fullmatch, parts)):
+            return tuple(map(item, parts))
     value = _literal(text)
     if not isinstance(value, tuple | list):
         value = (value,)
@@ -240,7 +248,7 @@ class Attr:
             value = self.parse(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             raise AttributeValueError(
-                explain(f"operator {op}", f"{self.name}={text!r}, expected {self.accepts}")
+                explain(f"operator {op}", f"{self.name}={shorten(text)!r}, expected {self.accepts}")
             ) from None
         if isinstance(value, float) and math.isnan(value) and self.annotation is int:
             raise AttributeValueError(explain(f"operator {op}", f"{self.name} is NaN"))
