@@ -60,3 +60,6 @@ class Answers:
 
     def __getitem__(self, name: str) -> np.ndarray:
         return self._arrays[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._arrays
