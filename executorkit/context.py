@@ -18,7 +18,7 @@ from typing import Any, ClassVar, TypeAlias
 
 import jax
 
-from .errors import MXNetError, UnknownNameError, explain
+from .errors import InputTypeError, MXNetError, UnknownNameError, explain
 
 #: Former name of an exception class.
 UnknownDeviceError = UnknownNameError
@@ -27,7 +27,25 @@ UnknownDeviceError = UnknownNameError
 Device: TypeAlias = Any
 
 
-class Context:
+class _ContextType(type):
+    """The class of :class:`Context`: gives it the class property ``default_ctx``."""
+
+    @property
+    def default_ctx(cls) -> Context:
+        """The current context of this thread; assigning replaces it until the innermost ``with``
+        block ends."""
+        return current_context()
+
+    @default_ctx.setter
+    def default_ctx(cls, context: Context) -> None:
+        if not isinstance(context, Context):
+            raise InputTypeError(
+                explain("Context.default_ctx", f"{context!r} is no context", hint="mx.cpu()")
+            )
+        replace_current_context(context)
+
+
+class Context(metaclass=_ContextType):
     """A device type and number: the device of an array or of a computation.
 
     ``device_type`` is 'cpu', 'gpu', 'tpu', 'cpu_pinned', 'cpu_shared', or another context, which
@@ -69,6 +87,11 @@ class Context:
     def device(self) -> Device:
         """The JAX device. MXNetError if this machine has none of that type and number."""
         return _device(self.device_type, self.device_id)
+
+    @property
+    def default_ctx(self) -> Context:
+        """The current context of this thread, as ``Context.default_ctx``."""
+        return current_context()
 
     def empty_cache(self) -> None:
         """Does nothing: XLA's allocator has no pool to be emptied by hand. As in MXNet, arrays

@@ -153,9 +153,7 @@ class CheckpointSegment(NamedTuple):
 
 
 @lru_cache(maxsize=64)
-def checkpoint_segments(
-    graph: Graph, results: tuple[int, ...]
-) -> tuple[CheckpointSegment, ...]:
+def checkpoint_segments(graph: Graph, results: tuple[int, ...]) -> tuple[CheckpointSegment, ...]:
     """About as many segments as each has steps, cut where few values cross. ``results`` are the
     values that are read when all have run.
 

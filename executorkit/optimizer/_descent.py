@@ -57,6 +57,8 @@ class SGD(Optimizer):
     [0.5, 1.5]
     """
 
+    _skips_update = True
+
     _master_last = True
 
     def __init__(self, momentum: float = 0.0, lazy_update: bool = True, **kwargs: Any) -> None:
@@ -88,6 +90,8 @@ class NAG(Optimizer):
     mom = momentum mom - lr (g + wd new)``, where g is the gradient times rescale_grad, then
     clipped. As in MXNet, the momentum contains the decay of the new weight.
     """
+
+    _skips_update = True
 
     _master_last = True
 

@@ -66,6 +66,8 @@ class LARS(Optimizer):
     Source: You et al., 2017.
     """
 
+    _skips_update = True
+
     _master_last = True
 
     def __init__(
@@ -148,6 +150,8 @@ class LAMB(Optimizer):
     h``, where ``|weight|`` is kept within the bounds and the ratio is 1 if a norm is 0. g is the
     gradient times rescale_grad, then clipped. Source: You et al., 2020.
     """
+
+    _skips_update = True
 
     def __init__(
         self,

@@ -58,6 +58,9 @@ class Optimizer:
     # Defaults of attributes that older pickles lack.
     aggregate_num: int = 0
     allow_np_array: bool = False
+    #: True if ``update_multi_precision`` does not call ``update``, so that a subclass's ``update``
+    #: has no effect: so in MXNet's SGD, NAG, LARS and LAMB.
+    _skips_update: ClassVar[bool] = False
 
     def __init__(
         self,
@@ -304,10 +307,12 @@ class Optimizer:
     @property
     def _is_pure(self) -> bool:
         """True if no subclass overrides the methods that apply the rules."""
-        inherited = (Optimizer.update, Optimizer.update_multi_precision)
-        return inherited == tuple(
-            getattr(f, "__func__", None) for f in (self.update, self.update_multi_precision)
-        )
+        methods: list[tuple[Any, Any]] = [
+            (self.update_multi_precision, Optimizer.update_multi_precision)
+        ]
+        if not self._skips_update:
+            methods.append((self.update, Optimizer.update))
+        return all(getattr(f, "__func__", None) is inherited for f, inherited in methods)
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         """The hyperparameters of update ``t`` (1 is the first), and the new ``shared_state``.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from typing import Any, ClassVar, Self
 
-from ..errors import AttributeValueError
+from ..errors import AttributeValueError, InputTypeError, explain
 
 
 class _Stack(threading.local):
@@ -25,11 +25,20 @@ class _Scoped(type):
 
     @property
     def current(cls) -> Any:
-        """The innermost scope of this thread."""
+        """The innermost scope of this thread; assigning replaces it until its block ends."""
         if not cls._stack.entered:
             base = cls.__mro__[-2]  # the outermost scope of a thread is not a Prefix
             cls._stack.entered.append(base())
         return cls._stack.entered[-1]
+
+    @current.setter
+    def current(cls, scope: Any) -> None:
+        base = cls.__mro__[-2]
+        if not isinstance(scope, base):
+            raise InputTypeError(
+                explain(f"{cls.__name__}.current", f"{scope!r} is no {base.__name__}")
+            )
+        cls._stack.entered[-1:] = [scope]
 
 
 class NameManager(metaclass=_Scoped):

@@ -17,6 +17,7 @@ from ..errors import MXNetError, explain
 from ..executor import Executor
 from ..ndarray import NDArray, array
 from ..symbol import Symbol, Variable
+from ..symbol.op import make_loss
 from ._compare import (
     Tolerance,
     assert_almost_equal,
@@ -179,17 +180,18 @@ def numeric_grad(
     use_forward_train: bool = True,
     dtype: Any = np.float32,
 ) -> dict[str, np.ndarray]:
-    """Central differences of the sum of the executor's first output, for every entry.
+    """Central differences of the executor's first output, summed over its elements in float64.
 
-    Only floating-point entries of ``location`` are varied; the others get zeros. Auxiliary states,
-    if given, are restored before each evaluation.
+    The elements are subtracted before they are added up, so that the sum's rounding is not divided
+    by ``eps``. Only floating-point entries of ``location`` are varied; the others get zeros.
+    Auxiliary states, if given, are restored before each evaluation.
     """
 
-    def value() -> float:
+    def value() -> np.ndarray:
         for name, state in (aux_states or {}).items():
             executor.aux_dict[name][:] = to_numpy(state)
         outputs = executor.forward(is_train=use_forward_train)
-        return float(outputs[0].asnumpy().astype(np.float64).sum())
+        return outputs[0].asnumpy().astype(np.float64)
 
     for name, start in location.items():
         executor.arg_dict[name][:] = to_numpy(start)
@@ -207,7 +209,7 @@ def numeric_grad(
                     results.append((value(), float(shifted[index])))
                 # The actual step, after rounding to the dtype.
                 (high, up), (low, down) = results
-                grad[index] = (high - low) / (up - down)
+                grad[index] = (high - low).sum() / (up - down)
             executor.arg_dict[name][:] = base
         grads[name] = grad
     return grads
@@ -251,12 +253,12 @@ def check_numeric_gradient(
     _, (shape,), _ = head.infer_shape(**{n: a.shape for n, a in args.items()})
     projection = array(np.random.rand(*shape) + 0.1, ctx, dtype)
     args["__random_proj"] = projection
-    loss = (head * Variable("__random_proj")).sum()
+    loss = make_loss(head * Variable("__random_proj"))
     start = {n: np.random.normal(size=args[n].shape).astype(args[n].dtype) for n in requests}
     grads = {n: array(v, ctx, v.dtype) for n, v in start.items()}
     executor = loss.bind(ctx, args, args_grad=grads, grad_req=requests, aux_states=aux)
-    (total,) = executor.forward(is_train=True)
-    executor.backward([array(np.ones(total.shape), ctx, total.dtype)])
+    executor.forward(is_train=True)
+    executor.backward()
     computed = {n: g.asnumpy() for n, g in grads.items()}
 
     eps = numeric_eps or default_numeric_eps()[kind]

@@ -6,7 +6,7 @@ NDArrays, NumPy arrays, jax arrays and numbers may be mixed. Two numbers agree i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -222,14 +222,39 @@ def assert_exception(
 
 
 def compare_ndarray_tuple(t1: Any, t2: Any, rtol: Tolerance = None, atol: Tolerance = None) -> None:
-    """Compares two arrays, or two equally nested tuples of arrays; None equals anything."""
+    """Compares two arrays, or two equally nested tuples of arrays; None equals anything.
+
+    Of tuples of different lengths the first elements are compared, as in MXNet.
+    """
     if t1 is None or t2 is None:
         return
     if isinstance(t1, tuple):
-        for a, b in zip(t1, t2, strict=True):
+        for a, b in zip(t1, t2, strict=False):
             compare_ndarray_tuple(a, b, rtol, atol)
     else:
         assert_almost_equal(t1, t2, rtol=rtol, atol=atol)
+
+
+def checkShapes(a: Any, b: Any) -> None:  # noqa: N802 - MXNet's name
+    """Raises AssertionError unless two arrays, or two sequences of them, have the same shapes."""
+    if isinstance(a, tuple | list):
+        for x, y in zip(a, b, strict=True):
+            checkShapes(x, y)
+    elif tuple(a.shape) != tuple(b.shape):
+        raise AssertionError(f"a.shape = {a.shape} and b.shape = {b.shape} are not equal")
+
+
+def locationError(  # noqa: N802 - MXNet's name
+    a: np.ndarray, b: np.ndarray, index: tuple[int, ...], names: Sequence[str],
+    maxError: bool = False,  # noqa: N803
+) -> str:  # fmt: skip
+    """The text that tells of the difference of two arrays at ``index``.
+
+    ``maxError`` says that it is the largest.
+    """
+    kind = "maximum " if maxError else ""
+    first, second = (f"{name}={x[index]:.8f}" for name, x in zip(names, (a, b), strict=True))
+    return f"Location of {kind}error: {index}, {first}, {second}"
 
 
 def same_array(array1: NDArray, array2: NDArray) -> bool:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import bz2
 import gzip
 import os
 import shutil
 import struct
 import urllib.request
+import zipfile
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,65 @@ def get_mnist_ubyte(path: str = "data") -> None:
                 )
             )
         file.write_bytes(gzip.decompress(compressed.read_bytes()))
+
+
+def get_mnist_pkl() -> None:
+    """Checks that ``data/mnist.pkl.gz`` is there; FileAccessError (an OSError) if it is not."""
+    _require_file(Path("data") / "mnist.pkl.gz")
+
+
+def get_cifar10() -> None:
+    """Checks that the record files of CIFAR-10 are in ``data/cifar``; FileAccessError (an OSError)
+    for a missing one. A file ``data/cifar10.zip`` is unpacked first."""
+    folder = Path("data")
+    records = [folder / "cifar" / f"{kind}.rec" for kind in ("train", "test")]
+    archive = folder / "cifar10.zip"
+    if not all(record.exists() for record in records) and archive.exists():
+        zipfile.ZipFile(archive).extractall(folder)
+    for record in records:
+        _require_file(record)
+
+
+def _require_file(file: Path) -> None:
+    if not file.exists():
+        raise FileAccessError(
+            explain(
+                "data set",
+                f"{file} is missing",
+                because="MXNet's copy is no longer served",
+                hint=f"put it into {file.parent}/",
+            )
+        )
+
+
+def get_zip_data(data_dir: str, url: str, data_origin_name: str) -> None:
+    """Unpacks the archive ``data_origin_name`` in the folder ``data_dir``.
+
+    :func:`download` brings it from ``url`` unless it is there."""
+    archive = Path(data_dir) / data_origin_name
+    if not archive.exists():
+        download(url, data_origin_name, data_dir)
+    zipfile.ZipFile(archive).extractall(data_dir)
+
+
+def get_bz2_data(data_dir: str, data_name: str, url: str, data_origin_name: str) -> None:
+    """Unpacks ``data_origin_name`` to the file ``data_name`` in the folder ``data_dir``.
+
+    :func:`download` brings it from ``url`` unless it is there. Nothing if the file is there."""
+    target = Path(data_dir) / data_name
+    if target.exists():
+        return
+    archive = Path(data_dir) / data_origin_name
+    if not archive.exists():
+        download(url, data_origin_name, data_dir)
+    target.write_bytes(bz2.decompress(archive.read_bytes()))
+
+
+def download_model(
+    model_name: str, dst_dir: str = "./", meta_info: Any = None
+) -> tuple[str | None, int]:
+    """(None, 0), as MXNet answers for a model that it does not know: none can be downloaded."""
+    return None, 0
 
 
 def get_mnist(path: str = "data") -> dict[str, np.ndarray]:

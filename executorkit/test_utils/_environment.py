@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import platform
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ import numpy as np
 
 from .. import context
 from ..context import Context, current_context
+from ..errors import FileAccessError, explain
 
 
 def default_context() -> Context:
@@ -96,3 +98,34 @@ def discard_stderr() -> Iterator[None]:
         os.dup2(original, 2)
         os.close(sink)
         os.close(original)
+
+
+def is_cd_run() -> bool:
+    """False: MXNet's own continuous delivery does not run this package."""
+    return False
+
+
+def is_aarch64_run() -> bool:
+    """True on 64-bit ARM processors."""
+    return platform.machine() in ("aarch64", "arm64")
+
+
+def has_tvm_ops() -> bool:
+    """False: there are no operators of TVM."""
+    return False
+
+
+def is_op_runnable() -> bool:
+    """True: no operator is missing for a GPU only."""
+    return True
+
+
+def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
+    """The path of ``im2rec.py`` below the folder that the environment variable ``home_env`` names;
+    FileAccessError (an OSError) if it is not there."""
+    path = os.path.join(os.environ.get(home_env, ""), "tools", "im2rec.py")
+    if not os.path.isfile(path):
+        raise FileAccessError(
+            explain("get_im2rec_path", f"no file {path}", hint="python -m executorkit im2rec")
+        )
+    return path

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
 from ..context import Context
-from ..errors import MXNetError, explain
+from ..errors import MXNetError, NotSupportedError, explain
 from ..ndarray import NDArray, array
 
 
@@ -180,3 +180,40 @@ def collapse_sum_like(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
         raise ValueError(f"{shape} does not broadcast to {a.shape}")
     stretched = tuple(i + extra for i, d in enumerate(shape) if d == 1 and a.shape[i + extra] != 1)
     return a.sum(axis=(*range(extra), *stretched)).reshape(shape)
+
+
+def _refuse(name: str) -> NoReturn:
+    raise NotSupportedError(
+        explain(f"test_utils.{name}", "sparse arrays are not served", hint="rand_ndarray")
+    )
+
+
+def rand_sparse_ndarray(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raises NotSupportedError: there are no sparse arrays."""
+    _refuse("rand_sparse_ndarray")
+
+
+def create_sparse_array(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raises NotSupportedError: there are no sparse arrays."""
+    _refuse("create_sparse_array")
+
+
+def create_sparse_array_zd(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raises NotSupportedError: there are no sparse arrays."""
+    _refuse("create_sparse_array_zd")
+
+
+def shuffle_csr_column_indices(csr: Any) -> NoReturn:
+    """Raises NotSupportedError: there are no sparse arrays."""
+    _refuse("shuffle_csr_column_indices")
+
+
+def check_gluon_hybridize_consistency(*args: Any, **kwargs: Any) -> NoReturn:
+    """Raises NotSupportedError: there are no blocks of Gluon."""
+    raise NotSupportedError(
+        explain(
+            "test_utils.check_gluon_hybridize_consistency",
+            "Gluon is not served",
+            hint="check_consistency of the symbol",
+        )
+    )

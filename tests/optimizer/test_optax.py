@@ -152,7 +152,7 @@ class _Halving(mx.lr_scheduler.LRScheduler):
         return 0.5**num_update
 
 
-class _Mine(mx.optimizer.SGD):
+class _Mine(mx.optimizer.Adam):
     def update(self, index, weight, grad, state) -> None:
         weight[:] -= grad
 

@@ -137,8 +137,8 @@ class Doubling(mx.optimizer.Optimizer):
         weight[:] -= lr * (grad * self.rescale_grad + wd * weight) * state
 
 
-class Rounded(mx.optimizer.SGD):
-    """A user's: a step of SGD, then something else."""
+class Rounded(mx.optimizer.Signum):
+    """A user's: a step of another optimizer, then something else."""
 
     def update(self, index, weight, grad, state) -> None:
         super().update(index, weight, grad, state)
@@ -160,8 +160,9 @@ def test_optimizers_of_users() -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float16"])
 def test_an_override_of_update_is_called(dtype: str) -> None:
-    """MXNet's SGD passes it over; with masters it sees these, in float32."""
-    updater = mx.optimizer.get_updater(Rounded(learning_rate=0.75, multi_precision=True))
+    """With masters it sees these, in float32."""
+    optimizer = Rounded(learning_rate=0.75, momentum=0.0, multi_precision=True)
+    updater = mx.optimizer.get_updater(optimizer)
     weights = [mx.nd.array(x, dtype=dtype) for x in ([1.0], [5.0, 6.0])]
     grads = [mx.nd.array(x, dtype=dtype) for x in ([1.0], [1.0, -1.0])]
     updater([0, 1], grads, weights)
