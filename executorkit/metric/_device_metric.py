@@ -257,7 +257,7 @@ def zero_tally(device: Device, width: int) -> jax.Array:
     return to_device(np.zeros(width), device)
 
 
-@cached_code("metrics", 256, 1 / 32)
+@cached_code("metrics", 256, 0.08)
 def tally_step(measure: Measure) -> InstrumentedJit:
     """The program that adds a measurement to a tally; made once."""
     function, merge = partial(measure.function, jnp, **dict(measure.options)), measure.merge

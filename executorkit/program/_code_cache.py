@@ -370,7 +370,7 @@ def cache_infos() -> dict[str, CacheInfo]:
     return {kind: cache.info() for kind, cache in _caches.items()}
 
 
-_array_functions: CodeCache[SmallJit] = CodeCache("arrays", 256, 1 / 16)
+_array_functions: CodeCache[SmallJit] = CodeCache("arrays", 256, 0.12)
 
 
 def small_jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
