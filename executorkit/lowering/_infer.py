@@ -25,6 +25,7 @@ from ..ops.schema.inference import (
     merge_shapes,
     shape_text,
 )
+from ..ops.schema.traits import CUTS_AXES
 from ._graph import Graph, GraphStep, memoize
 
 #: Sizes put in place of unknown dimensions: divisible by the usual divisors of sizes.
@@ -151,9 +152,8 @@ def resolve_open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[in
     for step in graph.steps:
         op, p = step.op, step.params
         shape = values[step.first_output]
-        name = op.open_shape(p)
-        if name is not None and is_fully_known(shape):
-            resolved[step.index] = Params({**p, name: shape})
+        if op.open_shape(p) is not None and is_fully_known(shape):
+            resolved[step.index] = op.with_shape(p, shape)
     return resolved
 
 
@@ -301,9 +301,9 @@ class _ShapeVisitor:
         if op.infer_shape is not None:
             op.infer_shape(facts, p)
         inputs = tuple(facts[name] for name in step.names)
-        open_attr = op.open_shape(p)
-        if open_attr is not None:
-            facts.set("out0", p[open_attr] or None)
+        open_shape = op.open_shape(p)
+        if open_shape is not None:
+            facts.set("out0", open_shape or None)
             return facts, is_fully_known(facts["out0"])
         if None in inputs:
             return facts, False
@@ -349,11 +349,14 @@ def _partial_output_shapes(
             probed.append(output_shapes(op, p, filled, dtypes))
         except Exception:  # any failure of a probe means: not known yet
             return ()
-    return tuple(
+    partial = tuple(
         tuple(a if a == b else 0 for a, b in zip(one, other, strict=True))
         for one, other in zip(*probed, strict=True)
         if len(one) == len(other)
     )
+    if CUTS_AXES in op.traits:  # from an axis of unknown length there may be fewer entries to cut
+        return tuple(tuple(d and n for d, n in zip(shapes[0], s, strict=True)) for s in partial)
+    return partial
 
 
 def _describe(step: GraphStep, shapes: Sequence[Any]) -> str:

@@ -117,7 +117,7 @@ def _work(
     missing."""
     if not all(is_fully_known(shape) for shape in shapes):
         return None
-    if op.shape_attr and 0 in (params[op.shape_attr] or ()):
+    if op.open_shape(params) is not None:
         return None
     key = (op, params.key, tuple(shapes), dtypes)
     if key not in _COUNTS:

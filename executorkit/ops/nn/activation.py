@@ -72,20 +72,24 @@ def _leaky_relu_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | No
 
 
 def _prelu(x: jax.Array, gamma: jax.Array, axis: int = 1) -> jax.Array:
-    channels = x.shape[axis] if x.ndim > 1 else 1
-    if gamma.ndim != 1 or gamma.shape[0] not in (1, channels):
+    """Slopes for the batch and the channels (``axis``): gamma's axes are matched from its last on,
+    with the channels first."""
+    lengths = [1] * x.ndim
+    unmatched = list(gamma.shape)
+    for at in (axis, 0) if x.ndim > 1 else (0,):
+        if unmatched and unmatched[-1] in (1, x.shape[at]):
+            lengths[at] = unmatched.pop()
+    if unmatched:
+        batch, channels = x.shape[0], x.shape[axis] if x.ndim > 1 else 1
         raise ShapeError(
             explain(
                 "LeakyReLU",
-                f"'gamma' is {gamma.shape}, expected (1,) or ({channels},)",
+                f"'gamma' is {gamma.shape}, expected (1,), ({channels},) or what broadcasts to "
+                f"({batch}, {channels})",
                 because=f"data is {x.shape}",
             )
         )
-    if gamma.shape[0] == 1:
-        slopes = gamma[0]
-    else:
-        slopes = gamma if axis == -1 else gamma.reshape(-1, *(1,) * (x.ndim - 2))
-    return jnp.where(x > 0, x, slopes * x)
+    return jnp.where(x > 0, x, gamma.reshape(lengths) * x)
 
 
 def _elu(x: jax.Array, slope: float) -> jax.Array:
@@ -134,7 +138,10 @@ def leaky_relu(
     give x; for x <= 0, where the gradient at 0 belongs,
 
     * leaky: slope x
-    * prelu: gamma x, with gamma (C,), one slope per channel of axis 1, or (1,)
+    * prelu: gamma x, with gamma (C,), one slope per channel of axis 1, or (1,), or (N, C), (N, 1),
+      (1, C), (N,), one slope per entry of the batch too. (If data comes from another operator,
+      MXNet's gradient of gamma is that of a result it has overwritten, gamma times the derivative;
+      here it is the derivative.)
     * elu: slope (exp(x) - 1)
     * selu: scale alpha (exp(x) - 1), and scale x above, scale 1.0507, alpha 1.6733. Its gradient
       below 0 is scale (alpha + out), as in MXNet, which is not the derivative

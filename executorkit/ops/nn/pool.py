@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ from jax import lax
 
 from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Shape, Tuning
-from ..schema.channels_last import layout_with_windows
+from ..schema.channels_last import LayoutRewrite, layout_with_windows
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
@@ -114,6 +114,11 @@ def _out_sizes(sizes: Shape, kernel: Shape, stride: Shape, pad: Shape, conventio
     )
 
 
+def _window_attr(name: str, value: Shape, rank: int, default: int) -> Shape:
+    """A per-axis attribute without its surplus entries, which MXNet ignores."""
+    return per_axis(name, value[:rank], rank, default)
+
+
 def _infer_shape(s: ShapeFacts, p: Params) -> None:
     data = s["data"]
     if p.pool_type == "lp" and p.p_value is None:
@@ -123,7 +128,7 @@ def _infer_shape(s: ShapeFacts, p: Params) -> None:
     rank = len(p.kernel)
     layout = data_layout(p.get("layout"), rank)
     s.set("data", (0,) * len(layout), because=f"kernel={p.kernel} means data of layout {layout}")
-    pad = per_axis("pad", p.pad, rank, 0)
+    pad = _window_attr("pad", p.pad, rank, 0)
     for axis, k, x in zip(spatial_axes(layout), p.kernel, pad, strict=True):
         if data[axis] and k > data[axis] + 2 * x and p.pooling_convention != "same":
             raise ShapeError(
@@ -171,8 +176,28 @@ def _root(total: jax.Array, power: int) -> jax.Array:
     return jnp.where(zero, jnp.zeros_like(total), root)
 
 
+def _divides_gradient_by_window(
+    convention: str, count_include_pad: bool | None, layout: str | None, dtype: Any
+) -> bool:
+    """True if oneDNN may compute the gradient of this average in MXNet: it divides by the size of
+    the whole window, also where the window reaches over the edge."""
+    return (
+        convention == "full"
+        and count_include_pad is not False
+        and layout in (None, "NCW", "NCHW", "NCDHW")
+        and dtype == jnp.float32
+    )
+
+
+def _pooling_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
+    """Averages that reach over the edge have another gradient channels last."""
+    if p.pool_type == "avg" and p.pooling_convention == "full":
+        return None
+    return layout_with_windows(p, shapes)
+
+
 @register(
-    "Pooling", infer_shape=_infer_shape, layout_rule=layout_with_windows, traits={NAMED_DATA},
+    "Pooling", infer_shape=_infer_shape, layout_rule=_pooling_layout, traits={NAMED_DATA},
     kind="pool", file_format=FileFormat(scratch_outputs=lambda p: int(p.pool_type == "max")),
 )  # fmt: skip
 def pooling(
@@ -202,7 +227,9 @@ def pooling(
       The gradient goes to the first maximum of a window only. NaN is the maximum of its windows
       (MXNet sometimes skips it).
     * ``avg``: divides by the window's size within the padded data, or within the data alone if
-      ``count_include_pad=False``; what "full" adds beyond the padding never counts.
+      ``count_include_pad=False``; what "full" adds beyond the padding never counts. The gradient of
+      "full" divides by the size of the whole window, where MXNet leaves it to oneDNN: for float32,
+      channels first, padding included, if (outputs + 2 pad - kernel) is divisible by the stride.
     * ``sum``.
     * ``lp``: ``(sum x ** p_value) ** (1 / p_value)``, p_value 1, 2 or 3, without magnitudes.
       Where the result is 0 its gradient is 0.
@@ -214,7 +241,8 @@ def pooling(
     sizes = tuple(data.shape[a] for a in axes)
     if global_pool:
         kernel, stride, pad, pooling_convention = sizes, (), (), "valid"
-    stride, pad = per_axis("stride", stride, rank, 1), per_axis("pad", pad, rank, 0)
+    stride = _window_attr("stride", stride, rank, 1)
+    pad = _window_attr("pad", pad, rank, 0)
     if not all(0 <= x < k for x, k in zip(pad, kernel, strict=True)):
         raise AttributeValueError(
             f"pad={pad}, expected at least 0 and less than kernel={kernel}: windows of nothing but "
@@ -246,6 +274,11 @@ def pooling(
         _counts(n, o, k, s, x, count_include_pad is not False)
         for n, o, k, s, x in zip(sizes, outs, kernel, stride, pad, strict=True)
     ]
+    if _divides_gradient_by_window(pooling_convention, count_include_pad, layout, data.dtype) and (
+        all((o + 2 * x - k) % s == 0 for o, k, s, x in zip(outs, kernel, stride, pad, strict=True))
+    ):
+        size = np.asarray(math.prod(kernel), total.dtype)
+        return with_jvp(lambda total: _divide(total, axes, counts), lambda t, *_: t / size)(total)
     return _divide(total, axes, counts)
 
 
@@ -271,7 +304,8 @@ def pooling_v1(
     sizes = data.shape[2:]
     if global_pool:
         kernel, stride, pad, pooling_convention = sizes, (), (), "valid"
-    stride, pad = per_axis("stride", stride, rank, 1), per_axis("pad", pad, rank, 0)
+    stride = _window_attr("stride", stride, rank, 1)
+    pad = _window_attr("pad", pad, rank, 0)
     outs = _out_sizes(sizes, kernel, stride, pad, pooling_convention)
     pads = _pads(sizes, outs, kernel, stride, pad)
     if pool_type != "max":

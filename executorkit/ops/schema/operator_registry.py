@@ -88,6 +88,8 @@ class OpDef:
     _aux: Callable[[Params], tuple[str, ...]] | None
     _uses_rng: Callable[[Params, bool], bool] | None
     _checks_values: Callable[[Params], bool]
+    _open_shape: Callable[[Params], tuple[int, ...] | None] | None
+    _with_shape: Callable[[Params, tuple[int, ...]], Params] | None
     in_place: OpDef | None = None
 
     @property
@@ -154,12 +156,23 @@ class OpDef:
         """True if a run may find values that the operator refuses."""
         return self._checks_values(p)
 
-    def open_shape(self, p: Params) -> str | None:
-        """The attribute that leaves (part of) the output's shape to the consumers, if one does."""
+    def open_shape(self, p: Params) -> tuple[int, ...] | None:
+        """The output's shape where attributes leave (part of) it to the consumers, else None.
+
+        Unknown lengths are 0; () is unknown altogether.
+        """
+        if self._open_shape is not None:
+            return self._open_shape(p)
         if self.shape_attr is None:
             return None
-        shape = p[self.shape_attr]
-        return self.shape_attr if not shape or 0 in shape else None
+        shape = tuple(max(length, 0) for length in p[self.shape_attr] or ())
+        return shape if not shape or 0 in shape else None
+
+    def with_shape(self, p: Params, shape: tuple[int, ...]) -> Params:
+        """The attributes with which the output has ``shape``, where they had left it open."""
+        if self._with_shape is not None:
+            return self._with_shape(p, shape)
+        return Params({**p, self.shape_attr or "shape": shape})
 
     def outputs(self, p: Params) -> tuple[str, ...]:
         """Names of all outputs, hidden ones last."""
@@ -225,6 +238,8 @@ def register(
     loss: bool | Callable[[Params], bool] = False,
     constant_inputs: Callable[[Params], Mapping[str, float]] | None = None,
     shape_attr: str | None = None,
+    open_shape: Callable[[Params], tuple[int, ...] | None] | None = None,
+    with_shape: Callable[[Params, tuple[int, ...]], Params] | None = None,
     count: str = "num_args",
     effects: bool = False,
     mutates: bool = False,
@@ -259,8 +274,12 @@ def register(
     constant_inputs
         inputs that MXNet overwrites with a constant whenever the operator runs (``fix_gamma``).
     shape_attr
-        the attribute that holds the output shape of an operator without inputs; a 0 in it (or
-        nothing at all) is unknown, to be filled from the consumers.
+        the attribute that holds the output shape of an operator without inputs; a 0 or -1 in it
+        (or nothing at all) is unknown, to be filled from the consumers.
+    open_shape, with_shape
+        the same for an operator whose shape follows from attributes in another way:
+        ``open_shape(params)`` is the shape, if part of it (0) is unknown, and
+        ``with_shape(params, shape)`` the attributes that give the shape.
     count
         the attribute with the number of inputs, for ``*data`` operators.
     effects
@@ -339,6 +358,8 @@ def register(
             _aux=aux,
             _uses_rng=uses_rng,
             _checks_values=_as_function(checks_values),
+            _open_shape=open_shape,
+            _with_shape=with_shape,
             **signature,
         )
         if in_place is not None:

@@ -21,6 +21,8 @@ LOOP = "loop"
 BARRIERS = "barriers"
 #: Cuts data into equal parts along ``axis``.
 SPLIT = "split"
+#: Cuts entries out of axes of its first input; its output has the same axes.
+CUTS_AXES = "cuts_axes"
 #: Joins its inputs along the existing axis ``dim``.
 CONCAT = "concat"
 #: Joins its inputs along the new axis ``axis``.
@@ -34,7 +36,7 @@ NAMED_DATA = "named_data"
 
 ALL_TRAITS = frozenset(
     {
-        MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, CONVOLUTION, LOOP, BARRIERS, SPLIT, CONCAT,
-        STACK, IDENTITY, AMP_CAST, NAMED_DATA,
+        MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, CONVOLUTION, LOOP, BARRIERS, SPLIT, CUTS_AXES,
+        CONCAT, STACK, IDENTITY, AMP_CAST, NAMED_DATA,
     }
 )  # fmt: skip

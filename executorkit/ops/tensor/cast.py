@@ -16,7 +16,8 @@ from ..schema.traits import AMP_CAST, IDENTITY
 from .binary_arithmetic import convert, is_floating
 
 _AMP = ("float16", "bfloat16", "float32", "float64")
-_WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32, "float64": 64}
+#: Types among which ``amp_multicast`` chooses, by width.
+_WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32}
 
 
 @register(
@@ -107,7 +108,7 @@ def amp_cast(
 
 
 def _common_dtype(dtypes: list[str | None], narrow: bool) -> str | None:
-    floating = [d for d in dtypes if d in _WIDTH]
+    floating = [d for d in dtypes if d in _WIDTH]  # float64 takes no part
     return (min if narrow else max)(floating, key=_WIDTH.__getitem__) if floating else None
 
 
@@ -117,7 +118,7 @@ def _infer_amp_multicast_type(t: TypeFacts, p: Params) -> None:
         return
     common = _common_dtype(dtypes, p.cast_narrow)
     for i, dtype in enumerate(dtypes):
-        t.set(f"out{i}", common if dtype in _AMP else dtype)
+        t.set(f"out{i}", common if dtype in _WIDTH else dtype)
 
 
 def _infer_amp_multicast_shape(s: ShapeFacts, p: Params) -> None:
@@ -137,10 +138,12 @@ def _infer_amp_multicast_shape(s: ShapeFacts, p: Params) -> None:
 def amp_multicast(
     *data: jax.Array, num_outputs: int, cast_narrow: bool = False
 ) -> tuple[jax.Array, ...]:
-    """``num_outputs`` arrays of any shapes, the floating ones converted to one common dtype.
+    """``num_outputs`` arrays of any shapes, the float16 and float32 ones converted to one dtype.
 
-    It is the widest among them, or with ``cast_narrow`` the narrowest; other dtypes stay. Head
-    gradients are converted back.
+    It is the wider, or with ``cast_narrow`` the narrower of those among them; other dtypes, float64
+    too, stay. Head gradients are converted back.
     """
     common = _common_dtype([x.dtype.name for x in data], cast_narrow)
-    return tuple(x.astype(common) if is_floating(x) and common else jnp.asarray(x) for x in data)
+    return tuple(
+        x.astype(common) if common and x.dtype.name in _WIDTH else jnp.asarray(x) for x in data
+    )

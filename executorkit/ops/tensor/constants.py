@@ -13,7 +13,7 @@ from jax import lax
 
 from ...errors import AttributeValueError, explain
 from ..schema.attrs import DType, Shape, Tuning
-from ..schema.inference import normal_axis, output_dtype, same_shapes
+from ..schema.inference import Params, normal_axis, output_dtype, same_shapes
 from ..schema.operator_registry import register
 from .binary_arithmetic import convert, scalar_constant
 
@@ -27,7 +27,7 @@ def _constant_op(name: str, value: int) -> Callable[..., jax.Array]:
     op.__name__ = op.__qualname__ = name
     op.__doc__ = (
         f"An array of ``shape`` and ``dtype`` filled with {value}.\n\n"
-        "Sizes that are 0, or all of them for (), are taken from the operators that use it. "
+        "Sizes that are 0 or -1, or all of them for (), are taken from the operators that use it. "
         "``ctx`` is accepted and has no effect."
     )
     return op
@@ -47,8 +47,8 @@ def full(
 ) -> jax.Array:
     """An array of ``shape`` and ``dtype`` filled with ``value``, which is converted to dtype.
 
-    Sizes that are 0, or all of them for None, are taken from the operators that use it. ``ctx``
-    is accepted and has no effect.
+    Sizes that are 0 or -1, or all of them for None, are taken from the operators that use it.
+    ``ctx`` is accepted and has no effect.
     """
     return jnp.full(shape or (), scalar_constant(value, jnp.dtype(dtype)), dtype)
 
@@ -75,7 +75,17 @@ def _repeated_iota(count: int, repeat: int, dtype: np.dtype) -> jax.Array:
     return (index // repeat).astype(dtype)
 
 
-@register("_arange", infer_type=_of_dtype)
+def _open_range(p: Params) -> Shape | None:
+    return (0,) if p.infer_range and p.stop is None else None
+
+
+def _closed_range(p: Params, shape: Shape) -> Params:
+    """The attributes of a range of this length; its last steps are rounded away from a whole."""
+    count = math.ceil(shape[0] / p.repeat)
+    return Params({**p, "stop": p.start + p.step * (count - 0.5), "infer_range": False})
+
+
+@register("_arange", infer_type=_of_dtype, open_shape=_open_range, with_shape=_closed_range)
 def arange(
     *,
     start: float,
@@ -90,12 +100,12 @@ def arange(
 
     Computed in ``dtype``, to which start and step are converted first: a step of 1.5 is 1 for
     integers (in MXNet for float16 too). With stop None the numbers go from 0 to ``start``.
-    ``ctx`` is accepted and has no effect. ``infer_range`` (the length is taken from the operators
-    that use the array) is not served.
+    With ``infer_range`` and stop None they begin at ``start``, and their number is taken from the
+    operators that use the array. ``ctx`` is accepted and has no effect.
     """
-    if infer_range:
+    if infer_range and stop is None:
         raise AttributeValueError(
-            explain("_arange", "infer_range=True is not served", hint="give stop")
+            explain("_arange", "no operator that uses it tells its length", hint="give stop")
         )
     if stop is None:
         start, stop = 0.0, start

@@ -19,6 +19,7 @@ from ..schema.inference import (
     same_shapes,
 )
 from ..schema.operator_registry import register
+from ..schema.traits import CUTS_AXES
 
 
 def _python_slices(
@@ -48,7 +49,7 @@ def _infer_slice_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (d if same else 0 for d, same in zip(out, uncut, strict=False)))
 
 
-@register("slice", "crop", infer_shape=_infer_slice_shape, kind="shape")
+@register("slice", "crop", infer_shape=_infer_slice_shape, traits={CUTS_AXES}, kind="shape")
 def slice_(data: jax.Array, *, begin: OptShape, end: OptShape, step: OptShape = ()):
     """data[begin[0]:end[0]:step[0], begin[1]:end[1]:step[1], ...].
 
@@ -65,7 +66,7 @@ def _infer_slice_axis_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (0 if i == at else d for i, d in enumerate(out)))
 
 
-@register("slice_axis", infer_shape=_infer_slice_axis_shape, kind="shape")
+@register("slice_axis", infer_shape=_infer_slice_axis_shape, traits={CUTS_AXES}, kind="shape")
 def slice_axis(data: jax.Array, *, axis: int, begin: int, end: int | None):
     """Entries ``begin`` to ``end`` of one axis of data, which may have any shape.
 

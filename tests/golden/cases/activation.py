@@ -30,6 +30,15 @@ CASES = [
          {"act_type": "prelu"}),
     Case("LeakyReLU_prelu_shared", "LeakyReLU", {"data": normal(2, 3, 4), "gamma": uniform(1)},
          {"act_type": "prelu"}),
+    *(
+        Case(f"LeakyReLU_prelu_{'x'.join(map(str, gamma))}_of_{'x'.join(map(str, data))}",
+             "LeakyReLU", {"data": normal(*data), "gamma": uniform(*gamma)}, {"act_type": "prelu"})
+        for data, gamma in (
+            ((2, 3, 4), (1, 3)), ((2, 3, 4), (2, 3)), ((2, 3, 4), (2, 1)), ((2, 3, 4), (1, 1)),
+            ((2, 3, 4), (2,)), ((2, 3), (2, 3)), ((2, 3), (2,)), ((3,), (3,)),
+            ((2, 4, 3, 5), (2, 4)),
+        )
+    ),
     Case("LeakyReLU_prelu_zero", "LeakyReLU", {"data": values([[0.0, -1.0]]),
          "gamma": values([0.25, 0.5])}, {"act_type": "prelu"}),
 ]  # fmt: skip

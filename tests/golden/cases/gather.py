@@ -27,6 +27,7 @@ CASES = [
     ),
     _gather("rows", normal(3, 2), values([[0, 2, 2]], "int32")),
     _gather("negative", normal(2, 3), values([[0, -1], [-3, -1]], "int32"), no_grad=UNSAFE),
+    _gather("fractions", normal(3, 2), values([[-0.5, -0.99, -1.5, 1.5, -2.01]]), no_grad=UNSAFE),
     _gather("matrix", normal(2, 3, 2), values([[[0, 1]], [[1, 2]]])),
     Case(
         "scatter_nd",

@@ -32,6 +32,22 @@ CASES = [
                 pooling_convention="full"),
     *_each_type("full_beyond", normal(1, 1, 6, 6), kernel=(2, 2), stride=(3, 3),
                 pooling_convention="full"),
+    *(
+        _pool(f"Pooling__full_over_edge_{name}", normal(*shape), ("float64",), pool_type="avg",
+              kernel=kernel, stride=(2,) * len(kernel), pooling_convention="full", **attrs)
+        for name, shape, kernel, attrs in (
+            ("2d", (2, 2, 6, 7), (3, 3), {}),
+            ("both_axes", (1, 2, 6, 6), (3, 3), {"count_include_pad": True}),
+            ("excluded", (1, 2, 6, 7), (3, 3), {"count_include_pad": False}),
+            ("padded", (1, 2, 6, 7), (2, 2), {"pad": (1, 0)}),
+            ("even_kernel", (1, 2, 6, 7), (2, 2), {}),
+            ("1d", (1, 2, 6), (3,), {}),
+            ("3d", (1, 1, 6, 6, 7), (3, 3, 3), {}),
+        )
+    ),
+    _pool("Pooling__full_over_edge_nhwc", normal(1, 6, 7, 2), pool_type="avg", kernel=(3, 3),
+          stride=(2, 2), pooling_convention="full", layout="NHWC"),
+    *_each_type("surplus", normal(1, 2, 6, 7), kernel=(2, 2), stride=(1, 2, 3), pad=(1, 0, 5)),
     *_each_type("global", normal(2, 3, 5, 4), global_pool=True),
     *_each_type("global_kernel", normal(1, 2, 4, 4), kernel=(2, 2), stride=(2, 2), pad=(1, 1),
                 global_pool=True),
