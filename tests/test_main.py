@@ -76,8 +76,35 @@ def test_inspect_marks_unknown_numbers(capsys, network):
 def test_inspect_lists_parameters_that_are_not_in_the_symbol(capsys, network, tmp_path):
     path = tmp_path / "more.params"
     mx.nd.save(str(path), {"arg:zzz": mx.nd.ones((1,))})
-    _, out, _ = run(capsys, "inspect", network[0], "--params", path)
+    status, out, _ = run(capsys, "inspect", network[0], "--params", path)
     assert out.startswith(f"{path}: not in the symbol: 1 entries, such as 'zzz'\n")
+    assert status == 1
+
+
+@pytest.mark.parametrize("shape", [[], ["--shape", "data=1,2,6,6"]])
+def test_inspect_refuses_parameters_of_another_network(capsys, network, tmp_path, shape):
+    stored = mx.nd.load(str(network[1]))
+    path = tmp_path / "other.params"
+
+    def inspect(entries):
+        mx.nd.save(str(path), entries)
+        status, out, err = run(capsys, "inspect", network[0], "--params", path, *shape)
+        assert err == ""
+        return status, out.splitlines()
+
+    other = {k: v for k, v in stored.items() if not k.startswith(("arg:fc", "aux"))}
+    assert inspect({**other, "arg:head_weight": mx.nd.ones((3, 3))}) == (1, [
+        f"{path}: not in the symbol: 1 entries, such as 'head_weight'",
+        f"{path}: missing: 4 entries, such as 'fc_weight', 'fc_bias', 'bn_moving_mean', "
+        "'bn_moving_var'",
+    ])  # fmt: skip
+    wide = {k: mx.nd.ones((7, *v.shape[1:])) if "conv" in k else v for k, v in stored.items()}
+    assert inspect(wide) == (
+        1, [f"{path}: of another shape: 2 entries, such as 'conv_weight', 'conv_bias'"]
+    )  # fmt: skip
+    status, lines = inspect({**stored, "arg:extra": mx.nd.ones((1,))})
+    assert (status, lines[0]) == (1, f"{path}: not in the symbol: 1 entries, such as 'extra'")
+    assert any("Convolution" in line for line in lines)
 
 
 def test_coverage_of_served_operators(capsys, network):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
     from ..symbol import Symbol
 
 Shape = tuple[int, ...]
+#: Inputs of operators that are parameters of a network wherever they are variables.
+_WEIGHTS = frozenset({"weight", "bias", "gamma", "beta", "parameters"})
+#: Maximum number of names that a line mentions.
+_NAMES = 5
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -57,24 +61,85 @@ def named_shape(text: str) -> tuple[str, Shape]:
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints the table."""
+    """Prints the table; 1, and what does not fit, for parameters of another network."""
     from ..lowering import Summary
     from ..symbol import load
 
     symbol = load(str(options.file))
-    given_shapes = dict(options.shape)
-    names = {*symbol.list_arguments(), *symbol.list_auxiliary_states()}
-    _check_names(given_shapes, symbol)
+    shapes = dict(options.shape)
+    _check_names(shapes, symbol)
     if options.params is None:
-        parameters = None
-        shapes = given_shapes
-    else:
-        stored = _stored_shapes(options.params)
-        parameters = names & stored.keys()
-        shapes = {**{n: s for n, s in stored.items() if n in names}, **given_shapes}
-        _mention(options.params, stored.keys() - names)
-    print(Summary.of(symbol, shapes, parameters=parameters))
-    return 0
+        print(Summary.of(symbol, shapes))
+        return 0
+    stored = _stored_shapes(options.params)
+    names = {*symbol.list_arguments(), *symbol.list_auxiliary_states()}
+    extra = sorted(stored.keys() - names)
+    missing = [name for name in _parameters(symbol) if name not in stored and name not in shapes]
+    fitting = {name: shape for name, shape in stored.items() if name in names}
+    misshaped = _misshaped(symbol, fitting, shapes)
+    _report(options.params, "not in the symbol", extra)
+    _report(options.params, "missing", missing)
+    _report(options.params, "of another shape", misshaped)
+    if missing or misshaped:
+        return 1
+    print(Summary.of(symbol, {**fitting, **shapes}, parameters=names & stored.keys()))
+    return 1 if extra else 0
+
+
+def _report(path: Path, problem: str, entries: Sequence[str]) -> None:
+    if entries:
+        names = ", ".join(map(repr, entries[:_NAMES]))
+        print(f"{path}: {problem}: {len(entries)} entries, such as {names}")
+
+
+def _parameters(symbol: Symbol) -> list[str]:
+    """The variables that a checkpoint has to hold: auxiliary states, and those that operators read
+    as weights, by the names of their inputs."""
+    from ..symbol.node import topological_order
+
+    is_weight: dict[str, bool] = {}
+    for node in topological_order(symbol.heads):
+        for key, (child, _) in zip(node.input_names, node.inputs, strict=False):
+            if child.is_variable:
+                is_weight[child.name] = is_weight.get(child.name, True) and key in _WEIGHTS
+    arguments = (name for name in symbol.list_arguments() if is_weight.get(name))
+    return [*arguments, *symbol.list_auxiliary_states()]
+
+
+def _misshaped(
+    symbol: Symbol, shapes: Mapping[str, Shape], inputs: Mapping[str, Shape]
+) -> list[str]:
+    """Parameters whose shapes contradict the symbol, or those before them, whatever the sizes of
+    the inputs; without ``inputs``, whatever their number of axes too."""
+    parameters = {*shapes, *_parameters(symbol)}
+    unknown = [n for n in symbol.list_arguments() if n not in parameters and "label" not in n]
+    ranks = [{n: (0,) * len(s) for n, s in inputs.items()}] if inputs else []
+    ranks = ranks or [dict.fromkeys(unknown, (0,) * rank) for rank in (4, 2, 3, 5, 1)]
+    if any(_consistent(symbol, {**shapes, **sizes}) for sizes in ranks):
+        return []
+    return min((_contradictions(symbol, shapes, sizes) for sizes in ranks), key=len)
+
+
+def _contradictions(
+    symbol: Symbol, shapes: Mapping[str, Shape], inputs: Mapping[str, Shape]
+) -> list[str]:
+    fitting: dict[str, Shape] = dict(inputs)
+    contradictions: list[str] = []
+    for name, shape in shapes.items():
+        if _consistent(symbol, {**fitting, name: shape}):
+            fitting[name] = shape
+        else:
+            contradictions.append(name)
+    return contradictions
+
+
+def _consistent(symbol: Symbol, shapes: Mapping[str, Shape]) -> bool:
+    arguments = symbol.list_arguments()
+    try:
+        symbol.infer_shape_partial(**{n: s for n, s in shapes.items() if n in arguments})
+    except MXNetError:
+        return False
+    return True
 
 
 def _check_names(names: Collection[str], symbol: Symbol) -> None:
@@ -99,8 +164,3 @@ def _stored_shapes(path: Path) -> dict[str, Shape]:
     if not isinstance(stored, dict):
         raise MXNetError(explain(f"--params {path}", "its arrays have no names"))
     return {key.removeprefix("arg:").removeprefix("aux:"): a.shape for key, a in stored.items()}
-
-
-def _mention(path: Path, unused: Collection[str]) -> None:
-    if unused:
-        print(f"{path}: not in the symbol: {len(unused)} entries, such as {min(unused)!r}")

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import errno
 import logging
+import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from .. import ndarray as nd
 from .. import symbol as sym
 from ..context import cpu
-from ..errors import FileFormatError, explain
+from ..errors import FileAccessError, FileFormatError, explain
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
@@ -35,8 +38,9 @@ def save_checkpoint(
 
     Each file appears complete or not at all: it is written under another name and then renamed. A
     process that is killed meanwhile leaves the checkpoint before whole, and at most a file ending
-    in ``.tmp``, which may be deleted. Raises TypeError if a value is no NDArray; nothing is written
-    then.
+    in ``.tmp``, which the next call with this prefix and epoch deletes. Raises TypeError if a value
+    is no NDArray (nothing is written then), FileAccessError if a file cannot be written (it is then
+    as it was).
     """
     entries: Params = {}
     for kind, params in (("arg", arg_params), ("aux", aux_params)):
@@ -65,9 +69,12 @@ def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
 
     Entries of a kind other than ``arg:`` and ``aux:`` are ignored, as in MXNet; a file without
     entries gives two empty dicts and a warning in the log. Raises MXNetError if the file is
-    missing or damaged, and if its entries have no kind (a file of ``Block.save_parameters``).
+    missing or damaged, and if its entries have no kind (a file of ``Block.save_parameters``). The
+    message of a missing file lists the epochs that are there.
     """
     path = _params_path(prefix, epoch)
+    if not os.path.exists(path):
+        raise FileAccessError(_explain_missing(path, prefix, _epochs_hint(prefix)))
     entries = nd.load(path)
     if not entries:
         logging.warning("Params file '%s' is empty", path)
@@ -109,9 +116,38 @@ def load_checkpoint(prefix: Any, epoch: int) -> tuple[Symbol, Params, Params]:
 
     Raises MXNetError if a file is missing or damaged.
     """
-    symbol = sym.load(f"{prefix}-symbol.json")
+    path = f"{prefix}-symbol.json"
+    if not os.path.exists(path):
+        raise FileAccessError(_explain_missing(path, prefix, None))
+    symbol = sym.load(path)
     arg_params, aux_params = load_params(prefix, epoch)
     return symbol, arg_params, aux_params
+
+
+def _explain_missing(path: str, prefix: Any, hint: str | None) -> str:
+    """The text of an error about a missing file, if perhaps a file's name was given as a prefix."""
+    ending = re.search(r"-(symbol\.json|-?\d{3,}\.(params|states|step))$|\.params$", str(prefix))
+    return explain(
+        path,
+        f"cannot be read: {os.strerror(errno.ENOENT)}",
+        because=f"the prefix {str(prefix)!r} is the name of a file" if ending else None,
+        hint=f"the prefix {str(prefix)[: ending.start()]!r}" if ending else hint,
+    )
+
+
+def _epochs_hint(prefix: Any) -> str | None:
+    """The epochs of which there are parameters, the last ones if there are many."""
+    folder, name = os.path.split(str(prefix))
+    pattern = re.compile(re.escape(name) + r"-(-?\d{3,})\.params")
+    try:
+        entries = os.listdir(folder or ".")
+    except OSError:
+        return None
+    epochs = sorted(int(match[1]) for match in map(pattern.fullmatch, entries) if match)
+    if not epochs:
+        return None
+    listed = ", ".join(map(str, epochs[-10:]))
+    return f"one of the epochs there: {'..., ' if len(epochs) > 10 else ''}{listed}"
 
 
 def _params_path(prefix: Any, epoch: int) -> str:

@@ -150,7 +150,7 @@ def _reconstructed(klass: Any, base: Any, state: Any) -> Any:
 
 
 _NUMPY = {"_reconstruct": _empty_array, "scalar": _scalar, "dtype": _dtype, "ndarray": np.ndarray}
-#: What may be called: by the object that a name stands for.
+#: Functions of calls, by the object that a name stands for; others may not be called.
 _CALLS: dict[Any, Callable[..., Any]] = {
     bytearray: lambda *arguments: bytearray(_bytes(*arguments)),
     bytes: _bytes,
@@ -177,7 +177,7 @@ def _new_object(klass: Any, arguments: tuple[Any, ...]) -> Any:
     return klass.__new__(klass, *arguments)
 
 
-class _States:
+class _StateVocabulary:
     """The vocabulary of optimizer states: arrays, NumPy's numbers, optimizers, schedulers."""
 
     def __init__(self, where: str, size: int) -> None:
@@ -320,7 +320,7 @@ def load_states(data: bytes, where: str = "optimizer states") -> Any:
     if misfit is not None:
         raise FileFormatError(misfit)
     try:
-        loaded = RestrictedUnpickler(data, _States(where, len(data))).load()
+        loaded = RestrictedUnpickler(data, _StateVocabulary(where, len(data))).load()
         pair = isinstance(loaded, tuple) and len(loaded) == 2
         states, optimizer = loaded if pair else (loaded, None)
         if isinstance(states, dict):

@@ -104,6 +104,31 @@ def test_missing_files(tmp_path, net):
         mx.model.load_checkpoint(tmp_path / "half", 1)
 
 
+def test_a_missing_epoch_is_explained_by_those_there(tmp_path, net):
+    for epoch in (*range(1, 12), 30000):
+        mx.model.save_checkpoint(tmp_path / "m", epoch, net, {}, {})
+    (tmp_path / "m-x.params").touch()
+    with pytest.raises(mx.MXNetError) as caught:
+        mx.model.load_params(tmp_path / "m", 12)
+    assert str(caught.value) == (
+        f"{tmp_path}/m-0012.params: cannot be read: No such file or directory\n"
+        "  try: one of the epochs there: ..., 3, 4, 5, 6, 7, 8, 9, 10, 11, 30000"
+    )
+    assert isinstance(caught.value, OSError)
+
+
+@pytest.mark.parametrize("ending", ["-0001.params", "-symbol.json", ".params", "-0001.states"])
+def test_the_name_of_a_file_is_no_prefix(tmp_path, net, ending):
+    mx.model.save_checkpoint(tmp_path / "m", 1, net, {}, {})
+    for load in (mx.model.load_checkpoint, mx.model.load_params):
+        with pytest.raises(mx.MXNetError) as caught:
+            load(f"{tmp_path}/m{ending}", 1)
+        assert str(caught.value).splitlines()[1:] == [
+            f"  because the prefix '{tmp_path}/m{ending}' is the name of a file",
+            f"  try: the prefix '{tmp_path}/m'",
+        ]
+
+
 def test_entries_without_kind(tmp_path):
     path = tmp_path / "m-0001.params"
     mx.nd.save(str(path), {"fc_weight": mx.nd.ones((1,))})
