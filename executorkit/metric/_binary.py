@@ -13,7 +13,14 @@ import numpy as np
 from ..context import Device
 from ..errors import MetricShapeError, explain
 from ..ndarray.values import to_device
-from ._device_metric import DeviceMetric, Measure, tally_step, value_and_device, zero_tally
+from ._device_metric import (
+    DeviceMetric,
+    Measure,
+    move_to_device,
+    tally_step,
+    value_and_device,
+    zero_tally,
+)
 from ._eval_metric import check_label_shapes, register
 
 #: Length of a tally of counts: true positives, false positives, false negatives, true negatives,
@@ -66,24 +73,24 @@ class _Binary(DeviceMetric):
 
     def update(self, labels: Any, preds: Any) -> None:
         """Adds a batch; with 'macro' the counts of all its pairs make one score."""
-        measure = Measure(_counts)
         pairs = self._pairs(labels, preds)
         if self.average != "macro":
             for label, pred in pairs:
-                self._add(measure, label, pred, _COUNTS)
+                self._add(_COUNTING, label, pred, _COUNTS)
             return
+        step = tally_step(_COUNTING)
         on_host = np.zeros(_COUNTS)
         tallies: dict[Device, jax.Array] = {}
         for label, pred in pairs:
             value, device = value_and_device(pred)
-            tally = tallies.get(device)
-            tally = zero_tally(device, _COUNTS) if tally is None else tally
-            tally = self._measured(measure, tally, label, value, device)
-            if isinstance(tally, np.ndarray):
-                on_host += tally
+            label_value = move_to_device(label, device)
+            if self._is_for_host(label, pred, value, device):
+                on_host += _COUNTING.on_host(label_value, value)
             else:
-                tallies[device] = tally
-        row, add_row = len(self._host_rows), tally_step(Measure(_numbered_row, merge=_with_row))
+                tally = tallies.get(device)
+                tally = zero_tally(device, _COUNTS) if tally is None else tally
+                tallies[device] = step(tally, label_value, value)
+        row, add_row = len(self._host_rows), tally_step(_STORING)
         for device, tally in tallies.items():
             table = self._tables.get(device)
             table = _empty_table(device) if table is None else table
@@ -157,6 +164,12 @@ def _mcc(tp: float, fp: float, fn: float, tn: float) -> float:
     for term in (tp + fp, tp + fn, tn + fp, tn + fn):
         product *= term or 1.0
     return (tp * tn - fp * fn) / math.sqrt(product)
+
+
+#: The counts of a pair.
+_COUNTING = Measure(_counts)
+#: The storing of counts as a numbered row of a table.
+_STORING = Measure(_numbered_row, merge=_with_row)
 
 
 @register

@@ -49,7 +49,7 @@ class PearsonCorrelation(DeviceMetric):
 
     def _measure(self) -> Measure:
         macro = self.average == "macro"
-        return Measure(_pearson) if macro else Measure(_moments, merge=_joined)
+        return _PEARSON if macro else _JOINING
 
     def _check(self, label: Any, pred: Any) -> None:
         check_label_shapes(label, pred, shape=True)
@@ -102,6 +102,12 @@ def _pearson(xp: Any, label: Any, pred: Any) -> Any:
     return make_tally(xp, xp.clip(together / (xp.sqrt(labels) * xp.sqrt(preds)), -1, 1), 1)
 
 
+#: The correlation of a pair.
+_PEARSON = Measure(_pearson)
+#: The moments of a pair, joined with those of earlier ones.
+_JOINING = Measure(_moments, merge=_joined)
+
+
 @register
 class PCC(DeviceMetric):
     """The correlation of predicted and true classes, Matthews' coefficient for any number of them.
@@ -151,12 +157,11 @@ class PCC(DeviceMetric):
 
     def update(self, labels: Any, preds: Any) -> None:
         """Adds a batch: lists of labels and of predictions, pair by pair."""
-        measure = Measure(_confusion)
         for label, pred in self._pairs(labels, preds):
             if pred.shape == label.shape:
                 self._count(label, pred)
             else:
-                self._add(measure, label, pred, max(pred.shape[1], 2) ** 2 + 1)
+                self._add(_CONFUSION, label, pred, max(pred.shape[1], 2) ** 2 + 1)
         self._updates += 1
         self._global_updates += 1
 
@@ -202,3 +207,7 @@ def _confusion(xp: Any, label: Any, pred: Any) -> Any:
     if xp is np:
         return np.bincount(entry, minlength=classes**2 + 1)
     return jnp.zeros(classes**2 + 1).at[entry].add(1)
+
+
+#: The counts of a pair by predicted and true class.
+_CONFUSION = Measure(_confusion)

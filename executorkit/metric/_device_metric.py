@@ -60,7 +60,7 @@ class DeviceMetric(EvalMetric):
     _label_requirement = ""
 
     def __init__(self, name: str, output_names: Any, label_names: Any, **kwargs: Any) -> None:
-        #: Shapes and dtypes for which this metric's program was called.
+        #: Shapes of the pairs for which this metric's program was called.
         self._compiled_shapes: set[Any] = set()
         self._clear_tallies()
         super().__init__(name, output_names, label_names, has_global_stats=True, **kwargs)
@@ -118,29 +118,28 @@ class DeviceMetric(EvalMetric):
     def _add(self, measure: Measure, label: Any, pred: Any, width: int) -> None:
         """Adds a pair to the tally of that length on its device, or to those on the host."""
         value, device = value_and_device(pred)
+        if self._is_for_host(label, pred, value, device):
+            self._add_on_host(measure.on_host(move_to_device(label, device), value))
+            return
         key = device, width
         tally = self._device_tallies.get(key)
-        tally = zero_tally(device, width) if tally is None else tally
-        tally = self._measured(measure, tally, label, value, device)
-        if isinstance(tally, np.ndarray):
-            self._add_on_host(tally)
-        else:
-            self._device_tallies[key] = tally
+        if tally is None:
+            tally = zero_tally(device, width)
+        step = tally_step(measure)
+        self._device_tallies[key] = step(tally, move_to_device(label, device), value)
 
-    def _measured(
-        self, measure: Measure, tally: jax.Array, label: Any, value: Any, device: Device
-    ) -> Any:
-        """A tally on a device with the measurement of a pair added; or, as an array of NumPy, the
-        measurement alone, if the pair is measured on the host."""
+    def _is_for_host(self, label: Any, pred: Any, value: Any, device: Device) -> bool:
+        """True if NumPy measures the pair: no program is compiled, or to be compiled, for it."""
+        shapes = None if label is None else label.shape, pred.shape
+        if shapes in self._compiled_shapes:
+            return False
         if isinstance(value, np.ndarray) and not isinstance(label, NDArray | jax.Array):
-            return measure.on_host(label, value)
-        shapes = None if label is None else label.shape, value.shape, value.dtype
-        if shapes not in self._compiled_shapes:
-            small = device.platform == "cpu" and value.size <= _HOST_SIZE
-            if small and len(self._compiled_shapes) >= MAX_COMPILED_SHAPES:
-                return measure.on_host(move_to_device(label, device), value)
-            self._compiled_shapes.add(shapes)
-        return tally_step(measure)(tally, move_to_device(label, device), value)
+            return True
+        small = device.platform == "cpu" and value.size <= _HOST_SIZE
+        if small and len(self._compiled_shapes) >= MAX_COMPILED_SHAPES:
+            return True
+        self._compiled_shapes.add(shapes)
+        return False
 
     def _add_on_host(self, tally: np.ndarray) -> None:
         self._local_tally = self._merge(self._local_tally, tally)

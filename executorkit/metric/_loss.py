@@ -20,7 +20,7 @@ class Loss(DeviceMetric):
         super().__init__(name, output_names, label_names)
 
     def _measure(self) -> Measure:
-        return Measure(_sum)
+        return _SUM
 
     def _pairs(self, labels: Any, preds: Any) -> list[tuple[Any, Any]]:
         return [(None, p) for p in ([preds] if isinstance(preds, NDArray) else preds)]
@@ -28,6 +28,10 @@ class Loss(DeviceMetric):
 
 def _sum(xp: Any, label: None, pred: Any) -> Any:
     return make_tally(xp, xp.sum(pred, dtype=xp.float64), pred.size)
+
+
+#: The sum of an output.
+_SUM = Measure(_sum)
 
 
 @register

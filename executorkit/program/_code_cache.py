@@ -286,28 +286,29 @@ class CodeCache(Generic[_C]):
             )  # fmt: skip
 
 
-class CachedCode(Generic[_C]):
-    """A function whose results are compiled code, which a cache holds by its arguments."""
+class CachedCode(CodeCache[_C]):
+    """A function whose results are compiled code, held by their arguments."""
 
-    def __init__(self, make: Callable[..., _C], cache: CodeCache[_C]) -> None:
+    def __init__(self, make: Callable[..., _C], kind: str, limit: int, share: float) -> None:
+        super().__init__(kind, limit, share)
         self._make = make
-        self._cache = cache
-        self.cache_clear = cache.clear
-        self.cache_info = cache.info
+        self.cache_clear = self.clear
+        self.cache_info = self.info
 
     def __call__(self, *key: Any) -> _C:
-        entry = self._cache.get(key)
-        if entry is not None:
-            return entry
-        return self._cache.get_or_make(key, lambda: self._make(*key))
+        entry = self._entries.get(key)
+        if entry is None:
+            return self.get_or_make(key, lambda: self._make(*key))
+        self._uses += 1
+        entry.last_use = self._uses
+        return entry
 
 
 def cached_code(
     kind: str, limit: int, share: float
 ) -> Callable[[Callable[..., _C]], CachedCode[_C]]:
-    """A decorator as ``functools.lru_cache``, for functions that make compiled code: a
-    :class:`CodeCache` holds it."""
-    return lambda make: CachedCode(make, CodeCache(kind, limit, share))
+    """A decorator as ``functools.lru_cache``, for functions that make compiled code."""
+    return lambda make: CachedCode(make, kind, limit, share)
 
 
 _caches: dict[str, CodeCache[Any]] = {}

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import executorkit as mx
-from tests.golden.cases._metric import ERRORS, VALUES
+from tests.golden.cases._metric import ERRORS, EXACT, VALUES
 
 ANSWERS = json.loads((Path(__file__).parents[1] / "golden/data/metric.json").read_text())
 
@@ -50,6 +50,11 @@ def test_value(name, tmp_path):
     rtol = HALF if name.endswith("_half") else 2e-6
     values = differences(_without_texts(ours), _without_texts(ANSWERS["values"][name]), rtol)
     assert not values, "\n".join(values)
+
+
+@pytest.mark.parametrize("name", EXACT)
+def test_value_to_the_last_bit(name, tmp_path):
+    assert VALUES[name](mx, tmp_path) == ANSWERS["values"][name]
 
 
 @pytest.mark.parametrize("name", ERRORS)

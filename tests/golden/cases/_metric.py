@@ -431,6 +431,48 @@ def _refused(name, make, label, pred):
     ERRORS[name] = script
 
 
+def _many_pairs(make, numbers, one_shape):
+    """Updates by lists of 1, 2, 7 and 100 pairs, local and global values after each."""
+
+    def script(mx, folder):
+        rng, metric, history = np.random.RandomState(5), make(mx), []
+        for count in (1, 2, 7, 100):
+            labels, preds = [], []
+            for i in range(count):
+                n = 6 if one_shape else 5 + i * 7 % 11
+                label, pred = rng.randint(0, 2, n), rng.dirichlet([1, 1], n)
+                if numbers:
+                    label, pred = rng.randn(2, n)
+                labels.append(mx.nd.array(label))
+                preds.append(mx.nd.array(pred))
+            metric.update(labels, preds)
+            history += [metric.get()[1], metric.get_global()[1]]
+            if count == 2:
+                metric.reset_local()
+        return _plain(history)
+
+    return script
+
+
+#: Metrics whose values are equal to MXNet's to the last bit, whatever the order of the pairs.
+EXACT = []
+for _name, _options in (
+    ("Accuracy", {}), ("TopKAccuracy", {"top_k": 2}), ("F1", {}), ("F1", {"average": "micro"}),
+    ("MCC", {}), ("MCC", {"average": "micro"}), ("PCC", {}),
+    ("Perplexity", {"ignore_label": 0}), ("CrossEntropy", {}), ("NegativeLogLikelihood", {}),
+    ("Loss", {}), ("MAE", {}), ("MSE", {}), ("RMSE", {}), ("PearsonCorrelation", {}),
+):  # fmt: skip
+    for _one_shape in (True, False):
+        _key = "_".join([_name, *map(str, _options.values()), "of_many_pairs"])
+        _key += "" if _one_shape else "_and_shapes"
+        VALUES[_key] = _many_pairs(
+            lambda mx, name=_name, options=_options: getattr(mx.metric, name)(**options),
+            _name in ("MAE", "MSE", "RMSE", "PearsonCorrelation"),
+            _one_shape,
+        )
+        if _name in ("Accuracy", "TopKAccuracy", "F1", "MCC", "PCC"):
+            EXACT.append(_key)
+
 _SIX, _FIVE = np.zeros(6), np.zeros(5)
 _TWO, _FOUR = _probabilities(6, 2), _probabilities(6, 4)
 _refused("accuracy_length", lambda mx: mx.metric.Accuracy(), _FIVE, _FOUR)
