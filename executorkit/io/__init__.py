@@ -1,7 +1,6 @@
 """``mx.io``: batches, their descriptions, and the iterators that yield them.
 
-Reading records of images and libsvm files is not supported; calling those iterators raises an
-error. ``DataTypeError`` and ``IteratorArgumentError`` are former names of
+``DataTypeError`` and ``IteratorArgumentError`` are former names of
 ``errors.DataArgumentError``, ``IteratorNotServedError`` of ``errors.NotSupportedError``.
 """
 
@@ -12,18 +11,18 @@ from ..errors import NotSupportedError as IteratorNotServedError
 from . import io, utils
 from ._csv_iter import CSVIter
 from ._data_batch import DataBatch, DataDesc, DataIter
+from ._detection_record_iter import ImageDetRecordIter
 from ._file_iter import MXDataIter
-from ._mnist_iter import MNISTIter
-from ._ndarray_iter import NDArrayIter
-from ._unsupported_iters import (
-    ImageDetRecordIter,
+from ._image_record_iter import (
     ImageRecordInt8Iter,
     ImageRecordIter,
     ImageRecordIter_v1,
     ImageRecordUInt8Iter,
     ImageRecordUInt8Iter_v1,
-    LibSVMIter,
 )
+from ._libsvm_iter import LibSVMIter
+from ._mnist_iter import MNISTIter
+from ._ndarray_iter import NDArrayIter
 from ._wrapping_iters import PrefetchingIter, ResizeIter
 
 __all__ = [

@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from ..errors import DataArgumentError, FileAccessError, FileFormatError, explain
-from ._file_iter import MXDataIter
+from ._iterator_options import warn_of_unknown
+from ._row_iter import RowIter
 
 _TYPES = ("float32", "int32", "int64")
 
 
-class CSVIter(MXDataIter):
+class CSVIter(RowIter):
     """Batches of rows of a CSV file; a row holds the numbers of one example.
 
     data_csv, data_shape
@@ -30,7 +31,7 @@ class CSVIter(MXDataIter):
     dtype
         'float32', 'int32' or 'int64', of data and labels.
     prefetch_buffer, ctx, device_id
-        accepted for compatibility, without effect.
+        accepted for compatibility, without effect. Every other keyword is, too, with a warning.
 
     ``batch.index`` holds row numbers (MXNet counts on beyond the last row in later epochs). Files
     are read whole at construction. Raises OSError if one cannot be read, FileFormatError (a
@@ -52,7 +53,9 @@ class CSVIter(MXDataIter):
         dtype: Any = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
+        **unknown: Any,
     ) -> None:
+        warn_of_unknown("CSVIter", unknown)
         if data_csv is None:
             raise DataArgumentError(explain("CSVIter: data_csv", "it is missing"))
         dtype_name = "float32" if dtype is None else np.dtype(dtype).name
@@ -62,53 +65,16 @@ class CSVIter(MXDataIter):
             )
         shape, labels = _dims(data_shape, "data_shape"), _dims(label_shape, "label_shape")
         label_dims = () if labels == (1,) else labels
-        super().__init__(batch_size, shape, label_dims, dtype_name, data_name, label_name)
-        self._data = _read(data_csv, shape, dtype_name)
-        rows = len(self._data)
+        data = _read(data_csv, shape, dtype_name)
         if label_csv is None or str(label_csv) == "NULL":
-            self._label = np.zeros((rows, *label_dims), dtype_name)
+            label = np.zeros((len(data), *label_dims), dtype_name)
         else:
-            self._label = _read(label_csv, labels, dtype_name).reshape(-1, *label_dims)
-        if len(self._label) < rows:
+            label = _read(label_csv, labels, dtype_name).reshape(-1, *label_dims)
+        if len(label) < len(data):
             raise FileFormatError(
-                explain(str(label_csv), f"it has {len(self._label)} rows, expected {rows}")
+                explain(str(label_csv), f"it has {len(label)} rows, expected {len(data)}")
             )
-        self.round_batch = bool(round_batch)
-        self._next_row = 0
-        self._overflow = 0
-        self._previous: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
-
-    def reset(self) -> None:
-        """Goes back to the first row, or to the first after those that filled the last batch."""
-        self._next_row, self._overflow = self._overflow, 0
-        self._batch = None
-
-    def _load(self) -> tuple[np.ndarray, np.ndarray, int, np.ndarray] | None:
-        count, size = len(self._data), self.batch_size
-        start = self._next_row
-        if start >= count or self._overflow:
-            return None
-        self._next_row = start + size
-        pad = max(start + size - count, 0)
-        rows = np.arange(start, start + size)
-        if pad and not self.round_batch:
-            remaining = rows[: size - pad]
-            batch = [x.copy() for x in self._previous or self._zero_batch()]
-            for target, source in zip(batch, (self._data, self._label), strict=False):
-                target[: size - pad] = source[remaining]
-            batch[2][: size - pad] = remaining
-            data, label, rows = batch
-        else:
-            self._overflow = (start + size) % count if pad else 0
-            rows %= count
-            data, label = self._data[rows], self._label[rows]
-        self._previous = data, label, rows
-        return data, label, pad, rows
-
-    def _zero_batch(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        size = self.batch_size
-        data, label = (np.zeros((size, *x.shape[1:]), x.dtype) for x in (self._data, self._label))
-        return data, label, np.zeros(size, np.int64)
+        super().__init__(batch_size, data, label, bool(round_batch), data_name, label_name)
 
 
 def _dims(shape: Any, name: str) -> tuple[int, ...]:

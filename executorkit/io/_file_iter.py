@@ -1,4 +1,4 @@
-"""MXDataIter, the base class of iterators over files, which are read whole at construction."""
+"""MXDataIter, the base class of iterators over files."""
 
 from __future__ import annotations
 
@@ -12,6 +12,9 @@ from ..errors import DataArgumentError, MXNetError, explain
 from ..ndarray import NDArray
 from ..ndarray.values import to_device
 from ._data_batch import DataBatch, DataDesc, DataIter
+
+#: The data or labels of a batch: on the host, or on the device already.
+Rows = np.ndarray | NDArray
 
 
 class MXDataIter(DataIter):
@@ -28,15 +31,16 @@ class MXDataIter(DataIter):
         dtype: str,
         data_name: str,
         label_name: str,
+        label_dtype: str | None = None,
     ) -> None:
         super().__init__(positive_integer(type(self).__name__, "batch_size", batch_size))
-        scalar_type = np.dtype(dtype).type
-        self.provide_data = [DataDesc(data_name, (self.batch_size, *data_shape), scalar_type)]
-        self.provide_label = [DataDesc(label_name, (self.batch_size, *label_shape), scalar_type)]
+        data_type, label_type = (np.dtype(d).type for d in (dtype, label_dtype or dtype))
+        self.provide_data = [DataDesc(data_name, (self.batch_size, *data_shape), data_type)]
+        self.provide_label = [DataDesc(label_name, (self.batch_size, *label_shape), label_type)]
         self._context: Context = current_context()
-        self._batch: tuple[np.ndarray, np.ndarray, int, np.ndarray] | None = None
+        self._batch: tuple[Rows, Rows, int, np.ndarray] | None = None
 
-    def _load(self) -> tuple[np.ndarray, np.ndarray, int, np.ndarray] | None:
+    def _load(self) -> tuple[Rows, Rows, int, np.ndarray] | None:
         """The next batch's data, labels, pad and row numbers; None at the end."""
         raise NotImplementedError
 
@@ -67,11 +71,13 @@ class MXDataIter(DataIter):
         """Row numbers of the current batch's examples, uint64."""
         return self._current()[3].astype(np.uint64)
 
-    def _to_array(self, rows: np.ndarray) -> NDArray:
+    def _to_array(self, rows: Rows) -> NDArray:
+        if isinstance(rows, NDArray):
+            return rows
         context = self._context
         return NDArray.from_jax(to_device(rows, context.device), context, shared=False)
 
-    def _current(self) -> tuple[np.ndarray, np.ndarray, int, np.ndarray]:
+    def _current(self) -> tuple[Rows, Rows, int, np.ndarray]:
         if self._batch is None:
             raise MXNetError(
                 explain(type(self).__name__, "it has no current batch", hint="call next()")

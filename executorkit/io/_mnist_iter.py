@@ -7,14 +7,19 @@ import logging
 import math
 import os
 import struct
+import zlib
 from typing import Any
 
 import numpy as np
 
 from ..errors import DataArgumentError, FileAccessError, FileFormatError, explain
 from ._file_iter import MXDataIter, positive_integer
+from ._iterator_options import warn_of_unknown
+from ._shuffle import shuffle_in_place
 
 _IMAGES, _LABELS = 2051, 2049
+#: Maximum ratio of unpacked to packed bytes of gzip's format.
+_MAX_RATIO = 1032
 
 
 class MNISTIter(MXDataIter):
@@ -32,7 +37,8 @@ class MNISTIter(MXDataIter):
     silent
         suppresses the log line.
     prefetch_buffer, ctx, device_id, dtype
-        accepted for compatibility; images are float32.
+        accepted for compatibility; images are float32. So is every other keyword, such as
+        ``input_shape``, with a warning: the file has the images' shape.
 
     Pixels are divided by 256. An incomplete last batch is dropped. ``batch.index`` numbers the
     examples of the file (zeros in MXNet). Raises OSError if a file cannot be read,
@@ -57,7 +63,9 @@ class MNISTIter(MXDataIter):
         dtype: Any = None,
         data_name: str = "data",
         label_name: str = "softmax_label",
+        **unknown: Any,
     ) -> None:
+        warn_of_unknown("MNISTIter", unknown)
         if dtype is not None and np.dtype(dtype) != np.float32:
             raise DataArgumentError(
                 explain("MNISTIter: dtype", f"{np.dtype(dtype).name}, expected float32")
@@ -106,48 +114,42 @@ class MNISTIter(MXDataIter):
 
 
 def shuffled_indices(count: int, seed: int) -> np.ndarray:
-    """The numbers below ``count`` in the order of C++'s ``std::shuffle`` with a Mersenne twister.
-
-    Element i is exchanged with one of the elements up to i, whose index is a 32-bit draw divided by
-    the interval's length; draws in the incomplete last interval are repeated.
-    """
-    generator = np.random.RandomState(seed)
+    """The numbers below ``count`` in the order that MXNet draws with this seed."""
     order = list(range(count))
-    limits = np.arange(2, count + 1, dtype=np.uint64)
-    intervals = np.uint64(2**32 - 1) // limits
-    draws = generator.randint(0, 2**32, max(count - 1, 0), np.uint32).astype(np.uint64)
-    # Each discarded draw moves all later ones up by one.
-    while (discarded := np.flatnonzero(draws // intervals >= limits)).size:
-        replacement = generator.randint(0, 2**32, 1, np.uint32).astype(np.uint64)
-        draws = np.concatenate([np.delete(draws, discarded[0]), replacement])
-    for i, j in enumerate((draws // intervals).tolist(), start=1):
-        order[i], order[j] = order[j], order[i]
+    shuffle_in_place(order, np.random.RandomState(seed))
     return np.array(order, np.int64)
 
 
 def _idx(path: Any, magic: int, ndim: int) -> np.ndarray:
-    """The array of unsigned bytes in an idx file."""
+    """The array of unsigned bytes in an idx file, perhaps gzipped."""
+    header = 4 * (1 + ndim)
     try:
         with open(os.fspath(path), "rb") as file:
-            content = file.read()
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
+            zipped = file.peek(2)[:2] == b"\x1f\x8b"
+            source = gzip.GzipFile(fileobj=file) if zipped else file
+            head = source.read(header)
+            if len(head) < header or int.from_bytes(head[:4], "big") != magic:
+                raise FileFormatError(
+                    explain(str(path), f"it does not start with {magic}, the mark of such a file")
+                )
+            shape = struct.unpack(f">{ndim}I", head[4:])
+            # One byte more than there should be, and no more than there can be.
+            possible = os.fstat(file.fileno()).st_size * (_MAX_RATIO if zipped else 1)
+            content = source.read(min(math.prod(shape) + 1, possible))
+    except gzip.BadGzipFile as error:
+        raise FileFormatError(explain(str(path), str(error))) from None
     except OSError as error:
         raise FileAccessError(explain(str(path), error.strerror or str(error))) from None
-    except EOFError:
+    except (EOFError, zlib.error):
         raise FileFormatError(explain(str(path), "the gzipped file is truncated")) from None
-    header = 4 * (1 + ndim)
-    if len(content) < header or int.from_bytes(content[:4], "big") != magic:
-        raise FileFormatError(
-            explain(str(path), f"it does not start with {magic}, the mark of such a file")
-        )
-    shape = struct.unpack(f">{ndim}I", content[4:header])
-    if len(content) - header != math.prod(shape):
+    if len(content) != math.prod(shape):
+        more = "more than " if len(content) > math.prod(shape) else ""
+        size = min(len(content), math.prod(shape))
         raise FileFormatError(
             explain(
                 str(path),
-                f"it holds {len(content) - header} values, expected {math.prod(shape)}",
+                f"it holds {more}{size} values, expected {math.prod(shape)}",
                 because=f"its header says {shape}",
             )
         )
-    return np.frombuffer(content, np.uint8, offset=header).reshape(shape)
+    return np.frombuffer(content, np.uint8).reshape(shape)

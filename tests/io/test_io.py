@@ -402,23 +402,3 @@ def test_fewer_labels_than_rows(tmp_path):
     label.write_text("1\n")
     with pytest.raises(ValueError, match=r"label.csv: it has 1 rows, expected 2"):
         mx.io.CSVIter(data_csv=data, data_shape=(1,), batch_size=1, label_csv=label)
-
-
-@pytest.mark.parametrize(
-    "name",
-    ["ImageRecordIter", "ImageRecordIter_v1", "ImageDetRecordIter", "ImageRecordUInt8Iter",
-     "ImageRecordUInt8Iter_v1", "ImageRecordInt8Iter"],
-)  # fmt: skip
-def test_unsupported_iterators(name):
-    with pytest.raises(mx.io.IteratorNotServedError) as caught:
-        getattr(mx.io, name)(path_imgrec="x.rec", data_shape=(3, 224, 224), batch_size=1)
-    assert str(caught.value) == (
-        f"{name}: reading records of images is not served\n"
-        "  try: decode the images with another library and give the arrays to NDArrayIter"
-    )
-    assert isinstance(caught.value, NotImplementedError)
-
-
-def test_libsvm_is_not_supported():
-    with pytest.raises(NotImplementedError, match="LibSVMIter: reading libsvm files"):
-        mx.io.LibSVMIter(data_libsvm="x", data_shape=(3,), batch_size=1)

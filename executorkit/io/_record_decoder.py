@@ -1,0 +1,128 @@
+"""A record as an example of a batch: decoded, augmented, normalised, with its labels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any, Protocol
+
+import numpy as np
+
+from ..errors import BatchError, DataArgumentError, FileFormatError, RecordError, explain
+from ..opencv import require_opencv
+from ..recordio import IRHeader, unpack
+from ._record_labels import ImageList
+from ._record_options import RecordOptions
+from ._record_pixels import Normalization
+
+#: OpenCV's flags for decoding, by the number of channels.
+_FLAGS = {1: 0, 3: 1, 4: -1}
+
+
+class ExampleDecoder(Protocol):
+    """Decodes the records of one iterator. Called from several threads at once."""
+
+    label_shape: tuple[int, ...]
+
+    def decode(
+        self, record: Any, where: str, random: Random, data: np.ndarray, label: np.ndarray
+    ) -> int:
+        """Writes one example to ``data`` (channels, height, width) and ``label``; returns the
+        image's number. ``where`` names the record in errors."""
+        ...
+
+
+class LabelledImageDecoder:
+    """Images with one or more labels: augmenters, then normalisation."""
+
+    def __init__(
+        self,
+        options: RecordOptions,
+        augmenters: Sequence[Callable[[np.ndarray, Random], np.ndarray]],
+        normalization: Normalization,
+    ) -> None:
+        self._width = options.label_width
+        self.label_shape = () if self._width == 1 else (self._width,)
+        self._augmenters = augmenters
+        self._normalization = normalization
+        self._list = ImageList(options.path_imglist, self._width) if options.path_imglist else None
+
+    def decode(
+        self, record: Any, where: str, random: Random, data: np.ndarray, label: np.ndarray
+    ) -> int:
+        """Writes one example; returns the image's number."""
+        header, encoded = unpack_record(record, where)
+        label[...] = self._labels(header, where)
+        image = decode_image(encoded, data.shape[0], where)
+        image = augment(image, self._augmenters, random, where)
+        if image.shape[:2] != data.shape[1:]:
+            problem = f"an image of {image.shape[:2]} pixels, expected {data.shape[1:]}"
+            raise BatchError(explain(where, problem, because="no augmenter crops it"))
+        self._normalization.write(image, data, random)
+        return header.id
+
+    def _labels(self, header: IRHeader, where: str) -> np.ndarray | float:
+        if self._list is not None:
+            labels = self._list.find(header.id, where)
+            return labels if self.label_shape else labels[0]
+        count = header.flag or 1
+        if count != self._width:
+            raise FileFormatError(
+                explain(
+                    where,
+                    f"{count} labels, expected {self._width}",
+                    because=f"label_width is {self._width}",
+                )
+            )
+        return header.label if self.label_shape or not header.flag else header.label[0]
+
+
+def unpack_record(record: Any, where: str) -> tuple[IRHeader, Any]:
+    """The header and the encoded image of a record. Raises RecordError, which names it."""
+    try:
+        return unpack(record)
+    except RecordError as error:
+        raise RecordError(explain(where, str(error))) from None
+
+
+def decode_image(encoded: Any, channels: int, where: str) -> np.ndarray:
+    """The pixels of an encoded image, by OpenCV, turned as its EXIF data say.
+
+    Raises RecordError if it cannot be decoded, or does not have the alpha channel that is asked
+    for.
+    """
+    data = np.frombuffer(encoded, np.uint8)
+    image = require_opencv().imdecode(data, _FLAGS[channels]) if data.size else None
+    if image is None:
+        raise RecordError(explain(where, f"{data.size} bytes that OpenCV cannot decode"))
+    if channels == 4 and image.shape[2:] != (4,):
+        number = image.shape[2] if image.ndim == 3 else 1
+        raise RecordError(explain(where, f"an image of {number} channels, expected 4"))
+    return image
+
+
+def augment(
+    image: np.ndarray,
+    augmenters: Sequence[Callable[[np.ndarray, Random], np.ndarray]],
+    random: Random,
+    where: str,
+) -> np.ndarray:
+    """The image after all augmenters; errors of OpenCV as BatchError."""
+    cv2 = require_opencv()
+    try:
+        for augmenter in augmenters:
+            image = augmenter(image, random)
+    except cv2.error as error:
+        size = f"an image of {image.shape[1]} x {image.shape[0]} pixels cannot be augmented"
+        raise BatchError(explain(where, size, because=error.err)) from None
+    return image
+
+
+def augmenter_names(where: str, sequence: str, known: Sequence[str]) -> list[str]:
+    """The names in ``aug_seq``. Raises DataArgumentError for an unknown one."""
+    names = [name.strip() for name in sequence.split(",") if name.strip()]
+    for name in names:
+        if name not in known:
+            problem = f"{name!r}, expected {' or '.join(map(repr, known))}"
+            raise DataArgumentError(explain(f"{where}: aug_seq", problem))
+    return names

@@ -1,0 +1,141 @@
+"""Batches of records, decoded by threads ahead of their use."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from ._record_decoder import ExampleDecoder
+from ._record_source import RecordFiles
+
+#: Maximum number of examples that a thread decodes before it takes others.
+_STRIP = 8
+#: Examples per seed of augmentation whose random draws differ.
+_EXAMPLES_PER_SEED = 1 << 48
+
+
+@dataclass(frozen=True)
+class BatchPlan:
+    """The records of a batch, the number of examples at its end that fill it up, and the running
+    number of its first example. Positions without a record stay zero."""
+
+    offsets: list[int]
+    pad: int
+    first: int
+    wrapped: bool = False
+
+
+@dataclass
+class HostBatch:
+    """Data, labels and numbers of the images of a batch, which threads fill."""
+
+    plan: BatchPlan
+    data: np.ndarray
+    label: np.ndarray
+    index: np.ndarray
+    result: Future[Any] = field(default_factory=Future)
+    cancelled: bool = False
+    remaining: int = 0
+    lock: threading.Lock = field(default_factory=threading.Lock)
+
+
+class RecordPipeline:
+    """Decodes the batches that plans describe, some ahead, and converts each when it is complete.
+
+    decoder
+        decodes one example.
+    finish
+        called with each complete HostBatch, in a thread; its value is what :meth:`next` returns.
+    """
+
+    def __init__(
+        self,
+        files: RecordFiles,
+        decoder: ExampleDecoder,
+        finish: Callable[[HostBatch], Any],
+        *,
+        shape: tuple[int, ...],
+        dtype: np.dtype,
+        threads: int,
+        ahead: int,
+        seed: int,
+    ) -> None:
+        self._files, self._decoder, self._finish = files, decoder, finish
+        self._shape, self._dtype, self._seed = shape, dtype, seed
+        self._ahead = max(ahead, 1)
+        self._strip = min(_STRIP, -(-shape[0] // threads))
+        self._pool = ThreadPoolExecutor(threads, thread_name_prefix="image-records")
+        self._batches: deque[HostBatch] = deque()
+        self._plans: Iterator[BatchPlan] = iter(())
+        weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
+
+    def start(self, plans: Iterator[BatchPlan]) -> None:
+        """Begins with other plans; batches of the last ones that nobody took are dropped."""
+        for batch in self._batches:
+            batch.cancelled = True
+        self._batches.clear()
+        self._plans = plans
+        self._fill()
+
+    def next(self) -> tuple[BatchPlan, Any] | None:
+        """The next batch's plan and result, in the order of the plans; None after the last."""
+        self._fill()
+        if not self._batches:
+            return None
+        batch = self._batches.popleft()
+        self._fill()
+        return batch.plan, batch.result.result()
+
+    def _fill(self) -> None:
+        while len(self._batches) < self._ahead:
+            plan = next(self._plans, None)
+            if plan is None:
+                return
+            self._batches.append(self._submit(plan))
+
+    def _submit(self, plan: BatchPlan) -> HostBatch:
+        size = self._shape[0]
+        whole = len(plan.offsets) == size
+        data = (np.empty if whole else np.zeros)(self._shape, self._dtype)
+        label = np.zeros((size, *self._decoder.label_shape), np.float32)
+        batch = HostBatch(plan, data, label, np.zeros(size, np.uint64))
+        starts = range(0, len(plan.offsets), self._strip)
+        batch.remaining = len(starts)
+        for start in starts:
+            self._pool.submit(self._decode, batch, start)
+        return batch
+
+    def _decode(self, batch: HostBatch, start: int) -> None:
+        try:
+            for position in range(start, min(start + self._strip, len(batch.plan.offsets))):
+                if batch.cancelled or batch.result.done():
+                    return
+                self._decode_example(batch, position)
+            with batch.lock:
+                batch.remaining -= 1
+                complete = not batch.remaining
+            if complete:
+                batch.result.set_result(self._finish(batch))
+        except BaseException as error:
+            with batch.lock:
+                if not batch.result.done():
+                    batch.result.set_exception(error)
+
+    def _decode_example(self, batch: HostBatch, position: int) -> None:
+        offset = batch.plan.offsets[position]
+        number = batch.plan.first + position
+        batch.index[position] = self._decoder.decode(
+            self._files.read(offset),
+            self._files.name(offset),
+            Random(self._seed * _EXAMPLES_PER_SEED + number),
+            batch.data[position],
+            batch.label[position : position + 1].reshape(self._decoder.label_shape),
+        )

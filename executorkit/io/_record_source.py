@@ -1,0 +1,191 @@
+"""The records of one or more files in the order in which an epoch reads them.
+
+Partition, chunks and random orders are MXNet's: the same seed gives the same order.
+"""
+
+from __future__ import annotations
+
+import bisect
+import math
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._record_format import (
+    decode_record,
+    map_file,
+    next_record,
+    read_index,
+    record_offsets,
+)
+from ..errors import DataArgumentError, FileFormatError, explain
+from ._shuffle import shuffle_in_place
+
+#: Length in bytes of the parts of a file that are shuffled by themselves without an index file.
+_CHUNK = 8 << 20
+_RECORD_SEED, _PART_SEED = 111, 666
+
+
+class RecordFiles:
+    """The records of files, as if the files stood one after the other.
+
+    path
+        a file, a folder (all of its files, by name), or several of both with ';' between. Files are
+        mapped into memory.
+
+    Raises OSError if a file cannot be read, ValueError if there is nothing in it.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.paths = [p for entry in path.split(";") for p in _files(entry)]
+        self._views = [map_file(p) for p in self.paths]
+        self._begins = [0]
+        for view in self._views:
+            self._begins.append(self._begins[-1] + len(view))
+        self.size = self._begins[-1]
+        if not self.size:
+            raise FileFormatError(explain(path, "it is empty, expected records"))
+
+    def read(self, offset: int) -> memoryview | bytes:
+        """The record at an offset. Raises RecordError if there is none."""
+        number = self._file(offset)
+        begin = self._begins[number]
+        record = decode_record(self._views[number], offset - begin, self.paths[number])
+        return record.content if record is not None else b""
+
+    def name(self, offset: int) -> str:
+        """The file of an offset, and the offset in it, for messages."""
+        number = self._file(offset)
+        return f"{self.paths[number]}, offset {offset - self._begins[number]}"
+
+    def _file(self, offset: int) -> int:
+        return bisect.bisect_right(self._begins, offset, 0, len(self._begins) - 1) - 1
+
+    def offsets(self, begin: int, end: int) -> Iterator[int]:
+        """The offsets of all records that begin in a range."""
+        for number, first in enumerate(self._begins[:-1]):
+            view, last = self._views[number], self._begins[number + 1]
+            if begin < last and end > first:
+                low, high = max(begin, first) - first, min(end, last) - first
+                for offset in record_offsets(view, low, high, self.paths[number]):
+                    yield first + offset
+
+    def partition(self, parts: int, index: int) -> tuple[int, int]:
+        """The range of one of several parts of about the same length in bytes."""
+        length = -(-self.size // parts)
+        length += -length % 4
+        begin, end = (self._record_from(min(length * i, self.size)) for i in (index, index + 1))
+        return begin, end
+
+    def _record_from(self, offset: int) -> int:
+        """The offset of the first record at or after a multiple of 4."""
+        if offset in (0, self.size):
+            return offset
+        number = self._file(offset)
+        begin = self._begins[number]
+        return begin + next_record(self._views[number], offset - begin)
+
+
+def _files(path: str) -> list[str]:
+    if os.path.isdir(path):
+        names = sorted(os.listdir(path))
+        return [p for n in names if os.path.isfile(p := os.path.join(path, n))]
+    return [path]
+
+
+@dataclass(frozen=True)
+class Order:
+    """A choice of records and of their order in every epoch."""
+
+    parts: int = 1
+    part: int = 0
+    shuffle: bool = False
+    seed: int = 0
+    #: MiB of a part that is read as a whole, parts in random order; 0 for none.
+    chunk_size: int = 0
+    chunk_seed: int = 0
+    #: The index file, or ''.
+    index: str = ""
+
+    def check(self, where: str) -> None:
+        """Raises DataArgumentError unless the part is one of the parts."""
+        if not 0 <= self.part < self.parts:
+            problem = f"{self.part}, expected one of 0 to num_parts - 1"
+            because = f"num_parts is {self.parts}"
+            raise DataArgumentError(explain(f"{where}: part_index", problem, because=because))
+
+
+def epochs(files: RecordFiles, order: Order) -> Iterator[Iterator[int]]:
+    """The offsets of the records of one epoch after the other, without end."""
+    generator = np.random.RandomState((_RECORD_SEED + order.seed) % 2**32)
+    if order.index:
+        offsets = _indexed(files, order)
+        while True:
+            yield iter(_shuffled(offsets, generator) if order.shuffle else offsets)
+    parts = _chunk_parts(files, order)
+    part_seed = _PART_SEED + order.part + order.parts + parts + order.chunk_seed
+    part_generator = np.random.RandomState(part_seed % 2**32)
+    numbers = list(range(parts))
+    while True:
+        if parts > 1:
+            shuffle_in_place(numbers, part_generator)
+        yield _epoch(files, order, list(numbers), generator)
+
+
+def _epoch(
+    files: RecordFiles, order: Order, numbers: list[int], generator: np.random.RandomState
+) -> Iterator[int]:
+    parts = len(numbers)
+    for number in numbers:
+        begin, end = files.partition(order.parts * parts, order.part * parts + number)
+        if not order.shuffle:
+            yield from files.offsets(begin, end)
+            continue
+        for chunk in _chunks(files, begin, end):
+            yield from _shuffled(chunk, generator)
+
+
+def _shuffled(offsets: list[int], generator: np.random.RandomState) -> list[int]:
+    copy = list(offsets)
+    shuffle_in_place(copy, generator)
+    return copy
+
+
+def _chunk_parts(files: RecordFiles, order: Order) -> int:
+    if not order.chunk_size:
+        return 1
+    return max(1, math.ceil(files.size * 1.1 / (order.parts * (order.chunk_size << 20))))
+
+
+def _indexed(files: RecordFiles, order: Order) -> list[int]:
+    offsets = sorted(offset for _, offset in read_index(order.index))
+    if not offsets or offsets[-1] >= files.size:
+        problem = "it has no entries" if not offsets else f"offset {offsets[-1]} of a record"
+        because = f"the records end at offset {files.size}" if offsets else None
+        raise FileFormatError(explain(order.index, problem, because=because))
+    count = -(-len(offsets) // order.parts)
+    return offsets[count * order.part : count * (order.part + 1)]
+
+
+def _chunks(files: RecordFiles, begin: int, end: int) -> Iterator[list[int]]:
+    """The records of a range by chunks, which are filled as by a buffer that is read again and
+    again: the last record that begins in it is left for the next one, until the range ends."""
+    remaining: list[int] = []
+    size = _CHUNK
+    for offset in files.offsets(begin, end):
+        # A header of 8 bytes is recognised if it is whole in the buffer.
+        while remaining and end - remaining[0] >= size and offset + 8 > remaining[0] + size:
+            if len(remaining) > 1:
+                yield remaining[:-1]
+                del remaining[:-1]
+                size = _CHUNK
+            else:
+                size *= 2
+        remaining.append(offset)
+    while len(remaining) > 1 and end - remaining[0] >= size:
+        yield remaining[:-1]
+        del remaining[:-1]
+    if remaining:
+        yield remaining
