@@ -23,6 +23,7 @@ from . import (
     executor,
     executor_manager,
     gluon,
+    image,
     initializer,
     io,
     kvstore,
@@ -56,6 +57,7 @@ from . import (
     util,
     visualization,
 )
+from . import image as img
 from . import initializer as init
 from . import kvstore as kv
 from . import module as mod
@@ -114,6 +116,8 @@ __all__ = [
     "gluon",
     "gpu",
     "gpu_memory_info",
+    "image",
+    "img",
     "init",
     "initializer",
     "io",
@@ -169,7 +173,6 @@ __all__ = [
 #: Parts of MXNet that are not here, with what to use instead.
 _ELSEWHERE = {
     "autograd": "executor.backward(), or jax.grad of a function around symbol.to_jax()",
-    "image": "any library that makes NumPy arrays of images, and mx.io.NDArrayIter",
     "np": "numpy, jax.numpy or mx.nd",
     "npx": "jax.nn or mx.nd",
     "onnx": "export the model where MXNet runs: mx.model.load_checkpoint reads what it writes",

@@ -19,8 +19,8 @@ from .errors import (
     explain,
 )
 
-#: Bits of a decoding flag that reduce the image's size.
-_REDUCED = 16 | 32 | 64
+#: Bits of a decoding flag for reduced sizes, which MXNet does not hear.
+_UNHEARD = 16 | 32 | 64
 #: End-of-image marker of JPEG.
 _JPEG_END = np.frombuffer(b"\xff\xd9", np.uint8)
 
@@ -50,8 +50,8 @@ def decode_image(data: Any, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
     data
         bytes, or anything with such a buffer: JPEG, PNG, BMP, TIFF and what else OpenCV reads.
     flag
-        1 gives three channels, 0 one (luma). Of OpenCV's other flags those are taken that give
-        three channels of 8 bits in full size.
+        1 gives three channels, 0 one (luma). OpenCV's other flags have to give three channels
+        of 8 bits; those for a reduced size have no effect.
     to_rgb
         the order of three channels: red first, or OpenCV's blue first.
 
@@ -65,9 +65,9 @@ def decode_image(data: Any, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
         raise AttributeValueError(explain("decoding an image", f"flag={flag}, expected 0 or 1"))
     if not buffer.size:
         raise FileFormatError(explain("decoding an image", "the buffer is empty"))
-    image = _decoded(cv2, buffer, flag)
+    image = _decoded(cv2, buffer, flag & ~_UNHEARD)
     if image is None and bytes(buffer[:2]) == b"\xff\xd8":
-        image = _decoded(cv2, np.concatenate([buffer, _JPEG_END]), flag)
+        image = _decoded(cv2, np.concatenate([buffer, _JPEG_END]), flag & ~_UNHEARD)
     if image is None:
         raise FileFormatError(
             explain(
@@ -78,12 +78,12 @@ def decode_image(data: Any, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
         )
     if image.ndim == 2:
         image = image[:, :, None]
-    if image.dtype != np.uint8 or image.shape[2] != (3 if flag else 1) or flag & _REDUCED:
+    if image.dtype != np.uint8 or image.shape[2] != (3 if flag else 1):
         raise AttributeValueError(
             explain(
                 "decoding an image",
                 f"flag={flag} gives {image.dtype} of shape {image.shape}, expected three channels "
-                "of uint8 in full size",
+                "of uint8",
                 hint="flag=1, or flag=0 for one channel",
             )
         )

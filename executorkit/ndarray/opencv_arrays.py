@@ -230,7 +230,8 @@ def copy_make_border(
     value
         the constant of the first three channels.
     values
-        the constants of up to four channels, instead of ``value``; of others, 0.
+        the constants of up to four channels, instead of ``value``; of others 0 (undefined in
+        MXNet).
 
     All dtypes but float16; the result has the image's. MXNetError for negative widths.
     """

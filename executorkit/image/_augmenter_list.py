@@ -1,0 +1,138 @@
+"""CreateAugmenter: the usual augmenters of classification, in MXNet's order."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..errors import ArgumentValueError, explain
+from ..ndarray import NDArray
+from ._augmenters import (
+    Augmenter,
+    CastAug,
+    CenterCropAug,
+    ColorJitterAug,
+    ColorNormalizeAug,
+    HorizontalFlipAug,
+    HueJitterAug,
+    LightingAug,
+    RandomCropAug,
+    RandomGrayAug,
+    RandomSizedCropAug,
+    ResizeAug,
+)
+
+#: Means and standard deviations of ImageNet's red, green and blue, from 0 to 255.
+IMAGENET_MEAN = (123.68, 116.28, 103.53)
+IMAGENET_STD = (58.395, 57.12, 57.375)
+#: Principal components of ImageNet's colours (Krizhevsky et al., 2012).
+IMAGENET_EIGENVALUES = (55.46, 4.794, 1.148)
+IMAGENET_EIGENVECTORS = (
+    (-0.5675, 0.7192, 0.4009),
+    (-0.5808, -0.0045, -0.8140),
+    (-0.5836, -0.6948, 0.4203),
+)
+
+
+def colour_augmenters(
+    brightness: float,
+    contrast: float,
+    saturation: float,
+    hue: float,
+    pca_noise: float,
+    rand_gray: float,
+) -> list[Augmenter]:
+    """The augmenters of colour between the conversion to float32 and the normalisation."""
+    augmenters: list[Augmenter] = []
+    if brightness or contrast or saturation:
+        augmenters.append(ColorJitterAug(brightness, contrast, saturation))
+    if hue:
+        augmenters.append(HueJitterAug(hue))
+    if pca_noise > 0:
+        components = np.array(IMAGENET_EIGENVALUES), np.array(IMAGENET_EIGENVECTORS)
+        augmenters.append(LightingAug(pca_noise, *components))
+    if rand_gray > 0:
+        augmenters.append(RandomGrayAug(rand_gray))
+    return augmenters
+
+
+def check_statistics(name: str, values: Any, kinds: tuple[type, ...]) -> None:
+    """AssertionError unless a mean or deviation is an array of one or three numbers."""
+    if not isinstance(values, kinds) or values.shape[0] not in (1, 3):
+        raise ArgumentValueError(
+            explain(
+                name,
+                f"{values!r}, expected True, None, or an array of 1 or 3 numbers "
+                f"({' or '.join(kind.__name__ for kind in kinds)})",
+            )
+        )
+
+
+def _statistics(name: str, values: Any, imagenet: tuple[float, ...]) -> Any:
+    if values is True:
+        return nd.array(imagenet)
+    if values is not None:
+        check_statistics(name, values, (np.ndarray, NDArray))
+    return values
+
+
+def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
+    data_shape: tuple[int, ...],
+    resize: int = 0,
+    rand_crop: bool = False,
+    rand_resize: bool = False,
+    rand_mirror: bool = False,
+    mean: Any = None,
+    std: Any = None,
+    brightness: float = 0,
+    contrast: float = 0,
+    saturation: float = 0,
+    hue: float = 0,
+    pca_noise: float = 0,
+    rand_gray: float = 0,
+    inter_method: int = 2,
+) -> list[Augmenter]:
+    """A list of augmenters for images of ``data_shape``, (channels, height, width).
+
+    resize
+        the shorter side is resized to it, unless it is 0.
+    rand_crop, rand_resize
+        a part at a random place, and of random area (0.08 to 1) and proportions (3/4 to 4/3);
+        otherwise the middle. ``rand_resize`` needs ``rand_crop``.
+    rand_mirror
+        flips half of the images.
+    mean, std
+        True for ImageNet's, or arrays of 1 or 3 numbers.
+    brightness, contrast, saturation, hue, pca_noise
+        ranges of the random changes; 0 for none.
+    rand_gray
+        probability of a gray image.
+    inter_method
+        the interpolation of all resizing: 0 to 4, 9 (by size) or 10 (at random).
+
+    AssertionError if arguments contradict each other.
+    """
+    augmenters: list[Augmenter] = [ResizeAug(resize, inter_method)] if resize > 0 else []
+    crop_size = (data_shape[2], data_shape[1])
+    if rand_resize:
+        if not rand_crop:
+            raise ArgumentValueError(
+                explain("CreateAugmenter", "rand_resize without rand_crop", hint="rand_crop=True")
+            )
+        proportions = (3.0 / 4.0, 4.0 / 3.0)
+        augmenters.append(RandomSizedCropAug(crop_size, 0.08, proportions, inter_method))
+    elif rand_crop:
+        augmenters.append(RandomCropAug(crop_size, inter_method))
+    else:
+        augmenters.append(CenterCropAug(crop_size, inter_method))
+    if rand_mirror:
+        augmenters.append(HorizontalFlipAug(0.5))
+    augmenters.append(CastAug())
+    augmenters += colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray)
+    mean = _statistics("CreateAugmenter: mean", mean, IMAGENET_MEAN)
+    std = _statistics("CreateAugmenter: std", std, IMAGENET_STD)
+    if mean is not None or std is not None:
+        augmenters.append(ColorNormalizeAug(mean, std))
+    return augmenters

@@ -1,0 +1,363 @@
+"""Augmenters: callables that change an image (height, width, channels), most of them at random.
+
+Random numbers are drawn from Python's ``random`` (``LightingAug``: from ``numpy.random``), in
+MXNet's order, so that equal seeds give equal images. Augmenters of colour want float32 images, and
+change them in place where their docstring says so.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .. import ndarray as nd
+from ..errors import ArgumentValueError, NotSupportedError, explain
+from ..ndarray import NDArray
+from ._host_images import check_colours, host_view, to_ndarray, update_in_place
+from ._image_functions import (
+    center_crop,
+    color_normalize,
+    get_interp_method,
+    imresize,
+    random_crop,
+    random_size_crop,
+    resize_short,
+)
+
+#: Luma weights of red, green and blue (ITU-R BT.601).
+LUMA = np.array([0.299, 0.587, 0.114], np.float32)
+
+
+def plain_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
+    """Arguments with their arrays as lists, for JSON."""
+    plain = {}
+    for name, value in arguments.items():
+        host = value.asnumpy() if isinstance(value, NDArray) else value
+        plain[name] = host.tolist() if isinstance(host, np.ndarray) else host
+    return plain
+
+
+def dumped(augmenter: object, arguments: Any) -> str:
+    """An augmenter's class and arguments as JSON."""
+    return json.dumps([type(augmenter).__name__.lower(), arguments])
+
+
+class Augmenter:
+    """Base class: a subclass defines ``__call__(src)``, which returns the changed image.
+
+    The keywords are the augmenter's arguments, which :meth:`dumps` shows.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = plain_arguments(kwargs)
+
+    def dumps(self) -> Any:
+        """The augmenter's class and arguments as JSON; a list for augmenters of augmenters."""
+        return dumped(self, self._kwargs)
+
+    def __call__(self, src: Any) -> Any:
+        """The changed image."""
+        raise NotSupportedError(explain(type(self).__name__, "it does not define __call__"))
+
+
+class SequentialAug(Augmenter):
+    """Augmenters one after the other."""
+
+    def __init__(self, ts: Sequence[Augmenter]) -> None:
+        super().__init__()
+        self.ts = ts
+
+    def dumps(self) -> list[Any]:
+        """The classes and arguments of all."""
+        return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.ts]]
+
+    def __call__(self, src: Any) -> Any:
+        """The image after all augmenters."""
+        for augmenter in self.ts:
+            src = augmenter(src)
+        return src
+
+
+class RandomOrderAug(Augmenter):
+    """Augmenters in random order; ``ts`` is shuffled at every call."""
+
+    def __init__(self, ts: list[Augmenter]) -> None:
+        super().__init__()
+        self.ts = ts
+
+    def dumps(self) -> list[Any]:
+        """The classes and arguments of all, in their present order."""
+        return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.ts]]
+
+    def __call__(self, src: Any) -> Any:
+        """The image after all augmenters."""
+        random.shuffle(self.ts)
+        for augmenter in self.ts:
+            src = augmenter(src)
+        return src
+
+
+class ResizeAug(Augmenter):
+    """The shorter side resized to ``size``, by :func:`resize_short`."""
+
+    def __init__(self, size: int, interp: int = 2) -> None:
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src: NDArray) -> NDArray:
+        """The resized image."""
+        return resize_short(src, self.size, self.interp)
+
+
+class ForceResizeAug(Augmenter):
+    """Resized to ``size``, (width, height), whatever the proportions."""
+
+    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src: NDArray) -> NDArray:
+        """The resized image."""
+        width, height = self.size
+        method = get_interp_method(self.interp, (src.shape[0], src.shape[1], height, width))
+        return imresize(src, width, height, interp=method)
+
+
+class RandomCropAug(Augmenter):
+    """A part of ``size``, (width, height), at a random place, by :func:`random_crop`."""
+
+    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src: Any) -> Any:
+        """The part."""
+        return random_crop(src, self.size, self.interp)[0]
+
+
+class RandomSizedCropAug(Augmenter):
+    """A part of random area and proportions, resized to ``size``, by :func:`random_size_crop`.
+
+    ``min_area`` is the old name of ``area``.
+    """
+
+    def __init__(
+        self,
+        size: tuple[int, int],
+        area: float | tuple[float, float],
+        ratio: tuple[float, float],
+        interp: int = 2,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(size=size, area=area, ratio=ratio, interp=interp)
+        if "min_area" in kwargs:
+            warnings.warn("`min_area` is called `area` now", DeprecationWarning, stacklevel=2)
+            area = kwargs.pop("min_area")
+        if kwargs:
+            raise ArgumentValueError(explain("RandomSizedCropAug", f"it takes no {list(kwargs)}"))
+        self.size = size
+        self.area = area
+        self.ratio = ratio
+        self.interp = interp
+
+    def __call__(self, src: Any) -> Any:
+        """The part."""
+        return random_size_crop(src, self.size, self.area, self.ratio, self.interp)[0]
+
+
+class CenterCropAug(Augmenter):
+    """The part of ``size``, (width, height), in the middle, by :func:`center_crop`."""
+
+    def __init__(self, size: tuple[int, int], interp: int = 2) -> None:
+        super().__init__(size=size, interp=interp)
+        self.size = size
+        self.interp = interp
+
+    def __call__(self, src: Any) -> Any:
+        """The part."""
+        return center_crop(src, self.size, self.interp)[0]
+
+
+class HorizontalFlipAug(Augmenter):
+    """Flipped left to right with probability ``p``."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__(p=p)
+        self.p = p
+
+    def __call__(self, src: NDArray) -> NDArray:
+        """The image, or a flipped copy."""
+        if random.random() < self.p:
+            return flip_columns(src)
+        return src
+
+
+def flip_columns(image: Any) -> Any:
+    """A copy of the image, flipped left to right."""
+    if not isinstance(image, NDArray):
+        return nd.flip(image, axis=1)  # which says what it expects
+    return to_ndarray(host_view(image)[:, ::-1].copy(), image.context)
+
+
+class CastAug(Augmenter):
+    """Elements converted to ``typ``."""
+
+    def __init__(self, typ: Any = "float32") -> None:
+        super().__init__(type=typ)
+        self.typ = typ
+
+    def __call__(self, src: Any) -> Any:
+        """The image, converted."""
+        if isinstance(src, NDArray) and src.dtype is np.uint8 and self.typ == "float32":
+            return to_ndarray(host_view(src).astype(np.float32), src.context)
+        return src.astype(self.typ)
+
+
+class BrightnessJitterAug(Augmenter):
+    """x a, in place, with a uniform in [1 - brightness, 1 + brightness]."""
+
+    def __init__(self, brightness: float) -> None:
+        super().__init__(brightness=brightness)
+        self.brightness = brightness
+
+    def __call__(self, src: Any) -> Any:
+        """The image itself, changed."""
+        alpha = 1.0 + random.uniform(-self.brightness, self.brightness)
+        return update_in_place(src, np.multiply, alpha)
+
+
+class ContrastJitterAug(Augmenter):
+    """x a + (1 - a) m, in place, with m the mean luma and a uniform in [1 - contrast,
+    1 + contrast]."""
+
+    def __init__(self, contrast: float) -> None:
+        super().__init__(contrast=contrast)
+        self.contrast = contrast
+        self.coef = nd.array(LUMA[None, None])
+
+    def __call__(self, src: NDArray) -> NDArray:
+        """The image itself, changed."""
+        check_colours(type(self).__name__, src, (3, 1))
+        alpha = 1.0 + random.uniform(-self.contrast, self.contrast)
+        weighted = host_view(src) * host_view(self.coef)
+        total = np.float32(weighted.sum(dtype=np.float64))
+        shift = np.float32(3.0 * (1.0 - alpha) / weighted.size) * total
+        src[:] = host_view(src) * np.float32(alpha) + shift
+        return src
+
+
+class SaturationJitterAug(Augmenter):
+    """x a + (1 - a) g, in place, with g the luma of each pixel and a uniform in
+    [1 - saturation, 1 + saturation]."""
+
+    def __init__(self, saturation: float) -> None:
+        super().__init__(saturation=saturation)
+        self.saturation = saturation
+        self.coef = nd.array(LUMA[None, None])
+
+    def __call__(self, src: NDArray) -> NDArray:
+        """The image itself, changed."""
+        check_colours(type(self).__name__, src, (3, 1))
+        alpha = 1.0 + random.uniform(-self.saturation, self.saturation)
+        weighted = host_view(src) * host_view(self.coef)
+        gray = weighted.sum(axis=2, keepdims=True, dtype=np.float64).astype(np.float32)
+        src[:] = host_view(src) * np.float32(alpha) + gray * np.float32(1.0 - alpha)
+        return src
+
+
+class HueJitterAug(Augmenter):
+    """Colours turned about the gray axis of YIQ by pi a, with a uniform in [-hue, hue].
+
+    The turn is an approximation, linear in red, green and blue.
+    """
+
+    def __init__(self, hue: float) -> None:
+        super().__init__(hue=hue)
+        self.hue = hue
+        self.tyiq = np.array(
+            [[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]]
+        )
+        self.ityiq = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 1.705]])
+
+    def __call__(self, src: NDArray) -> NDArray:
+        """A new image."""
+        check_colours(type(self).__name__, src)
+        angle = random.uniform(-self.hue, self.hue) * np.pi
+        cosine, sine = np.cos(angle), np.sin(angle)
+        turn = np.array([[1.0, 0.0, 0.0], [0.0, cosine, -sine], [0.0, sine, cosine]])
+        matrix = (self.ityiq @ turn @ self.tyiq).T
+        return to_ndarray(host_view(src) @ matrix.astype(np.float32), src.context)
+
+
+class ColorJitterAug(RandomOrderAug):
+    """Brightness, contrast and saturation changed in random order; 0 leaves one out."""
+
+    def __init__(self, brightness: float, contrast: float, saturation: float) -> None:
+        augmenters: list[Augmenter] = []
+        if brightness > 0:
+            augmenters.append(BrightnessJitterAug(brightness))
+        if contrast > 0:
+            augmenters.append(ContrastJitterAug(contrast))
+        if saturation > 0:
+            augmenters.append(SaturationJitterAug(saturation))
+        super().__init__(augmenters)
+
+
+class LightingAug(Augmenter):
+    """A random colour added in place: ``eigvec`` a ``eigval``, with a normal of standard deviation
+    ``alphastd``.
+
+    ``eigval`` (3,) and ``eigvec`` (3, 3) are NumPy arrays: the principal components of the colours
+    of a set of images. Source: Krizhevsky et al., 2012.
+    """
+
+    def __init__(self, alphastd: float, eigval: np.ndarray, eigvec: np.ndarray) -> None:
+        super().__init__(alphastd=alphastd, eigval=eigval, eigvec=eigvec)
+        self.alphastd = alphastd
+        self.eigval = eigval
+        self.eigvec = eigvec
+
+    def __call__(self, src: NDArray) -> NDArray:
+        """The image itself, changed."""
+        check_colours(type(self).__name__, src)
+        alpha = np.random.normal(0, self.alphastd, size=(3,))
+        shift = np.dot(self.eigvec * alpha, self.eigval).astype(np.float32)
+        src[:] = host_view(src) + shift
+        return src
+
+
+class ColorNormalizeAug(Augmenter):
+    """(x - mean) / std, in place; None leaves one out."""
+
+    def __init__(self, mean: Any, std: Any) -> None:
+        super().__init__(mean=mean, std=std)
+        self.mean = mean if mean is None or isinstance(mean, NDArray) else nd.array(mean)
+        self.std = std if std is None or isinstance(std, NDArray) else nd.array(std)
+
+    def __call__(self, src: Any) -> Any:
+        """The image itself, changed."""
+        return color_normalize(src, self.mean, self.std)
+
+
+class RandomGrayAug(Augmenter):
+    """Gray in all three channels with probability ``p``: 0.21 red + 0.72 green + 0.07 blue."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__(p=p)
+        self.p = p
+        self.mat = nd.array([[0.21] * 3, [0.72] * 3, [0.07] * 3])
+
+    def __call__(self, src: NDArray) -> NDArray:
+        """The image, or a new one."""
+        if random.random() < self.p:
+            check_colours(type(self).__name__, src)
+            return to_ndarray(host_view(src) @ host_view(self.mat), src.context)
+        return src

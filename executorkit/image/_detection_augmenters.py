@@ -1,0 +1,487 @@
+"""Augmenters of images with objects: callables that change an image and its labels.
+
+Labels are a NumPy array with a row per object: (class, left, top, right, bottom, ...), positions as
+parts of the image's width and height. Random numbers are drawn from Python's ``random`` in MXNet's
+order.
+"""
+
+from __future__ import annotations
+
+import logging
+import random
+from collections.abc import Sequence
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentValueError, DataArgumentError, NotSupportedError, explain
+from ..ndarray import NDArray
+from ._augmenter_list import (
+    IMAGENET_MEAN,
+    IMAGENET_STD,
+    check_statistics,
+    colour_augmenters,
+)
+from ._augmenters import (
+    Augmenter,
+    CastAug,
+    ColorNormalizeAug,
+    ForceResizeAug,
+    ResizeAug,
+    dumped,
+    flip_columns,
+    plain_arguments,
+)
+from ._image_functions import copyMakeBorder, fixed_crop
+
+#: A part of an image, and the labels in it: (x, y, width, height, labels).
+Proposal = tuple[int, int, int, int, np.ndarray]
+
+
+class DetAugmenter:
+    """Base class: a subclass defines ``__call__(src, label)``, which returns both, changed.
+
+    The keywords are the augmenter's arguments, which :meth:`dumps` shows.
+    """
+
+    def __init__(self, **kwargs: Any) -> None:
+        self._kwargs = plain_arguments(kwargs)
+
+    def dumps(self) -> Any:
+        """The augmenter's class and arguments as JSON; a list for augmenters of augmenters."""
+        return dumped(self, self._kwargs)
+
+    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The changed image and labels."""
+        raise NotSupportedError(explain(type(self).__name__, "it does not define __call__"))
+
+
+class DetBorrowAug(DetAugmenter):
+    """An augmenter of images alone, which leaves the labels as they are."""
+
+    def __init__(self, augmenter: Augmenter) -> None:
+        if not isinstance(augmenter, Augmenter):
+            raise DataArgumentError(
+                explain("DetBorrowAug", f"{augmenter!r} is no Augmenter", hint="CastAug()")
+            )
+        super().__init__(augmenter=augmenter.dumps())
+        self.augmenter = augmenter
+
+    def dumps(self) -> list[Any]:
+        """The classes and arguments of both."""
+        return [type(self).__name__.lower(), self.augmenter.dumps()]
+
+    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The changed image and the labels."""
+        return self.augmenter(src), label
+
+
+class DetRandomSelectAug(DetAugmenter):
+    """One of several augmenters at random, or with probability ``skip_prob`` none."""
+
+    def __init__(self, aug_list: Any, skip_prob: float = 0) -> None:
+        super().__init__(skip_prob=skip_prob)
+        if not isinstance(aug_list, list | tuple):
+            aug_list = [aug_list]
+        for augmenter in aug_list:
+            if not isinstance(augmenter, DetAugmenter):
+                raise DataArgumentError(
+                    explain(
+                        "DetRandomSelectAug",
+                        f"{augmenter!r} is no DetAugmenter",
+                        hint="DetBorrowAug(augmenter)",
+                    )
+                )
+        self.aug_list = list(aug_list)
+        self.skip_prob = skip_prob if aug_list else 1
+
+    def dumps(self) -> list[Any]:
+        """The classes and arguments of all."""
+        return [type(self).__name__.lower(), [augmenter.dumps() for augmenter in self.aug_list]]
+
+    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The changed image and labels."""
+        if random.random() < self.skip_prob:
+            return src, label
+        random.shuffle(self.aug_list)
+        return self.aug_list[0](src, label)
+
+
+class DetHorizontalFlipAug(DetAugmenter):
+    """Flipped left to right with probability ``p``; the labels are changed in place."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__(p=p)
+        self.p = p
+
+    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The image and labels, or their mirror images."""
+        if random.random() < self.p:
+            src = flip_columns(src)
+            label[:, 1], label[:, 3] = 1.0 - label[:, 3], 1.0 - label[:, 1]
+        return src, label
+
+
+def _range_of(where: str, name: str, value: Any) -> Any:
+    """A range from a pair, or from one number; AssertionError for anything else."""
+    if isinstance(value, tuple | list):
+        return value
+    if not isinstance(value, int | float | np.generic):
+        raise ArgumentValueError(explain(where, f"{name}={value!r}, expected a pair of numbers"))
+    logging.info("%s: %s is always %s", where, name, value)
+    return (value, value)
+
+
+def _check_ranges(where: str, area: Any, aspect_ratio: Any, least_area: float) -> None:
+    if area[1] <= least_area or area[0] > area[1]:
+        raise DataArgumentError(
+            explain(where, f"area_range={area}, expected a rising pair that exceeds {least_area}")
+        )
+    if aspect_ratio[0] <= 0 or aspect_ratio[0] > aspect_ratio[1]:
+        raise DataArgumentError(
+            explain(where, f"aspect_ratio_range={aspect_ratio}, expected a rising, positive pair")
+        )
+
+
+def _areas(boxes: np.ndarray) -> np.ndarray:
+    """Areas of boxes (left, top, right, bottom)."""
+    heights = np.maximum(0, boxes[:, 3] - boxes[:, 1])
+    return heights * np.maximum(0, boxes[:, 2] - boxes[:, 0])
+
+
+class DetRandomCropAug(DetAugmenter):
+    """A random part of the image that holds enough of its objects.
+
+    min_object_covered
+        the least part of each object that it touches that has to be in it.
+    aspect_ratio_range
+        of width / height: a pair, or one number.
+    area_range
+        of the part's area as a part of the image's: a pair, or one number.
+    min_eject_coverage
+        objects of which no more than this part remains are dropped.
+    max_attempts
+        the number of draws after which the image is left as it is.
+
+    TypeError for ranges that fall or are not positive (so in MXNet, which fails in its warning).
+    """
+
+    def __init__(
+        self,
+        min_object_covered: float = 0.1,
+        aspect_ratio_range: Any = (0.75, 1.33),
+        area_range: Any = (0.05, 1.0),
+        min_eject_coverage: float = 0.3,
+        max_attempts: int = 50,
+    ) -> None:
+        where = type(self).__name__
+        aspect_ratio_range = _range_of(where, "aspect_ratio_range", aspect_ratio_range)
+        area_range = _range_of(where, "area_range", area_range)
+        super().__init__(
+            min_object_covered=min_object_covered,
+            aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range,
+            min_eject_coverage=min_eject_coverage,
+            max_attempts=max_attempts,
+        )
+        _check_ranges(where, area_range, aspect_ratio_range, 0)
+        self.min_object_covered = min_object_covered
+        self.min_eject_coverage = min_eject_coverage
+        self.max_attempts = max_attempts
+        self.aspect_ratio_range = aspect_ratio_range
+        self.area_range = area_range
+        self.enabled = True
+
+    def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
+        """The part of the image and the labels in it, or both as they were."""
+        proposal = self._propose(label, src.shape[0], src.shape[1])
+        if proposal is None:
+            return src, label
+        x, y, width, height, label = proposal
+        return fixed_crop(src, x, y, width, height, None), label
+
+    def _propose(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
+        if not self.enabled or height <= 0 or width <= 0:
+            return None
+        for _ in range(self.max_attempts):
+            size = self._draw_size(height, width)
+            if size is None:
+                continue
+            new_width, new_height = size
+            y = random.randint(0, max(0, height - new_height))
+            x = random.randint(0, max(0, width - new_width))
+            box = (x, y, new_width, new_height)
+            if self._covers_objects(label, box, height, width):
+                new_label = self._labels_in(label, box, height, width)
+                if new_label is not None:
+                    return (*box, new_label)
+        return None
+
+    def _draw_size(self, height: int, width: int) -> tuple[int, int] | None:
+        """Width and height of a part, or None if the draw does not fit the image."""
+        least, most = (area * height * width for area in self.area_range)
+        ratio = random.uniform(*self.aspect_ratio_range)
+        if ratio <= 0:
+            return None
+        new_height = round(sqrt(least / ratio))
+        highest = round(sqrt(most / ratio))
+        if round(highest * ratio) > width:
+            highest = int((width + 0.4999999) / ratio)  # the last whose width, rounded, fits
+        highest = min(highest, height)
+        new_height = min(new_height, highest)
+        if new_height < highest:
+            new_height = random.randint(new_height, highest)
+        new_width = round(new_height * ratio)
+        # Rounding may have left the range of areas: one row more, or less.
+        if new_width * new_height < least:
+            new_height += 1
+            new_width = round(new_height * ratio)
+        if new_width * new_height > most:
+            new_height -= 1
+            new_width = round(new_height * ratio)
+        fits = 0 <= new_width <= width and 0 <= new_height <= height
+        return (new_width, new_height) if fits and least <= new_width * new_height <= most else None
+
+    def _covers_objects(
+        self, label: np.ndarray, box: tuple[int, int, int, int], height: int, width: int
+    ) -> bool:
+        """Every object that the part touches is in it by more than ``min_object_covered``."""
+        x, y, new_width, new_height = box
+        if new_width * new_height < 2:
+            return False
+        areas = _areas(label[:, 1:])
+        objects = np.where(areas * width * height > 2)[0]
+        if not objects.size:
+            return False
+        boxes = label[objects, 1:]
+        left = np.maximum(boxes[:, 0], x / width)
+        top = np.maximum(boxes[:, 1], y / height)
+        right = np.minimum(boxes[:, 2], (x + new_width) / width)
+        bottom = np.minimum(boxes[:, 3], (y + new_height) / height)
+        common = np.stack([left, top, right, bottom], axis=1)
+        common[(left >= right) | (top >= bottom)] = 0
+        coverage = _areas(common) / areas[objects]
+        coverage = coverage[coverage > 0]
+        return bool(coverage.size) and float(coverage.min()) > self.min_object_covered
+
+    def _labels_in(
+        self, label: np.ndarray, box: tuple[int, int, int, int], height: int, width: int
+    ) -> np.ndarray | None:
+        """The labels relative to the part, clipped to it; None if no object remains."""
+        x, y, new_width, new_height = box
+        columns, rows = new_width / width, new_height / height
+        out = label.copy()
+        out[:, (1, 3)] -= x / width
+        out[:, (2, 4)] -= y / height
+        out[:, (1, 3)] /= columns
+        out[:, (2, 4)] /= rows
+        out[:, 1:5] = np.clip(out[:, 1:5], 0, 1)
+        with np.errstate(divide="ignore", invalid="ignore"):  # objects without an area
+            coverage = _areas(out[:, 1:]) * columns * rows / _areas(label[:, 1:])
+        remains = (out[:, 3] > out[:, 1]) & (out[:, 4] > out[:, 2])
+        remains &= coverage > self.min_eject_coverage
+        return out[remains] if remains.any() else None
+
+
+class DetRandomPadAug(DetAugmenter):
+    """The image at a random place in a larger one.
+
+    aspect_ratio_range
+        of the larger image's width / height: a pair, or one number.
+    area_range
+        of its area as a multiple of the image's: a pair, or one number.
+    max_attempts
+        the number of draws after which the image is left as it is.
+    pad_val
+        the colour around it: numbers of the channels, or one for all (MXNet leaves the others
+        undefined).
+
+    TypeError for ranges that fall or do not exceed 1 (so in MXNet, which fails in its warning).
+    """
+
+    def __init__(
+        self,
+        aspect_ratio_range: Any = (0.75, 1.33),
+        area_range: Any = (1.0, 3.0),
+        max_attempts: int = 50,
+        pad_val: Any = (128, 128, 128),
+    ) -> None:
+        where = type(self).__name__
+        if not isinstance(pad_val, list | tuple | int | float | np.generic):
+            raise ArgumentValueError(explain(where, f"{pad_val=}, expected numbers"))
+        aspect_ratio_range = _range_of(where, "aspect_ratio_range", aspect_ratio_range)
+        area_range = _range_of(where, "area_range", area_range)
+        super().__init__(
+            aspect_ratio_range=aspect_ratio_range,
+            area_range=area_range,
+            max_attempts=max_attempts,
+            pad_val=pad_val,
+        )
+        _check_ranges(where, area_range, aspect_ratio_range, 1.0)
+        self.pad_val = pad_val
+        self.aspect_ratio_range = aspect_ratio_range
+        self.area_range = area_range
+        self.max_attempts = max_attempts
+        self.enabled = True
+
+    def __call__(self, src: NDArray, label: np.ndarray) -> tuple[NDArray, np.ndarray]:
+        """The larger image and the labels in it, or both as they were."""
+        height, width, _ = src.shape
+        proposal = self._propose(label, height, width)
+        if proposal is None:
+            return src, label
+        x, y, new_width, new_height, label = proposal
+        below, after = new_height - y - height, new_width - x - width
+        colour = self.pad_val
+        if not isinstance(colour, list | tuple):
+            colour = (colour,) * 4
+        return copyMakeBorder(src, y, below, x, after, 16, values=colour), label
+
+    def _propose(self, label: np.ndarray, height: int, width: int) -> Proposal | None:
+        if not self.enabled or height <= 0 or width <= 0:
+            return None
+        for _ in range(self.max_attempts):
+            size = self._draw_size(height, width)
+            if size is None:
+                continue
+            new_width, new_height = size
+            y = random.randint(0, max(0, new_height - height))
+            x = random.randint(0, max(0, new_width - width))
+            out = label.copy()
+            out[:, (1, 3)] = (out[:, (1, 3)] * width + x) / new_width
+            out[:, (2, 4)] = (out[:, (2, 4)] * height + y) / new_height
+            return x, y, new_width, new_height, out
+        return None
+
+    def _draw_size(self, height: int, width: int) -> tuple[int, int] | None:
+        """Width and height of the larger image, or None if the image hardly grows."""
+        least, most = (area * height * width for area in self.area_range)
+        ratio = random.uniform(*self.aspect_ratio_range)
+        if ratio <= 0:
+            return None
+        new_height = round(sqrt(least / ratio))
+        highest = round(sqrt(most / ratio))
+        if round(new_height * ratio) < width:
+            new_height = int((width + 0.499999) / ratio)
+        new_height = min(max(new_height, height), highest)
+        if new_height < highest:
+            new_height = random.randint(new_height, highest)
+        new_width = round(new_height * ratio)
+        if new_height - height < 2 or new_width - width < 2:
+            return None
+        return new_width, new_height
+
+
+def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = (0.75, 1.33),
+    area_range: Any = (0.05, 1.0),
+    min_eject_coverage: Any = 0.3,
+    max_attempts: Any = 50,
+    skip_prob: float = 0,
+) -> DetRandomSelectAug:
+    """One of several :class:`DetRandomCropAug` at random, or with ``skip_prob`` none.
+
+    Each argument is a value for all of them, or a list with a value for each. AssertionError for
+    lists of different lengths.
+    """
+    arguments = [
+        min_object_covered,
+        aspect_ratio_range,
+        area_range,
+        min_eject_coverage,
+        max_attempts,
+    ]
+    lists = [value if isinstance(value, list) else [value] for value in arguments]
+    count = max(len(values) for values in lists)
+    for values in lists:
+        if len(values) not in (1, count):
+            raise ArgumentValueError(
+                explain(
+                    "CreateMultiRandCropAugmenter",
+                    f"{values} has {len(values)} entries, another list has {count}",
+                )
+            )
+    rows = zip(*(values * count if len(values) == 1 else values for values in lists), strict=True)
+    return DetRandomSelectAug([DetRandomCropAug(*row) for row in rows], skip_prob=skip_prob)
+
+
+def CreateDetAugmenter(  # noqa: N802 - MXNet's name and arguments
+    data_shape: tuple[int, ...],
+    resize: int = 0,
+    rand_crop: float = 0,
+    rand_pad: float = 0,
+    rand_gray: float = 0,
+    rand_mirror: bool = False,
+    mean: Any = None,
+    std: Any = None,
+    brightness: float = 0,
+    contrast: float = 0,
+    saturation: float = 0,
+    pca_noise: float = 0,
+    hue: float = 0,
+    inter_method: int = 2,
+    min_object_covered: Any = 0.1,
+    aspect_ratio_range: Any = (0.75, 1.33),
+    area_range: Any = (0.05, 3.0),
+    min_eject_coverage: Any = 0.3,
+    max_attempts: Any = 50,
+    pad_val: Any = (127, 127, 127),
+) -> list[DetAugmenter]:
+    """A list of augmenters for images with objects, of ``data_shape`` (channels, height, width).
+
+    resize
+        the shorter side is resized to it, unless it is 0.
+    rand_crop, rand_pad, rand_gray
+        probabilities of a random part, of a larger image around it, and of gray.
+    rand_mirror
+        flips half of the images.
+    mean, std
+        True for ImageNet's, or NumPy arrays of 1 or 3 numbers.
+    brightness, contrast, saturation, pca_noise, hue
+        ranges of the random changes; 0 for none.
+    inter_method
+        the interpolation of all resizing: 0 to 4, 9 (by size) or 10 (at random).
+    min_object_covered, aspect_ratio_range, area_range, min_eject_coverage, max_attempts
+        of the random parts, see :func:`CreateMultiRandCropAugmenter`; the second number of
+        ``area_range`` is also the largest area of a larger image.
+    pad_val
+        the colour around the image.
+    """
+    augmenters: list[DetAugmenter] = []
+    if resize > 0:
+        augmenters.append(DetBorrowAug(ResizeAug(resize, inter_method)))
+    if rand_crop > 0:
+        crops = CreateMultiRandCropAugmenter(
+            min_object_covered,
+            aspect_ratio_range,
+            area_range,
+            min_eject_coverage,
+            max_attempts,
+            skip_prob=1 - rand_crop,
+        )
+        augmenters.append(crops)
+    if rand_mirror > 0:
+        augmenters.append(DetHorizontalFlipAug(0.5))
+    if rand_pad > 0:
+        larger = DetRandomPadAug(aspect_ratio_range, (1.0, area_range[1]), max_attempts, pad_val)
+        augmenters.append(DetRandomSelectAug([larger], 1 - rand_pad))
+    borrowed: list[Augmenter] = [
+        ForceResizeAug((data_shape[2], data_shape[1]), inter_method),
+        CastAug(),
+        *colour_augmenters(brightness, contrast, saturation, hue, pca_noise, rand_gray),
+    ]
+    mean = _statistics("CreateDetAugmenter: mean", mean, IMAGENET_MEAN)
+    std = _statistics("CreateDetAugmenter: std", std, IMAGENET_STD)
+    if mean is not None or std is not None:
+        borrowed.append(ColorNormalizeAug(mean, std))
+    return augmenters + [DetBorrowAug(augmenter) for augmenter in borrowed]
+
+
+def _statistics(name: str, values: Any, imagenet: Sequence[float]) -> Any:
+    if values is True:
+        return np.array(imagenet)
+    if values is not None:
+        check_statistics(name, values, (np.ndarray,))
+    return values

@@ -1,0 +1,80 @@
+"""Images between the host, where they are changed by NumPy and OpenCV, and NDArrays.
+
+Images differ in shape, and a device would compile a program for each. So functions and augmenters
+compute on the host, and compile nothing.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..context import Context
+from ..errors import DTypeError, ShapeError, explain
+from ..ndarray import NDArray
+from ..ndarray.values import to_device
+
+#: In-place operators by the NumPy function that computes them.
+_IN_PLACE: dict[Callable[..., Any], Callable[[Any, Any], Any]] = {
+    np.add: operator.iadd,
+    np.subtract: operator.isub,
+    np.multiply: operator.imul,
+    np.divide: operator.itruediv,
+}
+
+
+def host_view(image: NDArray) -> np.ndarray:
+    """The elements of an NDArray, to read only."""
+    return np.asarray(image.jax)
+
+
+def to_ndarray(values: np.ndarray, context: Context) -> NDArray:
+    """An NDArray of a NumPy array that nobody else will write to."""
+    array = to_device(np.ascontiguousarray(values), context.device)
+    return NDArray.from_jax(array, context, shared=False)
+
+
+def update_in_place(image: Any, function: Callable[..., Any], other: Any) -> Any:
+    """``image += other``, ``-=``, ``*=`` or ``/=``, as ``function`` says; returns the image.
+
+    Floating NDArrays are computed on the host if ``other`` is a number or an NDArray of the same
+    dtype that broadcasts to the image; everything else is what the operator makes of it.
+    """
+    if not isinstance(image, NDArray) or not np.issubdtype(image.dtype, np.floating):
+        return _IN_PLACE[function](image, other)
+    if isinstance(other, NDArray):
+        if other.dtype != image.dtype or not _broadcasts(other.shape, image.shape):
+            return _IN_PLACE[function](image, other)
+        other = host_view(other)
+    elif isinstance(other, bool | int | float | np.number):
+        other = float(other)
+    else:
+        return _IN_PLACE[function](image, other)
+    with np.errstate(all="ignore"):
+        image[:] = function(host_view(image), other)
+    return image
+
+
+def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, target) == target
+    except ValueError:
+        return False
+
+
+def check_colours(where: str, image: NDArray, channels: tuple[int, ...] = (3,)) -> None:
+    """Raises MXNetError unless the image is float32 with one of the numbers of channels."""
+    if image.dtype != np.float32:
+        raise DTypeError(
+            explain(where, f"the image is {np.dtype(image.dtype).name}, expected float32",
+                    hint="CastAug() first")
+        )  # fmt: skip
+    if image.shape[-1] not in channels:
+        raise ShapeError(
+            explain(
+                where, f"the image is {image.shape}, expected {channels[0]} channels at the end"
+            )
+        )

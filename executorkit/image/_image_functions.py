@@ -1,0 +1,222 @@
+"""Reading, resizing, cropping and normalising images (height, width, channels)."""
+
+from __future__ import annotations
+
+import random
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ..errors import ArgumentValueError, DataArgumentError, ShapeError, explain
+from ..ndarray import NDArray
+from ..ndarray.opencv_arrays import (
+    copy_make_border,
+    cvimdecode,
+    cvimread,
+    cvimresize,
+    decode_bytes,
+)
+from ._host_images import host_view, to_ndarray, update_in_place
+
+#: Position and size of a crop: (x, y, width, height).
+Rectangle = tuple[int, int, int, int]
+
+copyMakeBorder = copy_make_border  # noqa: N816 - MXNet's name
+
+
+def imread(filename: Any, *args: Any, **kwargs: Any) -> NDArray:
+    """The image of a file, uint8 of shape (height, width, channels).
+
+    ``imread(filename, flag=1, to_rgb=True, out=None)``: ``flag`` is 1 for three channels and 0 for
+    one, ``to_rgb`` says that red is first, not blue. ``out`` becomes the image, whatever its shape
+    was. MXNetError if the file cannot be read or is no image.
+    """
+    return cvimread(filename, *args, **kwargs)
+
+
+def imdecode(buf: Any, *args: Any, **kwargs: Any) -> NDArray:
+    """The image of an encoded file: bytes, a bytearray, a NumPy array, or an NDArray of uint8.
+
+    ``imdecode(buf, flag=1, to_rgb=True, out=None)``; arguments and result as of :func:`imread`.
+    ValueError for a ``buf`` of another type, MXNetError if it is no image.
+    """
+    if isinstance(buf, NDArray):
+        return cvimdecode(buf, *args, **kwargs)
+    if not isinstance(buf, bytes | bytearray | np.ndarray):
+        raise DataArgumentError(
+            explain(
+                "imdecode",
+                f"'buf' is a {type(buf).__name__}, expected bytes, a bytearray or an array",
+            )
+        )
+    return decode_bytes(buf, *args, **kwargs)
+
+
+def imresize(src: Any, w: Any, h: Any, *args: Any, **kwargs: Any) -> NDArray:
+    """The image resized to (h, w, channels).
+
+    ``imresize(src, w, h, interp=1, out=None)``: ``interp`` is 0 nearest, 1 bilinear, 2 bicubic, 3
+    averages over areas, 4 Lanczos over eight pixels. The numbers 9 and 10 that functions built on
+    this one take are refused, as in MXNet. MXNetError for images that are not (height, width,
+    channels) of uint8, float32 or float64.
+    """
+    return cvimresize(src, w, h, *args, **kwargs)
+
+
+def get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
+    """The interpolation, 0 to 4, that a number stands for.
+
+    9 is bicubic (2) if both sides grow, areas (3) if both shrink, and bilinear (1) otherwise;
+    ``sizes`` are (old height, old width, new height, new width). 10 is one of 0 to 4, drawn by
+    ``random``. ValueError for another number.
+    """
+    if interp == 9:
+        if not sizes:
+            return 2
+        if len(sizes) != 4:
+            raise ArgumentValueError(explain("interp=9", f"{sizes=}, expected four numbers"))
+        old_height, old_width, new_height, new_width = sizes
+        if new_height > old_height and new_width > old_width:
+            return 2
+        return 3 if new_height < old_height and new_width < old_width else 1
+    if interp == 10:
+        return random.randint(0, 4)
+    if interp not in range(5):
+        raise ArgumentValueError(
+            explain("interp", f"{interp!r}, expected 0 to 4, 9 (by size) or 10 (at random)")
+        )
+    return interp
+
+
+def scale_down(src_size: tuple[Any, Any], size: tuple[Any, Any]) -> tuple[int, int]:
+    """``size`` (width, height), scaled down until it fits into an image of ``src_size``.
+
+    >>> scale_down((640, 480), (720, 120))
+    (640, 106)
+    """
+    width, height = size
+    source_width, source_height = src_size
+    if source_height < height:
+        width, height = float(width * source_height) / height, source_height
+    if source_width < width:
+        width, height = source_width, float(height * source_width) / width
+    return int(width), int(height)
+
+
+def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
+    """The image resized so that its shorter side is ``size``, and the other in proportion.
+
+    ``interp`` is a number of :func:`imresize`, or 9 (by size) or 10 (at random).
+    """
+    height, width, _ = src.shape
+    if height > width:
+        new_height, new_width = size * height // width, size
+    else:
+        new_height, new_width = size, size * width // height
+    method = get_interp_method(interp, (height, width, new_height, new_width))
+    return imresize(src, new_width, new_height, interp=method)
+
+
+def fixed_crop(
+    src: Any, x0: int, y0: int, w: int, h: int, size: Any = None, interp: int = 2
+) -> Any:
+    """The part of ``w`` by ``h`` pixels from column x0 and row y0 on.
+
+    size
+        (width, height) to which the part is resized; None leaves it.
+    interp
+        as of :func:`resize_short`.
+
+    A part that reaches over the image's edge ends there. MXNetError if nothing is left of it.
+    """
+    image = host_view(src) if isinstance(src, NDArray) else src
+    part = image[y0 : y0 + h, x0 : x0 + w]
+    if not part.size:
+        raise ShapeError(
+            explain(
+                "fixed_crop",
+                f"columns {x0} to {x0 + w} and rows {y0} to {y0 + h} of an image of shape "
+                f"{image.shape} hold no pixel",
+            )
+        )
+    out = to_ndarray(part.copy(), src.context) if isinstance(src, NDArray) else part
+    if size is None or (w, h) == size:
+        return out
+    return imresize(out, *size, interp=get_interp_method(interp, (h, w, size[1], size[0])))
+
+
+def random_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, Rectangle]:
+    """A part of ``size`` (width, height) at a random place, and (x, y, width, height) of it.
+
+    If the image is smaller, the largest part of the same proportions is resized to ``size``.
+    """
+    height, width, _ = src.shape
+    new_width, new_height = scale_down((width, height), size)
+    x0 = random.randint(0, width - new_width)
+    y0 = random.randint(0, height - new_height)
+    out = fixed_crop(src, x0, y0, new_width, new_height, size, interp)
+    return out, (x0, y0, new_width, new_height)
+
+
+def center_crop(src: Any, size: tuple[int, int], interp: int = 2) -> tuple[Any, Rectangle]:
+    """The part of ``size`` (width, height) in the middle, and (x, y, width, height) of it.
+
+    If the image is smaller, the largest part of the same proportions is resized to ``size``.
+    """
+    height, width, _ = src.shape
+    new_width, new_height = scale_down((width, height), size)
+    x0, y0 = int((width - new_width) / 2), int((height - new_height) / 2)
+    out = fixed_crop(src, x0, y0, new_width, new_height, size, interp)
+    return out, (x0, y0, new_width, new_height)
+
+
+def random_size_crop(
+    src: Any,
+    size: tuple[int, int],
+    area: float | tuple[float, float],
+    ratio: tuple[float, float],
+    interp: int = 2,
+    **kwargs: Any,
+) -> tuple[Any, Rectangle]:
+    """A random part of random area and proportions, resized to ``size`` (width, height).
+
+    area
+        range of the part's area as a part of the image's; a number is the least, with 1 the most.
+    ratio
+        range of width / height, of which the logarithm is uniform.
+
+    Returns the image and (x, y, width, height) of the part. After ten draws that do not fit it is
+    :func:`center_crop`. ``min_area`` is the old name of ``area``.
+    """
+    height, width, _ = src.shape
+    if "min_area" in kwargs:
+        warnings.warn("`min_area` is called `area` now", DeprecationWarning, stacklevel=2)
+        area = kwargs.pop("min_area")
+    if kwargs:
+        raise ArgumentValueError(explain("random_size_crop", f"it takes no {list(kwargs)}"))
+    least, most = (area, 1.0) if isinstance(area, int | float | np.generic) else area
+    for _ in range(10):
+        target = random.uniform(least, most) * (height * width)
+        proportion = np.exp(random.uniform(np.log(ratio[0]), np.log(ratio[1])))
+        new_width = round(np.sqrt(target * proportion))
+        new_height = round(np.sqrt(target / proportion))
+        if new_width <= width and new_height <= height:
+            x0 = random.randint(0, width - new_width)
+            y0 = random.randint(0, height - new_height)
+            out = fixed_crop(src, x0, y0, new_width, new_height, size, interp)
+            return out, (x0, y0, new_width, new_height)
+    return center_crop(src, size, interp)
+
+
+def color_normalize(src: Any, mean: Any, std: Any = None) -> Any:
+    """(src - mean) / std, in place: ``src`` itself is changed and returned.
+
+    ``mean`` and ``std`` are NDArrays that broadcast to the image, numbers, or None.
+    """
+    if mean is not None:
+        src = update_in_place(src, np.subtract, mean)
+    if std is not None:
+        src = update_in_place(src, np.divide, std)
+    return src
