@@ -277,12 +277,18 @@ class CodeCache(Generic[_C]):
     def _by_last_use(self) -> list[Hashable]:
         return sorted(self._entries, key=lambda key: self._entries[key].last_use)
 
-    def info(self, traces: int = 0, seconds: float = 0.0, loads: int = 0) -> CacheInfo:
-        """The use of this cache so far, with counts that it does not know itself."""
+    def info(
+        self,
+        traces: int = 0,
+        seconds: float = 0.0,
+        loads: int = 0,
+        kinds: Mapping[str, CacheInfo] | None = None,
+    ) -> CacheInfo:
+        """The use of this cache so far, with what it does not know itself."""
         with _lock:
             return CacheInfo(
                 self._uses - self._misses, self._misses, len(self._entries), self.limit,
-                traces, seconds, loads, self.bytes, self.limit_bytes,
+                traces, seconds, loads, self.bytes, self.limit_bytes, kinds or {},
             )  # fmt: skip
 
 

@@ -41,8 +41,9 @@ def cache_info() -> CacheInfo:
     >>> sorted(info.kinds)
     ['arrays', 'eager', 'group updates', 'metrics', 'programs', 'updates']
     """
-    info = _programs.info(counters.traces, counters.seconds, counters.loads)
-    return info._replace(kinds={**cache_infos(), _programs.kind: info})
+    counts = counters.traces, counters.seconds, counters.loads
+    info = _programs.info(*counts)
+    return _programs.info(*counts, {**cache_infos(), _programs.kind: info})
 
 
 def clear_cache() -> None:

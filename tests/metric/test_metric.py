@@ -12,7 +12,7 @@ import pytest
 from jax._src.array import ArrayImpl
 
 import executorkit as mx
-from executorkit.metric._device_metric import tally_step
+from executorkit.metric._device_metric import MAX_COMPILED_SHAPES, tally_step
 
 CLASSES = {
     "acc": {}, "top_k_accuracy": {"top_k": 2}, "f1": {}, "mcc": {"average": "micro"},
@@ -106,6 +106,58 @@ def test_one_trace_for_each_shape_whatever_the_number_of_metrics(name):
             metric.get()
     steps = 1 if name == "f1" else 0  # the score of the counts, of one shape
     assert mx.program.cache_info().traces - traces == 2 + steps
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_the_length_of_a_list_compiles_nothing(name):
+    tally_step.cache_clear()
+    traces = mx.program.cache_info().traces
+    for count in (1, 2, 150):
+        pairs = [[mx.nd.array(x) for x in _pair(name, seed=s)] for s in range(count)]
+        metric = mx.metric.create(name, **EVERY[name])
+        metric.update(*map(list, zip(*pairs, strict=True)))
+        metric.get()
+    assert mx.program.cache_info().traces - traces == (2 if name == "f1" else 1)
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_many_shapes_compile_a_few_programs_and_are_measured_alike(name):
+    sizes = range(3, 43)
+    pairs = [_pair(name, n, seed=n) for n in sizes]
+    one_by_one = mx.metric.create(name, **EVERY[name])
+    for label, pred in pairs:
+        one_by_one.update([label], [pred])
+    tally_step.cache_clear()
+    traces = mx.program.cache_info().traces
+    metric = mx.metric.create(name, **EVERY[name])
+    for label, pred in pairs:
+        metric.update([mx.nd.array(label)], [mx.nd.array(pred)])
+    assert metric.get()[1] == pytest.approx(one_by_one.get()[1], rel=1e-6)
+    assert mx.program.cache_info().traces - traces <= MAX_COMPILED_SHAPES + 1
+    assert mx.program.cache_info().kinds["metrics"].size <= 2
+
+
+@pytest.mark.parametrize("name", ["f1", "mcc"])
+def test_scores_of_unread_updates_are_added_one_by_one(name):
+    unread, read = mx.metric.create(name), mx.metric.create(name)
+    for i in range(600):
+        labels, preds = zip(*[_pair(name, seed=2 * i + k) for k in range(2)], strict=True)
+        preds = [mx.nd.array(p, ctx=mx.cpu(k)) for k, p in enumerate(preds)]
+        for metric in (unread, read):
+            metric.update([mx.nd.array(x) for x in labels], preds)
+            if i == 300:
+                metric.reset_local()
+        read.get()
+    assert unread.get() == read.get()
+    assert unread.get_global() == read.get_global()
+    assert (unread.num_inst, unread.global_num_inst) == (299, 600)
+
+
+def test_an_update_without_pairs_is_a_score_of_zero():
+    metric = mx.metric.F1()
+    metric.update([mx.nd.array([0, 1])], [mx.nd.array(np.eye(2))])
+    metric.update([], [])
+    assert metric.get() == ("f1", 0.5)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, jax.numpy.asarray, mx.nd.array])

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import gc
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import jax
 import numpy as np
@@ -34,7 +35,9 @@ def resident() -> float:
 
 
 @pytest.fixture
-def flat(request: pytest.FixtureRequest) -> Callable[[Callable[[int], object], int], None]:
+def flat(
+    request: pytest.FixtureRequest,
+) -> Iterator[Callable[[Callable[[int], object], int], None]]:
     """Runs ``work(round)`` for a number of rounds and checks that the memory stays flat."""
 
     def run(work: Callable[[int], object], rounds: int) -> None:
@@ -113,7 +116,7 @@ def test_binds(flat):
 
 
 def test_metric_updates_without_a_read(flat):
-    metric = mx.metric.create(["acc", "f1", "mcc", "ce", "mse", "pearsonr", "pcc"])
+    metric: Any = mx.metric.create(["acc", "f1", "mcc", "ce", "mse", "pearsonr", "pcc"])
     rng = np.random.RandomState(0)
 
     def work(i):
@@ -142,7 +145,8 @@ def test_bucket_switches(flat):
         length = i * 7 % 20 + 1
         batch = mx.io.DataBatch(
             [mx.nd.ones((4, length, 3))], [mx.nd.zeros((4,))], bucket_key=length,
-            provide_data=[("data", (4, length, 3))], provide_label=[("softmax_label", (4,))],
+            provide_data=[mx.io.DataDesc("data", (4, length, 3))],
+            provide_label=[mx.io.DataDesc("softmax_label", (4,))],
         )  # fmt: skip
         module.forward_backward(batch)
         module.update()
