@@ -32,7 +32,7 @@ FILE_NAMES = frozenset(
     }
 )
 #: MXNet's own pairs of names.
-CLASS_NAMES = frozenset({"DataParallelExecutorGroup", "FactorScheduler"})
+CLASS_NAMES = frozenset({"DataParallelExecutorGroup", "FactorScheduler", "Vocabulary"})
 #: Classes of MXNet with one subclass of MXNet's.
 PUBLIC_BASES = frozenset({"Xavier", "LearningRateScheduler"})
 #: Tables that are presentation: MXNet's colours and labels of operators in ``plot_network``.

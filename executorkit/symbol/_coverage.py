@@ -31,7 +31,9 @@ class CoverageRow:
 
     def __str__(self) -> str:
         hidden = len(self.nodes) - _NAMES
-        names = ", ".join(map(shorten, self.nodes[:_NAMES])) + (f" and {hidden} more" if hidden > 0 else "")
+        names = ", ".join(map(shorten, self.nodes[:_NAMES])) + (
+            f" and {hidden} more" if hidden > 0 else ""
+        )
         subject = f" ({self.subject})" if self.subject else ""
         return f"{self.operator}: {self.status}{subject}: {names}"
 

@@ -50,7 +50,9 @@ class CoverageProblem:
         """The attribute and the reason, in words."""
         if self.attribute is None:
             return self.reason
-        setting = f"{self.attribute}={shorten(self.text)!r}" if self.text is not None else self.attribute
+        setting = (
+            f"{self.attribute}={shorten(self.text)!r}" if self.text is not None else self.attribute
+        )
         return f"{setting}: {self.reason}"
 
 

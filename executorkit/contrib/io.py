@@ -1,0 +1,94 @@
+"""``mx.contrib.io``: an iterator of a module over another library's loader of batches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from ..io import DataBatch, DataDesc, DataIter
+from ..ndarray import NDArray, array
+
+__all__ = ["DataLoaderIter"]
+
+
+class DataLoaderIter(DataIter):
+    """Batches of a loader, any iterable of pairs (data, label), as a ``DataIter``.
+
+    The first batch decides on shapes; a shorter one at the end is filled up with zeros, counted in
+    ``pad``.
+
+    data_name, label_name
+        names of the two.
+    dtype
+        the element type of both.
+    """
+
+    def __init__(
+        self,
+        loader: Iterable[Any],
+        data_name: str = "data",
+        label_name: str = "softmax_label",
+        dtype: Any = "float32",
+    ) -> None:
+        super().__init__()
+        self._loader = loader
+        self._batches: Iterator[Any] = iter(loader)
+        self._current: tuple[NDArray, NDArray] | None = None
+        self.dtype = dtype
+        data, label = (_as_array(x, dtype) for x in next(self._batches))
+        self.batch_size = data.shape[0]
+        self.provide_data = [DataDesc(data_name, data.shape, dtype)]
+        self.provide_label = [DataDesc(label_name, label.shape, dtype)]
+        self.reset()
+
+    def reset(self) -> None:
+        """Starts from the loader's first batch."""
+        self._batches = iter(self._loader)
+
+    def iter_next(self) -> bool:
+        """Takes the loader's next batch; False at its end."""
+        batch = next(self._batches, None)
+        self._current = (
+            None if batch is None else tuple(_as_array(x, self.dtype) for x in batch)  # type: ignore[assignment]
+        )
+        return self._current is not None
+
+    def next(self) -> DataBatch:
+        """The next batch; StopIteration at the end."""
+        if not self.iter_next():
+            raise StopIteration
+        return DataBatch(self.getdata(), self.getlabel(), self.getpad())
+
+    def _arrays(self) -> tuple[NDArray, NDArray]:
+        assert self._current is not None, "iter_next() comes first"
+        return self._current
+
+    def getdata(self) -> list[NDArray]:
+        """The data of the current batch, filled up with zeros."""
+        return [self._filled(self._arrays()[0])]
+
+    def getlabel(self) -> list[NDArray]:
+        """The labels of the current batch, filled up with zeros."""
+        return [self._filled(self._arrays()[1])]
+
+    def getpad(self) -> int:
+        """The number of examples that are filled up."""
+        return self.batch_size - self._arrays()[0].shape[0]
+
+    def getindex(self) -> None:
+        """None: a loader has no indices."""
+        return None
+
+    def _filled(self, values: NDArray) -> NDArray:
+        rows = values.shape[0]
+        if rows == self.batch_size:
+            return values
+        host = values.asnumpy()
+        filled = host.repeat(0, axis=0)
+        filled.resize((self.batch_size, *host.shape[1:]))
+        filled[:rows] = host
+        return array(filled, values.context, values.dtype)
+
+
+def _as_array(values: Any, dtype: Any) -> NDArray:
+    return values.astype(dtype) if isinstance(values, NDArray) else array(values, dtype=dtype)

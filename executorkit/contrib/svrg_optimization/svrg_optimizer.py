@@ -1,0 +1,62 @@
+"""The optimizer that MXNet's SVRG hands to key-value stores.
+
+:class:`~executorkit.contrib.svrg_optimization.SVRGModule` itself does not need it: it keeps the
+full gradients beside the parameters.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...errors import ArgumentValueError, explain
+from ...ndarray import NDArray
+from ...optimizer import Optimizer, create, register
+
+__all__ = ["_AssignmentOptimizer", "_SVRGOptimizer"]
+
+
+@register
+class _AssignmentOptimizer(Optimizer):
+    """Replaces the stored array by what is pushed."""
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Copies ``grad`` to ``weight``."""
+        weight[:] = grad
+
+
+@register
+class _SVRGOptimizer(Optimizer):
+    """Updates parameters by another optimizer, and replaces full gradients.
+
+    default_optimizer
+        its name or object; other arguments are its own, and the base class's.
+
+    Arrays whose name ends in ``_full`` are full gradients.
+    """
+
+    def __init__(self, default_optimizer: str | Optimizer, **kwargs: Any) -> None:
+        if not isinstance(default_optimizer, str | Optimizer):
+            raise ArgumentValueError(
+                explain("_SVRGOptimizer", f"{default_optimizer!r} is no optimizer")
+            )
+        base = {k: v for k, v in kwargs.items() if k in Optimizer.__init__.__annotations__}
+        super().__init__(**base)
+        if isinstance(default_optimizer, str):
+            self.default_opt = create(default_optimizer, **kwargs)
+        else:
+            self.default_opt = default_optimizer
+        self.aux_opt = create("_assignmentoptimizer")
+
+    def _is_full_gradient(self, index: Any) -> bool:
+        return str(self.idx2name.get(index, index)).endswith("_full")
+
+    def create_state(self, index: Any, weight: NDArray) -> Any:
+        """The state of the other optimizer, None for a full gradient."""
+        return (
+            None if self._is_full_gradient(index) else self.default_opt.create_state(index, weight)
+        )
+
+    def update(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+        """Updates a parameter, or replaces a full gradient."""
+        chosen = self.aux_opt if self._is_full_gradient(index) else self.default_opt
+        chosen.update(index, weight, grad, state)

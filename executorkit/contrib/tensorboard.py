@@ -1,0 +1,53 @@
+"""``mx.contrib.tensorboard``: metrics written for TensorBoard."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ..errors import MissingDependencyError, explain
+
+__all__ = ["LogMetricsCallback"]
+
+#: Packages with a ``SummaryWriter``, in the order in which they are tried.
+_WRITERS = ("mxboard", "tensorboardX", "torch.utils.tensorboard")
+
+
+class LogMetricsCallback:
+    """A callback, of batches or epochs, that writes the values of the metric.
+
+    logging_dir
+        the folder of the event files.
+    prefix
+        stands before the metrics' names, with a hyphen.
+
+    Needs one of the packages mxboard, tensorboardX and torch; MissingDependencyError (an
+    ImportError) without them. (MXNet takes mxboard only, and logs an error.)
+    """
+
+    def __init__(self, logging_dir: str, prefix: str | None = None) -> None:
+        self.prefix = prefix
+        self.summary_writer = _writer_class()(logging_dir)
+
+    def __call__(self, param: Any) -> None:
+        """Writes each value of ``param.eval_metric``, at step ``param.epoch``."""
+        if param.eval_metric is None:
+            return
+        for name, value in param.eval_metric.get_name_value():
+            tag = name if self.prefix is None else f"{self.prefix}-{name}"
+            self.summary_writer.add_scalar(tag, value, global_step=param.epoch)
+
+
+def _writer_class() -> Any:
+    for name in _WRITERS:
+        try:
+            return import_module(name).SummaryWriter
+        except ImportError:
+            continue
+    raise MissingDependencyError(
+        explain(
+            "LogMetricsCallback",
+            "no package that writes TensorBoard's files is installed",
+            hint="pip install tensorboardX",
+        )
+    )

@@ -1,0 +1,33 @@
+"""``mx.contrib.text.utils``: counting of words."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+__all__ = ["count_tokens_from_str"]
+
+
+def count_tokens_from_str(
+    source_str: str,
+    token_delim: str = " ",
+    seq_delim: str = "\n",
+    to_lower: bool = False,
+    counter_to_update: Counter[str] | None = None,
+) -> Counter[str]:
+    """The number of times that each token occurs in a text.
+
+    token_delim, seq_delim
+        regular expressions of what stands between tokens, and between sequences of them.
+    to_lower
+        whether capitals become small letters.
+    counter_to_update
+        is counted on and returned; a new counter by default.
+
+    >>> sorted(count_tokens_from_str("life is life\\nis it", to_lower=True).items())
+    [('is', 2), ('it', 1), ('life', 2)]
+    """
+    text = source_str.lower() if to_lower else source_str
+    counter = Counter() if counter_to_update is None else counter_to_update
+    counter.update(token for token in re.split(f"{token_delim}|{seq_delim}", text) if token)
+    return counter
