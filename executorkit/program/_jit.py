@@ -265,7 +265,10 @@ class InstrumentedJit:
         """Counts the code of the executable for these arguments, which has just been made."""
         with jax.enable_x64(True):
             try:
-                new_bytes = code_bytes(self._executable(args), loaded)
+                executable = self._dispatcher.held(args)
+                if executable is None:
+                    executable = self._jitted.lower(*args).compile()
+                new_bytes = code_bytes(executable, loaded)
             except (RuntimeError, ValueError, NotImplementedError):  # of an executable without HLO
                 new_bytes = EXECUTABLE_BYTES
         self.code_bytes += new_bytes
@@ -284,6 +287,9 @@ class _Direct:
 
     def clear(self) -> None:
         return
+
+    def held(self, args: tuple[Any, ...]) -> None:
+        return None
 
     def widen(self) -> bool:
         return False

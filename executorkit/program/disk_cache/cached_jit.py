@@ -16,7 +16,7 @@ import os
 import threading
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
@@ -80,6 +80,12 @@ class CachedJit:
         executable = self._find(args)
         return None if executable is self._jitted else executable
 
+    def held(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
+        """The executable for such arguments, if it is one of those in memory here; None where the
+        jitted function has it."""
+        executable = self._executables.get(_call_key(args))
+        return None if executable is self._jitted else executable
+
     def load(self, args: tuple[Any, ...]) -> None:
         """Loads the executable for such arguments if it is on disk."""
         self._find(args, compile_missing=False)
@@ -105,14 +111,11 @@ class CachedJit:
     def _find(self, args: tuple[Any, ...], compile_missing: bool = True) -> Any:
         """The executable for such arguments: from memory, from disk, or newly compiled and stored
         (None without ``compile_missing``). The jitted function where it cannot be stored."""
-        leaves, structure = jax.tree.flatten(args)
-        devices = _devices_of(leaves)
-        signature = structure, tuple([(tuple(x.shape), x.dtype) for x in leaves])
-        key = signature, devices, trace_context()
+        key = _call_key(args)
         executable = self._executables.get(key)
         if executable is not None:
             return executable
-        entry = CachedExecutable.of(self._fingerprint, self._compiled_with, args, devices)
+        entry = CachedExecutable.of(self._fingerprint, self._compiled_with, args, key.devices)
         if entry is None:
             executable = self._jitted
         else:
@@ -125,6 +128,22 @@ class CachedJit:
                 return None
         self._executables[key] = executable
         return executable
+
+
+class _CallKey(NamedTuple):
+    """The facts about a call by which its executable is found: the structure, shapes and dtypes of
+    its arguments, their devices, and JAX's settings."""
+
+    structure: Any
+    arrays: tuple[Any, ...]
+    devices: frozenset[Any]
+    settings: Any
+
+
+def _call_key(args: tuple[Any, ...]) -> _CallKey:
+    leaves, structure = jax.tree.flatten(args)
+    arrays = tuple([(tuple(x.shape), x.dtype) for x in leaves])
+    return _CallKey(structure, arrays, _devices_of(leaves), trace_context())
 
 
 class CachedExecutable:
