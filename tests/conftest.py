@@ -34,7 +34,7 @@ def _seeded_numpy() -> None:
 GOLDEN = (
     "test_golden.py", "test_answers.py", "test_scripts.py", "test_models.py", "test_fused.py",
     "test_module_scripts.py", "test_training_scripts.py", "test_arguments.py",
-    "test_symbol_golden.py",
+    "test_symbol_golden.py", "test_example_scripts.py",
 )  # fmt: skip
 #: Files whose tests start other processes.
 PROCESSES = ("processes.py", "test_killed.py", "test_checkpoint.py", "test_kvstore_update.py")
