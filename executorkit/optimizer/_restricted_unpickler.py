@@ -54,21 +54,22 @@ class RestrictedUnpickler:
         self._stack: list[Any] = []
         self._marks: list[int] = []
         self._memo: dict[int, Any] = {}
+        #: Number of bytes that the pickle takes; others may follow.
+        self.length = 0
 
     def load(self) -> Any:
         """The value. Raises FileFormatError, ValueError, TypeError or LookupError."""
-        count = 0
-        for instruction, argument, _ in pickletools.genops(io.BytesIO(self._data)):
-            count += 1
-            if count > MAX_INSTRUCTIONS:
+        instructions = pickletools.genops(io.BytesIO(self._data))
+        for count, (instruction, argument, at) in enumerate(instructions):
+            if count >= MAX_INSTRUCTIONS:
                 raise ValueError(f"more than {MAX_INSTRUCTIONS} instructions")
             if instruction.name in _CONSTANTS:
                 self._stack.append(_checked_constant(argument))
-                continue
-            method = self._INSTRUCTIONS.get(instruction.name)
-            if method is None:
+            elif instruction.name in self._INSTRUCTIONS:
+                self._INSTRUCTIONS[instruction.name](self, argument)
+            else:
                 raise ValueError(f"instruction {instruction.name} is not carried out")
-            method(self, argument)
+            self.length = (at or 0) + 1
         return self._pop()
 
     # The stack

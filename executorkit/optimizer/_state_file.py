@@ -90,7 +90,7 @@ def prepare_restoration(
     """
     pickled, text = _split(content)
     facts = None if text is None else _parsed(text, where)
-    loaded = load_states(pickled, where)
+    loaded = load_states(pickled, where, whole=True)
     states, optimizer = loaded if isinstance(loaded, tuple) else (loaded, None)
     if not any(all(isinstance(index, kind) for index in states) for kind in (int, str)):
         raise FileFormatError(explain(where, "the indices of the states are no numbers or names"))

@@ -308,11 +308,11 @@ def dump_states(states: Any) -> bytes:
     return file.getvalue()
 
 
-def load_states(data: bytes, where: str = "optimizer states") -> Any:
+def load_states(data: bytes, where: str = "optimizer states", *, whole: bool = False) -> Any:
     """The states in bytes from :func:`dump_states`, or from MXNet's ``Updater.get_states``.
 
-    Raises FileFormatError, which names ``where``, for other or truncated bytes, and for unknown
-    classes.
+    Raises FileFormatError, which names ``where``, for other or truncated bytes, for unknown
+    classes, and with ``whole`` for bytes after the end, which MXNet ignores.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
         raise FileFormatError(explain(where, f"{type(data).__name__} given, expected bytes"))
@@ -320,7 +320,10 @@ def load_states(data: bytes, where: str = "optimizer states") -> Any:
     if misfit is not None:
         raise FileFormatError(misfit)
     try:
-        loaded = RestrictedUnpickler(data, _StateVocabulary(where, len(data))).load()
+        unpickler = RestrictedUnpickler(data, _StateVocabulary(where, len(data)))
+        loaded = unpickler.load()
+        if whole and unpickler.length < len(data):
+            raise ValueError(f"{len(data) - unpickler.length} bytes follow, cut off or damaged")
         pair = isinstance(loaded, tuple) and len(loaded) == 2
         states, optimizer = loaded if pair else (loaded, None)
         if isinstance(states, dict):

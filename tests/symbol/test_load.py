@@ -220,3 +220,78 @@ def test_a_failed_save_leaves_the_file_as_it_was(tmp_path, monkeypatch):
 def test_load_of_neither_path_nor_file():
     with pytest.raises(TypeError, match=r"load\(3\), expected a path or an open file"):
         mx.sym.load(3)  # type: ignore[reportArgumentType]
+
+
+def _nested(depth: int) -> str:
+    graph = {"nodes": [X], "arg_nodes": [0], "heads": [[0, 0, 0]]}
+    for _ in range(depth):
+        loop = {
+            "op": "_foreach", "name": "loop", "inputs": [[0, 0, 0]], "subgraphs": [graph],
+            "attrs": {
+                "num_args": "2", "num_outputs": "1", "num_out_data": "1", "in_state_locs": "()",
+                "in_data_locs": "(0,)", "remain_locs": "()",
+            },
+        }  # fmt: skip
+        graph = {"nodes": [X, loop], "arg_nodes": [0], "heads": [[1, 0, 0]]}
+    return json.dumps(graph)
+
+
+def test_subgraphs_are_nested_in_a_bounded_number_of_levels():
+    assert len(mx.sym.load_json(_nested(32)).list_outputs()) == 1
+    for depth in (33, 120):
+        with pytest.raises(FileFormatError, match="nested in more than 32 levels"):
+            mx.sym.load_json(_nested(depth))
+
+
+@pytest.mark.parametrize(
+    ("op", "attribute"), [("add_n", "num_args"), ("SliceChannel", "num_outputs"),
+                          ("amp_multicast", "num_outputs")]
+)  # fmt: skip
+def test_attributes_do_not_ask_for_any_number_of_arrays(op, attribute):
+    node = {"op": op, "name": "n", "inputs": [[0, 0, 0]], "attrs": {attribute: str(2**40)}}
+    with pytest.raises(AttributeValueError, match="more than 65536 inputs or outputs"):
+        mx.sym.load_json(_file(X, node))
+
+
+@pytest.mark.parametrize(
+    ("attribute", "value"),
+    [("kernel", "(" * 10**6), ("kernel", "y" * 10**6), ("num_filter", "9" * 10**6)],
+)
+def test_long_attributes_are_refused_in_short_messages(attribute, value):
+    attrs = {"kernel": "(1,)", "num_filter": "1", attribute: value}
+    node = {"op": "Convolution", "name": "n" * 10**6, "inputs": [[0, 0, 0]], "attrs": attrs}
+    with pytest.raises(AttributeValueError, match=attribute) as caught:
+        mx.sym.load_json(_file(X, node))
+    assert len(str(caught.value)) < 1000
+
+
+def test_long_attributes_that_are_served():
+    """A million sizes, and a million characters of an annotation."""
+    node = {"op": "Reshape", "name": "n", "inputs": [[0, 0, 0]],
+            "attrs": {"shape": f"({'1, ' * 10**6})", "__x__": "y" * 10**6}}  # fmt: skip
+    symbol = mx.sym.load_json(_file(X, node))
+    assert len(symbol.attr("__x__")) == 10**6
+    assert symbol.tojson().count("1, ") >= 10**6
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (r'{"nodes": [{"op": "null", "name": "\ud800", "inputs": []}], "arg_nodes": [0], '
+         '"heads": [[0, 0, 0]]}', "no text of Unicode"),
+        (f'{{"nodes": [], "arg_nodes": [], "heads": [[{"9" * 5000}, 0, 0]]}}', "not JSON"),
+        ("<!DOCTYPE html><html></html>", "it is an HTML page, expected a symbol in JSON"),
+        (b"\xff\xfe\xfd", "this is not JSON"),
+    ],
+)  # fmt: skip
+def test_other_texts(text, message):
+    with pytest.raises(FileFormatError, match=message):
+        mx.sym.load_json(text)
+
+
+def test_errors_about_files_begin_with_their_path(tmp_path):
+    path = tmp_path / "net-symbol.json"
+    for content in ("{", "[]", _file({**X, "op": "Nope"})):
+        path.write_text(content)
+        with pytest.raises(MXNetError, match=f"^{path}: "):
+            mx.sym.load(str(path))

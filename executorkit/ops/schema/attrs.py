@@ -167,7 +167,7 @@ def _parse_tuple(text: str, item: Callable[[str], Any]) -> tuple[Any, ...]:
     if text in ("", "()", "[]"):
         return ()
     if text[0] + text[-1] in ("()", "[]"):
-        parts = [part.strip() for part in text[1:-1].removesuffix(",").split(",")]
+        parts = [part.strip() for part in text[1:-1].strip().removesuffix(",").split(",")]
         if all(map(_DECIMAL.fullmatch, parts)):
             return tuple(map(item, parts))
     value = _literal(text)
