@@ -94,6 +94,9 @@ class BaseModule(Viewed):
         the purpose that the module is bound for.
     """
 
+    #: Bytes that executors share, which MXNet counts and scripts print; not known here.
+    _total_exec_bytes: int = 0
+
     def __init__(self, logger: Any = logging) -> None:
         self.logger = logger
         self.binded = False

@@ -62,6 +62,12 @@ class BucketingModule(BaseModule, DataParallel):
             )
         self._default_bucket_key = default_bucket_key
         self._sym_gen = sym_gen
+        self._context = context
+        self._work_load_list = work_load_list
+        self._fixed_param_names = list(fixed_param_names or ())
+        self._state_names = list(state_names or ())
+        self._group2ctxs = group2ctxs
+        self._compression_params = compression_params
         self._options = {
             "logger": logger,
             "context": context,
@@ -79,6 +85,10 @@ class BucketingModule(BaseModule, DataParallel):
         self._curr_bucket_key: Any = None
         self._monitor: Any = None
         self._grad_req: Any = None
+
+    @property
+    def _params_dirty(self) -> bool:
+        return self._curr_module is not None and self._curr_module._params_dirty
 
     def _call_sym_gen(self, key: Any) -> tuple[Symbol, Any, Any]:
         """The symbol and names of a bucket; automatic names are the same for all buckets."""

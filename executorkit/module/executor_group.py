@@ -262,6 +262,10 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         return self.core.execs
 
     @property
+    def _total_exec_bytes(self) -> int:
+        return 0  # MXNet's count of the memory that executors share, which is not known here
+
+    @property
     def data_arrays(self) -> SlicePairs:
         """For each data input, (slice, NDArray) of all devices."""
         return self._pairs(self.data_names)

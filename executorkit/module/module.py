@@ -103,9 +103,11 @@ class Module(BaseModule, DataParallel):
         inputs = {*self._data_names, *self._label_names, *self._state_names}
         self._param_names = [n for n in symbol.list_arguments() if n not in inputs]
         self._output_names = symbol.list_outputs()
-        self._exec_group: DataParallelExecutorGroup
-        self._data_shapes: list[DataDesc]
-        self._label_shapes: list[DataDesc] | None
+        # None, as scripts test, until the module is bound.
+        self._exec_group: DataParallelExecutorGroup = None  # type: ignore[assignment]
+        self._requested_gradients: Any = None
+        self._data_shapes: list[DataDesc] = None  # type: ignore[assignment]
+        self._label_shapes: list[DataDesc] | None = None
         #: The labels that are bound usually, while the module is bound for a batch without any.
         self._left_out_labels: list[DataDesc] | None = None
         self._parameters = ParameterStore()
@@ -235,6 +237,14 @@ class Module(BaseModule, DataParallel):
         return None if self._module_optimizer is None else self._module_optimizer.updater
 
     @property
+    def _aux_names(self) -> list[str]:
+        return self._symbol.list_auxiliary_states()
+
+    @property
+    def _grad_req(self) -> Any:
+        return None if self._exec_group is None else self._requested_gradients
+
+    @property
     def _arg_params(self) -> Params | None:
         return self._parameters.arg_params
 
@@ -279,6 +289,7 @@ class Module(BaseModule, DataParallel):
                 group2ctxs=self._group2ctxs,
             )
         self._exec_group = group
+        self._requested_gradients = spec.grad_req
         self.for_training = spec.for_training
         self.inputs_need_grad = spec.inputs_need_grad
         self._data_shapes, self._label_shapes = data, labels

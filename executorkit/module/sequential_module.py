@@ -58,6 +58,10 @@ class SequentialModule(BaseModule):
         return self
 
     @property
+    def _data_shapes(self) -> Any:
+        return self._modules[0]._data_shapes if self._modules and self.binded else None
+
+    @property
     def modules(self) -> list[Any]:
         """The modules of the chain, in order."""
         return self._modules

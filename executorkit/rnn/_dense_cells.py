@@ -25,6 +25,9 @@ class _DenseCell(BaseRNNCell):
             "i2h": (self.params.get("i2h_weight"), self.params.get("i2h_bias", **bias)),
             "h2h": (self.params.get("h2h_weight"), self.params.get("h2h_bias")),
         }
+        # MXNet's names, which subclasses in scripts use.
+        self._iW, self._iB = self._variables["i2h"]
+        self._hW, self._hB = self._variables["h2h"]
 
     @property
     def state_info(self) -> list[dict[str, Any]]:
