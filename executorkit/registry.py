@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from .errors import RegistryError, explain
+from .errors import RegistryError, explain, shorten
 
 __all__ = [
     "RegistryError",
@@ -136,7 +136,8 @@ def _parsed(text: str, nickname: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
             return (), parsed
         name, options = parsed
         return (name,), dict(options)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
+        text = shorten(text)
         raise RegistryError(
             explain(f"{nickname}: create", f"{text!r} is neither [name, options] nor an object")
         ) from None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import bz2
 import gzip
 import os
-import shutil
 import struct
 import urllib.request
 import zipfile
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .. import io
+from .._files import write_atomically
 from ..errors import FileAccessError, FileFormatError, explain
 
 _FILES = {
@@ -49,17 +49,15 @@ def download(
         os.makedirs(dirname, exist_ok=True)
     if os.path.exists(path) and not overwrite:
         return path
-    partial = f"{path}.tmp"
     for retries_left in reversed(range(max(retries, 1))):
         try:
-            with urllib.request.urlopen(url) as source, open(partial, "wb") as target:
-                shutil.copyfileobj(source, target)
+            with urllib.request.urlopen(url) as source:
+                content = source.read()
+            write_atomically(path, [content])
             break
         except OSError:
-            Path(partial).unlink(missing_ok=True)
             if not retries_left:
                 raise
-    os.replace(partial, path)
     return path
 
 
@@ -84,7 +82,7 @@ def get_mnist_ubyte(path: str = "data") -> None:
                     "are or with .gz",
                 )
             )
-        file.write_bytes(gzip.decompress(compressed.read_bytes()))
+        write_atomically(file, [gzip.decompress(compressed.read_bytes())])
 
 
 def get_mnist_pkl() -> None:
