@@ -12,6 +12,7 @@ from ._infer import (
     infer,
     reported_output_shapes,
     set_inference_cache,
+    value_dtypes,
 )
 from ._interpreter import evaluate, node_key, resolved_params
 from ._lower import channels_last_allowed, lower
@@ -57,4 +58,5 @@ __all__ = [
     "set_inference_cache",
     "shared_state_updates",
     "to_jax",
+    "value_dtypes",
 ]

@@ -1,0 +1,157 @@
+"""Errors of values, raised where a result is read.
+
+A program with checks (:mod:`executorkit.ops.value_checks`) returns their outcome beside its
+results. The outcome is not looked at: it is noted for every array among the results, and for every
+array computed from those, and looked at when one of them is read. As in MXNet, an error is raised
+once, for whichever array is read first, or by ``waitall``. Programs without checks return nothing
+more, and nothing is looked up while no outcome is open.
+"""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import jax
+from jax.experimental import checkify
+
+from ..errors import MXNetError
+from ..ops.value_checks import collect_checks, failed_check
+from ._donation import Donated
+from ._jit import InstrumentedJit
+
+#: Maximum number of outcomes that are open; before one more, the oldest is waited for.
+_MAX_OPEN = 256
+
+
+class _Outcome:
+    """The outcome of one run's checks, until it was looked at."""
+
+    __slots__ = ("__weakref__", "_error", "is_open")
+
+    def __init__(self, error: checkify.Error) -> None:
+        self._error = error
+        self.is_open = True
+
+    @property
+    def passed(self) -> bool:
+        """True if the checks are known, without waiting, to hold."""
+        if self.is_open and all(flag.is_ready() for flag in jax.tree.leaves(self._error)):
+            self.is_open = failed_check(self._error) is not None
+        return not self.is_open
+
+    def take_error(self) -> MXNetError | None:
+        """The error, the first time that it is asked for; waits for the run."""
+        if not self.is_open:
+            return None
+        self.is_open = False
+        return failed_check(self._error)
+
+
+class DeferredErrors:
+    """The open outcomes of checks, and the arrays that depend on them."""
+
+    def __init__(self) -> None:
+        #: Outcomes that nobody has looked at, in the order of their runs. Empty unless a program
+        #: with checks has run: asking ``if deferred_errors.open`` costs nothing.
+        self.open: list[_Outcome] = []
+        self._by_array: dict[int, tuple[weakref.ref[Any], tuple[_Outcome, ...]]] = {}
+        self._lock = threading.Lock()
+
+    def note(self, results: Any, error: checkify.Error) -> None:
+        """Notes for all arrays among ``results`` that they are valid only if ``error`` is none."""
+        if not jax.tree.leaves(error):
+            return
+        self._drop_passed()
+        while len(self.open) >= _MAX_OPEN:
+            self._raise(self.open[:1])
+        outcome = _Outcome(error)
+        with self._lock:
+            self.open.append(outcome)
+        self._assign(results, (outcome,))
+
+    def follow(self, inputs: Any, results: Any) -> None:
+        """Notes that ``results`` were computed from ``inputs``."""
+        outcomes = self._outcomes_of(jax.tree.leaves(inputs))
+        if outcomes:
+            self._assign(results, outcomes)
+
+    def raise_for(self, *arrays: Any) -> None:
+        """Raises the error, if there is one, on which one of the arrays depends."""
+        self._raise(self._outcomes_of(arrays))
+
+    def raise_any(self) -> None:
+        """Raises the first error that nobody has seen; waits for all checks."""
+        self._raise(list(self.open))
+
+    def _raise(self, outcomes: Iterable[_Outcome]) -> None:
+        try:
+            for outcome in outcomes:
+                error = outcome.take_error()
+                if error is not None:
+                    raise error
+        finally:
+            self._drop_passed()
+
+    def _outcomes_of(self, arrays: Iterable[Any]) -> tuple[_Outcome, ...]:
+        outcomes: dict[_Outcome, None] = {}
+        for array in arrays:
+            entry = self._by_array.get(id(array))
+            if entry is not None and entry[0]() is array:
+                outcomes.update((o, None) for o in entry[1] if o.is_open)
+        return tuple(outcomes)
+
+    def _assign(self, results: Any, outcomes: tuple[_Outcome, ...]) -> None:
+        for array in jax.tree.leaves(results):
+            if isinstance(array, jax.Array):
+                key = id(array)
+                earlier = self._outcomes_of((array,))
+                reference = weakref.ref(array, self._forget(key))
+                self._by_array[key] = reference, tuple(dict.fromkeys((*earlier, *outcomes)))
+
+    def _forget(self, key: int) -> Callable[[weakref.ref[Any]], None]:
+        def forget(reference: weakref.ref[Any]) -> None:
+            if self._by_array.get(key, (None,))[0] is reference:
+                del self._by_array[key]
+
+        return forget
+
+    def _drop_passed(self) -> None:
+        with self._lock:
+            self.open = [o for o in self.open if not o.passed]
+        if not self.open:
+            self._by_array.clear()
+
+
+deferred_errors = DeferredErrors()
+
+
+class CheckedJit(InstrumentedJit):
+    """An :class:`InstrumentedJit` of a function with checks; a failed one is raised where a result
+    is read. It is never stored in the disk cache."""
+
+    __slots__ = ()
+
+    def _counting(self) -> Callable[..., Any]:
+        return collect_checks(super()._counting())
+
+    def __call__(self, *args: Any) -> Any:
+        results = super().__call__(*args)
+        return results if self.donates else self._noted(args, results)
+
+    def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
+        """See :meth:`InstrumentedJit.call_into`."""
+        pairs: list[Any] = []
+        inputs = donated.tree, args
+        try:
+            super().call_into(pairs, donated, args)
+        finally:
+            results += [self._noted(inputs, pair) for pair in pairs]
+
+    def _noted(self, inputs: Any, pair: tuple[Any, Any]) -> Any:
+        results, error = pair
+        deferred_errors.note(results, error)
+        deferred_errors.follow(inputs, results)
+        return results

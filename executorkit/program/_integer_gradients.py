@@ -1,0 +1,213 @@
+"""Gradients of integers, and through them: as MXNet's, in integer arithmetic.
+
+JAX has no gradients of integers. MXNet computes them by the formulas for floating numbers and
+truncates each result: the gradient of an int32 value is int32, and a head gradient goes through
+``Cast`` to int32 and back. Where a gradient reaches an integer value, the graph is evaluated here:
+such values are *carried* as float64, which JAX differentiates. Every operator around them computes
+its results from the integers; in the backward pass it is differentiated as a function of floating
+numbers, and the results are truncated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from ..lowering import Graph, GraphStep, infer, node_key, resolved_params, value_dtypes
+from ..ops import Params
+from ..ops.tensor.binary_arithmetic import convert
+from ._activity import active_values, used_inputs
+from ._train_step import Arrays
+
+_CARRIER = jnp.dtype("float64")
+
+
+def _is_integer(dtype: str | None) -> bool:
+    return dtype is not None and dtype.startswith(("int", "uint", "bool"))
+
+
+class IntegerGradients:
+    """Evaluation of a graph in which some integer values are carried as floating numbers.
+
+    carried
+        numbers of these values, with their dtypes.
+    """
+
+    def __init__(self, graph: Graph, carried: dict[int, str]) -> None:
+        self.graph = graph
+        self.carried = carried
+
+    def carry_arguments(self, args: Arrays) -> list[Any]:
+        """The arguments, carried where they are integers that get a gradient."""
+        return self._carry(self.graph.arg_values, args)
+
+    def restore_outputs(self, outputs: Arrays) -> tuple[Any, ...]:
+        """The graph's outputs in their own dtypes."""
+        pairs = zip(self.graph.heads, outputs, strict=True)
+        return tuple(x.astype(self.carried.get(i, x.dtype)) for i, x in pairs)
+
+    def argument_dtype(self, position: int) -> str | None:
+        """The dtype of a carried argument; None for another."""
+        return self.carried.get(self.graph.arg_values[position])
+
+    def evaluate(
+        self, args: Arrays, aux: Arrays, key: Any, train: bool
+    ) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Outputs and new auxiliary states, both of them carried where they are carried values."""
+        graph, new_aux = self.graph, list(aux)
+        values: list[Any] = [None] * graph.n_values
+        for numbers, arrays in ((graph.arg_values, args), (graph.aux_values, aux)):
+            for i, array in zip(numbers, arrays, strict=True):
+                values[i] = array
+        resolved = resolved_params(graph, args, aux)
+        for step in graph.steps:
+            inputs = [values[i] for i in step.inputs]
+            for position, _, number in step.aux_writes:
+                inputs[position] = new_aux[number]
+            results = self._run(step, resolved.get(step.index, step.params), inputs, key, train)
+            last = step.first_output + step.n_outputs
+            values[step.first_output : last] = results[: step.n_outputs]
+            for _, result, number in step.aux_writes:
+                new_aux[number] = results[result]
+        return tuple(values[i] for i in graph.heads), tuple(new_aux)
+
+    def _run(
+        self, step: GraphStep, params: Params, inputs: list[Any], key: Any, train: bool
+    ) -> Sequence[Any]:
+        step_key = node_key(step, key, train)
+        if not self.touches(step):
+            return step.op.apply(params, inputs, key=step_key, train=train)
+
+        def exact(*inputs: Any) -> tuple[Any, ...]:
+            integers = self._restore(step.inputs, inputs)
+            results = step.op.apply(params, integers, key=step_key, train=train)
+            n = step.n_outputs
+            return (*self._carry(_outputs(step), results[:n]), *results[n:])
+
+        smooth = _smooth(step, params, step_key, train)
+
+        def backward(residuals: tuple[Any, ...], cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
+            wanted = [k for k, x in enumerate(residuals) if _is_floating(x)]
+            computed = _gradients(smooth, residuals, wanted, cotangents)
+            gradients: list[Any] = [None] * len(residuals)
+            for k, gradient in zip(wanted, computed, strict=True):
+                dtype = self.carried.get(step.inputs[k])
+                truncated = gradient if dtype is None else convert(gradient, dtype)
+                gradients[k] = truncated.astype(residuals[k].dtype)
+            return tuple(gradients)
+
+        run = jax.custom_vjp(exact)
+        run.defvjp(lambda *inputs: (exact(*inputs), inputs), backward)
+        return run(*inputs)
+
+    def touches(self, step: GraphStep) -> bool:
+        """True if the step reads or computes a carried value."""
+        return not self.carried.keys().isdisjoint((*step.inputs, *_outputs(step)))
+
+    def _carry(self, numbers: Iterable[int], arrays: Iterable[Any]) -> list[Any]:
+        pairs = zip(numbers, arrays, strict=True)
+        return [x.astype(_CARRIER) if i in self.carried else x for i, x in pairs]
+
+    def _restore(self, numbers: Iterable[int], arrays: Iterable[Any]) -> list[Any]:
+        pairs = zip(numbers, arrays, strict=True)
+        return [x.astype(self.carried[i]) if i in self.carried else x for i, x in pairs]
+
+
+def _outputs(step: GraphStep) -> range:
+    return range(step.first_output, step.first_output + step.n_outputs)
+
+
+def _is_floating(x: Any) -> bool:
+    return jnp.issubdtype(x.dtype, jnp.inexact)
+
+
+def _smooth(
+    step: GraphStep, params: Params, key: Any, train: bool
+) -> Callable[..., tuple[Any, ...]]:
+    """The step's outputs as a function of floating numbers: integers are converted, conversions to
+    integers are left out, and a scalar that integers meet is truncated as they truncate it."""
+    changed = dict(params)
+    if _is_integer(changed.get("dtype")):
+        changed["dtype"] = _CARRIER.name
+
+    def smooth(*inputs: Any) -> tuple[Any, ...]:
+        floats = [x if _is_floating(x) else x.astype(_CARRIER) for x in inputs]
+        results = step.op.apply(Params(changed), floats, key=key, train=train)
+        return tuple(x.astype(_CARRIER) for x in results[: step.n_outputs])
+
+    return smooth
+
+
+def _gradients(
+    smooth: Callable[..., tuple[Any, ...]],
+    inputs: Sequence[Any],
+    wanted: Sequence[int],
+    cotangents: Sequence[Any],
+) -> tuple[Any, ...]:
+    """Gradients of ``smooth`` by the inputs wanted; zeros if it takes no floating numbers."""
+
+    def function(*differentiated: Any) -> tuple[Any, ...]:
+        full = list(inputs)
+        for k, x in zip(wanted, differentiated, strict=True):
+            full[k] = x
+        return smooth(*full)
+
+    chosen = [inputs[k] for k in wanted]
+    try:
+        outputs, vjp = jax.vjp(function, *chosen)
+    except (TypeError, ValueError):
+        return tuple(jnp.zeros_like(x) for x in chosen)
+    return vjp(
+        tuple(
+            jnp.zeros_like(x) if c.dtype == jax.dtypes.float0 else c.astype(x.dtype)
+            for x, c in zip(outputs, cotangents, strict=False)
+        )
+    )
+
+
+def integer_gradients(
+    graph: Graph, argnums: Sequence[int], args: Arrays, aux: Arrays
+) -> IntegerGradients | None:
+    """The evaluation for gradients of these arguments, or None if none reaches an integer."""
+    arrays = dict(zip((*graph.arg_names, *graph.aux_names), (*args, *aux), strict=True))
+    dtypes = value_dtypes(graph, {name: x.dtype.name for name, x in arrays.items()})
+    active = active_values(graph, argnums)
+    integers = {
+        i: dtype
+        for i, dtype in enumerate(dtypes)
+        if dtype is not None and active[i] and _is_integer(dtype)
+    }
+    if not integers:
+        return None
+    shapes = infer(graph, {name: tuple(x.shape) for name, x in arrays.items()}).values
+    reached = set(graph.heads)
+    carried: dict[int, str] = {}
+    for step in reversed(graph.steps):
+        if reached.isdisjoint(_outputs(step)):
+            continue
+        avals = [jax.ShapeDtypeStruct(shapes[i] or (), dtypes[i] or "float32") for i in step.inputs]
+        for k, i in enumerate(step.inputs):
+            if active[i] and (i not in integers or _has_gradient(step, k, avals)):
+                reached.add(i)
+    carried = {i: dtype for i, dtype in integers.items() if i in reached}
+    return IntegerGradients(graph, carried) if carried else None
+
+
+def _has_gradient(step: GraphStep, position: int, avals: Sequence[Any]) -> bool:
+    """True if the step has a gradient by an integer input, as a function of floating numbers."""
+    key = jax.random.key(0) if step.op.key_name else None
+    smooth = _smooth(step, step.params, key, True)
+    floats = [x if _is_floating(x) else jax.ShapeDtypeStruct(x.shape, _CARRIER) for x in avals]
+
+    def gradient(cotangents: Sequence[Any], *inputs: Any) -> Any:
+        return _gradients(smooth, inputs, [position], cotangents)
+
+    try:
+        with jax.enable_x64(True):
+            outputs = jax.eval_shape(smooth, *floats)
+        return any(used_inputs(gradient, outputs, *floats))
+    except (TypeError, ValueError):
+        return False
