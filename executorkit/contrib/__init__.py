@@ -1,5 +1,5 @@
-"""``mx.contrib``: vectors of words, SVRG, TensorBoard, and the older place of the operators in
-``mx.sym.contrib`` and ``mx.nd.contrib``.
+"""``mx.contrib``: 8-bit networks, vectors of words, SVRG, TensorBoard, and the older place of the
+operators in ``mx.sym.contrib`` and ``mx.nd.contrib``.
 
     anchors = mx.contrib.sym.MultiBoxPrior(features, sizes=(0.2, 0.3))
 
@@ -11,11 +11,23 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ..errors import MissingDependencyError, explain
-from . import io, ndarray, svrg_optimization, symbol, tensorboard, text
+from . import io, ndarray, quantization, svrg_optimization, symbol, tensorboard, text
 from . import ndarray as nd
+from . import quantization as quant
 from . import symbol as sym
 
-__all__ = ["io", "nd", "ndarray", "svrg_optimization", "sym", "symbol", "tensorboard", "text"]
+__all__ = [
+    "io",
+    "nd",
+    "ndarray",
+    "quant",
+    "quantization",
+    "svrg_optimization",
+    "sym",
+    "symbol",
+    "tensorboard",
+    "text",
+]
 
 #: Parts of MXNet's that are not here, with what to use instead.
 _ELSEWHERE = {

@@ -262,10 +262,72 @@ def layers(mx, symbol, args, aux, data):
     return {n: o.asnumpy() for n, o in zip([*names, "network"], outs, strict=True)}
 
 
+#: Networks of which graphs are quantised, and how; the excluded names are of various networks.
+GRAPHS = ("residual", "detector", "dense", "plain", "normalised")
+WAYS = {
+    "smart": {"quantize_mode": "smart", "quantized_dtype": "auto"},
+    "full": {"quantize_mode": "full", "quantized_dtype": "int8"},
+    "operators": {"quantize_mode": "full", "excluded_operators": ["BatchNorm", "Flatten"]},
+    "names": {"quantize_mode": "smart", "excluded_symbols": ["conv1", "v1_pool", "fc0", "fc"]},
+    "online": {"quantize_mode": "smart", "offline_params": []},
+}
+
+
+def graphs(mx, quantize_symbol):
+    """Quantised graphs and the names of the outputs whose ranges they need."""
+    facts = {}
+    for name in GRAPHS:
+        with mx.name.NameManager():
+            network = NETWORKS[name][0](mx)
+        parameters = [n for n in network.list_arguments() if n != "data"]
+        ways = {}
+        for way, options in WAYS.items():
+            symbol, layers = quantize_symbol(
+                network, mx.cpu(), **{"offline_params": parameters, **options}
+            )
+            ways[way] = {"json": symbol.tojson(), "layers": layers}
+        facts[name] = {"json": network.tojson(), "ways": ways}
+    return facts
+
+
+def samples():
+    """Values of two batches of layers, by name."""
+    rng = np.random.RandomState(11)
+    normal = rng.normal(0, 1, (2, 3000)).astype("float32")
+    return {
+        "normal": normal,
+        "rectified": np.maximum(normal[:, :2000], 0),
+        "heavy": rng.standard_t(3, (2, 3000)).astype("float32"),
+        "wider": np.stack([normal[0], 1.7 * normal[1]]),
+    }
+
+
+def thresholds(quantization):
+    """Thresholds of entropy calibration of sums of two histograms."""
+    facts = {}
+    for name, (first, second) in samples().items():
+        for dtype in ("int8", "auto"):
+            limit = float(np.abs(first).max())
+            counts, edges = np.histogram(first, bins=601, range=(-limit, limit))
+            histogram = (counts, edges, first.min(), first.max(), limit)
+            histogram = quantization.combine_histogram(
+                histogram, second, second.min(), second.max(), np.abs(second).max()
+            )
+            _, _, threshold, divergence = quantization._get_optimal_threshold(histogram, dtype)
+            numbers = (threshold[0], divergence[0], len(histogram[0]), histogram[4])
+            facts[f"{name}_{dtype}"] = [float(x) for x in numbers]
+    return facts
+
+
 def main():
     import mxnet as mx
+    from mxnet.contrib import quantization
     from mxnet.contrib.quantization import quantize_model
 
+    facts = {"graphs": graphs(mx, quantization._quantize_symbol)}
+    facts["thresholds"] = thresholds(quantization)
+    path = _store.save("quantized_graphs", {}, facts)
+    print(f"{path.stat().st_size // 1024} KiB of graphs")
     logging.disable(logging.INFO)
     arrays, facts = {}, {}
     for name, (build, low, shape, modes) in NETWORKS.items():

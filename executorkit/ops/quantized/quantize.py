@@ -194,21 +194,27 @@ def _smoothed_distribution(p: jax.Array, inside: jax.Array) -> tuple[jax.Array, 
     return smooth / jnp.sum(smooth), (others > 0) & (share < 1)
 
 
-def _divergence(hist: jax.Array, half: jax.Array, bins: int) -> jax.Array:
-    """Divergence caused by merging the ``2 half + 1`` middle bins into ``bins`` and clipping."""
+def _divergence(
+    hist: jax.Array, sums: jax.Array, nonzeros: jax.Array, half: jax.Array, bins: int
+) -> jax.Array:
+    """Divergence caused by merging the ``2 half + 1`` middle bins into ``bins`` and clipping.
+
+    ``sums`` and ``nonzeros`` are the totals and the numbers of nonzero bins before every bin.
+    """
     bin_index = lax.iota("int32", hist.shape[0])
     first, stop = hist.shape[0] // 2 - half, hist.shape[0] // 2 + half + 1
     inside = (bin_index >= first) & (bin_index < stop)
-    inner = jnp.where(inside & (bin_index != first), hist, 0)
-    below = jnp.sum(jnp.where(bin_index <= first, hist, 0))
-    above = jnp.sum(jnp.where(bin_index >= stop, hist, 0))
-    p = inner + jnp.where(bin_index == first, below, 0) + jnp.where(bin_index == stop - 1, above, 0)
+    p = jnp.where(inside, hist, 0)
+    p = jnp.where(bin_index == first, sums[first + 1], p)
+    p = jnp.where(bin_index == stop - 1, p + sums[-1] - sums[stop], p)
 
     group_size = (2 * half + 1) // bins
+    edges = first + group_size * lax.iota("int32", bins + 1)
+    edges = edges.at[-1].set(stop)
+    edges = edges.at[0].set(first + 1)  # the outermost bin below counts in p alone
+    means = jnp.diff(sums[edges]) / jnp.maximum(jnp.diff(nonzeros[edges]), 1)
     group = jnp.clip((bin_index - first) // group_size, 0, bins - 1)
-    totals = jnp.zeros(bins, hist.dtype).at[group].add(inner)
-    counts = jnp.zeros(bins, hist.dtype).at[group].add(inner != 0)
-    q = jnp.where(inside & (p != 0), (totals / jnp.maximum(counts, 1))[group], 0)
+    q = jnp.where(inside & (p != 0), means[group], 0)
 
     (p, _), (q, usable) = _smoothed_distribution(p, inside), _smoothed_distribution(q, inside)
     terms = jnp.where(inside, p * jnp.log(jnp.where(inside, p / q, 1)), 0)
@@ -239,7 +245,13 @@ def calibrate_entropy(hist: jax.Array, hist_edges: jax.Array, *, num_quantized_b
         raise ShapeError(f"'hist' is {hist.shape}, expected {num_quantized_bins} bins or more")
     counts = lax.stop_gradient(hist).astype("float64")
     half_widths = jnp.arange(half, hist.shape[0] // 2 + 1, dtype="int32")
-    divergences = lax.map(lambda i: _divergence(counts, i, num_quantized_bins), half_widths)
+    sums, nonzeros = (
+        jnp.concatenate([jnp.zeros(1, x.dtype), jnp.cumsum(x)])
+        for x in (counts, 1.0 * (counts != 0))
+    )
+    divergences = lax.map(
+        lambda i: _divergence(counts, sums, nonzeros, i, num_quantized_bins), half_widths
+    )
     best = jnp.argmin(divergences)
     edge = hist_edges[hist.shape[0] // 2 + half_widths[best] + 1]
     lowest = jnp.minimum(divergences[best], jnp.finfo("float32").max)

@@ -88,7 +88,8 @@ def quantized_conv(
     """Convolution of bytes, shapes as of Convolution; int32.
 
     data int8 or uint8, weight int8, bias int8 or absent with ``no_bias``; each with its range,
-    (1,) each. The bias is added as it is, whatever its range, as in MXNet on CPU.
+    (1,) each. As in MXNet on CPU, the bias is added as it is, whatever its range, and the range of
+    the result is that of int8 data for uint8 data too: twice too wide.
     """
 
     def product(data: jax.Array, weight: jax.Array) -> jax.Array:

@@ -1,0 +1,60 @@
+"""``mx.contrib.quantization``: networks with 8-bit layers, from trained networks of floats.
+
+    quantised, arguments, states = mx.contrib.quantization.quantize_model(
+        symbol, arg_params, aux_params, calib_mode="naive", calib_data=batches,
+        quantized_dtype="auto",
+    )
+
+``quantize_model`` rewrites the graph, measures the layers' ranges on a few batches, and quantises
+the parameters. ``quantize_graph`` and ``calib_graph`` do these apart. The graphs are MXNet's, node
+by node, so MXNet loads their files.
+
+Differs from MXNet: convolutions take int8 data on every device, recurrent networks stay floating,
+and there are no oneDNN subgraphs, since XLA fuses; ``quantize_model_mkldnn`` equals
+``quantize_model``. As in MXNet on CPU, the range that a convolution of uint8 data claims is twice
+too wide, so choose ``quantized_dtype="int8"`` (the default) for accuracy.
+"""
+
+from ._calibration import (
+    LayerHistogramCollector,
+    LayerOutputMinMaxCollector,
+    combine_histogram,
+    optimal_threshold,
+    optimal_thresholds,
+)
+from ._quantize_model import (
+    calib_graph,
+    quantize_graph,
+    quantize_model,
+    quantize_model_mkldnn,
+    quantize_net,
+    quantize_net_v2,
+    quantize_params,
+)
+from ._quantized_graph import calibrate_symbol, quantize_symbol
+
+# Scripts use these of MXNet's private names.
+_LayerHistogramCollector = LayerHistogramCollector
+_LayerOutputMinMaxCollector = LayerOutputMinMaxCollector
+_get_optimal_threshold = optimal_threshold
+_get_optimal_thresholds = optimal_thresholds
+_quantize_params = quantize_params
+_quantize_symbol = quantize_symbol
+_calibrate_quantized_sym = calibrate_symbol
+
+__all__ = [
+    "LayerHistogramCollector",
+    "LayerOutputMinMaxCollector",
+    "calib_graph",
+    "calibrate_symbol",
+    "combine_histogram",
+    "optimal_threshold",
+    "optimal_thresholds",
+    "quantize_graph",
+    "quantize_model",
+    "quantize_model_mkldnn",
+    "quantize_net",
+    "quantize_net_v2",
+    "quantize_params",
+    "quantize_symbol",
+]

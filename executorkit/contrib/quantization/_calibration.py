@@ -1,0 +1,231 @@
+"""Ranges of layers' values: smallest and largest, or histograms and the thresholds that lose least.
+
+Source: Migacz, 8-bit inference with TensorRT, 2017.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...context import Context
+from ...errors import (
+    ArgumentValueError,
+    DataArgumentError,
+    MissingParameterError,
+    explain,
+)
+from ...io import DataIter
+from ...ndarray import NDArray
+from ...symbol import Group, Symbol
+
+#: Bins of a histogram; odd, so that one of them is around 0.
+BINS = 8001
+#: Bins that 8 bits with a sign tell apart.
+QUANTIZED_BINS = 255
+
+
+class Histogram(NamedTuple):
+    """Counts between ``-limit`` and ``limit``, their edges, and the extremes of the values."""
+
+    counts: np.ndarray
+    edges: np.ndarray
+    low: float
+    high: float
+    limit: float
+
+
+class LayerCollector(Protocol):
+    """Takes the values of layers, one array at a time."""
+
+    def collect(self, name: str, arr: NDArray) -> None: ...
+
+
+def combine_histogram(
+    old_hist: Histogram, arr: Any, new_min: Any, new_max: Any, new_th: Any
+) -> Any:
+    """A histogram and further values as one, wider by whole bins if these need it.
+
+    ``arr`` holds the values, ``new_min`` and ``new_max`` their extremes, ``new_th`` the larger
+    magnitude of these. The width of the bins stays.
+    """
+    # Python's floats: edges in float32 would sort values at them otherwise than MXNet does.
+    *old_parts, old_th = old_hist
+    old, new_th = Histogram(*old_parts, float(old_th)), float(new_th)
+    low, high = min(old.low, new_min), max(old.high, new_max)
+    if new_th <= old.limit:
+        counts, _ = np.histogram(arr, bins=len(old.counts), range=(-old.limit, old.limit))
+        return Histogram(old.counts + counts, old.edges, low, high, old.limit)
+    width = 2 * old.limit / len(old.counts)
+    margin = int((new_th - old.limit) // width + 1)
+    limit = margin * width + old.limit
+    counts, edges = np.histogram(arr, bins=len(old.counts) + 2 * margin, range=(-limit, limit))
+    counts[margin : margin + len(old.counts)] += old.counts
+    return Histogram(counts, edges, low, high, limit)
+
+
+class LayerHistogramCollector:
+    """Histograms of layers' values, for entropy calibration: ``hist_dict[name]``.
+
+    ``include_layer`` holds the names that are collected; ``num_bins`` is odd. ``collect`` takes a
+    name and an NDArray, as a callback of ``set_monitor_callback`` does.
+    """
+
+    def __init__(
+        self, num_bins: int = BINS, include_layer: Collection[str] | None = None, logger: Any = None
+    ) -> None:
+        self.hist_dict: dict[str, Histogram] = {}
+        self.num_bins = num_bins
+        self.include_layer = include_layer
+        self.logger = logger
+
+    def collect(self, name: str, arr: NDArray) -> None:
+        """Counts the values of one array, if its name is one of those collected."""
+        if name not in (self.include_layer or ()):
+            return
+        values = arr.asnumpy()
+        if self.logger:
+            self.logger.debug("histogram of %s, %s", name, values.shape)
+        low, high = np.min(values), np.max(values)
+        limit = float(max(abs(low), abs(high)))
+        if name in self.hist_dict:
+            self.hist_dict[name] = combine_histogram(self.hist_dict[name], values, low, high, limit)
+        else:
+            counts, edges = np.histogram(values, bins=self.num_bins, range=(-limit, limit))
+            self.hist_dict[name] = Histogram(counts, edges, low, high, limit)
+
+
+class LayerOutputMinMaxCollector:
+    """Smallest and largest values of layers, for naive calibration: ``min_max_dict[name]``.
+
+    ``include_layer`` holds the names that are collected. ``collect`` takes a name and an NDArray.
+    """
+
+    def __init__(
+        self,
+        quantized_dtype: str,
+        include_layer: Collection[str] | None = None,
+        logger: Any = None,
+    ) -> None:
+        self.min_max_dict: dict[str, tuple[float, float]] = {}
+        self.quantized_dtype = quantized_dtype
+        self.include_layer = include_layer
+        self.logger = logger
+
+    def collect(self, name: str, arr: NDArray) -> None:
+        """Widens the range of one layer, if its name is one of those collected."""
+        if name not in (self.include_layer or ()):
+            return
+        values = arr.asnumpy()
+        low, high = np.min(values), np.max(values)
+        if name in self.min_max_dict:
+            old_low, old_high = self.min_max_dict[name]
+            low, high = min(old_low, low), max(old_high, high)
+        self.min_max_dict[name] = (low, high)
+        if self.logger:
+            self.logger.debug("range of %s: %f to %f", name, low, high)
+
+
+def optimal_threshold(
+    hist_data: Histogram, quantized_dtype: str, num_quantized_bins: int = QUANTIZED_BINS
+) -> tuple[float, float, np.ndarray, np.ndarray]:
+    """The smallest and largest value, the best threshold, (1,), and its divergence, (1,).
+
+    Values that are never negative are given twice the bins if ``quantized_dtype`` is "auto" or
+    "uint8", since the negative half of the histogram is empty.
+    """
+    histogram = Histogram(*hist_data)
+    if len(histogram.counts) % 2 == 0:
+        problem = f"the histogram has {len(histogram.counts)} bins, expected an odd number"
+        raise ArgumentValueError(explain("optimal_threshold", problem))
+    if _is_unsigned(histogram, quantized_dtype):
+        num_quantized_bins = num_quantized_bins * 2 + 1
+    threshold, divergence = nd.contrib.calibrate_entropy(
+        hist=nd.array(histogram.counts), hist_edges=nd.array(histogram.edges),
+        num_quantized_bins=num_quantized_bins,
+    )  # fmt: skip
+    return histogram.low, histogram.high, threshold.asnumpy(), divergence.asnumpy()
+
+
+def optimal_thresholds(
+    hist_dict: dict[str, Histogram],
+    quantized_dtype: str,
+    num_quantized_bins: int = QUANTIZED_BINS,
+    logger: Any = None,
+) -> dict[str, tuple[Any, Any]]:
+    """The ranges that lose least for histograms of layers, which it removes from ``hist_dict``."""
+    if not isinstance(hist_dict, dict):
+        problem = f"{type(hist_dict).__name__}, expected a dict of histograms"
+        raise ArgumentValueError(explain("optimal_thresholds", problem))
+    ranges: dict[str, tuple[Any, Any]] = {}
+    for name in list(hist_dict):
+        histogram = Histogram(*hist_dict[name])
+        _, _, threshold, divergence = optimal_threshold(
+            histogram, quantized_dtype, num_quantized_bins
+        )
+        unsigned = _is_unsigned(histogram, quantized_dtype)
+        ranges[name] = (0 if unsigned else -threshold, threshold)
+        del hist_dict[name]
+        if logger:
+            message = "threshold of %s: %f, divergence %f"
+            logger.debug(message, name, threshold.item(), divergence.item())
+    return ranges
+
+
+def _is_unsigned(histogram: Histogram, quantized_dtype: str) -> bool:
+    return histogram.low >= 0 and quantized_dtype in ("auto", "uint8")
+
+
+def collect_layers(
+    symbol: Symbol,
+    params: Mapping[str, NDArray],
+    data: DataIter,
+    collector: LayerCollector,
+    names: Collection[str],
+    ctx: Context,
+    max_examples: int | None = None,
+) -> int:
+    """Runs batches through a network and gives the layers ``names`` to a collector.
+
+    ``params`` are the arguments and auxiliary states. Stops after ``max_examples`` examples, all
+    of the data by default. Returns the number of examples. Only the layers that are asked for and
+    what these need are computed. MissingParameterError names an input that nothing gives.
+    """
+    if not isinstance(data, DataIter):
+        raise DataArgumentError(
+            explain("calib_data", f"{type(data).__name__}, expected a DataIter")
+        )
+    internals = symbol.get_internals()
+    shown = set(internals.list_outputs())
+    names = [name for name in dict.fromkeys(names) if name in shown]
+    group = Group([internals[name] for name in names])
+    fed = {d.name: d for d in (*data.provide_data, *(data.provide_label or ()))}
+    needed, states = group.list_arguments(), group.list_auxiliary_states()
+    missing = [n for n in (*needed, *states) if n not in params and n not in fed]
+    if missing:
+        problem = f"nothing gives {', '.join(map(repr, missing))}"
+        hint = "pass it in arg_params or aux_params, or have calib_data provide it"
+        raise MissingParameterError(explain("calibration", problem, hint=hint))
+    shapes = {n: d.shape for n, d in fed.items() if n in needed}
+    executor = group.simple_bind(ctx, grad_req="null", **shapes)
+    known = {n: a for n, a in params.items() if n not in fed}
+    executor.copy_params_from(
+        {n: a for n, a in known.items() if n in needed},
+        {n: a for n, a in known.items() if n in states},
+        allow_extra_params=True,
+    )
+    examples = 0
+    for batch in data:
+        arrays = dict(zip((d.name for d in data.provide_data), batch.data, strict=True))
+        labels = batch.label or ()
+        arrays.update(zip((d.name for d in data.provide_label or ()), labels, strict=False))
+        outputs = executor.forward(is_train=False, **{n: arrays[n] for n in shapes})
+        for name, output in zip(names, outputs, strict=True):
+            collector.collect(name, output)
+        examples += data.batch_size
+        if max_examples is not None and examples >= max_examples:
+            break
+    return examples

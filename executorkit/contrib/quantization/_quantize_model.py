@@ -1,0 +1,247 @@
+"""MXNet's functions that quantise a network: all at once, or the graph and the ranges apart."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ... import ndarray as nd
+from ...context import Context, cpu
+from ...errors import (
+    ArgumentValueError,
+    MissingParameterError,
+    NotSupportedError,
+    explain,
+)
+from ...ndarray import NDArray
+from ...symbol import Symbol
+from ._calibration import (
+    LayerHistogramCollector,
+    LayerOutputMinMaxCollector,
+    collect_layers,
+    optimal_thresholds,
+)
+from ._quantized_graph import (
+    DTYPES,
+    GRANULARITIES,
+    calibrate_symbol,
+    check_choice,
+    check_names,
+    quantize_symbol,
+)
+
+Params = dict[str, NDArray]
+CALIBRATIONS = ("none", "naive", "entropy")
+
+
+def quantize_params(
+    qsym: Symbol, params: Mapping[str, NDArray], th_dict: Mapping[str, tuple[Any, Any]]
+) -> Params:
+    """The arguments of a quantised symbol.
+
+    ``w_quantize`` is the parameter ``w`` as int8 over its own range, whose ends are
+    ``w_quantize_min`` and ``w_quantize_max``, (1,) each. Other parameters are taken as they are.
+    ``th_dict`` holds ranges of layers, for ends of ranges that are inputs. MissingParameterError
+    names a parameter that is not there.
+    """
+    quantised: Params = {}
+    for name in qsym.list_arguments():
+        source = name.removesuffix("_quantize")
+        if name in params:
+            quantised[name] = params[name]
+        elif source != name:
+            if source not in params:
+                problem = f"{name!r} is made of {source!r}, which is not given"
+                raise MissingParameterError(explain("quantize_params", problem))
+            array = params[source]
+            arrays = nd.contrib.quantize(
+                array, array.min().reshape((1,)), array.max().reshape((1,)), out_type="int8"
+            )
+            quantised.update(zip((name, f"{name}_min", f"{name}_max"), arrays, strict=True))
+        else:
+            for position, suffix in enumerate(("_min", "_max")):
+                if name.endswith(suffix) and name.removesuffix(suffix) in th_dict:
+                    end = th_dict[name.removesuffix(suffix)][position]
+                    quantised[name] = nd.array(np.reshape(end, (1,)))
+    return quantised
+
+
+def quantize_model(
+    sym: Symbol,
+    arg_params: Params,
+    aux_params: Params,
+    data_names: Any = ("data",),
+    label_names: Any = ("softmax_label",),
+    ctx: Context | None = None,
+    excluded_sym_names: list[str] | None = None,
+    excluded_op_names: list[str] | None = None,
+    calib_mode: str | None = "entropy",
+    calib_data: Any = None,
+    num_calib_examples: int | None = None,
+    quantized_dtype: Any = "int8",
+    quantize_mode: Any = "smart",
+    quantize_granularity: Any = "tensor-wise",
+    logger: Any = None,
+) -> tuple[Symbol, Params, Params]:
+    """A network with 8-bit layers: the symbol, its arguments, and the auxiliary states.
+
+    sym, arg_params, aux_params
+        the network of floats.
+    ctx
+        the device of calibration, the CPU by default.
+    excluded_sym_names, excluded_op_names
+        nodes and operators that stay floating.
+    calib_mode
+        "none": ranges are measured whenever the network runs. "naive": smallest and largest value
+        over ``calib_data``. "entropy": the ranges that lose least there.
+    calib_data, num_calib_examples
+        a DataIter, and how many of its examples are used, all by default. It names the inputs,
+        so that ``data_names`` and ``label_names`` are not needed.
+    quantized_dtype
+        "int8", "uint8", or "auto": uint8 where a calibrated range has nothing below 0.
+    quantize_mode, quantize_granularity
+        see ``quantize_symbol``.
+    logger
+        is told what is done.
+
+    Raises AttributeValueError for other values and ArgumentValueError for unsuitable arguments;
+    both are a ValueError, as in MXNet.
+    """
+    where, ctx = "quantize_model", ctx or cpu()
+    _check_options(where, ctx, quantized_dtype, quantize_granularity)
+    calib_mode = calib_mode or "none"
+    check_choice(where, "calib_mode", calib_mode, CALIBRATIONS)
+    if calib_mode != "none" and calib_data is None:
+        problem = f"calib_mode={calib_mode!r} needs calib_data"
+        raise ArgumentValueError(explain(where, problem))
+    if logger:
+        logger.info("Quantizing the symbol")
+    qsym, layers = quantize_symbol(
+        sym, ctx, check_names(where, "excluded_sym_names", excluded_sym_names),
+        check_names(where, "excluded_op_names", excluded_op_names), list(arg_params),
+        quantized_dtype, quantize_mode, quantize_granularity,
+    )  # fmt: skip
+    ranges: Mapping[str, tuple[Any, Any]] = {}
+    if calib_mode != "none":
+        collector = _collector(calib_mode, quantized_dtype, layers, logger)
+        examples = collect_layers(
+            sym, {**arg_params, **aux_params}, calib_data, collector, layers, ctx,
+            num_calib_examples,
+        )  # fmt: skip
+        if logger:
+            logger.info("Collected the ranges of %d layers on %d examples", len(layers), examples)
+        ranges = _ranges(collector, calib_mode, quantized_dtype, logger)
+        qsym = calibrate_symbol(qsym, ranges)
+    return qsym, quantize_params(qsym, arg_params, ranges), aux_params
+
+
+def quantize_model_mkldnn(
+    sym: Symbol, arg_params: Params, aux_params: Params, *args: Any, **kwargs: Any
+) -> tuple[Symbol, Params, Params]:
+    """``quantize_model``: there are no oneDNN subgraphs here. ArgumentValueError but for CPUs."""
+    ctx = args[2] if len(args) > 2 else kwargs.get("ctx") or cpu()
+    if not isinstance(ctx, Context) or ctx.device_type != "cpu":
+        problem = f"ctx is {ctx}, expected one CPU"
+        raise ArgumentValueError(explain("quantize_model_mkldnn", problem))
+    return quantize_model(sym, arg_params, aux_params, *args, **kwargs)
+
+
+def quantize_graph(
+    sym: Symbol,
+    arg_params: Params,
+    aux_params: Params,
+    ctx: Context | None = None,
+    excluded_sym_names: list[str] | None = None,
+    excluded_op_names: list[str] | None = None,
+    calib_mode: str | None = "entropy",
+    quantized_dtype: Any = "int8",
+    quantize_mode: Any = "full",
+    quantize_granularity: Any = "tensor-wise",
+    LayerOutputCollector: Any = None,  # noqa: N803 - MXNet's name
+    logger: Any = None,
+) -> tuple[Symbol, Params, Params, Any]:
+    """A network with 8-bit layers whose ranges are not known yet, and a collector of ranges.
+
+    Arguments as of ``quantize_model``. The collector's ``collect`` is a callback for
+    ``set_monitor_callback(collector.collect, monitor_all=True)`` of the floating network, None with
+    ``calib_mode="none"``; ``calib_mode="customize"`` returns ``LayerOutputCollector``.
+    ``calib_graph`` takes the filled collector.
+    """
+    where = "quantize_graph"
+    _check_options(where, ctx or cpu(), quantized_dtype, quantize_granularity)
+    calib_mode = calib_mode or "none"
+    check_choice(where, "calib_mode", calib_mode, (*CALIBRATIONS, "customize"))
+    if calib_mode == "customize" and LayerOutputCollector is None:
+        problem = "calib_mode='customize' needs LayerOutputCollector"
+        raise ArgumentValueError(explain(where, problem))
+    qsym, layers = quantize_symbol(
+        sym, ctx, check_names(where, "excluded_sym_names", excluded_sym_names),
+        check_names(where, "excluded_op_names", excluded_op_names), list(arg_params),
+        quantized_dtype, quantize_mode, quantize_granularity,
+    )  # fmt: skip
+    collector = LayerOutputCollector
+    if calib_mode != "customize":
+        collector = _collector(calib_mode, quantized_dtype, layers, logger)
+    return qsym, quantize_params(qsym, arg_params, {}), aux_params, collector
+
+
+def calib_graph(
+    qsym: Symbol,
+    arg_params: Params,
+    aux_params: Params,
+    collector: Any,
+    calib_mode: str | None = "entropy",
+    quantized_dtype: Any = "int8",
+    logger: Any = logging,
+) -> tuple[Symbol, Params, Params]:
+    """A quantised network with the ranges of a filled collector of ``quantize_graph``.
+
+    ``arg_params`` are the floating arguments. Entropy calibration empties the collector.
+    """
+    choices = (*CALIBRATIONS[1:], "customize")
+    check_choice("calib_graph", "calib_mode", calib_mode, choices)
+    ranges = _ranges(collector, str(calib_mode), quantized_dtype, logger)
+    qsym = calibrate_symbol(qsym, ranges)
+    return qsym, quantize_params(qsym, arg_params, ranges), aux_params
+
+
+def _check_options(where: str, ctx: Any, quantized_dtype: Any, quantize_granularity: Any) -> None:
+    if not isinstance(ctx, Context):
+        raise ArgumentValueError(explain(where, f"ctx: {type(ctx).__name__}, expected one Context"))
+    check_choice(where, "quantized_dtype", quantized_dtype, DTYPES)
+    check_choice(where, "quantize_granularity", quantize_granularity, GRANULARITIES)
+
+
+def _collector(calib_mode: str, quantized_dtype: str, layers: list[str], logger: Any) -> Any:
+    if calib_mode == "entropy":
+        return LayerHistogramCollector(include_layer=layers, logger=logger)
+    if calib_mode == "naive":
+        return LayerOutputMinMaxCollector(quantized_dtype, include_layer=layers, logger=logger)
+    return None
+
+
+def _ranges(
+    collector: Any, calib_mode: str, quantized_dtype: str, logger: Any
+) -> Mapping[str, tuple[Any, Any]]:
+    if calib_mode == "entropy":
+        return optimal_thresholds(collector.hist_dict, quantized_dtype, logger=logger)
+    return collector.min_max_dict
+
+
+def _refuse_blocks(name: str) -> NoReturn:
+    problem = "quantises Gluon blocks, which are not part of executorkit"
+    hint = "quantize_model for the symbol and the parameters that block.export wrote"
+    raise NotSupportedError(explain(name, problem, hint=hint))
+
+
+def quantize_net(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not supported: raises NotSupportedError, since Gluon blocks are not part of executorkit."""
+    _refuse_blocks("quantize_net")
+
+
+def quantize_net_v2(*args: Any, **kwargs: Any) -> NoReturn:
+    """Not supported: raises NotSupportedError, since Gluon blocks are not part of executorkit."""
+    _refuse_blocks("quantize_net_v2")

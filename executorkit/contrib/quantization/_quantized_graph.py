@@ -1,0 +1,326 @@
+"""The graph of a quantised network: 8-bit layers, and changes of representation around them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from ...context import Context
+from ...errors import ArgumentValueError, AttributeValueError, explain
+from ...ops import lookup
+from ...symbol import Symbol
+from ...symbol.node import Entry, Node, is_annotation, topological_order
+
+DTYPES = ("int8", "uint8", "auto")
+GRANULARITIES = ("tensor-wise", "channel-wise")
+MODES = ("full", "smart")
+
+
+def _always(node: Node) -> bool:
+    return True
+
+
+def _pools_bytes(node: Node) -> bool:
+    return node.params is not None and node.params.pool_type in ("avg", "max")
+
+
+def _is_relu(node: Node) -> bool:
+    return node.params is not None and node.params.act_type == "relu"
+
+
+def _joins_channels(node: Node) -> bool:
+    return node.params is not None and node.params.dim == 1
+
+
+@dataclass(frozen=True, slots=True)
+class QuantizedForm:
+    """The 8-bit operator that stands for a floating one.
+
+    name
+        the operator's name.
+    essential
+        True if this operator is why networks are quantised; "smart" keeps others floating unless
+        they stand between such.
+    floating_inputs
+        positions of the inputs that stay floating.
+    requantized
+        True if the result is int32 and is brought to 8 bits by a further node.
+    applies
+        False for a node of this operator that has no 8-bit form.
+    """
+
+    name: str
+    essential: bool = False
+    floating_inputs: tuple[int, ...] = ()
+    requantized: bool = False
+    applies: Callable[[Node], bool] = _always
+
+
+FORMS = {
+    "Convolution": QuantizedForm("_contrib_quantized_conv", essential=True, requantized=True),
+    "FullyConnected": QuantizedForm(
+        "_contrib_quantized_fully_connected", essential=True, requantized=True
+    ),
+    "Pooling": QuantizedForm("_contrib_quantized_pooling", applies=_pools_bytes),
+    "Flatten": QuantizedForm("_contrib_quantized_flatten"),
+    "Activation": QuantizedForm("_contrib_quantized_act", applies=_is_relu),
+    "Concat": QuantizedForm("_contrib_quantized_concat", applies=_joins_channels),
+    "elemwise_add": QuantizedForm("_contrib_quantized_elemwise_add", requantized=True),
+    "elemwise_mul": QuantizedForm("_contrib_quantized_elemwise_mul", requantized=True),
+    "BatchNorm": QuantizedForm("_contrib_quantized_batch_norm", floating_inputs=(1, 2, 3, 4)),
+    "Embedding": QuantizedForm("_contrib_quantized_embedding", floating_inputs=(0,)),
+}
+
+#: Operators whose outputs MXNet names; the outputs of others have numbers in names of new nodes.
+_NAMED_OUTPUTS = {
+    "Activation", "BatchNorm", "BilinearSampler", "Concat", "Convolution", "Correlation", "Crop",
+    "Deconvolution", "Dropout", "FullyConnected", "GridGenerator", "GroupNorm", "InstanceNorm",
+    "L2Normalization", "LRN", "LayerNorm", "LeakyReLU", "MakeLoss", "Pad", "Pooling", "RNN",
+    "ROIPooling", "SVMOutput", "SequenceLast", "SequenceMask", "SequenceReverse", "SliceChannel",
+    "SoftmaxActivation", "SoftmaxOutput", "SpatialTransformer", "SwapAxis", "UpSampling",
+    "_contrib_DeformableConvolution", "_contrib_MultiBoxDetection", "_contrib_MultiBoxPrior",
+    "_contrib_MultiBoxTarget", "_contrib_PSROIPooling", "_contrib_Proposal",
+    "_contrib_SyncBatchNorm",
+    "elemwise_add", "elemwise_mul", "softmax",
+}  # fmt: skip
+
+#: Operators that take a calibrated range, and the entry of which it is the range: an input, or
+#: None for the first output.
+_CALIBRATED_ENTRY = {
+    "_contrib_quantize_v2": 0,
+    "_contrib_requantize": 0,
+    "_contrib_quantized_batch_norm": None,
+}
+
+
+def quantize_symbol(
+    sym: Symbol,
+    ctx: Context | None = None,
+    excluded_symbols: Collection[str] | None = None,
+    excluded_operators: Collection[str] | None = None,
+    offline_params: Iterable[str] | None = None,
+    quantized_dtype: Literal["int8", "uint8", "auto"] = "int8",
+    quantize_mode: Literal["smart", "full"] = "smart",
+    quantize_granularity: Literal["tensor-wise", "channel-wise"] = "tensor-wise",
+) -> tuple[Symbol, list[str]]:
+    """A symbol with 8-bit layers, and the names of the outputs whose ranges are to be measured.
+
+    ``excluded_symbols`` and ``excluded_operators`` name the nodes and the operators that stay
+    floating, ``offline_params`` the variables whose quantised values will be parameters (``w`` as
+    ``w_quantize``, ``w_quantize_min`` and ``w_quantize_max``). With ``quantize_mode`` "full" every
+    operator that can be is quantised; with "smart" the convolutions, the affine maps, and what
+    stands between them. ``quantize_granularity`` matters for oneDNN's fused layers only, ``ctx``
+    not at all. Raises AttributeValueError for values other than these.
+    """
+    where = "quantize_symbol"
+    check_choice(where, "quantized_dtype", quantized_dtype, DTYPES)
+    check_choice(where, "quantize_mode", quantize_mode, MODES)
+    check_choice(where, "quantize_granularity", quantize_granularity, GRANULARITIES)
+    order = topological_order(sym.heads)
+    names, operators = set(excluded_symbols or ()), set(excluded_operators or ())
+    candidates = [n for n in order if n.name not in names and _operator(n) not in operators]
+    chosen = {n: form for n in candidates if (form := _form_of(n)) is not None}
+    if quantize_mode == "smart":
+        between = _between_essential(order, chosen)
+        chosen = {n: form for n, form in chosen.items() if form.essential or n in between}
+    rewriter = _Rewriter(chosen, quantized_dtype, set(offline_params or ()))
+    heads = rewriter.rewrite(order, sym.heads)
+    measured = [rewriter.measured_name(node) for node in topological_order(heads)]
+    return Symbol(heads), [name for name in measured if name is not None]
+
+
+def calibrate_symbol(qsym: Symbol, th_dict: Mapping[str, tuple[Any, Any]] | None) -> Symbol:
+    """A copy of a quantised symbol with ranges: ``{"conv0_output": (-1.5, 2.0)}``.
+
+    The names are those that ``quantize_symbol`` returned. Nodes that take a calibrated range
+    get it as ``min_calib_range`` and ``max_calib_range``; nodes without one stay.
+    """
+    if not th_dict:
+        return qsym
+    copies: dict[Node, Node] = {}
+    for node in topological_order(qsym.heads):
+        inputs = tuple((copies[child], index) for child, index in node.inputs)
+        attrs, op = dict(node.attrs), node.op
+        if op is not None and op.name in _CALIBRATED_ENTRY:
+            limits = th_dict.get(_calibrated_name(node))
+            if limits is not None:
+                ends = zip(("min_calib_range", "max_calib_range"), limits, strict=True)
+                attrs.update({key: f"{np.asarray(end).item():.6f}" for key, end in ends})
+        copies[node] = _node(op.name if op else None, node.name, attrs, inputs, node.subgraphs)
+    return Symbol([(copies[node], index) for node, index in qsym.heads])
+
+
+def check_choice(where: str, name: str, value: Any, allowed: Sequence[str]) -> None:
+    """Raises AttributeValueError if an argument is none of the allowed texts."""
+    if value not in allowed:
+        expected = ", ".join(map(repr, allowed))
+        raise AttributeValueError(explain(where, f"{name}={value!r}, expected one of {expected}"))
+
+
+def check_names(where: str, name: str, value: Any) -> list[str]:
+    """A list of names, [] for None. Raises ArgumentValueError for anything but these."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        problem = f"{name} is {value!r}, expected a list of names"
+        raise ArgumentValueError(explain(where, problem))
+    return value
+
+
+def _operator(node: Node) -> str | None:
+    return node.op.name if node.op else None
+
+
+def _form_of(node: Node) -> QuantizedForm | None:
+    form = FORMS.get(_operator(node) or "")
+    return form if form is not None and form.applies(node) else None
+
+
+def _between_essential(order: Sequence[Node], chosen: Mapping[Node, QuantizedForm]) -> set[Node]:
+    """The nodes among ``chosen`` that have essential ones on both sides, others apart."""
+    consumers: dict[Node, list[Node]] = {node: [] for node in order}
+    for node in order:
+        for child, _ in node.inputs:
+            consumers[child].append(node)
+
+    def reached(neighbours: Callable[[Node], Iterable[Node]]) -> set[Node]:
+        nodes: set[Node] = set()
+        pending = [node for node, form in chosen.items() if form.essential]
+        while pending:
+            for other in neighbours(pending.pop()):
+                if other in chosen and other not in nodes:
+                    nodes.add(other)
+                    pending.append(other)
+        return nodes
+
+    return reached(lambda n: (child for child, _ in n.inputs)) & reached(consumers.__getitem__)
+
+
+def _node(
+    op_name: str | None,
+    name: str,
+    attrs: dict[str, str],
+    inputs: tuple[Entry, ...] = (),
+    subgraphs: tuple[tuple[Entry, ...], ...] = (),
+) -> Node:
+    op = lookup(op_name) if op_name else None
+    if op is None:
+        return Node(None, name, attrs)
+    params = op.parse({k: v for k, v in attrs.items() if not is_annotation(k)})
+    return Node(op, name, attrs, params, inputs, subgraphs)
+
+
+def _calibrated_name(node: Node) -> str:
+    """The name in a table of ranges of the range that a node takes."""
+    position = _CALIBRATED_ENTRY[_operator(node) or ""]
+    source, index = (node, 0) if position is None else node.inputs[position]
+    return source.output_names[index].removeprefix("quantized_")
+
+
+@dataclass(slots=True)
+class _Rewriter:
+    """Copies a graph node by node, with the chosen ones in their 8-bit form.
+
+    copies
+        the node that stands for a node; for a chosen one, that of 8 bits.
+    floating
+        the dequantising node behind a chosen one, where any was needed.
+    quantizing
+        the quantising node, or the three variables, behind an entry of the old graph.
+    measured
+        the old entry of whose values a new node takes the range.
+    """
+
+    chosen: Mapping[Node, QuantizedForm]
+    dtype: str
+    offline: Collection[str]
+    copies: dict[Node, Node] = field(default_factory=dict)
+    floating: dict[Node, Node] = field(default_factory=dict)
+    quantizing: dict[Entry, tuple[Entry, Entry, Entry]] = field(default_factory=dict)
+    measured: dict[Node, Entry] = field(default_factory=dict)
+
+    def rewrite(self, order: Sequence[Node], heads: Sequence[Entry]) -> list[Entry]:
+        """The heads of the new graph."""
+        for node in order:
+            form = self.chosen.get(node)
+            if form is not None:
+                self.copies[node] = self._quantized(node, form)
+            else:
+                inputs = tuple(self._floating_entry(entry) for entry in node.inputs)
+                self.copies[node] = _node(
+                    _operator(node), node.name, dict(node.attrs), inputs, node.subgraphs
+                )
+        return [self._floating_entry(entry) for entry in heads]
+
+    def measured_name(self, node: Node) -> str | None:
+        """The name of the old output of which a new node takes the range, None if of none."""
+        if node not in self.measured:
+            return None
+        source, index = self.measured[node]
+        return source.output_names[index]
+
+    def _quantized(self, node: Node, form: QuantizedForm) -> Node:
+        arrays: list[Entry] = []
+        ends: list[Entry] = []
+        for position, entry in enumerate(node.inputs):
+            if position in form.floating_inputs:
+                arrays.append(self._floating_entry(entry))
+                continue
+            array, *limits = self._quantized_entry(entry)
+            arrays.append(array)
+            ends += limits
+        copy = _node(form.name, f"quantized_{node.name}", dict(node.attrs), (*arrays, *ends))
+        if copy.op is not None and copy.op.name in _CALIBRATED_ENTRY:
+            self.measured[copy] = (node, 0)
+        if not form.requantized:
+            return copy
+        last = _node(
+            "_contrib_requantize", f"requantize_{node.name}", {"out_type": self.dtype},
+            ((copy, 0), (copy, 1), (copy, 2)),
+        )  # fmt: skip
+        self.measured[last] = (node, 0)
+        return last
+
+    def _floating_entry(self, entry: Entry) -> Entry:
+        node, index = entry
+        copy = self.copies[node]
+        if node not in self.chosen:
+            return copy, index
+        if node not in self.floating:
+            ends = ((copy, 0), (copy, 1), (copy, 2))
+            self.floating[node] = _node("_contrib_dequantize", f"{node.name}_dequantize", {}, ends)
+        return self.floating[node], 0
+
+    def _quantized_entry(self, entry: Entry) -> tuple[Entry, Entry, Entry]:
+        """An array of 8 bits and the ends of its range."""
+        node, index = entry
+        copy = self.copies[node]
+        if node in self.chosen:
+            return (copy, 0), (copy, 1), (copy, 2)
+        if entry in self.quantizing:
+            return self.quantizing[entry]
+        if node.is_variable and node.name in self.offline:
+            name = f"{node.name}_quantize"
+            low, high = (_node(None, f"{name}_{end}", {}) for end in ("min", "max"))
+            entries = (_node(None, name, {}), 0), (low, 0), (high, 0)
+        else:
+            quantizing = _node(
+                "_contrib_quantize_v2", f"{node.name}{_suffix(entry)}_quantize",
+                {"out_type": self.dtype}, ((copy, index),),
+            )  # fmt: skip
+            self.measured[quantizing] = entry
+            entries = (quantizing, 0), (quantizing, 1), (quantizing, 2)
+        self.quantizing[entry] = entries
+        return entries
+
+
+def _suffix(entry: Entry) -> str:
+    """The part of a quantising node's name that tells the outputs of its input apart."""
+    node, index = entry
+    if node.op is None or node.params is None:
+        return ""
+    named = node.op.name in _NAMED_OUTPUTS
+    return f"_{node.op.outputs(node.params)[index]}" if named else f"_{index}"
