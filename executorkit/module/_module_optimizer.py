@@ -27,7 +27,7 @@ from ..model import (
     _update_params_on_kvstore,
 )
 from ..ndarray.protocol import UpdateCall
-from ..optimizer import Updater, attach_update, dump_updater, restore_updater
+from ..optimizer import Updater, attach_update, dump_updater, read_state_file, restore_updater
 from ..parallel import ReplicatedArray, all_reduce, broadcast_first, replicated_state
 from ..symbol import Symbol
 from ._parameters import ParameterStore
@@ -258,12 +258,11 @@ class ModuleOptimizer:
         if self.mode is KVStoreMode.STORE_UPDATES:
             self.kvstore.load_optimizer_states(fname)
             return
-        with open(fname, "rb") as file:
-            content = file.read()
+        content = read_state_file(fname)
         devices = [c.device_id for c in contexts]
         if not self.mode.state_per_device:
             devices = devices[:1]
-        restore_updater(self.updater, content, self.indices, devices)
+        restore_updater(self.updater, content, self.indices, devices, str(fname))
 
 
 def _make_optimizer(

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..debugging import FiniteReport
-from ..errors import ModuleUsageError, explain
+from ..errors import FileFormatError, ModuleUsageError, explain
 from ..model import load_params
 from ..name import NameManager
 from ..parallel import DataParallel, DataParallelCore
@@ -114,8 +114,7 @@ class BucketingModule(BaseModule, DataParallel):
         AssertionError without ``sym_gen`` (for the names of the inputs) or ``default_bucket_key``.
         """
         _require_arguments("load", sym_gen=sym_gen, default_bucket_key=default_bucket_key)
-        arrays: Any = nd.load(f"{prefix}.buckets")
-        keys = [tuple(k) if isinstance(k, list) else k for k in arrays[0].asnumpy().tolist()]
+        keys = _read_bucket_keys(f"{prefix}.buckets")
         symbols = {key: load_symbol(f"{prefix}-{key}-symbol.json") for key in keys}
         params = load_params(prefix, epoch)
         return cls.load_dict(symbols, sym_gen, default_bucket_key, *params, **kwargs)
@@ -416,6 +415,16 @@ class BucketingModule(BaseModule, DataParallel):
         self._monitor = mon
         for module in self._buckets.values():
             module.install_monitor(mon)
+
+
+def _read_bucket_keys(path: str) -> list[Any]:
+    """The keys in a file of :meth:`BucketingModule.save_checkpoint`: integers, or tuples of them."""
+    arrays = nd.load(path)
+    keys = arrays[0].asnumpy() if isinstance(arrays, list) and len(arrays) == 1 else None
+    if keys is None or keys.dtype.kind not in "iu" or keys.ndim not in (1, 2):
+        problem = "it holds no keys of buckets, expected one array of integers"
+        raise FileFormatError(explain(path, problem))
+    return [tuple(k) if isinstance(k, list) else k for k in keys.tolist()]
 
 
 def _require_arguments(method: str, **values: Any) -> None:

@@ -250,10 +250,11 @@ class Step(Viewed):
         """
         args, aux, content, path = read_step(prefix, epoch)
         if self._updater is not None:
-            self._feeder.set_params(args, aux)
             device = self._backend.first(self._argnums[0]).context.device_id
             indices = {name: i for i, name in enumerate(self.names)}
-            opt.restore_updater(self._updater, content, indices, [device])
+            restore = opt.prepare_restoration(self._updater, content, indices, [device], path)
+            self._feeder.set_params(args, aux)
+            restore()
             return
         leaves, set_random_state = unpack_optax_state(
             content, path, OptaxState(self.names, self.opt_state)
