@@ -126,6 +126,11 @@ def test_refusals():
     image = nd.array(PHOTO)
     with pytest.raises(AttributeValueError, match=r"min_factor=2\.0 is above"):
         nd.image.random_hue(image, min_factor=2.0, max_factor=1.0)
+    with pytest.raises(AttributeValueError, match="a negative factor"):
+        nd.image.random_brightness(image, min_factor=-1.0, max_factor=1.0)
+    for refused in (nd.image.flip_top_bottom, nd.image.random_lighting):
+        with pytest.raises(ShapeError, match="expected 1 or 3 channels at the end"):
+            refused(nd.ones((4, 6, 2)))
     with pytest.raises(ShapeError, match=r"expected \(height, width, channels\)"):
         nd.image.flip_left_right(nd.ones((2, 4, 6, 3)))
     with pytest.raises(AttributeValueError, match="not inside 4 by 6"):

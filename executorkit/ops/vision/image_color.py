@@ -113,6 +113,8 @@ def _register_random_change(
 ) -> None:
     def run(arrays: tuple[jax.Array, ...], attrs: dict[str, float], key: jax.Array) -> jax.Array:
         low, high = attrs["min_factor"], attrs["max_factor"]
+        if low < 0 or high < 0:
+            raise AttributeValueError(f"min_factor={low}, max_factor={high}: a negative factor")
         if low > high:
             raise AttributeValueError(f"min_factor={low} is above max_factor={high}")
         (data,) = arrays

@@ -20,11 +20,16 @@ from ..schema.operator_registry import register
 from ..tensor.binary_arithmetic import through_float
 
 
-def check_image(data: jax.Array, ranks: tuple[int, ...] = (3,)) -> None:
-    """Raises a :class:`ShapeError` unless data is an image or a batch of images."""
+def check_image(data: jax.Array, ranks: tuple[int, ...] = (3,), any_channels: bool = False) -> None:
+    """Raises a :class:`ShapeError` unless data is an image or a batch of images.
+
+    They have 1 or 3 channels, or any number.
+    """
     if data.ndim not in ranks:
         batch = " or (N, height, width, channels)" if 4 in ranks else ""
         raise ShapeError(f"'data' is {data.shape}, expected (height, width, channels){batch}")
+    if not any_channels and data.shape[-1] not in (1, 3):
+        raise ShapeError(f"'data' is {data.shape}, expected 1 or 3 channels at the end")
 
 
 @register("_image_crop")
@@ -49,7 +54,7 @@ def to_tensor(data: jax.Array):
     data (height, width, channels) or (N, height, width, channels), of any dtype, gives
     (channels, height, width) or (N, channels, height, width). float16 is divided in float16.
     """
-    check_image(data, (3, 4))
+    check_image(data, (3, 4), any_channels=True)
     image = jnp.moveaxis(data, -1, -3)
     if data.dtype == jnp.float16:
         return (image / jnp.float16(255)).astype("float32")
@@ -229,7 +234,7 @@ def resize(data: jax.Array, *, size: Shape = (), keep_ratio: bool = False, inter
     (height, width, channels) or (N, height, width, channels), of uint8, float32 or float64, and of
     int8 or int32 for the nearest; the result has data's dtype. MXNet has no gradient for it.
     """
-    check_image(data, (3, 4))
+    check_image(data, (3, 4), any_channels=True)
     if len(size) not in (1, 2) or min(size) < 1:
         raise AttributeValueError(f"size={size}, expected one or two positive numbers")
     if interp not in range(5):
