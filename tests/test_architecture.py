@@ -34,7 +34,7 @@ FILE_NAMES = frozenset(
 #: MXNet's own pairs of names.
 CLASS_NAMES = frozenset({"DataParallelExecutorGroup", "FactorScheduler", "Vocabulary"})
 #: Classes of MXNet with one subclass of MXNet's.
-PUBLIC_BASES = frozenset({"Xavier", "LearningRateScheduler"})
+PUBLIC_BASES = frozenset({"ImageIter", "LearningRateScheduler", "RandomOrderAug", "Xavier"})
 #: Tables that are presentation: MXNet's colours and labels of operators in ``plot_network``.
 OPERATOR_TABLES = frozenset({"executorkit.visualization._plot_network"})
 #: Binding a symbol makes an executor of it: the one way up.

@@ -5,6 +5,7 @@ from __future__ import annotations
 import builtins
 import logging
 import random
+from typing import Any
 
 import jax
 import numpy as np
@@ -182,7 +183,7 @@ def _folder_of_squares(folder, count=24):
 @pytest.mark.parametrize("source", ["list", "record"])
 def test_a_network_learns_from_pictures(source, tmp_path):
     _folder_of_squares(tmp_path)
-    paths = {
+    paths: dict[str, Any] = {
         "list": {"path_imglist": str(tmp_path / "a.lst"), "path_root": str(tmp_path)},
         "record": {
             "path_imgrec": str(tmp_path / "a.rec"), "path_imgidx": str(tmp_path / "a.idx"),
@@ -219,7 +220,7 @@ def test_a_subclass_changes_what_is_read(tmp_path):
         def postprocess_data(self, datum):
             return super().postprocess_data(datum) / 2
 
-    listing = {"path_imglist": str(tmp_path / "a.lst"), "path_root": str(tmp_path)}
+    listing: dict[str, Any] = {"path_imglist": str(tmp_path / "a.lst"), "path_root": str(tmp_path)}
     halved = Halved(3, (3, 16, 20), **listing)
     whole = mx.image.ImageIter(4, (3, 16, 20), **listing).next().data[0].asnumpy()
     batch = halved.next()
