@@ -1,8 +1,9 @@
 """``mx.metric``: agreement of predictions and labels over many batches.
 
-Metrics accumulate on the device of the predictions, by one small compiled program for each shape;
-nothing is copied to the host until a value is read. Sums are in float64. ``ClassAxisError`` is a
-former name of ``MetricShapeError``.
+Metrics accumulate on the device of the predictions, by one small compiled program for each of the
+first shapes that a metric sees; nothing is copied to the host until a value is read. NumPy measures
+small predictions of further shapes on a CPU, and arrays of NumPy. A list of pairs compiles nothing
+for its length. Sums are in float64. ``ClassAxisError`` is a former name of ``MetricShapeError``.
 """
 
 from ..errors import MetricShapeError, MetricValueError

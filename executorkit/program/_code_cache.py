@@ -7,8 +7,9 @@ longest ago goes first, and its executables are freed at once.
 
 An executable of XLA's CPU backend takes 1.5 MB of memory however small it is, and 3 KB more for
 each instruction of its optimised HLO (measured with JAX 0.10: 16 instructions 1.46 MB, 605 3.4 MB,
-2005 7.5 MB; one that was loaded from a file takes 0.1 MB). The memory of constants and of working
-buffers is not counted.
+2005 7.5 MB; a training step of 24 convolutions 24.5 MB, estimated 24.6; one that was loaded from a
+file takes 0.1 MB). The resident memory is up to 1.7 times that, as compiling leaves holes between
+what it keeps. The memory of constants and of working buffers is not counted.
 """
 
 from __future__ import annotations
