@@ -13,6 +13,7 @@ from jax import Array
 
 from ..ndarray import NDArray
 from ..ops.optimizer_updates import sgd_updates as sgd
+from ..ops.random.sampling_functions import sampling_dtype
 from ._optimizer import Optimizer, register, zeros_like
 from ._rule import Rule, State, StepRule, clipped, operator_rule
 
@@ -202,7 +203,9 @@ class _LangevinRule(Rule):
         assert key is not None
         lr, wd, rescale_grad = hyperparams.astype(weight.dtype)
         g = clipped(grad * rescale_grad, self.limit)
-        noise = jnp.sqrt(lr) * jax.random.normal(key, weight.shape, weight.dtype)
+        kind = sampling_dtype(weight.dtype)
+        scale = jnp.sqrt(hyperparams[0]).astype(kind)
+        noise = (scale * jax.random.normal(key, weight.shape, kind)).astype(weight.dtype)
         return weight - lr / 2 * (g + wd * weight) + noise, state
 
 
@@ -211,8 +214,9 @@ class SGLD(Optimizer):
     """SGLD, stochastic gradient Langevin dynamics.
 
     ``weight - lr / 2 (g + wd weight) + noise``, where noise is normal with variance lr and g the
-    gradient times rescale_grad, then clipped. ``mx.random.seed`` makes runs reproducible; the
-    numbers are not MXNet's. Source: Patterson and Teh, 2013.
+    gradient times rescale_grad, then clipped. The noise of a weight is what
+    ``mx.nd.random.normal(0, sqrt(lr), shape, dtype)`` would draw instead; the numbers themselves
+    are not MXNet's. Source: Patterson and Teh, 2013.
     """
 
     def __init__(self, **kwargs: Any) -> None:
