@@ -9,6 +9,7 @@ import resource
 import zipfile
 
 import numpy as np
+import optax
 import pytest
 
 import executorkit as mx
@@ -128,3 +129,83 @@ def test_claims_of_size_take_no_memory(tmp_path):
             with pytest.raises(mx.MXNetError, match=str(path)):
                 READERS[kind](path)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 << 10  # KiB
+
+
+def test_damaged_states_are_named_and_change_nothing(tmp_path):
+    """Of a module, of a store, of a step by one of MXNet's optimizers and by optax's."""
+    net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+    net = mx.sym.SoftmaxOutput(net, name="softmax")
+    module = mx.mod.Module(net)
+    module.bind([("data", (4, 3))], [("softmax_label", (4,))])
+    module.init_params(mx.init.One())
+    module.init_optimizer(kvstore=None, optimizer="adam")
+    store = mx.kv.create("local")
+    store.set_optimizer(mx.optimizer.create("adam"))
+    for load, path in ((module.load_optimizer_states, tmp_path / "net.states"),
+                       (store.load_optimizer_states, tmp_path / "store.states")):  # fmt: skip
+        with pytest.raises(FileNotFoundError, match=path.name):
+            load(str(path))
+        for content in (b"\x80\x04]\x94.", b"\x80\x04}(K\0", b"<html>", b""):
+            path.write_bytes(content)
+            with pytest.raises(mx.MXNetError, match=f"^{path}: "):
+                load(str(path))
+    for optimizer in ("adam", optax.adam(0.1)):
+        step = mx.training.Step(net.simple_bind(mx.cpu(), data=(4, 3)), optimizer)
+        weight = step.parameter_arrays[0]
+        weight[:] = 1
+        step.save(tmp_path / "run", 1)
+        weight[:] = 2
+        path = tmp_path / "run-0001.step"
+        content = path.read_bytes()
+        for damaged in (content[:-9], content[:50], b"", b"<html>", pickle.dumps([1])):
+            path.write_bytes(damaged)
+            with pytest.raises(mx.MXNetError, match=f"^{path}: "):
+                step.restore(tmp_path / "run", 1)
+            assert weight.asnumpy().min() == 2
+        path.write_bytes(content)
+        step.restore(tmp_path / "run", 1)
+        assert weight.asnumpy().max() == 1
+
+
+def test_a_compressed_step_is_not_unpacked(tmp_path):
+    executor = mx.sym.MakeLoss(mx.sym.Variable("w")).simple_bind(mx.cpu(), w=(2,))
+    step = mx.training.Step(executor, optax.sgd(0.1))
+    step.save(tmp_path / "run", 1)
+    with zipfile.ZipFile(tmp_path / "run-0001.step", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("header.npy", bytes(1 << 20))
+    with pytest.raises(mx.MXNetError, match="its members are compressed"):
+        step.restore(tmp_path / "run", 1)
+
+
+def test_keys_of_buckets_are_integers(tmp_path):
+    def network(key):
+        return mx.sym.Variable("data"), ["data"], []
+
+    deep = mx.nd.ones((1, 1, 1), dtype="int32")
+    for arrays in ([], {"a": mx.nd.ones(1)}, [mx.nd.ones(1)], [deep]):
+        mx.nd.save(str(tmp_path / "net.buckets"), arrays)
+        with pytest.raises(mx.MXNetError, match="it holds no keys of buckets"):
+            mx.mod.BucketingModule.load(str(tmp_path / "net"), 1, network, 1)
+
+
+def test_idx_files_that_unpack_to_more_than_they_say(tmp_path):
+    head = bytes.fromhex("00000803 00000002 00000002 00000002")
+    labels = bytes.fromhex("00000801 00000002 0001")
+    image, label = tmp_path / "images", tmp_path / "labels"
+    label.write_bytes(gzip.compress(labels))
+
+    def batches(content: bytes) -> int:
+        image.write_bytes(content)
+        return len(list(mx.io.MNISTIter(image=image, label=label, batch_size=2, silent=True)))
+
+    assert batches(gzip.compress(head + bytes(8))) == 1
+    packed = gzip.compress(head + bytes(1 << 24))
+    damaged = packed[:30] + b"\xff" * 40 + packed[70:]
+    for content, problem in (
+        (packed, "it holds more than 8 values, expected 8"),
+        (packed[:200], "the gzipped file is truncated|more than 8"),
+        (damaged, "truncated|more than 8|CRC"),
+        (gzip.compress(head[:9]), "does not start with 2051"),
+    ):
+        with pytest.raises(mx.MXNetError, match=problem):
+            batches(content)
