@@ -148,9 +148,11 @@ class SmallJit:
 
     @property
     def code_bytes(self) -> int:
+        """The estimated memory of its executables, in bytes."""
         return self.executables * self.executable_bytes
 
     def clear(self) -> None:
+        """Frees its executables; the next calls compile again."""
         self._jitted.clear_cache()
         self.executables = 0
 
