@@ -1,4 +1,7 @@
-"""The command line, ``executorkit`` or ``python -m executorkit``: demo, inspect, coverage."""
+"""The command line, ``executorkit`` or ``python -m executorkit``.
+
+Its commands are demo, inspect, coverage and im2rec.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from ._cli import _coverage_command, _demo_command, _inspect_command
+from ._cli import _coverage_command, _demo_command, _im2rec_command, _inspect_command
 from .errors import MXNetError
 
 
@@ -19,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('executorkit')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (_demo_command, _inspect_command, _coverage_command):
+    for command in (_demo_command, _inspect_command, _coverage_command, _im2rec_command):
         command.add_parser(commands)
     options = parser.parse_args(arguments)
     try:

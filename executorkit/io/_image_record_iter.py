@@ -271,15 +271,16 @@ class ImageRecordIter(RecordImageIter):
 
 
 def _mean_image(options: RecordOptions, files: RecordFiles, augmenters: list[Any]) -> np.ndarray:
-    """The mean of all augmented images."""
+    """The mean of all augmented images, added up one by one."""
     plain = dataclasses.replace(options, round_batch=False, verbose=False, shuffle=False)
     decoder = LabelledImageDecoder(plain, augmenters, Normalization())
-    total, count = np.zeros(options.data_shape, np.float64), 0
+    total, count = np.zeros(options.data_shape, np.float32), 0
     for batch in RecordImageIter(plain, files, decoder, "float32"):
         whole = options.batch_size - (batch.pad or 0)
-        total += (batch.data or [])[0].asnumpy()[:whole].sum(0, dtype=np.float64)
+        for image in (batch.data or [])[0].asnumpy()[:whole]:
+            total += image
         count += whole
-    return (total / count).astype(np.float32)
+    return total * (np.float32(1) / np.float32(count))
 
 
 class ImageRecordUInt8Iter(ImageRecordIter):

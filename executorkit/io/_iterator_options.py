@@ -55,7 +55,7 @@ def convert_option(where: str, kind: Any, value: Any) -> Any:
 
 def _converted(kind: Any, value: Any) -> Any:
     arguments = typing.get_args(kind)
-    if isinstance(kind, types.UnionType):
+    if _is_optional(kind):
         return None if value in (None, "None") else _converted(arguments[0], value)
     if typing.get_origin(kind) is Literal:
         if value not in arguments:
@@ -66,6 +66,10 @@ def _converted(kind: Any, value: Any) -> Any:
         items = items if isinstance(items, Iterable) else (items,)
         return tuple(_converted(arguments[0], item) for item in items)
     return {bool: _bool, int: _int, float: _float, str: str}[kind](value)
+
+
+def _is_optional(kind: Any) -> bool:
+    return isinstance(kind, types.UnionType) or typing.get_origin(kind) is typing.Union
 
 
 def _bool(value: Any) -> bool:
@@ -85,7 +89,7 @@ def _float(value: Any) -> float:
 
 def _in_words(kind: Any) -> str:
     arguments = typing.get_args(kind)
-    if isinstance(kind, types.UnionType):
+    if _is_optional(kind):
         return f"{_in_words(arguments[0])} or None"
     if typing.get_origin(kind) is Literal:
         return "one of " + ", ".join(map(repr, arguments))

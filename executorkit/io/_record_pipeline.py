@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ._host_buffers import HostBuffers
 from ._record_decoder import ExampleDecoder
 from ._record_source import RecordFiles
 
@@ -69,7 +70,8 @@ class RecordPipeline:
         seed: int,
     ) -> None:
         self._files, self._decoder, self._finish = files, decoder, finish
-        self._shape, self._dtype, self._seed = shape, dtype, seed
+        self._shape, self._seed = shape, seed
+        self._buffers = HostBuffers(shape, dtype)
         self._ahead = max(ahead, 1)
         self._strip = min(_STRIP, -(-shape[0] // threads))
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="image-records")
@@ -103,8 +105,8 @@ class RecordPipeline:
 
     def _submit(self, plan: BatchPlan) -> HostBatch:
         size = self._shape[0]
-        whole = len(plan.offsets) == size
-        data = (np.empty if whole else np.zeros)(self._shape, self._dtype)
+        data = self._buffers.take()
+        data[len(plan.offsets) :] = 0
         label = np.zeros((size, *self._decoder.label_shape), np.float32)
         batch = HostBatch(plan, data, label, np.zeros(size, np.uint64))
         starts = range(0, len(plan.offsets), self._strip)

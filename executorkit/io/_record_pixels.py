@@ -61,7 +61,8 @@ class Normalization:
         if mirrored and (self.mean is None or self.mean.shape[1:] == (1, 1)):
             image = require_opencv().flip(image, 1)
             mirrored = False
-        self._write_planes(_planes(image), values, random)
+        with np.errstate(invalid="ignore"):  # a std of 0
+            self._write_planes(_planes(image), values, random)
         if mirrored:
             values[:] = values[:, :, ::-1].copy()
 
@@ -73,23 +74,20 @@ class Normalization:
             for target, plane in zip(values, planes, strict=True):
                 target[:] = plane
             return
-        factor = contrast = None
+        contrast = None
         shift = np.float32(0)
         if self.contrast or self.illumination:
             contrast = np.float32(1 + random.uniform(-self.contrast, self.contrast))
             shift = np.float32(random.uniform(-self.illumination, self.illumination))
         for channel, (target, plane) in enumerate(zip(values, planes, strict=True)):
-            if self.mean is None:
-                target[:] = plane
-            else:
-                np.subtract(plane, self.mean[channel], out=target)
+            target[:] = plane
+            if self.mean is not None:
+                target -= self.mean[channel]
             if contrast is not None:
                 target *= contrast
                 target += shift
-            factor = self.factor
-            if factor is not None:
-                with np.errstate(invalid="ignore"):
-                    target *= factor[channel]
+            if self.factor is not None:
+                np.multiply(target, self.factor[channel], out=target)
 
     def _write_signed(self, planes: list[np.ndarray], values: np.ndarray) -> None:
         for channel, (target, plane) in enumerate(zip(values, planes, strict=True)):
