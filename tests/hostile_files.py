@@ -78,7 +78,8 @@ def samples(kind: str) -> tuple[bytes, ...]:
 
 def _read_symbol(path: Path) -> None:
     symbol = mx.sym.load(str(path))
-    symbol.list_arguments(), symbol.list_auxiliary_states(), symbol.tojson()
+    for describe in (symbol.list_arguments, symbol.list_auxiliary_states, symbol.tojson):
+        describe()
 
 
 def _read_states(path: Path) -> None:
@@ -115,19 +116,19 @@ def mutate(kind: str, seed: int) -> bytes:
     return bytes(content)
 
 
-def _flip(draw: random.Random, content: bytearray, kind: str) -> bytes:
+def _flip(draw: random.Random, content: bytearray, kind: str) -> bytes | bytearray:
     for _ in range(draw.choice((1, 1, 2, 8)) if content else 0):
         content[draw.randrange(len(content))] ^= 1 << draw.randrange(8)
     return content
 
 
-def _set_byte(draw: random.Random, content: bytearray, kind: str) -> bytes:
+def _set_byte(draw: random.Random, content: bytearray, kind: str) -> bytes | bytearray:
     if content:
         content[draw.randrange(len(content))] = draw.choice((0, 1, 127, 128, 255, 0x22, 0x7B))
     return content
 
 
-def _set_number(draw: random.Random, content: bytearray, kind: str) -> bytes:
+def _set_number(draw: random.Random, content: bytearray, kind: str) -> bytes | bytearray:
     size = draw.choice((2, 4, 8))
     number = draw.choice(_NUMBERS) % 2 ** (8 * size)
     at = draw.randrange(len(content) + 1)
@@ -135,35 +136,35 @@ def _set_number(draw: random.Random, content: bytearray, kind: str) -> bytes:
     return content
 
 
-def _truncate(draw: random.Random, content: bytearray, kind: str) -> bytes:
+def _truncate(draw: random.Random, content: bytearray, kind: str) -> bytes | bytearray:
     return content[: draw.randrange(len(content) + 1)]
 
 
-def _delete(draw: random.Random, content: bytearray, kind: str) -> bytes:
+def _delete(draw: random.Random, content: bytearray, kind: str) -> bytes | bytearray:
     at = draw.randrange(len(content) + 1)
     del content[at : at + draw.choice((1, 2, 4, 8, 100))]
     return content
 
 
-def _insert(draw: random.Random, content: bytearray, kind: str) -> bytes:
+def _insert(draw: random.Random, content: bytearray, kind: str) -> bytes | bytearray:
     at = draw.randrange(len(content) + 1)
     content[at:at] = draw.randbytes(draw.choice((1, 4, 8, 50)))
     return content
 
 
-def _repeat(draw: random.Random, content: bytearray, kind: str) -> bytes:
+def _repeat(draw: random.Random, content: bytearray, kind: str) -> bytes | bytearray:
     at = draw.randrange(len(content) + 1)
     part = content[at : at + draw.randrange(64)]
     content[at:at] = part * draw.choice((1, 2, 100))
     return content
 
 
-def _splice(draw: random.Random, content: bytearray, kind: str) -> bytes:
+def _splice(draw: random.Random, content: bytearray, kind: str) -> bytes | bytearray:
     other = draw.choice(samples(draw.choice((*READERS, kind))))
     return content[: draw.randrange(len(content) + 1)] + other[draw.randrange(len(other) + 1) :]
 
 
-def _edit_json(draw: random.Random, content: bytearray, kind: str) -> bytes:
+def _edit_json(draw: random.Random, content: bytearray, kind: str) -> bytes | bytearray:
     """Replaces, deletes or moves one value of a JSON text."""
     try:
         root = json.loads(bytes(content))

@@ -27,7 +27,8 @@ OLD, NEW = [mx.nd.zeros((4,))], [mx.nd.ones((6,)), mx.nd.ones((2,))]
 
 
 def value(path: Path) -> list[list[float]]:
-    return [x.asnumpy().tolist() for x in mx.nd.load(str(path))]
+    arrays: Any = mx.nd.load(str(path))
+    return [x.asnumpy().tolist() for x in arrays]
 
 
 @pytest.fixture

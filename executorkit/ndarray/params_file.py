@@ -187,7 +187,7 @@ class _ParamsReader:
             self._entry = f"name {i} of {n_names}"
             (length,) = self._numbers("Q", "length")
             try:
-                names.append(str(self._take(length, "text"), "utf-8"))
+                names.append(self._take(length, "text").tobytes().decode())
             except UnicodeDecodeError:
                 raise self._error("it is no UTF-8 text") from None
         if self._at != self._size:
