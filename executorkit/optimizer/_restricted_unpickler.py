@@ -22,7 +22,7 @@ _MAX_BITS = 4096
 _PLAIN_KEYS = (str, bytes, int, float, bool, type(None))
 
 
-class Vocabulary(Protocol):
+class PickleVocabulary(Protocol):
     """The classes and functions that pickles may name, and what may be done with them.
 
     Each method raises ValueError, or an error of this package, for what it does not allow.
@@ -48,7 +48,7 @@ class Vocabulary(Protocol):
 class RestrictedUnpickler:
     """The value of one pickle; everything that it names comes from a vocabulary."""
 
-    def __init__(self, data: bytes | memoryview, vocabulary: Vocabulary) -> None:
+    def __init__(self, data: bytes | memoryview, vocabulary: PickleVocabulary) -> None:
         self._data = data
         self._vocabulary = vocabulary
         self._stack: list[Any] = []
