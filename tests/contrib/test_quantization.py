@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+from typing import Any
 
 import numpy as np
 import pytest
@@ -50,7 +51,7 @@ def test_graph_is_mxnets_node_by_node(name, way):
     facts = GRAPHS["graphs"][name]
     symbol = mx.sym.load_json(facts["json"])
     arguments = [n for n in symbol.list_arguments() if n != "data"]
-    options = {"offline_params": arguments, **make_quantized.WAYS[way]}
+    options: dict[str, Any] = {"offline_params": arguments, **make_quantized.WAYS[way]}
     quantised, layers = quantization.quantize_symbol(symbol, mx.cpu(), **options)
     assert plain(quantised.tojson()) == plain(facts["ways"][way]["json"])
     assert layers == facts["ways"][way]["layers"]
@@ -140,7 +141,7 @@ def test_entropy_calibration_cuts_off_rare_values():
 
 def test_graph_and_ranges_apart_give_what_both_at_once_give():
     symbol, args, aux, data = network("plain")
-    options = {"calib_mode": "naive", "quantize_mode": "full", "quantized_dtype": "auto"}
+    options: dict[str, Any] = {"calib_mode": "naive", "quantize_mode": "full"}
     at_once, *_ = quantization.quantize_model(
         symbol, args, aux, calib_data=batches(data), **options
     )
@@ -187,8 +188,8 @@ def test_custom_collector_is_returned():
 
 def test_unsuitable_arguments_are_refused():
     symbol, args, aux, data = network("dense")
-    quantize = quantization.quantize_model
-    for options in (
+    quantize: Any = quantization.quantize_model
+    wrong: list[dict[str, Any]] = [
         {"quantized_dtype": "int4"},
         {"quantize_mode": "clever"},
         {"quantize_granularity": "row"},
@@ -198,7 +199,8 @@ def test_unsuitable_arguments_are_refused():
         {"excluded_sym_names": "fc0"},
         {"excluded_op_names": "Flatten"},
         {"ctx": [mx.cpu()]},
-    ):
+    ]
+    for options in wrong:
         with pytest.raises(ValueError):  # noqa: PT011 - the class is what MXNet raises
             quantize(symbol, args, aux, **{"calib_mode": "none", **options})
     with pytest.raises(ValueError, match="expected one CPU"):

@@ -53,8 +53,8 @@ def combine_histogram(
     magnitude of these. The width of the bins stays.
     """
     # Python's floats: edges in float32 would sort values at them otherwise than MXNet does.
-    *old_parts, old_th = old_hist
-    old, new_th = Histogram(*old_parts, float(old_th)), float(new_th)
+    counts, edges, low, high, limit = old_hist
+    old, new_th = Histogram(counts, edges, low, high, float(limit)), float(new_th)
     low, high = min(old.low, new_min), max(old.high, new_max)
     if new_th <= old.limit:
         counts, _ = np.histogram(arr, bins=len(old.counts), range=(-old.limit, old.limit))
@@ -182,7 +182,7 @@ def _is_unsigned(histogram: Histogram, quantized_dtype: str) -> bool:
 def collect_layers(
     symbol: Symbol,
     params: Mapping[str, NDArray],
-    data: DataIter,
+    batches: Any,
     collector: LayerCollector,
     names: Collection[str],
     ctx: Context,
@@ -190,14 +190,16 @@ def collect_layers(
 ) -> int:
     """Runs batches through a network and gives the layers ``names`` to a collector.
 
-    ``params`` are the arguments and auxiliary states. Stops after ``max_examples`` examples, all
-    of the data by default. Returns the number of examples. Only the layers that are asked for and
-    what these need are computed. MissingParameterError names an input that nothing gives.
+    ``params`` are the arguments and auxiliary states, ``batches`` is a DataIter. Stops after
+    ``max_examples`` examples, all of the data by default. Returns the number of examples. Only the
+    layers that are asked for and what these need are computed. MissingParameterError names an
+    input that nothing gives.
     """
-    if not isinstance(data, DataIter):
+    if not isinstance(batches, DataIter):
         raise DataArgumentError(
-            explain("calib_data", f"{type(data).__name__}, expected a DataIter")
+            explain("calib_data", f"{type(batches).__name__}, expected a DataIter")
         )
+    data: Any = batches  # DataIter's subclasses have the properties that are read here
     internals = symbol.get_internals()
     shown = set(internals.list_outputs())
     names = [name for name in dict.fromkeys(names) if name in shown]
@@ -219,9 +221,9 @@ def collect_layers(
     )
     examples = 0
     for batch in data:
-        arrays = dict(zip((d.name for d in data.provide_data), batch.data, strict=True))
-        labels = batch.label or ()
-        arrays.update(zip((d.name for d in data.provide_label or ()), labels, strict=False))
+        arrays = {d.name: a for d, a in zip(data.provide_data, batch.data, strict=True)}
+        labels = zip(data.provide_label or (), batch.label or (), strict=False)
+        arrays.update({d.name: a for d, a in labels})
         outputs = executor.forward(is_train=False, **{n: arrays[n] for n in shapes})
         for name, output in zip(names, outputs, strict=True):
             collector.collect(name, output)

@@ -88,7 +88,7 @@ class QuantizedProduct:
         axes = tuple(range(1, self.weight.ndim))
         magnitudes = jnp.max(jnp.abs(self.weight), axis=axes)
         scale = STEPS["int8"] / jnp.where(magnitudes > 0, magnitudes, 1)
-        if self.bias is not None:
+        if isinstance(self.bias, jax.Array):
             bias = jnp.abs(self.bias)
             limit = _MAX_BIAS / jnp.where(bias > 0, bias, 1) / self.data.scale
             scale = jnp.where(bias > 0, jnp.minimum(scale, limit), scale)
