@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import jax
 import numpy as np
 import pytest
 
@@ -110,3 +111,14 @@ def test_text_survives(key):
 def test_a_quantised_network_is_near_the_real_one():
     real = result("mobile_fused")
     assert np.abs(result("mobile_quantised") - real).max() < 0.05 * np.abs(real).max()
+
+
+def test_a_quantised_network_is_a_jax_function_without_float64():
+    facts, arrays = stored("bottleneck_quantised")
+    symbol = mx.sym.load_json(facts["json"])
+    outputs, _ = jax.jit(symbol.to_jax())(
+        {n: arrays[n] for n in symbol.list_arguments()},
+        {n: arrays[n] for n in symbol.list_auxiliary_states()},
+    )
+    theirs = _golden.answers("quantized_networks")["bottleneck_quantised|out:network"]
+    assert np.abs(outputs[0] - theirs).max() < 2e-2

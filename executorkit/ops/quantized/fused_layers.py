@@ -26,6 +26,7 @@ from .int8_arithmetic import (
     round_to_dtype,
     scale_of,
     scale_of_array,
+    widest,
 )
 
 #: Operators whose results are never below 0, so that they are stored as uint8.
@@ -66,8 +67,8 @@ class QuantizedProduct:
         # The largest weight lies at 127.5 steps, so the last bit decides whether it is rounded up.
         # MXNet divides by the root in float64; XLA would multiply with an approximate reciprocal
         # root without the barrier.
-        deviation = lax.optimization_barrier(jnp.sqrt(var.astype(jnp.float64) + p.eps))
-        factor = (1.0 if p.fix_gamma else gamma.astype(jnp.float64)) / deviation
+        deviation = lax.optimization_barrier(jnp.sqrt(widest(var) + p.eps))
+        factor = (1.0 if p.fix_gamma else widest(gamma)) / deviation
         factor = lax.optimization_barrier(factor.astype(jnp.float32))
         weight = self.weight * _per_filter(factor, self.weight.ndim, 0)
         bias = beta - factor * mean if self.bias is None else beta + factor * (self.bias - mean)

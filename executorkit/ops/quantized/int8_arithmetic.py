@@ -25,6 +25,11 @@ OUTPUTS = ("output", "min_output", "max_output")
 OutType = Literal["int8", "uint8", "auto"]
 
 
+def widest(x: jax.Array) -> jax.Array:
+    """Floating numbers as float64, or as float32 where JAX has been kept from float64."""
+    return x.astype(jax.dtypes.canonicalize_dtype("float64"))
+
+
 def max_magnitude(low: jax.Array, high: jax.Array) -> jax.Array:
     """The larger magnitude of a range, as a scalar."""
     return jnp.maximum(jnp.abs(low), jnp.abs(high)).reshape(())

@@ -22,6 +22,7 @@ from .int8_arithmetic import (
     scale_of,
     scale_of_array,
     set_real_ranges,
+    widest,
 )
 
 #: Largest values of the types, to which ``quantize`` scales; ``quantize_v2`` adds half a step.
@@ -243,7 +244,7 @@ def calibrate_entropy(hist: jax.Array, hist_edges: jax.Array, *, num_quantized_b
     half = num_quantized_bins // 2
     if hist.ndim != 1 or hist.shape[0] < num_quantized_bins:
         raise ShapeError(f"'hist' is {hist.shape}, expected {num_quantized_bins} bins or more")
-    counts = lax.stop_gradient(hist).astype("float64")
+    counts = widest(lax.stop_gradient(hist))
     half_widths = jnp.arange(half, hist.shape[0] // 2 + 1, dtype="int32")
     sums, nonzeros = (
         jnp.concatenate([jnp.zeros(1, x.dtype), jnp.cumsum(x)])

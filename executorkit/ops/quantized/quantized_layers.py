@@ -30,6 +30,7 @@ from .int8_arithmetic import (
     scale_of,
     scale_of_array,
     set_real_ranges,
+    widest,
 )
 
 
@@ -226,8 +227,8 @@ def quantized_batch_norm(
     if min_calib_range is None or max_calib_range is None:
         raise AttributeValueError("min_calib_range and max_calib_range are not given")
     low, high = range_end(min_calib_range), range_end(max_calib_range)
-    scale, wide = scale_of("int8", low, high), jnp.float64
-    slope = gamma.astype(wide) / jnp.sqrt(moving_var.astype(wide) + eps)
+    scale = scale_of("int8", low, high)
+    slope = widest(gamma) / jnp.sqrt(widest(moving_var) + eps)
     offset = (beta - moving_mean * slope) * scale
     slope = slope * (scale / scale_of_array(data, min_data, max_data)) / math.sqrt(1 + eps)
     along = [-1 if i == axis % data.ndim else 1 for i in range(data.ndim)]
