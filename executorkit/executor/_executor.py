@@ -125,6 +125,7 @@ class Executor(Runnable[NDArray], Viewed):
         self._aux_dict: dict[str, NDArray] | None = None
         self._monitor: MonitorCallback | None = None
         register_pending_owner(self)
+        self.program.add_user(self)
         self.program.prefetch(lambda: expected_calls(self))
 
     def _make_program(self, graph: Graph, argnums: tuple[int, ...]) -> BaseProgram:

@@ -8,7 +8,7 @@ are passed as values where the operator allows it, so that a decaying rate compi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -28,7 +28,7 @@ from ..errors import (
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import to_text
 from ..ops.schema.inference import ShapeFacts, TypeFacts
-from ..program import CacheInfo
+from ..program import CacheInfo, CodeCache, SmallJit
 from .handle import Handle
 from .random_state import next_key
 from .values import filled
@@ -120,17 +120,18 @@ _UNCOMPILED: set[str] = set()
 #: Errors raised when Python code asks for a value that is only traced.
 _NEEDS_VALUES = (jax.errors.JAXTypeError, jax.errors.JAXIndexError, DynamicShapeError)
 _traces = 0
+#: The jitted function of each operator with its attributes. It has an executable for each shape.
+_functions: CodeCache[SmallJit] = CodeCache("eager", 2048, 0.18)
 
 
 def eager_cache_info() -> CacheInfo:
     """The use of the cache of eagerly called operators, by operator and attributes, so far."""
-    info = _compiled.cache_info()
-    return CacheInfo(info.hits, info.misses, info.currsize, info.maxsize or 0, _traces)
+    return _functions.info(_traces)
 
 
 def clear_eager_cache() -> None:
     """Drops all compiled operators; the next calls compile again."""
-    _compiled.cache_clear()
+    _functions.clear()
 
 
 def invoke(
@@ -262,14 +263,17 @@ def _run(
     with jax.enable_x64(True):
         if op.name in _UNCOMPILED:
             return op.apply(p, values, key=key)
-        function = _compiled(op, p.key, tuple(k for k, _ in dynamic), device)
-        return function(key, tuple(v for _, v in dynamic), *values)
+        names = tuple([k for k, _ in dynamic])
+        cache_key = op, p.key, names, device
+        entry = _functions.get(cache_key)
+        if entry is None:
+            entry = _functions.get_or_make(cache_key, lambda: _jitted(op, p.key, names, device))
+        return entry.function(key, tuple([v for _, v in dynamic]), *values)
 
 
-@lru_cache(maxsize=2048)
-def _compiled(
+def _jitted(
     op: OpDef, key: tuple[tuple[str, Any], ...], dynamic: tuple[str, ...], device: Any
-) -> Callable[..., tuple[jax.Array, ...]]:
+) -> SmallJit:
     params = Params(key)
 
     def run(prng_key: Any, numbers: tuple[Any, ...], *arrays: Any) -> tuple[Any, ...]:
@@ -278,7 +282,9 @@ def _compiled(
         p = Params({**params, **dict(zip(dynamic, numbers, strict=True))})
         check_inputs(op, params, arrays)
         try:
-            return op.apply(p, arrays, key=prng_key, train=False)
+            results = op.apply(p, arrays, key=prng_key, train=False)
+            entry.count()
+            return results
         except _NEEDS_VALUES:
             raise
         except MXNetError as error:
@@ -295,5 +301,7 @@ def _compiled(
 
     run.__name__ = op.name
     if device is None:
-        return jax.jit(run)
-    return jax.jit(run, out_shardings=jax.sharding.SingleDeviceSharding(device))
+        entry = SmallJit(jax.jit(run))
+    else:
+        entry = SmallJit(jax.jit(run, out_shardings=jax.sharding.SingleDeviceSharding(device)))
+    return entry

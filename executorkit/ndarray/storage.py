@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 
 import jax
 import numpy as np
 from jax import lax
 
+from ..program import small_jit
 from .protocol import PendingValue, Producer, UpdateCall
 
 Shape = tuple[int, ...]
@@ -35,12 +35,12 @@ def reshaped(value: jax.Array, shape: Shape) -> jax.Array:
         return _reshape(value, shape)
 
 
-@partial(jax.jit, static_argnums=1)
+@small_jit(static_argnums=1)
 def _reshape(value: jax.Array, shape: Shape) -> jax.Array:
     return lax.reshape(value, shape)
 
 
-@partial(jax.jit, static_argnums=2)
+@small_jit(static_argnums=2)
 def slice_flat(value: jax.Array, start: jax.Array, shape: Shape) -> jax.Array:
     """The elements of a flat range, in the given shape."""
     flat = lax.reshape(value, (value.size,))
@@ -55,8 +55,8 @@ def _update(base: jax.Array, part: jax.Array, start: jax.Array) -> jax.Array:
 
 
 #: One part at a time: a program for all parts at once would be compiled for each number of them.
-update_flat = jax.jit(_update)
-update_flat_donated = jax.jit(_update, donate_argnums=0)
+update_flat = small_jit(_update)
+update_flat_donated = small_jit(_update, donate_argnums=0)
 
 
 class Overlay:

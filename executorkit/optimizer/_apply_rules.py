@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import jax
@@ -22,16 +21,19 @@ from ..errors import DTypeError, InputTypeError, ShapeError, explain
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue, UpdateCall
 from ..ndarray.random_state import next_key_data, wrap_key
-from ..program import CacheInfo
+from ..program import SMALL_BYTES, CacheInfo, CodeCache, SmallJit
 from ._rule import Rule, State
 
+#: Further memory of a compiled update for each array that it writes, in bytes.
+_ARRAY_BYTES = 30_000
+
 _traces = 0
+_updates: CodeCache[SmallJit] = CodeCache("updates", 256, 0.1)
 
 
 def apply_cache_info() -> CacheInfo:
     """The use of the cache of compiled updates so far in this process."""
-    info = _program.cache_info()
-    return CacheInfo(info.hits, info.misses, info.currsize, info.maxsize or 0, _traces)
+    return _updates.info(_traces)
 
 
 def same_shape_and_dtype(weight: Any, grad: Any) -> bool:
@@ -114,8 +116,11 @@ def apply_rules(
         return
     uses.update(id(g.storage) for g in grads)
     device = context.device
+    program = _updates.get_or_make(
+        (planned.update, treedef), lambda: _jitted(planned.update, treedef)
+    )
     with jax.enable_x64(True):
-        new = _program(planned.update, treedef)(
+        new = program.function(
             [_donatable_value(x, uses[id(x.storage)] == 1, device) for x in leaves],
             [_on_device(g.value, g.context.device, device) for g in grads],
             np.asarray(planned.hyperparams, np.float64),
@@ -187,8 +192,7 @@ def plan_update(rules: Sequence[Rule], hyperparams: Sequence[Sequence[float]]) -
     return PlannedUpdate(update, [x for numbers in hyperparams for x in numbers])
 
 
-@lru_cache(maxsize=256)
-def _program(update: CombinedUpdate, treedef: Any) -> Callable[..., list[jax.Array]]:
+def _jitted(update: CombinedUpdate, treedef: Any) -> SmallJit:
     def updated(
         leaves: list[jax.Array],
         grads: list[jax.Array],
@@ -197,7 +201,12 @@ def _program(update: CombinedUpdate, treedef: Any) -> Callable[..., list[jax.Arr
     ) -> list[jax.Array]:
         global _traces
         _traces += 1
+        entry.count()
         weights, states = jax.tree.unflatten(treedef, leaves)
         return jax.tree.leaves(update(weights, grads, states, hyperparams, key_data))
 
-    return jax.jit(updated, donate_argnums=0)
+    entry = SmallJit(
+        jax.jit(updated, donate_argnums=0),
+        executable_bytes=SMALL_BYTES + _ARRAY_BYTES * treedef.num_leaves,
+    )
+    return entry

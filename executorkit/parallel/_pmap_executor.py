@@ -80,6 +80,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         self.last_step: PendingStep | None = None
         self.runs_separately = False
         register_pending_owner(self)
+        program.add_user(self)
 
     @cached_property
     def execs(self) -> list[ReplicaExecutor]:

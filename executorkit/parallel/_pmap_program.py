@@ -110,6 +110,9 @@ class PmapProgram(BaseProgram):
         self._backward = PmapFunction(program.backward.function, "backward", devices)
         self.backward = self._backward
 
+    def add_user(self, user: object) -> None:
+        self.program.add_user(user)
+
     @staticmethod
     def of(program: Program, replicas: Replicas) -> PmapProgram:
         """The pmapped form of a program; made once for the same devices."""

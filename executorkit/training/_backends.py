@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
 from typing import Any, Protocol
 
 import jax
@@ -29,7 +28,7 @@ from ..parallel import (
     gather,
     replicated_state,
 )
-from ..program import InstrumentedJit, Program, StepSpec, UpdateFunction, program_for
+from ..program import InstrumentedJit, Program, StepSpec, UpdateFunction, cached_code, program_for
 
 
 class StateRef:
@@ -190,6 +189,7 @@ class ExecutorBackend(Runnable[NDArray]):
             [DiscardedGradient() for _ in argnums],
             keep_gradients=False,
         )
+        self.device_program.add_user(self)
         self.context = executor.context
         self._executor = executor
 
@@ -477,7 +477,7 @@ class _PerDeviceStep:
         return grads
 
 
-@lru_cache(maxsize=64)
+@cached_code("group updates", 64, 0.02)
 def _update_program(update: UpdateFunction) -> InstrumentedJit:
     """The program ``(weights, gradients of each device, state, hyperparams, key_data) ->
     (weights, state)``."""
