@@ -93,9 +93,8 @@ class Normalization:
         for channel, (target, plane) in enumerate(zip(values, planes, strict=True)):
             difference = plane.astype(np.float32)
             if self.mean is not None:
-                mean = self.mean[channel]
-                difference -= np.floor(mean + np.float32(0.5)) if mean.size == 1 else mean
-            target[:] = np.clip(np.rint(difference), -128, 127)
+                difference -= np.floor(self.mean[channel] + np.float32(0.5))
+            target[:] = np.clip(difference, -128, 127)
 
 
 def _by_channel(options: Any, name: str, channels: int) -> np.ndarray:
