@@ -111,7 +111,8 @@ def load_contents(
     content: bytes | bytearray | memoryview, source: str
 ) -> list[NDArray] | dict[str, NDArray]:
     """:func:`load_frombuffer`, with errors that name ``source``."""
-    return _ParamsReader(io.BytesIO(content), memoryview(content).nbytes, source).read_all()
+    data = bytes(content)  # the same object if it is bytes, which nobody writes to
+    return _ParamsReader(io.BytesIO(data), len(data), source, data).read_all()
 
 
 def load_record(content: bytes | bytearray, source: str) -> NDArray:
@@ -159,10 +160,18 @@ def _name_parts(names: Sequence[str]) -> Iterator[bytes]:
 
 
 class _ParamsReader:
-    """Parses a file; every number is checked against the length of the file before it is used."""
+    """Parses a file; every number is checked against the length of the file before it is used.
 
-    def __init__(self, file: BinaryIO, size: int, source: str) -> None:
+    content
+        the contents, if they are in memory: arrays are then copied by XLA, which does so while the
+        next ones are parsed.
+    """
+
+    def __init__(
+        self, file: BinaryIO, size: int, source: str, content: bytes | None = None
+    ) -> None:
         self._file = file
+        self._content = content
         self._size = size
         self._source = source
         self._at = 0
@@ -244,8 +253,12 @@ class _ParamsReader:
         return NDArray.from_jax(to_device(host, context.device), context, shared=False)
 
     def _take(self, size: int, part: str) -> np.ndarray:
-        """The next bytes, in memory that XLA takes over."""
+        """The next bytes; those of a file in memory that XLA takes over."""
         self._check_rest(size, part)
+        if self._content is not None:
+            self._at += size
+            self._file.seek(self._at)
+            return np.frombuffer(self._content, np.uint8, size, self._at - size)
         block = np.empty(size + _ALIGNMENT, np.uint8)
         start = -block.ctypes.data % _ALIGNMENT
         raw = block[start : start + size]
