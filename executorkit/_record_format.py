@@ -9,9 +9,11 @@ the middle of a file.
 
 from __future__ import annotations
 
-import mmap
+import errno
 import os
+import stat
 import struct
+import weakref
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -25,27 +27,80 @@ MAX_LENGTH = 1 << 29
 _HEADER = struct.Struct("<4sI")
 
 
-class StoredRecord(NamedTuple):
-    """The bytes of a record, a view of the file where it is stored in one part, and its end."""
+#: Length in bytes of the blocks in which a record's begin is searched.
+_BLOCK = 1 << 16
 
-    content: memoryview | bytes
+
+class StoredRecord(NamedTuple):
+    """The bytes of a record, and the offset of its end."""
+
+    content: bytes
     end: int
 
 
-def map_file(path: str) -> memoryview:
-    """The contents of a file: mapped into memory, or read if the file cannot be mapped.
+class RecordFile:
+    """A file that is read at any offset, from any thread and any process.
 
-    Raises :class:`FileAccessError` if it cannot be read.
+    Reads are system calls, not accesses to mapped memory: if another process truncates the file, a
+    read is short, where a mapped page would end the process. A record is copied once, to the bytes
+    that are returned. What cannot be read at an offset, such as a pipe, is read whole.
+
+    Raises :class:`FileAccessError` if the file cannot be opened.
     """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._whole: bytes | None = None
+        try:
+            self._descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+            self._close = weakref.finalize(self, os.close, self._descriptor)
+            mode = os.fstat(self._descriptor).st_mode
+            if stat.S_ISDIR(mode):
+                raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+            if not stat.S_ISREG(mode):
+                with open(self._descriptor, "rb", closefd=False) as file:
+                    self._whole = file.read()
+        except OSError as error:
+            raise FileAccessError(explain(path, _unreadable(error))) from None
+
+    @property
+    def size(self) -> int:
+        """The length in bytes at present."""
+        if self._whole is not None:
+            return len(self._whole)
+        return os.fstat(self._descriptor).st_size
+
+    def read(self, begin: int, length: int) -> bytes:
+        """The bytes from an offset on; fewer at the end of the file."""
+        if self._whole is not None:
+            return self._whole[begin : begin + length]
+        try:
+            data = os.pread(self._descriptor, length, begin)
+            while len(data) < length:
+                piece = os.pread(self._descriptor, length - len(data), begin + len(data))
+                if not piece:
+                    break
+                data += piece
+        except OSError as error:
+            raise FileAccessError(explain(self.path, _unreadable(error))) from None
+        return data
+
+    def close(self) -> None:
+        """Closes the file; it is closed with the object otherwise."""
+        self._close()
+
+
+def _unreadable(error: OSError) -> str:
+    return f"cannot be read: {error.strerror or error}"
+
+
+def read_whole(path: str) -> bytes:
+    """The contents of a file. Raises :class:`FileAccessError` if it cannot be read."""
+    file = RecordFile(path)
     try:
-        with open(path, "rb") as file:
-            try:
-                return memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
-            except (ValueError, OSError):  # empty, or not an ordinary file
-                return memoryview(file.read())
-    except OSError as error:
-        problem = f"cannot be read: {error.strerror or error}"
-        raise FileAccessError(explain(path, problem)) from None
+        return file.read(0, file.size)
+    finally:
+        file.close()
 
 
 def encode_record(content: bytes | bytearray | memoryview, where: str) -> list[bytes]:
@@ -80,81 +135,95 @@ def _split(data: bytes) -> list[bytes]:
     return [*parts, data[begin:]]
 
 
-def decode_record(view: memoryview, begin: int, path: str) -> StoredRecord | None:
+def decode_record(file: RecordFile, begin: int) -> StoredRecord | None:
     """The record that begins at an offset; None at the end of the file.
 
     Raises :class:`RecordError`, which names the file and the offset, if there is no whole record.
     """
-    if begin == len(view):
+    part = _part(file, begin)
+    if part is None:
         return None
-    kind, content, end = _part(view, begin, path)
+    kind, content, end = part
     if kind == WHOLE:
         return StoredRecord(content, end)
     if kind != FIRST:
-        raise _broken(path, begin, "a part of a record, expected its first")
-    contents = [bytes(content)]
+        raise _broken(file, begin, "a part of a record, expected its first")
+    contents = [content]
     while kind != LAST:
-        if end == len(view):
-            raise _broken(path, begin, "a record whose last part is missing", "the file ends there")
         offset = end
-        kind, content, end = _part(view, offset, path)
+        part = _part(file, offset)
+        if part is None:
+            because = "the file ends there"
+            raise _broken(file, begin, "a record whose last part is missing", because)
+        kind, content, end = part
         if kind not in (MIDDLE, LAST):
-            raise _broken(path, offset, f"the begin of a record in the one from offset {begin} on")
-        contents.append(bytes(content))
+            raise _broken(file, offset, f"the begin of a record in the one from offset {begin} on")
+        contents.append(content)
     return StoredRecord(MAGIC.join(contents), end)
 
 
-def _part(view: memoryview, offset: int, path: str) -> tuple[int, memoryview, int]:
-    """The kind of the part at an offset, its bytes, and its end."""
-    kind, length = _part_header(view, offset, path)
+def _part(file: RecordFile, offset: int) -> tuple[int, bytes, int] | None:
+    """The kind of the part at an offset, its bytes, and its end; None at the end of the file."""
+    header = _part_header(file, offset)
+    if header is None:
+        return None
+    kind, length = header
     begin = offset + _HEADER.size
-    end = begin + length + -length % 4
-    if end > len(view):
-        raise _broken(
-            path, offset, f"a record of {length} bytes", f"the file ends at offset {len(view)}"
-        )
-    return kind, view[begin : begin + length], end
+    padded = length + -length % 4
+    content = file.read(begin, padded)
+    if len(content) < padded:
+        because = f"the file ends at offset {begin + len(content)}"
+        raise _broken(file, offset, f"a record of {length} bytes", because)
+    return kind, content[:length], begin + padded
 
 
-def _part_header(view: memoryview, offset: int, path: str) -> tuple[int, int]:
-    if not 0 <= offset <= len(view) - _HEADER.size:
+def _part_header(file: RecordFile, offset: int) -> tuple[int, int] | None:
+    """The kind and the length of the part at an offset; None at the end of the file."""
+    header = file.read(offset, _HEADER.size)
+    if not header and offset == file.size:
+        return None
+    if len(header) < _HEADER.size:
         problem = "the header of a record is incomplete"
-        raise _broken(path, offset, problem, f"the file ends at offset {len(view)}")
-    magic, word = _HEADER.unpack_from(view, offset)
+        raise _broken(file, offset, problem, f"the file ends at offset {file.size}")
+    magic, word = _HEADER.unpack(header)
     if magic != MAGIC:
         because = f"{magic.hex(' ')} stands where {MAGIC.hex(' ')} is expected"
-        raise _broken(path, offset, "there is no record", because)
+        raise _broken(file, offset, "there is no record", because)
     return word >> 29, word & (MAX_LENGTH - 1)
 
 
-def _broken(path: str, offset: int, problem: str, because: str | None = None) -> RecordError:
-    return RecordError(explain(f"{path}, offset {offset}", problem, because=because))
+def _broken(file: RecordFile, offset: int, problem: str, because: str | None = None) -> RecordError:
+    return RecordError(explain(f"{file.path}, offset {offset}", problem, because=because))
 
 
-def record_offsets(view: memoryview, begin: int, end: int, path: str) -> Iterator[int]:
+def record_offsets(file: RecordFile, begin: int, end: int) -> Iterator[int]:
     """Offsets of the records that begin in a range, whose begin is that of a record.
 
     Raises :class:`RecordError` if a header is not one.
     """
     offset = begin
     while offset < end:
-        kind, length = _part_header(view, offset, path)
+        header = _part_header(file, offset)
+        if header is None:
+            return
+        kind, length = header
         if kind in (WHOLE, FIRST):
             yield offset
         offset += _HEADER.size + length + -length % 4
 
 
-def next_record(view: memoryview, offset: int) -> int:
+def next_record(file: RecordFile, offset: int) -> int:
     """The offset of the first record at or after a multiple of 4; the file's end if none is."""
-    data = view.obj
-    assert isinstance(data, bytes | mmap.mmap)
-    while (offset := data.find(MAGIC, offset)) >= 0:
-        if offset % 4 == 0 and offset + _HEADER.size <= len(view):
-            (word,) = struct.unpack_from("<I", view, offset + 4)
-            if word >> 29 in (WHOLE, FIRST):
-                return offset
-        offset += 1
-    return len(view)
+    while block := file.read(offset, _BLOCK + _HEADER.size):
+        position = -1
+        while 0 <= (position := block.find(MAGIC, position + 1)) < _BLOCK:
+            header = block[position : position + _HEADER.size]
+            if position % 4 == 0 and len(header) == _HEADER.size:
+                word = _HEADER.unpack(header)[1]
+                if word >> 29 in (WHOLE, FIRST):
+                    return offset + position
+        offset += _BLOCK
+    return file.size
 
 
 def read_index(path: str | os.PathLike[str]) -> list[tuple[str, int]]:

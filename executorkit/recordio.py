@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._record_format import decode_record, encode_record, map_file, read_index
+from ._record_format import RecordFile, decode_record, encode_record, read_index
 from .errors import (
     ArgumentValueError,
     FileAccessError,
@@ -47,10 +47,10 @@ class MXRecordIO:
     flag
         'r' to read, 'w' to write a new file.
 
-    Reading maps the file into memory. Writing appends every record to the file at once, without a
-    buffer. The object can be pickled, which closes it; the copy opens the file anew (one for
-    writing empties it). In a forked process it cannot be used before ``reset``. A file that is
-    truncated in the middle of a record that was split is an error (None in MXNet).
+    Writing appends every record to the file at once, without a buffer. The object can be pickled,
+    which closes it; the copy opens the file anew (one for writing empties it). In a forked process
+    it cannot be used before ``reset``. A file that is truncated in the middle of a record that was
+    split is an error (None in MXNet).
 
     Raises OSError if the file cannot be opened, ValueError for another flag.
 
@@ -70,7 +70,7 @@ class MXRecordIO:
         self.pid: int | None = None
         self.is_open = False
         self.writable = False
-        self._view: memoryview | None = None
+        self._source: RecordFile | None = None
         self._file: io.FileIO | None = None
         self._offset = 0
         self.open()
@@ -85,7 +85,7 @@ class MXRecordIO:
         if self.writable:
             self._file = _create(self.uri)
         else:
-            self._view = map_file(self.uri)
+            self._source = RecordFile(self.uri)
         self._offset = 0
         self.pid = os.getpid()
         self.is_open = True
@@ -98,11 +98,10 @@ class MXRecordIO:
             self.pid = None
 
     def _release(self) -> None:
-        # A mapping is unmapped when the last view of it is gone.
-        self._view = None
-        if self._file is not None:
-            self._file.close()
-            self._file = None
+        for file in (self._source, self._file):
+            if file is not None:
+                file.close()
+        self._source = self._file = None
 
     def __del__(self) -> None:
         with contextlib.suppress(AttributeError):  # if the constructor failed
@@ -156,12 +155,12 @@ class MXRecordIO:
         """
         self._check_mode(writable=False)
         self._check_process()
-        assert self._view is not None
-        record = decode_record(self._view, self._offset, self.uri)
+        assert self._source is not None
+        record = decode_record(self._source, self._offset)
         if record is None:
             return None
         self._offset = record.end
-        return bytes(record.content)
+        return record.content
 
 
 class MXIndexedRecordIO(MXRecordIO):

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._files import write_atomically
-from .._record_format import encode_record, map_file
+from .._record_format import encode_record, read_whole
 from ..errors import DataArgumentError, FileAccessError, explain
 from ..opencv import require_opencv
 from ..recordio import IRHeader, pack, pack_img
@@ -175,7 +175,7 @@ def _lists(prefix: str) -> list[Path]:
 
 def read_list(path: Path) -> Iterator[ListedImage]:
     """The images of a list; a message for every line that is none."""
-    lines = bytes(map_file(str(path))).decode("utf-8", "replace").splitlines()
+    lines = read_whole(str(path)).decode("utf-8", "replace").splitlines()
     for number, line in enumerate(lines, start=1):
         fields = [field.strip() for field in line.strip().split("\t")]
         try:
@@ -236,7 +236,7 @@ def encode_image(image: ListedImage, options: argparse.Namespace) -> bytes | Non
         labels = np.array(image.labels, np.float32)
     header = IRHeader(0, labels, image.number, 0)
     try:
-        content = bytes(map_file(path))
+        content = read_whole(path)
     except FileAccessError as error:
         _report(str(error))
         return None

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._record_format import map_file
+from .._record_format import read_whole
 from ..errors import DataArgumentError, FileFormatError, explain
 from ._iterator_options import parse_options, warn_of_unknown
 from ._row_iter import RowIter
@@ -138,7 +138,7 @@ def _lines(path: str, parts: int, part: int) -> list[tuple[str, str]]:
     paths = [path]
     if os.path.isdir(path):
         paths = sorted(e.path for e in os.scandir(path) if e.is_file())
-    contents = [bytes(map_file(p)) for p in paths]
+    contents = [read_whole(p) for p in paths]
     length = -(-sum(map(len, contents)) // parts)
     lines, offset = [], 0
     for name, content in zip(paths, contents, strict=True):

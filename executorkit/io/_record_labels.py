@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from .._record_format import map_file
+from .._record_format import read_whole
 from ..errors import FileFormatError, explain
 
 
@@ -21,7 +21,7 @@ class ImageList:
     def __init__(self, path: str, width: int | None) -> None:
         self.path = os.fspath(path)
         self._labels: dict[int, np.ndarray] = {}
-        text = bytes(map_file(self.path)).decode("utf-8", "replace")
+        text = read_whole(self.path).decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), start=1):
             if line.strip():
                 self._add(line, width, f"{self.path}, line {number}")

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._record_format import (
+    RecordFile,
     decode_record,
-    map_file,
     next_record,
     read_index,
     record_offsets,
@@ -32,33 +32,30 @@ class RecordFiles:
     """The records of files, as if the files stood one after the other.
 
     path
-        a file, a folder (all of its files, by name), or several of both with ';' between. Files are
-        mapped into memory.
+        a file, a folder (all of its files, by name), or several of both with ';' between.
 
     Raises OSError if a file cannot be read, ValueError if there is nothing in it.
     """
 
     def __init__(self, path: str) -> None:
-        self.paths = [p for entry in path.split(";") for p in _files(entry)]
-        self._views = [map_file(p) for p in self.paths]
+        self._files = [RecordFile(p) for entry in path.split(";") for p in _files(entry)]
         self._begins = [0]
-        for view in self._views:
-            self._begins.append(self._begins[-1] + len(view))
+        for file in self._files:
+            self._begins.append(self._begins[-1] + file.size)
         self.size = self._begins[-1]
         if not self.size:
             raise FileFormatError(explain(path, "it is empty, expected records"))
 
-    def read(self, offset: int) -> memoryview | bytes:
+    def read(self, offset: int) -> bytes:
         """The record at an offset. Raises RecordError if there is none."""
         number = self._file(offset)
-        begin = self._begins[number]
-        record = decode_record(self._views[number], offset - begin, self.paths[number])
+        record = decode_record(self._files[number], offset - self._begins[number])
         return record.content if record is not None else b""
 
     def name(self, offset: int) -> str:
         """The file of an offset, and the offset in it, for messages."""
         number = self._file(offset)
-        return f"{self.paths[number]}, offset {offset - self._begins[number]}"
+        return f"{self._files[number].path}, offset {offset - self._begins[number]}"
 
     def _file(self, offset: int) -> int:
         return bisect.bisect_right(self._begins, offset, 0, len(self._begins) - 1) - 1
@@ -66,10 +63,10 @@ class RecordFiles:
     def offsets(self, begin: int, end: int) -> Iterator[int]:
         """The offsets of all records that begin in a range."""
         for number, first in enumerate(self._begins[:-1]):
-            view, last = self._views[number], self._begins[number + 1]
+            last = self._begins[number + 1]
             if begin < last and end > first:
                 low, high = max(begin, first) - first, min(end, last) - first
-                for offset in record_offsets(view, low, high, self.paths[number]):
+                for offset in record_offsets(self._files[number], low, high):
                     yield first + offset
 
     def partition(self, parts: int, index: int) -> tuple[int, int]:
@@ -85,7 +82,7 @@ class RecordFiles:
             return offset
         number = self._file(offset)
         begin = self._begins[number]
-        return begin + next_record(self._views[number], offset - begin)
+        return begin + next_record(self._files[number], offset - begin)
 
 
 def _files(path: str) -> list[str]:
