@@ -14,8 +14,8 @@ from ..display import Viewed
 from ..errors import MXNetError, UnknownArgumentError, did_you_mean, explain
 from ..lowering import Graph, InferenceResult, graph_of, optimized, placements
 from ..ndarray import NDArray
-from ..ndarray.pending import register_pending_owner
-from ..ndarray.random_state import next_key
+from ..ndarray.pending import complete, register_pending_owner
+from ..ndarray.random_state import StreamPositions, next_key
 from ..program import (
     BaseProgram,
     Options,
@@ -174,7 +174,13 @@ class Executor(Runnable[NDArray], Viewed):
         if self.program.constant_inputs:
             self.overwrite_constants()
         train = is_train if is_train.__class__ is bool else parse_is_train(is_train)
-        self.last_step = step = PendingStep(self, train)
+        keys = StreamPositions() if self.uses_rng[train] else None
+        try:
+            self.last_step = step = PendingStep(self, train)
+        except BaseException:
+            if keys is not None:
+                keys.rewind()
+            raise
         if self._monitor is not None:
             self._monitor.observe_forward(step, self.outputs)
         elif self.runs_eagerly:
@@ -377,8 +383,7 @@ class Executor(Runnable[NDArray], Viewed):
             (aux_params, self.aux_dict, "auxiliary state"),
             allow_extra_params,
         )
-        for target, value in writes:
-            target.assign(*value)
+        complete(lambda: [target.assign(*value) for target, value in writes])
 
     # -- MXNet's private names, which scripts read ----------------------------------------------
 

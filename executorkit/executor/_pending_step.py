@@ -3,16 +3,21 @@
 A step is computed by one program where possible: inference, forward alone if outputs are read
 first, forward with backward, or forward, backward and updates (:class:`PendingUpdate`).
 
-If a program fails, none of its results has been stored; the next read runs the step again. Arrays
-that a program donates have replacements only among its results. One loop stores these,
-``PendingUpdate.commit``.
+A step is atomic. Until all results of a program have been stored, the step keeps what it needs to
+compute or to store them again, and each store changes only an array that still waits for the step:
+after an exception at any point the next read does what is missing. The results of a program that
+donates are kept in ``PendingUpdate.results`` from the moment when it ends; an update whose program
+did not end is withdrawn, and parameters and states hold what they held before.
+
+One thread at a time changes a step or runs it: ``waitall`` of another thread waits for the lock of
+the runnable.
 """
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -20,9 +25,26 @@ import numpy as np
 
 from ..errors import GradientConsumedError, explain
 from ..ndarray.protocol import PendingValue, Producer, UpdateCall
-from ..program import StepSpec, UpdateSpec
+from ..program import Donated, StepSpec, UpdateSpec
 from ._buffers import read_buffers
 from .protocol import Runnable
+
+
+class _Results(NamedTuple):
+    """What a program with backward has computed, and is still to be stored.
+
+    outputs, forward_states
+        None and empty where they are stored already.
+    backward_states
+        empty where an update's ``commit`` stores them.
+    grads
+        for each gradient target its new contents; None where an update has consumed them.
+    """
+
+    outputs: Sequence[Any] | None
+    forward_states: Sequence[Any]
+    backward_states: Sequence[Any]
+    grads: Sequence[Any]
 
 
 class PendingStep:
@@ -40,6 +62,8 @@ class PendingStep:
         the snapshot; after an update in the same program the parameters and states after it.
     done
         whether the outputs are computed.
+    failed
+        whether a program of it has failed, and its error was raised.
     accumulated
         gradients that those of this step are added to (``grad_req='add'``).
     heads
@@ -55,11 +79,14 @@ class PendingStep:
     __slots__ = (
         "__weakref__",
         "_backward_states",
+        "_results",
+        "_states_written",
         "_update",
         "accumulated",
         "args",
         "aux",
         "done",
+        "failed",
         "heads",
         "key",
         "residuals",
@@ -75,17 +102,21 @@ class PendingStep:
         buffers = runnable.buffers
         self.args = read_buffers(buffers.args)
         self.aux = read_buffers(buffers.aux)
-        self.key = runnable.next_key() if key is None and runnable.uses_rng[train] else key
         self.done = False
+        self.failed = False
         self.heads: Sequence[Any] | None = None
         self.used_heads: Sequence[Any] | None = None
         self.updated = False
         self.residuals: Any = None
         self._backward_states: Sequence[Any] = ()
         self.accumulated: tuple[Any, ...] = ()
+        self._states_written = False
+        self._results: _Results | None = None
         self._update: PendingUpdate | None = None
-        for output in buffers.outputs:
-            output.defer(self)
+        self.key = runnable.next_key() if key is None and runnable.uses_rng[train] else key
+        with runnable.lock:
+            for output in buffers.outputs:
+                output.defer(self)
 
     # -- what its arrays ask for ---------------------------------------------------------------
 
@@ -94,18 +125,20 @@ class PendingStep:
 
         Only outputs wait until backward is called; afterwards gradients wait too.
         """
-        if self.done or self.heads is not None:
-            self._compute_gradients()
-            return
-        program = self.runnable.program
-        if self.train and program.argnums:
-            outputs, states, backward_states, residuals = program.forward[1](
-                self.args, self.aux, self.key
-            )
-            self._backward_states, self.residuals = backward_states, residuals
-        else:
-            outputs, states = program.infer[self.train](self.args, self.aux, self.key)
-        self.store_outputs(outputs, states)
+        with self.runnable.lock:
+            if self.heads is not None:
+                self._compute_gradients()
+            elif not self.done:
+                self._compute_outputs()
+            elif any(b.pending is self for b in self.runnable.buffers.grads):
+                raise GradientConsumedError(
+                    explain(
+                        "gradient",
+                        "it was used up by the update that ran as one program with backward",
+                        hint="look at it between backward and update; during fit, a callback of "
+                        "your own keeps gradients",
+                    )
+                )
 
     @property
     def source(self) -> Producer:
@@ -118,15 +151,34 @@ class PendingStep:
         return self.done and self.heads is None
 
     def force(self) -> None:
-        """Computes everything that is pending and not computed yet."""
-        if self.heads is not None:
-            self._compute_gradients()
-        if not self.done:
-            self()
+        """Computes everything that is pending and not computed yet; nothing once it has failed,
+        since its error was raised then."""
+        with self.runnable.lock:
+            if self.failed:
+                return
+            if self.heads is not None:
+                self._compute_gradients()
+            if not self.done:
+                self._compute_outputs()
+
+    def _compute_outputs(self) -> None:
+        """Computes the outputs by forward alone."""
+        program = self.runnable.program
+        try:
+            if self.train and program.argnums:
+                outputs, states, backward_states, residuals = program.forward[1](
+                    self.args, self.aux, self.key
+                )
+                self._backward_states, self.residuals = backward_states, residuals
+            else:
+                outputs, states = program.infer[self.train](self.args, self.aux, self.key)
+        except Exception:
+            self.failed = True
+            raise
+        self.store_outputs(outputs, states)
 
     def store_outputs(self, outputs: Sequence[Any], forward_states: Sequence[Any]) -> None:
         """Stores the outputs in the arrays that still wait for them."""
-        self.done = True
         runnable = self.runnable
         for buffer, value in zip(runnable.buffers.outputs, outputs, strict=True):
             buffer.set_result(self, value)
@@ -134,6 +186,7 @@ class PendingStep:
             indices = runnable.program.forward_state_indices
             for n, value in zip(indices, forward_states, strict=True):
                 runnable.aux_arrays[n].assign(value)
+        self.done = True
 
     # -- backward ------------------------------------------------------------------------------
 
@@ -144,23 +197,50 @@ class PendingStep:
     def backward(self, heads: Sequence[Any]) -> None:
         """Defers the gradients for this step's inputs to the runnable's gradient targets."""
         runnable = self.runnable
-        program = runnable.program
-        if not program.argnums:
+        if not runnable.program.argnums:
             return
         if self.heads is not None:
-            self._compute_gradients()
-        if True in program.accumulate:
-            self.accumulated = self._accumulated_gradients()
-        states = [(runnable.aux_arrays[n], self.aux[n]) for n in self.backward_state_indices]
-        written = any(array.value is not value for array, value in states)
-        self.heads = heads
+            self()
+        accumulated: tuple[Any, ...] = ()
+        if True in runnable.program.accumulate:
+            accumulated = self._accumulated_gradients()
+        aux_arrays = runnable.aux_arrays
+        # An earlier backward, say. MXNet starts from the states' value at the time of backward.
+        written = any(aux_arrays[n].value is not self.aux[n] for n in self.backward_state_indices)
+        at_once = written or bool(runnable.duplicate_targets) or runnable.runs_eagerly
+        with runnable.lock:
+            previous = [b.current for b in runnable.buffers.grads] if at_once else []
+            try:
+                self.accumulated = accumulated
+                self._states_written = written
+                self._results = None
+                self.heads = heads
+                self._defer_gradients()
+            except BaseException:
+                if self.heads is heads:  # one gradient may wait for it already: so do all
+                    self._defer_gradients()
+                raise
+            if at_once:
+                self._compute_at_once(previous)
+
+    def _defer_gradients(self) -> None:
+        runnable = self.runnable
         for buffer in runnable.buffers.grads:
             buffer.defer(self)
-        if not written:
-            for array, _ in states:
-                array.defer(self)
-        if written or runnable.duplicate_targets or runnable.runs_eagerly:
-            self._compute_gradients(written)
+        if not self._states_written:
+            for n in self.backward_state_indices:
+                runnable.aux_arrays[n].defer(self)
+
+    def _compute_at_once(self, previous: Sequence[Any]) -> None:
+        """Computes the gradients; if that fails, they hold what they held before."""
+        try:
+            self._compute_gradients()
+        except Exception:
+            self.heads = None
+            for buffer, value in zip(self.runnable.buffers.grads, previous, strict=True):
+                if value is not None:
+                    buffer.set_result(self, value)
+            raise
 
     def attach_update(
         self,
@@ -172,16 +252,25 @@ class PendingStep:
 
         It runs when someone looks, or at once when all gradients are consumed.
         """
-        targets = self._update_targets(weights, grads)
-        call = None if targets is None else prepare()
-        if targets is None or call is None:
-            return False
-        if self._update is None:
-            self._update = PendingUpdate(self.runnable.keep_gradients)
-        self._update.add(self, targets, call)
-        if self._update.n_targets == len(self.runnable.program.argnums):
-            self._compute_gradients()
-        return True
+        with self.runnable.lock:
+            targets = self._update_targets(weights, grads)
+            call = None if targets is None else prepare()
+            if targets is None or call is None:
+                return False
+            if self._update is None:
+                self._update = PendingUpdate(self.runnable.keep_gradients)
+            update = self._update
+            try:
+                update.add(self, targets, call)
+                if update.n_targets == len(self.runnable.program.argnums):
+                    self._compute_gradients()
+            except BaseException:
+                if not update.results:
+                    update.withdraw(self, call)
+                elif self.heads is not None:
+                    self._compute_gradients()
+                raise
+            return True
 
     def _update_targets(
         self, weights: Sequence[PendingValue], grads: Sequence[PendingValue]
@@ -207,77 +296,119 @@ class PendingStep:
         # Reading a weight may have computed this very step.
         return None if self.heads is None else targets
 
+    def withdraw(self) -> bool:
+        """Gives up what has not run: parameters, optimizer states and auxiliary states hold what
+        they held before the step. For whoever gives up a whole training step.
+
+        Returns True if an update has run as a part of the step; everything is stored then.
+        """
+        with self.runnable.lock:
+            has_run = self._results is not None or (self._update and self._update.results)
+            if self.heads is not None and has_run:
+                self._compute_gradients()
+            elif self.heads is not None:
+                self._restore()
+            if not self.updated:
+                states = zip(self.backward_state_indices, self._backward_states, strict=False)
+                for n, value in states:
+                    array = self.runnable.aux_arrays[n]
+                    if array.pending is None and array.value is value:
+                        array.assign(self.aux[n])
+            return self.updated
+
+    def _restore(self) -> None:
+        """Withdraws the updates, and takes back the auxiliary states that wait for this step."""
+        if self._update is not None:
+            self._update.withdraw(self)
+            self._update = None
+        for n in self.backward_state_indices:
+            self.runnable.aux_arrays[n].set_result(self, self.aux[n])
+
     @property
     def backward_state_indices(self) -> tuple[int, ...]:
         """Positions of the auxiliary states that backward changes."""
         return self.runnable.program.backward_state_indices if self.train else ()
 
-    def _compute_gradients(self, states_written: bool = False) -> None:
+    def _compute_gradients(self) -> None:
         """Computes the gradients, and everything else that is pending, by one program.
 
-        ``states_written``: auxiliary states were written since the snapshot (by an earlier
-        backward, say); MXNet starts from their value at the time of backward, so they are updated
-        from that.
+        Until the end of this method it can be interrupted and called again.
         """
-        runnable, heads = self.runnable, self.heads
-        program = runnable.program
-        if heads is None:
-            raise GradientConsumedError(
-                explain(
-                    "gradient",
-                    "it was used up by the update that ran as one program with backward",
-                    hint="look at it between backward and update; during fit, a callback of "
-                    "your own keeps gradients",
-                )
-            )
-        aux = self.aux
-        # Nothing but the new states depends on the old ones then.
-        from_current = states_written and self.done and self.residuals is None
-        if from_current:
-            aux = read_buffers(runnable.buffers.aux)
-        backward_states: Sequence[Any] = ()
+        heads = self.heads
+        assert heads is not None
+        if self._results is None:
+            try:
+                self._results = self._run(heads)
+            except Exception:
+                if self._update is None or not self._update.results:
+                    self.failed = True
+                    self._restore()
+                raise
+        results, update = self._results, self._update
+        if update is not None:
+            update.commit(self)
+        if results.outputs is not None:
+            self.store_outputs(results.outputs, results.forward_states)
+        for buffer, grad in zip(self.runnable.buffers.grads, results.grads, strict=True):
+            if grad is not None:  # None: an update has consumed it
+                buffer.set_result(self, grad)
+        if results.backward_states:
+            self.store_states(results.backward_states)
+        self.used_heads = heads
+        self.updated = self.updated or update is not None
+        self._update, self.accumulated = None, ()
+        self.heads = None
+        self._results = None
+
+    def store_states(self, backward_states: Sequence[Any]) -> None:
+        """Stores the auxiliary states that backward has changed."""
+        self._backward_states = backward_states
+        for n, value in zip(self.backward_state_indices, backward_states, strict=True):
+            array = self.runnable.aux_arrays[n]
+            # After a failure they hold the old contents; the step may have been tried again.
+            retried = self.failed and array.current is self.aux[n]
+            if self._states_written or retried:
+                array.assign(value)
+            else:
+                array.set_result(self, value)
+
+    def _run(self, heads: Sequence[Any]) -> _Results:
+        """Runs the programs; stores nothing."""
+        runnable = self.runnable
+        program, aux = runnable.program, self.aux
         if self._update is not None:
             outputs, states, grads = self._update.run(self, heads)
-        elif self.residuals is not None:
+            return _Results(None if self.done else outputs, states, (), grads)
+        continues = self.done and self.residuals is not None
+        # Nothing but the new states depends on the old ones then.
+        from_current = self._states_written and self.done and not continues
+        if from_current:
+            aux = read_buffers(runnable.buffers.aux)
+        if continues:
             outputs, states, backward_states = None, (), self._backward_states
             grads = program.backward(self.residuals, heads, self.accumulated)
         else:
             outputs, states, backward_states, grads = program.forward_backward[self.train](
                 self.args, aux, self.key, heads, self.accumulated
             )
-        self.heads, self.used_heads = None, heads
-        self.updated, self._update = self.updated or self._update is not None, None
-        if outputs is not None and not self.done:
-            self.store_outputs(outputs, states)
-        for buffer, grad in zip(runnable.buffers.grads, grads, strict=True):
-            if grad is not None:  # None: an update has consumed it
-                buffer.set_result(self, grad)
-        if runnable.duplicate_targets:
-            self._store_duplicates(grads)
-        if states_written and not from_current:
+        if self._states_written and not from_current:
             current = read_buffers(runnable.buffers.aux)
             backward_states = program.forward[1](self.args, current, self.key)[2]
-        if backward_states:
-            self._store_states(backward_states, states_written)
-        self.accumulated = ()
+        if runnable.duplicate_targets:
+            grads = self._with_duplicates(grads)
+        return _Results(None if self.done else outputs, states, backward_states, grads)
 
-    def _store_states(self, backward_states: Sequence[Any], states_written: bool) -> None:
-        """Stores the auxiliary states that backward has changed."""
-        aux_arrays = self.runnable.aux_arrays
-        for n, value in zip(self.backward_state_indices, backward_states, strict=True):
-            if states_written:
-                aux_arrays[n].assign(value)
-            else:
-                aux_arrays[n].set_result(self, value)
-
-    def _store_duplicates(self, grads: Sequence[Any]) -> None:
-        """Stores the gradients of an array that is the target of several arguments, one after the
-        other, behind the first."""
+    def _with_duplicates(self, grads: Sequence[Any]) -> list[Any]:
+        """The gradients, with the final contents of an array that is the target of several
+        arguments in each of its positions: written or added one after the other."""
         runnable = self.runnable
-        for i in sorted(runnable.duplicate_targets):
-            target, grad = runnable.gradient_targets[i], grads[i]
-            with jax.enable_x64(True):
-                target.assign(target.value + grad if runnable.program.accumulate[i] else grad)
+        targets = runnable.gradient_targets
+        final: dict[int, Any] = {}
+        with jax.enable_x64(True):
+            for i, (target, grad) in enumerate(zip(targets, grads, strict=True)):
+                adds = i in runnable.duplicate_targets and runnable.program.accumulate[i]
+                final[id(target)] = final[id(target)] + grad if adds else grad
+        return [final[id(target)] for target in targets]
 
     def _accumulated_gradients(self) -> tuple[Any, ...]:
         """The gradients that new ones are added to. An array that is the target of several
@@ -295,92 +426,149 @@ class PendingStep:
             )
 
 
+class _AttachedUpdate(NamedTuple):
+    """An update that is to be a part of a step.
+
+    spec, call
+        the update, and the call of the optimizer that it came from.
+    cells
+        the weights, then the leaves of its state: pending values.
+    state
+        the contents of its state.
+    """
+
+    spec: UpdateSpec
+    call: UpdateCall
+    cells: list[PendingValue]
+    state: Any
+
+
 class PendingUpdate:
     """Updates that wait for the gradients of a pending step.
 
     Each is an :class:`UpdateSpec` with its state: a pytree of pending values which, like the
-    weights, wait for the step. ``run`` computes, ``commit`` stores: everything that the program
-    replaces is stored by that one loop, after the program has returned all of it.
+    weights, wait for the step. ``run`` computes, ``commit`` stores; until ``run`` has computed,
+    ``withdraw`` takes updates back.
+
+    results
+        the program's results: empty until it has ended, then one tuple. C code puts it there, so
+        that no exception comes between the end of the program, which destroys the old weights and
+        states, and this list.
     """
 
-    __slots__ = ("_hyperparams", "_keep_gradients", "_key_data", "_specs", "_states", "_targets")
+    __slots__ = ("_donated", "_keep_gradients", "_updates", "results")
 
     def __init__(self, keep_gradients: bool) -> None:
         self._keep_gradients = keep_gradients
-        self._specs: tuple[UpdateSpec, ...] = ()
-        #: For each update the weights, then the leaves of its state.
-        self._targets: tuple[list[PendingValue], ...] = ()
-        #: The same contents as arrays. A tuple that is passed on as it is: a copy would count as a
-        #: further reference to a state, which could not be donated then.
-        self._states: tuple[Any, ...] = ()
-        self._hyperparams: tuple[float, ...] = ()
-        self._key_data: tuple[Any, ...] = ()
+        self._updates: list[_AttachedUpdate] = []
+        self._donated: Donated | None = None
+        self.results: list[Any] = []
 
     @property
     def n_targets(self) -> int:
         """The number of gradients that are consumed."""
-        return sum(len(spec.targets) for spec in self._specs)
+        return sum(len(update.spec.targets) for update in self._updates)
 
     def add(self, step: PendingStep, targets: tuple[int, ...], call: UpdateCall) -> None:
         """Adds an update of weights whose contents are those of the step's snapshot."""
+        self._restore_donated(step)
         runnable = step.runnable
         cells, tree = jax.tree.flatten(call.state)
-        values = read_buffers(cells)
+        state = jax.tree.unflatten(tree, read_buffers(cells))
         weights = [runnable.arg_arrays[runnable.program.argnums[k]] for k in targets]
-        self._specs += (UpdateSpec(targets, call.update, len(call.hyperparams)),)
-        self._targets += ([*weights, *cells],)
-        self._states += (jax.tree.unflatten(tree, values),)
-        self._hyperparams += tuple(call.hyperparams)
-        self._key_data += (call.key_data,)
-        for cell in (*weights, *cells):
+        cells = [*weights, *cells]
+        spec = UpdateSpec(targets, call.update, len(call.hyperparams))
+        self._updates.append(_AttachedUpdate(spec, call, cells, state))
+        call.attached = True
+        for cell in cells:
             cell.defer(step)
 
+    def withdraw(self, step: PendingStep, call: UpdateCall | None = None) -> None:
+        """Takes back one update, or all: weights and states hold what they held before."""
+        self._restore_donated(step)
+        for update in reversed(self._updates.copy()):
+            if call is not None and update.call is not call:
+                continue
+            argnums = step.runnable.program.argnums
+            weights = [step.args[argnums[k]] for k in update.spec.targets]
+            values = (*weights, *jax.tree.leaves(update.state))
+            for cell, value in zip(update.cells, values, strict=True):
+                cell.set_result(step, value)
+            self._updates.remove(update)
+            update.call.attached = False
+            update.call.undo()
+
     def run(self, step: PendingStep, heads: Sequence[Any]) -> tuple[Any, ...]:
-        """Runs forward, backward and the updates; returns the outputs, the states that forward
-        changes, and the gradients.
+        """Runs forward, backward and the updates, unless that was done; returns the outputs, the
+        states that forward changes, and the gradients.
 
         Weights, optimizer states and auxiliary states are donated. Arrays that someone else still
         holds (the user's ``.jax``, another executor's snapshot) are copied first.
         """
+        if not self.results:
+            self._restore_donated(step)
+            args, aux, donated = self._operands(step)
+            spec = StepSpec(tuple([u.spec for u in self._updates]), self._keep_gradients)
+            function = step.runnable.program.step_function(step.train, spec)
+            self._donated = donated
+            hyperparams = [x for u in self._updates for x in u.call.hyperparams]
+            others = (
+                args, aux, step.key, heads, step.accumulated,
+                tuple([u.call.key_data for u in self._updates]), np.array(hyperparams, np.float64),
+            )  # fmt: skip
+            function.call_into(self.results, donated, others)
+        return self.results[0][1:]
+
+    def _operands(self, step: PendingStep) -> tuple[tuple[Any, ...], tuple[Any, ...], Donated]:
+        """The step's arguments and auxiliary states without those that are donated, and these."""
         argnums = step.runnable.program.argnums
         args: list[Any] = list(step.args)
         aux: list[Any] = list(step.aux)
-        weights = tuple(tuple(args[argnums[k]] for k in s.targets) for s in self._specs)
+        weights = tuple(tuple(args[argnums[k]] for k in u.spec.targets) for u in self._updates)
         states = tuple(aux[n] for n in step.backward_state_indices)
-        leaves, tree = jax.tree.flatten((weights, self._states, states))
-        for spec in self._specs:
-            for k in spec.targets:
+        leaves, tree = jax.tree.flatten((weights, tuple([u.state for u in self._updates]), states))
+        for update in self._updates:
+            for k in update.spec.targets:
                 args[argnums[k]] = None
         for n in step.backward_state_indices:
             aux[n] = None
         del weights, states
-        leaves = _copy_shared(leaves)
-        spec = StepSpec(self._specs, self._keep_gradients)
-        function = step.runnable.program.step_function(step.train, spec)
-        new, outputs, forward_states, grads = function(
-            jax.tree.unflatten(tree, leaves), tuple(args), tuple(aux), step.key, heads,
-            step.accumulated, self._key_data, np.array(self._hyperparams, np.float64),
-        )  # fmt: skip
-        self.commit(step, args, aux, new)
-        return outputs, forward_states, grads
+        return tuple(args), tuple(aux), Donated(jax.tree.unflatten(tree, _copy_shared(leaves)))
 
-    def commit(self, step: PendingStep, args: list[Any], aux: list[Any], new: Any) -> None:
+    def _restore_donated(self, step: PendingStep) -> None:
+        """Lets the snapshot hold copies of arrays that a failed program has destroyed."""
+        if self._donated is not None:
+            self._take(step, self._donated.restored())
+            self._donated = None
+
+    def commit(self, step: PendingStep) -> None:
         """Stores the weights, the optimizer states and the auxiliary states that the program
         returned in place of the donated ones.
 
         The step's snapshot holds them from now on: the old ones do not exist any more.
         """
-        runnable, (new_weights, new_states, new_aux) = step.runnable, new
-        for spec, targets, weights, state in zip(
-            self._specs, self._targets, new_weights, new_states, strict=True
-        ):
-            for target, value in zip(targets, (*weights, *jax.tree.leaves(state)), strict=True):
-                target.set_result(step, value)
-            for k, value in zip(spec.targets, weights, strict=True):
-                args[runnable.program.argnums[k]] = value
-        for n, value in zip(step.backward_state_indices, new_aux, strict=True):
-            runnable.aux_arrays[n].set_result(step, value)
+        new = self.results[0][0]
+        new_weights, new_states, new_aux = new
+        for update, weights, state in zip(self._updates, new_weights, new_states, strict=True):
+            values = (*weights, *jax.tree.leaves(state))
+            for cell, value in zip(update.cells, values, strict=True):
+                cell.set_result(step, value)
+        step.store_states(new_aux)
+        self._take(step, new)
+
+    def _take(self, step: PendingStep, donated: Any) -> None:
+        """Lets the step's snapshot hold these weights, states and auxiliary states."""
+        weights, states, aux_states = donated
+        args: list[Any] = list(step.args)
+        aux: list[Any] = list(step.aux)
+        argnums = step.runnable.program.argnums
+        for update, values in zip(self._updates, weights, strict=True):
+            for k, value in zip(update.spec.targets, values, strict=True):
+                args[argnums[k]] = value
+        for n, value in zip(step.backward_state_indices, aux_states, strict=True):
             aux[n] = value
+        updates = zip(self._updates, states, strict=True)
+        self._updates = [update._replace(state=state) for update, state in updates]
         step.args, step.aux = tuple(args), tuple(aux)
 
 

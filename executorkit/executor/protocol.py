@@ -8,6 +8,7 @@ runnable: an Executor, a replicated executor of several devices, or the backend 
 from __future__ import annotations
 
 import itertools
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
@@ -43,6 +44,9 @@ class Runnable(ABC, Generic[Value]):
         whether the graph has effects, so that nothing of it is deferred.
     keep_gradients
         whether gradients are stored although an update has consumed them in the same program.
+    lock
+        held by the thread that changes or runs one of its steps. Runnables with the same outputs
+        share it.
     """
 
     arg_arrays: list[Value]
@@ -58,7 +62,9 @@ class Runnable(ABC, Generic[Value]):
         outputs: Sequence[Value],
         gradient_targets: Sequence[PendingValue],
         keep_gradients: bool = True,
+        lock: threading.RLock | None = None,
     ) -> None:
+        self.lock = threading.RLock() if lock is None else lock
         self.graph = graph
         self.output_names = graph.output_names
         self.program = program

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from enum import Enum
+from functools import partial
 from inspect import isfunction
 from typing import Any
 
@@ -26,8 +27,8 @@ from ..model import (
     _update_params,
     _update_params_on_kvstore,
 )
-from ..ndarray.protocol import UpdateCall
-from ..optimizer import Updater, attach_update, dump_updater, read_state_file, restore_updater
+from ..ndarray.pending import all_or_none
+from ..optimizer import Updater, dump_updater, read_state_file, restore_updater
 from ..parallel import ReplicatedArray, all_reduce, broadcast_first, replicated_state
 from ..symbol import Symbol
 from ._parameters import ParameterStore
@@ -88,19 +89,31 @@ def update_group(
     weights, grads = arrays.weights, arrays.grads
     count = len(group.contexts)
     if not summed:
-        for k in range(count):
+
+        def update_device(k: int) -> None:
             device_indices = [i * count + k for i in update_indices]
             updater(device_indices, [g[k] for g in grads], [w[k] for w in weights])
+
+        begin = updater.n_updates
+        all_or_none(
+            [
+                (partial(update_device, k), lambda k=k: updater.n_updates > begin + k)
+                for k in range(count)
+            ]
+        )
         return
     if arrays.replicated and _attach_replicated(update_indices, *arrays.replicated, updater):
         return
     if count > 1 or all_processes:
         # Lists are summed by this process for itself, replicated arrays over all processes.
         grads = all_reduce(grads if all_processes else [list(g) for g in grads])
-    updater(update_indices, [g[0] for g in grads], [w[0] for w in weights])
-    if count > 1:
-        for weight in weights:
-            _copy_first_to_all(weight)
+    try:
+        updater(update_indices, [g[0] for g in grads], [w[0] for w in weights])
+        _copy_first_to_all(weights)
+    except BaseException:
+        # The first device's weights may be the new ones already.
+        _copy_first_to_all(weights)
+        raise
 
 
 def _attach_replicated(
@@ -113,26 +126,26 @@ def _attach_replicated(
     gradients; False, and nothing has changed, if that cannot be."""
     if not isinstance(updater, Updater):
         return False
-    first = weights[0]
-
-    def prepare() -> UpdateCall | None:
-        planned = updater.plan_update(indices, [w[0] for w in weights])
-        if planned is None:
-            return None
-        state = tuple(replicated_state(updater, i, first) for i in indices)
-        key_data = planned.key_data(first.contexts[0])
-        return UpdateCall(planned.update, state, planned.hyperparams, key_data)
-
-    return attach_update(weights, grads, prepare)
+    call = updater.attach(
+        indices,
+        [w[0] for w in weights],
+        weights,
+        grads,
+        lambda index: replicated_state(updater, index, weights[0]),
+    )
+    return call is not None
 
 
-def _copy_first_to_all(arrays: Any) -> None:
-    """Copies the first device's array to all others."""
-    if isinstance(arrays, ReplicatedArray):
-        broadcast_first(arrays)
-    else:
-        for other in arrays[1:]:
-            arrays[0].copyto(other)
+def _copy_first_to_all(weights: Sequence[Any]) -> None:
+    """Copies the first device's arrays to all others."""
+    for arrays in weights:
+        if len(arrays) == 1:
+            continue
+        if isinstance(arrays, ReplicatedArray):
+            broadcast_first(arrays)
+        else:
+            for other in arrays[1:]:
+                arrays[0].copyto(other)
 
 
 class KVStoreMode(Enum):
@@ -224,6 +237,13 @@ class ModuleOptimizer:
             self.kvstore, group.param_arrays, arg_params, group.param_names, overwritten
         )
         parameters.stale = parameters.stale or overwritten
+
+    @property
+    def n_updates(self) -> int:
+        """A number that changes with every update."""
+        if self.mode is KVStoreMode.STORE_UPDATES:
+            return self.optimizer.num_update
+        return self.updater.n_updates
 
     def update(self, group: DataParallelExecutorGroup) -> None:
         """Changes the parameters of a group by its gradients."""

@@ -23,10 +23,13 @@ from ..errors import (
     NotSupportedError,
     explain,
 )
+from ..executor import PendingStep
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc, DataIter
 from ..model import BatchEndParam
 from ..ndarray import NDArray
+from ..ndarray.random_state import StreamPositions
+from ..program import ThreadState
 from ._module_optimizer import discard_gradients
 from ._preconditions import check_input_names, data_descs
 from ._specs import BindSpec, FitSpec, OptimizerSpec, ParameterSpec
@@ -531,8 +534,7 @@ class BaseModule(Viewed):
             batch = next_batch
             if monitor is not None:
                 monitor.tic()
-            self.forward_backward(batch)
-            self.update()
+            self._train_batch(batch)
             update_metric_of(self, eval_metric, batch)
             next_batch = next(batches, None)
             if next_batch is not None:
@@ -547,6 +549,33 @@ class BaseModule(Viewed):
             )  # fmt: skip
             nbatch += 1
         return values
+
+    def _train_batch(self, batch: Any) -> None:
+        """Forward, backward and update. After an exception parameters, states, counts and random
+        streams are all as before the batch, or all as after it."""
+        thread, keys = ThreadState(), StreamPositions()
+        n_updates, steps = self.n_updates, self.last_steps()
+        try:
+            self.forward_backward(batch)
+            self.update()
+        except BaseException:
+            thread.restore()
+            if self.n_updates == n_updates:
+                for step in self.last_steps():
+                    if step not in steps:
+                        step.withdraw()
+                keys.rewind()
+            raise
+
+    @property
+    def n_updates(self) -> int:
+        """A number that changes with every ``update``; 0 for a module without parameters. Not in
+        MXNet."""
+        return 0
+
+    def last_steps(self) -> list[PendingStep]:
+        """The last step of each device, with which it could be given up. Not in MXNet."""
+        return []
 
     # Evaluation
 

@@ -11,6 +11,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..debugging import FiniteReport
 from ..errors import FileFormatError, ModuleUsageError, explain
+from ..executor import PendingStep
 from ..model import load_params
 from ..name import NameManager
 from ..parallel import DataParallel, DataParallelCore
@@ -389,6 +390,15 @@ class BucketingModule(BaseModule, DataParallel):
         require(self, "update", "binded", "params_initialized", "optimizer_initialized")
         self._curr_module.update()
 
+    @property
+    def n_updates(self) -> int:
+        """A number that changes with every ``update``. Not in MXNet."""
+        return self._curr_module.n_updates
+
+    def last_steps(self) -> list[PendingStep]:
+        """As :meth:`Module.last_steps`, of all buckets."""
+        return [step for bucket in self._buckets.values() for step in bucket.last_steps()]
+
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
         """Finds the first node of the current bucket that made a NaN or an infinity."""
         require(self, "check_finite", "binded", "params_initialized")
@@ -418,7 +428,7 @@ class BucketingModule(BaseModule, DataParallel):
 
 
 def _read_bucket_keys(path: str) -> list[Any]:
-    """The keys in a file of :meth:`BucketingModule.save_checkpoint`: integers, or tuples of them."""
+    """The keys in a file of :meth:`BucketingModule.save_checkpoint`: integers, or tuples."""
     arrays = nd.load(path)
     keys = arrays[0].asnumpy() if isinstance(arrays, list) and len(arrays) == 1 else None
     if keys is None or keys.dtype.kind not in "iu" or keys.ndim not in (1, 2):

@@ -11,6 +11,7 @@ from .. import ndarray as nd
 from ..context import Context, cpu
 from ..debugging import FiniteReport
 from ..errors import ModuleUsageError, explain
+from ..executor import PendingStep
 from ..io import DataBatch, DataDesc
 from ..model import load_checkpoint
 from ..ndarray import NDArray
@@ -488,10 +489,9 @@ class Module(BaseModule, DataParallel):
         """A number that changes with every ``update``. Not in MXNet."""
         return 0 if self._module_optimizer is None else self._module_optimizer.n_updates
 
-    def withdraw_step(self) -> None:
-        """Gives up a forward and backward that no ``update`` followed: auxiliary states hold what
-        they held before. Not in MXNet."""
-        self._exec_group.core.withdraw_step()
+    def last_steps(self) -> list[PendingStep]:
+        """The last step of each device, with which it could be given up. Not in MXNet."""
+        return self._exec_group.core.last_steps() if self.binded else []
 
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
         """Finds the first node that made a NaN or an infinity in the last batch; see

@@ -8,7 +8,9 @@ from typing import Any, Self
 
 from ..debugging import FiniteReport
 from ..errors import ModuleUsageError, explain
+from ..executor import PendingStep
 from ..io import DataBatch, DataDesc
+from ..ndarray.pending import all_or_none
 from ._specs import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule, require
 from .python_module import PythonModule
@@ -209,8 +211,16 @@ class SequentialModule(BaseModule):
     def update(self) -> None:
         """Changes the parameters of all modules."""
         require(self, "update", "binded", "params_initialized", "optimizer_initialized")
-        for module in self._modules:
-            module.update()
+        all_or_none([(m.update, lambda m=m: m.n_updates) for m in self._modules])
+
+    @property
+    def n_updates(self) -> int:
+        """A number that changes with every ``update``. Not in MXNet."""
+        return sum(module.n_updates for module in self._modules)
+
+    def last_steps(self) -> list[PendingStep]:
+        """As :meth:`Module.last_steps`, of all modules."""
+        return [step for module in self._modules for step in module.last_steps()]
 
     def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
         """The report of the first module that made a NaN or an infinity, else that of the last one

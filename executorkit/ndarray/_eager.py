@@ -8,7 +8,7 @@ are passed as values where the operator allows it, so that a decaying rate compi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -28,7 +28,8 @@ from ..errors import (
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import to_text
 from ..ops.schema.inference import ShapeFacts, TypeFacts
-from ..program import CacheInfo, CodeCache, SmallJit
+from ..ops.value_checks import collect_checks
+from ..program import CacheInfo, CodeCache, SmallJit, deferred_errors
 from .handle import Handle
 from .random_state import next_key
 from .values import filled
@@ -162,6 +163,8 @@ def invoke(
     except _NEEDS_VALUES:
         (_STATIC if dynamic else _UNCOMPILED).add(op.name)
         results = _run(op, parse_attrs(op, attrs), (), key, values, device)
+    if deferred_errors.open:
+        deferred_errors.follow(values, results)
     visible = results[: op.visible(p)]
     if out is not None:
         assign_out(op, out, visible)
@@ -300,8 +303,22 @@ def _jitted(
             ) from error
 
     run.__name__ = op.name
-    if device is None:
+    if op.checks_values(params):
+        jitted = jax.jit(collect_checks(run))
+        entry = SmallJit(jitted, _checked(jitted))
+    elif device is None:
         entry = SmallJit(jax.jit(run))
     else:
         entry = SmallJit(jax.jit(run, out_shardings=jax.sharding.SingleDeviceSharding(device)))
     return entry
+
+
+def _checked(jitted: Callable[..., Any]) -> Callable[..., tuple[jax.Array, ...]]:
+    """An operator whose results, when they are read, raise the error of a check that failed."""
+
+    def run(*args: Any) -> tuple[jax.Array, ...]:
+        results, error = jitted(*args)
+        deferred_errors.note(results, error)
+        return results
+
+    return run

@@ -28,6 +28,7 @@ from ..errors import (
 )
 from ..ops.schema.attrs import dtype_name
 from ..ops.tensor.shape import resolve_shape
+from ..program import deferred_errors
 from ._arithmetic import binary
 from ._array_operators import operator_methods
 from ._eager import call
@@ -160,7 +161,10 @@ class NDArray(Viewed, Handle):
 
     def wait_to_read(self) -> None:
         """Waits until the contents are computed; an error in the computation is raised here."""
-        self.value.block_until_ready()
+        value = self.value
+        if deferred_errors.open:
+            deferred_errors.raise_for(value)
+        value.block_until_ready()
 
     # Shapes
 

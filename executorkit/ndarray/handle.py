@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from ..context import Context, current_context
+from ..program import deferred_errors
 from .protocol import PendingValue, Producer
 from .storage import Shape, Storage
 
@@ -121,6 +122,8 @@ class Handle:
         if self._seen is not None and self._seen_version == storage.version:
             return self._seen
         value = storage.read(self._offset, self._shape)
+        if deferred_errors.open:
+            deferred_errors.follow(storage.current, value)
         self._seen, self._seen_version = value, storage.version
         return value
 
@@ -153,7 +156,7 @@ class Handle:
         """Assigns ``value`` if ``producer`` is still what this array waits for."""
         if self.covers_storage:
             return self.storage.set_result(producer, value)
-        if self.storage.producer_of(self._offset, self._shape) != producer:
+        if self.storage.producer_of(self._offset, self._shape) is not producer:
             return False
         self.assign(value)
         return True
@@ -209,8 +212,11 @@ class Handle:
         return "default"
 
     def asnumpy(self) -> np.ndarray:
-        """A NumPy copy of the contents."""
-        return np.array(self.value)
+        """A NumPy copy of the contents; an error in their computation is raised here."""
+        value = self.value
+        if deferred_errors.open:
+            deferred_errors.raise_for(value)
+        return np.array(value)
 
 
 def buffer_of(array: PendingValue) -> PendingValue:

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterable
-from typing import Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, TypeVar
 
 import jax
 
+from ..program import deferred_errors
 from .protocol import PendingValue
+
+T = TypeVar("T")
 
 
 class PendingOwner(Protocol):
@@ -41,14 +44,75 @@ def resolve_pending(arrays: Iterable[PendingValue]) -> None:
 
 
 def resolve_all() -> None:
-    """Does all deferred work of all owners."""
+    """Does all deferred work of all owners, and raises the first error at the end.
+
+    An error is raised once: work that has failed is not tried again.
+    """
     with _lock:
         owners = list(_owners)
+    errors = []
     for owner in owners:
-        owner.force()
+        try:
+            owner.force()
+        except Exception as error:
+            errors.append(error)
+    if errors:
+        raise errors[0]
+
+
+def complete(action: Callable[[], T]) -> T:
+    """Runs an action that may be run twice; an exception that interrupts it, a KeyboardInterrupt
+    say, is raised after it was run to its end."""
+    try:
+        return action()
+    except BaseException:
+        action()
+        raise
+
+
+def all_or_none(actions: Sequence[tuple[Callable[[], Any], Callable[[], Any]]]) -> None:
+    """Runs actions, each of which is atomic by itself, so that they are atomic together.
+
+    actions
+        each with a function whose value changes when the action has come about.
+
+    An exception before the first has come about is raised at once; a later one is raised after all
+    actions have been run.
+    """
+    before = [value() for _, value in actions]
+    try:
+        for action, _ in actions:
+            action()
+    except BaseException:
+        missing = [a for (a, value), old in zip(actions, before, strict=True) if value() == old]
+        if len(missing) < len(actions):
+            for action in missing:
+                action()
+        raise
+
+
+#: References to arrays whose computation has failed, and whose error ``waitall`` has raised.
+_reported: list[weakref.ref[Any]] = []
+
+
+def _wait_for_arrays() -> None:
+    """Waits until all arrays are computed, and raises the first error that is new."""
+    _reported[:] = [reference for reference in _reported if reference() is not None]
+    known = {id(reference()) for reference in _reported}
+    arrays = [a for a in jax.live_arrays() if not a.is_deleted() and id(a) not in known]
+    try:
+        jax.block_until_ready(arrays)
+    except Exception:
+        for array in arrays:
+            try:
+                array.block_until_ready()
+            except Exception:
+                _reported.append(weakref.ref(array))
+        raise
 
 
 def waitall() -> None:
-    """Waits until all deferred and running work is done; an error in it is raised here."""
+    """Waits until all deferred and running work is done; an error in it is raised here, once."""
     resolve_all()
-    jax.block_until_ready([a for a in jax.live_arrays() if not a.is_deleted()])
+    deferred_errors.raise_any()
+    _wait_for_arrays()

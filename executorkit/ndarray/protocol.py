@@ -14,12 +14,12 @@ methods, and the type checker compares them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import jax
 
 
-class UpdateCall(NamedTuple):
+class UpdateCall:
     """One call of an optimizer's update, to be computed inside a pending step.
 
     update
@@ -31,12 +31,28 @@ class UpdateCall(NamedTuple):
         numbers that change from step to step (learning rates, ...).
     key_data
         the words of a PRNG key, or None for an update that draws no random numbers.
+    undo
+        takes back the optimizer's counts of this call, if the update is withdrawn.
+    attached
+        whether the update is a part of a step, or has been computed as one.
     """
 
-    update: Any
-    state: Any
-    hyperparams: Sequence[float]
-    key_data: Any
+    __slots__ = ("attached", "hyperparams", "key_data", "state", "undo", "update")
+
+    def __init__(
+        self,
+        update: Any,
+        state: Any,
+        hyperparams: Sequence[float],
+        key_data: Any,
+        undo: Callable[[], object] = lambda: None,
+    ) -> None:
+        self.update = update
+        self.state = state
+        self.hyperparams = hyperparams
+        self.key_data = key_data
+        self.undo = undo
+        self.attached = False
 
 
 class Producer(Protocol):

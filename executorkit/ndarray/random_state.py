@@ -8,10 +8,9 @@ was never seeded, and each context has its own.
 
 from __future__ import annotations
 
-import itertools
 import operator
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 
 import jax
@@ -26,25 +25,62 @@ _MASK = 2**64 - 1
 State = tuple[int, tuple[tuple[str, int, int], ...]]
 
 
+class _Stream:
+    """The keys of one context, by number."""
+
+    __slots__ = ("_lock", "position")
+
+    def __init__(self, position: int) -> None:
+        self.position = position
+        self._lock = threading.Lock()
+
+    def draw(self) -> int:
+        """The number of the next key."""
+        with self._lock:
+            number = self.position
+            self.position = number + 1
+        return number
+
+
 class _Streams:
     """The generators' states: their seed, and the streams that were started."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()
-        self.reset(0)
+        self.reset(0, {})
 
-    def reset(self, state: int) -> None:
+    def reset(self, state: int, running: dict[Context, _Stream]) -> None:
         with self.lock:
             self.state = state
-            self.running: dict[Context, Iterator[int]] = {}
+            self.running = running
 
-    def start(self, context: Context, state: int, salt: int) -> Iterator[int]:
+    def start(self, context: Context, state: int, salt: int) -> _Stream:
         words = np.random.SeedSequence((state & _MASK, salt)).generate_state(1, np.uint64)
         with self.lock:
-            return self.running.setdefault(context, itertools.count(int(words[0])))
+            return self.running.setdefault(context, _Stream(int(words[0])))
 
 
 _streams = _Streams()
+
+
+class StreamPositions:
+    """The position of every context's stream, to return to after a step that did not come about."""
+
+    __slots__ = ("_positions",)
+
+    def __init__(self) -> None:
+        streams = _streams.running.items()
+        self._positions = {context: (stream, stream.position) for context, stream in streams}
+
+    def rewind(self) -> None:
+        """Lets the streams go on from these positions, but for those that were seeded since."""
+        with _streams.lock:
+            for context, stream in list(_streams.running.items()):
+                known, position = self._positions.get(context, (None, 0))
+                if stream is known:
+                    stream.position = position
+                elif known is None:
+                    del _streams.running[context]
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:
@@ -60,7 +96,7 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
             explain("seed", f"seed_state is {seed_state!r}, expected an integer")
         ) from None
     if isinstance(ctx, str) and ctx == "all":
-        _streams.reset(state)
+        _streams.reset(state, {})
     else:
         context = Context(ctx)
         with _streams.lock:
@@ -74,8 +110,7 @@ def get_state() -> State:
     Plain numbers, to be pickled, compared, or given to :func:`set_state`. Not in MXNet.
     """
     with _streams.lock:
-        following = {context: next(stream) for context, stream in _streams.running.items()}
-        _streams.running = {context: itertools.count(n) for context, n in following.items()}
+        following = {context: stream.position for context, stream in _streams.running.items()}
     positions = sorted((c.device_type, c.device_id, n & _MASK) for c, n in following.items())
     return _streams.state, tuple(positions)
 
@@ -84,8 +119,8 @@ def set_state(state: State) -> None:
     """Makes the random operators continue from a state that :func:`get_state` returned."""
     try:
         start, positions = state
-        running: dict[Context, Iterator[int]] = {
-            Context(kind, operator.index(number)): itertools.count(operator.index(following))
+        running = {
+            Context(kind, operator.index(number)): _Stream(operator.index(following))
             for kind, number, following in positions
         }
         start = operator.index(start)
@@ -93,9 +128,7 @@ def set_state(state: State) -> None:
         raise ValueError(
             explain("set_state", f"{state!r}, expected what get_state() returned")
         ) from None
-    _streams.reset(start)
-    with _streams.lock:
-        _streams.running = running
+    _streams.reset(start, running)
 
 
 def next_key(ctx: Context | None = None) -> jax.Array:
@@ -109,7 +142,7 @@ def next_key_data(context: Context) -> np.ndarray:
     stream = _streams.running.get(context)
     if stream is None:
         stream = _streams.start(context, _streams.state, 1 + context.device_id)
-    number = next(stream) & _MASK
+    number = stream.draw() & _MASK
     return np.array((number >> 32, number & 0xFFFFFFFF), np.uint32)
 
 

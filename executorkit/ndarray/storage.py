@@ -7,6 +7,9 @@ smaller view of a larger array, as a reshaped executor does at every step, there
 the larger one. Contents may also be deferred: their producer computes them on first read.
 
 Positions are flat element offsets. Incoming values have the right dtype and device.
+
+An exception, a KeyboardInterrupt say, may come between any two assignments of these methods. Their
+order sees to it that the storage then holds what it held before, or what it was to hold.
 """
 
 from __future__ import annotations
@@ -164,31 +167,32 @@ class Storage:
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the whole contents; whatever was deferred is cancelled."""
-        self.current = value
-        self.shared = shared
+        self.shared = self.shared or shared
         self.version += 1
+        self.current = value
         self.producer = None
         if self._overlays:
-            self._overlays.clear()
+            self._overlays = []
             self._base = None
+        self.shared = shared
 
     def defer(self, producer: Producer) -> None:
         """Lets the whole contents come from ``producer``."""
-        self.current = None
-        self.producer = producer
         self.version += 1
+        self.producer = producer
+        self.current = None
         if self._overlays:
-            self._overlays.clear()
+            self._overlays = []
             self._base = None
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
         """Assigns ``value`` if ``producer`` is still what the whole contents come from."""
-        if self.producer != producer:
+        if self.producer is not producer:
             return False
-        self.current = value
-        self.producer = None
-        self.shared = False
         self.version += 1
+        self.current = value
+        self.shared = False
+        self.producer = None
         return True
 
     def write(
@@ -206,12 +210,17 @@ class Storage:
         if not size:
             return
         stop = start + size
-        self._overlays = [o for o in self._overlays if o.start < start or o.stop > stop]
-        self._run_producers(start, stop)
-        if self.current is not None:
-            self._base, self.current = self.current, None
-        self._overlays.append(Overlay(start, stop, value, producer))
+        # Those that the part covers are replaced: their producers need not run.
+        self._run_producers(start, stop, uncovered=True)
         self.version += 1
+        overlays = [o for o in self._overlays if o.start < start or o.stop > stop]
+        overlays.append(Overlay(start, stop, value, producer))
+        if self.current is not None:
+            self._base = self.current
+            self._overlays = overlays
+            self.current = None
+        else:
+            self._overlays = overlays
         if len(self._overlays) > MAX_OVERLAYS:
             self._merge()
 
@@ -262,11 +271,14 @@ class Storage:
                 return o.producer.source
         return None
 
-    def _run_producers(self, start: int, stop: int) -> None:
-        """Computes whatever is deferred between ``start`` and ``stop``."""
+    def _run_producers(self, start: int, stop: int, uncovered: bool = False) -> None:
+        """Computes whatever is deferred between ``start`` and ``stop``; ``uncovered`` leaves out
+        the parts that do not reach beyond."""
         if self.producer is not None:
             self._run(self.producer)
         for o in tuple(self._overlays):
+            if uncovered and start <= o.start and o.stop <= stop:
+                continue
             if o.producer is not None and o.start < stop and start < o.stop:
                 o.producer()
                 if o in self._overlays:
@@ -287,9 +299,12 @@ class Storage:
         with jax.enable_x64(True):
             for o in written:
                 merged, update = update(merged, o.value, np.int64(o.start)), update_flat_donated
-        self.shared = False
-        self._overlays = [o for o in self._overlays if o.value is None]
-        if self._overlays:
+        deferred = [o for o in self._overlays if o.value is None]
+        if deferred:
             self._base = merged
+            self._overlays = deferred
         else:
-            self.current, self._base = merged, None
+            self.current = merged
+            self._overlays = []
+            self._base = None
+        self.shared = False

@@ -8,7 +8,7 @@ else may hold these, into copies.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -20,8 +20,16 @@ from ..context import Context, Device
 from ..errors import DTypeError, InputTypeError, ShapeError, explain
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue, UpdateCall
-from ..ndarray.random_state import next_key_data, wrap_key
-from ..program import SMALL_BYTES, CacheInfo, CodeCache, SmallJit
+from ..ndarray.random_state import StreamPositions, next_key_data, wrap_key
+from ..program import (
+    SMALL_BYTES,
+    CacheInfo,
+    CodeCache,
+    Donated,
+    SmallJit,
+    ThreadState,
+    call_donating,
+)
 from ._rule import Rule, State
 
 #: Further memory of a compiled update for each array that it writes, in bytes.
@@ -92,42 +100,83 @@ def apply_rules(
     weights: Sequence[NDArray],
     grads: Sequence[NDArray],
     states: Sequence[State],
-    hyperparams: Sequence[Sequence[float]],
+    count: Callable[[], Sequence[Sequence[float]]],
+    undo: Callable[[], object],
 ) -> None:
     """Updates weights and states in place, each by its rule; arrays have been checked.
 
+    count, undo
+        counts the step and returns the hyperparameters of each rule; takes the counts back.
+
     Gradients that are pending on an executor are not computed for that: the update becomes a part
-    of the program that computes them.
+    of the program that computes them. After an exception weights, states and counts are all as they
+    were, or all as after the update.
     """
     if not weights:
         return
-    context = weights[0].context
-    planned = plan_update(rules, hyperparams)
-    key_data = planned.key_data(context)
-    call = UpdateCall(planned.update, tuple(states), planned.hyperparams, key_data)
-    if attach_update(weights, grads, lambda: call):
-        return
-    leaves, treedef = jax.tree.flatten((tuple(weights), tuple(states)))
+    call: UpdateCall | None = None
+
+    def prepare() -> UpdateCall:
+        nonlocal call
+        call = plan_update(rules, count()).call(tuple(states), weights[0].context, undo)
+        return call
+
+    state = ThreadState()
+    try:
+        if not attach_update(weights, grads, prepare):
+            _update_now(prepare(), weights, grads)
+    except BaseException:
+        state.restore()
+        if call is None or not call.attached:
+            undo()
+        raise
+
+
+def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[NDArray]) -> None:
+    """Updates weights and states by gradients that are there, as one program."""
+    leaves, treedef = jax.tree.flatten((tuple(weights), call.state))
     uses = Counter(id(x.storage) for x in leaves)
     if max(uses.values()) > 1 and len(weights) > 1:
         # A weight that is there twice is updated twice, as in MXNet.
-        for i in range(len(weights)):
-            apply_rules([rules[i]], [weights[i]], [grads[i]], [states[i]], [hyperparams[i]])
+        for part, weight, grad in zip(_single_calls(call), weights, grads, strict=True):
+            _update_now(part, [weight], [grad])
+            call.attached = True
         return
     uses.update(id(g.storage) for g in grads)
-    device = context.device
-    program = _updates.get_or_make(
-        (planned.update, treedef), lambda: _jitted(planned.update, treedef)
-    )
+    device = weights[0].context.device
+    program = _updates.get_or_make((call.update, treedef), lambda: _jitted(call.update, treedef))
+    results: list[Any] = []
     with jax.enable_x64(True):
-        new = program.function(
-            [_donatable_value(x, uses[id(x.storage)] == 1, device) for x in leaves],
+        values = [_donatable_value(x, uses[id(x.storage)] == 1, device) for x in leaves]
+        operands = (
             [_on_device(g.value, g.context.device, device) for g in grads],
-            np.asarray(planned.hyperparams, np.float64),
-            key_data,
+            np.asarray(call.hyperparams, np.float64),
+            call.key_data,
         )
-    for x, value in zip(leaves, new, strict=True):
+        donated = Donated(values)
+        try:
+            call_donating(program.function, results, donated, operands)
+            _store(leaves, results[0], device)
+            call.attached = True
+        except BaseException:
+            if results:
+                _store(leaves, results[0], device)
+                call.attached = True
+            else:
+                _restore(leaves, donated)
+            raise
+
+
+def _store(arrays: Sequence[NDArray], values: Sequence[jax.Array], device: Device) -> None:
+    for x, value in zip(arrays, values, strict=True):
         x.assign(_on_device(value, device, x.context.device))
+
+
+def _restore(arrays: Sequence[NDArray], donated: Donated) -> None:
+    """Gives arrays whose buffers a failed program has destroyed their contents again."""
+    for x, before, restored in zip(arrays, donated.tree, donated.restored(), strict=True):
+        if x.current is before is not restored:
+            x.assign(restored)
 
 
 @dataclass(frozen=True)
@@ -148,12 +197,12 @@ class CombinedUpdate:
         hyperparams: Any,
         key_data: Any,
     ) -> tuple[tuple[Any, ...], tuple[State, ...]]:
-        """The new weights and states; random rules draw from the key that ``key_data`` makes."""
-        key = None if key_data is None else wrap_key(key_data)
+        """The new weights and states; ``key_data`` has a row for the key of each random rule."""
+        keys = iter(() if key_data is None else key_data)
         new_weights, new_states, begin = [], [], 0
         rules = zip(self.rules, self.widths, weights, grads, state, strict=True)
-        for i, (rule, width, weight, grad, rule_state) in enumerate(rules):
-            rule_key = None if key is None else jax.random.fold_in(key, i)
+        for rule, width, weight, grad, rule_state in rules:
+            rule_key = wrap_key(next(keys)) if rule.uses_rng else None
             rule_hyperparams = hyperparams[begin : begin + width]
             weight, rule_state = rule(weight, grad, rule_state, rule_hyperparams, rule_key)
             new_weights.append(weight)
@@ -181,9 +230,20 @@ class PlannedUpdate(NamedTuple):
     update: CombinedUpdate
     hyperparams: list[float]
 
-    def key_data(self, context: Context) -> np.ndarray | None:
-        """The data of a key from the context's stream; None if no rule is random."""
-        return next_key_data(context) if any(r.uses_rng for r in self.update.rules) else None
+    def call(self, state: Any, context: Context, undo: Callable[[], object]) -> UpdateCall:
+        """The step with its states; each random rule draws a key from the context's stream, as one
+        call of a random operator does."""
+        random = sum(rule.uses_rng for rule in self.update.rules)
+        if not random:
+            return UpdateCall(self.update, state, self.hyperparams, None, undo)
+        keys = StreamPositions()
+
+        def undo_and_rewind() -> None:
+            undo()
+            keys.rewind()
+
+        key_data = np.stack([next_key_data(context) for _ in range(random)])
+        return UpdateCall(self.update, state, self.hyperparams, key_data, undo_and_rewind)
 
 
 def plan_update(rules: Sequence[Rule], hyperparams: Sequence[Sequence[float]]) -> PlannedUpdate:
@@ -192,9 +252,21 @@ def plan_update(rules: Sequence[Rule], hyperparams: Sequence[Sequence[float]]) -
     return PlannedUpdate(update, [x for numbers in hyperparams for x in numbers])
 
 
+def _single_calls(call: UpdateCall) -> Iterator[UpdateCall]:
+    """The updates of a call for several parameters, one by one."""
+    begin = key = 0
+    for rule, width, state in zip(call.update.rules, call.update.widths, call.state, strict=True):
+        hyperparams = call.hyperparams[begin : begin + width]
+        begin += width
+        update = CombinedUpdate((rule,), (width,))
+        key_data = call.key_data[key : key + 1] if rule.uses_rng else None
+        key += rule.uses_rng
+        yield UpdateCall(update, (state,), hyperparams, key_data)
+
+
 def _jitted(update: CombinedUpdate, treedef: Any) -> SmallJit:
     def updated(
-        leaves: list[jax.Array],
+        donated: Donated,
         grads: list[jax.Array],
         hyperparams: jax.Array,
         key_data: jax.Array | None,
@@ -202,7 +274,7 @@ def _jitted(update: CombinedUpdate, treedef: Any) -> SmallJit:
         global _traces
         _traces += 1
         entry.count()
-        weights, states = jax.tree.unflatten(treedef, leaves)
+        weights, states = jax.tree.unflatten(treedef, donated.tree)
         return jax.tree.leaves(update(weights, grads, states, hyperparams, key_data))
 
     entry = SmallJit(

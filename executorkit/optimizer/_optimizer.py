@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import jax
@@ -247,6 +247,25 @@ class Optimizer:
             self._index_update_count[i] = count
             self.num_update = max(count, self.num_update)
 
+    def _count_undo(self, indices: Sequence[Any]) -> Callable[[], None]:
+        """A function that takes back updates of these parameters that are counted from now on."""
+        counts = self._index_update_count
+        before = [(i, counts.get(i)) for i in indices]
+        num_update, shared_state = self.num_update, self.shared_state
+        scheduler: dict[str, Any] = getattr(self.lr_scheduler, "__dict__", {}).copy()
+
+        def undo() -> None:
+            for index, count in before:
+                if count is None:
+                    counts.pop(index, None)
+                else:
+                    counts[index] = count
+            self.num_update, self.shared_state = num_update, shared_state
+            if scheduler:
+                vars(self.lr_scheduler).update(scheduler)
+
+        return undo
+
     # States
 
     def create_state(self, index: Any, weight: NDArray) -> State:
@@ -393,8 +412,11 @@ class Optimizer:
             raise NotSupportedError(
                 explain(type(self).__name__, "it defines no update(index, weight, grad, state)")
             )
-        hyperparams = self._count_step(indices, len(indices) if self.aggregate_num else 1)
-        apply_rules(rules, weights, grads, states, hyperparams)
+        together = len(indices) if self.aggregate_num else 1
+        undo = self._count_undo(indices)
+        apply_rules(
+            rules, weights, grads, states, lambda: self._count_step(indices, together), undo
+        )
 
     def to_optax(
         self, names: Sequence[str] | None = None, *, key: jax.Array | None = None

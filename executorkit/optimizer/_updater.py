@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..context import Context
 from ..ndarray import NDArray
+from ..ndarray.pending import complete
+from ..ndarray.protocol import PendingValue, UpdateCall
 from ._apply_rules import (
-    PlannedUpdate,
     apply_rules,
+    attach_update,
     check_arrays,
     plan_update,
     same_shape_and_dtype,
@@ -23,7 +25,11 @@ class Updater:
     """Updates parameters by index, making their states when it first sees them.
 
     ``updater(index, grad, weight)`` updates one weight in place; with lists, each of them, in one
-    compiled call unless the optimizer's class overrides ``update``.
+    compiled call unless the optimizer's class overrides ``update``. After an exception all of them
+    are updated and counted, or none.
+
+    n_updates
+        number of calls that have updated something.
     """
 
     def __init__(self, optimizer: Optimizer) -> None:
@@ -31,6 +37,7 @@ class Updater:
         self.states: dict[Any, State] = {}
         self.states_synced: dict[Any, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
+        self.n_updates = 0
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         if isinstance(index, list | tuple):
@@ -43,8 +50,7 @@ class Updater:
         optimizer._set_current_context(weights[0].context.device_id)
         indices = [i.decode() if isinstance(i, bytes) else i for i in indices]
         self._prepare_all(indices, weights)
-        for batch in self._batches(indices, grads, weights):
-            self._update(*batch)
+        self._update(self._batches(indices, grads, weights))
 
     def _prepare_all(self, indices: Sequence[Any], weights: Sequence[NDArray]) -> None:
         ready = self.states_synced.get
@@ -56,14 +62,14 @@ class Updater:
         """Makes the state of a parameter, or moves a loaded one to its weight's context."""
         if index not in self.states:
             self.states[index] = self.optimizer.create_state_multi_precision(index, weight)
-        elif not self.states_synced[index]:
+        elif not self.states_synced.get(index, True):
             self.states[index] = self.sync_state_context(self.states[index], weight.context)
         self.states_synced[index] = True
 
     def _batches(
         self, indices: list[Any], grads: Sequence[Any], weights: Sequence[Any]
     ) -> list[tuple[list[Any], list[Any], list[Any]]]:
-        """Indices, gradients and weights that are updated together: of one dtype, in MXNet's
+        """Indices, gradients and weights that MXNet updates together: of one dtype, in its
         order."""
         if not self.aggregate_updates:
             return [(indices, list(grads), list(weights))]
@@ -76,11 +82,16 @@ class Updater:
                 column.append(x)
         return list(batches.values())
 
-    def _update(self, indices: list[Any], grads: list[Any], weights: list[Any]) -> None:
+    def _update(self, batches: Sequence[tuple[list[Any], list[Any], list[Any]]]) -> None:
+        """Updates parameters, counted batch by batch, by one program."""
         optimizer = self.optimizer
+        indices, grads, weights = (
+            [x for part in parts for x in part] for parts in zip(*batches, strict=True)
+        )
         states = [self.states[i] for i in indices]
         rules = optimizer._pure_rules(indices, weights)
         if rules is None:
+            self.n_updates += 1
             for i, w, g, s in zip(indices, weights, grads, states, strict=True):
                 optimizer.update_multi_precision(i, w, g, s)
             return
@@ -88,22 +99,68 @@ class Updater:
             if not same_shape_and_dtype(w, g):
                 name = f"{type(optimizer).__name__}: parameter {optimizer.idx2name.get(i, i)!r}"
                 check_arrays(name, w, g)
-        hyperparams = optimizer._count_step(indices, optimizer.aggregate_num or 1)
-        apply_rules(rules, weights, grads, states, hyperparams)
+        together = optimizer.aggregate_num or 1
 
-    def plan_update(
-        self, indices: Sequence[Any], weights: Sequence[NDArray]
-    ) -> PlannedUpdate | None:
-        """Counts one step for parameters and returns it, for a program that computes it together
-        with the gradients. None, and nothing has changed, if the optimizer's class overrides
-        ``update``."""
-        optimizer = self.optimizer
-        rules = optimizer._pure_rules(indices, weights)
-        if rules is None:
-            return None
-        optimizer._set_current_context(weights[0].context.device_id)
-        self._prepare_all(indices, weights)
-        return plan_update(rules, optimizer._count_step(indices, optimizer.aggregate_num or 1))
+        def count() -> list[Any]:
+            self.n_updates += 1
+            return [x for batch, *_ in batches for x in optimizer._count_step(batch, together)]
+
+        apply_rules(rules, weights, grads, states, count, self._count_undo(indices))
+
+    def _count_undo(self, indices: Sequence[Any]) -> Callable[[], None]:
+        """A function that takes back one update of these parameters, counted from now on."""
+        n_updates, undo = self.n_updates, self.optimizer._count_undo(indices)
+
+        def undo_all() -> None:
+            undo()
+            self.n_updates = n_updates
+
+        return undo_all
+
+    def attach(
+        self,
+        indices: Sequence[Any],
+        first_weights: Sequence[NDArray],
+        weights: Sequence[PendingValue],
+        grads: Sequence[PendingValue],
+        state_of: Callable[[Any], Any],
+    ) -> UpdateCall | None:
+        """Makes one step for parameters a part of the program that computes their gradients.
+
+        first_weights
+            the weights on the first device.
+        weights, grads
+            as for :func:`attach_update`.
+        state_of
+            returns the state of a parameter, by its index, as a pytree of pending values.
+
+        Returns the step; None, and nothing has changed, if it cannot become a part of a program, as
+        when the optimizer's class overrides ``update``.
+        """
+        optimizer, context = self.optimizer, first_weights[0].context
+        undo: Callable[[], object] | None = None
+        call: UpdateCall | None = None
+
+        def prepare() -> UpdateCall | None:
+            nonlocal undo, call
+            rules = optimizer._pure_rules(indices, first_weights)
+            if rules is None:
+                return None
+            optimizer._set_current_context(context.device_id)
+            self._prepare_all(indices, first_weights)
+            states = tuple(map(state_of, indices))
+            undo = self._count_undo(indices)
+            self.n_updates += 1
+            hyperparams = optimizer._count_step(indices, optimizer.aggregate_num or 1)
+            call = plan_update(rules, hyperparams).call(states, context, undo)
+            return call
+
+        try:
+            return call if attach_update(weights, grads, prepare) else None
+        except BaseException:
+            if undo is not None and (call is None or not call.attached):
+                undo()
+            raise
 
     def sync_state_context(self, state: State, context: Context) -> State:
         """A state with its arrays in ``context``."""
@@ -123,12 +180,16 @@ class Updater:
         FileFormatError for anything else: nothing is imported or run that the bytes may name.
         """
         loaded = load_states(states)
+        optimizer = self.optimizer
         if isinstance(loaded, tuple):
-            self.states, self.optimizer = loaded
-            self.aggregate_updates = self.optimizer.aggregate_num > 0
-        else:
-            self.states = loaded
-        self.states_synced = dict.fromkeys(self.states, False)
+            loaded, optimizer = loaded
+        complete(lambda: self._replace(loaded, optimizer))
+
+    def _replace(self, states: dict[Any, State], optimizer: Optimizer) -> None:
+        self.states = states
+        self.states_synced = dict.fromkeys(states, False)
+        self.optimizer = optimizer
+        self.aggregate_updates = optimizer.aggregate_num > 0
 
 
 def get_updater(optimizer: Optimizer) -> Updater:

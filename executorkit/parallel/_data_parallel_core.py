@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context
 from ..errors import BatchError, MXNetError, SliceError, UnknownNameError, explain
-from ..executor import Executor, PrecompileSpec, bound_avals, needs_head_gradients
+from ..executor import Executor, PendingStep, PrecompileSpec, bound_avals, needs_head_gradients
 from ..lowering import InferenceResult, graph_of, infer, optimized
 from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
@@ -240,8 +240,15 @@ class DataParallelCore:
         for k, executor in enumerate(self._execs):
             executor.backward([None if h is None else h[k] for h in heads])
 
+    def last_steps(self) -> list[PendingStep]:
+        """The last steps: of all devices together, or one for each of them."""
+        pmapped = self.pmapped
+        runnables = self.execs if pmapped is None or pmapped.runs_separately else [pmapped]
+        return [r.last_step for r in runnables if r.last_step is not None]
+
     def head_gradients(self, values: Sequence[Any], axes: Sequence[int]) -> list[PerDevice | None]:
-        """Head gradients of a whole batch, cut for the devices; all are checked first."""
+        """Head gradients of a whole batch, cut for the devices; all are checked first. One of
+        another shape, but enough rows, is ignored at an output that needs none."""
         heads: list[PerDevice | None] = []
         for value, output, axis, name in zip(
             values, self.outputs, axes, self.output_names, strict=False

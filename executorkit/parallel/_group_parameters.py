@@ -10,6 +10,7 @@ import jax
 from ..errors import BindError, ShapeError, explain
 from ..executor import convert_for
 from ..ndarray import NDArray
+from ..ndarray.pending import complete
 from ..ndarray.values import fit
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore
@@ -45,8 +46,7 @@ def set_parameters(
                         hint="allow_extra=True to skip such names",
                     )
                 )
-    for target, value, shared in writes:
-        target.assign(value, shared)
+    complete(lambda: [target.assign(value, shared) for target, value, shared in writes])
 
 
 def _parameter_writes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
@@ -20,7 +21,7 @@ from ..lowering import Graph
 from ..ndarray import NDArray
 from ..ndarray.pending import register_pending_owner
 from ..ndarray.protocol import PendingValue
-from ..ndarray.random_state import wrap_key
+from ..ndarray.random_state import StreamPositions, wrap_key
 from ..ops.schema.inference import is_fully_known
 from ..program import Program, ProgramCall
 from ..symbol import Symbol
@@ -58,6 +59,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         aux_arrays: Sequence[ReplicatedArray],
         outputs: Sequence[ReplicatedArray],
         gradient_targets: Sequence[PendingValue] | None = None,
+        lock: threading.RLock | None = None,
     ) -> None:
         self.symbol = symbol
         self.contexts = list(contexts)
@@ -75,6 +77,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
             outputs,
             targets,
             keep_gradients=gradient_targets is None,
+            lock=lock,
         )
         self._trains_alone = gradient_targets is not None
         self.last_step: PendingStep | None = None
@@ -144,7 +147,13 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         for executor in execs:
             executor.forget_step()
         self.overwrite_constants()
-        self.last_step = PendingStep(self, is_train)
+        keys = StreamPositions() if self.uses_rng[is_train] else None
+        try:
+            self.last_step = PendingStep(self, is_train)
+        except BaseException:
+            if keys is not None:
+                keys.rewind()
+            raise
 
     def backward(self, heads: Sequence[PerDevice | None]) -> None:
         """Computes the gradients on all devices; ``heads`` are the outputs' head gradients."""

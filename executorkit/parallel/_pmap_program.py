@@ -1,7 +1,9 @@
 """One program on several devices: ``jax.pmap``.
 
 ``pmap`` is ``jit(shard_map)`` since JAX 0.8, and costs the same (measured on 8 CPU devices with 160
-arrays: 1.17 and 1.11 ms a call). This is the only module that knows which of them runs.
+arrays: 1.17 and 1.11 ms a call). This is the only module that knows which of them runs. Training
+steps donate their parameters and are ``jit(shard_map)``: ``pmap`` calls its program from Python,
+where an interrupt could lose the results (see ``program/_donation.py``).
 """
 
 from __future__ import annotations
@@ -11,13 +13,14 @@ from functools import lru_cache, partial
 from typing import Any
 
 import jax
+import numpy as np
+from jax.sharding import Mesh, PartitionSpec
 
 from ..context import Device
 from ..ndarray.array_statistics import statistics_rows
 from ..ndarray.random_state import wrap_key
 from ..ops.nn.moments import DEVICE_AXIS
 from ..program import (
-    DONATED_ARG,
     REPLICATED_ARGS,
     Analysis,
     Arrays,
@@ -40,39 +43,61 @@ class PmapFunction(InstrumentedJit):
     VGG-16, MobileNet and LeNet on two devices).
     """
 
-    __slots__ = ("axes", "devices")
+    __slots__ = ("devices", "replicated")
 
     def __init__(
         self,
         function: Callable[..., Any],
         name: str,
         devices: tuple[Device, ...],
-        donate: tuple[int, ...] = (),
-        axes: Any = 0,
+        donates: bool = False,
+        replicated: tuple[int, ...] = (),
     ) -> None:
         self.devices = devices
-        self.axes = axes
-        super().__init__(function, name, donate)
+        self.replicated = replicated
+        super().__init__(function, name, donates)
 
     def transform(self, traced: Callable[..., Any]) -> Any:
-        return jax.pmap(
-            traced,
-            axis_name=DEVICE_AXIS,
-            in_axes=self.axes,
-            devices=self.devices,
-            donate_argnums=self.donate,
-        )
+        if not self.donates:
+            return jax.pmap(traced, axis_name=DEVICE_AXIS, devices=self.devices)
+
+        def shard(*args: Any) -> Any:
+            parts = [
+                arg if i in self.replicated else jax.tree.map(_entry, arg)
+                for i, arg in enumerate(args)
+            ]
+            return jax.tree.map(_as_entry, traced(*parts))
+
+        def mapped(*args: Any) -> Any:
+            specs = tuple(
+                PartitionSpec() if i in self.replicated else PartitionSpec(DEVICE_AXIS)
+                for i in range(len(args))
+            )
+            mesh = Mesh(np.array(self.devices), (DEVICE_AXIS,))
+            return jax.shard_map(
+                shard, mesh=mesh, in_specs=specs, out_specs=PartitionSpec(DEVICE_AXIS),
+                check_vma=False,
+            )(*args)  # fmt: skip
+
+        mapped.__name__ = mapped.__qualname__ = self.name
+        return jax.jit(mapped, donate_argnums=0)
 
     def jaxpr(self, *args: Any) -> Any:
         """The jaxpr of what each device runs."""
-        axes = self.axes if isinstance(self.axes, tuple) else (self.axes,) * len(args)
         parts = [
-            x if axis is None else jax.tree.map(_shard_aval, x)
-            for x, axis in zip(args, axes, strict=True)
+            x if i in self.replicated else jax.tree.map(_shard_aval, x) for i, x in enumerate(args)
         ]
         with jax.enable_x64(True):
             env = [(DEVICE_AXIS, len(self.devices))]
             return jax.make_jaxpr(self.function, axis_env=env)(*parts).jaxpr
+
+
+def _entry(stack: jax.Array) -> jax.Array:
+    return jax.lax.squeeze(stack, (0,))
+
+
+def _as_entry(x: jax.Array) -> jax.Array:
+    return jax.lax.expand_dims(x, (0,))
 
 
 def _shard_aval(stack: Any) -> jax.ShapeDtypeStruct:
@@ -133,14 +158,7 @@ class PmapProgram(BaseProgram):
                 key = None if key_data is None else wrap_key(key_data)
                 return step(donated, args, aux, key, *others)
 
-            # pmap mistakes axes for those of leaves where there are as many leaves as arguments,
-            # unless an entry is a tuple; the donated argument is one of three.
-            other_axes = (
-                None if i in REPLICATED_ARGS else 0
-                for i in range(DONATED_ARG + 1, REPLICATED_ARGS[-1] + 1)
-            )
-            axes = ((0, 0, 0), *other_axes)
-            function = PmapFunction(mapped, "step", self._devices, (DONATED_ARG,), axes)
+            function = PmapFunction(mapped, "step", self._devices, True, REPLICATED_ARGS)
             self._train_steps[train, spec] = function
         return function
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, overload
 
 import jax
@@ -10,6 +11,7 @@ import jax
 from ..context import Context
 from ..errors import InputTypeError, explain
 from ..ndarray import NDArray
+from ..ndarray.pending import complete
 from ..ndarray.protocol import PendingValue, Producer, UpdateCall
 from ..ndarray.storage import Shape, Storage
 from ._replicas import Replicas
@@ -87,22 +89,35 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the contents on all devices and cancels deferred work."""
-        self._stacked = value
-        self._producer = None
         if self._members is not None:
-            self._renew_members()
+            complete(partial(self._replace_all, value, None))
+        else:
+            self._replace(value, None)
 
     def defer(self, producer: Producer) -> None:
         """Lets the contents on all devices come from ``producer``."""
-        self._stacked = None
-        self._producer = producer
         if self._members is not None:
-            self._renew_members()
+            complete(partial(self._replace_all, None, producer))
+        else:
+            self._replace(None, producer)
+
+    def _replace(self, value: jax.Array | None, producer: Producer | None) -> None:
+        """Sets contents or producer; an exception in between leaves the old or the new."""
+        if value is None:
+            self._producer = producer
+            self._stacked = None
+        else:
+            self._stacked = value
+            self._producer = None
+
+    def _replace_all(self, value: jax.Array | None, producer: Producer | None) -> None:
+        self._replace(value, producer)
+        self._renew_members()
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
         """Stores ``value`` and returns True if ``producer`` is still what these arrays wait for.
         Members that were written to since keep their contents."""
-        if self._producer != producer:
+        if self._producer is not producer:
             return False
         self._stacked = value
         self._producer = None
@@ -139,10 +154,11 @@ class ReplicatedArray(Sequence[NDArray]):
 
     def _make_members(self) -> None:
         members = []
-        self._splitters = [_MemberProducer(self, k) for k in range(len(self.contexts))]
-        for splitter, context in zip(self._splitters, self.contexts, strict=True):
+        splitters = [_MemberProducer(self, k) for k in range(len(self.contexts))]
+        for splitter, context in zip(splitters, self.contexts, strict=True):
             storage = Storage(self.shape, self.dtype, producer=splitter)
             members.append(NDArray.from_storage(storage, 0, self.shape, context))
+        self._splitters = splitters
         self._versions = [m.storage.version for m in members]
         self._members = members
 
@@ -151,8 +167,9 @@ class ReplicatedArray(Sequence[NDArray]):
         value = self.replicas.split(self._computed(), k)
         assert self._members is not None
         storage = self._members[k].storage
+        # Before the version changes, lest an exception in between make it a write by a script.
+        self._versions[k] = storage.version + 1
         storage.assign(value)
-        self._versions[k] = storage.version
 
     def _renew_members(self) -> None:
         """Lets members that have contents of their own show those of the stacked array again."""
@@ -161,7 +178,7 @@ class ReplicatedArray(Sequence[NDArray]):
             storage = member.storage
             if storage.producer is not self._splitters[k]:
                 storage.defer(self._splitters[k])
-                self._versions[k] = storage.version
+            self._versions[k] = storage.version
 
     @property
     def has_written_members(self) -> bool:

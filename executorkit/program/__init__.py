@@ -15,6 +15,8 @@ from ._analysis import Analysis
 from ._background_tasks import CompileTask, Precompilation, submit
 from ._code_cache import SMALL_BYTES, CacheInfo, CodeCache, SmallJit, cached_code, small_jit
 from ._compiler_options import can_split_temp_buffers
+from ._deferred_errors import CheckedJit, deferred_errors
+from ._donation import Donated, call_donating
 from ._jit import InstrumentedJit
 from ._partitioned import PartitionedProgram
 from ._program import Program, program_for
@@ -27,9 +29,9 @@ from ._program_options import (
     use_options,
 )
 from ._program_view import program_parts
+from ._thread_state import ThreadState
 from ._trace_history import History, Trace
 from ._train_step import (
-    DONATED_ARG,
     REPLICATED_ARGS,
     Arrays,
     StepSpec,
@@ -45,16 +47,17 @@ Warming = Precompilation
 OptionError = ArgumentValueError
 
 __all__ = [
-    "DONATED_ARG",
     "REPLICATED_ARGS",
     "SMALL_BYTES",
     "Analysis",
     "Arrays",
     "BaseProgram",
     "CacheInfo",
+    "CheckedJit",
     "CodeCache",
     "CompileTask",
     "Cost",
+    "Donated",
     "History",
     "InstrumentedJit",
     "NodeCost",
@@ -66,15 +69,18 @@ __all__ = [
     "ProgramFunction",
     "SmallJit",
     "StepSpec",
+    "ThreadState",
     "Trace",
     "UpdateFunction",
     "UpdateSpec",
     "active_values",
     "cache_info",
     "cached_code",
+    "call_donating",
     "can_split_temp_buffers",
     "clear_cache",
     "current_options",
+    "deferred_errors",
     "dependent_results",
     "enable_disk_cache",
     "make_step",

@@ -142,13 +142,15 @@ class CheckedJit(InstrumentedJit):
         return results if self.donates else self._noted(args, results)
 
     def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
-        """See :meth:`InstrumentedJit.call_into`."""
+        """As for other functions; waits for the checks, so that a failed one destroys nothing."""
+        donated.save()
         pairs: list[Any] = []
-        inputs = donated.tree, args
-        try:
-            super().call_into(pairs, donated, args)
-        finally:
-            results += [self._noted(inputs, pair) for pair in pairs]
+        super().call_into(pairs, donated, args)
+        values, outcome = pairs[0]
+        error = failed_check(outcome)
+        if error is not None:
+            raise error
+        results.append(values)
 
     def _noted(self, inputs: Any, pair: tuple[Any, Any]) -> Any:
         results, error = pair

@@ -14,6 +14,8 @@ import jax
 from . import disk_cache
 from ._background_tasks import CompileTask, submit
 from ._code_cache import EXECUTABLE_BYTES, code_bytes, count_code, function_limit_bytes
+from ._donation import Donated, call_donating
+from ._thread_state import ThreadState
 
 #: Maximum number of shapes of one function that stay compiled; one more empties its cache.
 MAX_SHAPES = 128
@@ -64,8 +66,8 @@ class InstrumentedJit:
         the latest traces.
     function
         the function itself, for other transformations than ``jax.jit``.
-    donate
-        positions of the arguments whose buffers the results may use.
+    donates
+        whether the results may use the buffers of the first argument.
     compiler_options
         options of XLA's compiler.
     fingerprint
@@ -73,11 +75,13 @@ class InstrumentedJit:
         executables can be stored in the disk cache; None for one that is never stored.
     devices
         the devices that the function is mapped over; empty for one that runs on one device.
+    code_bytes, last_use, in_use
+        see :class:`Code`.
     """
 
     __slots__ = (
         "_compilations", "_compilations_since_clear", "_dispatcher", "_jitted", "_tasks",
-        "_threads_to_log", "avals", "code_bytes", "compiler_options", "donate", "fingerprint",
+        "_threads_to_log", "avals", "code_bytes", "compiler_options", "donates", "fingerprint",
         "function", "last_use", "loads", "name", "seconds", "trace_log", "traces",
     )  # fmt: skip
 
@@ -88,14 +92,14 @@ class InstrumentedJit:
         self,
         function: Callable[..., Any],
         name: str,
-        donate: tuple[int, ...] = (),
+        donates: bool = False,
         compiler_options: Mapping[str, Any] | None = None,
         fingerprint: Callable[[], str] | None = None,
     ) -> None:
         self.function = function
         self.fingerprint = fingerprint
         self.name = name
-        self.donate = donate
+        self.donates = donates
         self.compiler_options = dict(compiler_options or {})
         self.traces = 0
         self.loads = 0
@@ -128,14 +132,15 @@ class InstrumentedJit:
             else disk_cache.CachedJit(
                 self._jitted,
                 self.fingerprint,
-                (self.name, self.donate, sorted(self.compiler_options.items())),
+                (self.name, self.donates, sorted(self.compiler_options.items())),
                 self._count_load,
             )
         )
 
     def transform(self, traced: Callable[..., Any]) -> Any:
         """The jitted form of the function; subclasses may map it over devices."""
-        return jax.jit(traced, donate_argnums=self.donate, compiler_options=self.compiler_options)
+        donated = 0 if self.donates else ()
+        return jax.jit(traced, donate_argnums=donated, compiler_options=self.compiler_options)
 
     def _counting(self) -> Callable[..., Any]:
         def traced(*args: Any) -> Any:
@@ -143,6 +148,9 @@ class InstrumentedJit:
                 self.traces += 1
                 counters.traces += 1
                 self._count_compilation(loaded=False)
+            if self.donates:
+                donated, *args = args
+                return self.function(donated.tree, *args)
             return self.function(*args)
 
         traced.__name__ = traced.__qualname__ = self.name
@@ -160,23 +168,71 @@ class InstrumentedJit:
         self._threads_to_log[threading.get_ident()] = loaded
 
     def __call__(self, *args: Any) -> Any:
+        if self.donates:
+            stored: list[Any] = []
+            self.call_into(stored, Donated(args[0]), args[1:])
+            return stored[0]
         if self._tasks:
-            task = self._tasks.get(_signature(args))
-            if task is not None:
-                task.finish()
+            self._finish_task(args)
         before = self._compilations
         start = time.perf_counter()
-        with jax.enable_x64(True):
-            try:
-                results = self._dispatcher.run(*args)
-            except (TypeError, ValueError):
-                # An executable refuses arguments of other shapes before it does anything.
-                if not self._dispatcher.widen():
-                    raise
-                results = self._dispatcher.run(*args)
+        state = ThreadState()
+        try:
+            with jax.enable_x64(True):
+                try:
+                    results = self._dispatcher.run(*args)
+                except (TypeError, ValueError):
+                    # An executable refuses arguments of other shapes before it does anything.
+                    if not self._dispatcher.widen():
+                        raise
+                    results = self._dispatcher.run(*args)
+        except BaseException:
+            state.restore()
+            raise
         if self._compilations != before:
             self._log(args, time.perf_counter() - start)
         return results
+
+    def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
+        """Appends the result for ``(donated.tree, *args)`` to ``results``.
+
+        After any exception either it is in the list, or ``donated.restored()`` has the arrays that
+        were donated.
+        """
+        if self._tasks:
+            self._finish_task((donated, *args))
+        before = self._compilations
+        start = time.perf_counter()
+        state = ThreadState()
+        try:
+            with jax.enable_x64(True):
+                try:
+                    self._donate(results, donated, args)
+                except (TypeError, ValueError):
+                    if not self._dispatcher.widen():
+                        raise
+                    self._donate(results, donated, args)
+        except BaseException:
+            state.restore()
+            raise
+        if self._compilations != before:
+            self._log((donated.tree, *args), time.perf_counter() - start)
+
+    def _donate(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
+        function, in_c = self._dispatcher.target((donated, *args))
+        if not in_c:
+            donated.save()
+        call_donating(function, results, donated, args)
+
+    def _finish_task(self, args: tuple[Any, ...]) -> None:
+        """Waits for the background task for such arguments, if there is one."""
+        task = self._tasks.get(_signature(args))
+        if task is not None:
+            task.finish()
+
+    def _wrapped(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The arguments as the jitted function takes them."""
+        return (Donated(args[0]), *args[1:]) if self.donates else args
 
     def compile(self, *args: Any) -> jax.stages.Compiled:
         """The executable for such arguments (arrays or ``ShapeDtypeStruct``), not run.
@@ -186,16 +242,17 @@ class InstrumentedJit:
         return self._logged(args, lambda: self._executable(args), compiles=True)
 
     def _executable(self, args: tuple[Any, ...]) -> jax.stages.Compiled:
+        args = self._wrapped(args)
         executable = self._dispatcher.executable(args)
         return self._jitted.lower(*args).compile() if executable is None else executable
 
     def trace(self, *args: Any) -> jax.stages.Traced:
         """The ``jax.stages.Traced`` for such arguments; free where they were traced before."""
-        return self._logged(args, lambda: self._jitted.trace(*args))
+        return self._logged(args, lambda: self._jitted.trace(*self._wrapped(args)))
 
     def lower(self, *args: Any) -> jax.stages.Lowered:
         """The ``jax.stages.Lowered`` for such arguments; free where they were traced before."""
-        return self._logged(args, lambda: self._jitted.lower(*args))
+        return self._logged(args, lambda: self._jitted.lower(*self._wrapped(args)))
 
     def _logged(
         self, args: tuple[Any, ...], work: Callable[[], Any], compiles: bool = False
@@ -213,7 +270,7 @@ class InstrumentedJit:
 
         A call with such arguments waits for it, or compiles itself if the task has not begun.
         """
-        return self._submit(_signature(args), lambda: self.compile(*args))
+        return self._submit(_signature(self._wrapped(args)), lambda: self.compile(*args))
 
     def prefetch(self, *args: Any) -> None:
         """Loads the executable for such arguments from the disk cache, in the background.
@@ -221,9 +278,10 @@ class InstrumentedJit:
         A call with such arguments waits for it, or loads it itself if the task has not begun.
         """
         if self._dispatcher.caches:
-            load = self._dispatcher.load
+            load, wrapped = self._dispatcher.load, self._wrapped(args)
             self._submit(
-                _signature(args), lambda: self._logged(args, lambda: load(args), compiles=True)
+                _signature(wrapped),
+                lambda: self._logged(args, lambda: load(wrapped), compiles=True),
             )
 
     def _submit(self, key: Hashable, work: Callable[[], Any]) -> CompileTask:
@@ -263,11 +321,12 @@ class InstrumentedJit:
 
     def _count_code(self, args: tuple[Any, ...], loaded: bool) -> None:
         """Counts the code of the executable for these arguments, which has just been made."""
+        wrapped = self._wrapped(args)
         with jax.enable_x64(True):
             try:
-                executable = self._dispatcher.held(args)
+                executable = self._dispatcher.held(wrapped)
                 if executable is None:
-                    executable = self._jitted.lower(*args).compile()
+                    executable = self._jitted.lower(*wrapped).compile()
                 new_bytes = code_bytes(executable, loaded)
             except (RuntimeError, ValueError, NotImplementedError):  # of an executable without HLO
                 new_bytes = EXECUTABLE_BYTES
@@ -284,6 +343,9 @@ class _Direct:
 
     def __init__(self, jitted: Any) -> None:
         self.run = jitted
+
+    def target(self, args: tuple[Any, ...]) -> tuple[Callable[..., Any], bool]:
+        return self.run, True
 
     def clear(self) -> None:
         return

@@ -20,6 +20,7 @@ from ..lowering import (
     evaluate,
     memoize,
 )
+from ..ops.tensor.binary_arithmetic import convert
 from . import disk_cache
 from ._activity import (
     active_values,
@@ -31,7 +32,9 @@ from ._activity import (
 )
 from ._analysis import Analysis
 from ._compiler_options import compiler_options
+from ._deferred_errors import CheckedJit
 from ._graph_evaluator import GraphEvaluator
+from ._integer_gradients import integer_gradients
 from ._jit import InstrumentedJit
 from ._program_cache import cached_program, cached_programs
 from ._program_options import Options, current_options, mirrored_steps
@@ -42,7 +45,7 @@ from ._program_report import (
     required_function,
 )
 from ._trace_history import History
-from ._train_step import DONATED_ARG, Arrays, StepSpec, make_step
+from ._train_step import Arrays, StepSpec, make_step
 from .protocol import BaseProgram, ProgramCall
 
 _Derived = TypeVar("_Derived", bound=BaseProgram)
@@ -53,21 +56,27 @@ MAX_STEPS = 32
 
 
 class ArraySpec:
-    """Shape and dtype of an array, as a static part of a pytree."""
+    """Shape and dtype of an array, as a static part of a pytree; and the dtype of the integers
+    that it carries, if it does."""
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("dtype", "integer_dtype", "shape")
 
-    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+    def __init__(
+        self, shape: tuple[int, ...], dtype: Any, integer_dtype: str | None = None
+    ) -> None:
         self.shape = shape
         self.dtype = dtype
+        self.integer_dtype = integer_dtype
+
+    @property
+    def _content(self) -> tuple[Any, ...]:
+        return self.shape, self.dtype, self.integer_dtype
 
     def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, ArraySpec) and self.shape == other.shape and self.dtype == other.dtype
-        )
+        return isinstance(other, ArraySpec) and self._content == other._content
 
     def __hash__(self) -> int:
-        return hash((self.shape, self.dtype))
+        return hash(self._content)
 
 
 @jax.tree_util.register_pytree_node_class
@@ -142,6 +151,7 @@ class Program(BaseProgram):
             graph, self._evaluator.has_barriers, split_temp_buffers
         )
         self._fingerprint: str | None = None
+        self._jit = CheckedJit if graph.checks_values else InstrumentedJit
         self._train_steps: dict[tuple[bool, StepSpec], InstrumentedJit] = {}
         self._derived: dict[Hashable, Any] = {}
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
@@ -153,7 +163,7 @@ class Program(BaseProgram):
         )
         self.observe = self._both_modes(self._observe, "observe")
         self.observe_backward = self._both_modes(self._observe_backward, "observe_backward")
-        self.backward = InstrumentedJit(
+        self.backward = self._jit(
             self._backward, "backward", compiler_options=self.compiler_options
         )
 
@@ -161,11 +171,11 @@ class Program(BaseProgram):
         self, method: Callable[..., Any], name: str, on_disk: bool = False
     ) -> tuple[InstrumentedJit, InstrumentedJit]:
         def jitted(train: bool, name: str) -> InstrumentedJit:
-            return InstrumentedJit(
+            return self._jit(
                 lambda *args: method(train, *args),
                 name,
                 compiler_options=self.compiler_options,
-                fingerprint=self.fingerprint if on_disk else None,
+                fingerprint=self.fingerprint if on_disk and self._jit is InstrumentedJit else None,
             )
 
         return jitted(False, name), jitted(True, f"{name}_train")
@@ -193,13 +203,21 @@ class Program(BaseProgram):
         return outputs, tuple(new_aux[n] for n in self.forward_state_indices)
 
     def _vjp(self, train: bool, args: Arrays, aux: Arrays, key: Any, scale: Any = None) -> Any:
+        integers = None
+        if scale is None and self.options.compute_dtype is None:
+            integers = integer_gradients(self.graph, self.argnums, args, aux)
+        if integers is not None:
+            args = integers.carry_arguments(args)
         floating = tuple(i for i in self.argnums if jnp.issubdtype(args[i].dtype, jnp.inexact))
 
         def function(*differentiated: Any) -> Any:
             full = list(args)
             for i, x in zip(floating, differentiated, strict=True):
                 full[i] = x
-            outputs, new_aux = self._evaluator.for_backward(full, aux, key, train, scale)
+            if integers is not None:
+                outputs, new_aux = integers.evaluate(full, aux, key, train)
+            else:
+                outputs, new_aux = self._evaluator.for_backward(full, aux, key, train, scale)
             inexact = tuple(x for x in outputs if jnp.issubdtype(x.dtype, jnp.inexact))
             return inexact, (outputs, new_aux)
 
@@ -208,7 +226,12 @@ class Program(BaseProgram):
         forward_states = tuple(new_aux[n] for n in self.forward_state_indices)
         backward_states = tuple(new_aux[n] for n in self.backward_state_indices) if train else ()
         output_specs = tuple(ArraySpec(x.shape, x.dtype) for x in outputs)
-        argument_specs = tuple(ArraySpec(args[i].shape, args[i].dtype) for i in self.argnums)
+        argument_specs = tuple(
+            ArraySpec(args[i].shape, args[i].dtype, integers and integers.argument_dtype(i))
+            for i in self.argnums
+        )
+        if integers is not None:
+            outputs = integers.restore_outputs(outputs)
         residuals = Residuals(vjp, output_specs, argument_specs)
         return outputs, forward_states, backward_states, residuals
 
@@ -221,6 +244,7 @@ class Program(BaseProgram):
         for spec, accumulate in zip(residuals.arguments, self.accumulate, strict=True):
             if jnp.issubdtype(spec.dtype, jnp.inexact):
                 grad = next(computed)
+                grad = grad if spec.integer_dtype is None else convert(grad, spec.integer_dtype)
             else:
                 grad = jnp.zeros(spec.shape, spec.dtype)
             grads.append(next(previous) + grad if accumulate else grad)
@@ -279,12 +303,12 @@ class Program(BaseProgram):
     def step_function(self, train: bool, spec: StepSpec) -> InstrumentedJit:
         step = self._train_steps.get((train, spec))
         if step is None:
-            step = InstrumentedJit(
+            step = self._jit(
                 make_step(self, train, spec),
                 "step",
-                (DONATED_ARG,),
+                True,
                 self.compiler_options,
-                lambda: self.fingerprint(train, spec),
+                None if self.graph.checks_values else lambda: self.fingerprint(train, spec),
             )
             memoize(self._train_steps, (train, spec), step, MAX_STEPS)
         return step

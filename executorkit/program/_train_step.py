@@ -10,9 +10,6 @@ import jax
 #: A flat tuple of arrays in the graph's order.
 Arrays = Sequence[Any]
 
-#: Position of the argument that a step replaces, so that its memory is reused: weights, optimizer
-#: states and auxiliary states.
-DONATED_ARG = 0
 #: Positions of the arguments that are the same on all devices: the updates' keys and
 #: hyperparameters.
 REPLICATED_ARGS = (6, 7)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Mapping, Sequence
+from threading import RLock
 from typing import Any, Protocol
 
 import jax
@@ -17,6 +18,7 @@ from ..errors import StepError, explain
 from ..executor import Executor, PendingStep, Runnable, head_gradients
 from ..lowering import Graph, graph_of, optimized
 from ..ndarray import NDArray
+from ..ndarray.pending import complete
 from ..ndarray.protocol import PendingValue, Producer, UpdateCall
 from ..ndarray.storage import Storage
 from ..optimizer import Updater
@@ -55,18 +57,20 @@ class StateRef:
 
     def defer(self, producer: Producer) -> None:
         """Lets the contents come from ``producer``."""
-        self.current, self._producer = None, producer
+        self._producer = producer
+        self.current = None
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:
         """Stores ``value`` and returns True if ``producer`` is still the one it waits for."""
         if self._producer is not producer:
             return False
-        self.current, self._producer = value, None
+        self.assign(value)
         return True
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the contents."""
-        self.current, self._producer = value, None
+        self.current = value
+        self._producer = None
 
 
 class DiscardedGradient:
@@ -112,15 +116,24 @@ class TrainingStep(Producer, Protocol):
         """Defers the gradients to the backend's gradient targets."""
         ...
 
+    def withdraw(self) -> bool:
+        """Gives up what has not run; True if the update has run."""
+        ...
+
 
 class Backend(Protocol):
     """The arrays and programs of a training step.
 
+    lock
+        held during a step.
     arg_arrays, aux_arrays
         for each argument or auxiliary state an NDArray, or the arrays of all devices.
     weights, gradient_targets
         the parameters that are trained, and a target for the gradient of each.
     """
+
+    @property
+    def lock(self) -> RLock: ...
 
     @property
     def arg_arrays(self) -> Sequence[Any]: ...
@@ -188,6 +201,7 @@ class ExecutorBackend(Runnable[NDArray]):
             executor.outputs,
             [DiscardedGradient() for _ in argnums],
             keep_gradients=False,
+            lock=executor.lock,
         )
         self.device_program.add_user(self)
         self.context = executor.context
@@ -268,10 +282,12 @@ class PmapBackend:
             pmapped.aux_arrays,
             pmapped.outputs,
             gradient_targets=[DiscardedGradient() for _ in argnums],
+            lock=pmapped.lock,
         )
         self.arg_arrays = pmapped.arg_arrays
         self.aux_arrays = pmapped.aux_arrays
         self.weights = [self.arg_arrays[i] for i in argnums]
+        self.lock = self.runnable.lock
         self._core = core
         self._axes = axes
 
@@ -343,6 +359,7 @@ class PerDeviceBackend:
         self._core = core
         self._axes = axes
         self._members = [ExecutorBackend(e, argnums) for e in core.execs]
+        self.lock = self._members[0].lock
         self.arg_arrays = core.arg_arrays
         self.aux_arrays = core.aux_arrays
         self.weights = self._members[0].weights
@@ -404,6 +421,7 @@ class _PerDeviceStep:
             for m in members
         ]
         self._heads: Sequence[PerDevice | None] = ()
+        self._updated = False
 
     def __call__(self) -> None:
         """Does nothing: no array waits for the step."""
@@ -431,10 +449,19 @@ class _PerDeviceStep:
         grads: Sequence[PendingValue],
         prepare: Callable[[], UpdateCall | None],
     ) -> bool:
-        """Computes the gradients and updates everything by them; False without an update."""
+        """Computes the gradients and updates everything by them; False without an update.
+
+        Everything is computed before anything is stored.
+        """
         call = prepare()
         if call is None:
             return False
+        writes = self._compute(call)
+        complete(lambda: self._store(call, writes))
+        return True
+
+    def _compute(self, call: UpdateCall) -> list[tuple[PendingValue, jax.Array, bool]]:
+        """Arrays with their new contents, and whether other arrays may share these."""
         refs, tree = jax.tree.flatten(call.state)
         state = jax.tree.unflatten(tree, [ref.value for ref in refs])
         loss_scale = getattr(call.update, "loss_scale", None)
@@ -442,7 +469,8 @@ class _PerDeviceStep:
         first = self._members[0]
         argnums = first.program.argnums
         by_device = [self._gradients(k, scale) for k in range(len(self._members))]
-        grads_on_first = [jax.device_put(tuple(g), first.context.device) for g in by_device]
+        device = first.context.device
+        grads_on_first = [jax.device_put(tuple(grads), device) for *_, grads in by_device]
         args = self._inputs[0][0]
         new_weights, new_state = _update_program(call.update)(
             tuple(args[i] for i in argnums),
@@ -451,16 +479,32 @@ class _PerDeviceStep:
             np.array(call.hyperparams, np.float64),
             call.key_data,
         )
-        for ref, value in zip(refs, jax.tree.leaves(new_state), strict=True):
-            ref.assign(value)
-        for member in self._members:
-            device = member.context.device
+        writes: list[tuple[PendingValue, jax.Array, bool]] = [
+            (ref, value, False) for ref, value in zip(refs, jax.tree.leaves(new_state), strict=True)
+        ]
+        for member, (outputs, states, _) in zip(self._members, by_device, strict=True):
             for i, value in zip(argnums, new_weights, strict=True):
-                member.arg_arrays[i].assign(jax.device_put(value, device), shared=True)
-        return True
+                copy = jax.device_put(value, member.context.device)
+                writes.append((member.arg_arrays[i], copy, True))
+            aux = [member.aux_arrays[n] for n in member.program.backward_state_indices]
+            writes += [(a, value, False) for a, value in zip(aux, states, strict=True)]
+            results = zip(member.outputs, outputs, strict=True)
+            writes += [(output, value, False) for output, value in results]
+        return writes
 
-    def _gradients(self, k: int, scale: Any) -> Sequence[Any]:
-        """The gradients of one device, whose outputs and auxiliary states are written."""
+    def _store(
+        self, call: UpdateCall, writes: Sequence[tuple[PendingValue, jax.Array, bool]]
+    ) -> None:
+        self._updated = call.attached = True
+        for array, value, shared in writes:
+            array.assign(value, shared)
+
+    def withdraw(self) -> bool:
+        """True if the update has run: there is nothing to be given up before."""
+        return self._updated
+
+    def _gradients(self, k: int, scale: Any) -> tuple[Sequence[Any], Sequence[Any], Sequence[Any]]:
+        """The outputs, the new auxiliary states and the gradients of one device."""
         member, (args, aux, key) = self._members[k], self._inputs[k]
         heads = [None if h is None else h[k].value for h in self._heads]
         operands: tuple[Any, ...] = (args, aux, key, tuple(heads), ())
@@ -468,13 +512,8 @@ class _PerDeviceStep:
             scale = jax.device_put(scale, member.context.device)
             heads = [None if h is None else h * scale.astype(h.dtype) for h in heads]
             operands = (args, aux, key, tuple(heads), (), scale)
-        program = member.program
-        outputs, _, states, grads = program.forward_backward[True](*operands)
-        for output, value in zip(member.outputs, outputs, strict=True):
-            output.assign(value)
-        for n, value in zip(program.backward_state_indices, states, strict=True):
-            member.aux_arrays[n].assign(value)
-        return grads
+        outputs, _, states, grads = member.program.forward_backward[True](*operands)
+        return outputs, states, grads
 
 
 @cached_code("group updates", 64, 0.02)

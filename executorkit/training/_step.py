@@ -14,7 +14,15 @@ from ..errors import StepError, explain
 from ..executor import check_head_gradients
 from ..ndarray import NDArray
 from ..ndarray.protocol import UpdateCall
-from ..program import Analysis, InstrumentedJit, StepSpec, UpdateSpec, options_from_arguments
+from ..ndarray.random_state import StreamPositions
+from ..program import (
+    Analysis,
+    InstrumentedJit,
+    StepSpec,
+    ThreadState,
+    UpdateSpec,
+    options_from_arguments,
+)
 from ._backends import TrainingStep
 from ._batch_feeder import BatchFeeder
 from ._optax_updates import LossScale, LossScaledUpdate, OptaxUpdate
@@ -131,11 +139,45 @@ class Step(Viewed):
                         hint=f"Step(..., inputs=[{name!r}, ...]), or executor.set_params",
                     )
                 )
-        self._feeder.feed(batch)
         backend = self._backend
-        step = backend.start()
-        step.backward(self._head_gradients(step))
-        if not opt.attach_update(backend.weights, backend.gradient_targets, self._next_update):
+        with backend.lock:
+            self._feeder.feed(batch)
+            self._take_step()
+        return backend.whole_outputs()
+
+    def _take_step(self) -> None:
+        """One step by the batch that is bound; after an exception everything is as before it, or as
+        after it."""
+        backend = self._backend
+        thread, keys = ThreadState(), StreamPositions()
+        step: TrainingStep | None = None
+        try:
+            step = backend.start()
+            step.backward(self._head_gradients(step))
+            self._attach_update()
+        except BaseException:
+            thread.restore()
+            if step is None or not step.withdraw():
+                keys.rewind()
+            raise
+
+    def _attach_update(self) -> None:
+        """Makes the update a part of the step."""
+        backend, updater = self._backend, self._updater
+        weights, grads = backend.weights, backend.gradient_targets
+        targets = tuple(range(len(self.names)))
+        call: UpdateCall | None
+        if updater is None:
+            call = UpdateCall(self._update, self._state, (), None)
+            if not opt.attach_update(weights, grads, lambda: call):
+                call = None
+        else:
+            first_weights = [backend.first(i) for i in self._argnums]
+            call = updater.attach(
+                targets, first_weights, weights, grads,
+                lambda i: backend.updater_state(updater, i),
+            )  # fmt: skip
+        if call is None:
             raise StepError(
                 explain(
                     "Step",
@@ -144,7 +186,7 @@ class Step(Viewed):
                     hint="Module.fit, or an updater",
                 )
             )
-        return backend.whole_outputs()
+        self._last_update = UpdateSpec(targets, call.update, len(call.hyperparams))
 
     def _head_gradients(self, step: TrainingStep) -> list[Any]:
         heads = self._backend.heads(self._out_grads, self._output_names)
@@ -152,22 +194,6 @@ class Step(Viewed):
         if any(n and h is None for n, h in zip(needed, heads, strict=True)):
             check_head_gradients(heads, self._output_names, needed)
         return heads
-
-    def _next_update(self) -> UpdateCall | None:
-        """The update of one step, counted; None if the optimizer's class overrides ``update``."""
-        targets = tuple(range(len(self.names)))
-        if self._updater is None:
-            call = UpdateCall(self._update, self._state, (), None)
-        else:
-            weights = [self._backend.first(i) for i in self._argnums]
-            planned = self._updater.plan_update(targets, weights)
-            if planned is None:
-                return None
-            state = tuple(self._backend.updater_state(self._updater, i) for i in targets)
-            key_data = planned.key_data(weights[0].context)
-            call = UpdateCall(planned.update, state, planned.hyperparams, key_data)
-        self._last_update = UpdateSpec(targets, call.update, len(call.hyperparams))
-        return call
 
     @property
     def params(self) -> dict[str, jax.Array]:

@@ -37,7 +37,9 @@ class CachedJit:
         disabled, the only executable where there is one, else the dispatch by argument shapes.
     """
 
-    __slots__ = ("_compiled_with", "_executables", "_fingerprint", "_jitted", "_on_load", "run")
+    __slots__ = (
+        "_compiled_with", "_executables", "_fingerprint", "_jitted", "_on_load", "_only", "run",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -53,6 +55,8 @@ class CachedJit:
         #: Executables by argument shapes, devices and settings; the jitted function itself where
         #: nothing can be stored.
         self._executables: dict[Hashable, Any] = {}
+        #: The only executable, and JAX's settings that it was compiled under.
+        self._only: tuple[Any, Any] | None = None
         self.run: Callable[..., Any] = self._dispatch
 
     def clear(self) -> None:
@@ -70,8 +74,28 @@ class CachedJit:
         """Makes ``run`` dispatch by shapes again; False if it already does, or never need."""
         if self.run in (self._jitted, self._dispatch):
             return False
-        self.run = self._dispatch
+        self.run, self._only = self._dispatch, None
         return True
+
+    def target(self, args: tuple[Any, ...]) -> tuple[Callable[..., Any], bool]:
+        """The function to be called for such arguments, and whether it is one of C++."""
+        function = self._target(args)
+        if function is self._jitted:
+            return function, True
+        in_c = getattr(function, "_call", None)  # made by the first call of a Compiled
+        return (function, False) if in_c is None else (in_c, True)
+
+    def _target(self, args: tuple[Any, ...]) -> Any:
+        if self.run is self._jitted:
+            return self._jitted
+        if self._only is not None and self._only[1] == trace_context():
+            return self._only[0]
+        if not self._executables and not disk_cache_enabled():
+            self.run = self._jitted
+            return self._jitted
+        function = self._find(args)
+        self._choose(function)
+        return function
 
     def executable(self, args: tuple[Any, ...]) -> jax.stages.Compiled | None:
         """The executable for such arguments, compiled if needed; None where it cannot be stored."""
@@ -91,22 +115,22 @@ class CachedJit:
         self._find(args, compile_missing=False)
 
     def _dispatch(self, *args: Any) -> Any:
-        if not self._executables and not disk_cache_enabled():
-            self.run = self._jitted
-            return self._jitted(*args)
-        executable = self._find(args)
-        if executable is not self._jitted:
-            self.run = self._guarded(executable) if len(self._executables) == 1 else self._dispatch
-        return executable(*args)
+        return self._target(args)(*args)
 
-    def _guarded(self, executable: Callable[..., Any]) -> Callable[..., Any]:
-        """Calls an executable as long as JAX's settings are those that it was compiled under."""
+    def _choose(self, executable: Any) -> None:
+        """Lets ``run`` call the only executable as long as JAX's settings are those that it was
+        compiled under."""
+        if executable is self._jitted:
+            return
+        if len(self._executables) > 1:
+            self.run, self._only = self._dispatch, None
+            return
         settings = trace_context()
 
         def run(*args: Any) -> Any:
             return executable(*args) if trace_context() == settings else self._dispatch(*args)
 
-        return run
+        self.run, self._only = run, (executable, settings)
 
     def _find(self, args: tuple[Any, ...], compile_missing: bool = True) -> Any:
         """The executable for such arguments: from memory, from disk, or newly compiled and stored

@@ -1,0 +1,111 @@
+"""Donation without loss: the results of a donating program are stored before Python can be
+interrupted.
+
+A program that donates its arguments destroys them. Two things keep an exception, such as a
+KeyboardInterrupt, from destroying the results too:
+
+- C code calls the compiled program and appends its results to a list. No bytecode runs in between,
+  so no interrupt is seen there. The results stay in the list until whoever stores them has ended.
+- Where JAX does not find the program in its C++ cache (a first call, a changed sharding, a program
+  with callbacks), it runs the program from Python, and an exception may come between the end of the
+  program and the list. JAX then flattens the arguments a second time before it runs the program. At
+  that moment the donated arrays are copied to the host (:class:`Donated`), and these calls wait for
+  the results, so that a program that fails later has not destroyed anything either.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import starmap
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..errors import MXNetError, explain
+
+
+class Donated:
+    """The donated argument of a call: a pytree whose arrays are saved if JAX calls from Python.
+
+    tree
+        the arrays.
+    saved
+        copies of them on the host (of PRNG keys: on their device), in flat order; None where the
+        call had no use for them.
+    """
+
+    __slots__ = ("_n_flattened", "saved", "tree")
+
+    def __init__(self, tree: Any) -> None:
+        self.tree = tree
+        self.saved: list[Any] | None = None
+        self._n_flattened: int | None = None
+
+    def watch(self) -> None:
+        """Begins to count how often JAX flattens the arguments: once in a call from C++."""
+        self._n_flattened = 0
+
+    def save(self) -> None:
+        """Copies the arrays, if that was not done yet."""
+        if self.saved is None:
+            self.saved = [_saved(x) for x in jax.tree.leaves(self.tree)]
+
+    def restored(self) -> Any:
+        """The tree, with copies in place of arrays that a failed call has destroyed."""
+        leaves, structure = jax.tree.flatten(self.tree)
+        deleted = [i for i, x in enumerate(leaves) if x.is_deleted()]
+        if not deleted:
+            return self.tree
+        if self.saved is None:
+            raise MXNetError(
+                explain(
+                    "training step",
+                    "its parameters are lost",
+                    because="the device failed while the program that replaces them was running",
+                    hint="load the last checkpoint",
+                )
+            )
+        with jax.enable_x64(True):
+            for i in deleted:
+                leaves[i] = jax.device_put(self.saved[i], leaves[i].sharding)
+        return jax.tree.unflatten(structure, leaves)
+
+    def flatten(self) -> tuple[tuple[Any], None]:
+        """Its only child; called by JAX."""
+        if self._n_flattened is not None:
+            self._n_flattened += 1
+            if self._n_flattened == 2:
+                self.save()
+        return (self.tree,), None
+
+
+jax.tree_util.register_pytree_node(
+    Donated, Donated.flatten, lambda _, children: Donated(children[0])
+)
+
+
+def _saved(array: jax.Array) -> Any:
+    """A copy of an array on the host; of PRNG keys on their device."""
+    if jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
+        return array.copy()
+    return np.array(array)
+
+
+def call_donating(
+    function: Callable[..., Any], results: list[Any], donated: Donated, args: tuple[Any, ...]
+) -> None:
+    """Appends ``function(donated, *args)`` to ``results``, which stays empty if it fails.
+
+    function
+        a jitted function or an executable's C++ function, so that no bytecode runs between the end
+        of the program and the list.
+    """
+    donated.watch()
+    results.extend(starmap(function, ((donated, *args),)))
+    if donated.saved is not None:
+        try:
+            jax.block_until_ready(results)
+        except Exception:
+            results.clear()
+            raise
