@@ -28,8 +28,9 @@ from ..ops.schema.inference import (
 from ..ops.schema.traits import CUTS_AXES
 from ._graph import Graph, GraphStep, memoize
 
-#: Sizes put in place of unknown dimensions: divisible by the usual divisors of sizes.
-_PROBES = (5040, 10080)
+#: Pairs of sizes put in place of unknown dimensions: divisible by the usual divisors of sizes; and
+#: small ones, for operators that refuse sizes above a known one.
+_PROBES = ((5040, 10080), (1, 2))
 _OUTPUTS: dict[Any, Any] = {}
 _OUTPUTS_LIMIT = 16384
 _SHAPE_TEXT = make_attr("__shape__", Shape, ())
@@ -342,21 +343,40 @@ def _results(op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str,
 def _partial_output_shapes(
     op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...]
 ) -> tuple[Shape, ...]:
-    probed = []
-    for size in _PROBES:
-        try:
-            filled = tuple(tuple(d or size for d in s) for s in shapes)
-            probed.append(output_shapes(op, p, filled, dtypes))
-        except Exception:  # any failure of a probe means: not known yet
-            return ()
-    partial = tuple(
-        tuple(a if a == b else 0 for a, b in zip(one, other, strict=True))
-        for one, other in zip(*probed, strict=True)
-        if len(one) == len(other)
-    )
-    if CUTS_AXES in op.traits:  # from an axis of unknown length there may be fewer entries to cut
-        return tuple(tuple(d and n for d, n in zip(shapes[0], s, strict=True)) for s in partial)
-    return partial
+    for filled in (_filled, _filled_in_turn):
+        for sizes in _PROBES:
+            try:
+                probed = [output_shapes(op, p, filled(op, p, shapes, n), dtypes) for n in sizes]
+            except Exception:  # any failure of a probe means: not known by it
+                continue
+            partial = tuple(
+                tuple(a if a == b else 0 for a, b in zip(one, other, strict=True))
+                for one, other in zip(*probed, strict=True)
+                if len(one) == len(other)
+            )
+            if CUTS_AXES not in op.traits:
+                return partial
+            # From an axis of unknown length there may be fewer entries to cut.
+            return tuple(tuple(d and n for d, n in zip(shapes[0], s, strict=True)) for s in partial)
+    return ()
+
+
+def _filled(op: OpDef, p: Params, shapes: tuple[Shape, ...], size: int) -> tuple[Shape, ...]:
+    """The shapes with ``size`` for unknown dimensions."""
+    return tuple(tuple(d or size for d in s) for s in shapes)
+
+
+def _filled_in_turn(
+    op: OpDef, p: Params, shapes: tuple[Shape, ...], size: int
+) -> tuple[Shape, ...]:
+    """The same, except where a dimension follows from those of the inputs before."""
+    names = op.inputs(p)
+    facts = ShapeFacts(op.name, dict(zip(names, shapes, strict=True)))
+    for name in names:
+        facts[name] = tuple(d or size for d in facts[name])
+        if op.infer_shape is not None:
+            op.infer_shape(facts, p)
+    return tuple(facts[name] for name in names)
 
 
 def _describe(step: GraphStep, shapes: Sequence[Any]) -> str:

@@ -13,7 +13,7 @@ from jax import lax
 
 from ...errors import AttributeValueError, explain
 from ..schema.attrs import DType, Shape, Tuning
-from ..schema.inference import Params, normal_axis, output_dtype, same_shapes
+from ..schema.inference import Params, ShapeFacts, normal_axis, output_dtype, same_shapes
 from ..schema.operator_registry import register
 from .binary_arithmetic import convert, scalar_constant
 
@@ -181,7 +181,11 @@ def shape_array(data: jax.Array) -> jax.Array:
     return jnp.asarray(data.shape, jnp.int64)
 
 
-@register("size_array", infer_type=output_dtype("int64"))
+def _infer_one_number(s: ShapeFacts, p: Params) -> None:
+    s.set("out0", (1,))
+
+
+@register("size_array", infer_shape=_infer_one_number, infer_type=output_dtype("int64"))
 def size_array(data: jax.Array) -> jax.Array:
     """The number of elements of data as int64 of shape (1,); data gets zero gradient."""
     return jnp.asarray([data.size], jnp.int64)
