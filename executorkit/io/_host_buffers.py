@@ -28,7 +28,7 @@ class HostBuffers:
         """An array with arbitrary contents."""
         memory = self._free.pop() if self._free else self._allocate()
         # Every array over the memory, a device's too, refers to the one made from a memoryview.
-        owner = np.frombuffer(memoryview(memory), self._dtype)
+        owner = np.frombuffer(memory.data, self._dtype)
         finalizer = weakref.finalize(owner, self._free.append, memory)
         finalizer.atexit = False
         return owner.reshape(self._shape)

@@ -131,8 +131,8 @@ class RecordImageIter(MXDataIter):
             return None
         plan, (data, label, index) = step
         self._wrapped = plan.wrapped
-        arrays = (NDArray.from_jax(x, self._context, shared=False) for x in (data, label))
-        return *arrays, plan.pad, index
+        data, label = (NDArray.from_jax(x, self._context, shared=False) for x in (data, label))
+        return data, label, plan.pad, index
 
 
 class ImageRecordIter(RecordImageIter):

@@ -77,7 +77,8 @@ class RecordAugmenter:
         if options.has_affine:
             image = self._transform(image, random)
         if options.pad > 0:
-            image = pad_image(image, (options.pad,) * 4, options.fill_value)
+            borders = options.pad, options.pad, options.pad, options.pad
+            image = pad_image(image, borders, options.fill_value)
         if options.random_resized_crop:
             image = self._resized_crop(image, random)
         elif options.has_crop_size:

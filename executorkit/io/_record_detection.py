@@ -212,7 +212,7 @@ class DetectionAugmenter:
         centres = (objects.boxes[:, :2] + objects.boxes[:, 2:]) / 2
         low = np.array([box.left, box.top])
         high = np.array([box.left + box.width, box.top + box.height])
-        return ((centres >= low) & (centres < high)).all(1)
+        return np.logical_and(centres >= low, centres < high).all(1)
 
     def _resize(self, image: np.ndarray, random: Random) -> np.ndarray:
         height, width = image.shape[:2]

@@ -275,8 +275,9 @@ def test_a_mean_image_is_computed_and_stored(tmp_path):
         iterator = mx.io.ImageRecordIter(**{**FOUR, "batch_size": batch_size}, mean_img=str(path))
         centred = iterator.next().data[0].asnumpy()
         np.testing.assert_allclose(centred, (plain - plain.mean(0))[:batch_size], atol=1e-4)
-        (mean,) = mx.nd.load(str(path)).values()
-        np.testing.assert_allclose(mean.asnumpy(), plain.mean(0), atol=1e-4)
+        stored = mx.nd.load(str(path))
+        assert isinstance(stored, dict)
+        np.testing.assert_allclose(stored["mean_img"].asnumpy(), plain.mean(0), atol=1e-4)
     with pytest.raises(ValueError, match=r"shapes \(3, 20, 16\), expected one mean image"):
         mx.io.ImageRecordIter(**{**FOUR, "data_shape": (3, 16, 16)}, mean_img=str(path))
 
