@@ -22,7 +22,7 @@ from ..context import Device, current_context
 from ..errors import MetricValueError, explain
 from ..ndarray import NDArray
 from ..ndarray.values import to_device
-from ..program import InstrumentedJit, cached_code
+from ..program import InstrumentedJit, cached_code, deferred_errors
 from ._eval_metric import EvalMetric, check_label_shapes, ratio_or_nan
 
 #: Maximum number of shapes that a metric compiles for, as long as NumPy can measure others.
@@ -119,6 +119,7 @@ class DeviceMetric(EvalMetric):
         """Adds a pair to the tally of that length on its device, or to those on the host."""
         value, device = value_and_device(pred)
         if self._is_for_host(label, pred, value, device):
+            deferred_errors.raise_for(value)
             self._add_on_host(measure.on_host(move_to_device(label, device), value))
             return
         key = device, width
@@ -150,6 +151,7 @@ class DeviceMetric(EvalMetric):
     def _fetch_tallies(self) -> None:
         """Adds the devices' tallies to those on the host, and clears them."""
         if self._device_tallies:
+            deferred_errors.raise_for(*self._device_tallies.values())
             tallies = jax.device_get(list(self._device_tallies.values()))
             self._device_tallies = {}
             for tally in tallies:

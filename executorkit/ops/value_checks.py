@@ -23,7 +23,7 @@ from ..errors import MXNetError, explain
 
 
 class _Collecting(threading.local):
-    """Whether this thread traces a function whose checks are collected."""
+    """A flag of each thread: true while it traces a function whose checks are collected."""
 
     now = False
 
@@ -60,7 +60,8 @@ def check_values(
     if _collecting.now:
         text = explain(where, problem)
         _errors[text] = error, where, problem
-        checkify.check(valid, text, **numbers)
+        fields: dict[str, Any] = {**numbers}
+        checkify.check(valid, text, **fields)
 
 
 def collect_checks(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -13,9 +13,10 @@ from ..lowering import Cost, NodeCost
 from ._activity import active_values, dependent_results
 from ._analysis import Analysis
 from ._background_tasks import CompileTask, Precompilation, submit
+from ._checked_jit import CheckedJit
 from ._code_cache import SMALL_BYTES, CacheInfo, CodeCache, SmallJit, cached_code, small_jit
 from ._compiler_options import can_split_temp_buffers
-from ._deferred_errors import CheckedJit, deferred_errors
+from ._deferred_errors import deferred_errors
 from ._donation import Donated, call_donating
 from ._jit import InstrumentedJit
 from ._partitioned import PartitionedProgram

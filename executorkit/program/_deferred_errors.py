@@ -18,9 +18,7 @@ import jax
 from jax.experimental import checkify
 
 from ..errors import MXNetError
-from ..ops.value_checks import collect_checks, failed_check
-from ._donation import Donated
-from ._jit import InstrumentedJit
+from ..ops.value_checks import failed_check
 
 #: Maximum number of outcomes that are open; before one more, the oldest is waited for.
 _MAX_OPEN = 256
@@ -29,17 +27,18 @@ _MAX_OPEN = 256
 class _Outcome:
     """The outcome of one run's checks, until it was looked at."""
 
-    __slots__ = ("__weakref__", "_error", "is_open")
+    __slots__ = ("__weakref__", "_error", "_failure", "is_open")
 
     def __init__(self, error: checkify.Error) -> None:
         self._error = error
+        self._failure: MXNetError | None = None
         self.is_open = True
 
     @property
     def passed(self) -> bool:
         """True if the checks are known, without waiting, to hold."""
         if self.is_open and all(flag.is_ready() for flag in jax.tree.leaves(self._error)):
-            self.is_open = failed_check(self._error) is not None
+            self.is_open = self._look() is not None
         return not self.is_open
 
     def take_error(self) -> MXNetError | None:
@@ -47,7 +46,12 @@ class _Outcome:
         if not self.is_open:
             return None
         self.is_open = False
-        return failed_check(self._error)
+        return self._look()
+
+    def _look(self) -> MXNetError | None:
+        if self._failure is None:
+            self._failure = failed_check(self._error)
+        return self._failure
 
 
 class DeferredErrors:
@@ -126,34 +130,3 @@ class DeferredErrors:
 
 
 deferred_errors = DeferredErrors()
-
-
-class CheckedJit(InstrumentedJit):
-    """An :class:`InstrumentedJit` of a function with checks; a failed one is raised where a result
-    is read. It is never stored in the disk cache."""
-
-    __slots__ = ()
-
-    def _counting(self) -> Callable[..., Any]:
-        return collect_checks(super()._counting())
-
-    def __call__(self, *args: Any) -> Any:
-        results = super().__call__(*args)
-        return results if self.donates else self._noted(args, results)
-
-    def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
-        """As for other functions; waits for the checks, so that a failed one destroys nothing."""
-        donated.save()
-        pairs: list[Any] = []
-        super().call_into(pairs, donated, args)
-        values, outcome = pairs[0]
-        error = failed_check(outcome)
-        if error is not None:
-            raise error
-        results.append(values)
-
-    def _noted(self, inputs: Any, pair: tuple[Any, Any]) -> Any:
-        results, error = pair
-        deferred_errors.note(results, error)
-        deferred_errors.follow(inputs, results)
-        return results

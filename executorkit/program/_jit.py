@@ -14,6 +14,7 @@ import jax
 from . import disk_cache
 from ._background_tasks import CompileTask, submit
 from ._code_cache import EXECUTABLE_BYTES, code_bytes, count_code, function_limit_bytes
+from ._deferred_errors import deferred_errors
 from ._donation import Donated, call_donating
 from ._thread_state import ThreadState
 
@@ -191,6 +192,8 @@ class InstrumentedJit:
             raise
         if self._compilations != before:
             self._log(args, time.perf_counter() - start)
+        if deferred_errors.open:
+            deferred_errors.follow(args, results)
         return results
 
     def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:

@@ -31,8 +31,8 @@ from ._activity import (
     used_inputs,
 )
 from ._analysis import Analysis
+from ._checked_jit import CheckedJit
 from ._compiler_options import compiler_options
-from ._deferred_errors import CheckedJit
 from ._graph_evaluator import GraphEvaluator
 from ._integer_gradients import integer_gradients
 from ._jit import InstrumentedJit

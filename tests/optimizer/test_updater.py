@@ -268,3 +268,17 @@ def test_parameters_of_a_trainer() -> None:
 
 def test_answers_hold_every_run() -> None:
     assert set(ANSWERS.facts["failed"]) | set(ANSWERS.facts["counts"]) == set(RUNS)
+
+
+def test_noise_of_sgld_is_what_random_normal_draws():
+    weights = [mx.nd.ones(shape) for shape in ((2, 3), (4,))]
+    grads = [mx.nd.zeros(w.shape) for w in weights]
+    optimizer = mx.optimizer.SGLD(learning_rate=0.04)
+    update = mx.optimizer.get_updater(optimizer)
+    mx.random.seed(3)
+    for i, (weight, grad) in enumerate(zip(weights, grads, strict=True)):
+        update(i, grad, weight)
+    mx.random.seed(3)
+    for weight in weights:
+        noise = mx.nd.random.normal(0, 0.2, weight.shape).asnumpy()
+        np.testing.assert_allclose(weight.asnumpy(), 1 + noise, rtol=1e-6)

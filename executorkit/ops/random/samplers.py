@@ -10,6 +10,7 @@ Random choices: categories, orders, rows of different numbers; pure functions of
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import jax
@@ -35,10 +36,19 @@ def _draw(
     return lax.stop_gradient(d.draw(key, shape, kind, *numbers).astype(dtype))
 
 
-def _refuse(name: str, reason: str | None) -> None:
-    """Lets reading a result raise the reason, if there is one."""
+def _refused(name: str, reason: str, shape: Shape, dtype: Any) -> jax.Array:
+    """Zeros; reading them raises the reason."""
+    check_values(jnp.asarray(False), f"operator {name}", reason)
+    return jnp.zeros(shape, dtype)
+
+
+def _draw_with_scalars(
+    d: DistributionSampler, name: str, key: Any, shape: Shape, dtype: Any, attrs: Mapping[str, Any]
+) -> jax.Array:
+    reason = d.refusal(attrs)
     if reason is not None:
-        check_values(jnp.asarray(False), f"operator {name}", reason)
+        return _refused(name, reason, shape, dtype)
+    return _draw(d, key, shape, dtype, tuple(attrs[n] for n in d.scalars))
 
 
 def _typed(t: TypeFacts, p: Params) -> None:
@@ -54,14 +64,13 @@ def _register_samplers(stem: str, d: DistributionSampler) -> None:
     }
 
     def of_shape(_: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
-        _refuse(f"_random_{stem}", d.refusal(attrs))
-        values = tuple(attrs[n] for n in d.scalars)
-        return _draw(d, key, attrs["shape"] or (1,), attrs["dtype"] or "float32", values)
+        shape, dtype = attrs["shape"] or (1,), attrs["dtype"] or "float32"
+        return _draw_with_scalars(d, f"_random_{stem}", key, shape, dtype, attrs)
 
     def like(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
         (data,) = arrays
-        _refuse(f"_random_{stem}_like", d.refusal(attrs))
-        return _draw(d, key, data.shape, data.dtype, tuple(attrs[n] for n in d.scalars))
+        name = f"_random_{stem}_like"
+        return _draw_with_scalars(d, name, key, data.shape, data.dtype, attrs)
 
     def sample(arrays: tuple[Any, ...], attrs: dict[str, Any], key: Any) -> jax.Array:
         shape = attrs["shape"]
@@ -160,9 +169,10 @@ def randint(
     and ``dtype`` (default int32). ``ctx`` is accepted and has no effect. Reading a result raises
     MXNetError unless low < high (for low = high MXNet ends the process).
     """
+    shape, dtype = shape or (1,), dtype or "int32"
     if low >= high:
-        _refuse("_random_randint", f"low={low} is not below high={high}")
-    return jax.random.randint(key, shape or (1,), low, high, dtype or "int32")
+        return _refused("_random_randint", f"low={low} is not below high={high}", shape, dtype)
+    return jax.random.randint(key, shape, low, high, dtype)
 
 
 def _infer_multinomial_type(t: TypeFacts, p: Params) -> None:

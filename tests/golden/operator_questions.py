@@ -1,0 +1,192 @@
+"""Questions about operators that need more than one call: statements, then an expression.
+
+``f(symbol, req=..., **arrays)`` binds a symbol, runs forward and backward with fixed head
+gradients, and gives outputs and gradients; ``g(symbol, **shapes)`` is inferred shapes.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+REFUSED_VALUES = """
+t = nd.take(w, nd.array([0, 9]), mode="raise"); t.asnumpy()
+t = nd.take(w, nd.array([-1]), mode="raise"); t.asnumpy()
+t = nd.take(w, nd.array([2.9, 3.0]), mode="raise"); t.shape
+t = nd.take(w, nd.array([3.1]), mode="raise"); t.wait_to_read()
+t = nd.take(y, nd.array([1, 3], dtype="uint8"), axis=1, mode="raise"); t.asnumpy()
+t = nd.take(y, nd.array([1, 3], dtype="uint8"), axis=2, mode="raise"); t
+t = nd.take(w, nd.array([9]), mode="raise"); t.asscalar()
+t = nd.take(w, nd.array([9]), mode="raise"); (t + 1).asnumpy()
+t = nd.take(w, nd.array([0, 9]), mode="raise"); t[0:1].asnumpy()
+t = nd.take(w, nd.array([9]), mode="raise"); nd.waitall()
+t = nd.take(w, nd.array([9]), mode="raise"); w + 1
+a = nd.gather_nd(x, nd.array([[0, 2]])); a.asnumpy()
+a = nd.gather_nd(x, nd.array([[0, -2]])); a
+a = nd.gather_nd(x, nd.array([[0, -3]])); a.asnumpy()
+a = nd.gather_nd(x, nd.array([[1, 1], [2, 3]], dtype="int32")); a.asnumpy()
+a = nd.gather_nd(x, nd.array([[1.5]])); a.asnumpy()
+nd.linalg.potrf(nd.array([[1, 2], [2, 1]])).asnumpy()
+nd.linalg.potrf(nd.array([[1, 2], [2, 1]]), lower=False).asnumpy()
+nd.linalg.potrf(nd.array([[4, 0], [0, 4]]))
+nd.linalg.potrf(nd.array(np.stack([np.eye(2), -np.eye(2)]))).asnumpy()
+nd.linalg.potrf(nd.zeros((2, 2), dtype="float64")).asnumpy()
+nd.linalg.potri(nd.zeros((2, 2))).asnumpy()
+nd.linalg.potri(nd.array([[2, 0], [0, 4]]))
+nd.linalg.inverse(nd.zeros((2, 2))).asnumpy()
+nd.linalg.inverse(nd.array([[1, 2], [2, 4]], dtype="float64")).asnumpy()
+nd.linalg.inverse(nd.array([[2, 0], [0, 4]]))
+nd.linalg.det(nd.zeros((2, 2)))
+nd.linalg.trsm(nd.array([[1, 0], [0, 0]]), nd.ones((2, 1))).shape
+nd.random.uniform(2, 1, shape=(2,)).asnumpy()
+nd.random.uniform(1, 1, shape=(2,))
+nd.random.normal(0, -1, shape=(2,)).asnumpy()
+nd.random.normal(0, 0, shape=(2,)).asnumpy()
+nd.random.gamma(0, 1, shape=(2,)).asnumpy()
+nd.random.exponential(-1, shape=(2,)).asnumpy()
+nd.random.poisson(-1, shape=(2,)).asnumpy()
+nd.random.poisson(0, shape=(2,))
+nd.random.negative_binomial(-1, 0.5, shape=(2,)).asnumpy()
+nd.random.negative_binomial(1, -0.5, shape=(2,)).asnumpy()
+nd.random.generalized_negative_binomial(1, -1, shape=(2,)).asnumpy()
+nd.random.randint(3, 2, shape=(2,)).asnumpy()
+nd.random.normal_like(x, scale=-1).asnumpy()
+nd.random.uniform_like(x, low=3).asnumpy()
+r = nd.random.normal(0, -1, shape=(2,)); r.shape
+S.random.normal(0, -1, shape=(2,)).infer_shape()[1]
+S.random.normal(0, -1, shape=(2,)).bind(mx.cpu(), {}).forward()[0].asnumpy()
+f(S.take(a, b, mode="raise"), a=w, b=nd.array([1, 4]))
+f(S.take(a, b, mode="raise"), a=w, b=nd.array([1, 3]))
+f(S.linalg.potrf(a) * 2, a=nd.array([[1, 2], [2, 1]]))
+f(S.linalg.inverse(a) + 1, a=nd.array([[2, 0], [0, 4]]))
+k = {"a": w, "b": w + 9}; e = S.take(a, b, mode="raise").bind(mx.cpu(), k); o = e.forward(); 1
+k = {"a": w, "b": w + 9}; e = S.take(a, b, mode="raise").bind(mx.cpu(), k); e.forward()[0].asnumpy()
+nd.depth_to_space(nd.zeros((0, 4, 2, 2)), block_size=2)
+nd.space_to_depth(nd.zeros((1, 0, 2, 2)), block_size=2)
+"""
+
+INTEGER_GRADIENTS = """
+f(S.Cast(S.Cast(a, dtype="int32"), dtype="float32"), a=c)
+f(S.Cast(S.Cast(a * 2, dtype="int32") * 3, dtype="float32") * 2, a=c)
+f(S.Cast(S.Cast(a, dtype="uint8"), dtype="float64"), a=c)
+f(S.Cast(S.Cast(a, dtype="int8"), dtype="float16"), a=c)
+f(S.Cast(S.Cast(a, dtype="int64"), dtype="float32"), req="add", a=c)
+f(S.Cast(a, dtype="int32"), a=c)
+f(S.Cast(a, dtype="bool"), a=c)
+f(S.amp_cast(S.amp_cast(a, dtype="int32"), dtype="float32"), a=c)
+f(a * 3, a=i)
+f(a * 3, req="add", a=i)
+f(a / 2, a=i)
+f(a + b, a=i, b=i * 2)
+f(a * b, a=i, b=i * 2)
+f(S.square(a) + a, a=i)
+f(S.sum(a), a=i)
+f(S.relu(a), a=i.astype("int8"))
+f(S.clip(a, 0, 2), a=i.astype("int64"))
+f(S.take(a, b), a=i, b=nd.array([0, 1, 1]))
+f(S.Cast(a, dtype="float32") * 2.5, a=i)
+f(S.BlockGrad(a) * 2 + a, a=i)
+f(S.concat(a, b, dim=0), a=i, b=i)
+f(S.broadcast_mul(S.reshape(a, shape=(3, 1)), S.reshape(b, shape=(1, 3))), a=i, b=i * 2)
+f(S.where(a, a, b), a=i, b=i * 2)
+f(S.slice(a, begin=(1,), end=(3,)), a=i.astype("uint8"))
+f(S.transpose(S.reshape(a, shape=(3, 1))), a=i)
+f(S.argmax(a, axis=0), a=c)
+f(S.Cast(S.argmax(a, axis=0), dtype="int32"), a=c)
+f(S.Embedding(a, b, input_dim=4, output_dim=2), ["null", "write"], a=i, b=nd.ones((4, 2)))
+f(S.make_loss(S.sum(S.Cast(S.Cast(a, dtype="int32"), dtype="float32") * b)), a=c, b=c * 3)
+"""
+
+OPEN_SHAPES = """
+g(S.zeros((0, 3)) + a, a=(2, 3))
+g(S.zeros((-1, 3)) + a, a=(2, 3))
+g(S.ones((-1, -1)) + a, a=(2, 3))
+g(S.full((-1, 3), 5) + a, a=(2, 3))
+g(S.zeros((-1, 4)) + a, a=(2, 3))
+g(S.random.uniform(shape=(-1, 3)) + a, a=(2, 3))
+f(S.ones((-1, 3)) + a, a=x)
+f(S.full((0, 3), 5) * a, a=x)
+g(S.arange(1, None, infer_range=True) + a, a=(6,))
+g(S.arange(1, 4, infer_range=True))
+f(S.arange(1, None, infer_range=True) + a, a=w)
+f(S.arange(1, None, step=0.1, infer_range=True) * a, a=w)
+f(S.arange(1, None, step=-2, repeat=2, infer_range=True) + a, a=w)
+f(S.arange(1, 3, repeat=2, infer_range=True) + a, a=w)
+S.slice(a, begin=(1, 0), end=(3, 2)).infer_shape_partial(a=(0, 5))
+S.slice(a, begin=(1, 0), end=(3, 2)).infer_shape_partial(a=(4, 0))
+S.slice(a, begin=(-2,), end=(None,)).infer_shape_partial(a=(0, 5))
+S.slice(a, begin=(0,), end=(2,)).infer_shape_partial(a=(0, 3, 0))
+S.slice_axis(a, axis=0, begin=1, end=3).infer_shape_partial(a=(0, 5))
+S.slice_axis(a, axis=1, begin=-2, end=None).infer_shape_partial(a=(4, 0))
+S.slice_axis(a, axis=1, begin=-2, end=None).infer_shape_partial(a=(0, 4))
+"""
+
+MIXED_PRECISION = """
+types(nd.amp_multicast(x, d, num_outputs=2))
+types(nd.amp_multicast(h, d, num_outputs=2))
+types(nd.amp_multicast(h, x, d, num_outputs=3))
+types(nd.amp_multicast(h, x, d, num_outputs=3, cast_narrow=True))
+types(nd.amp_multicast(d, i, num_outputs=2))
+types(nd.amp_multicast(x, i, num_outputs=2))
+"""
+
+THEMES = {
+    "refused values": REFUSED_VALUES,
+    "integer gradients": INTEGER_GRADIENTS,
+    "open shapes": OPEN_SHAPES,
+    "mixed precision": MIXED_PRECISION,
+}
+
+
+def questions(theme: str) -> list[str]:
+    return THEMES[theme].strip().splitlines()
+
+
+def _describe(result: Any, mx: Any, np: Any) -> Any:
+    """A result in JSON: an array's shape, dtype and numbers, or the printed form."""
+    if isinstance(result, mx.nd.NDArray):
+        result = result.asnumpy()
+    if isinstance(result, np.ndarray):
+        return ["array", list(result.shape), result.dtype.name, result.reshape(-1).tolist()]
+    if isinstance(result, (list, tuple)):
+        return [_describe(r, mx, np) for r in result]
+    return repr(result)
+
+
+def _run(mx: Any, np: Any, symbol: Any, req: Any, arrays: dict[str, Any]) -> Any:
+    targets = {n: mx.nd.full(v.shape, 7, dtype=v.dtype) for n, v in arrays.items()}
+    executor = symbol.bind(mx.cpu(), arrays, args_grad=targets, grad_req=req)
+    outputs = executor.forward(is_train=True)
+    heads = [0.7 * np.arange(1, o.size + 1).reshape(o.shape) for o in outputs]
+    executor.backward([mx.nd.array(h, dtype=o.dtype) for h, o in zip(heads, outputs, strict=True)])
+    return [list(outputs), [targets[n] for n in sorted(targets)]]
+
+
+def ask(question: str, mx: Any, np: Any) -> Any:
+    """The answer to a question; for an error, the names of its class and those above it."""
+
+    def f(symbol: Any, req: Any = "write", **arrays: Any) -> Any:
+        return _run(mx, np, symbol, req, arrays)
+
+    def g(symbol: Any, **shapes: Any) -> Any:
+        return symbol.infer_shape(**shapes)
+
+    def types(arrays: Any) -> Any:
+        return [t.dtype.__name__ for t in arrays]
+
+    nd = mx.nd
+    with contextlib.suppress(Exception):  # of an earlier question, whose result nobody read
+        nd.waitall()
+    names = {
+        "mx": mx, "nd": nd, "np": np, "S": mx.sym, "f": f, "g": g,
+        "x": nd.arange(6).reshape((2, 3)), "y": nd.arange(24).reshape((2, 3, 4)), "w": nd.arange(4),
+        "i": nd.array([1, -2, 3], dtype="int32"), "c": nd.array([1.5, -2.7, 3.2, 0.1]),
+        "h": nd.ones((2,), dtype="float16"), "d": nd.ones((2,), dtype="float64"), "types": types,
+        "a": mx.sym.Variable("a"), "b": mx.sym.Variable("b"),
+    }  # fmt: skip
+    statements, _, last = question.rpartition("; ")
+    try:
+        exec(statements, names)
+        return _describe(eval(last, names), mx, np)
+    except Exception as error:
+        return ["error", [c.__name__ for c in type(error).__mro__ if c not in (Exception, object)]]
