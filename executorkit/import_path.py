@@ -10,16 +10,24 @@ from importlib import import_module
 from typing import Any
 
 
-def import_path(target: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a module that shows the names of module ``target``.
+def import_path(*targets: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a module that shows the names of the first of ``targets``.
 
-    Names are looked up when they are used, so that the two can be imported in any order.
+    Names that it does not have are looked for in the others, but not listed. All are looked up when
+    they are used, so that the modules can be imported in any order.
     """
 
     def get(name: str) -> Any:
-        return getattr(import_module(target), name)
+        problem: AttributeError | None = None
+        for target in targets:
+            try:
+                return getattr(import_module(target), name)
+            except AttributeError as error:
+                problem = problem or error
+        assert problem is not None, targets
+        raise problem
 
     def names() -> list[str]:
-        return [name for name in dir(import_module(target)) if not name.startswith("__")]
+        return [name for name in dir(import_module(targets[0])) if not name.startswith("__")]
 
     return get, names

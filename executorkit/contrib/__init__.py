@@ -31,6 +31,7 @@ __all__ = [
 
 #: Parts of MXNet's that are not here, with what to use instead.
 _ELSEWHERE = {
+    "amp": "compute_dtype='bfloat16' of Module and simple_bind",
     "autograd": "executor.backward(), or jax.grad of a function around symbol.to_jax()",
     "onnx": "mx.model.load_checkpoint, of the files that MXNet writes",
 }

@@ -61,9 +61,7 @@ def imrotate(
     return rotated if src.ndim == 4 else rotated[0]
 
 
-def _grid(
-    degrees: np.ndarray, size: tuple[int, int], zoom_in: bool, zoom_out: bool
-) -> np.ndarray:
+def _grid(degrees: np.ndarray, size: tuple[int, int], zoom_in: bool, zoom_out: bool) -> np.ndarray:
     """Places from -1 to 1 in the images that the pixels come from: (N, 2, height, width)."""
     height, width = size
     angles = (np.float32(np.pi) * degrees / np.float32(180))[:, None, None]

@@ -2,4 +2,4 @@
 
 from ..import_path import import_path
 
-__getattr__, __dir__ = import_path("executorkit.kvstore")
+__getattr__, __dir__ = import_path("executorkit.kvstore", "executorkit.kvstore._kvstore")

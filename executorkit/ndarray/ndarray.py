@@ -2,4 +2,6 @@
 
 from ..import_path import import_path
 
-__getattr__, __dir__ = import_path("executorkit.ndarray")
+__getattr__, __dir__ = import_path(
+    "executorkit.ndarray", "executorkit.base", "executorkit.context", "executorkit.util"
+)

@@ -1,8 +1,7 @@
-"""MXNet's import path ``mxnet.optimizer.optimizer``: the names of ``mx.optimizer``.
-
-Operators that MXNet's module imports for its own use, such as ``sgd_update``, are in ``mx.nd``.
-"""
+"""MXNet's import path ``mxnet.optimizer.optimizer``: the names of ``mx.optimizer``."""
 
 from ..import_path import import_path
 
-__getattr__, __dir__ = import_path("executorkit.optimizer")
+__getattr__, __dir__ = import_path(
+    "executorkit.optimizer", "executorkit.ndarray", "executorkit.base"
+)

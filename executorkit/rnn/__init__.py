@@ -8,7 +8,11 @@ its length; :class:`FusedRNNCell` is one operator for all steps. ``CellError`` i
 ``errors.ArgumentValueError``, ``UnknownTokenError`` of ``errors.UnknownNameError``.
 """
 
+from .. import initializer as init
+from .. import ndarray, symbol
 from ..errors import UnknownNameError as UnknownTokenError
+from ..io import DataBatch, DataDesc, DataIter
+from ..model import load_checkpoint, save_checkpoint
 from .io import BucketSentenceIter, encode_sentences
 from .rnn import do_rnn_checkpoint, load_rnn_checkpoint, rnn_unroll, save_rnn_checkpoint
 from .rnn_cell import (
@@ -41,6 +45,9 @@ __all__ = [
     "ConvGRUCell",
     "ConvLSTMCell",
     "ConvRNNCell",
+    "DataBatch",
+    "DataDesc",
+    "DataIter",
     "DropoutCell",
     "FusedRNNCell",
     "GRUCell",
@@ -55,10 +62,15 @@ __all__ = [
     "ZoneoutCell",
     "do_rnn_checkpoint",
     "encode_sentences",
+    "init",
     "io",
+    "load_checkpoint",
     "load_rnn_checkpoint",
+    "ndarray",
     "rnn",
     "rnn_cell",
     "rnn_unroll",
+    "save_checkpoint",
     "save_rnn_checkpoint",
+    "symbol",
 ]
