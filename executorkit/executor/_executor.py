@@ -30,6 +30,7 @@ from ..program import (
 from ..symbol import Symbol
 from ._buffers import filled, lazy_zeros
 from ._head_gradients import check_head_gradients, head_gradients
+from ._inference_backward import backward_in_inference, inference_program
 from ._monitor_callback import Callback, MonitorCallback
 from ._pending_step import PendingStep
 from ._precompile_spec import PrecompileSpec, bound_avals, expected_calls, precompile_shapes
@@ -195,7 +196,9 @@ class Executor(Runnable[NDArray], Viewed):
             of loss operators, or of which no gradient is computed (one is ignored there, whatever
             its shape).
         is_train
-            accepted for MXNet's sake; the mode is that of the ``forward`` it belongs to.
+            False differentiates batch normalisations by their moving statistics, whatever
+            ``forward`` used, and leaves these as they are. (On several devices it has no effect.)
+            All else is in the mode of the ``forward`` it belongs to.
 
         Auxiliary states such as BatchNorm's moving averages change here, once per call. May be
         called again for the same ``forward``. Without a ``forward`` before, one in training mode
@@ -214,6 +217,10 @@ class Executor(Runnable[NDArray], Viewed):
         needed = self.program.may_need_head_gradient
         if True in needed and any(n and h is None for n, h in zip(needed, heads, strict=True)):
             check_head_gradients(heads, names, step.needs_head_gradients())
+        program = None if is_train else inference_program(self)
+        if program is not None:
+            backward_in_inference(self, program, step, heads)
+            return
         step.backward(heads)
         if self._monitor is not None:
             self._monitor.observe_backward(step, heads)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._facts import attempt, fill, numbers, script
+from ._facts import attempt, fill, gradients, numbers, plain, script
 
 
 def _executor(mx: Any, grad_req: Any = "write", behind: Any = None, **attrs: Any) -> Any:
@@ -219,4 +219,24 @@ def states_shared_by_operators(mx):
             mx.nd.waitall()
             states = [a.asnumpy() for a in executor.aux_arrays]
             seen[f"{name} {what}"] = [outputs, states]
+    return seen
+
+
+@script
+def backward_is_train(mx):
+    """The mode of ``backward``: the statistics by which batch normalisation is differentiated."""
+    net = mx.sym.BatchNorm(mx.sym.Variable("x"), fix_gamma=False, name="norm")
+    seen = {}
+    for forward in (True, False):
+        for backward in (True, False):
+            for request in ("write", "add"):
+                executor = fill(net.simple_bind(mx.cpu(), request, x=(3, 2)))
+                executor.aux_dict["norm_moving_mean"][:] = [0.3, 0.4]
+                executor.aux_dict["norm_moving_var"][:] = [2, 3]
+                outputs = executor.forward(is_train=forward)
+                if forward != backward:
+                    outputs[0].wait_to_read()
+                executor.backward([executor.arg_dict["x"] + 1], backward)
+                arrays = [gradients(executor), list(outputs), list(executor.aux_arrays)]
+                seen[f"{forward} {backward} {request}"] = plain(mx, arrays)
     return seen
