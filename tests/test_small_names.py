@@ -1,0 +1,151 @@
+"""Small names that scripts use answer as MXNet's; deviations are named with their reason."""
+
+from __future__ import annotations
+
+import json
+import logging
+from typing import Any
+
+import numpy as np
+import pytest
+
+import executorkit as mx
+import executorkit.misc
+from executorkit.contrib import tensorboard
+from tests.golden import _store
+from tests.golden import small_name_questions as sq
+
+ANSWERS = json.loads((_store.DATA / "small_names.json").read_text())
+#: Questions with another answer here, and why.
+DEVIATIONS = {
+    "mx.gluon.utils.split_data(np.ones((2, 4)), 2, batch_axis=1)[1].shape": (
+        "NumPy arrays are divided along any axis"
+    ),
+    'mx.gluon.utils.download("http://localhost:1/x", path="no_such_file", retries=0)': (
+        "nothing is fetched: FileAccessError, an OSError as MXNet's ConnectionError"
+    ),
+}
+
+
+def _agree(ours: Any, theirs: Any) -> bool:
+    if isinstance(theirs, dict):
+        return isinstance(ours, dict) and theirs["error"][0] in ours["error"]
+    if isinstance(theirs, list):
+        return (
+            isinstance(ours, list)
+            and len(ours) == len(theirs)
+            and all(_agree(a, b) for a, b in zip(ours, theirs, strict=True))
+        )
+    if isinstance(theirs, float) and isinstance(ours, float):
+        return bool(np.isclose(ours, theirs, rtol=1e-5))
+    return ours == theirs
+
+
+@pytest.mark.parametrize(
+    ("theme", "question"), [(t, q) for t in sq.THEMES for q in sq.questions(t)]
+)
+def test_answer_is_that_of_mxnet(theme: str, question: str) -> None:
+    ours = json.loads(json.dumps(sq.ask(question, mx, np)))
+    agree = _agree(ours, ANSWERS[theme][question])
+    assert agree != (question in DEVIATIONS), f"{ours}, MXNet: {ANSWERS[theme][question]}"
+
+
+def test_gluon_says_what_to_do() -> None:
+    with pytest.raises(ImportError, match=r"Gluon is not part of executorkit(.|\n)*try: export"):
+        mx.gluon.nn  # type: ignore[attr-defined]  # noqa: B018
+    assert not hasattr(mx.gluon, "nothing")
+
+
+def test_arrays_of_numpy_say_what_to_do() -> None:
+    for refused in (mx.use_np, mx.use_np_array, mx.util.np_array, mx.util.set_np):
+        with pytest.raises(NotImplementedError, match="try: np_shape"):
+            refused(True)
+
+
+def test_shapes_of_numpy_in_all_methods_of_a_class() -> None:
+    @mx.use_np_shape
+    class Own:
+        def method(self) -> bool:
+            return mx.is_np_shape()
+
+        @staticmethod
+        def static() -> bool:
+            return mx.is_np_shape()
+
+        @property
+        def attribute(self) -> bool:
+            return mx.is_np_shape()
+
+    assert (Own().method(), Own.static(), Own().attribute, mx.is_np_shape()) == (
+        True, True, True, False,
+    )  # fmt: skip
+
+
+def test_local_files_are_copied(tmp_path) -> None:
+    source, target = tmp_path / "a.txt", tmp_path / "b" / "b.txt"
+    source.write_text("hi")
+    for url in (f"file://{source}", str(source)):
+        assert mx.gluon.utils.download(url, path=str(target), overwrite=True) == str(target)
+        assert target.read_text() == "hi"
+    with pytest.raises(OSError, match="SHA-1"):
+        mx.gluon.utils.download(str(source), path=str(tmp_path / "c"), sha1_hash="00")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.txt", "b"]
+
+
+def test_lines_of_loggers(capsys, tmp_path) -> None:
+    logger = mx.log.get_logger("executorkit.test", level=mx.log.INFO)
+    logger.propagate = False
+    logger.info("epoch %d", 3)
+    logger.debug("hidden")
+    line = capsys.readouterr().err
+    assert line.startswith("\x1b[32mI")
+    assert line.endswith("]\x1b[0m epoch 3\n")
+    file = tmp_path / "log.txt"
+    to_file = mx.log.get_logger("executorkit.test.file", str(file), level=logging.INFO)
+    to_file.propagate = False
+    to_file.info("plain")
+    assert file.read_text() == "plain\n"
+
+
+def test_metrics_for_tensorboard(monkeypatch) -> None:
+    written = []
+
+    class Writer:
+        def __init__(self, folder: str) -> None:
+            self.folder = folder
+
+        def add_scalar(self, tag: str, value: float, global_step: int) -> None:
+            written.append((self.folder, tag, value, global_step))
+
+    monkeypatch.setattr(tensorboard, "import_module", lambda name: _Module(Writer))
+    callback = tensorboard.LogMetricsCallback("logs", prefix="train")
+    metric = mx.metric.create("acc")
+    metric.update([mx.nd.array([1.0])], [mx.nd.array([[0.0, 1.0]])])
+    callback(mx.model.BatchEndParam(epoch=2, nbatch=1, eval_metric=metric, locals=None))
+    callback(mx.model.BatchEndParam(epoch=2, nbatch=1, eval_metric=None, locals=None))
+    assert written == [("logs", "train-accuracy", 1.0, 2)]
+
+
+class _Module:
+    def __init__(self, writer: type) -> None:
+        self.SummaryWriter = writer
+
+
+def test_tensorboard_needs_a_package(monkeypatch) -> None:
+    def missing(name: str) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr(tensorboard, "import_module", missing)
+    with pytest.raises(ImportError, match="try: pip install tensorboardX"):
+        tensorboard.LogMetricsCallback("logs")
+
+
+def test_batches_of_a_loader() -> None:
+    loader = [(np.ones((2, 3)), np.array([0, 1])), (np.ones((1, 3)), np.array([1]))]
+    batches = mx.contrib.io.DataLoaderIter(loader)
+    assert batches.provide_data[0].shape == (2, 3)
+    last = list(batches)[-1]
+    assert last.pad == 1
+    assert last.data[0].asnumpy().tolist() == [[1, 1, 1], [0, 0, 0]]
+    batches.reset()
+    assert len(list(batches)) == 2
