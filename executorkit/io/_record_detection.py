@@ -203,8 +203,10 @@ class DetectionAugmenter:
         valid = np.ones(len(areas), bool)
         for name, values in quantities.items():
             low, high = self._bounds(name, number)
-            if low > 0 or high < 1:
-                valid &= (values >= low) & (values <= high)
+            if low > 0:
+                valid &= values >= low
+            if high < 1:  # rounding makes a whole object a little more than 1
+                valid &= values <= high
         if not valid.any():
             return None
         if self._options.crop_emit_mode == "overlap":
@@ -212,7 +214,7 @@ class DetectionAugmenter:
         centres = (objects.boxes[:, :2] + objects.boxes[:, 2:]) / 2
         low = np.array([box.left, box.top])
         high = np.array([box.left + box.width, box.top + box.height])
-        return np.logical_and(centres >= low, centres < high).all(1)
+        return np.asarray(((centres >= low) & (centres < high)).all(1))
 
     def _resize(self, image: np.ndarray, random: Random) -> np.ndarray:
         height, width = image.shape[:2]

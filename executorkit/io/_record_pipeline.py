@@ -44,7 +44,10 @@ class HostBatch:
     index: np.ndarray
     result: Future[Any] = field(default_factory=Future)
     cancelled: bool = False
+    #: Number of strips that are not decoded yet.
     remaining: int = 0
+    #: Errors by position in the batch.
+    errors: dict[int, BaseException] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
 
 
@@ -116,20 +119,30 @@ class RecordPipeline:
         return batch
 
     def _decode(self, batch: HostBatch, start: int) -> None:
+        position = start
         try:
-            for position in range(start, min(start + self._strip, len(batch.plan.offsets))):
-                if batch.cancelled or batch.result.done():
+            while position < min(start + self._strip, len(batch.plan.offsets)):
+                if batch.cancelled:
                     return
                 self._decode_example(batch, position)
-            with batch.lock:
-                batch.remaining -= 1
-                complete = not batch.remaining
-            if complete:
-                batch.result.set_result(self._finish(batch))
+                position += 1
+        except BaseException as error:  # raised where the batch is taken
+            batch.errors[position] = error
+        with batch.lock:
+            batch.remaining -= 1
+            complete = not batch.remaining
+        if complete:
+            self._complete(batch)
+
+    def _complete(self, batch: HostBatch) -> None:
+        """Sets the result, or the error of the first example that has one."""
+        if batch.errors:
+            batch.result.set_exception(batch.errors[min(batch.errors)])
+            return
+        try:
+            batch.result.set_result(self._finish(batch))
         except BaseException as error:
-            with batch.lock:
-                if not batch.result.done():
-                    batch.result.set_exception(error)
+            batch.result.set_exception(error)
 
     def _decode_example(self, batch: HostBatch, position: int) -> None:
         offset = batch.plan.offsets[position]
