@@ -25,6 +25,7 @@ TRAITS = {
     traits.LOOP: {"RNN", "_foreach", "_while_loop"},
     traits.BARRIERS: {"RNN"},
     traits.SPLIT: {"SliceChannel"},
+    traits.CUTS_AXES: {"slice", "slice_axis"},
     traits.CONCAT: {"Concat"},
     traits.STACK: {"stack"},
     traits.IDENTITY: {"_copy"},

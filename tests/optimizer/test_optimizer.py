@@ -33,7 +33,7 @@ def test_names_are_mxnets() -> None:
     assert set(OPTIMIZERS) == {
         name
         for name, klass in mx.optimizer.Optimizer.opt_registry.items()
-        if klass.__module__.startswith("executorkit")
+        if klass.__module__.startswith("executorkit.optimizer")
     }
     assert type(mx.optimizer.Optimizer.create_optimizer("AdaM")) is mx.optimizer.Adam
     assert mx.optimizer.NDabs(mx.nd.array([-1.0])).asscalar() == 1
