@@ -25,7 +25,7 @@ def all_finite(data: NDArray | None = None, init_output: bool = True, out: NDArr
 def amp_cast(data: NDArray | None = None, dtype: _DType = ..., out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""data, of any shape, converted to ``dtype`` if it is floating, otherwise unchanged."""
 def amp_multicast(*data: NDArray, num_outputs: int = ..., cast_narrow: bool = False, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> _Any:
-    r"""``num_outputs`` arrays of any shapes, the floating ones converted to one common dtype."""
+    r"""``num_outputs`` arrays of any shapes, the float16 and float32 ones converted to one dtype."""
 def arccos(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:
     r"""Arccos x, for every element x of data."""
 def arccosh(data: NDArray | None = None, out: NDArray | list[NDArray] | None = None, name: str | None = None, **kwargs: _Any) -> NDArray:

@@ -24,7 +24,7 @@ def all_finite(data: Symbol | None = None, init_output: bool = True, name: str |
 def amp_cast(data: Symbol | None = None, dtype: _DType = ..., name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""data, of any shape, converted to ``dtype`` if it is floating, otherwise unchanged."""
 def amp_multicast(*data: Symbol, num_outputs: int = ..., cast_narrow: bool = False, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
-    r"""``num_outputs`` arrays of any shapes, the floating ones converted to one common dtype."""
+    r"""``num_outputs`` arrays of any shapes, the float16 and float32 ones converted to one dtype."""
 def arccos(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
     r"""Arccos x, for every element x of data."""
 def arccosh(data: Symbol | None = None, name: str | None = None, attr: dict[str, str] | None = None, out: Symbol | list[Symbol] | None = None, **kwargs: _Any) -> Symbol:
