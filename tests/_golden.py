@@ -87,36 +87,34 @@ def run_case(case: Case, dtype: str) -> Result:
         smooth = {i: o for i, o in enumerate(outs) if jnp.issubdtype(o.dtype, jnp.floating)}
         return smooth, (outs, new)
 
+    # Backward is traced from the residuals that an executor stores when outputs are read before
+    # it, so its rule must not close over values of forward's. Both are traced once.
+    @functools.partial(jax.jit, inline=True)
+    def linearize(diff: dict[str, np.ndarray], fixed: dict[str, np.ndarray]) -> Any:
+        return jax.vjp(lambda d: forward(d, fixed), diff, has_aux=True)
+
+    @functools.partial(jax.jit, inline=True)
+    def transpose(vjp: Any, heads: dict[int, jax.Array]) -> Any:
+        return vjp(heads)
+
     @jax.jit
     def program(
-        diff: dict[str, jax.Array], fixed: dict[str, jax.Array], heads: dict[int, jax.Array]
+        diff: dict[str, np.ndarray], fixed: dict[str, np.ndarray], heads: dict[int, np.ndarray]
     ) -> Any:
-        smooth, vjp, (outs, new) = jax.vjp(lambda d: forward(d, fixed), diff, has_aux=True)
-        if not diff:
-            return outs, new, {}
+        smooth, vjp, (outs, new) = linearize(diff, fixed)
         cotangents = {i: heads[i] if i in heads else jnp.zeros_like(o) for i, o in smooth.items()}
-        return outs, new, vjp(cotangents)[0]
-
-    def residuals(diff: dict[str, jax.Array], fixed: dict[str, jax.Array]) -> Any:
-        """The residuals that an executor stores when outputs are read before backward."""
-        return jax.vjp(lambda d: forward(d, fixed), diff, has_aux=True)[1]
+        return outs, new, transpose(vjp, cotangents)[0]
 
     with jax.enable_x64(True):
-        arrays = {n: jnp.asarray(a) for n, a in inputs.items()}
-        diff = {n: a for n, a in arrays.items() if n in grad_names}
-        fixed = {n: a for n, a in arrays.items() if n not in grad_names}
-        shapes = jax.eval_shape(lambda d, r: forward(d, r)[1][0], diff, fixed)
+        diff = {n: a for n, a in inputs.items() if n in grad_names}
+        fixed = {n: a for n, a in inputs.items() if n not in grad_names}
+        _, _, (shapes, _) = jax.eval_shape(linearize, diff, fixed)
         heads = {
-            i: jnp.asarray(case.head(i, o.shape, o.dtype.name))
+            i: case.head(i, o.shape, o.dtype.name)
             for i, o in enumerate(shapes[:shown])
             if jnp.issubdtype(o.dtype, jnp.floating)
         }
         outs, new, grads = jax.device_get(program(diff, fixed, heads))
-        # Backward in a separate program: its rule must not close over values of forward's.
-        smooth = jax.eval_shape(lambda d, r: forward(d, r)[0], diff, fixed)
-        jax.eval_shape(
-            lambda vjp, heads: vjp(heads), jax.eval_shape(residuals, diff, fixed), smooth
-        )
     arrays_by_name = {f"out{i}": o for i, o in enumerate(outs[:shown])}
     arrays_by_name.update({f"grad:{n}": g for n, g in grads.items()})
     if grad_names:

@@ -6,6 +6,7 @@ import inspect
 import re
 from dataclasses import replace
 
+import jax
 import numpy as np
 import pytest
 
@@ -120,6 +121,27 @@ class TestTheCheckerCanFail:
         changed = replace(self.case, attrs={"num_hidden": 5})
         with pytest.raises(AssertionError, match=r"was changed; run tests/golden/make\.py dense"):
             _golden.check_case(self.family, changed, "float32")
+
+    def test_backward_that_reads_values_of_forward_fails(self, monkeypatch):
+        """An executor may run both in programs of their own."""
+        op = ops.lookup("FullyConnected")
+        assert op is not None
+        right = op.fn
+
+        def closing(data, weight, bias, **attrs):
+            @jax.custom_vjp
+            def layer(data, weight, bias):
+                return right(data, weight, bias, **attrs)
+
+            layer.defvjp(
+                lambda *inputs: (layer(*inputs), None),
+                lambda _, head: (head @ weight, head.T @ data, head.sum(0)),
+            )
+            return layer(data, weight, bias)
+
+        monkeypatch.setattr(_golden, "lookup", lambda name: replace(op, fn=closing))
+        with pytest.raises(jax.errors.UnexpectedTracerError):
+            _golden.check_case(self.family, self.case, "float32")
 
     def test_wrong_operator_fails(self, monkeypatch):
         op = ops.lookup("FullyConnected")
