@@ -92,8 +92,8 @@ class Updater:
         rules = optimizer._pure_rules(indices, weights)
         if rules is None:
             self.n_updates += 1
-            for i, w, g, s in zip(indices, weights, grads, states, strict=True):
-                optimizer.update_multi_precision(i, w, g, s)
+            for update in self._calls(indices, weights, grads, states):
+                optimizer.update_multi_precision(*update)
             return
         for i, w, g in zip(indices, weights, grads, strict=True):
             if not same_shape_and_dtype(w, g):
@@ -106,6 +106,18 @@ class Updater:
             return [x for batch, *_ in batches for x in optimizer._count_step(batch, together)]
 
         apply_rules(rules, weights, grads, states, count, self._count_undo(indices))
+
+    def _calls(self, *columns: list[Any]) -> list[tuple[Any, ...]]:
+        """Arguments of an overridden ``update_multi_precision``: those of one parameter, or tuples
+        and a list of states for an optimizer that updates several together."""
+        if not self.aggregate_updates:
+            return list(zip(*columns, strict=True))
+        size = self.optimizer.aggregate_num
+        parts = [
+            [column[start : start + size] for column in columns]
+            for start in range(0, len(columns[0]), size)
+        ]
+        return [(*map(tuple, arrays), states) for *arrays, states in parts]
 
     def _count_undo(self, indices: Sequence[Any]) -> Callable[[], None]:
         """A function that takes back one update of these parameters, counted from now on."""

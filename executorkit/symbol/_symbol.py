@@ -14,10 +14,17 @@ import numpy as np
 
 from ..context import Context, current_context
 from ..display import Viewed
-from ..errors import AttributeValueError, MXNetError, NotImplementedForSymbol, explain
+from ..errors import (
+    AttributeValueError,
+    MXNetError,
+    NotImplementedForSymbol,
+    NotSupportedError,
+    explain,
+)
 from ..ops import OpDef
 from ..ops.schema.calls import numpy_dtype_name
 from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method
+from ..shape_semantics import numpy_shapes
 from ._compose import (
     check_auxiliaries,
     compose_call,
@@ -285,9 +292,11 @@ class Symbol(PythonOperators, Viewed):
         """Shapes of arguments, outputs and auxiliary states, from the shapes of some inputs.
 
         Shapes are given by name, or by position in the order of ``list_arguments`` (None for
-        unknown); a 0 in a shape is an unknown dimension. Returns three lists of shapes, or three
-        times None, with a warning that names the unknown ones, if they do not follow. Raises
-        :class:`ShapeError` for a contradiction and :class:`MXNetError` for an unknown name.
+        unknown); a 0 in a shape is an unknown dimension, or -1 under
+        :func:`executorkit.util.np_shape`. Returns three lists of shapes, or three times None, with
+        a warning that names the unknown ones, if they do not follow. Raises :class:`ShapeError` for
+        a contradiction and :class:`MXNetError` for an unknown name; NotSupportedError for an axis
+        of length 0 under ``np_shape``, which graphs do not have.
 
         >>> import executorkit as mx
         >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -295,13 +304,15 @@ class Symbol(PythonOperators, Viewed):
         ([(32, 10), (3, 10), (3,)], [(32, 3)], [])
         """
         result = self._infer_shapes(self._known_shapes(args, kwargs))
-        return self._complete(result, "shapes", lambda s: not s or 0 in s)
+        scalars = numpy_shapes()
+        return self._complete(result, "shapes", lambda s: s is None or 0 in s or not (s or scalars))
 
     def infer_shape_partial(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
         """The known part of :meth:`infer_shape`: () for an unknown shape, 0 for an unknown
-        dimension."""
+        dimension. Under :func:`executorkit.util.np_shape` they are None and -1."""
         inferred = self._infer_shapes(self._known_shapes(args, kwargs))
-        arguments, outputs, states = ([() if s is None else s for s in part] for part in inferred)
+        shown = _numpy_shape if numpy_shapes() else (lambda s: () if s is None else s)
+        arguments, outputs, states = (list(map(shown, part)) for part in inferred)
         return arguments, outputs, states
 
     def infer_type(self, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
@@ -384,7 +395,8 @@ class Symbol(PythonOperators, Viewed):
         for name, shape in shapes.items():
             if not isinstance(shape, tuple):
                 raise TypeError(f"shape of {name!r} is {shape!r}, expected a tuple")
-        return {name: tuple(int(d) for d in shape) for name, shape in shapes.items()}
+        known = {name: tuple(int(d) for d in shape) for name, shape in shapes.items()}
+        return _unknown_as_zero(known) if numpy_shapes() else known
 
     def _known_types(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, str]:
         return {name: numpy_dtype_name(t) for name, t in self._by_name(args, kwargs).items()}
@@ -572,3 +584,23 @@ for _name in (*OPERATOR_METHODS, "broadcast_to", "reshape"):
     setattr(Symbol, _name, operator_method(_name, "symbol", "Symbol", call_operator))
 for _name in _ARRAY_METHODS:
     setattr(Symbol, _name, _refused_method(_name))
+
+
+def _unknown_as_zero(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Shapes in NumPy's meaning, with 0 for an unknown length as everywhere else."""
+    for name, shape in shapes.items():
+        if 0 in shape:
+            raise NotSupportedError(
+                explain(
+                    "infer_shape",
+                    f"{name!r} is {shape}, with an axis of length 0",
+                    because="graphs do not have such axes",
+                    hint="-1 for an unknown length",
+                )
+            )
+    return {name: tuple(max(d, 0) for d in shape) for name, shape in shapes.items()}
+
+
+def _numpy_shape(shape: Shape | None) -> Shape | None:
+    """A partly known shape in NumPy's meaning."""
+    return None if shape is None else tuple(d or -1 for d in shape)

@@ -119,6 +119,7 @@ mx.operator.get_operator_arguments("nope")
 [called(mx.optimizer.Adam), called(mx.optimizer.SGD), called(mx.optimizer.NAG), called(mx.optimizer.LARS), called(mx.optimizer.LAMB)]
 [called(mx.optimizer.Signum), called(mx.optimizer.LBSGD), called(mx.optimizer.ccSGD), called(mx.optimizer.DCASGD), called(mx.optimizer.Test)]
 mx.optimizer.SGD().set_lr_scale({})
+together(mx.optimizer.SGD), together(mx.optimizer.NAG), together(mx.optimizer.Adam)
 """
 
 WORDS = """
@@ -169,7 +170,20 @@ svrg("sgd", 5, update_freq=0)
 svrg("sgd", 5, update_freq=None)
 """
 
+SHAPES = """
+numpy_shapes("infer_shape", fc, d=(2, 4))
+numpy_shapes("infer_shape", fc, d=(-1, 4))
+numpy_shapes("infer_shape_partial", fc, d=(-1, 4))
+numpy_shapes("infer_shape_partial", mx.sym.var("x", shape=(-1, 2)))
+numpy_shapes("infer_shape_partial", mx.sym.var("x"))
+numpy_shapes("infer_shape", mx.sym.var("x") + mx.sym.var("y"), x=(), y=())
+numpy_shapes("infer_shape_partial", mx.sym.var("x") + mx.sym.var("y"), x=(-1, 3), y=(2, -1))
+numpy_shapes("infer_shape", mx.sym.sum(mx.sym.var("x")), x=(2, 3))
+fc.infer_shape_partial(d=(0, 4))
+"""
+
 THEMES = {
+    "shapes": SHAPES,
     "arrays": ARRAYS,
     "utilities": UTILITIES,
     "operators": OPERATORS,
@@ -219,6 +233,32 @@ def _called(mx: Any, cls: type) -> bool:
     Own.__name__ = f"Own{cls.__name__}"
     mx.optimizer.get_updater(Own())(0, mx.nd.ones((2,)), mx.nd.ones((2,)))
     return bool(calls)
+
+
+def _together(mx: Any, cls: type) -> Any:
+    """The indices with which an updater calls a subclass's ``update_multi_precision``."""
+    calls = []
+
+    class Own(cls):  # type: ignore[misc,valid-type]
+        def update_multi_precision(self, index: Any, weight: Any, grad: Any, state: Any) -> None:
+            calls.append([index, isinstance(weight, list), isinstance(state, list)])
+            super().update_multi_precision(index, weight, grad, state)
+
+    Own.__name__ = f"Together{cls.__name__}"
+    update = mx.optimizer.get_updater(Own(learning_rate=0.5))
+    weights = [mx.nd.ones((2,)) for _ in range(6)]
+    grads = [mx.nd.ones((2,)) for _ in range(6)]
+    update(0, grads[0], weights[0])
+    # MXNet's updater takes lists from optimizers that update several together.
+    if update.aggregate_updates:
+        update(list(range(6)), grads, weights)
+    return [calls, weights]
+
+
+def _numpy_shapes(mx: Any, method: str, symbol: Any, shapes: Any) -> Any:
+    """What an inference of shapes answers under NumPy's meaning of shapes."""
+    with mx.np_shape():
+        return getattr(symbol, method)(**shapes)
 
 
 def _svrg(mx: Any, np: Any, optimizer: str, batch_size: int, update_freq: Any = 2) -> Any:
@@ -291,6 +331,11 @@ def ask(question: str, mx: Any, np: Any) -> Any:
             "vocab": text.vocab.Vocabulary(counter), "Double": double, "Pair": pair,
             "custom": lambda t, **k: text.embedding.CustomEmbedding(path(t), **k),
             "called": lambda cls: _called(mx, cls),
+            "together": lambda cls: _together(mx, cls),
+            "fc": mx.sym.FullyConnected(mx.sym.var("d"), num_hidden=3, name="fc"),
+            "numpy_shapes": lambda method, symbol, **shapes: _numpy_shapes(
+                mx, method, symbol, shapes
+            ),
             "svrg": lambda *args, **k: _svrg(mx, np, *args, **k),
         }  # fmt: skip
         *statements, last = question.split("; ")
