@@ -110,7 +110,9 @@ def parameters(symbol: mx.sym.Symbol) -> tuple[dict[str, Any], dict[str, Any]]:
 def adam() -> mx.optimizer.Optimizer:
     """Adam with a schedule that has a state."""
     scheduler = mx.lr_scheduler.FactorScheduler(2, 0.9)
-    return mx.optimizer.create("adam", learning_rate=0.01, lr_scheduler=scheduler)
+    return mx.optimizer.create(
+        "adam", learning_rate=0.01, lr_scheduler=scheduler, rescale_grad=1 / ROWS
+    )
 
 
 def optimizer_state(optimizer: mx.optimizer.Optimizer, states: Any) -> dict[str, Any]:
@@ -312,7 +314,9 @@ WAYS: dict[str, Callable[[], Any]] = {
     "module, 2 devices": lambda: ModuleTraining(TWO),
     "module, 2 devices, no store": lambda: ModuleTraining(TWO, None),
     "module, uneven slices": lambda: ModuleTraining(TWO, work_load_list=(3, 1)),
-    "module, sgld": lambda: ModuleTraining(optimizer=lambda: mx.optimizer.create("sgld")),
+    "module, sgld": lambda: ModuleTraining(
+        optimizer=lambda: mx.optimizer.create("sgld", rescale_grad=1 / ROWS)
+    ),
     "bucketing": BucketingTraining,
     "sequential": SequentialTraining,
     "step": lambda: StepTraining(lambda: optax.adam(1e-2)),

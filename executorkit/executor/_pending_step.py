@@ -537,9 +537,13 @@ class PendingUpdate:
 
     def _restore_donated(self, step: PendingStep) -> None:
         """Lets the snapshot hold copies of arrays that a failed program has destroyed."""
-        if self._donated is not None:
-            self._take(step, self._donated.restored())
-            self._donated = None
+        if self._donated is None:
+            return
+        weights, states, aux_states = self._donated.restored()
+        updates = zip(self._updates, states, strict=True)
+        self._updates = [update._replace(state=state) for update, state in updates]
+        self._take(step, weights, aux_states)
+        self._donated = None
 
     def commit(self, step: PendingStep) -> None:
         """Stores the weights, the optimizer states and the auxiliary states that the program
@@ -547,18 +551,15 @@ class PendingUpdate:
 
         The step's snapshot holds them from now on: the old ones do not exist any more.
         """
-        new = self.results[0][0]
-        new_weights, new_states, new_aux = new
+        new_weights, new_states, new_aux = self.results[0][0]
         for update, weights, state in zip(self._updates, new_weights, new_states, strict=True):
-            values = (*weights, *jax.tree.leaves(state))
-            for cell, value in zip(update.cells, values, strict=True):
+            for cell, value in zip(update.cells, (*weights, *state), strict=True):
                 cell.set_result(step, value)
         step.store_states(new_aux)
-        self._take(step, new)
+        self._take(step, new_weights, new_aux)
 
-    def _take(self, step: PendingStep, donated: Any) -> None:
-        """Lets the step's snapshot hold these weights, states and auxiliary states."""
-        weights, states, aux_states = donated
+    def _take(self, step: PendingStep, weights: Sequence[Any], aux_states: Sequence[Any]) -> None:
+        """Lets the step's snapshot hold these weights and auxiliary states."""
         args: list[Any] = list(step.args)
         aux: list[Any] = list(step.aux)
         argnums = step.runnable.program.argnums
@@ -567,8 +568,6 @@ class PendingUpdate:
                 args[argnums[k]] = value
         for n, value in zip(step.backward_state_indices, aux_states, strict=True):
             aux[n] = value
-        updates = zip(self._updates, states, strict=True)
-        self._updates = [update._replace(state=state) for update, state in updates]
         step.args, step.aux = tuple(args), tuple(aux)
 
 

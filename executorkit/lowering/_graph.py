@@ -128,4 +128,4 @@ def memoize(memo: dict[Any, Any], key: Any, value: Any, limit: int = 64) -> Any:
 
 
 #: Graphs are traced in several threads.
-_memo_lock = threading.Lock()
+_memo_lock = threading.RLock()

@@ -27,7 +27,7 @@ class PendingOwner(Protocol):
 
 
 _owners: weakref.WeakSet[PendingOwner] = weakref.WeakSet()
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def register_pending_owner(owner: PendingOwner) -> None:
@@ -103,12 +103,16 @@ def _wait_for_arrays() -> None:
     try:
         jax.block_until_ready(arrays)
     except Exception:
+        errors = []
         for array in arrays:
             try:
                 array.block_until_ready()
-            except Exception:
-                _reported.append(weakref.ref(array))
-        raise
+            except Exception as error:
+                if not array.is_deleted():  # another thread has donated it meanwhile
+                    _reported.append(weakref.ref(array))
+                    errors.append(error)
+        if errors:
+            raise errors[0] from None
 
 
 def waitall() -> None:

@@ -35,7 +35,7 @@ _errors: dict[str, tuple[type[MXNetError], str, str]] = {}
 _exceptions: dict[int, Exception] = {}
 #: Maximum number of exceptions that are stored; the oldest goes first.
 _MAX_EXCEPTIONS = 256
-_lock = threading.Lock()
+_lock = threading.RLock()
 
 
 def collects_checks() -> bool:

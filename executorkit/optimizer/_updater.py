@@ -85,9 +85,11 @@ class Updater:
     def _update(self, batches: Sequence[tuple[list[Any], list[Any], list[Any]]]) -> None:
         """Updates parameters, counted batch by batch, by one program."""
         optimizer = self.optimizer
-        indices, grads, weights = (
-            [x for part in parts for x in part] for parts in zip(*batches, strict=True)
-        )
+        if len(batches) == 1:
+            indices, grads, weights = batches[0]
+        else:
+            columns = zip(*batches, strict=True)
+            indices, grads, weights = ([x for part in column for x in part] for column in columns)
         states = [self.states[i] for i in indices]
         rules = optimizer._pure_rules(indices, weights)
         if rules is None:

@@ -176,7 +176,7 @@ class ReplicatedArray(Sequence[NDArray]):
         assert self._members is not None
         for k, member in enumerate(self._members):
             storage = member.storage
-            if storage.producer is not self._splitters[k]:
+            if storage.producer is not self._splitters[k] or storage.current is not None:
                 storage.defer(self._splitters[k])
             self._versions[k] = storage.version
 

@@ -130,7 +130,7 @@ def _matmul_precision() -> Any:
     return jax.config.jax_default_matmul_precision  # pyright: ignore[reportAttributeAccessIssue]
 
 
-_lock = threading.Lock()
+_lock = threading.RLock()
 _queue: deque[CompileTask] = deque()
 _workers: set[threading.Thread] = set()
 

@@ -62,7 +62,7 @@ class DeferredErrors:
         #: with checks has run: asking ``if deferred_errors.open`` costs nothing.
         self.open: list[_Outcome] = []
         self._by_array: dict[int, tuple[weakref.ref[Any], tuple[_Outcome, ...]]] = {}
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
 
     def note(self, results: Any, error: checkify.Error) -> None:
         """Notes for all arrays among ``results`` that they are valid only if ``error`` is none."""

@@ -36,9 +36,9 @@ class CompilationCounts:
 
 counters = CompilationCounts()
 #: Held where counts change: programs may be compiled in several threads.
-_count_lock = threading.Lock()
+_count_lock = threading.RLock()
 #: Held where background tasks are asked for, so that nobody asks for one twice.
-_task_lock = threading.Lock()
+_task_lock = threading.RLock()
 
 
 @dataclass(frozen=True, slots=True)

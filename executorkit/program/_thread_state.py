@@ -7,20 +7,23 @@ KeyboardInterrupt may, leaves them as they were inside: everything after it woul
 from __future__ import annotations
 
 import jax
-from jax._src.core import trace_ctx  # public JAX has no way to leave a trace
+from jax._src.core import trace_ctx, trace_state_strong_ref  # JAX has no public way out of a trace
 
 
 class ThreadState:
     """The state of this thread when it is made, to return to after an exception."""
 
-    __slots__ = ("_at_top_level", "_x64")
+    __slots__ = ("_trace", "_x64")
 
     def __init__(self) -> None:
         self._x64 = jax.enable_x64.get_local()
-        self._at_top_level = trace_ctx.is_top_level()
+        self._trace = trace_state_strong_ref.get_local()
 
     def restore(self) -> None:
         """Sets the state again."""
         jax.enable_x64.set_local(self._x64)
-        if self._at_top_level and not trace_ctx.is_top_level():
-            trace_ctx.reset()
+        if trace_state_strong_ref.get_local() is self._trace:
+            return
+        trace_ctx.reset()
+        if isinstance(self._trace, jax.core.Trace):
+            trace_ctx.set_trace(self._trace)

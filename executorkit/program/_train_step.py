@@ -70,9 +70,10 @@ def make_step(
             -> (weights, states, backward_states), outputs, forward_states, gradients
 
     ``args`` and ``aux`` have None where the donated weights (for each update a tuple) and auxiliary
-    states belong. A gradient that an update consumes is returned as None. ``reduce`` sums gradients
-    over the devices of a group. The replacements of the donated arrays come first, lest a gradient
-    of the same shape gets their memory.
+    states belong. The new states are flat: for optax's named tuples JAX would call Python, where an
+    interrupt would lose the results. A gradient that an update consumes is returned as None.
+    ``reduce`` sums gradients over the devices of a group. The replacements of the donated arrays
+    come first, lest a gradient of the same shape gets their memory.
     """
     consumed = {k for update in spec.updates for k in update.targets}
     hidden = frozenset() if spec.keep_gradients else consumed
@@ -111,7 +112,7 @@ def make_step(
                 )
             begin += width
             new_weights.append(tuple(group))
-            new_states.append(state)
+            new_states.append(tuple(jax.tree.leaves(state)))
         visible = tuple(None if k in hidden else g for k, g in enumerate(grads))
         new = tuple(new_weights), tuple(new_states), new_aux
         return new, outputs, forward_states, visible

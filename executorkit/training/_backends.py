@@ -64,7 +64,8 @@ class StateRef:
         """Stores ``value`` and returns True if ``producer`` is still the one it waits for."""
         if self._producer is not producer:
             return False
-        self.assign(value)
+        self.current = value
+        self._producer = None
         return True
 
     def assign(self, value: jax.Array, shared: bool = False) -> None:

@@ -1,0 +1,265 @@
+"""Steps are atomic: after an exception everything is as before the step, or as after it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+import optax
+import pytest
+
+import executorkit as mx
+from executorkit.ndarray.pending import all_or_none, complete
+from executorkit.program import Donated, InstrumentedJit, ThreadState
+from tests._interrupts import WAYS, Interrupter, StepTraining, interrupt_steps
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_interrupt_at_a_bytecode_leaves_the_state_before_the_step_or_after_it(way):
+    """At some forty bytecodes of a step here; the soak test takes all of them."""
+    raised, wrong = interrupt_steps(WAYS[way], range(1, 10**6, 499))
+    assert raised >= 5
+    assert not wrong
+
+
+@pytest.mark.parametrize("way", ["module", "step, 2 devices", "updater", "updater, looked"])
+@pytest.mark.parametrize("file", ["executor/_pending_step.py", "program/_donation.py"])
+def test_an_interrupt_at_each_line_where_results_are_stored(way, file):
+    raised, wrong = interrupt_steps(WAYS[way], range(1, 10**6), events="line", only=file)
+    assert raised >= (0 if "looked" in way else 8)
+    assert not wrong
+
+
+@pytest.mark.parametrize("exception", [MemoryError, ValueError])
+def test_other_exceptions_do_no_harm_either(exception):
+    raised, wrong = interrupt_steps(WAYS["module"], range(1, 10**6, 701), exception=exception)
+    assert raised >= 5
+    assert not wrong
+
+
+def test_an_interrupt_while_the_first_step_is_compiled_leaves_the_parameters():
+    raised, wrong = 0, []
+    for at in (3_000, 9_000, 20_000):  # calls; each time the training is a new one
+        make = partial(StepTraining, partial(optax.adam, 1e-2))  # with a program of its own
+        counts = interrupt_steps(make, [at], warm=0, events="call")
+        raised, wrong = raised + counts[0], wrong + counts[1]
+    assert raised >= 2
+    assert not wrong
+
+
+def test_the_checker_notices_a_step_that_is_not_atomic():
+    class Careless:
+        def __init__(self) -> None:
+            self.first = self.second = 0
+
+        def step(self, number: int) -> None:
+            self.first += 1
+            self.second += 1
+
+        def state(self) -> dict[str, int]:
+            return {"first": self.first, "second": self.second}
+
+    raised, wrong = interrupt_steps(Careless, range(1, 100), only="test_interrupts.py")
+    assert raised > len(wrong) > 0
+
+
+def test_fit_goes_on_after_an_interrupt():
+    data = np.random.default_rng(0).normal(size=(12, 3)).astype("float32")
+    labels = np.zeros(12, "float32")
+
+    def module() -> mx.mod.Module:
+        net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=2, name="fc")
+        return mx.mod.Module(mx.sym.SoftmaxOutput(net, name="softmax"))
+
+    class Stop(BaseException):
+        pass
+
+    interrupted, reference = module(), module()
+    initial = {"fc_weight": mx.nd.ones((2, 3)), "fc_bias": mx.nd.zeros(2)}
+    options = {"optimizer": "adam", "num_epoch": 1, "arg_params": initial}
+    batches = []
+
+    def stop(param) -> None:
+        batches.append(param.nbatch)
+        if len(batches) == 2:
+            raise Stop
+
+    iterator = mx.io.NDArrayIter(data, labels, 4)
+    with pytest.raises(Stop):
+        interrupted.fit(iterator, batch_end_callback=stop, **options)
+    assert interrupted._optimizer.num_update == 2
+    first = mx.io.NDArrayIter(data[:8], labels[:8], 4)
+    reference.fit(first, **options)
+    for name, value in reference.get_params()[0].items():
+        np.testing.assert_array_equal(interrupted.get_params()[0][name].asnumpy(), value.asnumpy())
+    assert dict(interrupted.score(iterator, "acc"))["accuracy"] >= 0
+    iterator.reset()
+    with pytest.warns(UserWarning, match="initiali"):
+        interrupted.fit(iterator, num_epoch=1)
+    assert interrupted._optimizer.num_update == 5
+
+
+# -- programs that donate --------------------------------------------------------------------------
+
+
+def _doubling() -> InstrumentedJit:
+    return InstrumentedJit(lambda state, x: (tuple(2 * a for a in state), x), "doubled", True)
+
+
+def test_donated_arrays_are_saved_only_where_jax_calls_the_program_from_python():
+    function = _doubling()
+    state = (jax.numpy.ones(3), jax.numpy.ones((2, 2)))
+    saved = []
+    for _ in range(4):
+        results: list = []
+        donated = Donated(state)
+        function.call_into(results, donated, (jax.numpy.float32(1),))
+        saved.append(donated.saved is not None)
+        state = results[0][0]
+    assert saved[0]
+    assert not any(saved[2:])
+    assert function.traces == 1
+    np.testing.assert_array_equal(state[0], [16, 16, 16])
+
+
+def test_arrays_that_a_failed_call_destroyed_are_restored():
+    function = _doubling()
+    state = (jax.numpy.arange(3.0), jax.numpy.ones((2, 2)))
+    copies = [np.array(x) for x in state]
+    donated = Donated(state)
+
+    class Full(list):
+        def extend(self, values) -> None:
+            for _ in values:  # runs the program, and loses its result
+                pass
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        function.call_into(Full(), donated, (jax.numpy.float32(1),))
+    assert all(x.is_deleted() for x in state)
+    for restored, copy in zip(donated.restored(), copies, strict=True):
+        np.testing.assert_array_equal(restored, copy)
+
+
+def test_without_copies_lost_arrays_are_an_error_that_says_so():
+    array = jax.numpy.ones(2)
+    array.delete()
+    with pytest.raises(mx.MXNetError, match="its parameters are lost"):
+        Donated((array,)).restored()
+
+
+def test_the_state_of_the_thread_is_restored():
+    state = ThreadState()
+    jax.enable_x64.set_local(True)
+    state.restore()
+    assert jax.numpy.asarray(np.ones(2)).dtype == "float32"
+
+    # Bytecodes of JAX's context for 64-bit types; its exit among them.
+    array, after = mx.nd.ones(3), []
+    executor = (mx.sym.Variable("x") * 2).simple_bind(mx.cpu(), x=(3,))
+    for at in range(1, 60):
+        executor.forward(x=array)
+        Interrupter(at, only="_src/config.py").run(executor.outputs[0].asnumpy)
+        after.append(jax.numpy.asarray(np.ones(2)).dtype.name)
+    assert set(after) == {"float32"}
+
+
+# -- helpers ---------------------------------------------------------------------------------------
+
+
+def test_complete_runs_an_action_to_its_end():
+    done: list[int] = []
+
+    def action() -> None:
+        for k in range(3):
+            if len(done) == 1:
+                done.append(k)
+                raise KeyboardInterrupt
+            done.append(k)
+
+    with pytest.raises(KeyboardInterrupt):
+        complete(action)
+    assert done == [0, 1, 0, 1, 2]
+
+
+@pytest.mark.parametrize("failing", [0, 1, 2])
+def test_all_or_none_ends_what_has_begun(failing):
+    counts = [0, 0, 0]
+    failures = [failing]
+
+    def act(k: int) -> None:
+        if k in failures:
+            failures.remove(k)
+            raise KeyboardInterrupt
+        counts[k] += 1
+
+    actions = [(lambda k=k: act(k), lambda k=k: counts[k]) for k in range(3)]
+    with pytest.raises(KeyboardInterrupt):
+        all_or_none(actions)
+    assert counts == ([0, 0, 0] if failing == 0 else [1, 1, 1])
+
+
+# -- errors are raised once, and harm nobody else --------------------------------------------------
+
+
+def _failing(monkeypatch: pytest.MonkeyPatch) -> mx.executor.Executor:
+    net = mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn", fix_gamma=False)
+    executor = net.simple_bind(mx.cpu(), x=(4, 3))
+
+    class Failing:
+        code_bytes = 0
+
+        def __call__(self, *args: Any) -> None:
+            raise RuntimeError("device lost")
+
+    monkeypatch.setattr(executor.program, "forward_backward", (Failing(), Failing()))
+    monkeypatch.setattr(executor.program, "infer", (Failing(), Failing()))
+    return executor
+
+
+def test_waitall_raises_an_error_once(monkeypatch):
+    executor = _failing(monkeypatch)
+    other = (mx.sym.Variable("y") + 1).simple_bind(mx.cpu(), y=(2,))
+    executor.forward(is_train=True)
+    executor.backward(mx.nd.ones((4, 3)))
+    (out,) = other.forward()
+    with pytest.raises(RuntimeError, match="device lost"):
+        mx.nd.waitall()
+    mx.nd.waitall()
+    assert out.asnumpy().tolist() == [1, 1]
+    for _ in range(2):
+        with pytest.raises(RuntimeError, match="device lost"):
+            executor.grad_arrays[0].asnumpy()
+    assert executor.aux_arrays[0].asnumpy().tolist() == [0, 0, 0]
+
+
+def test_a_look_that_raised_leaves_nothing_for_waitall(monkeypatch):
+    executor = _failing(monkeypatch)
+    (out,) = executor.forward()
+    with pytest.raises(RuntimeError, match="device lost"):
+        out.asnumpy()
+    mx.nd.waitall()
+
+
+def test_an_update_whose_program_fails_is_withdrawn_and_uncounted(monkeypatch):
+    training = WAYS["updater"]()
+    training.prepare(0)
+    training.step(0)
+    before = training.state()
+    training.prepare(1)
+
+    def fail(self, results, donated, args):
+        raise RuntimeError("device lost")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(InstrumentedJit, "call_into", fail)
+        with pytest.raises(RuntimeError, match="device lost"):
+            training.step(1)
+    after = training.state()
+    assert after["num_update"] == before["num_update"]
+    for name, value in before["args"].items():
+        np.testing.assert_array_equal(after["args"][name], value)
+    training.step(1)
+    assert training.state()["num_update"] == 2
