@@ -267,8 +267,10 @@ class _Decay(LRScheduler):
         raise NotImplementedError
 
     def _at(self, n: Any) -> Any:
-        span = self.base_lr_orig - self.final_lr
-        return self.final_lr + span * self._curve((n - self.warmup_steps) / self.max_steps)
+        return self._decayed((n - self.warmup_steps) / self.max_steps)
+
+    def _decayed(self, progress: Any) -> Any:
+        return self.final_lr + (self.base_lr_orig - self.final_lr) * self._curve(progress)
 
     def __call__(self, num_update: int) -> float:
         if num_update < self.warmup_steps:
@@ -278,7 +280,10 @@ class _Decay(LRScheduler):
         return self.base_lr
 
     def _rate(self) -> Callable[[Any], Any]:
-        return lambda n: self._at(jnp.minimum(n, self.max_update))
+        # Compilers multiply by the reciprocal and fuse that with a subtraction: a progress of 1
+        # then leaves -1e-17, whose root is NaN.
+        last, end = self.max_update - 1, self._decayed(1.0)
+        return lambda n: jnp.where(n > last, end, self._at(jnp.minimum(n, last)))
 
 
 class PolyScheduler(_Decay):
