@@ -167,10 +167,13 @@ def register_error(
         func_name, cls = func_name.__name__, func_name
 
     def register(exception: E) -> E:
-        error_types[func_name if isinstance(func_name, str) else exception.__name__] = exception
+        error_types[func_name or exception.__name__] = exception
         return exception
 
-    return register if cls is None else register(cls)
+    if cls is None:
+        return register
+    error_types[func_name or cls.__name__] = cls
+    return cls
 
 
 def build_param_doc(

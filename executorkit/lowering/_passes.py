@@ -8,6 +8,7 @@ leave it as it is. All can be disabled one by one (:func:`disabled`).
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -107,13 +108,17 @@ def disabled(*names: str) -> Iterator[None]:
 
 
 def disabled_passes() -> frozenset[str]:
-    """The names of the passes that are disabled in this context."""
-    return _disabled.get()
+    """The names of the passes that are disabled in this context, or by the environment:
+    ``MXNET_ELIMINATE_COMMON_EXPR=0`` disables 'common_subexpressions'."""
+    names = _disabled.get()
+    if os.environ.get("MXNET_ELIMINATE_COMMON_EXPR") == "0":
+        return names | {"common_subexpressions"}
+    return names
 
 
 def optimized(heads: Heads) -> Heads:
     """The heads after all passes that are not disabled."""
-    return _optimized(heads, _disabled.get())
+    return _optimized(heads, disabled_passes())
 
 
 @lru_cache(maxsize=512)

@@ -171,6 +171,7 @@ svrg("sgd", 5, update_freq=None)
 """
 
 SHAPES = """
+merged("1"), merged("0")
 numpy_shapes("infer_shape", fc, d=(2, 4))
 numpy_shapes("infer_shape", fc, d=(-1, 4))
 numpy_shapes("infer_shape_partial", fc, d=(-1, 4))
@@ -255,6 +256,15 @@ def _together(mx: Any, cls: type) -> Any:
     return [calls, weights]
 
 
+def _merged(mx: Any, setting: str) -> list[str]:
+    """Outputs of the optimized graph of two equal calls, under a setting of the environment."""
+    x = mx.sym.var("x")
+    both = mx.sym.elemwise_add(mx.sym.sin(x, name="a"), mx.sym.sin(x, name="b"), name="s")
+    with mx.test_utils.environment("MXNET_ELIMINATE_COMMON_EXPR", setting):
+        executor = both.simple_bind(mx.cpu(), x=(2,), grad_req="null")
+        return executor.get_optimized_symbol().get_internals().list_outputs()
+
+
 def _numpy_shapes(mx: Any, method: str, symbol: Any, shapes: Any) -> Any:
     """What an inference of shapes answers under NumPy's meaning of shapes."""
     with mx.np_shape():
@@ -333,6 +343,7 @@ def ask(question: str, mx: Any, np: Any) -> Any:
             "called": lambda cls: _called(mx, cls),
             "together": lambda cls: _together(mx, cls),
             "fc": mx.sym.FullyConnected(mx.sym.var("d"), num_hidden=3, name="fc"),
+            "merged": lambda setting: _merged(mx, setting),
             "numpy_shapes": lambda method, symbol, **shapes: _numpy_shapes(
                 mx, method, symbol, shapes
             ),

@@ -31,7 +31,7 @@ class _GradientModule(Module):
     def named_gradients(self) -> dict[str, list[NDArray]]:
         """The gradients of each parameter that has some, by device."""
         group = self._exec_group
-        pairs = zip(group.param_names, group.grad_arrays, strict=True)
+        pairs = zip(group.param_names, group.grad_arrays or [], strict=True)
         return {name: grads for name, grads in pairs if grads and grads[0] is not None}
 
 
