@@ -258,4 +258,5 @@ def sample_unique_zipfian(*, range_max: int, shape: Shape | None = None, key: Ke
         _, numbers_drawn, _, tries = lax.while_loop(lambda state: state[2] < numbers, draw, init)
         return numbers_drawn, tries
 
-    return jax.vmap(row)(jax.random.split(key, rows))
+    # Row by row: a batch of loops could not be part of a program with checks.
+    return lax.map(row, jax.random.split(key, rows))

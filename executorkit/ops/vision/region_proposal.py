@@ -53,8 +53,8 @@ def _apply_offsets(anchor: jax.Array, offset: jax.Array, directly: bool) -> jax.
     return jnp.concatenate([middle - half, middle + half], axis=-1)
 
 
-def _propose(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]:
-    """Boxes (post, 4) and scores (post, 1) of one image."""
+def _best_boxes(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]:
+    """The boxes (pre, 4) of one image that suppression compares, and scores (pre,), sorted."""
     channels, rows, columns = scores.shape
     count, kind, stride = channels // 2, scores.dtype, p.feature_stride
     base = jnp.asarray(_anchors(stride, p.ratios, p.scales), kind)
@@ -78,13 +78,13 @@ def _propose(scores, offsets, info, p: Params) -> tuple[jax.Array, jax.Array]:
 
     before = min(p.rpn_pre_nms_top_n, score.size) if p.rpn_pre_nms_top_n > 0 else score.size
     score, order = lax.top_k(score, before)  # of ties, the first comes first
-    box = box[order]
-    exclusive_box = box.at[:, 2:].add(1)
+    return box[order], score
+
+
+def _kept_boxes(box, score, keep, p: Params) -> tuple[jax.Array, jax.Array]:
+    """Boxes (post, 4) and scores (post, 1) of one image after suppression."""
+    before = len(score)
     after = min(p.rpn_post_nms_top_n, before)
-    candidate = jnp.ones((1, before), bool)
-    keep = greedy_suppression(
-        exclusive_box[None], candidate, None, p.threshold, inclusive=False, max_kept=after
-    )[0]
     rank = jnp.cumsum(keep, dtype=jnp.int32) - 1
     slot = jnp.where(keep, rank, after)
     at = jnp.arange(before, dtype=jnp.int32)
@@ -146,7 +146,14 @@ def proposal(
         feature_stride=feature_stride, iou_loss=iou_loss,
     )  # fmt: skip
     arrays = (lax.stop_gradient(a) for a in (cls_prob, bbox_pred, im_info))
-    box, score = jax.vmap(lambda a, b, c: _propose(a, b, c, p))(*arrays)
+    box, score = jax.vmap(lambda a, b, c: _best_boxes(a, b, c, p))(*arrays)
+    after = min(p.rpn_post_nms_top_n, score.shape[1])
+    # One loop for all images: a batch of loops could not be part of a program with checks.
+    keep = greedy_suppression(
+        box.at[..., 2:].add(1), jnp.ones(score.shape, bool), None, p.threshold,
+        inclusive=False, max_kept=after,
+    )  # fmt: skip
+    box, score = jax.vmap(lambda b, s, k: _kept_boxes(b, s, k, p))(box, score, keep)
     image = jnp.arange(len(box), dtype=box.dtype)[:, None, None]
     image = jnp.broadcast_to(image, (*box.shape[:2], 1))
     return jnp.concatenate([image, box], axis=-1).reshape(-1, 5), score.reshape(-1, 1)
