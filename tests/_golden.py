@@ -90,7 +90,7 @@ def run_case(case: Case, dtype: str) -> Result:
     # Backward is traced from the residuals that an executor stores when outputs are read before
     # it, so its rule must not close over values of forward's. Both are traced once.
     @functools.partial(jax.jit, inline=True)
-    def linearize(diff: dict[str, np.ndarray], fixed: dict[str, np.ndarray]) -> Any:
+    def linearize(diff: dict[str, Any], fixed: dict[str, Any]) -> Any:
         return jax.vjp(lambda d: forward(d, fixed), diff, has_aux=True)
 
     @functools.partial(jax.jit, inline=True)

@@ -187,8 +187,8 @@ class BucketingTraining(ModuleTraining):
     def step(self, number: int) -> None:
         """Takes a step on one of the batches."""
         batch = self.batches[number % BATCHES]
-        batch.provide_data = [("data", (ROWS, FEATURES))]
-        batch.provide_label = [("softmax_label", (ROWS,))]
+        batch.provide_data = [mx.io.DataDesc("data", (ROWS, FEATURES))]
+        batch.provide_label = [mx.io.DataDesc("softmax_label", (ROWS,))]
         self.module._train_batch(batch)
 
     def state(self) -> dict[str, Any]:

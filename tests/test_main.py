@@ -84,6 +84,7 @@ def test_inspect_lists_parameters_that_are_not_in_the_symbol(capsys, network, tm
 @pytest.mark.parametrize("shape", [[], ["--shape", "data=1,2,6,6"]])
 def test_inspect_refuses_parameters_of_another_network(capsys, network, tmp_path, shape):
     stored = mx.nd.load(str(network[1]))
+    assert isinstance(stored, dict)
     path = tmp_path / "other.params"
 
     def inspect(entries):

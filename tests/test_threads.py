@@ -107,7 +107,9 @@ def test_binding_eager_calls_and_files_in_several_threads(tmp_path):
             total += float(executor.forward()[0].sum().asscalar())
             path = str(tmp_path / f"{number}.params")
             mx.nd.save(path, {"x": mx.nd.ones((2,)) * k})
-            total += float(mx.nd.load(path)["x"].sum().asscalar())
+            loaded = mx.nd.load(path)
+            assert isinstance(loaded, dict)
+            total += float(loaded["x"].sum().asscalar())
             if k % 4 == 0:
                 mx.nd.waitall()
         return total

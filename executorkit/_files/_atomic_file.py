@@ -50,12 +50,12 @@ def write_atomically(
                 file.writelines(parts)
             return
         remove_leftovers(target)
-        _replace(target, parts, durable)
+        _write_and_rename(target, parts, durable)
     except OSError as error:
         raise FileAccessError(_explain_failure(os.fspath(path), target, error)) from None
 
 
-def _replace(target: str, parts: Iterable[Any], durable: bool) -> None:
+def _write_and_rename(target: str, parts: Iterable[Any], durable: bool) -> None:
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError(13, "it is write-protected")
     temporary = _stem(target) + f".{_machine()}-{os.getpid()}-{os.urandom(4).hex()}.tmp"
@@ -73,7 +73,7 @@ def _replace(target: str, parts: Iterable[Any], durable: bool) -> None:
             os.remove(temporary)
         raise
     if not written:
-        _replace(target, parts, durable)
+        _write_and_rename(target, parts, durable)
     elif durable:
         _sync_folder(os.path.dirname(target))
 

@@ -31,7 +31,7 @@ from .protocol import Runnable
 
 
 class _Results(NamedTuple):
-    """What a program with backward has computed, and is still to be stored.
+    """Results of a program with backward that are still to be stored.
 
     outputs, forward_states
         None and empty where they are stored already.

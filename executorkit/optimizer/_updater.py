@@ -197,9 +197,9 @@ class Updater:
         optimizer = self.optimizer
         if isinstance(loaded, tuple):
             loaded, optimizer = loaded
-        complete(lambda: self._replace(loaded, optimizer))
+        complete(lambda: self._take_over(loaded, optimizer))
 
-    def _replace(self, states: dict[Any, State], optimizer: Optimizer) -> None:
+    def _take_over(self, states: dict[Any, State], optimizer: Optimizer) -> None:
         self.states = states
         self.states_synced = dict.fromkeys(states, False)
         self.optimizer = optimizer

@@ -90,18 +90,18 @@ class ReplicatedArray(Sequence[NDArray]):
     def assign(self, value: jax.Array, shared: bool = False) -> None:
         """Replaces the contents on all devices and cancels deferred work."""
         if self._members is not None:
-            complete(partial(self._replace_all, value, None))
+            complete(partial(self._set_with_members, value, None))
         else:
-            self._replace(value, None)
+            self._set(value, None)
 
     def defer(self, producer: Producer) -> None:
         """Lets the contents on all devices come from ``producer``."""
         if self._members is not None:
-            complete(partial(self._replace_all, None, producer))
+            complete(partial(self._set_with_members, None, producer))
         else:
-            self._replace(None, producer)
+            self._set(None, producer)
 
-    def _replace(self, value: jax.Array | None, producer: Producer | None) -> None:
+    def _set(self, value: jax.Array | None, producer: Producer | None) -> None:
         """Sets contents or producer; an exception in between leaves the old or the new."""
         if value is None:
             self._producer = producer
@@ -110,8 +110,8 @@ class ReplicatedArray(Sequence[NDArray]):
             self._stacked = value
             self._producer = None
 
-    def _replace_all(self, value: jax.Array | None, producer: Producer | None) -> None:
-        self._replace(value, producer)
+    def _set_with_members(self, value: jax.Array | None, producer: Producer | None) -> None:
+        self._set(value, producer)
         self._renew_members()
 
     def set_result(self, producer: Producer, value: jax.Array) -> bool:

@@ -87,7 +87,7 @@ jax.tree_util.register_pytree_node(
 
 def _saved(array: jax.Array) -> Any:
     """A copy of an array on the host; of PRNG keys on their device."""
-    if jax.dtypes.issubdtype(array.dtype, jax.dtypes.prng_key):
+    if jax.numpy.issubdtype(array.dtype, jax.dtypes.prng_key):
         return array.copy()
     return np.array(array)
 

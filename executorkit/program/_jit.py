@@ -150,8 +150,7 @@ class InstrumentedJit:
                 counters.traces += 1
                 self._count_compilation(loaded=False)
             if self.donates:
-                donated, *args = args
-                return self.function(donated.tree, *args)
+                return self.function(args[0].tree, *args[1:])
             return self.function(*args)
 
         traced.__name__ = traced.__qualname__ = self.name

@@ -7,7 +7,9 @@ KeyboardInterrupt may, leaves them as they were inside: everything after it woul
 from __future__ import annotations
 
 import jax
-from jax._src.core import trace_ctx, trace_state_strong_ref  # JAX has no public way out of a trace
+
+# JAX has no public way out of a trace.
+from jax._src.core import Trace, trace_ctx, trace_state_strong_ref
 
 
 class ThreadState:
@@ -25,5 +27,5 @@ class ThreadState:
         if trace_state_strong_ref.get_local() is self._trace:
             return
         trace_ctx.reset()
-        if isinstance(self._trace, jax.core.Trace):
+        if isinstance(self._trace, Trace):
             trace_ctx.set_trace(self._trace)

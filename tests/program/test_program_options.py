@@ -133,9 +133,10 @@ def test_unknown_values_of_options_are_refused_before_anything_is_bound():
 def test_states_that_operators_share_do_not_depend_on_rematerialization():
     """Each is updated by the operators in the order of backward, from values that are saved."""
     shared = [mx.sym.Variable(n) for n in ("gamma", "beta", "mean", "var")]
+    batch_norm: Any = mx.sym.BatchNorm
     x = mx.sym.Variable("data")
     for i in range(3):
-        x = x + mx.sym.tanh(mx.sym.BatchNorm(x * (i + 2), *shared, fix_gamma=False, momentum=0.5))
+        x = x + mx.sym.tanh(batch_norm(x * (i + 2), *shared, fix_gamma=False, momentum=0.5))
     states = []
     for remat in (None, "mirror", "full"):
         executor = x.simple_bind(mx.cpu(), data=(5, 3), remat=remat)

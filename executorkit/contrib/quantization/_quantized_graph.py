@@ -11,89 +11,18 @@ import numpy as np
 from ...context import Context
 from ...errors import ArgumentValueError, AttributeValueError, explain
 from ...ops import lookup
+from ...ops.quantized.quantized_forms import (
+    CALIBRATED_ENTRY,
+    FORMS,
+    NAMED_OUTPUTS,
+    QuantizedForm,
+)
 from ...symbol import Symbol
 from ...symbol.node import Entry, Node, is_annotation, topological_order
 
 DTYPES = ("int8", "uint8", "auto")
 GRANULARITIES = ("tensor-wise", "channel-wise")
 MODES = ("full", "smart")
-
-
-def _always(node: Node) -> bool:
-    return True
-
-
-def _pools_bytes(node: Node) -> bool:
-    return node.params is not None and node.params.pool_type in ("avg", "max")
-
-
-def _is_relu(node: Node) -> bool:
-    return node.params is not None and node.params.act_type == "relu"
-
-
-def _joins_channels(node: Node) -> bool:
-    return node.params is not None and node.params.dim == 1
-
-
-@dataclass(frozen=True, slots=True)
-class QuantizedForm:
-    """The 8-bit operator that stands for a floating one.
-
-    name
-        the operator's name.
-    essential
-        True if this operator is why networks are quantised; "smart" keeps others floating unless
-        they stand between such.
-    floating_inputs
-        positions of the inputs that stay floating.
-    requantized
-        True if the result is int32 and is brought to 8 bits by a further node.
-    applies
-        False for a node of this operator that has no 8-bit form.
-    """
-
-    name: str
-    essential: bool = False
-    floating_inputs: tuple[int, ...] = ()
-    requantized: bool = False
-    applies: Callable[[Node], bool] = _always
-
-
-FORMS = {
-    "Convolution": QuantizedForm("_contrib_quantized_conv", essential=True, requantized=True),
-    "FullyConnected": QuantizedForm(
-        "_contrib_quantized_fully_connected", essential=True, requantized=True
-    ),
-    "Pooling": QuantizedForm("_contrib_quantized_pooling", applies=_pools_bytes),
-    "Flatten": QuantizedForm("_contrib_quantized_flatten"),
-    "Activation": QuantizedForm("_contrib_quantized_act", applies=_is_relu),
-    "Concat": QuantizedForm("_contrib_quantized_concat", applies=_joins_channels),
-    "elemwise_add": QuantizedForm("_contrib_quantized_elemwise_add", requantized=True),
-    "elemwise_mul": QuantizedForm("_contrib_quantized_elemwise_mul", requantized=True),
-    "BatchNorm": QuantizedForm("_contrib_quantized_batch_norm", floating_inputs=(1, 2, 3, 4)),
-    "Embedding": QuantizedForm("_contrib_quantized_embedding", floating_inputs=(0,)),
-}
-
-#: Operators whose outputs MXNet names; the outputs of others have numbers in names of new nodes.
-_NAMED_OUTPUTS = {
-    "Activation", "BatchNorm", "BilinearSampler", "Concat", "Convolution", "Correlation", "Crop",
-    "Deconvolution", "Dropout", "FullyConnected", "GridGenerator", "GroupNorm", "InstanceNorm",
-    "L2Normalization", "LRN", "LayerNorm", "LeakyReLU", "MakeLoss", "Pad", "Pooling", "RNN",
-    "ROIPooling", "SVMOutput", "SequenceLast", "SequenceMask", "SequenceReverse", "SliceChannel",
-    "SoftmaxActivation", "SoftmaxOutput", "SpatialTransformer", "SwapAxis", "UpSampling",
-    "_contrib_DeformableConvolution", "_contrib_MultiBoxDetection", "_contrib_MultiBoxPrior",
-    "_contrib_MultiBoxTarget", "_contrib_PSROIPooling", "_contrib_Proposal",
-    "_contrib_SyncBatchNorm",
-    "elemwise_add", "elemwise_mul", "softmax",
-}  # fmt: skip
-
-#: Operators that take a calibrated range, and the entry of which it is the range: an input, or
-#: None for the first output.
-_CALIBRATED_ENTRY = {
-    "_contrib_quantize_v2": 0,
-    "_contrib_requantize": 0,
-    "_contrib_quantized_batch_norm": None,
-}
 
 
 def quantize_symbol(
@@ -144,7 +73,7 @@ def calibrate_symbol(qsym: Symbol, th_dict: Mapping[str, tuple[Any, Any]] | None
     for node in topological_order(qsym.heads):
         inputs = tuple((copies[child], index) for child, index in node.inputs)
         attrs, op = dict(node.attrs), node.op
-        if op is not None and op.name in _CALIBRATED_ENTRY:
+        if op is not None and op.name in CALIBRATED_ENTRY:
             limits = th_dict.get(_calibrated_name(node))
             if limits is not None:
                 ends = zip(("min_calib_range", "max_calib_range"), limits, strict=True)
@@ -215,7 +144,7 @@ def _node(
 
 def _calibrated_name(node: Node) -> str:
     """The name in a table of ranges of the range that a node takes."""
-    position = _CALIBRATED_ENTRY[_operator(node) or ""]
+    position = CALIBRATED_ENTRY[_operator(node) or ""]
     source, index = (node, 0) if position is None else node.inputs[position]
     return source.output_names[index].removeprefix("quantized_")
 
@@ -273,7 +202,7 @@ class _Rewriter:
             arrays.append(array)
             ends += limits
         copy = _node(form.name, f"quantized_{node.name}", dict(node.attrs), (*arrays, *ends))
-        if copy.op is not None and copy.op.name in _CALIBRATED_ENTRY:
+        if copy.op is not None and copy.op.name in CALIBRATED_ENTRY:
             self.measured[copy] = (node, 0)
         if not form.requantized:
             return copy
@@ -322,5 +251,5 @@ def _suffix(entry: Entry) -> str:
     node, index = entry
     if node.op is None or node.params is None:
         return ""
-    named = node.op.name in _NAMED_OUTPUTS
+    named = node.op.name in NAMED_OUTPUTS
     return f"_{node.op.outputs(node.params)[index]}" if named else f"_{index}"
