@@ -204,9 +204,11 @@ class PendingStep:
         accumulated: tuple[Any, ...] = ()
         if True in runnable.program.accumulate:
             accumulated = self._accumulated_gradients()
-        aux_arrays = runnable.aux_arrays
         # An earlier backward, say. MXNet starts from the states' value at the time of backward.
-        written = any(aux_arrays[n].value is not self.aux[n] for n in self.backward_state_indices)
+        written = False
+        for n in self.backward_state_indices:
+            if runnable.aux_arrays[n].value is not self.aux[n]:
+                written = True
         at_once = written or bool(runnable.duplicate_targets) or runnable.runs_eagerly
         with runnable.lock:
             previous = [b.current for b in runnable.buffers.grads] if at_once else []

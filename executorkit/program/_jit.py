@@ -219,6 +219,8 @@ class InstrumentedJit:
             raise
         if self._compilations != before:
             self._log((donated.tree, *args), time.perf_counter() - start)
+        if deferred_errors.open:
+            deferred_errors.follow((donated.tree, args), results)
 
     def _donate(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
         function, in_c = self._dispatcher.target((donated, *args))

@@ -106,6 +106,7 @@ class Step(Viewed):
             self._backend = self._feeder.backend(self._argnums)
         self._out_grads = out_grads
         self._output_names = graph.output_names
+        self._uses_rng = graph.uses_rng(True)
         self._last_update: UpdateSpec | None = None
         self._updater: opt.Updater | None = None
         if isinstance(optimizer, str):
@@ -149,7 +150,7 @@ class Step(Viewed):
         """One step by the batch that is bound; after an exception everything is as before it, or as
         after it."""
         backend = self._backend
-        thread, keys = ThreadState(), StreamPositions()
+        thread, keys = ThreadState(), StreamPositions() if self._uses_rng else None
         step: TrainingStep | None = None
         try:
             step = backend.start()
@@ -157,7 +158,7 @@ class Step(Viewed):
             self._attach_update()
         except BaseException:
             thread.restore()
-            if step is None or not step.withdraw():
+            if (step is None or not step.withdraw()) and keys is not None:
                 keys.rewind()
             raise
 
