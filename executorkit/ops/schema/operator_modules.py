@@ -11,7 +11,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from types import ModuleType
-from typing import Any
+from typing import Any, NoReturn
 
 from ...errors import NotSupportedError, explain, similar_names
 from .calls import PREFIXES, Frontend, call_doc, call_signature, namespace_entries, public_names
@@ -125,9 +125,7 @@ def sparse_module(
     def get(name: str) -> Callable[..., Any]:
         module = namespace["__name__"]
         if name in _SPARSE_ONLY:
-            raise NotSupportedError(
-                explain(f"{module}.{name}", "it needs sparse storage", hint=_SPARSE_ONLY[name])
-            )
+            return _refused(f"{module}.{name}", _SPARSE_ONLY[name])
         if name not in _SPARSE_NAMES:
             raise AttributeError(f"module {module!r} has no attribute {name!r}")
         return getattr(operators, name)
@@ -136,6 +134,17 @@ def sparse_module(
         return sorted({*_SPARSE_NAMES, *_SPARSE_ONLY, *namespace.get("__all__", ())})
 
     return get, names
+
+
+def _refused(name: str, hint: str) -> Callable[..., NoReturn]:
+    """A function that raises NotSupportedError: documentation tools may read it."""
+
+    def refused(*args: Any, **kwargs: Any) -> NoReturn:
+        """Raises NotSupportedError: it needs sparse storage."""
+        raise NotSupportedError(explain(name, "it needs sparse storage", hint=hint))
+
+    refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
+    return refused
 
 
 def _unknown(module: str, name: str, full_name: str, names: list[str]) -> str:
