@@ -101,6 +101,19 @@ def test_fit_goes_on_after_an_interrupt():
     assert interrupted._optimizer.num_update == 5
 
 
+def test_an_interrupt_before_the_update_runs_leaves_the_gradients_own_program():
+    training = WAYS["updater"]()
+    for number in range(2):
+        training.prepare(number)
+        training.step(number)
+    training.prepare(2)
+    assert Interrupter(1, events="call", only="program/_jit.py").run(lambda: training.step(2))
+    program = training.executor.program
+    steps = len(program.train_steps(True))
+    assert np.isfinite(training.executor.grad_dict["fc1_weight"].asnumpy()).all()
+    assert len(program.train_steps(True)) == steps
+
+
 # -- programs that donate --------------------------------------------------------------------------
 
 

@@ -269,6 +269,8 @@ class PendingStep:
             except BaseException:
                 if not update.results:
                     update.withdraw(self, call)
+                    if not update.n_targets:  # the gradients' own program is another one
+                        self._update = None
                 elif self.heads is not None:
                     self._compute_gradients()
                 raise

@@ -212,8 +212,7 @@ class SVRGModule(_GradientModule):
         for number, batch in enumerate(train_data):
             if monitor is not None:
                 monitor.tic()
-            self.forward_backward(batch)
-            self.update()
+            self._train_batch(batch)
             self.update_metric(metric, batch.label)
             if monitor is not None:
                 monitor.toc_print()
