@@ -33,6 +33,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ...schema.attrs import Shape
+from ...symbolic_sizes import at_least
 from ...tensor.derivatives import delay_residuals
 from .conv_dims import ConvDims
 from .depthwise import depthwise_kernels, shifted_patches
@@ -215,7 +216,7 @@ def _pointwise_bwd(residuals: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
     """
     (data, weight), g = delay_residuals(residuals, g)
     positions, channels = data.shape
-    if channels < min(positions, weight.shape[0]):
+    if channels < weight.shape[0] and at_least(positions, channels + 1, otherwise=True):
         d_weight = lax.platform_dependent(
             g, data, cpu=_pointwise_weight_grad_transposed, default=_pointwise_weight_grad
         )

@@ -30,6 +30,7 @@ import numpy as np
 from jax import lax
 
 from ...schema.attrs import Shape
+from ...symbolic_sizes import is_known
 from .conv_dims import ConvDims, as_unsigned, kernel_offset
 
 #: Minimum number of data positions per window for which this algorithm is faster.
@@ -41,7 +42,7 @@ def shifted_matmul_input_grad(
     data: Shape, weight: Shape, dims: ConvDims
 ) -> Callable[..., jax.Array] | None:
     """The input gradient as ``f(g, weight, shape)``, or None where XLA's is as good."""
-    if dims.layout != "NHWC" or max(dims.strides) > 1:
+    if dims.layout != "NHWC" or max(dims.strides) > 1 or not is_known(*data[1:-1]):
         return None
     windows = math.prod(dims.output_sizes(data[1:-1], weight[1:-1]))
     if math.prod(data[1:-1]) < _MIN_POSITIONS_PER_WINDOW * windows:

@@ -45,6 +45,7 @@ import numpy as np
 from jax import lax
 
 from ...schema.attrs import Shape
+from ...symbolic_sizes import is_known
 from .conv_dims import ConvDims, as_unsigned, kernel_offset
 
 #: Number of images from which XLA's form is as good as im2col.
@@ -64,7 +65,9 @@ def im2col_weight_grad(
     data: Shape, weight: Shape, dims: ConvDims
 ) -> Callable[..., jax.Array] | None:
     """The weight gradient as ``f(data, g, shape)``, or None where XLA's is as good."""
-    if dims.layout != "NHWC" or data[0] >= _IM2COL_MAX_IMAGES or data[-1] < IM2COL_MIN_CHANNELS:
+    if dims.layout != "NHWC" or data[-1] < IM2COL_MIN_CHANNELS:
+        return None
+    if not is_known(*data) or data[0] >= _IM2COL_MAX_IMAGES:
         return None
     return partial(_im2col, dims=dims)
 
@@ -125,7 +128,7 @@ def tiled_weight_grad(
 
     ``weight_grad(data, g, shape, dims)`` computes that of whole images.
     """
-    if dims.layout != "NHWC" or data[0] >= _TILES:
+    if dims.layout != "NHWC" or not is_known(*data) or data[0] >= _TILES:
         return None
     tiles = -(-_TILES // data[0])
     rows = dims.output_sizes(data[1:-1], weight[1:-1])[0]
