@@ -19,7 +19,13 @@ from ..symbol import Symbol
 from ._buffers import lazy_zeros
 from ._executor import Executor
 from ._reshape import shared_view
-from ._validation import check_contexts, ordered_arrays, parse_grad_req, parse_shape
+from ._validation import (
+    check_contexts,
+    check_distinct_names,
+    ordered_arrays,
+    parse_grad_req,
+    parse_shape,
+)
 
 
 def bind(
@@ -40,6 +46,7 @@ def bind(
     """
     _check_context(ctx, group2ctx)
     graph = graph_of(symbol.heads)
+    check_distinct_names(graph, "bind")
     names, aux_names = graph.arg_names, graph.aux_names
     arg_arrays = ordered_arrays(args, names, "args")
     aux_arrays = ordered_arrays({} if aux_states is None else aux_states, aux_names, "aux_states")
@@ -104,6 +111,7 @@ def simple_bind(
     _check_context(ctx, group2ctx)
     _check_storage(stype_dict)
     graph = graph_of(symbol.heads)
+    check_distinct_names(graph, "simple_bind")
     shapes, ignored = _parse_shapes(kwargs or {})
     dtypes = {n: _parse_dtype(n, t) for n, t in (type_dict or {}).items() if t is not None}
     inferred = infer(graph, shapes, dtypes)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import operator
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
@@ -283,15 +284,39 @@ def dict_by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict
     """Arrays as a dict; BindError if names repeat."""
     by_name = dict(zip(names, arrays, strict=True))
     if len(by_name) != len(names):
-        repeated = sorted({n for n in names if list(names).count(n) > 1})
         raise BindError(
             explain(
                 "executor",
-                f"{what} share a name: {', '.join(map(repr, repeated))}",
+                f"{what} share a name: {', '.join(map(repr, _repeated(names)))}",
                 hint="use the list of arrays, or give the variables different names",
             )
         )
     return by_name
+
+
+def check_distinct_names(graph: Graph, where: str) -> None:
+    """BindError if two arguments, or two auxiliary states, are called alike.
+
+    One variable that several operators read is one argument; two of one name would be two arrays
+    that nobody can tell apart.
+    """
+    for names, what in ((graph.arg_names, "arguments"), (graph.aux_names, "auxiliary states")):
+        if len(set(names)) == len(names):
+            continue
+        repeated = _repeated(names)
+        layers = _repeated([step.node.name for step in graph.steps])
+        if layers:
+            because = f"several layers are called {', '.join(map(repr, layers[:5]))}"
+            hint = "give each layer a name of its own (name=...), or none"
+        else:
+            because = f"several variables are called {repeated[0]!r}"
+            hint = "create the variable once and pass it to each layer that shares it"
+        problem = f"{what} share a name: {', '.join(map(repr, repeated))}"
+        raise BindError(explain(where, problem, because=because, hint=hint))
+
+
+def _repeated(names: Sequence[str]) -> list[str]:
+    return sorted(name for name, count in Counter(names).items() if count > 1)
 
 
 #: Parameters by name, the arrays that they are written to, and the kind of array in words.

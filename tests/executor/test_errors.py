@@ -35,6 +35,18 @@ def _norm(aux):
     return mx.sym.BatchNorm(mx.sym.Variable("x"), name="bn").bind(CPU, args, aux_states=aux)
 
 
+def _two_layers(name):
+    first = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name=name)
+    return mx.sym.FullyConnected(first, num_hidden=3, name=name)
+
+
+def _two_norms(name):
+    first = mx.sym.BatchNorm(
+        mx.sym.Variable("data"), mx.sym.Variable("g1"), mx.sym.Variable("b1"), name=name
+    )
+    return mx.sym.BatchNorm(first, mx.sym.Variable("g2"), mx.sym.Variable("b2"), name=name)
+
+
 def _grouped():
     with mx.AttrScope(ctx_group="far"):
         return mx.sym.sin(mx.sym.Variable("x"), name="s")
@@ -346,13 +358,28 @@ simple_bind: stype_dict: data='csr', expected 'default'
         "node 'both' (broadcast_add): lhs (2, 3) and rhs (2, 4) do not broadcast together",
     ),
     "repeated argument names": (
-        lambda: (
-            (mx.sym.Variable("a") + mx.sym.Variable("a")).bind(CPU, [mx.nd.ones(2)] * 2).arg_dict
-        ),
+        lambda: (mx.sym.Variable("a") + mx.sym.Variable("a")).bind(CPU, [mx.nd.ones(2)] * 2),
         (ValueError,),
         """\
-executor: arguments share a name: 'a'
-  try: use the list of arrays, or give the variables different names""",
+bind: arguments share a name: 'a'
+  because several variables are called 'a'
+  try: create the variable once and pass it to each layer that shares it""",
+    ),
+    "repeated layer names": (
+        lambda: _two_layers("fc").simple_bind(CPU, data=(2, 3)),
+        (ValueError,),
+        """\
+simple_bind: arguments share a name: 'fc_bias', 'fc_weight'
+  because several layers are called 'fc'
+  try: give each layer a name of its own (name=...), or none""",
+    ),
+    "repeated names of auxiliary states": (
+        lambda: _two_norms("bn").simple_bind(CPU, data=(2, 3)),
+        (ValueError,),
+        """\
+simple_bind: auxiliary states share a name: 'bn_moving_mean', 'bn_moving_var'
+  because several layers are called 'bn'
+  try: give each layer a name of its own (name=...), or none""",
     ),
 }
 
