@@ -46,7 +46,6 @@ def bind(
     """
     _check_context(ctx, group2ctx)
     graph = graph_of(symbol.heads)
-    check_distinct_names(graph, "bind")
     names, aux_names = graph.arg_names, graph.aux_names
     arg_arrays = ordered_arrays(args, names, "args")
     aux_arrays = ordered_arrays({} if aux_states is None else aux_states, aux_names, "aux_states")
@@ -106,12 +105,13 @@ def simple_bind(
     Arguments in ``shared_arg_names`` are those of ``shared_exec``, or new ones without it; others
     come from ``shared_buffer`` where it has one that is large enough, and are put there where not
     (their gradients too, as ``grad of NAME``). A value in ``kwargs`` that is no shape is ignored,
-    with one warning for all.
+    with one warning for all. Arguments that share a name are a BindError: nobody could tell their
+    arrays apart. (``bind``, which is given the arrays, takes them.)
     """
     _check_context(ctx, group2ctx)
     _check_storage(stype_dict)
     graph = graph_of(symbol.heads)
-    check_distinct_names(graph, "simple_bind")
+    check_distinct_names(graph)
     shapes, ignored = _parse_shapes(kwargs or {})
     dtypes = {n: _parse_dtype(n, t) for n, t in (type_dict or {}).items() if t is not None}
     inferred = infer(graph, shapes, dtypes)

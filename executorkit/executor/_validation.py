@@ -294,7 +294,7 @@ def dict_by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict
     return by_name
 
 
-def check_distinct_names(graph: Graph, where: str) -> None:
+def check_distinct_names(graph: Graph) -> None:
     """BindError if two arguments, or two auxiliary states, are called alike.
 
     One variable that several operators read is one argument; two of one name would be two arrays
@@ -312,7 +312,7 @@ def check_distinct_names(graph: Graph, where: str) -> None:
             because = f"several variables are called {repeated[0]!r}"
             hint = "create the variable once and pass it to each layer that shares it"
         problem = f"{what} share a name: {', '.join(map(repr, repeated))}"
-        raise BindError(explain(where, problem, because=because, hint=hint))
+        raise BindError(explain("simple_bind", problem, because=because, hint=hint))
 
 
 def _repeated(names: Sequence[str]) -> list[str]:

@@ -358,10 +358,19 @@ simple_bind: stype_dict: data='csr', expected 'default'
         "node 'both' (broadcast_add): lhs (2, 3) and rhs (2, 4) do not broadcast together",
     ),
     "repeated argument names": (
-        lambda: (mx.sym.Variable("a") + mx.sym.Variable("a")).bind(CPU, [mx.nd.ones(2)] * 2),
+        lambda: (
+            (mx.sym.Variable("a") + mx.sym.Variable("a")).bind(CPU, [mx.nd.ones(2)] * 2).arg_dict
+        ),
         (ValueError,),
         """\
-bind: arguments share a name: 'a'
+executor: arguments share a name: 'a'
+  try: use the list of arrays, or give the variables different names""",
+    ),
+    "repeated variable names": (
+        lambda: (mx.sym.Variable("a") + mx.sym.Variable("a")).simple_bind(CPU, a=(2,)),
+        (ValueError,),
+        """\
+simple_bind: arguments share a name: 'a'
   because several variables are called 'a'
   try: create the variable once and pass it to each layer that shares it""",
     ),
