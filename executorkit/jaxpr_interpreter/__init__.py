@@ -1,0 +1,13 @@
+"""An interpreter of jaxprs by NumPy: the result of a program without XLA's compilation.
+
+:func:`plan` resolves every equation of a closed jaxpr once; :meth:`Plan.run` evaluates it on NumPy
+arrays. A plan says what the interpreter lacks for a jaxpr (``uncovered``) and about how long a run
+takes (``estimate``), so that a caller can choose between it and a compiler. Results are those of XLA
+within rounding: saturating conversions, C's integer division, clamped slices, NaN as in XLA.
+"""
+
+from . import _elementwise, _shapes
+from ._plan import Plan, Work
+from ._planner import plan
+
+__all__ = ["Plan", "Work", "plan"]

@@ -1,0 +1,348 @@
+"""Arithmetic, comparisons, bits and choices, element by element, with XLA's results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import special
+
+from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
+
+#: Ufuncs that NumPy has for every dtype of the primitive, those of ml_dtypes included.
+_UFUNCS: dict[str, tuple[np.ufunc, float]] = {
+    "add": (np.add, 1),
+    "add_any": (np.add, 1),
+    "sub": (np.subtract, 1),
+    "mul": (np.multiply, 1),
+    "neg": (np.negative, 1),
+    "abs": (np.absolute, 1),
+    "max": (np.maximum, 1),
+    "min": (np.minimum, 1),
+    "and": (np.bitwise_and, 1),
+    "or": (np.bitwise_or, 1),
+    "xor": (np.bitwise_xor, 1),
+    "not": (np.invert, 1),
+    "eq": (np.equal, 1),
+    "ne": (np.not_equal, 1),
+    "lt": (np.less, 1),
+    "le": (np.less_equal, 1),
+    "gt": (np.greater, 1),
+    "ge": (np.greater_equal, 1),
+    "square": (np.square, 1),
+    "is_finite": (np.isfinite, 1),
+    "shift_left": (np.left_shift, 2),
+    "shift_right_arithmetic": (np.right_shift, 2),
+    "nextafter": (np.nextafter, 8),
+    "conj": (np.conjugate, 2),
+    "sqrt": (np.sqrt, 3),
+    "floor": (np.floor, 1),
+    "ceil": (np.ceil, 1),
+    "sign": (np.sign, 3),
+}
+
+#: Functions that are computed in float32 for smaller floats, and the time of an element.
+_FUNCTIONS: dict[str, tuple[Any, float]] = {
+    "exp": (np.exp, 6),
+    "exp2": (np.exp2, 12),
+    "log": (np.log, 6),
+    "log1p": (np.log1p, 30),
+    "expm1": (np.expm1, 30),
+    "sin": (np.sin, 8),
+    "cos": (np.cos, 8),
+    "tan": (np.tan, 30),
+    "sinh": (np.sinh, 30),
+    "cosh": (np.cosh, 30),
+    "tanh": (np.tanh, 8),
+    "asin": (np.arcsin, 30),
+    "acos": (np.arccos, 30),
+    "atan": (np.arctan, 30),
+    "asinh": (np.arcsinh, 40),
+    "acosh": (np.arccosh, 40),
+    "atanh": (np.arctanh, 40),
+    "atan2": (np.arctan2, 40),
+    "cbrt": (np.cbrt, 60),
+    "erf": (special.erf, 60),
+    "erfc": (special.erfc, 60),
+    "erf_inv": (special.erfinv, 100),
+    "lgamma": (special.gammaln, 100),
+    "digamma": (special.digamma, 100),
+    "polygamma": (special.polygamma, 200),
+    "zeta": (special.zeta, 200),
+    "igamma": (special.gammainc, 200),
+    "igammac": (special.gammaincc, 200),
+    "bessel_i0e": (special.i0e, 60),
+    "bessel_i1e": (special.i1e, 60),
+    "regularized_incomplete_beta": (special.betainc, 200),
+}
+
+
+def _register_ufuncs() -> None:
+    def always(kernel: Any) -> Any:
+        return lambda call: kernel
+
+    def rounded(kernel: Any) -> Any:
+        return lambda call: in_float32(_of_dtype(kernel, call), call)
+
+    for name, (kernel, weight) in _UFUNCS.items():
+        rule(name, fresh=True, weight=weight)(always(kernel))
+    for name, (kernel, weight) in _FUNCTIONS.items():
+        rule(name, fresh=True, weight=weight)(rounded(kernel))
+
+
+def _of_dtype(kernel: Any, call: Call) -> Kernel:
+    """``kernel``, whose results are cast where it may give another dtype than its operands have."""
+    if isinstance(kernel, np.ufunc) and kernel.__name__ not in {"zeta", "betainc"}:
+        return kernel
+    dtype = np.dtype(np.float32) if is_small_float(call.dtype) else call.dtype
+    return lambda *operands: np.asarray(kernel(*operands), dtype)
+
+
+_register_ufuncs()
+
+
+@rule("logistic", fresh=True, weight=10)
+def _logistic(call: Call) -> Kernel:
+    if call.dtype.kind == "c":
+        one = call.dtype.type(1)
+        return lambda x: one / (one + np.exp(-x))
+    return in_float32(special.expit, call)
+
+
+@rule("rsqrt", fresh=True, weight=6)
+def _rsqrt(call: Call) -> Kernel:
+    one = np.float32(1) if is_small_float(call.dtype) else call.dtype.type(1)
+    return in_float32(lambda x: one / np.sqrt(x), call)
+
+
+@rule("div", fresh=True, weight=3)
+def _div(call: Call) -> Kernel:
+    if call.dtype.kind not in "iu":
+        return np.true_divide
+    if call.dtype.kind == "u":
+        largest = call.dtype.type(np.iinfo(call.dtype).max)
+        return lambda x, y: np.where(y == 0, largest, np.floor_divide(x, y))
+    minus_one = call.dtype.type(-1)
+
+    def divide(x: Any, y: Any) -> Any:
+        exact = np.subtract(x, np.fmod(x, y))
+        return np.where(y == 0, minus_one, np.floor_divide(exact, y))
+
+    return divide
+
+
+@rule("rem", fresh=True, weight=6)
+def _rem(call: Call) -> Kernel:
+    if call.dtype.kind not in "iu":
+        return in_float32(np.fmod, call)
+    return lambda x, y: np.where(y == 0, x, np.fmod(x, y))
+
+
+@rule("round", fresh=True, weight=2)
+def _round(call: Call) -> Kernel:
+    if int(call.params["rounding_method"]) == 1:
+        return np.rint
+
+    def away_from_zero(x: Any) -> Any:
+        whole = np.trunc(x)
+        far = np.absolute(x - whole) >= 0.5
+        return np.where(far, whole + np.copysign(np.ones_like(x), x), whole)
+
+    return in_float32(away_from_zero, call)
+
+
+@rule("integer_pow", fresh=True, weight=3)
+def _integer_pow(call: Call) -> Kernel:
+    exponent = call.params["y"]
+    one = np.float32(1) if is_small_float(call.dtype) else call.dtype.type(1)
+
+    def power(x: Any) -> Any:
+        result, factor, remaining = None, x, abs(exponent)
+        while remaining:
+            if remaining & 1:
+                result = factor if result is None else result * factor
+            remaining >>= 1
+            if remaining:
+                factor = factor * factor
+        if result is None:
+            return np.ones_like(x)
+        if exponent < 0:
+            return one / result
+        return +result
+
+    return in_float32(power, call)
+
+
+@rule("pow", fresh=True, weight=30)
+def _pow(call: Call) -> Kernel | None:
+    base, exponent = call.ins
+    if exponent.dtype.kind in "iub":
+        if base.dtype.kind in "iub":
+            return None
+        dtype = call.dtype
+        return in_float32(lambda x, y: np.power(x, y.astype(np.float64)).astype(dtype), call)
+    return in_float32(np.power, call)
+
+
+@rule("clamp", fresh=True, weight=2)
+def _clamp(call: Call) -> Kernel:
+    return lambda low, x, high: np.minimum(np.maximum(x, low), high)
+
+
+@rule("select_n", fresh=True, weight=2)
+def _select_n(call: Call) -> Kernel:
+    which = call.ins[0]
+    if len(call.ins) == 2:
+        return lambda _, x: np.array(x)
+    if which.dtype.kind == "b":
+        return lambda which, on_false, on_true: np.where(which, on_true, on_false)
+
+    def choose(which: Any, *cases: Any) -> Any:
+        result = cases[-1]
+        for i in range(len(cases) - 2, -1, -1):
+            result = np.where(which <= i, cases[i], result)
+        return result
+
+    return choose
+
+
+@rule("shift_right_logical", fresh=True, weight=2)
+def _shift_right_logical(call: Call) -> Kernel:
+    if call.dtype.kind == "u":
+        return np.right_shift
+    unsigned, dtype = np.dtype(f"u{call.dtype.itemsize}"), call.dtype
+    return lambda x, y: np.right_shift(x.view(unsigned), y.view(unsigned)).view(dtype)
+
+
+@rule("population_count", fresh=True, weight=2)
+def _population_count(call: Call) -> Kernel:
+    unsigned, dtype = np.dtype(f"u{call.dtype.itemsize}"), call.dtype
+    return lambda x: np.bitwise_count(x.view(unsigned)).astype(dtype)
+
+
+@rule("clz", fresh=True, weight=10)
+def _clz(call: Call) -> Kernel:
+    bits, dtype = call.dtype.itemsize * 8, call.dtype
+    unsigned = np.dtype(f"u{dtype.itemsize}")
+
+    def leading_zeros(x: Any) -> Any:
+        x = np.array(x.view(unsigned))
+        count = np.full(x.shape, bits, np.int64)
+        width = bits
+        while width > 1:
+            width //= 2
+            high = x >> unsigned.type(width)
+            large = high != 0
+            count -= np.where(large, width, 0)
+            x = np.where(large, high, x)
+        return (count - (x != 0)).astype(dtype)
+
+    return leading_zeros
+
+
+@rule("real", "imag", weight=0)
+def _part(call: Call) -> Kernel:
+    return np.real if call.name == "real" else np.imag
+
+
+@rule("complex", fresh=True, weight=3)
+def _complex(call: Call) -> Kernel:
+    shape, dtype = call.shape, call.dtype
+
+    def compose(real: Any, imag: Any) -> Any:
+        result = np.empty(shape, dtype)
+        result.real, result.imag = real, imag
+        return result
+
+    return compose
+
+
+@rule("eq_to", "le_to", "lt_to", fresh=True, weight=8)
+def _total_order(call: Call) -> Kernel:
+    """Comparisons that order NaN above infinity, and -NaN below it."""
+    compare = {"eq_to": np.equal, "le_to": np.less_equal, "lt_to": np.less}[call.name]
+    operand = call.ins[0].dtype
+    if not is_floating(operand):
+        return compare
+    signed = np.dtype(f"i{operand.itemsize}")
+    magnitude = signed.type(np.iinfo(signed).max)
+
+    def ordered(x: Any) -> Any:
+        bits = x.view(signed)
+        return np.where(bits < 0, bits ^ magnitude, bits)
+
+    return lambda x, y: compare(ordered(x), ordered(y))
+
+
+# Conversions
+
+
+@rule("convert_element_type", fresh=True, weight=2)
+def _convert_element_type(call: Call) -> Kernel:
+    source, target = call.ins[0].dtype, call.dtype
+    if target.kind == "b":
+        return lambda x: x != 0
+    if source.kind == "c" and target.kind != "c":
+        return lambda x: x.real.astype(target)
+    if target.kind in "iu" and is_floating(source):
+        return _saturating(source, target)
+    return lambda x: x.astype(target)
+
+
+def _saturating(source: Any, target: Any) -> Kernel:
+    """Conversion of floats to integers: NaN becomes 0, and what is beyond the range its end."""
+    info = np.iinfo(target)
+    wide = np.dtype(np.float32) if is_small_float(source) else source
+    below, above = wide.type(info.min), wide.type(2.0 ** (info.bits - (target.kind == "i")))
+
+    def convert(x: Any) -> Any:
+        x = x.astype(wide, copy=False)
+        inside = (x >= below) & (x < above)
+        if inside.all():
+            return x.astype(target)
+        safe = np.where(inside, x, 0).astype(target)
+        return np.where(x >= above, info.max, np.where(x < below, info.min, safe)).astype(target)
+
+    return convert
+
+
+@rule("reduce_precision", fresh=True, weight=8)
+def _reduce_precision(call: Call) -> Kernel | None:
+    if call.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
+        return None
+    bits = np.finfo(call.dtype)
+    exponent, mantissa = call.params["exponent_bits"], call.params["mantissa_bits"]
+    if exponent == bits.nexp and mantissa == bits.nmant:
+        return np.positive
+    unsigned = np.dtype(f"u{call.dtype.itemsize}")
+    drop = unsigned.type(bits.nmant - min(mantissa, bits.nmant))
+    one, dtype = unsigned.type(1), call.dtype
+    half = (one << drop) >> one
+    mask = ~((one << drop) - one)
+    bias = (1 << (exponent - 1)) - 1
+    largest = dtype.type((2.0 - 2.0 ** -min(mantissa, bits.nmant)) * 2.0**bias)
+    smallest = dtype.type(2.0 ** (1 - bias))
+
+    def reduce(x: Any) -> Any:
+        words = np.asarray(x).view(unsigned)
+        if half:
+            odd = (words >> drop) & one
+            words = (words + (half - one) + odd) & mask
+        rounded = words.view(dtype)
+        size = np.absolute(rounded)
+        if exponent < bits.nexp:
+            rounded = np.where(size > largest, np.copysign(dtype.type(np.inf), x), rounded)
+            rounded = np.where(size < smallest, np.copysign(dtype.type(0), x), rounded)
+        return np.where(np.isnan(x), x, rounded)
+
+    return reduce
+
+
+@rule("bitcast_convert_type", weight=1)
+def _bitcast_convert_type(call: Call) -> Kernel:
+    source, target, shape = call.ins[0].dtype, call.dtype, call.shape
+    if source.itemsize == target.itemsize:
+        return lambda x: x.view(target)
+    if source.itemsize > target.itemsize:
+        return lambda x: np.array(x, order="C")[..., None].view(target).reshape(shape)
+    return lambda x: np.array(x, order="C").view(target).reshape(shape)

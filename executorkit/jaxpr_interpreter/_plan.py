@@ -1,0 +1,172 @@
+"""Plans: a jaxpr as a list of NumPy calls over a list of values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ._rules import KEY, Aval, Kernel
+
+
+class Work(NamedTuple):
+    """Estimated operations, bytes read and written, and seconds."""
+
+    flops: float = 0.0
+    bytes: float = 0.0
+    seconds: float = 0.0
+
+    def times(self, count: float) -> Work:
+        """The work of ``count`` repetitions."""
+        return Work(self.flops * count, self.bytes * count, self.seconds * count)
+
+    def plus(self, other: Work) -> Work:
+        """The work of both."""
+        return Work(
+            self.flops + other.flops, self.bytes + other.bytes, self.seconds + other.seconds
+        )
+
+
+class Step(NamedTuple):
+    """One call: positions of its arguments and results, and of values that nobody needs later."""
+
+    kernel: Kernel
+    ins: tuple[int, ...]
+    out: int | tuple[int, ...]
+    dead: tuple[int, ...]
+
+
+class PlanInput(NamedTuple):
+    """The position of an argument, and whether it is an array of typed keys."""
+
+    position: int
+    is_key: bool
+
+
+class PlanResult(NamedTuple):
+    """The position of a result; whether its memory belongs to it alone; whether it has typed keys."""
+
+    position: int
+    aval: Aval
+    fresh: bool
+    is_key: bool
+
+
+class Plan:
+    """A jaxpr that NumPy can evaluate. It is immutable, and threads may run it at once.
+
+    uncovered
+        sorted names of primitives, effects and dtypes that the interpreter does not have; only a plan
+        without any may run.
+    flops
+        estimated number of operations: multiplications and additions of contractions, and the
+        elements of all other results.
+    bytes
+        estimated number of bytes read and written.
+    estimate
+        estimated seconds of one run.
+    equations
+        number of calls of NumPy.
+    """
+
+    __slots__ = ("_constants", "_inputs", "_results", "_steps", "equations", "uncovered", "work")
+
+    def __init__(
+        self,
+        steps: list[Step],
+        inputs: list[PlanInput],
+        results: list[PlanResult],
+        constants: list[Any],
+        uncovered: tuple[str, ...],
+        work: Work,
+    ) -> None:
+        self._steps = steps
+        self._inputs = inputs
+        self._results = results
+        self._constants = constants
+        self.uncovered = uncovered
+        self.work = work
+        self.equations = len(steps)
+
+    @property
+    def flops(self) -> float:
+        """Estimated number of operations."""
+        return self.work.flops
+
+    @property
+    def bytes(self) -> float:
+        """Estimated number of bytes read and written."""
+        return self.work.bytes
+
+    @property
+    def estimate(self) -> float:
+        """Estimated seconds of one run."""
+        return self.work.seconds
+
+    def run(self, args: Sequence[Any]) -> list[np.ndarray]:
+        """The results for NumPy arrays of the jaxpr's shapes and dtypes.
+
+        Typed keys are passed, and returned, as their key data (``uint32[..., 2]``). No argument is
+        changed. Every result is a new C-contiguous array of exactly the jaxpr's dtype and shape,
+        which shares memory with no argument, no constant and no other result.
+        """
+        values = self._constants.copy()
+        for (position, is_key), x in zip(self._inputs, args, strict=True):
+            values[position] = keys_of_data(x) if is_key else x
+        with np.errstate(all="ignore"):
+            execute(self._steps, values)
+        results = []
+        for position, aval, fresh, is_key in self._results:
+            x = np.asarray(values[position], dtype=aval.dtype)
+            if not (fresh and x.flags.c_contiguous):
+                x = np.array(x, order="C", copy=True)
+            results.append(data_of_keys(x) if is_key else x.reshape(aval.shape))
+        return results
+
+    def evaluate(self, args: Sequence[Any]) -> list[Any]:
+        """Results of a plan inside of another one: values as they come, keys as they are held."""
+        values = self._constants.copy()
+        for (position, _), x in zip(self._inputs, args, strict=True):
+            values[position] = x
+        execute(self._steps, values)
+        return [values[result[0]] for result in self._results]
+
+
+class NestedKernel:
+    """Base class of kernels that run plans: loops and branches.
+
+    uncovered
+        names that their plans do not cover.
+    work
+        estimated work of one call.
+    """
+
+    uncovered: tuple[str, ...] = ()
+    work = Work()
+
+    def __call__(self, *operands: Any) -> Any:
+        raise NotImplementedError
+
+
+def execute(steps: list[Step], values: list[Any]) -> None:
+    """Runs the steps over the list of values."""
+    for kernel, ins, out, dead in steps:
+        result = kernel(*[values[i] for i in ins])
+        if out.__class__ is int:
+            values[out] = result  # pyright: ignore[reportArgumentType, reportCallIssue]
+        else:
+            for i, x in zip(out, result, strict=True):  # pyright: ignore[reportArgumentType]
+                values[i] = x
+        for i in dead:
+            values[i] = None
+
+
+def keys_of_data(data: Any) -> Any:
+    """Typed keys as the interpreter holds them, of their key data ``uint32[..., 2]``."""
+    return np.ascontiguousarray(data, np.uint32).view(KEY)[..., 0]
+
+
+def data_of_keys(keys: Any) -> np.ndarray:
+    """The key data ``uint32[..., 2]`` of typed keys."""
+    return np.array(np.asarray(keys, KEY)[..., None], order="C").view(np.uint32)

@@ -1,0 +1,138 @@
+"""The table of rules: how one equation of a jaxpr becomes a NumPy function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+
+#: A function of arrays; it returns one array, or a sequence where the primitive has several results.
+Kernel = Callable[..., Any]
+
+
+class Aval(NamedTuple):
+    """Shape and dtype of a value as the interpreter holds it. A typed key is one ``uint64``."""
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def nbytes(self) -> int:
+        """Number of bytes."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+class Call(NamedTuple):
+    """One equation: its parameters, and the avals of its inputs and outputs."""
+
+    name: str
+    params: Mapping[str, Any]
+    ins: tuple[Aval, ...]
+    outs: tuple[Aval, ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the first output."""
+        return self.outs[0].shape
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Dtype of the first output."""
+        return self.outs[0].dtype
+
+
+class Rule(NamedTuple):
+    """The way to make the kernel of a primitive.
+
+    make
+        makes the kernel of an equation; None where its parameters are not covered.
+    fresh
+        True if the kernel's results never share memory with its inputs or among each other.
+    weight
+        time of an element of the results, in units of one addition.
+    flops
+        number of multiplications and additions, for contractions.
+    """
+
+    make: Callable[[Call], Kernel | None]
+    fresh: bool
+    weight: float
+    flops: Callable[[Call], float] | None
+
+
+RULES: dict[str, Rule] = {}
+
+
+def rule(
+    *names: str,
+    fresh: bool = False,
+    weight: float = 1.0,
+    flops: Callable[[Call], float] | None = None,
+) -> Callable[[Callable[[Call], Kernel | None]], Callable[[Call], Kernel | None]]:
+    """Registers the decorated function as the rule of the primitives ``names``."""
+
+    def register(make: Callable[[Call], Kernel | None]) -> Callable[[Call], Kernel | None]:
+        for name in names:
+            RULES[name] = Rule(make, fresh, weight, flops)
+        return make
+
+    return register
+
+
+#: The dtype that stands for typed keys of JAX's default generator, two words each.
+KEY = np.dtype(np.uint64)
+#: Floating dtypes that NumPy knows itself.
+NUMPY_FLOATS = frozenset(np.dtype(t) for t in ("float16", "float32", "float64"))
+_KEY_NAMES = frozenset({"key<fry>"})
+
+
+def aval_of(value: Any) -> Aval | None:
+    """The shape and dtype of a JAX aval; None if the interpreter has no such values."""
+    dtype = getattr(value, "dtype", None)
+    if dtype.__class__ is np.dtype or isinstance(dtype, np.dtype):
+        if dtype.kind in "biufc" or dtype.name in _SMALL_FLOATS:
+            return Aval(value.shape, dtype)
+        return None
+    if str(dtype) in _KEY_NAMES:
+        return Aval(value.shape, KEY)
+    return None
+
+
+_SMALL_FLOATS = frozenset(
+    np.dtype(t).name
+    for t in (jax.numpy.bfloat16, jax.numpy.float8_e4m3fn, jax.numpy.float8_e5m2)
+)
+
+
+def is_small_float(dtype: np.dtype[Any]) -> bool:
+    """True for floats of 16 bits or fewer, which are computed in float32."""
+    return dtype.itemsize <= 2 and (dtype.kind == "f" or dtype.name in _SMALL_FLOATS)
+
+
+def is_floating(dtype: np.dtype[Any]) -> bool:
+    """True for real floating dtypes, those of ml_dtypes included."""
+    return dtype.kind == "f" or dtype.name in _SMALL_FLOATS
+
+
+def in_float32(kernel: Kernel, call: Call) -> Kernel:
+    """``kernel`` with operands of float32, and its result rounded, where the dtypes are smaller."""
+    small = [is_small_float(x.dtype) for x in call.ins]
+    if not any(small):
+        return kernel
+    dtype = call.dtype
+
+    def widened(*operands: Any) -> Any:
+        wide = [
+            x.astype(np.float32) if s else x for x, s in zip(operands, small, strict=True)
+        ]
+        return kernel(*wide).astype(dtype)
+
+    return widened

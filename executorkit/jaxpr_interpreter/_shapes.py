@@ -1,0 +1,155 @@
+"""Values rearranged: broadcast, reshaped, cut, joined, padded."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ._rules import Call, Kernel, rule
+
+#: Maximum number of elements of a broadcast number that is written out.
+_WRITTEN_ELEMENTS = 2048
+
+
+@rule("broadcast_in_dim", weight=0)
+def _broadcast_in_dim(call: Call) -> Kernel | None:
+    if len(call.ins) > 1:
+        return None
+    shape, dims, dtype = call.shape, call.params["broadcast_dimensions"], call.dtype
+    source = call.ins[0].shape
+    if not source and math.prod(shape) <= _WRITTEN_ELEMENTS:
+        return lambda x: np.full(shape, x, dtype)
+    aligned = [1] * len(shape)
+    for size, dim in zip(source, dims, strict=True):
+        aligned[dim] = size
+    aligned_shape = tuple(aligned)
+    if aligned_shape == shape:
+        return lambda x: x.reshape(shape)
+    if aligned_shape == source:
+        return lambda x: np.broadcast_to(x, shape)
+    return lambda x: np.broadcast_to(x.reshape(aligned_shape), shape)
+
+
+@rule("reshape", weight=0.5)
+def _reshape(call: Call) -> Kernel | None:
+    if len(call.ins) > 1:
+        return None
+    shape, order = call.shape, call.params["dimensions"]
+    if order is not None:
+        return lambda x: x.transpose(order).reshape(shape)
+    return lambda x: x.reshape(shape)
+
+
+@rule("squeeze", "expand_dims", weight=0)
+def _squeeze(call: Call) -> Kernel:
+    shape = call.shape
+    return lambda x: x.reshape(shape)
+
+
+@rule("transpose", weight=0)
+def _transpose(call: Call) -> Kernel:
+    permutation = call.params["permutation"]
+    return lambda x: x.transpose(permutation)
+
+
+@rule("rev", weight=0)
+def _rev(call: Call) -> Kernel:
+    dims = call.params["dimensions"]
+    index = tuple(
+        slice(None, None, -1) if i in dims else slice(None) for i in range(len(call.shape))
+    )
+    return lambda x: x[index]
+
+
+@rule("slice", weight=0)
+def _slice(call: Call) -> Kernel:
+    params = call.params
+    strides = params["strides"] or (1,) * len(call.shape)
+    index = tuple(map(slice, params["start_indices"], params["limit_indices"], strides))
+    return lambda x: x[index]
+
+
+@rule("concatenate", fresh=True)
+def _concatenate(call: Call) -> Kernel:
+    axis = call.params["dimension"]
+    return lambda *operands: np.concatenate(operands, axis)
+
+
+@rule("stack", fresh=True)
+def _stack(call: Call) -> Kernel:
+    axis = call.params["axis"]
+    return lambda *operands: np.stack(operands, axis)
+
+
+@rule("unstack", weight=0)
+def _unstack(call: Call) -> Kernel:
+    axis = call.params["axis"]
+    return lambda x: tuple(np.moveaxis(x, axis, 0))
+
+
+@rule("split", weight=0)
+def _split(call: Call) -> Kernel:
+    axis, stops, indices = call.params["axis"], 0, []
+    for size in call.params["sizes"]:
+        indices.append((slice(None),) * axis + (slice(stops, stops + size),))
+        stops += size
+    return lambda x: [x[index] for index in indices]
+
+
+@rule("tile", fresh=True)
+def _tile(call: Call) -> Kernel:
+    reps = call.params["reps"]
+    return lambda x: np.tile(x, reps)
+
+
+@rule("iota", fresh=True)
+def _iota(call: Call) -> Kernel | None:
+    if call.ins:
+        return None
+    shape, axis, dtype = call.shape, call.params["dimension"], call.dtype
+    size = shape[axis]
+    column = (size,) + (1,) * (len(shape) - axis - 1)
+
+    def iota() -> Any:
+        numbers = np.arange(size).astype(dtype)
+        if len(shape) == 1:
+            return numbers
+        return np.broadcast_to(numbers.reshape(column), shape).copy()
+
+    return iota
+
+
+@rule("empty", "empty2", fresh=True)
+def _empty(call: Call) -> Kernel:
+    shape, dtype = call.shape, call.dtype
+    return lambda: np.zeros(shape, dtype)
+
+
+def padded(x: Any, value: Any, config: Any) -> Any:
+    """``x`` with ``value`` around and between its elements; negative edges cut elements off.
+
+    ``config`` has (low, high, interior) of each axis.
+    """
+    shape, target, source = [], [], []
+    for size, (low, high, interior) in zip(x.shape, config, strict=True):
+        step = interior + 1
+        spread = max(size + (size - 1) * interior, 0)
+        length = low + spread + high
+        shape.append(length)
+        # The first and last element that stay.
+        first = max(0, -(low // step)) if low < 0 else 0
+        last = min(size, (length - low + interior) // step) if high < 0 else size
+        source.append(slice(first, max(last, first)))
+        start = low + first * step
+        target.append(slice(start, start + max(last - first, 0) * step, step))
+    result = np.full(shape, value, x.dtype)
+    result[tuple(target)] = x[tuple(source)]
+    return result
+
+
+@rule("pad", fresh=True)
+def _pad(call: Call) -> Kernel:
+    config = call.params["padding_config"]
+    return lambda x, value: padded(x, value, config)
