@@ -2,11 +2,22 @@
 
 :func:`plan` resolves every equation of a closed jaxpr once; :meth:`Plan.run` evaluates it on NumPy
 arrays. A plan says what the interpreter lacks for a jaxpr (``uncovered``) and about how long a run
-takes (``estimate``), so that a caller can choose between it and a compiler. Results are those of XLA
-within rounding: saturating conversions, C's integer division, clamped slices, NaN as in XLA.
+takes (``estimate``), so that a caller can choose between it and a compiler. Results are those of
+XLA within rounding: saturating conversions, C's integer division, clamped slices, NaN as in XLA.
 """
 
-from . import _elementwise, _shapes
+from . import (
+    _contractions,
+    _control_flow,
+    _convolutions,
+    _elementwise,
+    _indexing,
+    _linear_algebra,
+    _random_bits,
+    _reductions,
+    _shapes,
+    _windows,
+)
 from ._plan import Plan, Work
 from ._planner import plan
 

@@ -45,7 +45,7 @@ class PlanInput(NamedTuple):
 
 
 class PlanResult(NamedTuple):
-    """The position of a result; whether its memory belongs to it alone; whether it has typed keys."""
+    """The position of a result; whether its memory is its own; whether it has typed keys."""
 
     position: int
     aval: Aval
@@ -57,8 +57,8 @@ class Plan:
     """A jaxpr that NumPy can evaluate. It is immutable, and threads may run it at once.
 
     uncovered
-        sorted names of primitives, effects and dtypes that the interpreter does not have; only a plan
-        without any may run.
+        sorted names of primitives, effects and dtypes that the interpreter does not have; only a
+        plan without any may run.
     flops
         estimated number of operations: multiplications and additions of contractions, and the
         elements of all other results.

@@ -1,4 +1,4 @@
-"""Planning: nested jaxprs inlined, dead equations dropped, a kernel and last uses for each other."""
+"""Planning: nested jaxprs inlined, dead equations dropped, a kernel and last uses for others."""
 
 from __future__ import annotations
 
@@ -108,10 +108,12 @@ class Flattened:
         env: dict[Any, int] = dict(zip(jaxpr.constvars, consts, strict=True))
         env.update(zip(jaxpr.invars, ins, strict=True))
         for equation in jaxpr.eqns:
-            numbers = tuple([
-                self.constant(v.aval, v.val) if isinstance(v, Literal) else env[v]
-                for v in equation.invars
-            ])
+            numbers = tuple(
+                [
+                    self.constant(v.aval, v.val) if isinstance(v, Literal) else env[v]
+                    for v in equation.invars
+                ]
+            )
             env.update(zip(equation.outvars, self._append(equation, numbers), strict=True))
         return [
             self.constant(v.aval, v.val) if isinstance(v, Literal) else env[v]
@@ -148,8 +150,8 @@ class Flattened:
         return outs
 
     def _inlined(self, jaxpr: Any, ins: Sequence[int]) -> list[int]:
-        return self.closed(jaxpr, ins) if isinstance(jaxpr, ClosedJaxpr) else self.open(
-            jaxpr, (), ins
+        return (
+            self.closed(jaxpr, ins) if isinstance(jaxpr, ClosedJaxpr) else self.open(jaxpr, (), ins)
         )
 
     def _solve(self, params: Any, ins: tuple[int, ...]) -> list[int]:
@@ -202,10 +204,7 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
         constants[i] = x
     return Plan(
         steps,
-        [
-            PlanInput(i, _is_key(v.aval))
-            for i, v in zip(arguments, jaxpr.invars, strict=True)
-        ],
+        [PlanInput(i, _is_key(v.aval)) for i, v in zip(arguments, jaxpr.invars, strict=True)],
         [
             PlanResult(i, flattened.avals[i], i in owned and i not in results[:n], _is_key(v.aval))
             for n, (i, v) in enumerate(zip(results, jaxpr.outvars, strict=True))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-#: A function of arrays; it returns one array, or a sequence where the primitive has several results.
+#: A function of arrays; it returns one array, or a sequence of a primitive with several results.
 Kernel = Callable[..., Any]
 
 
@@ -107,8 +107,7 @@ def aval_of(value: Any) -> Aval | None:
 
 
 _SMALL_FLOATS = frozenset(
-    np.dtype(t).name
-    for t in (jax.numpy.bfloat16, jax.numpy.float8_e4m3fn, jax.numpy.float8_e5m2)
+    np.dtype(t).name for t in (jax.numpy.bfloat16, jax.numpy.float8_e4m3fn, jax.numpy.float8_e5m2)
 )
 
 
@@ -130,9 +129,7 @@ def in_float32(kernel: Kernel, call: Call) -> Kernel:
     dtype = call.dtype
 
     def widened(*operands: Any) -> Any:
-        wide = [
-            x.astype(np.float32) if s else x for x, s in zip(operands, small, strict=True)
-        ]
+        wide = [x.astype(np.float32) if s else x for x, s in zip(operands, small, strict=True)]
         return kernel(*wide).astype(dtype)
 
     return widened

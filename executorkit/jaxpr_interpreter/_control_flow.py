@@ -1,0 +1,103 @@
+"""Branches and loops: plans that Python calls."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._plan import NestedKernel, Plan, Work
+from ._planner import plan
+from ._rules import Call, rule
+
+#: Number of iterations that a ``while`` is assumed to take.
+ASSUMED_ITERATIONS = 16
+
+
+def _uncovered(plans: Sequence[Plan]) -> tuple[str, ...]:
+    return tuple(sorted({name for p in plans for name in p.uncovered}))
+
+
+class Cond(NestedKernel):
+    """``lax.cond`` and ``lax.switch``: the branch of an index, which is clamped."""
+
+    def __init__(self, branches: Sequence[Plan]) -> None:
+        self._branches = branches
+        self.uncovered = _uncovered(branches)
+        self.work = max([p.work for p in branches], key=lambda work: work.seconds)
+
+    def __call__(self, *operands: Any) -> Any:
+        index = min(max(int(operands[0]), 0), len(self._branches) - 1)
+        return self._branches[index].evaluate(operands[1:])
+
+
+class While(NestedKernel):
+    """``lax.while_loop``: the body as long as the condition holds."""
+
+    def __init__(self, cond: Plan, body: Plan, cond_consts: int, body_consts: int) -> None:
+        self._cond = cond
+        self._body = body
+        self._cond_consts = cond_consts
+        self._consts = cond_consts + body_consts
+        self.uncovered = _uncovered((cond, body))
+        self.work = cond.work.plus(body.work).times(ASSUMED_ITERATIONS)
+
+    def __call__(self, *operands: Any) -> Any:
+        cond_consts = operands[: self._cond_consts]
+        body_consts = operands[self._cond_consts : self._consts]
+        carry: Sequence[Any] = operands[self._consts :]
+        cond, body = self._cond.evaluate, self._body.evaluate
+        while cond([*cond_consts, *carry])[0]:
+            carry = body([*body_consts, *carry])
+        return carry
+
+
+class Scan(NestedKernel):
+    """``lax.scan``: a carry through all slices, whose results are stored as they come."""
+
+    def __init__(self, body: Plan, call: Call) -> None:
+        params = call.params
+        self._body = body
+        self._consts = params["num_consts"]
+        self._carries = params["num_carry"]
+        self._length = params["length"]
+        self._reverse = params["reverse"]
+        self._stacked = [(x.shape, x.dtype) for x in call.outs[self._carries :]]
+        self.uncovered = body.uncovered
+        self.work = body.work.times(self._length).plus(Work(0.0, 0.0, 1e-6 * self._length))
+
+    def __call__(self, *operands: Any) -> Any:
+        first = self._consts + self._carries
+        consts, carry = operands[: self._consts], list(operands[self._consts : first])
+        slices = operands[first:]
+        stacks = [np.empty(shape, dtype) for shape, dtype in self._stacked]
+        body, carries = self._body.evaluate, self._carries
+        steps = range(self._length)
+        for i in reversed(steps) if self._reverse else steps:
+            results = body([*consts, *carry, *[x[i] for x in slices]])
+            carry = results[:carries]
+            for stack, x in zip(stacks, results[carries:], strict=True):
+                stack[i] = x
+        return [*carry, *stacks]
+
+
+@rule("cond")
+def _cond(call: Call) -> Cond:
+    return Cond([plan(branch) for branch in call.params["branches"]])
+
+
+@rule("while")
+def _while(call: Call) -> While:
+    params = call.params
+    return While(
+        plan(params["cond_jaxpr"]),
+        plan(params["body_jaxpr"]),
+        params["cond_nconsts"],
+        params["body_nconsts"],
+    )
+
+
+@rule("scan")
+def _scan(call: Call) -> Scan:
+    return Scan(plan(call.params["jaxpr"]), call)

@@ -1,0 +1,259 @@
+"""Gather, scatter, and slices at computed positions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._reductions import argsort
+from ._rules import Call, Kernel, is_floating, is_small_float, rule
+
+#: Maximum number of scattered rows that are added one after the other.
+_ROW_LIMIT = 16
+
+
+def _clamped(starts: Sequence[Any], limits: Sequence[int]) -> list[int]:
+    return [min(max(int(start), 0), limit) for start, limit in zip(starts, limits, strict=True)]
+
+
+@rule("dynamic_slice", weight=0)
+def _dynamic_slice(call: Call) -> Kernel:
+    sizes = call.params["slice_sizes"]
+    limits = [n - size for n, size in zip(call.ins[0].shape, sizes, strict=True)]
+
+    def cut(x: Any, *starts: Any) -> Any:
+        first = _clamped(starts, limits)
+        return x[tuple([slice(i, i + size) for i, size in zip(first, sizes, strict=True)])]
+
+    return cut
+
+
+@rule("dynamic_update_slice", fresh=True)
+def _dynamic_update_slice(call: Call) -> Kernel:
+    sizes = call.ins[1].shape
+    limits = [n - size for n, size in zip(call.ins[0].shape, sizes, strict=True)]
+
+    def update(x: Any, new: Any, *starts: Any) -> Any:
+        result = np.array(x)
+        first = _clamped(starts, limits)
+        result[tuple([slice(i, i + size) for i, size in zip(first, sizes, strict=True)])] = new
+        return result
+
+    return update
+
+
+class Windows:
+    """The places of the windows of a gather or scatter in the flattened operand.
+
+    The operand is seen as a matrix: its columns are the trailing axes that each window covers
+    whole, its rows all other axes. A window is a set of rows.
+    """
+
+    def __init__(
+        self,
+        operand: tuple[int, ...],
+        indices: tuple[int, ...],
+        sizes: Sequence[int],
+        index_map: Sequence[int],
+        operand_batch: Sequence[int],
+        indices_batch: Sequence[int],
+    ) -> None:
+        self._index_map = index_map
+        #: Shape of the indices without their last axis, the coordinates of a window.
+        self.batch = indices[:-1]
+        moving = {*index_map, *operand_batch}
+        rank = len(operand)
+        while rank and sizes[rank - 1] == operand[rank - 1] and rank - 1 not in moving:
+            rank -= 1
+        #: Number of columns, and the sizes of a window: along the axes of rows, and whole.
+        self.columns = math.prod(operand[rank:])
+        self.leading = tuple(sizes[:rank])
+        self.sizes = tuple(sizes)
+        strides = [math.prod(operand[i + 1 : rank]) for i in range(rank)]
+        self._strides = strides
+        self._limits = [operand[i] - sizes[i] for i in range(len(operand))]
+        self._offsets = self._grid(self.leading, strides)
+        self._start = np.zeros((), np.int64)
+        for axis, of_indices in zip(operand_batch, indices_batch, strict=True):
+            column = [1] * len(self.batch)
+            column[of_indices] = self.batch[of_indices]
+            steps = np.arange(operand[axis], dtype=np.int64) * strides[axis]
+            self._start = self._start + steps.reshape(column)
+
+    @staticmethod
+    def _grid(sizes: tuple[int, ...], strides: Sequence[int]) -> Any:
+        """Numbers of the rows of a window that begins at row 0."""
+        total: Any = np.zeros(sizes, np.int64)
+        for axis, (size, stride) in enumerate(zip(sizes, strides, strict=True)):
+            if size > 1:
+                column = [1] * len(sizes)
+                column[axis] = size
+                total = total + (np.arange(size, dtype=np.int64) * stride).reshape(column)
+        return total
+
+    def rows(self, indices: Any) -> tuple[Any, Any]:
+        """Row numbers, shaped ``(*batch, *leading)``, of windows moved into the operand; and a
+        mask of the windows that were inside, or None if all were."""
+        valid = None
+        start: Any = self._start
+        for n, axis in enumerate(self._index_map):
+            index = indices[..., n]
+            limit = self._limits[axis]
+            # Unsigned 64-bit indices may be beyond int64.
+            clipped = np.clip(index, 0, limit).astype(np.int64)
+            inside = clipped == index
+            if not inside.all():
+                valid = inside if valid is None else valid & inside
+            start = start + clipped * self._strides[axis]
+        start = np.broadcast_to(start, self.batch)
+        offsets = self._offsets
+        return start.reshape(self.batch + (1,) * offsets.ndim) + offsets, valid
+
+
+@rule("gather", fresh=True, weight=8)
+def _gather(call: Call) -> Kernel | None:
+    params, operand = call.params, call.ins[0]
+    numbers, mode = params["dimension_numbers"], params["mode"].name
+    if mode not in {"CLIP", "PROMISE_IN_BOUNDS", "FILL_OR_DROP"}:
+        return None
+    windows = Windows(
+        operand.shape,
+        call.ins[1].shape,
+        params["slice_sizes"],
+        numbers.start_index_map,
+        numbers.operand_batching_dims,
+        numbers.start_indices_batching_dims,
+    )
+    hidden = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    kept = [size for i, size in enumerate(params["slice_sizes"]) if i not in hidden]
+    batch = len(windows.batch)
+    shape = windows.batch + tuple(kept)
+    order = _positions(numbers.offset_dims, batch, len(kept))
+    in_order = order == tuple(range(len(order)))
+    columns = windows.columns
+    fill = _fill_value(params["fill_value"], operand.dtype) if mode == "FILL_OR_DROP" else None
+
+    def gather(x: Any, indices: Any) -> Any:
+        rows, valid = windows.rows(indices)
+        if not x.size:
+            result = np.zeros(shape, x.dtype)
+        elif columns == 1:
+            result = x.reshape(-1)[rows].reshape(shape)
+        else:
+            result = x.reshape(-1, columns)[rows].reshape(shape)
+        if fill is not None and valid is not None:
+            result = np.where(valid.reshape(valid.shape + (1,) * len(kept)), result, fill)
+        return result if in_order else result.transpose(order)
+
+    return gather
+
+
+def _positions(offset_dims: Sequence[int], batch: int, kept: int) -> tuple[int, ...]:
+    """The order of axes that puts window axes, which come after ``batch`` others, in place."""
+    window, outer = iter(range(batch, batch + kept)), iter(range(batch))
+    return tuple([next(window if i in offset_dims else outer) for i in range(batch + kept)])
+
+
+def _fill_value(value: Any, dtype: np.dtype[Any]) -> Any:
+    """The number that stands for elements outside of the operand."""
+    if value is not None:
+        return np.asarray(value, dtype)
+    if dtype.kind in "fc" or is_floating(dtype):
+        return np.asarray(np.nan, dtype)
+    if dtype.kind == "b":
+        return np.True_
+    info = np.iinfo(dtype)
+    return np.asarray(info.min if dtype.kind == "i" else info.max, dtype)
+
+
+#: Ufuncs of the scattering primitives; None replaces.
+_SCATTERS = {
+    "scatter": None,
+    "scatter-add": np.add,
+    "scatter-sub": np.subtract,
+    "scatter-mul": np.multiply,
+    "scatter-min": np.minimum,
+    "scatter-max": np.maximum,
+}
+
+
+@rule("scatter_add", "scatter_sub", "scatter_mul", "scatter_min", "scatter_max", fresh=True)
+def _renamed_scatter(call: Call) -> Kernel | None:
+    return _scatter(call._replace(name=call.name.replace("_", "-")))
+
+
+@rule(*_SCATTERS, fresh=True, weight=15)
+def _scatter(call: Call) -> Kernel | None:
+    params, operand = call.params, call.ins[0]
+    numbers, mode = params["dimension_numbers"], params["mode"].name
+    combine: Any = _SCATTERS[call.name]
+    if mode not in {"CLIP", "PROMISE_IN_BOUNDS", "FILL_OR_DROP"}:
+        return None
+    if combine is None and params["update_jaxpr"] is not None and _combines(params):
+        return None
+    hidden = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+    window_sizes = iter([call.ins[2].shape[i] for i in numbers.update_window_dims])
+    sizes = [1 if i in hidden else next(window_sizes) for i in range(len(operand.shape))]
+    windows = Windows(
+        operand.shape,
+        call.ins[1].shape,
+        sizes,
+        numbers.scatter_dims_to_operand_dims,
+        numbers.operand_batching_dims,
+        numbers.scatter_indices_batching_dims,
+    )
+    window_dims = numbers.update_window_dims
+    outer = [i for i in range(len(call.ins[2].shape)) if i not in window_dims]
+    order = (*outer, *window_dims)
+    rows_shape = (-1, windows.columns) if windows.columns > 1 else (-1,)
+    drop = mode != "CLIP"
+    small = combine is not None and is_small_float(operand.dtype)
+
+    def scatter(x: Any, indices: Any, updates: Any) -> Any:
+        result = np.array(x, np.float32 if small else None, order="C")
+        if not updates.size or not x.size:
+            return result.astype(operand.dtype, copy=False)
+        rows, valid = windows.rows(indices)
+        new = updates.transpose(order)
+        if drop and valid is not None:
+            rows, new = rows[valid], new[valid]
+        _store(result.reshape(rows_shape), rows.reshape(-1), new.reshape(rows_shape), combine)
+        return result.astype(operand.dtype, copy=False)
+
+    return scatter
+
+
+def _combines(params: Any) -> bool:
+    """True if the jaxpr of a scatter's update does anything but return the update."""
+    jaxpr = params["update_jaxpr"]
+    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+    return bool(jaxpr.eqns) or list(jaxpr.outvars) != list(jaxpr.invars[1:])
+
+
+def _store(rows: Any, numbers: Any, new: Any, combine: Any) -> None:
+    """Combines each row of ``new`` into a row of ``rows``, in order."""
+    if combine is None:
+        rows[numbers] = new
+    elif numbers.size <= _ROW_LIMIT:
+        for i, x in zip(numbers.tolist(), new, strict=True):
+            rows[i] = combine(rows[i], x)
+    elif _distinct(numbers):
+        rows[numbers] = combine(rows[numbers], new)
+    elif rows.ndim == 1:
+        combine.at(rows, numbers, new)
+    elif combine is np.add:
+        # Rows that are written to the same place are summed side by side.
+        order = argsort(numbers, 0)
+        ordered = numbers[order]
+        firsts = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))
+        rows[ordered[firsts]] += np.add.reduceat(new[order], firsts, axis=0)
+    else:
+        combine.at(rows, numbers, new)
+
+
+def _distinct(numbers: Any) -> bool:
+    ordered = np.sort(numbers)
+    return bool((ordered[1:] != ordered[:-1]).all())

@@ -1,0 +1,117 @@
+"""JAX's default random generator, bit for bit: Threefry-2x32 (Salmon et al. 2011)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import jax
+import numpy as np
+
+from ._plan import data_of_keys, keys_of_data
+from ._rules import KEY, Call, Kernel, rule
+
+_ROTATIONS = ((13, 15, 26, 6), (17, 29, 16, 24))
+
+
+def threefry2x32(key1: Any, key2: Any, x1: Any, x2: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Both words of the hash of two counters by two words of a key; all broadcast."""
+    shape = np.broadcast_shapes(*(np.shape(x) for x in (key1, key2, x1, x2)))
+    key1, key2 = np.asarray(key1, np.uint32), np.asarray(key2, np.uint32)
+    keys = (key1, key2, key1 ^ key2 ^ np.uint32(0x1BD11BDA))
+    first = np.array(np.broadcast_to(x1, shape), np.uint32, order="C")
+    second = np.array(np.broadcast_to(x2, shape), np.uint32, order="C")
+    high, low = np.empty_like(first), np.empty_like(first)
+    np.add(first, keys[0], first)
+    np.add(second, keys[1], second)
+    for block in range(5):
+        for rotation in _ROTATIONS[block % 2]:
+            np.add(first, second, first)
+            np.left_shift(second, np.uint32(rotation), high)
+            np.right_shift(second, np.uint32(32 - rotation), low)
+            np.bitwise_or(high, low, second)
+            np.bitwise_xor(first, second, second)
+        np.add(first, keys[(block + 1) % 3], first)
+        np.add(second, keys[(block + 2) % 3] + np.uint32(block + 1), second)
+    return first, second
+
+
+@rule("threefry2x32", fresh=True, weight=90)
+def _threefry2x32(call: Call) -> Kernel:
+    return threefry2x32
+
+
+@rule("random_wrap", weight=0)
+def _random_wrap(call: Call) -> Kernel:
+    return keys_of_data
+
+
+@rule("random_unwrap", fresh=True, weight=1)
+def _random_unwrap(call: Call) -> Kernel:
+    return data_of_keys
+
+
+@rule("random_clone", weight=0)
+def _random_clone(call: Call) -> Kernel:
+    return lambda keys: keys
+
+
+def _words(keys: Any, rank: int) -> tuple[Any, Any]:
+    """Both words of keys, with ``rank`` axes appended."""
+    data = data_of_keys(keys)
+    shape = data.shape[:-1] + (1,) * rank
+    return data[..., 0].reshape(shape), data[..., 1].reshape(shape)
+
+
+def _counters(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The numbers of the elements of an array, as high and low words."""
+    numbers = np.arange(math.prod(shape), dtype=np.uint64).reshape(shape)
+    return (numbers >> np.uint64(32)).astype(np.uint32), numbers.astype(np.uint32)
+
+
+def _keys(first: Any, second: Any) -> Any:
+    return keys_of_data(np.stack([first, second], -1))
+
+
+@rule("random_bits", fresh=True, weight=100)
+def _random_bits(call: Call) -> Kernel | None:
+    shape, width, dtype = call.params["shape"], call.params["bit_width"], call.dtype
+    if not jax.config.jax_threefry_partitionable:
+        return None
+
+    def bits(keys: Any) -> Any:
+        first, second = threefry2x32(*_words(keys, len(shape)), *_counters(shape))
+        if width == 64:
+            return (first.astype(np.uint64) << np.uint64(32)) | second
+        return np.bitwise_xor(first, second).astype(dtype, copy=False)
+
+    return bits
+
+
+@rule("random_split", weight=20)
+def _random_split(call: Call) -> Kernel | None:
+    shape = call.params["shape"]
+    if not jax.config.jax_threefry_partitionable:
+        return None
+    return lambda keys: _keys(*threefry2x32(*_words(keys, len(shape)), *_counters(shape)))
+
+
+@rule("random_fold_in", weight=20)
+def _random_fold_in(call: Call) -> Kernel:
+    return lambda keys, numbers: _keys(
+        *threefry2x32(*_words(keys, 0), np.uint32(0), numbers.astype(np.uint32))
+    )
+
+
+@rule("random_seed", weight=1)
+def _random_seed(call: Call) -> Kernel | None:
+    if call.dtype != KEY:
+        return None
+    wide = call.ins[0].dtype.itemsize == 8
+
+    def seed(numbers: Any) -> Any:
+        low = numbers.astype(np.uint32)
+        high = (numbers.astype(np.uint64) >> np.uint64(32)).astype(np.uint32)
+        return _keys(high if wide else np.zeros_like(low), low)
+
+    return seed

@@ -1,0 +1,197 @@
+"""Reductions, running sums, sorting."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from jax.extend.core import Literal
+
+from ._rules import Call, Kernel, in_float32, is_floating, is_small_float, rule
+
+#: Ufuncs of the reducing primitives.
+_REDUCTIONS = {
+    "reduce_sum": np.add,
+    "reduce_prod": np.multiply,
+    "reduce_max": np.maximum,
+    "reduce_min": np.minimum,
+    "reduce_and": np.bitwise_and,
+    "reduce_or": np.bitwise_or,
+    "reduce_xor": np.bitwise_xor,
+}
+#: Ufuncs of primitives that reduce two numbers, as the bodies of general reductions have them.
+MONOIDS = {
+    "add": np.add,
+    "add_any": np.add,
+    "mul": np.multiply,
+    "max": np.maximum,
+    "min": np.minimum,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+}
+
+
+def smallest(dtype: np.dtype[Any]) -> Any:
+    """The number below all others of a dtype: the result of an empty maximum."""
+    if dtype.kind == "b":
+        return np.False_
+    return np.iinfo(dtype).min if dtype.kind in "iu" else -np.inf
+
+
+def largest(dtype: np.dtype[Any]) -> Any:
+    """The number above all others of a dtype: the result of an empty minimum."""
+    if dtype.kind == "b":
+        return np.True_
+    return np.iinfo(dtype).max if dtype.kind in "iu" else np.inf
+
+
+@rule(*_REDUCTIONS, fresh=True)
+def _reduce(call: Call) -> Kernel:
+    reduce = _REDUCTIONS[call.name].reduce
+    axes, dtype = tuple(call.params["axes"]), call.dtype
+    if not axes:
+        return np.array
+    shape = call.ins[0].shape
+    if call.name in {"reduce_sum", "reduce_prod"}:
+        wide = np.dtype(np.float32) if is_small_float(dtype) else dtype
+        if wide == dtype and call.name == "reduce_sum":
+            return _summed(axes, shape, dtype)
+        return lambda x: reduce(x.astype(wide, copy=False), axis=axes, dtype=wide).astype(dtype)
+    if not math.prod(shape[axis] for axis in axes):
+        if call.name in {"reduce_max", "reduce_min"}:
+            empty = smallest(dtype) if call.name == "reduce_max" else largest(dtype)
+            return lambda x: np.full(call.shape, empty, dtype)
+        return lambda x: reduce(x, axis=axes)
+    return lambda x: reduce(x, axis=axes)
+
+
+def _summed(axes: tuple[int, ...], shape: tuple[int, ...], dtype: Any) -> Kernel:
+    """Sum in the order that NumPy is quick and exact in.
+
+    Sums over leading axes of floats are matrix products, whose partial sums are many; NumPy's own
+    would add row after row, and lose digits.
+    """
+    rank, kept = len(shape), len(shape) - len(axes)
+    leading = axes == tuple(range(len(axes)))
+    if leading and kept and dtype.kind == "f" and math.prod(shape[: len(axes)]) > 8:
+        rows = math.prod(shape[: rank - kept])
+        ones = np.ones(rows, dtype)
+        rest = shape[rank - kept :]
+        return lambda x: (ones @ x.reshape(rows, -1)).reshape(rest)
+    add = np.add.reduce
+    return lambda x: add(x, axis=axes, dtype=dtype)
+
+
+@rule("reduce")
+def _general_reduce(call: Call) -> Kernel | None:
+    monoid = monoid_of(call.params["jaxpr"])
+    if monoid is None or len(call.ins) != 2:
+        return None
+    axes, dtype = tuple(call.params["dimensions"]), call.dtype
+    if monoid in (np.add, np.multiply):
+        return lambda x, start: [monoid(monoid.reduce(x, axis=axes, dtype=dtype), start)]
+    return lambda x, start: [monoid.reduce(np.asarray(x), axis=axes, initial=np.asarray(start)[()])]
+
+
+def monoid_of(closed_jaxpr: Any) -> np.ufunc | None:
+    """The ufunc of a jaxpr of two numbers that applies one primitive to them."""
+    jaxpr = getattr(closed_jaxpr, "jaxpr", closed_jaxpr)
+    if len(jaxpr.eqns) != 1 or len(jaxpr.invars) != 2:
+        return None
+    (equation,) = jaxpr.eqns
+    operands = [v for v in equation.invars if not isinstance(v, Literal)]
+    if len(operands) != 2 or set(operands) != set(jaxpr.invars):
+        return None
+    if list(jaxpr.outvars) != list(equation.outvars):
+        return None
+    return MONOIDS.get(equation.primitive.name)
+
+
+@rule("argmax", "argmin", fresh=True, weight=2)
+def _arg_reduce(call: Call) -> Kernel | None:
+    axes, dtype = call.params["axes"], call.params["index_dtype"]
+    if len(axes) != 1:
+        return None
+    axis = axes[0]
+    search = np.argmax if call.name == "argmax" else np.argmin
+    small = is_small_float(call.ins[0].dtype)
+
+    def locate(x: Any) -> Any:
+        return search(x.astype(np.float32) if small else x, axis=axis).astype(dtype)
+
+    return locate
+
+
+@rule("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", fresh=True, weight=4)
+def _cumulative(call: Call) -> Kernel:
+    ufunc: Any = {
+        "cumsum": np.add,
+        "cumprod": np.multiply,
+        "cummax": np.maximum,
+        "cummin": np.minimum,
+        "cumlogsumexp": np.logaddexp,
+    }[call.name]
+    axis, dtype = call.params["axis"], call.dtype
+    wide = np.dtype(np.float32) if is_small_float(dtype) else dtype
+
+    def forward(x: Any) -> Any:
+        return ufunc.accumulate(x, axis=axis, dtype=wide)
+
+    if not call.params["reverse"]:
+        return in_float32(forward, call)
+    flip = (slice(None),) * axis + (slice(None, None, -1),)
+    return in_float32(lambda x: forward(x[flip])[flip], call)
+
+
+@rule("sort", fresh=True, weight=40)
+def _sort(call: Call) -> Kernel:
+    axis, keys = call.params["dimension"], call.params["num_keys"]
+    if len(call.ins) == 1:
+        kind: Any = None if call.dtype.kind in "iub" else "stable"
+        return lambda x: [np.sort(x, axis=axis, kind=kind)]
+
+    def sort(*operands: Any) -> Any:
+        if keys == 1:
+            order = argsort(operands[0], axis)
+        else:
+            order = np.lexsort([_comparable(x) for x in operands[keys - 1 :: -1]], axis=axis)
+        return [np.take_along_axis(x, order, axis) for x in operands]
+
+    return sort
+
+
+def _comparable(x: Any) -> Any:
+    """``x`` in a dtype in which NumPy sorts NaN to the end."""
+    return x.astype(np.float32) if is_floating(x.dtype) and x.dtype.kind != "f" else x
+
+
+def argsort(x: Any, axis: int) -> np.ndarray:
+    """The stable order of ``x`` along an axis, NaN at the end."""
+    return np.argsort(_comparable(x), axis=axis, kind="stable")
+
+
+@rule("top_k", fresh=True, weight=40)
+def _top_k(call: Call) -> Kernel:
+    count, dtype = call.params["k"], call.outs[1].dtype
+    axis = call.params.get("axis", -1) % len(call.ins[0].shape)
+    flip = (slice(None),) * axis + (slice(None, None, -1),)
+    head = (slice(None),) * axis + (slice(None, count),)
+    size = call.ins[0].shape[axis]
+
+    def top(x: Any) -> Any:
+        # Equal elements stay in order if both the array and the ascending order are turned around.
+        order = (size - 1 - argsort(x[flip], axis))[flip][head]
+        return np.take_along_axis(x, order, axis), order.astype(dtype)
+
+    return top
+
+
+#: Reductions of windows, by primitive: the ufunc, and the number that stands for no element.
+WINDOWS: dict[str, tuple[np.ufunc, Callable[[np.dtype[Any]], Any]]] = {
+    "reduce_window_sum": (np.add, lambda dtype: 0),
+    "reduce_window_max": (np.maximum, smallest),
+    "reduce_window_min": (np.minimum, largest),
+}
