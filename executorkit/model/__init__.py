@@ -8,7 +8,13 @@ from ..errors import DataArgumentError as DataTypeError
 from ..errors import FeedForwardError
 from ..errors import InputTypeError as KVStoreTypeError
 from ._batch_end import BatchEndParam, LogValidationMetricsCallback
-from ._checkpoint_files import load_checkpoint, load_params, save_checkpoint
+from ._checkpoint_files import (
+    checkpoint_epochs,
+    load_checkpoint,
+    load_params,
+    params_path,
+    save_checkpoint,
+)
 from ._feedforward import FeedForward
 from ._kvstore_update import (
     _create_kvstore,

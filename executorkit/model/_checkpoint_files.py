@@ -57,7 +57,7 @@ def save_checkpoint(
                     )
                 )
             entries[f"{kind}:{name}"] = value.as_in_context(cpu())
-    path = _params_path(prefix, epoch)
+    path = params_path(prefix, epoch)
     if symbol is not None:
         symbol.save(f"{prefix}-symbol.json", remove_amp_cast=remove_amp_cast)
     nd.save(path, entries)
@@ -72,7 +72,7 @@ def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
     missing or damaged, and if its entries have no kind (a file of ``Block.save_parameters``). The
     message of a missing file lists the epochs that are there.
     """
-    path = _params_path(prefix, epoch)
+    path = params_path(prefix, epoch)
     if not os.path.exists(path):
         raise FileAccessError(_explain_missing(path, prefix, _epochs_hint(prefix)))
     entries = nd.load(path)
@@ -135,20 +135,26 @@ def _explain_missing(path: str, prefix: Any, hint: str | None) -> str:
     )
 
 
-def _epochs_hint(prefix: Any) -> str | None:
-    """The epochs of which there are parameters, the last ones if there are many."""
+def checkpoint_epochs(prefix: Any) -> list[int]:
+    """The epochs of which there are parameters ``<prefix>-<epoch>.params``, in order."""
     folder, name = os.path.split(str(prefix))
     pattern = re.compile(re.escape(name) + r"-(-?\d{3,})\.params")
     try:
         entries = os.listdir(folder or ".")
     except OSError:
-        return None
-    epochs = sorted(int(match[1]) for match in map(pattern.fullmatch, entries) if match)
+        return []
+    return sorted(int(match[1]) for match in map(pattern.fullmatch, entries) if match)
+
+
+def _epochs_hint(prefix: Any) -> str | None:
+    """The epochs of which there are parameters, the last ones if there are many."""
+    epochs = checkpoint_epochs(prefix)
     if not epochs:
         return None
     listed = ", ".join(map(str, epochs[-10:]))
     return f"one of the epochs there: {'..., ' if len(epochs) > 10 else ''}{listed}"
 
 
-def _params_path(prefix: Any, epoch: int) -> str:
+def params_path(prefix: Any, epoch: int) -> str:
+    """The path of a checkpoint's parameters."""
     return f"{prefix}-{int(epoch):04d}.params"

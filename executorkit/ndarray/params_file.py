@@ -21,8 +21,9 @@ import math
 import os
 import stat
 import struct
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, BinaryIO
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO, TypeVar
 
 import jax
 import numpy as np
@@ -34,8 +35,17 @@ from ..ops.schema.attrs import DTYPE_NUMBERS, DTYPES
 from ._ndarray import NDArray, reads_records
 from .values import to_device
 
+_T = TypeVar("_T")
+
 _LIST = 0x112
 _V1, _V2, _V3 = 0xF993FAC8, 0xF993FAC9, 0xF993FACA
+#: The versions of MXNet that write arrays of a magic number, oldest first; None: without one.
+_WRITERS = {
+    None: "MXNet before 0.12",
+    _V1: "MXNet 0.12",
+    _V2: "MXNet 1.0 or newer",
+    _V3: "MXNet 1.6 or newer",
+}
 _STORAGE = {1: "row_sparse", 2: "csr"}
 #: MXNet's own limit on the number of axes; a larger number is a sign of another kind of data.
 _MAX_NDIM = 32
@@ -96,6 +106,80 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
         if not stat.S_ISREG(status.st_mode):  # a pipe has no length
             return load_contents(file.read(), path)
         return _ParamsReader(file, status.st_size, path).read_all()
+
+
+@dataclass(frozen=True, slots=True)
+class StoredArray:
+    """An array within a file: where its elements are, and what they are.
+
+    name
+        None in a list.
+    offset
+        position of the first element in the file.
+    device
+        type and number of the device that it was saved from.
+    """
+
+    name: str | None
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    offset: int
+    device: tuple[int, int]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        return math.prod(self.shape) * self.dtype.itemsize
+
+
+class ParamsHeaders(Sequence[StoredArray]):
+    """The arrays of a ``.params`` file by their headers; elements are read when asked for.
+
+    path
+        the file.
+    writer
+        the versions of MXNet that write this format, such as ``MXNet 1.0 or newer``.
+
+    Opening it reads a few hundred bytes per array, whatever their sizes. Raises the errors of
+    :func:`load`.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = _path(path)
+        with open_to_read(self.path) as file:
+            reader = _ParamsReader(file, os.fstat(file.fileno()).st_size, self.path)
+            self._arrays = tuple(reader.read_headers())
+        self.writer = _WRITERS[min(reader.magics, key=list(_WRITERS).index, default=_V2)]
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __getitem__(self, index: Any) -> Any:
+        """The header of an array by its number in the file, or several by a slice."""
+        return self._arrays[index]
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements of all arrays."""
+        return sum(array.nbytes for array in self)
+
+    def read(self, array: StoredArray) -> np.ndarray:
+        """The elements, mapped from the file: they take no memory until they are read."""
+        if not array.nbytes:
+            return np.zeros(array.shape, array.dtype)
+        return np.memmap(self.path, array.dtype, "r", array.offset, array.shape)
+
+    def blocks(self, array: StoredArray, size: int = 1 << 20) -> Iterator[np.ndarray]:
+        """The elements in order, at most ``size`` of them at a time, in a buffer used again."""
+        count = math.prod(array.shape)
+        buffer = np.empty(min(size, count), array.dtype)
+        with open(self.path, "rb", buffering=0) as file:
+            file.seek(array.offset)
+            for start in range(0, count, size):
+                block = buffer[: min(size, count - start)]
+                if file.readinto(block.view(np.uint8).data) != block.nbytes:
+                    raise FileFormatError(explain(self.path, "it became shorter while it was read"))
+                yield block
 
 
 def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict[str, NDArray]:
@@ -176,8 +260,21 @@ class _ParamsReader:
         self._source = source
         self._at = 0
         self._entry = "header"
+        #: The magic numbers of the arrays so far, None for arrays without one.
+        self.magics: set[int | None] = set()
 
     def read_all(self) -> list[NDArray] | dict[str, NDArray]:
+        arrays, names = self._read(self._array)
+        return dict(zip(names, arrays, strict=True)) if names else arrays
+
+    def read_headers(self) -> list[StoredArray]:
+        """The arrays, without reading elements."""
+        arrays, names = self._read(self._skipped)
+        if not names:
+            return arrays
+        return [replace(a, name=name) for a, name in zip(arrays, names, strict=True)]
+
+    def _read(self, read_array: Callable[[], _T]) -> tuple[list[_T], list[str]]:
         self._check_kind()
         magic, _ = self._numbers("QQ", "magic number")
         if magic != _LIST:
@@ -186,7 +283,7 @@ class _ParamsReader:
         arrays = []
         for i in range(count):
             self._entry = f"array {i} of {count}"
-            arrays.append(self._array())
+            arrays.append(read_array())
         self._entry = "names"
         (n_names,) = self._numbers("Q", "number of names")
         if n_names not in (0, count):
@@ -202,7 +299,7 @@ class _ParamsReader:
         if self._at != self._size:
             self._entry = "end"
             raise self._error(f"expected {self._at} bytes, found {self._size}: something follows")
-        return dict(zip(names, arrays, strict=True)) if names else arrays
+        return arrays, names
 
     def read_one(self) -> NDArray:
         self._entry = "array"
@@ -219,6 +316,22 @@ class _ParamsReader:
             raise FileFormatError(misfit)
 
     def _array(self) -> NDArray:
+        header = self._header()
+        raw = self._take(header.nbytes, f"elements {header.dtype.name}{header.shape}")
+        if header.dtype == np.bool_:
+            raw = raw != 0
+        context = _home(*header.device)
+        host = raw.view(header.dtype).reshape(header.shape)
+        return NDArray.from_jax(to_device(host, context.device), context, shared=False)
+
+    def _skipped(self) -> StoredArray:
+        header = self._header()
+        self._check_rest(header.nbytes, f"elements {header.dtype.name}{header.shape}")
+        self._at += header.nbytes
+        self._file.seek(self._at)
+        return header
+
+    def _header(self) -> StoredArray:
         (magic,) = self._numbers("I", "magic number")
         storage = 0
         if magic in (_V2, _V3):
@@ -245,12 +358,8 @@ class _ParamsReader:
         if math.prod(d for d in shape if d) * dtype.itemsize > 2**63 - 1:
             # Not left to the length of the file, because another size may be 0.
             raise self._error(f"shape {shape} is larger than any memory")
-        raw = self._take(math.prod(shape) * dtype.itemsize, f"elements {dtype.name}{shape}")
-        if dtype == np.bool_:
-            raw = raw != 0
-        context = _home(device_type, device_id)
-        host = raw.view(dtype).reshape(shape)
-        return NDArray.from_jax(to_device(host, context.device), context, shared=False)
+        self.magics.add(magic if magic in _WRITERS else None)
+        return StoredArray(None, shape, dtype, self._at, (device_type, device_id))
 
     def _take(self, size: int, part: str) -> np.ndarray:
         """The next bytes; those of a file in memory that XLA takes over."""
