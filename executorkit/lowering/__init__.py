@@ -15,6 +15,8 @@ from ._infer import (
     value_dtypes,
 )
 from ._interpreter import evaluate, node_key, resolved_params
+from ._jax_function import JaxFunction
+from ._label_inputs import optional_arguments, without_labels
 from ._lower import channels_last_allowed, lower
 from ._numbering import graph_of
 from ._passes import LOWERING_PASSES, PASSES, disabled, disabled_passes, optimized
@@ -32,6 +34,7 @@ __all__ = [
     "GraphStep",
     "InferenceCache",
     "InferenceResult",
+    "JaxFunction",
     "Layer",
     "LoweredBody",
     "NodeCost",
@@ -51,6 +54,7 @@ __all__ = [
     "memoize",
     "node_key",
     "optimized",
+    "optional_arguments",
     "placements",
     "plan_of",
     "reported_output_shapes",
@@ -59,4 +63,5 @@ __all__ = [
     "shared_state_updates",
     "to_jax",
     "value_dtypes",
+    "without_labels",
 ]

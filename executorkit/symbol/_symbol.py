@@ -40,6 +40,7 @@ from .symbol_json import debug_text, save_text, write_json
 
 if TYPE_CHECKING:
     from ..executor import Executor
+    from ..lowering import JaxFunction
     from ..ndarray import NDArray
 
 Shape = tuple[int, ...]
@@ -539,8 +540,11 @@ class Symbol(PythonOperators, Viewed):
         """
         return self.bind(current_context() if ctx is None else ctx, kwargs).forward()
 
-    def to_jax(self) -> Any:
-        """The graph as a pure JAX function; see :func:`executorkit.lowering.to_jax`.
+    def to_jax(self, **shapes: Sequence[int]) -> JaxFunction:
+        """The graph as a pure JAX function; see :class:`executorkit.lowering.JaxFunction`.
+
+        Shapes of inputs, by name, are for the function's docstring, which lists all others that
+        follow from them.
 
         >>> import jax
         >>> import executorkit as mx
@@ -548,10 +552,23 @@ class Symbol(PythonOperators, Viewed):
         >>> gradient = jax.grad(lambda x: function({"x": x})[0][0])
         >>> float(gradient(3.0))
         6.0
+        >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
+        >>> print(net.to_jax(data=(32, 784)).__doc__)
+        fc as a pure function of JAX arrays.
+        <BLANKLINE>
+        ``function(args, key=None, is_train=False) -> (outputs, new_aux)``
+        <BLANKLINE>
+        args, a dict
+            data       (32, 784)
+            fc_weight  (10, 784)
+            fc_bias    (10,)
+        <BLANKLINE>
+        outputs, a tuple
+            fc_output  (32, 10)
         """
         from ..lowering import to_jax
 
-        return to_jax(self)
+        return to_jax(self, shapes)
 
     def gradient(self, wrt: Sequence[str]) -> NoReturn:
         """MXNet declares this and does not implement it; neither is it here."""

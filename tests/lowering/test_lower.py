@@ -55,11 +55,11 @@ def test_training_returns_new_statistics_and_needs_a_key():
     args, aux = _arrays(net, data=(3, 5))
     f = net.to_jax()
     with pytest.raises(mx.base.MXNetError) as caught:
-        f(args, aux, train=True)
+        f(args, aux, is_train=True)
     assert str(caught.value) == (
         "node 'drop' (Dropout): it draws random numbers\n  try: pass a key: jax.random.key(0)"
     )
-    step = jax.jit(lambda args, aux, key: f(args, aux, key, train=True))
+    step = jax.jit(lambda args, aux, key: f(args, aux, key, is_train=True))
     (one,), new_aux = step(args, aux, jax.random.key(1))
     (two,), _ = step(args, aux, jax.random.key(2))
     assert (one != two).any()
@@ -131,7 +131,7 @@ def test_missing_arrays_are_named():
         f({"data": jnp.ones((2, 3))})
     assert str(caught.value) == (
         "to_jax function: missing arguments: fc1_weight, fc1_bias, bn_gamma, bn_beta, "
-        "fc2_weight, fc2_bias"
+        "fc2_weight, fc2_bias; missing auxiliary states: bn_moving_mean, bn_moving_var"
     )
 
 

@@ -110,7 +110,7 @@ def test_layers_share_a_loop_except_for_one_row(train):
         shapes, *_ = symbol.infer_shape(data=(rows, 7, 5))
         args = dict(zip(symbol.list_arguments(), map(np.zeros, shapes), strict=True))
         function = symbol.to_jax()
-        jaxpr = jax.make_jaxpr(lambda args, run=function: run(args, train=train))(args)
+        jaxpr = jax.make_jaxpr(lambda args, run=function: run(args, is_train=train))(args)
         loops.append(str(jaxpr).count(" scan["))
     assert loops == [2, 1]
 
@@ -133,7 +133,7 @@ def test_iterations_hold_no_gradient_of_weights(name, products, residuals):
     arg_shapes, *_ = symbol.infer_shape(data=(3, 20, 5))
     args = dict(zip(symbol.list_arguments(), map(np.ones, arg_shapes), strict=True))
     function = symbol.to_jax()
-    jaxpr = jax.make_jaxpr(jax.grad(lambda args: function(args, train=True)[0][0].sum()))(args)
+    jaxpr = jax.make_jaxpr(jax.grad(lambda args: function(args, is_train=True)[0][0].sum()))(args)
     forward, backward = _loops(jaxpr.jaxpr)
     for loop in (forward, backward):
         assert str(loop.params["jaxpr"]).count(" dot_general[") <= 2 * products

@@ -30,6 +30,10 @@ TRAITS = {
     traits.STACK: {"stack"},
     traits.IDENTITY: {"_copy"},
     traits.AMP_CAST: {"amp_cast", "amp_multicast"},
+    traits.LABEL_FOR_GRADIENT: {
+        "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput",
+        "SVMOutput", "SoftmaxOutput", "WarpCTC",
+    },
     traits.NAMED_DATA: {
         "Custom", "Dropout", "GridGenerator", "L2Normalization", "LRN", "LeakyReLU", "MakeLoss",
         "Pad", "Pooling", "Pooling_v1", "SequenceLast", "SequenceMask", "SequenceReverse",

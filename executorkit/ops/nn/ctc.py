@@ -15,7 +15,9 @@ from jax import lax
 
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
+from ..schema.traits import LABEL_FOR_GRADIENT
 from ..tensor.ordering import order
+from .loss_heads import label_missing
 
 #: Logarithm of probability 0: finite, so that the difference of two of them is no NaN.
 _LOG_ZERO = -1e30
@@ -208,8 +210,17 @@ def _infer_warp_ctc_type(t: TypeFacts, p: Params) -> None:
     t.same("data", "out0")
 
 
-@register("WarpCTC", infer_shape=_infer_warp_ctc_shape, infer_type=_infer_warp_ctc_type, loss=True)
-def warp_ctc(data: jax.Array, label: jax.Array, *, label_length: int = 0, input_length: int = 0):
+@register(
+    "WarpCTC", infer_shape=_infer_warp_ctc_shape, infer_type=_infer_warp_ctc_type, loss=True,
+    traits={LABEL_FOR_GRADIENT},
+)  # fmt: skip
+def warp_ctc(
+    data: jax.Array,
+    label: jax.Array | None = None,
+    *,
+    label_length: int = 0,
+    input_length: int = 0,
+):
     """``softmax(data)``, with the gradient of the CTC loss: the head of MXNet's Warp-CTC plugin.
 
     data (T N, C), the scores of N samples at T = ``input_length`` steps, time before samples,
@@ -221,11 +232,13 @@ def warp_ctc(data: jax.Array, label: jax.Array, *, label_length: int = 0, input_
     classes = data.shape[1]
 
     @jax.custom_vjp
-    def head(data: jax.Array, label: jax.Array) -> jax.Array:
+    def head(data: jax.Array, label: jax.Array | None) -> jax.Array:
         return jax.nn.softmax(data, axis=1)
 
     def bwd(residuals, _):
         data, label = residuals
+        if label is None:
+            raise label_missing()
         log_p = jax.nn.log_softmax(data.reshape(input_length, -1, classes), axis=2)
         rows = label.reshape(-1, label_length).astype(jnp.int32)
         until = jnp.full((len(rows),), input_length, jnp.int32)

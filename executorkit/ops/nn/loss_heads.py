@@ -15,10 +15,11 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 
+from ...errors import MXNetError, explain
 from ..schema.attrs import Aux, Shape, Train
 from ..schema.inference import Params, ShapeFacts, is_fully_known, merge_shapes, same_shapes
 from ..schema.operator_registry import register
-from ..schema.traits import NAMED_DATA
+from ..schema.traits import LABEL_FOR_GRADIENT, NAMED_DATA
 
 Normalization = Literal["null", "batch", "valid"]
 
@@ -27,17 +28,37 @@ def loss_head(
     forward: Callable[[jax.Array], jax.Array],
     gradient: Callable[[jax.Array, jax.Array], jax.Array],
     data: jax.Array,
-    label: jax.Array,
+    label: jax.Array | None,
 ) -> jax.Array:
-    """``forward(data)``, with ``gradient(out, label)`` in place of its derivative."""
+    """``forward(data)``, with ``gradient(out, label)`` in place of its derivative.
+
+    Without a label, a gradient raises :class:`MXNetError`.
+    """
     head = jax.custom_vjp(lambda data, label: forward(data))
 
     def fwd(data, label):
         out = forward(data)
         return out, (out, label)
 
-    head.defvjp(fwd, lambda residuals, _: (gradient(*residuals).astype(data.dtype), None))
+    def bwd(residuals, _):
+        out, label = residuals
+        if label is None:
+            raise label_missing()
+        return gradient(out, label).astype(data.dtype), None
+
+    head.defvjp(fwd, bwd)
     return head(data, label)
+
+
+def label_missing() -> MXNetError:
+    """The error of a gradient that is taken where the label is absent."""
+    return MXNetError(
+        explain(
+            "gradient of a loss",
+            "it is computed from the label, which is not given",
+            hint="give the label's array among the arguments",
+        )
+    )
 
 
 def identity(data: jax.Array) -> jax.Array:
@@ -67,9 +88,12 @@ def _regression(forward, difference, data, label, grad_scale):
     infer_shape=_infer_regression_shape,
     loss=True,
     ignore_unknown=True,
+    traits={LABEL_FOR_GRADIENT},
     kind="loss",
 )
-def linear_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
+def linear_regression_output(
+    data: jax.Array, label: jax.Array | None = None, *, grad_scale: float = 1.0
+):
     """data itself, with the gradient of half the squared error: ``out - label``, scaled.
 
     data (N, ...), floating; label of the same shape, or any other of N and as many entries
@@ -84,9 +108,12 @@ def linear_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: f
     infer_shape=_infer_regression_shape,
     loss=True,
     ignore_unknown=True,
+    traits={LABEL_FOR_GRADIENT},
     kind="loss",
 )
-def logistic_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
+def logistic_regression_output(
+    data: jax.Array, label: jax.Array | None = None, *, grad_scale: float = 1.0
+):
     """``sigmoid(data)``, with the gradient of the binary cross entropy: ``out - label``, scaled.
 
     data (N, ...), floating; label of the same shape, or any other of N and as many entries
@@ -101,9 +128,12 @@ def logistic_regression_output(data: jax.Array, label: jax.Array, *, grad_scale:
     infer_shape=_infer_regression_shape,
     loss=True,
     ignore_unknown=True,
+    traits={LABEL_FOR_GRADIENT},
     kind="loss",
 )
-def mae_regression_output(data: jax.Array, label: jax.Array, *, grad_scale: float = 1.0):
+def mae_regression_output(
+    data: jax.Array, label: jax.Array | None = None, *, grad_scale: float = 1.0
+):
     """data itself, with the gradient of the absolute error: ``sign(out - label)``, scaled.
 
     Where both are equal, the sign is -1.
@@ -217,11 +247,12 @@ def _infer_softmax_output_shape(s: ShapeFacts, p: Params) -> None:
 
 
 @register(
-    "SoftmaxOutput", "Softmax", infer_shape=_infer_softmax_output_shape, loss=True, kind="loss"
-)
+    "SoftmaxOutput", "Softmax", infer_shape=_infer_softmax_output_shape, loss=True,
+    traits={LABEL_FOR_GRADIENT}, kind="loss",
+)  # fmt: skip
 def softmax_output(
     data: jax.Array,
-    label: jax.Array,
+    label: jax.Array | None = None,
     *,
     grad_scale: float = 1.0,
     ignore_label: float = -1.0,
@@ -296,10 +327,13 @@ def _infer_svm_output_shape(s: ShapeFacts, p: Params) -> None:
         s.set("label", data[:-1], because=f"data is {data}")
 
 
-@register("SVMOutput", infer_shape=_infer_svm_output_shape, loss=True, kind="loss")
+@register(
+    "SVMOutput", infer_shape=_infer_svm_output_shape, loss=True,
+    traits={LABEL_FOR_GRADIENT}, kind="loss",
+)  # fmt: skip
 def svm_output(
     data: jax.Array,
-    label: jax.Array,
+    label: jax.Array | None = None,
     *,
     margin: float = 1.0,
     regularization_coefficient: float = 1.0,

@@ -27,7 +27,7 @@ from ...errors import AttributeValueError, did_you_mean, explain
 from .attrs import AUX, BODIES, KEY, TRAIN, Attr, make_attr, to_text
 from .channels_last import LayoutRule
 from .inference import InferShape, InferType, Params, same_dtypes
-from .traits import ALL_TRAITS
+from .traits import ALL_TRAITS, LABEL_FOR_GRADIENT
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -91,6 +91,7 @@ class OpDef:
     _open_shape: Callable[[Params], tuple[int, ...] | None] | None
     _with_shape: Callable[[Params, tuple[int, ...]], Params] | None
     in_place: OpDef | None = None
+    unlabeled: OpDef | None = None
 
     @property
     def doc(self) -> str:
@@ -364,6 +365,8 @@ def register(
         )
         if in_place is not None:
             op = replace(op, in_place=replace(op, fn=in_place))
+        if LABEL_FOR_GRADIENT in op.traits:
+            op = replace(op, unlabeled=replace(op, _inputs=lambda p: (op.array_names[0],)))
         for n in op.names:
             if n in _OPS:
                 raise ValueError(f"operator {n!r} is already registered, as {_OPS[n].name}")

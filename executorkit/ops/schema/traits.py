@@ -34,9 +34,12 @@ AMP_CAST = "amp_cast"
 #: Its single input is called ``data`` in MXNet; otherwise a single input has no name there.
 NAMED_DATA = "named_data"
 
+#: Its input ``label`` is read by its gradient only, and may be absent where none is taken.
+LABEL_FOR_GRADIENT = "label_for_gradient"
+
 ALL_TRAITS = frozenset(
     {
         MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, CONVOLUTION, LOOP, BARRIERS, SPLIT, CUTS_AXES,
-        CONCAT, STACK, IDENTITY, AMP_CAST, NAMED_DATA,
+        CONCAT, STACK, IDENTITY, AMP_CAST, NAMED_DATA, LABEL_FOR_GRADIENT,
     }
 )  # fmt: skip

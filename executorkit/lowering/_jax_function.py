@@ -1,0 +1,208 @@
+"""A symbol as a pure function of dictionaries of JAX arrays."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.core import Tracer
+
+from ..errors import (
+    InputTypeError,
+    MissingParameterError,
+    MXNetError,
+    ShapeError,
+    UnknownArgumentError,
+    did_you_mean,
+    explain,
+)
+from ..ops.schema.attrs import Shape
+from ..ops.schema.inference import shape_text
+from ..ops.symbolic_sizes import is_known
+from ._graph import Graph, memoize
+from ._infer import infer
+from ._label_inputs import optional_arguments, without_labels
+from ._lower import lower
+from ._numbering import graph_of
+
+_WHERE = "to_jax function"
+
+
+class JaxFunction:
+    """The computation of a symbol, for ``jax.jit``, ``grad``, ``jvp``, ``vmap`` and ``shard_map``.
+
+    ``function(args, aux=None, key=None, is_train=False) -> (outputs, new_aux)``; an instance's own
+    docstring lists the names that it takes and returns, with the shapes that are known.
+
+    args, aux
+        arrays of all arguments and auxiliary states by name: of JAX or NumPy, numbers, or NDArrays,
+        of which the contents are read. (Arguments of a function that is compiled by ``jax.jit`` are
+        JAX's to convert, and it takes no NDArray: pass ``array.jax``.) ``aux`` may be left out
+        where the graph has no auxiliary state. Arguments in :attr:`optional` may be left out.
+    key
+        a JAX PRNG key, for graphs that draw random numbers in this mode.
+    is_train
+        the mode, a Python bool (static, if the function is compiled). ``train`` is its former name.
+
+    ``outputs`` is a tuple in the order of ``list_outputs``; ``new_aux`` maps every auxiliary state
+    to its new value. 64-bit dtypes are kept only if your own tracing runs with 64-bit types
+    enabled. Sizes may be symbolic, as in ``jax.export``.
+
+    Before anything is computed, an unknown name raises :class:`UnknownArgumentError`, a missing one
+    :class:`MissingParameterError`, something that is no array :class:`InputTypeError`, and shapes
+    that do not fit :class:`ShapeError`.
+    """
+
+    def __init__(self, symbol: Any, shapes: Mapping[str, Sequence[int]] | None = None) -> None:
+        self._graph = graph = graph_of(symbol.heads)
+        #: Names of the arguments, in the graph's order.
+        self.arguments = tuple(graph.arg_names)
+        #: Names of the arguments that only gradients read: labels.
+        self.optional = optional_arguments(graph)
+        #: Names of the auxiliary states, in the graph's order.
+        self.auxiliary_states = tuple(graph.aux_names)
+        #: Names of the outputs, in their order.
+        self.outputs = tuple(graph.output_names)
+        self.__name__ = self.__qualname__ = symbol.name or "graph"
+        self.__doc__ = self._description(shapes or {})
+        self._runs: dict[frozenset[str], tuple[Graph, Callable[..., Any]]] = {}
+
+    def __call__(
+        self,
+        args: Mapping[str, Any],
+        aux: Mapping[str, Any] | None = None,
+        key: Any = None,
+        is_train: bool = False,
+        *,
+        train: bool | None = None,
+    ) -> tuple[tuple[jax.Array, ...], dict[str, jax.Array]]:
+        if train is not None:
+            warnings.warn(
+                f"{_WHERE}: train is now called is_train", DeprecationWarning, stacklevel=2
+            )
+            is_train = train
+        if isinstance(is_train, Tracer):
+            hint = 'jax.jit(function, static_argnames="is_train")'
+            raise InputTypeError(
+                explain(_WHERE, "is_train is traced, expected a Python bool", hint=hint)
+            )
+        aux = aux or {}
+        self._check_names(args, aux)
+        graph, run = self._run(frozenset(self.optional).difference(args))
+        arrays = [_as_array(args[n], f"args[{n!r}]") for n in graph.arg_names]
+        states = [_as_array(aux[n], f"aux[{n!r}]") for n in graph.aux_names]
+        _check_shapes(graph, arrays, states)
+        outputs, new_aux = run(arrays, states, key, bool(is_train))
+        return outputs, dict(zip(graph.aux_names, new_aux, strict=True))
+
+    def __repr__(self) -> str:
+        return f"<JaxFunction {self.__name__}({', '.join(self.arguments)})>"
+
+    def _run(self, absent: frozenset[str]) -> tuple[Graph, Callable[..., Any]]:
+        """The graph without these arguments, and the function that evaluates it."""
+        if absent in self._runs:
+            return self._runs[absent]
+        graph = without_labels(self._graph, absent) if absent else self._graph
+        return memoize(self._runs, absent, (graph, lower(graph)))
+
+    def _check_names(self, args: Mapping[str, Any], aux: Mapping[str, Any]) -> None:
+        for what, arrays in (("args", args), ("aux", aux)):
+            if not isinstance(arrays, Mapping):
+                problem = f"{what} is a {type(arrays).__name__}, expected a dict of arrays by name"
+                raise InputTypeError(explain(_WHERE, problem))
+        groups = (
+            ("args", "argument", args, self.arguments, self.auxiliary_states, "aux"),
+            ("aux", "auxiliary state", aux, self.auxiliary_states, self.arguments, "args"),
+        )
+        absent = [
+            (kind, [n for n in names if n not in arrays and n not in self.optional])
+            for _, kind, arrays, names, _, _ in groups
+        ]
+        missing = "; ".join(f"missing {kind}s: {', '.join(ns)}" for kind, ns in absent if ns)
+        for what, kind, arrays, names, others, other in groups:
+            unknown = [n for n in arrays if n not in names]
+            if unknown:
+                name = unknown[0]
+                raise UnknownArgumentError(
+                    explain(
+                        _WHERE,
+                        f"{what} names no {kind} of {self.__name__}: {', '.join(unknown)}",
+                        because=missing or None,
+                        hint=f"{other}[{name!r}]" if name in others else did_you_mean(name, names),
+                    )
+                )
+        if missing:
+            raise MissingParameterError(explain(_WHERE, missing))
+
+    def _description(self, shapes: Mapping[str, Sequence[int]]) -> str:
+        known = self._known_shapes(shapes)
+        aux = ", aux" if self.auxiliary_states else ""
+        lines = [f"{self.__name__} as a pure function of JAX arrays.", ""]
+        lines += [f"``function(args{aux}, key=None, is_train=False) -> (outputs, new_aux)``"]
+        sections = (
+            ("args, a dict", self.arguments),
+            ("aux and new_aux, dicts", self.auxiliary_states),
+            ("outputs, a tuple", self.outputs),
+        )
+        for (title, names), group in zip(sections, known, strict=True):
+            if names:
+                lines += ["", title, *self._rows(names, group)]
+        if self._graph.uses_rng(True):
+            mode = "in both modes" if self._graph.uses_rng(False) else "with is_train=True"
+            lines += ["", f"key, a JAX PRNG key: random numbers are drawn {mode}."]
+        return "\n".join(lines)
+
+    def _rows(self, names: Sequence[str], shapes: Sequence[Shape | None]) -> Iterator[str]:
+        width = max(map(len, names))
+        for name, shape in zip(names, shapes, strict=True):
+            text = "?" if shape is None else shape_text(shape)
+            note = "  optional: only gradients read it" if name in self.optional else ""
+            yield f"    {name:<{width}}  {text}{note}"
+
+    def _known_shapes(self, shapes: Mapping[str, Sequence[int]]) -> tuple[Sequence[Any], ...]:
+        """Shapes of arguments, auxiliary states and outputs."""
+        names = (*self.arguments, *self.auxiliary_states)
+        for name in shapes:
+            if name not in names:
+                problem = f"there is no argument {name!r}"
+                raise MXNetError(explain("to_jax", problem, hint=did_you_mean(name, names)))
+        try:
+            inferred = infer(self._graph, shapes)
+        except MXNetError:
+            if shapes:
+                raise
+            # Declarations of variables that contradict each other: a caller's shapes win over them.
+            return tuple(
+                [None] * len(g) for g in (self.arguments, self.auxiliary_states, self.outputs)
+            )
+        return inferred.arg_shapes, inferred.aux_shapes, inferred.out_shapes
+
+
+def _as_array(value: Any, where: str) -> jax.Array:
+    """An array, number or NDArray as a JAX array."""
+    if isinstance(value, jax.Array):
+        return value
+    try:
+        return jnp.asarray(value)
+    except (TypeError, ValueError):
+        problem = f"it is a {type(value).__name__}, expected an array"
+        raise InputTypeError(explain(f"{_WHERE}: {where}", problem)) from None
+
+
+def _check_shapes(graph: Graph, args: Sequence[jax.Array], aux: Sequence[jax.Array]) -> None:
+    """Raises ShapeError if the arrays do not fit the graph, as when they are bound.
+
+    Symbolic sizes, and the empty and scalar shapes that graphs do not have, are left to operators.
+    An operator's exception about something else than shapes is left to its run.
+    """
+    names = (*graph.arg_names, *graph.aux_names)
+    shapes = {n: tuple(x.shape) for n, x in zip(names, (*args, *aux), strict=True)}
+    if all(shape and is_known(*shape) and 0 not in shape for shape in shapes.values()):
+        try:
+            infer(graph, shapes, bound=True)
+        except ShapeError as error:
+            if isinstance(error.__context__, (MXNetError, TypeError, ValueError)):
+                raise
