@@ -77,10 +77,12 @@ from .context import (
     num_gpus,
     tpu,
 )
-from .errors import MXNetError, similar_names
+from .errors import MXNetError
 from .executor import Executor
 from .ndarray import NDArray
 from .symbol import Symbol
+from .unserved import attribute_getter as _attribute_getter
+from .unserved import refuse_imports as _refuse_imports
 from .util import (
     is_np_array,
     is_np_shape,
@@ -170,22 +172,7 @@ __all__ = [
     "viz",
 ]
 
-#: Parts of MXNet that are not here, with what to use instead.
-_ELSEWHERE = {
-    "autograd": "executor.backward(), or jax.grad of a function around symbol.to_jax()",
-    "np": "numpy, jax.numpy or mx.nd",
-    "npx": "jax.nn or mx.nd",
-    "onnx": "export the model where MXNet runs: mx.model.load_checkpoint reads what it writes",
-    "rtc": "jax.experimental.pallas, or a kernel called by jax.ffi",
-    "th": "mx.operator.CustomOp, which may call Torch",
-    "torch": "mx.operator.CustomOp, which may call Torch",
-}
+_refuse_imports()
 
 if not TYPE_CHECKING:
-
-    def __getattr__(name):
-        problem = f"module {__name__!r} has no attribute {name!r}"
-        hint = _ELSEWHERE.get(name) or (
-            "" if name.startswith("_") else similar_names(name, __all__)
-        )
-        raise AttributeError(f"{problem}\n  try: {hint}" if hint else problem)
+    __getattr__ = _attribute_getter(__name__, lambda: __all__)

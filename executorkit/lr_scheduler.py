@@ -10,12 +10,13 @@ import itertools
 import logging
 import math
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import jax
 import jax.numpy as jnp
 
 from .errors import ArgumentValueError, InputTypeError, NotSupportedError, explain
+from .unserved import attribute_getter
 
 __all__ = [
     "CosineScheduler",
@@ -363,3 +364,7 @@ def _check_integer(scheduler: LRScheduler, name: str, number: Any) -> None:
         raise InputTypeError(
             explain(type(scheduler).__name__, f"{name} is {number!r}, expected an integer")
         )
+
+
+if not TYPE_CHECKING:
+    __getattr__ = attribute_getter(__name__, lambda: __all__)

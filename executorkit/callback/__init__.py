@@ -11,7 +11,10 @@ callback (epoch, symbol, arg_params, aux_params). Reports go to the root logger 
 MXNet's words. Reading a metric waits for the device; each callback does that only when it reports.
 """
 
+from typing import TYPE_CHECKING
+
 from ..model import LogValidationMetricsCallback
+from ..unserved import attribute_getter as _attribute_getter
 from ._checkpointing import do_checkpoint, module_checkpoint
 from ._metric_logging import Speedometer, log_train_metric
 from ._progress_bar import ProgressBar
@@ -24,3 +27,6 @@ __all__ = [
     "log_train_metric",
     "module_checkpoint",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _attribute_getter(__name__, lambda: __all__)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ..errors import MissingDependencyError, explain
+from ..unserved import ELSEWHERE, absent_attribute
 from . import io, ndarray, quantization, svrg_optimization, symbol, tensorboard, text
 from . import ndarray as nd
 from . import quantization as quant
@@ -29,17 +30,11 @@ __all__ = [
     "text",
 ]
 
-#: Parts of MXNet's that are not here, with what to use instead.
-_ELSEWHERE = {
-    "amp": "compute_dtype='bfloat16' of Module and simple_bind",
-    "autograd": "executor.backward(), or jax.grad of a function around symbol.to_jax()",
-    "onnx": "mx.model.load_checkpoint, of the files that MXNet writes",
-}
-
 
 def __getattr__(name: str) -> NoReturn:
-    if name not in _ELSEWHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    hint = ELSEWHERE.get(f"contrib.{name}")
+    if hint is None:
+        raise AttributeError(absent_attribute(__name__, name, __all__))
     raise MissingDependencyError(
-        explain(f"contrib.{name}", "it is not part of executorkit", hint=_ELSEWHERE[name])
+        explain(f"contrib.{name}", "it is not part of executorkit", hint=hint)
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NoReturn
 
 from ..errors import MissingDependencyError, explain
+from ..unserved import ELSEWHERE
 from . import utils
 
 __all__ = ["utils"]
@@ -24,7 +25,6 @@ def __getattr__(name: str) -> NoReturn:
             f"gluon.{name}",
             "Gluon is not part of executorkit",
             because="executorkit runs symbols, not blocks",
-            hint="export the block where MXNet runs (block.export), and load what it writes with "
-            "mx.model.load_checkpoint",
+            hint=ELSEWHERE["gluon.nn"],
         )
     )

@@ -24,6 +24,7 @@ from .. import ndarray as nd
 from ..base import numeric_types
 from ..errors import MissingDependencyError
 from ..opencv import require_opencv
+from ..unserved import absent_attribute
 from ..util import is_np_array
 from . import detection, image
 from . import detection as det
@@ -143,7 +144,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     """``cv2``, imported when it is asked for; None if it is not installed."""
     if name != "cv2":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(absent_attribute(__name__, name, __all__))
     try:
         return require_opencv()
     except MissingDependencyError:

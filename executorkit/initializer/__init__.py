@@ -9,7 +9,10 @@ them reproducible. NumPy draws them on the host: XLA would compile a program for
 takes far longer than drawing.
 """
 
+from typing import TYPE_CHECKING
+
 from ..errors import InitializerError
+from ..unserved import attribute_getter as _attribute_getter
 from ._compound_initializers import FusedRNN, Load, Mixed
 from ._fixed_initializers import Bilinear, Constant, LSTMBias, One, Zero
 from ._initializer import InitDesc, Initializer, alias, create, register
@@ -36,3 +39,6 @@ __all__ = [
     "create",
     "register",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _attribute_getter(__name__, lambda: __all__)

@@ -4,10 +4,13 @@
 ``errors.DataArgumentError``, ``IteratorNotServedError`` of ``errors.NotSupportedError``.
 """
 
+from typing import TYPE_CHECKING
+
 from ..errors import BatchError
 from ..errors import DataArgumentError as DataTypeError
 from ..errors import DataArgumentError as IteratorArgumentError
 from ..errors import NotSupportedError as IteratorNotServedError
+from ..unserved import attribute_getter as _attribute_getter
 from . import io, utils
 from ._csv_iter import CSVIter
 from ._data_batch import DataBatch, DataDesc, DataIter
@@ -49,3 +52,6 @@ __all__ = [
     "io",
     "utils",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _attribute_getter(__name__, lambda: __all__)

@@ -25,8 +25,11 @@ one, which only sums; or an error (MXNet takes any name for ``local``). Modules 
 lists of NDArrays. Sparse storage is not served.
 """
 
+from typing import TYPE_CHECKING
+
 from ..errors import InputTypeError as KVStoreArgumentError
 from ..errors import KVStoreError
+from ..unserved import attribute_getter as _attribute_getter
 from . import base, kvstore, kvstore_server
 from ._kvstore import KVStore, create
 from ._kvstore_base import KVStoreBase
@@ -43,3 +46,6 @@ __all__ = [
     "kvstore",
     "kvstore_server",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _attribute_getter(__name__, lambda: __all__)

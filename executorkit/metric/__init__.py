@@ -6,8 +6,11 @@ small predictions of further shapes on a CPU, and arrays of NumPy. A list of pai
 for its length. Sums are in float64. ``ClassAxisError`` is a former name of ``MetricShapeError``.
 """
 
+from typing import TYPE_CHECKING
+
 from ..errors import MetricShapeError, MetricValueError
 from ..errors import MetricShapeError as ClassAxisError
+from ..unserved import attribute_getter as _attribute_getter
 from ._accuracy import Accuracy, TopKAccuracy
 from ._binary import F1, MCC
 from ._composite import CompositeEvalMetric, create
@@ -46,3 +49,6 @@ __all__ = [
     "np",
     "register",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _attribute_getter(__name__, lambda: __all__)

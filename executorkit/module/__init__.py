@@ -5,6 +5,9 @@ module.fit(train_iterator, optimizer="adam", num_epoch=10)
 module.score(test_iterator, "acc")
 """
 
+from typing import TYPE_CHECKING
+
+from ..unserved import attribute_getter as _attribute_getter
 from . import (
     _module_view,
     base_module,
@@ -37,3 +40,6 @@ __all__ = [
     "python_module",
     "sequential_module",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _attribute_getter(__name__, lambda: __all__)

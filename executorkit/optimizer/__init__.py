@@ -9,7 +9,10 @@ Classes, arguments and defaults are MXNet 1.9.1's; so are the weights after any 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..ndarray import op as _operators
+from ..unserved import attribute_getter as _attribute_getter
 from . import contrib, optimizer
 from ._accumulating import AdaDelta, AdaGrad, Ftrl, RMSProp
 from ._adaptive import FTML, Adam, Adamax, Nadam
@@ -66,3 +69,6 @@ __all__ = [
     "register",
     "restore_updater",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _attribute_getter(__name__, lambda: __all__)

@@ -8,11 +8,14 @@ its length; :class:`FusedRNNCell` is one operator for all steps. ``CellError`` i
 ``errors.ArgumentValueError``, ``UnknownTokenError`` of ``errors.UnknownNameError``.
 """
 
+from typing import TYPE_CHECKING
+
 from .. import initializer as init
 from .. import ndarray, symbol
 from ..errors import UnknownNameError as UnknownTokenError
 from ..io import DataBatch, DataDesc, DataIter
 from ..model import load_checkpoint, save_checkpoint
+from ..unserved import attribute_getter as _attribute_getter
 from .io import BucketSentenceIter, encode_sentences
 from .rnn import do_rnn_checkpoint, load_rnn_checkpoint, rnn_unroll, save_rnn_checkpoint
 from .rnn_cell import (
@@ -74,3 +77,6 @@ __all__ = [
     "save_rnn_checkpoint",
     "symbol",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = _attribute_getter(__name__, lambda: __all__)

@@ -13,7 +13,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
-from ...errors import NotSupportedError, explain, similar_names
+from ...errors import NotSupportedError, explain
+from ...unserved import absent_attribute
 from .calls import PREFIXES, Frontend, call_doc, call_signature, namespace_entries, public_names
 from .operator_registry import OpDef, lookup
 from .unsupported import unsupported_reason
@@ -149,11 +150,7 @@ def _refused(name: str, hint: str) -> Callable[..., NoReturn]:
 
 def _unknown(module: str, name: str, full_name: str, names: list[str]) -> str:
     """The message for an absent attribute: the reason or a similar name, if there is one."""
-    problem = f"module {module!r} has no attribute {name!r}"
-    if name.startswith("_"):
-        return problem
-    reason = unsupported_reason(full_name)
-    if reason:
-        return f"{problem}\n  because it is not served: {reason}"
-    similar = similar_names(name, names)
-    return f"{problem}\n  try: {similar}" if similar else problem
+    reason = None if name.startswith("_") else unsupported_reason(full_name)
+    if reason is None:
+        return absent_attribute(module, name, names)
+    return f"module {module!r} has no attribute {name!r}\n  because it is not served: {reason}"

@@ -1,0 +1,108 @@
+"""Modules of MXNet that are not served: the hint that an import or a look-up of one ends in.
+
+from executorkit import autograd
+
+MissingDependencyError: executorkit.autograd: it is not part of executorkit
+  try: executor.backward(), or jax.grad of a function around symbol.to_jax()
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from importlib.abc import MetaPathFinder
+from types import ModuleType
+from typing import Any, NoReturn
+
+from .errors import MissingDependencyError, explain, similar_names
+
+_GRADIENTS = "executor.backward(), or jax.grad of a function around symbol.to_jax()"
+_ARRAYS = "numpy, jax.numpy or mx.nd"
+_OPERATORS = "jax.nn or mx.nd"
+_TORCH = "mx.operator.CustomOp, which may call Torch"
+_KERNELS = "jax.experimental.pallas, or a kernel called by jax.ffi"
+_ONNX = "mx.model.load_checkpoint, of the files that MXNet writes"
+_GLUON = (
+    "export the block where MXNet runs (block.export), and load what it writes with "
+    "mx.model.load_checkpoint"
+)
+
+#: MXNet's modules that are not here, by name below ``mx``, with what to use instead.
+ELSEWHERE = {
+    "api": "the functions of mx.nd and mx.sym",
+    "autograd": _GRADIENTS,
+    "contrib.amp": "compute_dtype='bfloat16' of Module and simple_bind",
+    "contrib.autograd": _GRADIENTS,
+    "contrib.onnx": _ONNX,
+    "cython": "nothing: there is no extension to build",
+    **dict.fromkeys(("np", "numpy", "ndarray.np", "ndarray.numpy"), _ARRAYS),
+    **dict.fromkeys(("symbol.np", "symbol.numpy", "np_symbol"), "mx.sym"),
+    **dict.fromkeys(("npx", "numpy_extension"), _OPERATORS),
+    **dict.fromkeys(("ndarray.npx", "ndarray.numpy_extension"), _OPERATORS),
+    **dict.fromkeys(("symbol.npx", "symbol.numpy_extension"), "mx.sym"),
+    "onnx": _ONNX,
+    "rtc": _KERNELS,
+    "th": _TORCH,
+    "torch": _TORCH,
+    "tvmop": _KERNELS,
+    **{
+        f"gluon.{name}": _GLUON
+        for name in ("block", "contrib", "data", "loss", "model_zoo", "nn", "parameter", "rnn",
+                     "trainer")
+    },
+}  # fmt: skip
+
+_PACKAGE = __name__.partition(".")[0]
+
+
+class UnservedModules(MetaPathFinder):
+    """Finder of what is not there: it is asked last, and refuses modules that MXNet has.
+
+    Names that are only attributes of the package (``nd``, ``mod``) cannot be imported as modules,
+    in MXNet neither; the refusal names the module.
+    """
+
+    def find_spec(self, fullname: str, path: Any = None, target: Any = None) -> None:
+        """None for anything else. Raises MissingDependencyError, an ImportError."""
+        package, _, name = fullname.partition(".")
+        if package != _PACKAGE or not name:
+            return
+        if name in ELSEWHERE:
+            raise MissingDependencyError(
+                explain(fullname, "it is not part of executorkit", hint=ELSEWHERE[name])
+            )
+        parent, _, last = fullname.rpartition(".")
+        alias = getattr(sys.modules.get(parent), last, None)
+        if isinstance(alias, ModuleType) and alias.__name__ != fullname:
+            raise MissingDependencyError(
+                explain(
+                    fullname,
+                    f"it is an attribute of {parent}, not a module",
+                    hint=f"import {alias.__name__}, or from {parent} import {last}",
+                )
+            )
+
+
+def attribute_getter(module: str, names: Callable[[], list[str]]) -> Callable[[str], NoReturn]:
+    """``__getattr__`` of a Python module: an AttributeError with what to do, or similar names."""
+
+    def get(name: str) -> NoReturn:
+        raise AttributeError(absent_attribute(module, name, names()))
+
+    return get
+
+
+def absent_attribute(module: str, name: str, names: list[str]) -> str:
+    """The message about a name that the module ``module`` does not have, among ``names``."""
+    problem = f"module {module!r} has no attribute {name!r}"
+    if name.startswith("_"):
+        return problem
+    path = f"{module}.{name}".partition(".")[2]
+    hint = ELSEWHERE.get(path) or similar_names(name, [n for n in names if n[0] != "_"])
+    return f"{problem}\n  try: {hint}" if hint else problem
+
+
+def refuse_imports() -> None:
+    """Adds the finder to Python's, behind all others; once."""
+    if not any(isinstance(finder, UnservedModules) for finder in sys.meta_path):
+        sys.meta_path.append(UnservedModules())
