@@ -33,9 +33,15 @@ class Cond(NestedKernel):
 
 
 class While(NestedKernel):
-    """``lax.while_loop``: the body as long as the condition holds."""
+    """``lax.while_loop``: the body as long as the condition holds.
 
-    def __init__(self, cond: Plan, body: Plan, cond_consts: int, body_consts: int) -> None:
+    A condition with axes, of a loop mapped by ``vmap``, keeps the carries of those places that
+    have ended.
+    """
+
+    def __init__(self, cond: Plan, body: Plan, call: Call) -> None:
+        cond_consts, body_consts = call.params["cond_nconsts"], call.params["body_nconsts"]
+        self._batched = bool(call.params["cond_jaxpr"].out_avals[0].shape)
         self._cond = cond
         self._body = body
         self._cond_consts = cond_consts
@@ -48,8 +54,21 @@ class While(NestedKernel):
         body_consts = operands[self._cond_consts : self._consts]
         carry: Sequence[Any] = operands[self._consts :]
         cond, body = self._cond.evaluate, self._body.evaluate
+        if self._batched:
+            return self._run_batched(cond_consts, body_consts, carry)
         while cond([*cond_consts, *carry])[0]:
             carry = body([*body_consts, *carry])
+        return carry
+
+    def _run_batched(
+        self, cond_consts: Sequence[Any], body_consts: Sequence[Any], carry: Sequence[Any]
+    ) -> Any:
+        while (goes_on := self._cond.evaluate([*cond_consts, *carry])[0]).any():
+            new = self._body.evaluate([*body_consts, *carry])
+            carry = [
+                np.where(goes_on.reshape(goes_on.shape + (1,) * (x.ndim - goes_on.ndim)), x, old)
+                for x, old in zip(new, carry, strict=True)
+            ]
         return carry
 
 
@@ -93,8 +112,7 @@ def _while(call: Call) -> While:
     return While(
         plan(params["cond_jaxpr"]),
         plan(params["body_jaxpr"]),
-        params["cond_nconsts"],
-        params["body_nconsts"],
+        call,
     )
 
 
