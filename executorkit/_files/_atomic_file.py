@@ -15,7 +15,7 @@ import re
 import socket
 import stat
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, BinaryIO
 
@@ -28,9 +28,15 @@ _FOREIGN_AGE = 24 * 3600
 
 
 def write_atomically(
-    path: str | os.PathLike[str], parts: Iterable[Any], *, durable: bool = True
+    path: str | os.PathLike[str],
+    parts: Iterable[Any] | Callable[[BinaryIO], object],
+    *,
+    durable: bool = True,
 ) -> None:
     """Writes ``parts``, bytes or buffers, to a temporary file beside ``path``, which is renamed.
+
+    parts
+        may also be a function that writes to the open file.
 
     A reader finds either the old contents or the new ones: after any exception (an interrupt too),
     after a kill, and with ``durable`` after a loss of power. After an exception no temporary file
@@ -47,7 +53,7 @@ def write_atomically(
     try:
         if os.path.exists(target) and not os.path.isfile(target):
             with open(target, "wb") as file:
-                file.writelines(parts)
+                _write(file, parts)
             return
         remove_leftovers(target)
         _write_and_rename(target, parts, durable)
@@ -55,7 +61,16 @@ def write_atomically(
         raise FileAccessError(_explain_failure(os.fspath(path), target, error)) from None
 
 
-def _write_and_rename(target: str, parts: Iterable[Any], durable: bool) -> None:
+def _write(file: BinaryIO, parts: Iterable[Any] | Callable[[BinaryIO], object]) -> None:
+    if callable(parts):
+        parts(file)
+    else:
+        file.writelines(parts)
+
+
+def _write_and_rename(
+    target: str, parts: Iterable[Any] | Callable[[BinaryIO], object], durable: bool
+) -> None:
     if os.path.exists(target) and not os.access(target, os.W_OK):
         raise PermissionError(13, "it is write-protected")
     temporary = _stem(target) + f".{_machine()}-{os.getpid()}-{os.urandom(4).hex()}.tmp"
@@ -78,10 +93,15 @@ def _write_and_rename(target: str, parts: Iterable[Any], durable: bool) -> None:
         _sync_folder(os.path.dirname(target))
 
 
-def _fill(file: BinaryIO, target: str, parts: Iterable[Any], durable: bool) -> None:
+def _fill(
+    file: BinaryIO,
+    target: str,
+    parts: Iterable[Any] | Callable[[BinaryIO], object],
+    durable: bool,
+) -> None:
     with contextlib.suppress(FileNotFoundError):
         os.fchmod(file.fileno(), stat.S_IMODE(os.stat(target).st_mode))
-    file.writelines(parts)
+    _write(file, parts)
     file.flush()
     if durable:
         os.fsync(file.fileno())
