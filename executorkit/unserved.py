@@ -21,7 +21,6 @@ _ARRAYS = "numpy, jax.numpy or mx.nd"
 _OPERATORS = "jax.nn or mx.nd"
 _TORCH = "mx.operator.CustomOp, which may call Torch"
 _KERNELS = "jax.experimental.pallas, or a kernel called by jax.ffi"
-_ONNX = "mx.model.load_checkpoint, of the files that MXNet writes"
 _GLUON = (
     "export the block where MXNet runs (block.export), and load what it writes with "
     "mx.model.load_checkpoint"
@@ -33,14 +32,12 @@ ELSEWHERE = {
     "autograd": _GRADIENTS,
     "contrib.amp": "compute_dtype='bfloat16' of Module and simple_bind",
     "contrib.autograd": _GRADIENTS,
-    "contrib.onnx": _ONNX,
     "cython": "nothing: there is no extension to build",
     **dict.fromkeys(("np", "numpy", "ndarray.np", "ndarray.numpy"), _ARRAYS),
     **dict.fromkeys(("symbol.np", "symbol.numpy", "np_symbol"), "mx.sym"),
     **dict.fromkeys(("npx", "numpy_extension"), _OPERATORS),
     **dict.fromkeys(("ndarray.npx", "ndarray.numpy_extension"), _OPERATORS),
     **dict.fromkeys(("symbol.npx", "symbol.numpy_extension"), "mx.sym"),
-    "onnx": _ONNX,
     "rtc": _KERNELS,
     "th": _TORCH,
     "torch": _TORCH,

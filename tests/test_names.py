@@ -41,7 +41,6 @@ ABSENT: dict[str, dict[str, str]] = {
         "numpy_dispatch_protocol": NUMPY,
         "numpy_op_fallback": NUMPY,
         "numpy_op_signature": NUMPY,
-        "onnx": "ONNX is not served",
         "rtc": C_INTERFACE,
         "th": C_INTERFACE,
         "torch": C_INTERFACE,

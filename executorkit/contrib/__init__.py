@@ -1,5 +1,5 @@
-"""``mx.contrib``: 8-bit networks, vectors of words, SVRG, TensorBoard, and the older place of the
-operators in ``mx.sym.contrib`` and ``mx.nd.contrib``.
+"""``mx.contrib``: 8-bit networks, vectors of words, SVRG, TensorBoard, ONNX, and the older place
+of the operators in ``mx.sym.contrib`` and ``mx.nd.contrib``.
 
     anchors = mx.contrib.sym.MultiBoxPrior(features, sizes=(0.2, 0.3))
 
@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from ..errors import MissingDependencyError, explain
 from ..unserved import ELSEWHERE, absent_attribute
-from . import io, ndarray, quantization, svrg_optimization, symbol, tensorboard, text
+from . import io, ndarray, onnx, quantization, svrg_optimization, symbol, tensorboard, text
 from . import ndarray as nd
 from . import quantization as quant
 from . import symbol as sym
@@ -21,6 +21,7 @@ __all__ = [
     "io",
     "nd",
     "ndarray",
+    "onnx",
     "quant",
     "quantization",
     "svrg_optimization",

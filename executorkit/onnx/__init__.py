@@ -1,0 +1,55 @@
+"""ONNX: symbols written as models of ONNX, and such models read as symbols.
+
+    mx.onnx.export_model(sym, params, [(1, 3, 224, 224)], onnx_file_path="net.onnx")
+
+:func:`export_model` has MXNet's signature; :func:`to_onnx` makes the ``ModelProto``,
+:func:`save_model` writes it and :func:`compare` runs it beside the symbol.
+
+Nodes are written from the graph of operators, one function per operator below ``translators``, and
+not from the JAX program that the graph is lowered to. ``jax2onnx`` does the latter; it was not
+chosen because a layer's name, its attributes and its parameters' names are lost in a program,
+because one layer becomes many primitive nodes there (a fused recurrent layer or a suppression of
+boxes a loop), which runtimes know as one node with a fast kernel, and because it installs Flax,
+Equinox, Orbax, Netron and the Hugging Face client beside it. What a JAX program alone can express
+is exported as StableHLO.
+
+The package ``onnx`` is optional: ``pip install 'executorkit[onnx]'``.
+"""
+
+from __future__ import annotations
+
+from . import translators
+from ._comparison import OnnxComparison, OutputDifference, compare, random_inputs, run_model
+from ._exporter import OPSET, inference_inputs, to_onnx
+from ._library import require_onnx
+from ._model_proto import load_model, save_model
+from ._mxnet_interface import (
+    export_model,
+    get_model_metadata,
+    get_operator_support,
+    import_to_gluon,
+)
+from ._node_writer import NodeWriter, UntranslatableError
+from ._translators import TRANSLATIONS, translates
+
+__all__ = [
+    "OPSET",
+    "TRANSLATIONS",
+    "NodeWriter",
+    "OnnxComparison",
+    "OutputDifference",
+    "UntranslatableError",
+    "compare",
+    "export_model",
+    "get_model_metadata",
+    "get_operator_support",
+    "import_to_gluon",
+    "inference_inputs",
+    "load_model",
+    "random_inputs",
+    "require_onnx",
+    "run_model",
+    "save_model",
+    "to_onnx",
+    "translates",
+]

@@ -1,0 +1,159 @@
+"""Comparison of an exported model with the symbol that it was made of, on random inputs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..context import cpu
+from ..display import text_table
+from ..ndarray import array as make_array
+from ._exporter import as_numpy, plain_name
+from ._library import onnxruntime, require_onnx
+from ._model_proto import load_model
+
+
+@dataclass(frozen=True, slots=True)
+class OutputDifference:
+    """One output in both libraries: the largest absolute difference, and the largest absolute
+    value that our output has."""
+
+    name: str
+    shape: tuple[int, ...]
+    difference: float
+    magnitude: float
+
+    @property
+    def relative(self) -> float:
+        """The difference as a share of the magnitude (of 1, if that is smaller)."""
+        return self.difference / max(self.magnitude, 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class OnnxComparison:
+    """The differences of all outputs, and the library that ran the model."""
+
+    outputs: tuple[OutputDifference, ...]
+    runtime: str
+
+    @property
+    def largest(self) -> float:
+        """The largest absolute difference of any output."""
+        return max((o.difference for o in self.outputs), default=0.0)
+
+    @property
+    def relative(self) -> float:
+        """The largest difference as a share of its output's magnitude."""
+        return max((o.relative for o in self.outputs), default=0.0)
+
+    def __str__(self) -> str:
+        rows = [
+            (o.name, str(o.shape), f"{o.difference:.2g}", f"{o.magnitude:.3g}")
+            for o in self.outputs
+        ]
+        head = ("output", "shape", "max difference", "max value")
+        return text_table(head, rows, right={2, 3})
+
+
+def random_inputs(
+    shapes: Mapping[str, Sequence[int]], dtypes: Mapping[str, str], seed: int = 0
+) -> dict[str, np.ndarray]:
+    """Random inputs: normally distributed, small numbers for integers."""
+    generator = np.random.default_rng(seed)
+    inputs = {}
+    for name, shape in shapes.items():
+        dtype = dtypes.get(name, "float32")
+        if np.dtype(dtype).kind in "iub":
+            inputs[name] = generator.integers(0, 5, shape).astype(dtype)
+        else:
+            inputs[name] = generator.normal(size=tuple(shape)).astype(dtype)
+    return inputs
+
+
+def run_model(
+    model: Any, inputs: Mapping[str, np.ndarray]
+) -> tuple[list[np.ndarray], list[str], str]:
+    """The outputs of a model (a path, or a ModelProto), their names, and the library that ran it.
+
+    ONNX Runtime on the CPU; the reference implementation of ``onnx`` where that is not installed,
+    or lacks an operator for some type.
+    """
+    runtime = onnxruntime()
+    if runtime is not None:
+        options = runtime.SessionOptions()
+        options.log_severity_level = 4
+        source = model if isinstance(model, str | os.PathLike) else model.SerializeToString()
+        try:
+            session = runtime.InferenceSession(
+                os.fspath(source) if isinstance(source, os.PathLike) else source,
+                options,
+                providers=["CPUExecutionProvider"],
+            )
+        except runtime.capi.onnxruntime_pybind11_state.NotImplemented:
+            pass
+        else:
+            known = {i.name for i in session.get_inputs()}
+            fed = {n: a for n, a in inputs.items() if n in known}
+            names = [o.name for o in session.get_outputs()]
+            return session.run(names, fed), names, "ONNX Runtime"
+    require_onnx()
+    from onnx.reference import ReferenceEvaluator
+
+    proto = load_model(model) if isinstance(model, str | os.PathLike) else model
+    evaluator = ReferenceEvaluator(proto)
+    known = set(evaluator.input_names)
+    outputs = evaluator.run(None, {n: a for n, a in inputs.items() if n in known})
+    return [np.asarray(o) for o in outputs], list(evaluator.output_names), "onnx.reference"
+
+
+def compare(
+    model: Any,
+    symbol: Any,
+    params: Mapping[str, Any],
+    inputs: Mapping[str, np.ndarray],
+) -> OnnxComparison:
+    """Runs an exported model (a path, or a ModelProto) and the symbol on the same inputs.
+
+    ``inputs`` are arrays by name, :func:`random_inputs` for instance; labels that only losses read
+    may be left out.
+    """
+    theirs, names, runtime = run_model(model, inputs)
+    ours = run_symbol(symbol, params, inputs)
+    differences = []
+    for name, mine, other in zip(names, ours, theirs, strict=True):
+        a, b = mine.astype(np.float64), np.asarray(other).astype(np.float64)
+        same = (a == b) | (np.isnan(a) & np.isnan(b)) if a.shape == b.shape else np.False_
+        with np.errstate(invalid="ignore"):
+            distance = np.where(same, 0.0, np.abs(a - b)) if a.shape == b.shape else np.inf
+        largest = float(np.max(np.nan_to_num(distance, nan=np.inf), initial=0.0))
+        finite = np.abs(a[np.isfinite(a)])
+        magnitude = float(np.max(finite, initial=0.0))
+        differences.append(OutputDifference(name, mine.shape, largest, magnitude))
+    return OnnxComparison(tuple(differences), runtime)
+
+
+def run_symbol(
+    symbol: Any, params: Mapping[str, Any], inputs: Mapping[str, np.ndarray]
+) -> list[np.ndarray]:
+    """The symbol's outputs in inference."""
+    arrays = {plain_name(n): as_numpy(a) for n, a in params.items()}
+    shapes = {n: a.shape for n, a in inputs.items()}
+    dtypes = {n: a.dtype.name for n, a in {**arrays, **inputs}.items()}
+    shapes |= {n: a.shape for n, a in arrays.items() if n not in shapes}
+    variables = {*symbol.list_arguments(), *symbol.list_auxiliary_states()}
+    executor = symbol.simple_bind(
+        cpu(),
+        grad_req="null",
+        type_dict={n: d for n, d in dtypes.items() if n in variables},
+        **{n: s for n, s in shapes.items() if n in variables},
+    )
+    for holder in (executor.arg_dict, executor.aux_dict):
+        for name, target in holder.items():
+            source = inputs.get(name, arrays.get(name))
+            if source is not None:
+                target[:] = make_array(source, dtype=source.dtype.name)
+    return [output.asnumpy() for output in executor.forward(is_train=False)]

@@ -1,0 +1,97 @@
+"""A graph of ONNX while it is written: nodes and constants in plain Python, without the library."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+#: A length of an axis: a number, or the name of a value (int64, one element) computed at run time.
+Length = int | str
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value that nodes read or write.
+
+    shape
+        the lengths of its axes; None for a length that may differ from run to run.
+    sizes
+        lengths at the shapes with which the graph was given.
+    array
+        the contents of a parameter or another constant, else None.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int | None, ...]
+    sizes: tuple[int, ...]
+    array: np.ndarray | None = None
+
+    @property
+    def rank(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def is_static(self) -> bool:
+        """True if all lengths are fixed."""
+        return None not in self.shape
+
+    @property
+    def is_float(self) -> bool:
+        """True for elements of a floating type."""
+        return self.dtype in ("float16", "float32", "float64", "bfloat16")
+
+
+@dataclass(slots=True)
+class OnnxNode:
+    """A node: ONNX's operator, the names that it reads ("" for an input left out) and writes."""
+
+    op_type: str
+    name: str
+    inputs: list[str]
+    outputs: list[str]
+    attrs: dict[str, Any]
+
+
+@dataclass(slots=True)
+class GraphDraft:
+    """The nodes and constants that have been written so far.
+
+    opset
+        the version of ONNX's operators that the nodes are of.
+    constants
+        arrays by name: parameters that nodes read, and what translations add.
+    """
+
+    opset: int
+    nodes: list[OnnxNode] = field(default_factory=list)
+    constants: dict[str, np.ndarray] = field(default_factory=dict)
+    names: set[str] = field(default_factory=set)
+    _shared: dict[tuple[str, tuple[int, ...], bytes], str] = field(default_factory=dict)
+
+    def unique(self, name: str) -> str:
+        """A name that no value or node has yet: ``name``, or with a number after it."""
+        candidate, number = name, 0
+        while candidate in self.names:
+            number += 1
+            candidate = f"{name}_{number}"
+        self.names.add(candidate)
+        return candidate
+
+    def constant(self, array: np.ndarray, name: str = "constant") -> str:
+        """The name of a constant with these contents; small ones are shared."""
+        array = np.asarray(array)
+        if array.size > 64:
+            return self._store(array, name)
+        key = (array.dtype.name, array.shape, array.tobytes())
+        if key not in self._shared:
+            self._shared[key] = self._store(array, name)
+        return self._shared[key]
+
+    def _store(self, array: np.ndarray, name: str) -> str:
+        name = self.unique(name)
+        self.constants[name] = array
+        return name

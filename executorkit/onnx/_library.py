@@ -1,0 +1,42 @@
+"""The packages ``onnx`` and ``onnxruntime``, which are optional, and ONNX's numbers of types."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from ..errors import MissingDependencyError, explain
+
+#: ONNX's number (``TensorProto.DataType``) of each element type.
+TYPE_NUMBERS = {
+    "float32": 1, "uint8": 2, "int8": 3, "uint16": 4, "int16": 5, "int32": 6, "int64": 7, "bool": 9,
+    "float16": 10, "float64": 11, "uint32": 12, "uint64": 13, "bfloat16": 16,
+}  # fmt: skip
+TYPE_NAMES = {number: name for name, number in TYPE_NUMBERS.items()}
+
+
+def require_onnx() -> Any:
+    """The package ``onnx``.
+
+    Raises :class:`MissingDependencyError`, an ImportError, if it is not installed.
+    """
+    try:
+        import_module("onnx.checker")
+        return import_module("onnx")
+    except ImportError:
+        raise MissingDependencyError(
+            explain(
+                "ONNX (the package onnx)",
+                "it is not installed",
+                because="files of ONNX are read, checked and written by it",
+                hint="pip install 'executorkit[onnx]'",
+            )
+        ) from None
+
+
+def onnxruntime() -> Any | None:
+    """The package ``onnxruntime``, or None if it is not installed."""
+    try:
+        return import_module("onnxruntime")
+    except ImportError:
+        return None

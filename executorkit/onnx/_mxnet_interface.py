@@ -1,0 +1,189 @@
+"""MXNet's own functions for ONNX: ``mx.onnx.export_model`` and ``mx.contrib.onnx``'s."""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..errors import ArgumentValueError, InputTypeError, NotSupportedError, explain
+from ..ndarray import load as load_arrays
+from ..ops.schema.attrs import dtype_name
+from ..symbol import Symbol
+from ..symbol import load as load_symbol
+from ._comparison import compare, random_inputs
+from ._exporter import OPSET, inference_inputs, to_onnx
+from ._free_dimensions import FreeShapes
+from ._library import require_onnx
+from ._model_proto import load_model, save_model
+from ._translators import TRANSLATIONS
+
+_LOG = logging.getLogger(__name__)
+
+
+def export_model(
+    sym: Symbol | str | os.PathLike[str],
+    params: Any,
+    in_shapes: Sequence[Sequence[int]] | Mapping[str, Sequence[int]] | None = None,
+    in_types: Any = np.float32,
+    onnx_file_path: str | os.PathLike[str] = "model.onnx",
+    verbose: bool = False,
+    dynamic: bool = False,
+    dynamic_input_shapes: Sequence[Sequence[int | str | None]] | None = None,
+    run_shape_inference: bool = False,
+    input_type: Any = None,
+    input_shape: Any = None,
+    *,
+    opset_version: int = OPSET,
+    check: bool = True,
+) -> str:
+    """Writes a symbol's inference as an ONNX file, checks it and returns its path.
+
+    sym, params
+        a symbol and a dict of its parameters and auxiliary states, or a list of two dicts; or the
+        paths of the two files of a checkpoint.
+    in_shapes, in_types
+        the shape and dtype of each input, in the symbol's order; one dtype stands for all. Labels
+        that only losses read may be there or not. A dict by name is accepted too.
+        (``input_shape`` and ``input_type`` are their former names.)
+    onnx_file_path
+        the file, written under a temporary name and then renamed. Above 2 GB parameters go into
+        a second file beside it, ``<path>.data``.
+    verbose
+        logs the comparison with executorkit (logger ``executorkit.onnx``, level INFO).
+    dynamic, dynamic_input_shapes
+        leaves lengths of the inputs open: those that are None or a name in
+        ``dynamic_input_shapes``, all without it. Lengths that parameters fix stay fixed.
+    run_shape_inference
+        no effect: shapes of the outputs are always part of the file.
+    opset_version
+        the version of ONNX's operators, 17 or newer.
+    check
+        loads the file again and runs it, in ONNX Runtime if that is installed, on random input; a
+        difference of more than a thousandth from executorkit's result is logged as a warning.
+
+    Layers are written in their inference form: losses without labels, Dropout not at all.
+    Everything that ONNX cannot express is named in one :class:`UnknownOperatorError`, before a
+    file is written. MXNet's exporter writes opset 12 or 13, refuses labels that are not called after the
+    last layer, and leaves out what it cannot check.
+    """
+    symbol, arrays = _model(sym, params)
+    names = inference_inputs(symbol, arrays)
+    every = [n for n in symbol.list_inputs() if n not in arrays]
+    in_shapes = in_shapes if input_shape is None else input_shape
+    shapes = _by_name("in_shapes", in_shapes, names, every)
+    types = _types(in_types if input_type is None else input_type, list(shapes))
+    free: FreeShapes | None = None
+    if dynamic:
+        wanted = dynamic_input_shapes
+        free = (
+            {n: [None] * len(shapes[n]) for n in shapes if n in names}
+            if wanted is None
+            else _by_name("dynamic_input_shapes", wanted, names, every)
+        )
+    model = to_onnx(symbol, arrays, shapes, types, free=free, opset_version=opset_version)
+    path = os.fspath(onnx_file_path)
+    save_model(model, path)
+    if check:
+        inputs = random_inputs({n: shapes[n] for n in shapes if n in names}, types)
+        comparison = compare(path, symbol, arrays, inputs)
+        if not comparison.relative <= 1e-3:
+            _LOG.warning("%s differs from executorkit:\n%s", path, comparison)
+        elif verbose:
+            _LOG.info("%s, run by %s:\n%s", path, comparison.runtime, comparison)
+    return path
+
+
+def _model(sym: Any, params: Any) -> tuple[Symbol, dict[str, Any]]:
+    if isinstance(sym, str | os.PathLike) and isinstance(params, str | os.PathLike):
+        return load_symbol(os.fspath(sym)), _plain(load_arrays(os.fspath(params)))
+    if isinstance(params, list | tuple) and all(isinstance(p, Mapping) for p in params):
+        params = {name: array for part in params for name, array in part.items()}
+    if not isinstance(sym, Symbol) or not isinstance(params, Mapping):
+        raise InputTypeError(
+            explain(
+                "export_model",
+                f"sym is {type(sym).__name__} and params is {type(params).__name__}",
+                hint="a symbol and a dict of parameters, or the paths of both files",
+            )
+        )
+    return sym, _plain(params)
+
+
+def _plain(params: Any) -> dict[str, Any]:
+    return {n.removeprefix("arg:").removeprefix("aux:"): a for n, a in dict(params).items()}
+
+
+def _by_name(what: str, values: Any, names: Sequence[str], every: Sequence[str]) -> dict[str, Any]:
+    """Values for each input by name; given in the order of all inputs, or without labels."""
+    if isinstance(values, Mapping):
+        return dict(values)
+    if values is None:
+        values = []
+    for wanted in (names, every):
+        if len(values) == len(wanted):
+            return dict(zip(wanted, values, strict=True))
+    raise ArgumentValueError(
+        explain(
+            "export_model",
+            f"{what} has {len(values)} entries, expected {len(names)}",
+            because=f"the inputs are {', '.join(names)}",
+        )
+    )
+
+
+def _types(types: Any, names: Sequence[str]) -> dict[str, str]:
+    if not isinstance(types, list | tuple):
+        return dict.fromkeys(names, dtype_name(types))
+    if len(types) == 1:
+        types = list(types) * len(names)
+    return {n: dtype_name(t) for n, t in _by_name("in_types", types, names, names).items()}
+
+
+def get_operator_support(opset_version: int | None = None) -> list[str]:
+    """Names of the operators that can be exported.
+
+    (MXNet answers per opset; here it is the same for all that can be written.)
+    """
+    return sorted(TRANSLATIONS)
+
+
+def get_model_metadata(model_file: str | os.PathLike[str]) -> dict[str, list[tuple[str, tuple]]]:
+    """Names and shapes of a model's inputs and outputs.
+
+    ``{"input_tensor_data": [(name, shape), ...], "output_tensor_data": [...]}``; a length that
+    varies is 0. Parameters are no inputs. Raises :class:`FileAccessError`,
+    :class:`FileFormatError`.
+    """
+    require_onnx()
+    graph = load_model(model_file).graph
+    parameters = {tensor.name for tensor in graph.initializer}
+
+    def described(values: Any) -> list[tuple[str, tuple]]:
+        return [
+            (v.name, tuple(d.dim_value for d in v.type.tensor_type.shape.dim))
+            for v in values
+            if v.name not in parameters
+        ]
+
+    return {
+        "input_tensor_data": described(graph.input),
+        "output_tensor_data": described(graph.output),
+    }
+
+
+def import_to_gluon(model_file: Any, ctx: Any) -> NoReturn:
+    """Refuses: Gluon is not part of executorkit.
+
+    Raises :class:`NotSupportedError`.
+    """
+    raise NotSupportedError(
+        explain(
+            "contrib.onnx.import_to_gluon",
+            "Gluon is not part of executorkit",
+            hint="sym, arg_params, aux_params = mx.contrib.onnx.import_model(model_file)",
+        )
+    )

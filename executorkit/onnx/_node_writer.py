@@ -1,0 +1,281 @@
+"""Writing of the ONNX nodes of one operator: what translations are written with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..lowering import GraphStep
+from ..ops.schema.attrs import dtype_name
+from ._draft import GraphDraft, Length, OnnxNode, Value
+from ._free_dimensions import Origins
+from ._library import TYPE_NUMBERS
+
+#: What a node reads: a value of the graph, or the name of an intermediate one.
+Operand = Value | str
+
+
+class UntranslatableError(Exception):
+    """A node that ONNX cannot express; the text is the reason."""
+
+
+def name_of(operand: Operand) -> str:
+    """The name under which nodes read an operand."""
+    return operand if isinstance(operand, str) else operand.name
+
+
+class NodeWriter:
+    """The operator to translate, and methods that write ONNX nodes.
+
+    step
+        the operator in its graph; ``writer["axis"]`` is one of its attributes, parsed.
+    inputs, outputs
+        its values, in its own order; hidden outputs last.
+    origins
+        ``origins(k)`` says which free dimensions the lengths of output k are multiples of.
+    sources
+        the inputs of the whole graph, by name.
+    nodes
+        what has been written.
+    """
+
+    def __init__(
+        self,
+        draft: GraphDraft,
+        step: GraphStep,
+        name: str,
+        inputs: Mapping[str, Value],
+        outputs: Sequence[Value],
+        origins: Callable[[int], Origins],
+        sources: Mapping[str, Value],
+    ) -> None:
+        self.draft = draft
+        self.step = step
+        self.name = name
+        self.named_inputs = inputs
+        self.inputs = tuple(inputs.values())
+        self.outputs = tuple(outputs)
+        self.nodes: list[OnnxNode] = []
+        self._origins = origins
+        self._sources = sources
+
+    @property
+    def opset(self) -> int:
+        """The version of ONNX's operators."""
+        return self.draft.opset
+
+    @property
+    def data(self) -> Value:
+        """The first input."""
+        return self.inputs[0]
+
+    @property
+    def output(self) -> Value:
+        """The first output."""
+        return self.outputs[0]
+
+    @property
+    def operator(self) -> str:
+        """The operator's first name."""
+        return self.step.op.name
+
+    def __getitem__(self, attr: str) -> Any:
+        return self.step.params[attr]
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Ends the translation: ONNX cannot express this node."""
+        raise UntranslatableError(reason)
+
+    # Nodes
+
+    def op(self, op_type: str, *inputs: Operand, **attrs: Any) -> str:
+        """Writes a node with one output and returns its name. Attributes of None are left out."""
+        (output,) = self.split_op(op_type, 1, *inputs, **attrs)
+        return output
+
+    def split_op(self, op_type: str, count: int, *inputs: Operand, **attrs: Any) -> list[str]:
+        """Writes a node with ``count`` outputs and returns their names."""
+        stem = f"{self.name}_{op_type.lower()}"
+        outputs = [self.draft.unique(stem) for _ in range(count)]
+        kept = {name: value for name, value in attrs.items() if value is not None}
+        names = [name_of(operand) for operand in inputs]
+        while names and not names[-1]:
+            names.pop()
+        self.nodes.append(OnnxNode(op_type, outputs[0], names, outputs, kept))
+        return outputs
+
+    # Constants
+
+    def array(self, array: Any, name: str = "constant") -> str:
+        """A constant with the contents of an array."""
+        return self.draft.constant(np.asarray(array), name)
+
+    def ints(self, *values: int) -> str:
+        """A constant list of int64."""
+        return self.array(np.array(values, np.int64), "shape")
+
+    def scalar(self, value: Any, dtype: str | None = None) -> str:
+        """A constant without axes, of the dtype of the first input if none is given."""
+        return self.array(_numpy_array(value, dtype or self.data.dtype), "scalar")
+
+    # Types
+
+    def cast(self, operand: Operand, dtype: str) -> str:
+        """The operand in another element type."""
+        if isinstance(operand, Value) and operand.dtype == dtype:
+            return operand.name
+        return self.op("Cast", operand, to=TYPE_NUMBERS[dtype_name(dtype)])
+
+    def cast_from(self, operand: Operand, present: str, dtype: str) -> str:
+        """The operand, which is of type ``present``, as ``dtype``."""
+        return name_of(operand) if present == dtype else self.cast(name_of(operand), dtype)
+
+    def indices(self, operand: Value) -> str:
+        """The operand as int64, of whatever type it is."""
+        return self.cast(operand, "int64")
+
+    def nonzero(self, operand: Value) -> str:
+        """True where the operand is not 0."""
+        return self.cast(operand, "bool")
+
+    # Lengths of axes
+
+    def lengths(self, value: Value) -> list[Length]:
+        """The lengths of a value's axes: numbers, or computed at run time."""
+        return [self.length(value, axis) for axis in range(value.rank)]
+
+    def length(self, value: Value, axis: int) -> Length:
+        """The length of one axis."""
+        size = value.shape[axis]
+        if size is not None:
+            return size
+        return self.op("Gather", self.op("Shape", value), self.ints(axis % value.rank), axis=0)
+
+    def output_lengths(self, k: int = 0) -> list[Length]:
+        """The lengths of an output, computed from those of the graph's inputs where they vary."""
+        lengths: list[Length] = []
+        for size, origin in zip(self.outputs[k].shape, self._origins(k), strict=True):
+            if size is not None:
+                lengths.append(size)
+                continue
+            if origin is None:
+                self.refuse("its shape varies with the inputs in a way that is not known")
+            dimension, factor = origin
+            source, axis = dimension.places[0]
+            length = self.length(self._sources[source], axis)
+            lengths.append(length if factor == 1 else self.length_op("Mul", length, factor))
+        return lengths
+
+    def evaluate(self, *arrays: np.ndarray) -> list[np.ndarray]:
+        """The operator's outputs for arrays."""
+        return [np.asarray(a) for a in self.step.op.apply(self.step.params, arrays)]
+
+    def length_list(self, lengths: Sequence[Length]) -> str:
+        """Lengths as one int64 list."""
+        if all(isinstance(length, int) for length in lengths):
+            return self.ints(*(int(length) for length in lengths))
+        parts = [self.ints(n) if isinstance(n, int) else n for n in lengths]
+        return parts[0] if len(parts) == 1 else self.op("Concat", *parts, axis=0)
+
+    def product(self, lengths: Sequence[Length]) -> Length:
+        """The product of lengths."""
+        fixed = int(np.prod([n for n in lengths if isinstance(n, int)], dtype=np.int64))
+        result: Length = fixed
+        for length in lengths:
+            if isinstance(length, str):
+                result = length if result == 1 else self.length_op("Mul", result, length)
+        return result
+
+    def length_op(self, op_type: str, left: Length, right: Length) -> str:
+        """An operation on two lengths, at run time."""
+        operands = [self.ints(n) if isinstance(n, int) else n for n in (left, right)]
+        return self.op(op_type, *operands)
+
+    # Shapes
+
+    def reshape(self, operand: Operand, lengths: Sequence[Length]) -> str:
+        """The operand in another shape; one length may be -1 or computed, which is then deduced."""
+        computed = [i for i, n in enumerate(lengths) if isinstance(n, str)]
+        if len(computed) == 1 and -1 not in lengths:
+            lengths = [-1 if isinstance(n, str) else n for n in lengths]
+        return self.op("Reshape", operand, self.length_list(lengths))
+
+    def transpose(self, operand: Operand, perm: Sequence[int]) -> str:
+        """The operand with its axes in another order."""
+        if list(perm) == list(range(len(perm))):
+            return name_of(operand)
+        return self.op("Transpose", operand, perm=list(perm))
+
+    def unsqueeze(self, operand: Operand, *axes: int) -> str:
+        """The operand with axes of length 1 at these positions of the result."""
+        return self.op("Unsqueeze", operand, self.ints(*axes)) if axes else name_of(operand)
+
+    def squeeze(self, operand: Operand, *axes: int) -> str:
+        """The operand without axes of length 1."""
+        return self.op("Squeeze", operand, self.ints(*axes)) if axes else name_of(operand)
+
+    def slice(
+        self,
+        operand: Operand,
+        axes: Sequence[int],
+        starts: Sequence[Length],
+        ends: Sequence[Length],
+        steps: Sequence[int] | None = None,
+    ) -> str:
+        """Entries ``starts:ends:steps`` of axes."""
+        lists = [self.length_list(starts), self.length_list(ends), self.ints(*axes)]
+        if steps is not None:
+            lists.append(self.ints(*steps))
+        return self.op("Slice", operand, *lists)
+
+    def concat(self, operands: Sequence[Operand], axis: int) -> str:
+        """The operands joined along an axis."""
+        if len(operands) == 1:
+            return name_of(operands[0])
+        return self.op("Concat", *operands, axis=axis)
+
+    def pad(self, operand: Operand, pads: Sequence[int], value: str = "", mode: str = "constant"):
+        """The operand with ``pads`` (all beginnings, then all ends) more entries per axis."""
+        if not any(pads):
+            return name_of(operand)
+        return self.op("Pad", operand, self.ints(*pads), value, mode=mode)
+
+    def filled(self, lengths: Sequence[Length], value: Any, dtype: str) -> str:
+        """An array of equal entries, a constant if its shape is fixed and small."""
+        entry = _numpy_array(value, dtype)
+        if all(isinstance(n, int) for n in lengths):
+            shape = tuple(int(n) for n in lengths)
+            if np.prod(shape, dtype=np.int64) <= 1 << 16:
+                return self.array(np.full(shape, entry, entry.dtype), "filled")
+        return self.op("ConstantOfShape", self.length_list(lengths), value=entry.reshape(1))
+
+    # Arithmetic
+
+    def reduce(
+        self, kind: str, operand: Operand, axes: Sequence[int], keepdims: bool = True
+    ) -> str:
+        """``Reduce<kind>`` over axes."""
+        if kind == "Sum" or self.opset >= 18:
+            return self.op(f"Reduce{kind}", operand, self.ints(*axes), keepdims=int(keepdims))
+        return self.op(f"Reduce{kind}", operand, axes=list(axes), keepdims=int(keepdims))
+
+    def arange(self, length: Length) -> str:
+        """0, 1, ..., ``length`` - 1 in int64."""
+        if isinstance(length, int):
+            return self.array(np.arange(length), "range")
+        stop = self.squeeze(length, 0)
+        return self.op("Range", self.array(np.int64(0)), stop, self.array(np.int64(1)))
+
+    def split(self, operand: Operand, sizes: Sequence[int], axis: int) -> list[str]:
+        """The operand cut along an axis into parts of these lengths."""
+        return self.split_op("Split", len(sizes), operand, self.ints(*sizes), axis=axis)
+
+
+def _numpy_array(value: Any, dtype: str) -> np.ndarray:
+    """An array of a dtype, bfloat16 among them (which NumPy knows once JAX is imported)."""
+    kind = np.dtype(dtype)
+    if kind.kind in "iu" and isinstance(value, float) and np.isfinite(value):
+        value = int(value)
+    return np.asarray(value).astype(kind)

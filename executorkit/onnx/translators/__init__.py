@@ -1,0 +1,23 @@
+"""Translations of operators into ONNX nodes, a file per theme; importing it registers them."""
+
+from __future__ import annotations
+
+from . import (
+    convolution_nodes,
+    creation_nodes,
+    detection_nodes,
+    elementwise_nodes,
+    indexing_nodes,
+    matrix_nodes,
+    normalization_nodes,
+    ordering_nodes,
+    output_nodes,
+    pooling_nodes,
+    recurrent_nodes,
+    reduction_nodes,
+    region_nodes,
+    reshaping_nodes,
+    resize_nodes,
+    sequence_nodes,
+    slicing_nodes,
+)

@@ -1,0 +1,80 @@
+"""Arrays made of attributes or of another array's shape, and random numbers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._library import TYPE_NUMBERS
+from .._node_writer import NodeWriter, Operand
+from .._translators import translates
+
+
+@translates("_zeros", "_ones", "_full")
+def _filled(w: NodeWriter) -> str:
+    value = {"_zeros": 0.0, "_ones": 1.0}.get(w.operator)
+    return w.filled(w.output_lengths(), w["value"] if value is None else value, w.output.dtype)
+
+
+@translates("_arange", "_eye", "_linspace")
+def _constant(w: NodeWriter) -> str:
+    if not w.output.is_static:
+        w.refuse("its length varies")
+    (array,) = w.evaluate()
+    return w.array(array.astype(w.output.dtype), w.name)
+
+
+@translates("zeros_like", "ones_like")
+def _like(w: NodeWriter) -> str:
+    value = float(w.operator == "ones_like")
+    return w.filled(w.lengths(w.data), value, w.output.dtype)
+
+
+@translates("shape_array")
+def _shape_array(w: NodeWriter) -> str:
+    return w.op("Shape", w.data)
+
+
+@translates("size_array")
+def _size_array(w: NodeWriter) -> str:
+    return w.unsqueeze(w.op("Size", w.data), 0)
+
+
+@translates("_contrib_arange_like")
+def _arange_like(w: NodeWriter) -> str:
+    axis, repeat, dtype = w["axis"], w["repeat"], w.output.dtype
+    lengths = w.lengths(w.data) if axis is None else [w.length(w.data, axis)]
+    count = w.arange(w.product(lengths))
+    if repeat != 1:
+        count = w.op("Div", count, w.array(np.int64(repeat)))
+    values = w.op("Mul", w.cast(count, dtype), w.scalar(w["step"], dtype))
+    values = w.op("Add", values, w.scalar(w["start"], dtype))
+    return w.reshape(values, lengths) if axis is None else values
+
+
+@translates("_random_uniform", "_random_normal")
+def _random(w: NodeWriter) -> str:
+    shape = w.output.shape
+    if not w.output.is_static:
+        w.refuse("its shape varies")
+    number = TYPE_NUMBERS[w.output.dtype]
+    if w.operator == "_random_uniform":
+        return w.op("RandomUniform", low=w["low"], high=w["high"], shape=list(shape), dtype=number)
+    return w.op("RandomNormal", mean=w["loc"], scale=w["scale"], shape=list(shape), dtype=number)
+
+
+@translates("_random_uniform_like", "_random_normal_like")
+def _random_like(w: NodeWriter) -> str:
+    if w.operator == "_random_uniform_like":
+        return w.op("RandomUniformLike", w.data, low=w["low"], high=w["high"])
+    return w.op("RandomNormalLike", w.data, mean=w["loc"], scale=w["scale"])
+
+
+@translates("_sample_multinomial")
+def _multinomial(w: NodeWriter) -> Operand:
+    if w["get_prob"] or w.data.rank != 2 or len(w["shape"] or ()) > 1:
+        w.refuse("only draws of (N,) or (N, n) numbers without their probabilities")
+    count = (w["shape"] or (1,))[0]
+    log = w.op("Log", w.data)
+    drawn = w.op("Multinomial", log, sample_size=count, dtype=TYPE_NUMBERS["int32"])
+    drawn = drawn if w.output.rank == 2 else w.squeeze(drawn, 1)
+    return w.cast_from(drawn, "int32", w.output.dtype)

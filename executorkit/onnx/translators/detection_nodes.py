@@ -1,0 +1,202 @@
+"""Boxes: anchors, decoding, and suppression of those that overlap better ones.
+
+ONNX's NonMaxSuppression lists the boxes that stay; MXNet returns every row, best score first, with
+-1 in place of what was dropped. So boxes are sorted first, and the list becomes a mask. Boxes of
+different classes are moved apart, so that only those of one class overlap.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._draft import Length
+from .._node_writer import NodeWriter, Operand
+from .._translators import translates
+
+#: Score of boxes that take no part, and the score above which they do.
+_NO_SCORE, _LOWEST_SCORE = -3e38, -1e38
+
+
+@translates("_contrib_MultiBoxPrior")
+def _multibox_prior(w: NodeWriter) -> str:
+    height, width = w.data.shape[2:]
+    if height is None or width is None:
+        w.refuse("anchors of a feature map of a size that varies")
+    (anchors,) = w.evaluate(np.zeros((1, 1, height, width), w.data.dtype))
+    return w.array(anchors, w.name)
+
+
+def _column(w: NodeWriter, rows: Operand, start: int, stop: int) -> str:
+    """Columns ``start`` to ``stop`` of (B, A, W) rows."""
+    return w.slice(rows, [2], [start], [stop])
+
+
+def _centers(w: NodeWriter, corners: Operand) -> tuple[str, str]:
+    """Middles and sizes (.., A, 2) of corner boxes."""
+    first, last = _column(w, corners, 0, 2), _column(w, corners, 2, 4)
+    dtype = w.data.dtype
+    middle = w.op("Mul", w.op("Add", first, last), w.scalar(0.5, dtype))
+    return middle, w.op("Sub", last, first)
+
+
+def _corners(w: NodeWriter, middle: Operand, size: Operand) -> str:
+    half = w.op("Mul", size, w.scalar(0.5))
+    return w.concat([w.op("Sub", middle, half), w.op("Add", middle, half)], 2)
+
+
+def _decoded(
+    w: NodeWriter, offsets: Operand, middle: Operand, size: Operand, limit: float = -1.0
+) -> str:
+    """Corner boxes from offsets to anchors."""
+    shift, scale = _column(w, offsets, 0, 2), _column(w, offsets, 2, 4)
+    if limit > 0:
+        scale = w.op("Min", scale, w.scalar(limit))
+    moved = w.op("Add", w.op("Mul", shift, size), middle)
+    return _corners(w, moved, w.op("Mul", w.op("Exp", scale), size))
+
+
+@translates("_contrib_box_decode")
+def _box_decode(w: NodeWriter) -> str:
+    data, anchors = w.inputs
+    deviations = np.array([w[f"std{i}"] for i in range(4)], data.dtype)
+    offsets = w.op("Mul", data, w.array(deviations))
+    if w["format"] == "corner":
+        middle, size = _centers(w, anchors)
+    else:
+        middle, size = _column(w, anchors, 0, 2), _column(w, anchors, 2, 4)
+    return _decoded(w, offsets, middle, size, w["clip"])
+
+
+@translates("_contrib_box_iou")
+def _box_iou(w: NodeWriter) -> str:
+    left, right = w.inputs
+    if left.rank != 2 or right.rank != 2 or w["format"] != "corner":
+        w.refuse("only corner boxes (N, 4) and (M, 4)")
+    rows, columns = w.unsqueeze(left, 1), w.unsqueeze(right, 0)
+    first = w.op("Max", _column(w, rows, 0, 2), _column(w, columns, 0, 2))
+    last = w.op("Min", _column(w, rows, 2, 4), _column(w, columns, 2, 4))
+    shared = _area(w, first, last)
+    total = w.op(
+        "Add", *(_area(w, _column(w, b, 0, 2), _column(w, b, 2, 4)) for b in (rows, columns))
+    )
+    union = w.op("Sub", total, shared)
+    zero, one = w.scalar(0), w.scalar(1)
+    filled = w.op("Greater", union, zero)
+    ratio = w.op("Div", shared, w.op("Where", filled, union, one))
+    return w.squeeze(w.op("Where", filled, ratio, zero), 2)
+
+
+def _area(w: NodeWriter, first: Operand, last: Operand) -> str:
+    sides = w.op("Max", w.op("Sub", last, first), w.scalar(0))
+    return w.op("Mul", _column(w, sides, 0, 1), _column(w, sides, 1, 2))
+
+
+def _survivors(
+    w: NodeWriter, boxes: str, scores: str, kinds: str, threshold: float, lengths: list[Length]
+) -> str:
+    """A mask (B, A) of the boxes that stay; boxes (B, A, 4) and scores (B, A) are sorted.
+
+    kinds (B, A, 1) are the boxes' classes, "" if all are compared with all.
+    """
+    if kinds:
+        low, high = (w.op(f"Reduce{kind}", boxes, keepdims=0) for kind in ("Min", "Max"))
+        span = w.op("Add", w.op("Sub", high, low), w.scalar(1))
+        boxes = w.op("Add", boxes, w.op("Mul", kinds, span))
+    count = w.array(np.array([np.iinfo(np.int32).max], np.int64))
+    chosen = w.op(
+        "NonMaxSuppression", boxes, w.unsqueeze(scores, 1), count,
+        w.array(np.array([threshold], np.float32)),
+        w.array(np.array([_LOWEST_SCORE], np.float32)),
+    )  # fmt: skip
+    places = w.op("Gather", chosen, w.ints(0, 2), axis=1)
+    zeros = w.filled(lengths, 0.0, "float32")
+    column = w.op("Cast", w.squeeze(w.slice(places, [1], [0], [1]), 1), to=1)
+    ones = w.op("Add", w.op("Mul", column, w.scalar(0.0, "float32")), w.scalar(1.0, "float32"))
+    mask = w.op("ScatterND", zeros, places, ones)
+    return w.op("Greater", mask, w.scalar(0.5, "float32"))
+
+
+def _sorted_rows(w: NodeWriter, rows: Operand, keys: str, count: Length) -> tuple[str, str]:
+    """Rows (B, A, W) in the order of falling keys (B, A), and the sorted keys."""
+    length = w.ints(count) if isinstance(count, int) else count
+    values, positions = w.split_op("TopK", 2, keys, length, axis=1, largest=1, sorted=1)
+    return w.op("GatherND", rows, w.unsqueeze(positions, 2), batch_dims=1), values
+
+
+@translates("_contrib_MultiBoxDetection")
+def _multibox_detection(w: NodeWriter) -> str:
+    probabilities, offsets, anchors = w.inputs
+    batch, count = w.length(probabilities, 0), w.length(probabilities, 2)
+    foreground = w.slice(probabilities, [1], [1], [1 << 62])
+    score = w.reduce("Max", foreground, [1], keepdims=False)
+    kind = w.cast(w.op("ArgMax", foreground, axis=1, keepdims=0), "float32")
+    valid = w.op("Not", w.op("Less", score, w.scalar(w["threshold"])))
+    middle, size = _centers(w, anchors)
+    variances = w.array(np.array(w["variances"], np.float32))
+    shift = w.op("Mul", w.op("Reshape", offsets, w.ints(0, -1, 4)), variances)
+    boxes = _decoded(w, shift, middle, size)
+    if w["clip"]:
+        boxes = w.op("Clip", boxes, w.scalar(0), w.scalar(1))
+    rows = w.concat([w.unsqueeze(kind, 2), w.unsqueeze(score, 2), boxes], 2)
+    lowest = w.scalar(_NO_SCORE)
+    nowhere = w.scalar(-1.0)
+    if not 0 < w["nms_threshold"] <= 1:
+        rows, kept = _sorted_rows(w, rows, w.cast(valid, "float32"), count)
+        inside = w.op("Greater", kept, w.scalar(0.5))
+        return w.op("Where", w.unsqueeze(inside, 2), rows, nowhere)
+    keys = w.op("Where", valid, score, lowest)
+    by_score, keys = _sorted_rows(w, rows, keys, count)
+    inside = w.op("Greater", keys, w.scalar(_LOWEST_SCORE))
+    if w["nms_topk"] > 0:
+        in_front = w.op("Less", w.arange(count), w.scalar(w["nms_topk"], "int64"))
+        by_anchor, _ = _sorted_rows(w, rows, w.cast(valid, "float32"), count)
+        by_score = w.op("Where", w.unsqueeze(in_front, 1), by_score, by_anchor)
+        keys = w.op("Where", in_front, keys, lowest)
+    kinds = "" if w["force_suppress"] else _column(w, by_score, 0, 1)
+    stays = _survivors(
+        w, _column(w, by_score, 2, 6), keys, kinds, w["nms_threshold"], [batch, count]
+    )
+    named = w.op("Where", w.unsqueeze(stays, 2), _column(w, by_score, 0, 1), nowhere)
+    result = w.concat([named, _column(w, by_score, 1, 6)], 2)
+    return w.op("Where", w.unsqueeze(inside, 2), result, nowhere)
+
+
+@translates("_contrib_box_nms")
+def _box_nms(w: NodeWriter) -> list[str]:
+    lengths = w.lengths(w.data)
+    count, width = lengths[-2], lengths[-1]
+    rows = w.reshape(w.data, [-1, count, width])
+    at, kind = w["coord_start"], w["id_index"]
+    score = w.squeeze(_column(w, rows, w["score_index"], w["score_index"] + 1), 2)
+    valid = w.op("Greater", score, w.scalar(w["valid_thresh"]))
+    if kind >= 0:
+        background = w.op("Equal", _column(w, rows, kind, kind + 1), w.scalar(w["background_id"]))
+        valid = w.op("And", valid, w.op("Not", w.squeeze(background, 2)))
+    lowest = w.scalar(_NO_SCORE, "float32")
+    keys = w.op("Where", valid, w.cast_from(score, w.data.dtype, "float32"), lowest)
+    rows, keys = _sorted_rows(w, rows, keys, count)
+    if w["topk"] > 0:
+        in_front = w.op("Less", w.arange(count), w.scalar(w["topk"], "int64"))
+        keys = w.op("Where", in_front, keys, lowest)
+    boxes = _column(w, rows, at, at + 4)
+    if w["in_format"] == "center":
+        boxes = _corners(w, _column(w, boxes, 0, 2), _column(w, boxes, 2, 4))
+    kinds = "" if kind < 0 or w["force_suppress"] else _column(w, rows, kind, kind + 1)
+    product = w.product(lengths[:-2])
+    stays = _survivors(
+        w, w.cast_from(boxes, w.data.dtype, "float32"), keys,
+        w.cast_from(kinds, w.data.dtype, "float32") if kinds else "", w["overlap_thresh"],
+        [product, count],
+    )  # fmt: skip
+    if w["in_format"] != w["out_format"]:
+        if w["out_format"] == "center":
+            boxes = w.concat(_centers(w, boxes), 2)
+        parts = [_column(w, rows, 0, at), boxes, _column(w, rows, at + 4, 1 << 62)]
+        rows = w.concat(parts, 2)
+    # Survivors to the front, in the order in which they are.
+    ranks = w.op("Neg", w.cast(w.arange(count), "float32"))
+    front = w.op("Where", stays, ranks, lowest)
+    rows, kept = _sorted_rows(w, rows, front, count)
+    inside = w.op("Greater", kept, w.scalar(_LOWEST_SCORE, "float32"))
+    result = w.op("Where", w.unsqueeze(inside, 2), rows, w.scalar(-1.0))
+    return [w.reshape(result, lengths)]

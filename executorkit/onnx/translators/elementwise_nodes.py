@@ -1,0 +1,314 @@
+"""Element-wise operators, with one array, two arrays, or an array and a number."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from .._draft import Value
+from .._node_writer import NodeWriter, Operand
+from .._translators import translates
+
+Unary = Callable[[NodeWriter, Operand], str]
+Binary = Callable[[NodeWriter, Operand, Operand], str]
+
+
+def _in_float(w: NodeWriter, function: Unary) -> Operand:
+    """A function of floating numbers, for integers too, whose results are then cut off."""
+    if w.data.is_float:
+        return function(w, w.data)
+    return w.cast(function(w, w.cast(w.data, "float32")), w.output.dtype)
+
+
+#: Operators that are one node of ONNX.
+_ONE_NODE = {
+    "abs": "Abs", "negative": "Neg", "relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh",
+    "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan",
+    "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan", "sinh": "Sinh", "cosh": "Cosh",
+    "arcsinh": "Asinh", "arccosh": "Acosh", "arctanh": "Atanh", "erf": "Erf",
+    "softsign": "Softsign", "ceil": "Ceil", "floor": "Floor", "sign": "Sign",
+    "reciprocal": "Reciprocal", "_contrib_sign_ste": "Sign",
+}  # fmt: skip
+#: Those of them that ONNX has for integers too.
+_FOR_INTEGERS = {"abs", "negative", "sign", "relu"}
+#: Operators that do nothing to integers.
+_ROUNDINGS = {"ceil", "floor", "rint", "round", "fix", "trunc", "_contrib_round_ste"}
+
+
+@translates(*_ONE_NODE)
+def _one_node(w: NodeWriter) -> Operand:
+    op_type = _ONE_NODE[w.operator]
+    if not w.data.is_float and w.operator in _ROUNDINGS:
+        return w.data
+    if w.operator in _FOR_INTEGERS:
+        return w.op(op_type, w.data)
+    return _in_float(w, lambda w, x: w.op(op_type, x))
+
+
+def _scaled(factor: float) -> Unary:
+    return lambda w, x: w.op("Mul", x, _number(w, factor))
+
+
+def _number(w: NodeWriter, value: float) -> str:
+    """A constant of the type that floating functions compute in."""
+    return w.scalar(value, w.data.dtype if w.data.is_float else "float32")
+
+
+def _toward_zero(w: NodeWriter, x: Operand) -> str:
+    return w.op("Mul", w.op("Sign", x), w.op("Floor", w.op("Abs", x)))
+
+
+def _half_away(w: NodeWriter, x: Operand) -> str:
+    raised = w.op("Add", w.op("Abs", x), _number(w, 0.5))
+    return w.op("Mul", w.op("Sign", x), w.op("Floor", raised))
+
+
+def _half_down(w: NodeWriter, x: Operand) -> str:
+    return w.op("Ceil", w.op("Sub", x, _number(w, 0.5)))
+
+
+def _cube_root(w: NodeWriter, x: Operand) -> str:
+    root = w.op("Pow", w.op("Abs", x), _number(w, 1 / 3))
+    return w.op("Mul", w.op("Sign", x), root)
+
+
+_FUNCTIONS: dict[str, Unary] = {
+    "square": lambda w, x: w.op("Mul", x, x),
+    "rsqrt": lambda w, x: w.op("Reciprocal", w.op("Sqrt", x)),
+    "cbrt": _cube_root,
+    "rcbrt": lambda w, x: w.op("Reciprocal", _cube_root(w, x)),
+    "log2": lambda w, x: w.op("Div", w.op("Log", x), _number(w, math.log(2))),
+    "log10": lambda w, x: w.op("Div", w.op("Log", x), _number(w, math.log(10))),
+    "log1p": lambda w, x: w.op("Log", w.op("Add", x, _number(w, 1))),
+    "expm1": lambda w, x: w.op("Sub", w.op("Exp", x), _number(w, 1)),
+    "radians": _scaled(math.pi / 180),
+    "degrees": _scaled(180 / math.pi),
+    "fix": _toward_zero,
+    "trunc": _toward_zero,
+    "round": _half_away,
+    "_contrib_round_ste": _half_away,
+    "rint": _half_down,
+}
+
+
+@translates(*_FUNCTIONS)
+def _function(w: NodeWriter) -> Operand:
+    if not w.data.is_float and w.operator in _ROUNDINGS:
+        return w.data
+    if w.operator == "square":
+        return w.op("Mul", w.data, w.data)
+    return _in_float(w, _FUNCTIONS[w.operator])
+
+
+@translates("hard_sigmoid")
+def _hard_sigmoid(w: NodeWriter) -> str:
+    return w.op("HardSigmoid", w.data, alpha=w["alpha"], beta=w["beta"])
+
+
+@translates("smooth_l1")
+def _smooth_l1(w: NodeWriter) -> str:
+    square = w["scalar"] ** 2
+    size = w.op("Abs", w.data)
+    inner = w.op("Mul", w.op("Mul", w.data, w.data), w.scalar(0.5 * square))
+    outer = w.op("Sub", size, w.scalar(0.5 / square))
+    return w.op("Where", w.op("Less", size, w.scalar(1 / square)), inner, outer)
+
+
+@translates("clip")
+def _clip(w: NodeWriter) -> str:
+    return w.op("Clip", w.data, w.scalar(w["a_min"]), w.scalar(w["a_max"]))
+
+
+@translates("_contrib_quadratic")
+def _quadratic(w: NodeWriter) -> str:
+    inner = w.op("Add", w.op("Mul", w.data, w.scalar(w["a"])), w.scalar(w["b"]))
+    return w.op("Add", w.op("Mul", inner, w.data), w.scalar(w["c"]))
+
+
+@translates("_contrib_div_sqrt_dim")
+def _div_sqrt_dim(w: NodeWriter) -> str:
+    length = w.length(w.data, w.data.rank - 1)
+    if isinstance(length, int):
+        return w.op("Div", w.data, w.scalar(math.sqrt(length)))
+    return w.op("Div", w.data, w.op("Sqrt", w.cast(length, w.data.dtype)))
+
+
+@translates("Cast", "amp_cast")
+def _cast(w: NodeWriter) -> Operand:
+    return w.cast(w.data, w.output.dtype)
+
+
+@translates("amp_multicast")
+def _multicast(w: NodeWriter) -> list[Operand]:
+    return [w.cast(x, y.dtype) for x, y in zip(w.inputs, w.outputs, strict=True)]
+
+
+@translates("add_n")
+def _add_n(w: NodeWriter) -> str:
+    if w.data.is_float and w.data.dtype != "bfloat16":
+        return w.op("Sum", *w.inputs)
+    total: Operand = w.data
+    for term in w.inputs[1:]:
+        total = w.op("Add", total, term)
+    return total if isinstance(total, str) else total.name
+
+
+# Two arrays
+
+
+def _binary(op_type: str) -> Binary:
+    return lambda w, a, b: w.op(op_type, a, b)
+
+
+def _divide(w: NodeWriter, a: Operand, b: Operand) -> str:
+    return w.op("Div", a, b)
+
+
+def _modulo(w: NodeWriter, a: Operand, b: Operand) -> str:
+    """The remainder with the sign of the divisor; 0 for a divisor of 0."""
+    zero = w.scalar(0)
+    is_zero = w.op("Equal", b, zero)
+    divisor = w.op("Where", is_zero, w.scalar(1), b)
+    if w.data.is_float:
+        remainder = w.op("Mod", a, divisor, fmod=1)
+        signs_differ = w.op("Less", w.op("Mul", remainder, divisor), zero)
+        remainder = w.op("Where", signs_differ, w.op("Add", remainder, divisor), remainder)
+    else:
+        remainder = w.op("Mod", a, divisor)
+    return w.op("Where", is_zero, zero, remainder)
+
+
+def _hypotenuse(w: NodeWriter, a: Operand, b: Operand) -> str:
+    return w.op("Sqrt", w.op("Add", w.op("Mul", a, a), w.op("Mul", b, b)))
+
+
+def _compare(op_type: str) -> Binary:
+    return lambda w, a, b: w.cast(w.op(op_type, a, b), w.output.dtype)
+
+
+def _not_equal(w: NodeWriter, a: Operand, b: Operand) -> str:
+    return w.cast(w.op("Not", w.op("Equal", a, b)), w.output.dtype)
+
+
+def _logical(op_type: str) -> Binary:
+    def apply(w: NodeWriter, a: Operand, b: Operand) -> str:
+        return w.cast(w.op(op_type, w.op("Cast", a, to=9), w.op("Cast", b, to=9)), w.output.dtype)
+
+    return apply
+
+
+_ARITHMETIC: dict[str, Binary] = {
+    "add": _binary("Add"), "sub": _binary("Sub"), "mul": _binary("Mul"), "div": _divide,
+    "mod": _modulo, "power": _binary("Pow"), "maximum": _binary("Max"),
+    "minimum": _binary("Min"), "hypot": _hypotenuse, "equal": _compare("Equal"),
+    "not_equal": _not_equal, "greater": _compare("Greater"), "lesser": _compare("Less"),
+    "greater_equal": _compare("GreaterOrEqual"), "lesser_equal": _compare("LessOrEqual"),
+    "logical_and": _logical("And"), "logical_or": _logical("Or"), "logical_xor": _logical("Xor"),
+}  # fmt: skip
+#: Those that have other names for two arrays of one shape.
+_BASIC = ("add", "sub", "mul", "div")
+#: Functions of two arrays by operator: ``broadcast_add``, ``_maximum``, ``elemwise_add``, ...
+_BINARY: dict[str, Binary] = {
+    **{f"broadcast_{name}": function for name, function in _ARITHMETIC.items()},
+    **{f"_{name}": _ARITHMETIC[name] for name in _ARITHMETIC if name not in _BASIC},
+    **{f"elemwise_{name}": _ARITHMETIC[name] for name in _BASIC},
+    "_grad_add": _binary("Add"),
+    "_scatter_elemwise_div": _divide,
+}  # fmt: skip
+
+
+@translates(*_BINARY)
+def _two_arrays(w: NodeWriter) -> str:
+    left, right = w.inputs
+    wide = [v.dtype for v in w.inputs if v.is_float] or [left.dtype]
+    common = left.dtype if left.dtype == right.dtype else wide[0]
+    return _BINARY[w.operator](w, _typed(w, left, common), _typed(w, right, common))
+
+
+def _typed(w: NodeWriter, value: Value, dtype: str) -> Operand:
+    return value if value.dtype == dtype else w.cast(value, dtype)
+
+
+@translates("_identity_with_attr_like_rhs", reads=("lhs",))
+def _like_right(w: NodeWriter) -> Operand:
+    return w.data
+
+
+# An array and a number
+
+
+def _reversed(function: Binary) -> Binary:
+    return lambda w, a, b: function(w, b, a)
+
+
+_SCALAR: dict[str, Binary] = {
+    "_plus_scalar": _binary("Add"), "_minus_scalar": _binary("Sub"), "_mul_scalar": _binary("Mul"),
+    "_div_scalar": _divide, "_scatter_plus_scalar": _binary("Add"),
+    "_scatter_minus_scalar": _binary("Sub"),
+    "_rminus_scalar": _reversed(_binary("Sub")), "_rdiv_scalar": _reversed(_divide),
+    "_rmod_scalar": _reversed(_modulo), "_rpower_scalar": _reversed(_binary("Pow")),
+    **{
+        f"_{name}_scalar": _ARITHMETIC[name]
+        for name in _ARITHMETIC
+        if name not in _BASIC
+    },
+}  # fmt: skip
+
+
+@translates(*_SCALAR)
+def _with_scalar(w: NodeWriter) -> str:
+    function, number = _SCALAR[w.operator], w["scalar"]
+    dtype = w.data.dtype
+    if not w.data.is_float and (w.output.is_float or number != int(number)):
+        dtype = w.output.dtype if w.output.is_float else "float32"
+        result = function(w, w.cast(w.data, dtype), w.scalar(number, dtype))
+        return w.cast_from(result, dtype, w.output.dtype)
+    return function(w, w.data, w.scalar(number))
+
+
+@translates("logical_not")
+def _logical_not(w: NodeWriter) -> str:
+    return w.cast(w.op("Not", w.nonzero(w.data)), w.output.dtype)
+
+
+# Activations
+
+
+@translates("Activation")
+def _activation(w: NodeWriter) -> str:
+    names = {
+        "relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh", "softrelu": "Softplus",
+        "softsign": "Softsign",
+    }  # fmt: skip
+    return w.op(names[w["act_type"]], w.data)
+
+
+@translates("LeakyReLU")
+def _leaky_relu(w: NodeWriter) -> str:
+    act, slope = w["act_type"], w["slope"]
+    if act == "prelu":
+        gamma = w.inputs[1]
+        if gamma.rank == 1 and w.data.rank > 1 and gamma.sizes != (1,):
+            return w.op("PRelu", w.data, w.unsqueeze(gamma, *range(1, w.data.rank - 1)))
+        return w.op("PRelu", w.data, gamma)
+    if act == "rrelu":
+        return w.op("LeakyRelu", w.data, alpha=(w["lower_bound"] + w["upper_bound"]) / 2)
+    if act == "elu":
+        return w.op("Elu", w.data, alpha=slope)
+    if act == "selu":
+        return w.op("Selu", w.data)
+    if act == "gelu":
+        part = w.op("Erf", w.op("Mul", w.data, w.scalar(math.sqrt(0.5))))
+        half = w.op("Mul", w.data, w.scalar(0.5))
+        return w.op("Mul", half, w.op("Add", part, w.scalar(1)))
+    return w.op("LeakyRelu", w.data, alpha=slope)
+
+
+@translates(
+    "_copy", "_copyto", "BlockGrad", "Dropout", "cast_storage", "_contrib_gradientmultiplier",
+    "IdentityAttachKLSparseReg", reads=("data",),
+)  # fmt: skip
+def _unchanged(w: NodeWriter) -> Operand:
+    if w.operator == "Dropout" and w["mode"] == "always" and w["p"]:
+        w.refuse("mode='always' draws random numbers in inference")
+    return w.data

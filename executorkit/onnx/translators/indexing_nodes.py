@@ -1,0 +1,113 @@
+"""Entries chosen by indices or conditions. Indices beyond an axis are clipped or wrapped first, as
+MXNet does."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._draft import Length, Value
+from .._node_writer import NodeWriter, Operand
+from .._translators import translates
+
+
+def _in_range(w: NodeWriter, index: Value, length: Length, mode: str = "clip") -> str:
+    """Indices as int64 within an axis."""
+    integers = w.indices(index)
+    if mode == "wrap":
+        size = w.array(np.int64(length)) if isinstance(length, int) else length
+        return w.op("Mod", integers, size)
+    if isinstance(length, int):
+        last = w.array(np.int64(length - 1))
+    else:
+        last = w.squeeze(w.length_op("Sub", length, 1), 0)
+    return w.op("Clip", integers, w.array(np.int64(0)), last)
+
+
+@translates("Embedding", "_contrib_SparseEmbedding")
+def _embedding(w: NodeWriter) -> str:
+    data, weight = w.inputs
+    index = _in_range(w, data, w.length(weight, 0))
+    return w.op("Gather", weight, index, axis=0)
+
+
+@translates("take")
+def _take(w: NodeWriter) -> str:
+    array, indices = w.inputs
+    axis = w["axis"] % array.rank
+    index = _in_range(w, indices, w.length(array, axis), w["mode"])
+    return w.op("Gather", array, index, axis=axis)
+
+
+@translates("pick")
+def _pick(w: NodeWriter) -> str:
+    data, index = w.inputs
+    axis = w["axis"] % data.rank
+    chosen: Operand = _in_range(w, index, w.length(data, axis), w["mode"])
+    if index.rank < data.rank:
+        chosen = w.unsqueeze(chosen, axis)
+    picked = w.op("GatherElements", data, chosen, axis=axis)
+    return picked if w["keepdims"] or data.rank == 1 else w.squeeze(picked, axis)
+
+
+@translates("batch_take")
+def _batch_take(w: NodeWriter) -> str:
+    data, indices = w.inputs
+    index = w.unsqueeze(_in_range(w, indices, w.length(data, 1)), 1)
+    return w.squeeze(w.op("GatherElements", data, index, axis=1), 1)
+
+
+@translates("one_hot")
+def _one_hot(w: NodeWriter) -> str:
+    index = w.unsqueeze(w.indices(w.data), w.data.rank)
+    hit = w.op("Equal", index, w.arange(w["depth"]))
+    dtype = w.output.dtype
+    return w.op("Where", hit, w.scalar(w["on_value"], dtype), w.scalar(w["off_value"], dtype))
+
+
+@translates("gather_nd")
+def _gather_nd(w: NodeWriter) -> str:
+    data, indices = w.inputs
+    last = w.transpose(w.indices(indices), [*range(1, indices.rank), 0])
+    return w.op("GatherND", data, last)
+
+
+@translates("scatter_nd")
+def _scatter_nd(w: NodeWriter) -> str:
+    data, indices = w.inputs
+    last = w.transpose(w.indices(indices), [*range(1, indices.rank), 0])
+    return w.op("ScatterND", w.filled(list(w["shape"]), 0, data.dtype), last, data)
+
+
+@translates("where")
+def _where(w: NodeWriter) -> str:
+    condition, x, y = w.inputs
+    chosen = w.nonzero(condition)
+    if condition.rank == 1 and x.rank > 1:
+        chosen = w.unsqueeze(chosen, *range(1, x.rank))
+    return w.op("Where", chosen, x, y)
+
+
+@translates("_np_cumsum")
+def _cumsum(w: NodeWriter) -> str:
+    data: Operand = w.data
+    if w.data.dtype != w.output.dtype:
+        data = w.cast(data, w.output.dtype)
+    axis = w["axis"]
+    if axis is None:
+        data, axis = w.reshape(data, [-1]), 0
+    return w.op("CumSum", data, w.array(np.int64(axis % w.data.rank)))
+
+
+@translates("_contrib_index_copy")
+def _index_copy(w: NodeWriter) -> str:
+    old, index, new = w.inputs
+    return w.op("ScatterND", old, w.unsqueeze(w.indices(index), 1), new)
+
+
+@translates("_contrib_index_array")
+def _index_array(w: NodeWriter) -> str:
+    if not w.data.is_static:
+        w.refuse("the indices of an array whose shape varies")
+    axes = w["axes"] or range(w.data.rank)
+    grid = np.indices(w.data.sizes)
+    return w.array(np.stack([grid[a] for a in axes], axis=-1).astype(np.int64))

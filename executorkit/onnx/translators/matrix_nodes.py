@@ -1,0 +1,129 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+from .._node_writer import NodeWriter, Operand
+from .._translators import translates
+
+
+@translates("FullyConnected")
+def _fully_connected(w: NodeWriter) -> str:
+    data, weight, *bias = w.inputs
+    if w["flatten"] or data.rank == 2:
+        flat = w.op("Flatten", data, axis=1) if data.rank != 2 else data
+        return w.op("Gemm", flat, weight, *bias, transB=1)
+    product = w.op("MatMul", data, w.transpose(weight, [1, 0]))
+    return w.op("Add", product, bias[0]) if bias else product
+
+
+def _swap_last(w: NodeWriter, operand: Operand, rank: int) -> str:
+    return w.transpose(operand, [*range(rank - 2), rank - 1, rank - 2])
+
+
+@translates("batch_dot", "_linalg_gemm2")
+def _batch_dot(w: NodeWriter) -> str:
+    result = _product(w)
+    if w.operator == "_linalg_gemm2" and w["alpha"] != 1:
+        return w.op("Mul", result, w.scalar(w["alpha"]))
+    return result
+
+
+def _product(w: NodeWriter) -> str:
+    left, right = w.inputs[:2]
+    rank = left.rank
+    if w.step.params.get("axis", -2) not in (-2, rank - 2):
+        w.refuse(f"matrices with rows on axis {w['axis']}")
+    first = _swap_last(w, left, rank) if w["transpose_a"] else left
+    second = _swap_last(w, right, rank) if w["transpose_b"] else right
+    return w.op("MatMul", first, second)
+
+
+@translates("_linalg_gemm")
+def _gemm(w: NodeWriter) -> str:
+    product = w.op("Mul", _product(w), w.scalar(w["alpha"]))
+    return w.op("Add", product, w.op("Mul", w.inputs[2], w.scalar(w["beta"])))
+
+
+@translates("_linalg_syrk")
+def _syrk(w: NodeWriter) -> str:
+    swapped = _swap_last(w, w.data, w.data.rank)
+    pair = (swapped, w.data) if w["transpose"] else (w.data, swapped)
+    return w.op("Mul", w.op("MatMul", *pair), w.scalar(w["alpha"]))
+
+
+@translates("_linalg_det")
+def _det(w: NodeWriter) -> list[Operand]:
+    determinant = w.op("Det", w.data)
+    return [w.unsqueeze(determinant, 0) if w.data.rank == 2 and w.output.rank else determinant]
+
+
+@translates("dot")
+def _dot(w: NodeWriter) -> str:
+    """The last axis of the left side with the first of the right one."""
+    left, right = w.inputs
+    transposed = w["transpose_a"], w["transpose_b"]
+    if left.rank == right.rank == 1:
+        return w.unsqueeze(w.op("MatMul", left, right), 0)
+    if left.rank <= 2 and right.rank <= 2:
+        first = w.transpose(left, [1, 0]) if transposed[0] and left.rank == 2 else left
+        second = w.transpose(right, [1, 0]) if transposed[1] and right.rank == 2 else right
+        return w.op("MatMul", first, second)
+    # Transposing moves the first axis behind all others, or the last one before them.
+    before: list[int] = [*range(1, left.rank), 0] if transposed[0] else [*range(left.rank)]
+    after = [right.rank - 1, *range(right.rank - 1)] if transposed[1] else [*range(right.rank)]
+    left_lengths = [w.length(left, a) for a in before]
+    right_lengths = [w.length(right, a) for a in after]
+    rows = w.reshape(w.transpose(left, before), [-1, left_lengths[-1]])
+    columns = w.reshape(w.transpose(right, after), [right_lengths[0], -1])
+    lengths = [*left_lengths[:-1], *right_lengths[1:]]
+    return w.reshape(w.op("MatMul", rows, columns), lengths)
+
+
+@translates("_contrib_interleaved_matmul_selfatt_qk")
+def _selfatt_qk(w: NodeWriter) -> str:
+    queries, keys, _ = _interleaved(w, w.data, 3)
+    size = w.data.sizes[2] // (3 * w["heads"])
+    scaled = w.op("Mul", queries, w.scalar(size**-0.5))
+    return w.op("MatMul", scaled, w.transpose(keys, [0, 2, 1]))
+
+
+@translates("_contrib_interleaved_matmul_selfatt_valatt")
+def _selfatt_valatt(w: NodeWriter) -> str:
+    *_, values = _interleaved(w, w.data, 3)
+    return _joined_heads(w, w.op("MatMul", w.inputs[1], values), w["heads"])
+
+
+@translates("_contrib_interleaved_matmul_encdec_qk")
+def _encdec_qk(w: NodeWriter) -> str:
+    (queries,) = _interleaved(w, w.data, 1)
+    keys, _ = _interleaved(w, w.inputs[1], 2)
+    size = w.data.sizes[2] // w["heads"]
+    scaled = w.op("Mul", queries, w.scalar(size**-0.5))
+    return w.op("MatMul", scaled, w.transpose(keys, [0, 2, 1]))
+
+
+@translates("_contrib_interleaved_matmul_encdec_valatt")
+def _encdec_valatt(w: NodeWriter) -> str:
+    _, values = _interleaved(w, w.data, 2)
+    return _joined_heads(w, w.op("MatMul", w.inputs[1], values), w["heads"])
+
+
+def _interleaved(w: NodeWriter, data: Operand, parts: int) -> list[str]:
+    """(L, N, heads * parts * size) as ``parts`` arrays (N * heads, L, size)."""
+    heads = w["heads"]
+    split = w.op("Reshape", data, w.ints(0, 0, heads, parts, -1))
+    first = w.transpose(split, [3, 1, 2, 0, 4])
+    cut = w.split(first, [1] * parts, 0) if parts > 1 else [first]
+    shape = w.op("Shape", first)
+    tail = w.slice(shape, [0], [3], [5])
+    target = w.concat([w.ints(-1), tail], 0)
+    return [w.op("Reshape", part, target) for part in cut]
+
+
+def _joined_heads(w: NodeWriter, data: str, heads: int) -> str:
+    """(N * heads, L, size) as (L, N, heads * size)."""
+    rows, size = w.length(w.inputs[1], 1), w.data.sizes[2] // heads
+    size //= 3 if w.operator.endswith("selfatt_valatt") else 2
+    split = w.reshape(data, [-1, heads, rows, size])
+    moved = w.transpose(split, [2, 0, 1, 3])
+    return w.op("Reshape", moved, w.ints(0, 0, heads * size))

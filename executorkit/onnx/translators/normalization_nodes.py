@@ -1,0 +1,84 @@
+"""Normalisation, with moving or own statistics."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._draft import Value
+from .._node_writer import NodeWriter, Operand
+from .._translators import translates
+
+
+@translates("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU")
+def _batch_norm(w: NodeWriter) -> list[Operand]:
+    data, gamma, beta, mean, variance = w.inputs
+    axis = w.step.params.get("axis", 1) % data.rank
+    order = [0, axis, *(a for a in range(1, data.rank) if a != axis)]
+    parameters = [_as_type(w, v, data.dtype) for v in (gamma, beta, mean, variance)]
+    result = w.op(
+        "BatchNormalization", w.transpose(data, order), *parameters,
+        epsilon=w["eps"],
+    )  # fmt: skip
+    if axis != 1:
+        result = w.transpose(result, list(np.argsort(order)))
+    if w.operator == "_contrib_BatchNormWithReLU":
+        result = w.op("Relu", result)
+    if not w["output_mean_var"]:
+        return [result]
+    w.refuse("output_mean_var=True")
+
+
+def _as_type(w: NodeWriter, value: Value, dtype: str) -> Operand:
+    """A parameter in data's type, if it is of a lower precision than ONNX lets it be."""
+    return value if dtype in (value.dtype, "float16") else w.cast(value, dtype)
+
+
+def _moments(w: NodeWriter, data: Operand, axes: list[int]) -> tuple[str, str]:
+    """Data less its mean, and its variance, over axes that stay as axes of length 1."""
+    centered = w.op("Sub", data, w.reduce("Mean", data, axes))
+    return centered, w.reduce("Mean", w.op("Mul", centered, centered), axes)
+
+
+@translates("InstanceNorm")
+def _instance_norm(w: NodeWriter) -> str:
+    return w.op("InstanceNormalization", *w.inputs, epsilon=w["eps"])
+
+
+@translates("LayerNorm")
+def _layer_norm(w: NodeWriter) -> list[Operand]:
+    data, gamma, beta = w.inputs
+    axis = w["axis"] % data.rank
+    if w["output_mean_var"]:
+        w.refuse("output_mean_var=True")
+    if axis == data.rank - 1:
+        return [w.op("LayerNormalization", data, gamma, beta, axis=axis, epsilon=w["eps"])]
+    centered, variance = _moments(w, data, [axis])
+    spread = w.op("Sqrt", w.op("Add", variance, w.scalar(w["eps"])))
+    behind = list(range(1, data.rank - axis))
+    scaled = w.op("Mul", w.op("Div", centered, spread), w.unsqueeze(gamma, *behind))
+    return [w.op("Add", scaled, w.unsqueeze(beta, *behind))]
+
+
+@translates("GroupNorm")
+def _group_norm(w: NodeWriter) -> list[Operand]:
+    data, gamma, beta = w.inputs
+    if w["output_mean_var"]:
+        w.refuse("output_mean_var=True")
+    lengths = w.lengths(data)
+    grouped = w.op("Reshape", data, w.ints(0, w["num_groups"], -1))
+    normed = w.op("InstanceNormalization", grouped, gamma, beta, epsilon=w["eps"])
+    return [w.reshape(normed, lengths)]
+
+
+@translates("L2Normalization")
+def _l2_normalization(w: NodeWriter) -> list[Operand]:
+    rank = w.data.rank
+    first, last = {"instance": (1, rank), "channel": (1, 2), "spatial": (2, rank)}[w["mode"]]
+    square = w.reduce("SumSquare", w.data, list(range(first, last)))
+    norm = w.op("Sqrt", w.op("Add", square, w.scalar(w["eps"])))
+    return [w.op("Div", w.data, norm)]
+
+
+@translates("LRN")
+def _local_response(w: NodeWriter) -> list[Operand]:
+    return [w.op("LRN", w.data, alpha=w["alpha"], beta=w["beta"], bias=w["knorm"], size=w["nsize"])]

@@ -1,0 +1,165 @@
+"""Pooling: windows that count what MXNet counts, also where the last one reaches over the edge.
+
+The number of windows is MXNet's, and ONNX gets as much padding at the end as the last one needs, so
+that the rounding rules of ONNX's own ``ceil_mode``, which have changed, do not matter. Where the
+size of images varies, ``ceil_mode`` has to do.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from .._draft import Value
+from .._node_writer import NodeWriter, Operand
+from .._translators import translates
+from .convolution_nodes import is_channels_last, per_axis, to_channels_first, to_channels_last
+
+
+@dataclass(frozen=True, slots=True)
+class _Windows:
+    """Windows over the spatial axes: padding at both ends, and more that the last one needs."""
+
+    kernel: list[int]
+    stride: list[int]
+    pad: list[int]
+    surplus: list[int]
+    rounds_up: bool
+
+    @property
+    def rank(self) -> int:
+        return len(self.kernel)
+
+
+@translates("Pooling", "Pooling_v1")
+def _pooling(w: NodeWriter) -> str:
+    layout = w["layout"] if w.operator == "Pooling" else None
+    data: Operand = w.data
+    rank = w.data.rank - 2
+    last = is_channels_last(layout)
+    sizes, shape = w.data.sizes[2:], w.data.shape[2:]
+    if last:
+        data = to_channels_first(w, data, w.data.rank)
+        sizes, shape = w.data.sizes[1:-1], w.data.shape[1:-1]
+    if w["global_pool"]:
+        result = _global(w, data, list(range(2, rank + 2)))
+    else:
+        result = _windowed(w, data, _windows(w, rank, sizes, None in shape))
+    return to_channels_last(w, result, w.data.rank) if last else result
+
+
+def _windows(w: NodeWriter, rank: int, sizes: tuple[int, ...], varies: bool) -> _Windows:
+    kernel, convention = list(w["kernel"]), w["pooling_convention"]
+    stride, pad = per_axis(w["stride"], rank, 1), per_axis(w["pad"], rank, 0)
+    if varies:
+        if convention == "same":
+            w.refuse("pooling_convention='same' with images of a size that varies")
+        return _Windows(kernel, stride, pad, [0] * rank, convention == "full")
+    outs = w.output.sizes[1:-1] if is_channels_last(w.step.params.get("layout")) else (
+        w.output.sizes[2:]
+    )  # fmt: skip
+    surplus = [
+        max(0, (o - 1) * s + k - n - 2 * p)
+        for o, s, k, n, p in zip(outs, stride, kernel, sizes, pad, strict=True)
+    ]
+    return _Windows(kernel, stride, pad, surplus, False)
+
+
+def _power(w: NodeWriter, data: Operand, power: int) -> str:
+    """The p-th power, by products."""
+    result = data
+    for _ in range(power - 1):
+        result = w.op("Mul", result, data)
+    return result if isinstance(result, str) else result.name
+
+
+def _root(w: NodeWriter, data: str, power: int) -> str:
+    if power == 1:
+        return data
+    if power == 2:
+        return w.op("Sqrt", data)
+    return w.op("Pow", data, w.scalar(1 / power))
+
+
+def _global(w: NodeWriter, data: Operand, axes: list[int]) -> str:
+    kind = w["pool_type"]
+    if kind == "max":
+        return w.op("GlobalMaxPool", data)
+    if kind == "avg":
+        return w.op("GlobalAveragePool", data)
+    if kind == "sum":
+        return w.reduce("Sum", data, axes)
+    power = w["p_value"]
+    return _root(w, w.reduce("Sum", _power(w, data, power), axes), power)
+
+
+def _windowed(w: NodeWriter, data: Operand, at: _Windows) -> str:
+    kind = w["pool_type"]
+    if kind == "max":
+        if any(p + e >= k for p, e, k in zip(at.pad, at.surplus, at.kernel, strict=True)):
+            lowest = w.scalar(-np.inf if w.data.is_float else np.iinfo(w.data.dtype).min)
+            return _pool(w, "MaxPool", _padded(w, data, at, lowest, True), at, False)
+        return _pool(w, "MaxPool", data, at, True)
+    if kind == "avg":
+        return _average(w, data, at)
+    power = w["p_value"] if kind == "lp" else 1
+    padded = _padded(w, _power(w, data, power), at, "", True)
+    mean = _pool(w, "AveragePool", padded, at, False)
+    total = w.op("Mul", mean, w.scalar(float(math.prod(at.kernel))))
+    return _root(w, total, power)
+
+
+def _average(w: NodeWriter, data: Operand, at: _Windows) -> str:
+    """Averages; padding counts, if it does, but not what the last window reads beyond it."""
+    include = w.operator == "Pooling_v1" or w["count_include_pad"] is not False
+    if include and any(at.pad) and not any(at.surplus) and not at.rounds_up:
+        return _pool(w, "AveragePool", data, at, True, count_include_pad=1)
+    if not include or not any(at.pad):
+        return _pool(w, "AveragePool", data, at, True, count_include_pad=0)
+    padded = _padded(w, data, at, "", False)
+    inner = _Windows(at.kernel, at.stride, [0] * at.rank, at.surplus, at.rounds_up)
+    return _pool(w, "AveragePool", padded, inner, True, count_include_pad=0)
+
+
+def _padded(w: NodeWriter, data: Operand, at: _Windows, value: str, surplus: bool) -> str:
+    ends = [p + e for p, e in zip(at.pad, at.surplus, strict=True)] if surplus else at.pad
+    return w.pad(data, [0, 0, *at.pad, 0, 0, *ends], value)
+
+
+def _pool(
+    w: NodeWriter, op_type: str, data: Operand, at: _Windows, padded: bool, **attrs: int
+) -> str:
+    pads = [*at.pad, *(p + e for p, e in zip(at.pad, at.surplus, strict=True))]
+    return w.op(
+        op_type, data, kernel_shape=at.kernel, strides=at.stride,
+        pads=pads if padded else [0] * (2 * at.rank), ceil_mode=int(at.rounds_up), **attrs,
+    )  # fmt: skip
+
+
+@translates("_contrib_AdaptiveAvgPooling2D")
+def _adaptive(w: NodeWriter) -> str:
+    cells = w.output.sizes[2:]
+    if cells == (1, 1):
+        return w.op("GlobalAveragePool", w.data)
+    if None in w.data.shape[2:]:
+        w.refuse("more than one cell with images of a size that varies")
+    return separable(
+        w, w.data, [_averages(n, m) for n, m in zip(w.data.sizes[2:], cells, strict=True)]
+    )
+
+
+def _averages(size: int, cells: int) -> np.ndarray:
+    """The (cells, size) matrix of averages."""
+    matrix = np.zeros((cells, size))
+    for i in range(cells):
+        start, stop = i * size // cells, -(-(i + 1) * size // cells)
+        matrix[i, start:stop] = 1 / (stop - start)
+    return matrix
+
+
+def separable(w: NodeWriter, data: Value, matrices: list[np.ndarray]) -> str:
+    """Images with a matrix applied to their height and another one to their width."""
+    rows, columns = (m.astype(data.dtype) for m in matrices)
+    return w.op("MatMul", w.op("MatMul", w.array(rows), data), w.array(columns.T))

@@ -1,0 +1,130 @@
+"""Fused recurrent layers: a node of ONNX per layer, with gates in ONNX's order."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from ...ops.nn.rnn_parameters import PackedSizes
+from .._draft import Value
+from .._node_writer import NodeWriter, Operand
+from .._translators import translates
+
+#: ONNX's operator, and the positions of MXNet's gates in ONNX's order.
+_CELLS = {
+    "lstm": ("LSTM", (0, 3, 1, 2)),
+    "gru": ("GRU", (1, 0, 2)),
+    "rnn_tanh": ("RNN", (0,)),
+    "rnn_relu": ("RNN", (0,)),
+}
+
+
+@translates("RNN")
+def _recurrent(w: NodeWriter) -> list[Operand]:
+    refused = ("projection_size", "lstm_state_clip_min", "lstm_state_clip_max")
+    for name in refused:
+        if w[name] is not None:
+            w.refuse(f"{name}={w[name]}")
+    directions = 2 if w["bidirectional"] else 1
+    states = [w.named_inputs[n] for n in ("state", "state_cell") if n in w.named_inputs]
+    features = w.data.shape[2]
+    if features is None:
+        w.refuse("a number of features that varies")
+    cells = _cells(w, features)
+    lengths = w.named_inputs.get("sequence_length")
+    valid = "" if lengths is None else w.cast(lengths, "int32")
+    x: Operand = w.data
+    last: list[list[str]] = [[] for _ in states]
+    for layer in range(w["num_layers"]):
+        first = layer * directions
+        initial = [_rows(w, state, first, directions) for state in states]
+        x, finals = _layer(w, x, cells[first : first + directions], valid, initial)
+        for collected, final in zip(last, finals, strict=True):
+            collected.append(final)
+    outputs: list[Operand] = [x]
+    if w["state_outputs"]:
+        outputs += [w.concat(parts, 0) for parts in last]
+    return outputs
+
+
+def _rows(w: NodeWriter, state: Value, start: int, count: int) -> Operand:
+    if state.shape[0] == count:
+        return state
+    return w.slice(state, [0], [start], [start + count])
+
+
+def _cells(w: NodeWriter, features: int) -> list[dict[str, Operand | np.ndarray]]:
+    """The weights of every layer and direction, cut out of the packed vector."""
+    vector = w.named_inputs["parameters"]
+    sizes = PackedSizes.of(w.step.params)
+    cells: list[dict[str, Operand | np.ndarray]] = [
+        {} for _ in range(sizes.layers * sizes.directions)
+    ]
+    start = 0
+    for cell, piece, shape in sizes.layout(features):
+        stop = start + math.prod(shape)
+        if vector.array is not None:
+            cells[cell][piece] = vector.array[start:stop].reshape(shape)
+        else:
+            part = w.slice(vector, [0], [start], [stop])
+            cells[cell][piece] = w.reshape(part, list(shape))
+        start = stop
+    return cells
+
+
+def _in_onnx_order(w: NodeWriter, weight: Operand | np.ndarray) -> Operand | np.ndarray:
+    """A weight or bias with its blocks of rows, one per gate, in ONNX's order."""
+    order = _CELLS[w["mode"]][1]
+    rows = w["state_size"]
+    if isinstance(weight, np.ndarray):
+        return np.concatenate([weight[g * rows : (g + 1) * rows] for g in order])
+    if len(order) == 1:
+        return weight
+    gates = w.split(weight, [rows] * len(order), 0)
+    return w.concat([gates[g] for g in order], 0)
+
+
+def _stacked(w: NodeWriter, parts: list[Operand | np.ndarray], name: str) -> str:
+    """The weights of all directions along a new first axis."""
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(arrays) == len(parts):
+        return w.array(np.stack(arrays), f"{w.name}_{name}")
+    operands = [part for part in parts if not isinstance(part, np.ndarray)]
+    return w.concat([w.unsqueeze(part, 0) for part in operands], 0)
+
+
+def _bias(w: NodeWriter, cell: dict[str, Operand | np.ndarray]) -> Operand | np.ndarray:
+    parts = [_in_onnx_order(w, cell[name]) for name in ("input_bias", "recurrent_bias")]
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(arrays) == 2:
+        return np.concatenate(arrays)
+    return w.concat([part for part in parts if not isinstance(part, np.ndarray)], 0)
+
+
+def _layer(
+    w: NodeWriter,
+    x: Operand,
+    cells: list[dict[str, Operand | np.ndarray]],
+    lengths: str,
+    initial: list[Operand],
+) -> tuple[str, list[str]]:
+    """One layer in all its directions: its output, and its last states."""
+    mode, hidden = w["mode"], w["state_size"]
+    op_type, _ = _CELLS[mode]
+    both = len(cells) == 2
+    weights = [_stacked(w, [_in_onnx_order(w, c["input"]) for c in cells], "W")]
+    weights.append(_stacked(w, [_in_onnx_order(w, c["recurrent"]) for c in cells], "R"))
+    weights.append(_stacked(w, [_bias(w, c) for c in cells], "B"))
+    activation = {"rnn_tanh": "Tanh", "rnn_relu": "Relu"}.get(mode)
+    outputs = w.split_op(
+        op_type, 1 + len(initial), x, *weights, lengths, *initial, hidden_size=hidden,
+        direction="bidirectional" if both else "forward",
+        activations=[activation] * len(cells) if activation else None,
+        linear_before_reset=1 if mode == "gru" else None,
+    )  # fmt: skip
+    sequence, *finals = outputs
+    if not both:
+        return w.squeeze(sequence, 1), finals
+    joined = w.transpose(sequence, [0, 2, 1, 3])
+    return w.op("Reshape", joined, w.ints(0, 0, 2 * hidden)), finals

@@ -1,0 +1,79 @@
+"""Reductions: sums, means, extremes, norms and the positions of extremes."""
+
+from __future__ import annotations
+
+from .._node_writer import NodeWriter, Operand
+from .._translators import translates
+
+_KINDS = {
+    "sum": "Sum", "nansum": "Sum", "mean": "Mean", "prod": "Prod", "nanprod": "Prod", "max": "Max",
+    "min": "Min", "_square_sum": "SumSquare",
+}  # fmt: skip
+
+
+def _axes(w: NodeWriter, axis: object, exclude: bool = False) -> list[int]:
+    """The axes to reduce: all if the attribute is None or empty."""
+    rank = w.data.rank
+    if axis is None or axis == ():
+        return list(range(rank))
+    chosen = {a % rank for a in (axis if isinstance(axis, tuple) else (axis,))}
+    return [a for a in range(rank) if (a in chosen) != exclude]
+
+
+def _reduced(w: NodeWriter, kind: str, data: Operand, axes: list[int], keepdims: bool) -> str:
+    result = w.reduce(kind, data, axes, keepdims)
+    if len(axes) == w.data.rank and not keepdims and w.output.rank == 1:
+        return w.unsqueeze(result, 0)
+    return result
+
+
+@translates(*_KINDS)
+def _reduce(w: NodeWriter) -> Operand:
+    axes = _axes(w, w["axis"], w["exclude"])
+    data: Operand = w.data
+    if w.operator.startswith("nan"):
+        fill = w.scalar(1 if w.operator == "nanprod" else 0)
+        data = w.op("Where", w.op("IsNaN", data), fill, data)
+    if not axes:
+        return data
+    return _reduced(w, _KINDS[w.operator], data, axes, w["keepdims"])
+
+
+@translates("norm")
+def _norm(w: NodeWriter) -> str:
+    if w["ord"] not in (1, 2):
+        w.refuse(f"a norm of order {w['ord']}")
+    data: Operand = w.data
+    if w.data.dtype != w.output.dtype:
+        data = w.cast(data, w.output.dtype)
+    return _reduced(w, f"L{w['ord']}", data, _axes(w, w["axis"]), w["keepdims"])
+
+
+@translates("moments")
+def _moments(w: NodeWriter) -> list[str]:
+    axes = _axes(w, w["axes"])
+    mean = w.reduce("Mean", w.data, axes, keepdims=True)
+    distance = w.op("Sub", w.data, mean)
+    square = w.op("Mul", distance, distance)
+    return [
+        _reduced(w, "Mean", w.data, axes, w["keepdims"]),
+        _reduced(w, "Mean", square, axes, w["keepdims"]),
+    ]
+
+
+@translates("argmax", "argmin", "argmax_channel")
+def _extreme_position(w: NodeWriter) -> str:
+    op_type = "ArgMin" if w.operator == "argmin" else "ArgMax"
+    data: Operand = w.data
+    axis = 1 if w.operator == "argmax_channel" else w["axis"]
+    keepdims = w.operator != "argmax_channel" and w["keepdims"]
+    if axis is None:
+        flat = w.op(op_type, w.reshape(data, [-1]), axis=0, keepdims=1)
+        if w.output.rank != 1:
+            flat = w.reshape(flat, [1] * w.output.rank)
+        return w.cast(flat, w.output.dtype)
+    axis %= w.data.rank
+    position = w.op(op_type, data, axis=axis, keepdims=int(keepdims))
+    if w.data.rank == 1 and w.output.rank == 1 and not keepdims:
+        position = w.unsqueeze(position, 0)
+    return w.cast(position, w.output.dtype)

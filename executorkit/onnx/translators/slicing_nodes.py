@@ -1,0 +1,123 @@
+"""Parts of arrays: slices, equal parts, windows of images, reversed axes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .._draft import Length
+from .._node_writer import NodeWriter, Operand
+from .._translators import translates
+
+#: Bounds of slices that mean the end, and the beginning when going backwards.
+_LAST, _BEFORE_FIRST = int(np.iinfo(np.int64).max), int(np.iinfo(np.int64).min)
+
+
+@translates("slice")
+def _slice(w: NodeWriter) -> Operand:
+    begin, end = w["begin"], w["end"]
+    count = len(begin)
+    steps = [s or 1 for s in w["step"]] + [1] * (count - len(w["step"]))
+    starts: list[Length] = []
+    ends: list[Length] = []
+    for first, last, step in zip(begin, end, steps, strict=False):
+        starts.append(first if first is not None else (0 if step > 0 else _LAST))
+        ends.append(last if last is not None else (_LAST if step > 0 else _BEFORE_FIRST))
+    return w.slice(w.data, list(range(count)), starts, ends, steps)
+
+
+@translates("slice_axis")
+def _slice_axis(w: NodeWriter) -> str:
+    end = _LAST if w["end"] is None else w["end"]
+    return w.slice(w.data, [w["axis"] % w.data.rank], [w["begin"]], [end])
+
+
+@translates("slice_like")
+def _slice_like(w: NodeWriter) -> str:
+    data, like = w.inputs
+    axes = [a % data.rank for a in w["axes"] or range(data.rank)]
+    ends = [w.length(like, a) for a in axes]
+    return w.slice(data, axes, [0] * len(axes), ends)
+
+
+@translates("Crop")
+def _crop(w: NodeWriter) -> str:
+    image = w.data
+    size: list[Length] = list(w["h_w"])
+    if len(w.inputs) == 2:
+        size = [w.length(w.inputs[1], axis) for axis in (2, 3)]
+    starts: list[Length] = list(w["offset"])
+    if w["center_crop"]:
+        starts = []
+        for axis, n in zip((2, 3), size, strict=True):
+            full = w.length(image, axis)
+            if isinstance(full, int) and isinstance(n, int):
+                starts.append((full - n) // 2)
+            else:
+                starts.append(w.length_op("Div", w.length_op("Sub", full, n), 2))
+    ends: list[Length] = []
+    for start, n in zip(starts, size, strict=True):
+        both_known = isinstance(start, int) and isinstance(n, int)
+        ends.append(int(start) + int(n) if both_known else w.length_op("Add", start, n))
+    return w.slice(image, [2, 3], starts, ends)
+
+
+@translates("SliceChannel")
+def _slice_channel(w: NodeWriter) -> list[str]:
+    axis = w["axis"] % w.data.rank
+    count = w["num_outputs"]
+    size = w.output.shape[axis] if not w["squeeze_axis"] else 1
+    if size is None:
+        w.refuse("parts of an axis whose length varies")
+    return _parts(w, [size] * count, axis)
+
+
+def _parts(w: NodeWriter, sizes: list[int], axis: int) -> list[str]:
+    parts = w.split(w.data, sizes, axis) if len(sizes) > 1 else [w.data.name]
+    return [w.squeeze(part, axis) for part in parts] if w["squeeze_axis"] else parts
+
+
+@translates("_split_v2")
+def _split_v2(w: NodeWriter) -> list[str]:
+    axis = w["axis"] % w.data.rank
+    if w["squeeze_axis"]:
+        return _parts(w, [1] * len(w.outputs), axis)
+    sizes = [value.shape[axis] for value in w.outputs]
+    fixed = [n for n in sizes if n is not None]
+    if len(fixed) == len(sizes):
+        return _parts(w, fixed, axis)
+    if w["sections"]:
+        w.refuse("parts of an axis whose length varies")
+    starts = [*w["indices"]]
+    return [
+        w.slice(w.data, [axis], [start], [end])
+        for start, end in zip(starts, [*starts[1:], _LAST], strict=True)
+    ]
+
+
+@translates("reverse")
+def _reverse(w: NodeWriter) -> str:
+    axes = [a % w.data.rank for a in w["axis"]]
+    ones = [1] * len(axes)
+    return w.slice(w.data, axes, [-1] * len(axes), [_BEFORE_FIRST] * len(axes), [-n for n in ones])
+
+
+@translates("_slice_assign_scalar", "_slice_assign")
+def _slice_assign(w: NodeWriter) -> str:
+    """Data with a slice replaced, where the slice is known when the graph is written."""
+    if not w.data.is_static:
+        w.refuse("assignment to a slice of an array whose shape varies")
+    numbers = np.arange(int(np.prod(w.data.sizes))).reshape(w.data.sizes)
+    index = tuple(
+        slice(first, last, step or None)
+        for first, last, step in zip(
+            w["begin"], w["end"], [*w["step"], *[None] * len(w["begin"])], strict=False
+        )
+    )
+    chosen = numbers[index]
+    flat = w.reshape(w.data, [-1])
+    if w.operator == "_slice_assign":
+        updates = w.reshape(w.inputs[1], [-1])
+    else:
+        updates = w.filled([chosen.size], w["scalar"], w.data.dtype)
+    result = w.op("ScatterElements", flat, w.array(chosen.reshape(-1)), updates, axis=0)
+    return w.reshape(result, list(w.data.sizes))
