@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from .errors import ArgumentValueError, InputTypeError, NotSupportedError, explain
+from .keyword_arguments import CheckedKeywords
 from .unserved import attribute_getter
 
 __all__ = [
@@ -37,7 +38,7 @@ _CHANGED = "Change learning rate to %0.5e"
 Schedule = Callable[[Any], jax.Array]
 
 
-class LRScheduler:
+class LRScheduler(CheckedKeywords):
     """Base class of schedulers: the rate and its warm-up.
 
     base_lr

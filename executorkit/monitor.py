@@ -39,6 +39,7 @@ from .display import (
 from .display import value as shown
 from .errors import InputTypeError, explain
 from .executor import Executor
+from .keyword_arguments import CheckedKeywords
 from .ndarray import NDArray
 from .program import small_jit
 
@@ -55,7 +56,7 @@ MAX_BATCHES = 1000
 _MAX_NUMBERS, _MAX_BARS, _MAX_ROWS, _MAX_LINES = 8, 24, 500, 60
 
 
-class Monitor(Viewed):
+class Monitor(Viewed, CheckedKeywords):
     """Collects a statistic of operators' outputs, their gradients, parameters and states.
 
     interval

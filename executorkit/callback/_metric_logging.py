@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+from ..keyword_arguments import CheckedKeywords
+
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:
     """A batch callback that logs the training metric at every ``period``-th batch number.
@@ -25,7 +27,7 @@ def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], N
     return report
 
 
-class Speedometer:
+class Speedometer(CheckedKeywords):
     """Logs samples per second and the training metric, every ``frequent`` batches.
 
     ::

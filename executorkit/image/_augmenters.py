@@ -17,6 +17,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..errors import ArgumentValueError, NotSupportedError, explain
+from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
 from ._host_images import check_colours, host_view, to_ndarray, update_in_place
 from ._image_functions import (
@@ -47,7 +48,7 @@ def dumped(augmenter: object, arguments: Any) -> str:
     return json.dumps([type(augmenter).__name__.lower(), arguments])
 
 
-class Augmenter:
+class Augmenter(CheckedKeywords):
     """Base class: a subclass defines ``__call__(src)``, which returns the changed image.
 
     The keywords are the augmenter's arguments, which :meth:`dumps` shows.

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import InitializerError, explain
+from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray, array, load
 from ..ops.nn.rnn_parameters import GateParameters, Mode
 from ._initializer import InitDesc, Initializer, create, register
@@ -17,7 +18,7 @@ from ._initializer import InitDesc, Initializer, create, register
 AnyInitializer = Callable[[str, NDArray], None]
 
 
-class Load:
+class Load(CheckedKeywords):
     """Copies parameters from a file or dict; ``default_init`` initialises the missing ones.
 
     param
@@ -71,7 +72,7 @@ class Load:
             logging.info("%s initialized %s", name, how)
 
 
-class Mixed:
+class Mixed(CheckedKeywords):
     """Initializers by pattern: the first regular expression that matches the start of a name
     counts.
 

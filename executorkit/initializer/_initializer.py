@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import InitializerError, explain
+from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
 from ..registry import get_alias_func, get_create_func, get_register_func
 from ._host_numbers import bilinear, draw_bytes
@@ -68,7 +69,7 @@ _METHODS_OF_PLAIN_NAMES = {
 }
 
 
-class Initializer:
+class Initializer(CheckedKeywords):
     """Base class of initializers: a subclass writes ``_init_weight(name, array)``.
 
     Called with an :class:`InitDesc` and an NDArray, it overwrites the array

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..errors import DataArgumentError, explain
+from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
 
 
@@ -127,7 +128,7 @@ class DataBatch:
         return f"{type(self).__name__}: data shapes: {data} label shapes: {labels}"
 
 
-class DataIter:
+class DataIter(CheckedKeywords):
     """Base class of iterators; a subclass defines ``next``, or ``iter_next`` and the ``get``
     methods.
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import MetricShapeError, explain
+from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
 from ..registry import get_alias_func, get_create_func, get_register_func
 
@@ -31,7 +32,7 @@ def check_label_shapes(
     return labels, preds
 
 
-class EvalMetric:
+class EvalMetric(CheckedKeywords):
     """Base class of metrics: a subclass adds to ``sum_metric`` and ``num_inst`` in ``update``.
 
     name

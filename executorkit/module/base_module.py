@@ -26,6 +26,7 @@ from ..errors import (
 from ..executor import PendingStep
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc, DataIter
+from ..keyword_arguments import CheckedKeywords, checked_keywords
 from ..model import BatchEndParam
 from ..ndarray import NDArray
 from ..ndarray.random_state import StreamPositions
@@ -71,7 +72,7 @@ def _parse_data_desc(
     return data_descs(data_names, label_names, data_shapes, label_shapes, "bind")
 
 
-class BaseModule(Viewed):
+class BaseModule(Viewed, CheckedKeywords):
     """A network that is bound, initialised, given an optimizer and trained, in this order.
 
     ``fit`` does all of it; ``score``, ``predict`` and ``iter_predict`` use the trained network. The
@@ -150,6 +151,7 @@ class BaseModule(Viewed):
 
     # Setting up
 
+    @checked_keywords
     def bind(
         self,
         data_shapes: Any,
@@ -198,6 +200,7 @@ class BaseModule(Viewed):
     def _bind(self, spec: BindSpec) -> None:
         raise self._not_provided("bind")
 
+    @checked_keywords
     def init_params(
         self,
         initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default; it has no state
@@ -233,6 +236,7 @@ class BaseModule(Viewed):
     def _init_params(self, spec: ParameterSpec) -> None:
         raise self._not_provided("init_params")
 
+    @checked_keywords
     def init_optimizer(
         self,
         kvstore: Any = "local",
@@ -405,6 +409,7 @@ class BaseModule(Viewed):
 
     # Training
 
+    @checked_keywords
     def fit(
         self,
         train_data: Any,
@@ -579,6 +584,7 @@ class BaseModule(Viewed):
 
     # Evaluation
 
+    @checked_keywords
     def score(
         self,
         eval_data: Any,
@@ -635,6 +641,7 @@ class BaseModule(Viewed):
         for nbatch, batch in self._forward_batches(eval_data, num_batch, reset, sparse_row_id_fn):
             yield self._unpadded_outputs(batch), nbatch, batch
 
+    @checked_keywords
     def predict(
         self,
         eval_data: Any,

@@ -17,6 +17,7 @@ import numpy as np
 import optax
 
 from ..errors import InputTypeError, NotSupportedError, RefusedCallError, RegistryError, explain
+from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray, zeros
 from ._apply_rules import apply_rules, check_arrays
 from ._optax import transformation
@@ -25,7 +26,7 @@ from ._rule import Float32Rule, Hyperparams, MasterWeightRule, Rule, State, is_h
 Class = TypeVar("Class", bound=type)
 
 
-class Optimizer:
+class Optimizer(CheckedKeywords):
     """Base class of optimizers.
 
     rescale_grad
