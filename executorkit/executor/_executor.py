@@ -29,6 +29,7 @@ from ..program import (
 )
 from ..symbol import Symbol
 from ._buffers import filled, lazy_zeros
+from ._fed_arguments import FedArguments
 from ._head_gradients import check_head_gradients, head_gradients
 from ._inference_backward import backward_in_inference, inference_program
 from ._monitor_callback import Callback, MonitorCallback
@@ -125,6 +126,7 @@ class Executor(Runnable[NDArray], Viewed):
         self._arg_dict: dict[str, NDArray] | None = None
         self._aux_dict: dict[str, NDArray] | None = None
         self._monitor: MonitorCallback | None = None
+        self._fed = FedArguments(graph.arg_names)
         register_pending_owner(self)
         self.program.add_user(self)
         self.program.prefetch(lambda: expected_calls(self))
@@ -242,6 +244,7 @@ class Executor(Runnable[NDArray], Viewed):
                 writes.append((target, *convert_input(value, target, name)))
         for target, contents, shared in writes:
             target.assign(contents, shared)
+        self._fed.add(inputs)
 
     def compile(self, is_train: bool = False, backward: bool | None = None) -> Executor:
         """Compiles ahead what ``forward`` (and ``backward``) will run; returns self.
@@ -314,6 +317,18 @@ class Executor(Runnable[NDArray], Viewed):
     def next_key(self) -> jax.Array:
         """A key from the stream of the executor's own context, on its device."""
         return next_key(self.context)
+
+    def infer(self, train: bool, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
+        """The outputs and the auxiliary states that forward changes, from prepared arrays where the
+        program has them."""
+        if not train:
+            fed = self._fed
+            if fed.positions:
+                outputs = self.program.infer_prepared(args, aux, key, fed.positions)
+                if outputs is not None:
+                    return outputs, ()
+            fed.observe(args)
+        return self.program.infer[train](args, aux, key)
 
     def key_aval(self) -> Any:
         """The shape and dtype of a key."""

@@ -171,7 +171,7 @@ class PendingStep:
                 )
                 self._backward_states, self.residuals = backward_states, residuals
             else:
-                outputs, states = program.infer[self.train](self.args, self.aux, self.key)
+                outputs, states = self.runnable.infer(self.train, self.args, self.aux, self.key)
         except Exception:
             self.failed = True
             raise

@@ -86,6 +86,10 @@ class Runnable(ABC, Generic[Value]):
     def next_key(self) -> Any:
         """A new random key from the stream of the runnable's context."""
 
+    def infer(self, train: bool, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
+        """Runs ``program.infer``: the outputs, and the auxiliary states that forward changes."""
+        return self.program.infer[train](args, aux, key)
+
     @abstractmethod
     def key_aval(self) -> Any:
         """The shape and dtype of :meth:`next_key`'s result."""

@@ -4,6 +4,7 @@
 """
 
 from ._backward_order import shared_state_updates
+from ._batch_norm_folding import lower_for_inference
 from ._entry_points import infer_shapes, infer_types, to_jax
 from ._graph import Graph, GraphStep, memoize
 from ._infer import (
@@ -23,6 +24,7 @@ from ._passes import LOWERING_PASSES, PASSES, disabled, disabled_passes, optimiz
 from ._segments import DeviceSegment, device_segments, evaluate_with_checkpoints, placements
 from ._subgraphs import LoweredBody
 from .reroll import plan_of
+from .staging import Stages, two_stages
 from .summary import Cost, Layer, NodeCost, Summary, cost_of
 
 __all__ = [
@@ -38,6 +40,7 @@ __all__ = [
     "Layer",
     "LoweredBody",
     "NodeCost",
+    "Stages",
     "Summary",
     "channels_last_allowed",
     "cost_of",
@@ -51,6 +54,7 @@ __all__ = [
     "infer_shapes",
     "infer_types",
     "lower",
+    "lower_for_inference",
     "memoize",
     "node_key",
     "optimized",
@@ -62,6 +66,7 @@ __all__ = [
     "set_inference_cache",
     "shared_state_updates",
     "to_jax",
+    "two_stages",
     "value_dtypes",
     "without_labels",
 ]

@@ -23,7 +23,7 @@ Pass = Callable[[Heads], Heads]
 _disabled: ContextVar[frozenset[str]] = ContextVar("passes_disabled", default=frozenset())
 
 
-def _rewrite(heads: Heads, replace: Callable[[Node, tuple[Entry, ...]], Entry | Node]) -> Heads:
+def rebuild(heads: Heads, replace: Callable[[Node, tuple[Entry, ...]], Entry | Node]) -> Heads:
     """Rebuilds a graph bottom-up. ``replace(node, new_inputs)`` gives the node to use (whose
     outputs take the old ones' places), or the entry that stands for its only output."""
     rebuilt: dict[Entry, Entry] = {}
@@ -50,7 +50,7 @@ def drop_identities(heads: Heads) -> Heads:
             return inputs[0]
         return _with_inputs(node, inputs)
 
-    return _rewrite(heads, replace)
+    return rebuild(heads, replace)
 
 
 def merge_common_subexpressions(heads: Heads) -> Heads:
@@ -68,7 +68,7 @@ def merge_common_subexpressions(heads: Heads) -> Heads:
             first_equal[key] = _with_inputs(node, inputs)
         return first_equal[key]
 
-    return _rewrite(heads, replace)
+    return rebuild(heads, replace)
 
 
 def _is_pure(node: Node) -> bool:
@@ -89,7 +89,7 @@ PASSES: dict[str, Pass] = {
     "common_subexpressions": merge_common_subexpressions,
 }
 #: The passes that choose how a graph is lowered.
-LOWERING_PASSES = ("reroll", "channels_last")
+LOWERING_PASSES = ("reroll", "channels_last", "batch_norms")
 
 
 @contextmanager

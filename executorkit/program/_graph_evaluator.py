@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import partial
 from typing import Any
 
@@ -13,11 +14,13 @@ from ..lowering import (
     Graph,
     GraphStep,
     channels_last_allowed,
+    disabled,
     disabled_passes,
     evaluate,
     evaluate_with_checkpoints,
     infer,
     lower,
+    lower_for_inference,
     plan_of,
     shared_state_updates,
 )
@@ -47,6 +50,8 @@ class GraphEvaluator:
         self._mirrored = mirrored_steps(graph)
         self._backward_updates = shared_state_updates(graph, argnums)
         self._run = lower(graph, backward_updates=self._backward_updates)
+        self._run_inference: Callable[..., tuple[Any, ...]] | None = None
+        self._disabled = disabled_passes()
         self._channels_last = channels_last_allowed()
         #: True if backward computes anything again.
         self.recomputes = options.remat is not None or bool(self._mirrored)
@@ -64,6 +69,15 @@ class GraphEvaluator:
 
     def __call__(self, args: Arrays, aux: Arrays, key: Any, train: bool) -> Any:
         return self._with_casts(args, aux, key, lambda cast: self._run(cast, aux, key, train))
+
+    def for_inference(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
+        """The outputs, with what depends on parameters alone as operations on these."""
+        if self._options.compute_dtype is not None:
+            return self(args, aux, key, False)[0]
+        if self._run_inference is None:
+            with disabled(*self._disabled) if self._disabled else nullcontext():
+                self._run_inference = lower_for_inference(self._graph)
+        return self._run_inference(args, aux, key)
 
     def for_backward(self, args: Arrays, aux: Arrays, key: Any, train: bool, scale: Any) -> Any:
         """The same as it is differentiated: with the saved values marked, and losses scaled."""

@@ -14,14 +14,18 @@ from .protocol import BaseProgram
 #: Names of the arguments of the jitted functions.
 _PARAMETERS = {
     "backward": ("residuals", "heads", "accumulated"),
+    "prepare": ("sources",),
+    "infer_prepared": ("fed", "held", "prepared"),
     "step": (
         "donated", "args", "aux", "key", "heads", "accumulated", "update_keys", "hyperparams",
     ),
 }  # fmt: skip
 _DEFAULT_PARAMETERS = ("args", "aux", "key", "heads", "accumulated")
 #: The functions of a program, the least complete first.
-_COMPLETENESS = ("infer", "infer_train", "forward", "forward_train", "forward_backward",
-                 "forward_backward_train", "step")  # fmt: skip
+_COMPLETENESS = (
+    "infer", "infer_prepared", "infer_train", "forward", "forward_train", "forward_backward",
+    "forward_backward_train", "step",
+)  # fmt: skip
 #: Maximum number of differences between programs that count as near.
 _MAX_CHANGES = 4
 

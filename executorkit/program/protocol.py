@@ -98,6 +98,16 @@ class BaseProgram(Viewed, ABC):
         ``args`` and ``aux`` may be arrays, or shapes and dtypes.
         """
 
+    def infer_prepared(
+        self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
+    ) -> tuple[Any, ...] | None:
+        """The outputs of ``infer[False]``, computed from prepared arrays; None if there are none:
+        ``infer`` has to run then.
+
+        ``fed`` are the positions of the arguments that change from call to call.
+        """
+        return None
+
     # -- its code in memory ----------------------------------------------------------------------
 
     #: The number of its last request; the cache of programs sets it.

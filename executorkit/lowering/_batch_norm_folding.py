@@ -1,0 +1,171 @@
+"""Batch normalisation by moving statistics as a part of the convolution or dense layer before it.
+
+``gamma (W x + b - mean) / sqrt(var + eps) + beta`` is ``W' x + b'`` with
+``scale = gamma / sqrt(var + eps)``, ``W' = scale W`` and ``b' = beta + scale (b - mean)``. The new
+weight and bias are operations of the graph, on parameters alone. Valid for inference only, and for
+float32 and float64: rounded to 16 bits, a weight times its scale is not what was trained.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from ..ops import OpDef, Params
+from ..ops.schema.operator_registry import lookup
+from ..symbol.node import Entry, Node, topological_order
+from ._graph import Graph
+from ._lower import lower
+from ._numbering import graph_of
+from ._passes import Heads, disabled_passes, rebuild
+
+_NORMALIZATIONS = frozenset(
+    {"BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"}
+)
+_RECTIFIED = "_contrib_BatchNormWithReLU"
+
+
+def fold_batch_norms(heads: Heads) -> Heads:
+    """The graph in which layers before normalisations compute these, for inference.
+
+    A layer whose result has other readers, or is an output, stays; so does one before a
+    normalisation along another axis than its filters, or whose statistics are read.
+    """
+    order = topological_order(heads)
+    readers = Counter(entry for node in order for entry in node.inputs)
+    readers.update(heads)
+
+    def replace(node: Node, inputs: tuple[Entry, ...]) -> Entry | Node:
+        if _operator(node) in _NORMALIZATIONS and node.inputs[0] in foldable:
+            return _folded(node, inputs)
+        if inputs == node.inputs:
+            return node
+        return Node(node.op, node.name, node.attrs, node.params, inputs, node.subgraphs)
+
+    foldable = {
+        node.inputs[0]
+        for node in order
+        if _operator(node) in _NORMALIZATIONS
+        and readers[node.inputs[0]] == 1
+        and not any(readers[node, k] for k in range(1, node.n_outputs))
+        and _scales_filters(node.inputs[0][0], node)
+    }
+    return rebuild(heads, replace) if foldable else heads
+
+
+def _operator(node: Node) -> str | None:
+    return node.op.name if node.op is not None else None
+
+
+def _scales_filters(layer: Node, normalization: Node) -> bool:
+    """True if a layer has a weight that can be scaled, and is normalised along its filters."""
+    form = _WEIGHT_SHAPES.get(_operator(layer) or "")
+    if form is None or layer.params is None or normalization.params is None:
+        return False
+    channels = _channel_axis(layer.params)
+    axis, rank = normalization.params.get("axis", 1), len(layer.params.get("kernel", ())) + 2
+    if channels is None or form(layer.params) is None:
+        return False
+    return axis == channels or axis == channels - rank
+
+
+def _channel_axis(p: Params) -> int | None:
+    """The axis of a layer's result that its filters are on; None if the attributes do not say."""
+    if "kernel" not in p:
+        return 1 if p.flatten else None
+    return p.layout.index("C") if p.layout else 1
+
+
+def _filters_first(p: Params) -> tuple[int, ...]:
+    return (-1, *(1 for _ in p.kernel), 1) if "kernel" in p else (-1, 1)
+
+
+def _filters_second(p: Params) -> tuple[int, ...] | None:
+    """Of a transposed convolution, whose weight is (channels, filters, kernel...), or channels last
+    (channels, kernel..., filters); the filters of several groups share an index."""
+    if p.num_group > 1:
+        return None
+    ones = tuple(1 for _ in p.kernel)
+    return (1, *ones, -1) if p.layout and p.layout[-1] == "C" else (1, -1, *ones)
+
+
+#: For each layer, the shape in which a vector over its filters scales its weight.
+_WEIGHT_SHAPES: dict[str, Callable[[Params], tuple[int, ...] | None]] = {
+    "Convolution": _filters_first,
+    "Convolution_v1": _filters_first,
+    "FullyConnected": _filters_first,
+    "Deconvolution": _filters_second,
+}
+
+
+def _folded(normalization: Node, inputs: tuple[Entry, ...]) -> Node:
+    """The layer that computes a normalisation of its result too, under the layer's name."""
+    (layer, _), gamma, beta, mean, var = inputs
+    p, q = normalization.params, layer.params
+    assert p is not None
+    assert q is not None
+    assert layer.op is not None
+    name = normalization.name
+
+    def call(op: str, *operands: Entry, **attrs: Any) -> Entry:
+        return _call(op, name, operands, attrs), 0
+
+    scale = call("rsqrt", call("_plus_scalar", var, scalar=p.eps))
+    if not p.fix_gamma:
+        scale = call("elemwise_mul", gamma, scale)
+    shape = _WEIGHT_SHAPES[layer.op.name](q)
+    weight = call("broadcast_mul", layer.inputs[1], call("Reshape", scale, shape=shape))
+    shift = mean if q.no_bias else call("elemwise_sub", mean, layer.inputs[2])
+    bias = call("elemwise_sub", beta, call("elemwise_mul", scale, shift))
+    params = Params({**q, "no_bias": False})
+    folded = Node(layer.op, layer.name, layer.attrs, params, (layer.inputs[0], weight, bias))
+    if _operator(normalization) == _RECTIFIED:
+        return _call("relu", name, ((folded, 0),), {})
+    return folded
+
+
+def _call(op_name: str, name: str, inputs: Sequence[Entry], attrs: dict[str, Any]) -> Node:
+    op: OpDef | None = lookup(op_name)
+    assert op is not None
+    texts = {key: str(value) for key, value in attrs.items()}
+    return Node(op, name, texts, op.parse(texts), tuple(inputs))
+
+
+def lower_for_inference(graph: Graph) -> Callable[[Sequence[Any], Sequence[Any], Any], Any]:
+    """The graph's outputs in inference, as a pure function ``run(args, aux, key)``, with what can
+    be computed from parameters alone as operations on them.
+
+    Results differ from those of :func:`lower` by rounding.
+    """
+    plain = lower(graph)
+    folded = _folded_graph(graph)
+    folded_run = lower(folded)
+
+    def run(args: Sequence[Any], aux: Sequence[Any], key: Any) -> tuple[Any, ...]:
+        if folded is graph or not all(_is_wide(x.dtype) for x in (*args, *aux)):
+            return plain(args, aux, key, False)[0]
+        arrays = dict(zip((*graph.args, *graph.aux), (*args, *aux), strict=True))
+        folded_args, folded_aux = (
+            [arrays[n] for n in nodes] for nodes in (folded.args, folded.aux)
+        )
+        return folded_run(folded_args, folded_aux, key, False)[0]
+
+    return run
+
+
+def _folded_graph(graph: Graph) -> Graph:
+    """The graph with folded normalisations; itself where there are none, or where it is not what
+    its heads say (a segment of a graph)."""
+    heads = graph.head_entries
+    if "batch_norms" in disabled_passes() or graph_of(heads).structure != graph.structure:
+        return graph
+    folded = fold_batch_norms(heads)
+    return graph if folded == heads else graph_of(folded)
+
+
+def _is_wide(dtype: Any) -> bool:
+    """True for types in which folding keeps the precision of the results."""
+    return not jnp.issubdtype(dtype, jnp.floating) or jnp.finfo(dtype).bits >= 32

@@ -1,0 +1,39 @@
+"""Programs in two stages: what depends only on arrays that stay is computed once per set of arrays.
+
+:func:`two_stages` traces a function of arrays and splits it by its arguments' binding times: some
+stay from call to call (parameters), others are fed (data). See :class:`Stages`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from .flat_program import FlatProgram, flatten
+from .split import Stages, split, static_values
+from .weight_packing import pack_weights
+
+__all__ = ["FlatProgram", "Stages", "two_stages"]
+
+
+def two_stages(
+    function: Callable[..., Sequence[Any]],
+    arguments: Sequence[Any],
+    staying: Sequence[bool],
+    platform: str,
+) -> Stages:
+    """A pure function of arrays in two stages.
+
+    arguments
+        shapes and dtypes of its arguments.
+    staying
+        for each of them, whether it stays from call to call.
+    platform
+        where it will run (``cpu``): functions that differ between platforms are those of this one.
+    """
+    program = flatten(jax.make_jaxpr(function)(*arguments), platform)
+    if platform == "cpu":
+        program = pack_weights(program, static_values(program, staying))
+    return split(program, staying)

@@ -1,0 +1,169 @@
+"""Split of a program in two stages: the first depends only on arrays that stay from call to call.
+
+Results of the first stage that the second one reads are the *prepared* arrays. Only what is worth
+it moves: nothing that costs nothing, or that is computed where it is read (a reshape, a broadcast),
+so that prepared arrays are no larger than they need to be, and an argument that passes unchanged
+stays an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend.core import ClosedJaxpr
+
+from .flat_program import FlatProgram, Operation, FlatValue
+
+#: Primitives that cost nothing, or are computed where their result is read.
+_FREE = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim", "iota", "copy"})
+#: Primitives that read a part of an array.
+_PARTS = frozenset({"slice", "dynamic_slice", "gather"})
+#: Maximum size in bytes of a part that is read where it is needed.
+_MAX_PART = 16_384
+#: Primitives whose result is no better than their input where it is larger.
+_WIDENING = frozenset({"convert_element_type", "concatenate", "pad"})
+
+
+@dataclass(frozen=True)
+class Stages:
+    """A program in two stages.
+
+    prepare
+        the first stage: from the inputs at the positions ``sources`` to prepared arrays.
+    run
+        the second: from the inputs at the positions ``fed``, those at ``held``, and the prepared
+        arrays, to the outputs of the program. Inputs in ``held`` stay, but are read as they are.
+    """
+
+    prepare: FlatProgram
+    run: FlatProgram
+    sources: tuple[int, ...]
+    fed: tuple[int, ...]
+    held: tuple[int, ...]
+
+    @property
+    def prepared_bytes(self) -> int:
+        """The size of the prepared arrays in bytes."""
+        return sum(value.n_bytes for value in self.prepare.outputs)
+
+    @cached_property
+    def preparation(self) -> Hashable:
+        """A value that is equal for stages that prepare equal arrays from equal sources."""
+        return _structure(self.prepare)
+
+
+def static_values(program: FlatProgram, staying: Sequence[bool]) -> set[FlatValue]:
+    """The values that depend on nothing but constants and the inputs marked in ``staying``."""
+    static = {v for v, stays in zip(program.inputs, staying, strict=True) if stays}
+    for operation in program.operations:
+        if not operation.has_effects and all(
+            v in static or v.constant is not None for v in operation.inputs
+        ):
+            static.update(operation.outputs)
+    return static
+
+
+def split(program: FlatProgram, staying: Sequence[bool]) -> Stages:
+    """The two stages of a program, of whose inputs those marked in ``staying`` stay."""
+    static = static_values(program, staying)
+    first, second = [], []
+    for op in program.operations:
+        (first if op.outputs and static.issuperset(op.outputs) else second).append(op)
+    read = {v for op in second for v in op.inputs} | set(program.outputs)
+    crossing, repeated = _crossing(read & static, first)
+    prepared = [v for op in first for v in op.outputs if v in crossing]
+    second = [op for op in first if op in repeated] + second
+
+    def positions(stay: bool, used: set[FlatValue]) -> tuple[int, ...]:
+        pairs = enumerate(zip(program.inputs, staying, strict=True))
+        return tuple(i for i, (v, stays) in pairs if stays == stay and (v in used or not stays))
+
+    inputs = program.inputs
+    sources = positions(True, FlatProgram(inputs, first, prepared).used_inputs)
+    needed = FlatProgram((*inputs, *prepared), second, program.outputs).used_inputs
+    fed, held = positions(False, needed), positions(True, needed)
+    return Stages(
+        FlatProgram([inputs[i] for i in sources], first, prepared),
+        FlatProgram(
+            [*(inputs[i] for i in (*fed, *held)), *prepared], second, program.outputs
+        ),
+        sources,
+        fed,
+        held,
+    )  # fmt: skip
+
+
+def _crossing(
+    read: set[FlatValue], first: Sequence[Operation]
+) -> tuple[set[FlatValue], set[Operation]]:
+    """The values that are prepared for a second stage that reads ``read``, and the operations of
+    the first stage that it computes itself."""
+    producer = {v: op for op in first for v in op.outputs}
+    crossing: set[FlatValue] = set()
+    repeated: set[Operation] = set()
+    pending = [v for v in read if v in producer]
+    while pending:
+        value = pending.pop()
+        operation = producer[value]
+        if not _is_free(operation):
+            crossing.add(value)
+        elif operation not in repeated:
+            repeated.add(operation)
+            pending += [v for v in operation.inputs if v in producer]
+    return crossing, repeated
+
+
+def _is_free(operation: Operation) -> bool:
+    """True if an operation is better repeated in the second stage than prepared."""
+    if operation.name in _FREE or _keeps_order(operation):
+        return True
+    result = sum(v.n_bytes for v in operation.outputs)
+    if operation.name in _PARTS:
+        return result <= _MAX_PART
+    if operation.name in _WIDENING:
+        return result > sum(v.n_bytes for v in operation.inputs)
+    return False
+
+
+def _keeps_order(operation: Operation) -> bool:
+    """True for a transposition that moves axes of one element only."""
+    if operation.name != "transpose":
+        return False
+    shape = operation.inputs[0].shape
+    moved = [i for i in operation.params["permutation"] if shape[i] != 1]
+    return moved == sorted(moved)
+
+
+def _structure(program: FlatProgram) -> Hashable:
+    """The operations as a value; that of no other program where they hold arrays."""
+    numbers = {value: i for i, value in enumerate(program.inputs)}
+    steps = []
+    for operation in program.operations:
+        if any(map(_holds_arrays, operation.params.values())):
+            return id(program)
+        inputs = tuple(_name_of(v, numbers) for v in operation.inputs)
+        for value in operation.outputs:
+            numbers[value] = len(numbers)
+        steps.append((operation.name, repr(sorted(operation.params.items())), inputs))
+    shapes = tuple((v.shape, str(v.dtype)) for v in program.inputs)
+    return shapes, tuple(steps), tuple(_name_of(v, numbers) for v in program.outputs)
+
+
+def _holds_arrays(param: Any) -> bool:
+    consts = param.consts if isinstance(param, ClosedJaxpr) else ()
+    return bool(consts) or isinstance(param, np.ndarray | jax.Array)
+
+
+def _name_of(value: FlatValue, numbers: Mapping[FlatValue, int]) -> Hashable:
+    """The number of a value, or its contents if they are constant."""
+    if value.constant is None:
+        return numbers[value]
+    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
+        return id(value)
+    array = np.asarray(value.constant)
+    return array.dtype.str, array.shape, array.tobytes()
