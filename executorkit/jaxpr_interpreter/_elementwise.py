@@ -32,7 +32,6 @@ _UFUNCS: dict[str, tuple[np.ufunc, float]] = {
     "square": (np.square, 1),
     "is_finite": (np.isfinite, 1),
     "shift_left": (np.left_shift, 2),
-    "shift_right_arithmetic": (np.right_shift, 2),
     "nextafter": (np.nextafter, 8),
     "conj": (np.conjugate, 2),
     "sqrt": (np.sqrt, 3),
@@ -154,7 +153,7 @@ def _round(call: Call) -> Kernel:
 @rule("integer_pow", fresh=True, weight=3)
 def _integer_pow(call: Call) -> Kernel:
     exponent = call.params["y"]
-    one = np.float32(1) if is_small_float(call.dtype) else call.dtype.type(1)
+    one = call.dtype.type(1)
 
     def power(x: Any) -> Any:
         result, factor, remaining = None, x, abs(exponent)
@@ -170,7 +169,7 @@ def _integer_pow(call: Call) -> Kernel:
             return one / result
         return +result
 
-    return in_float32(power, call)
+    return power
 
 
 @rule("pow", fresh=True, weight=30)
@@ -212,6 +211,14 @@ def _shift_right_logical(call: Call) -> Kernel:
         return np.right_shift
     unsigned, dtype = np.dtype(f"u{call.dtype.itemsize}"), call.dtype
     return lambda x, y: np.right_shift(x.view(unsigned), y.view(unsigned)).view(dtype)
+
+
+@rule("shift_right_arithmetic", fresh=True, weight=2)
+def _shift_right_arithmetic(call: Call) -> Kernel:
+    if call.dtype.kind == "i":
+        return np.right_shift
+    signed, dtype = np.dtype(f"i{call.dtype.itemsize}"), call.dtype
+    return lambda x, y: np.right_shift(x.view(signed), y.view(signed)).view(dtype)
 
 
 @rule("population_count", fresh=True, weight=2)

@@ -290,7 +290,7 @@ def _overwriting(kernel: Kernel, equation: Equation, reusable: list[int]) -> Ker
 
 def _writing(ufunc: Any, n: int, count: int) -> Kernel:
     if count == 1:
-        return lambda x: ufunc(x, x)
+        return lambda x: ufunc(x, out=x)
     if n == 0:
-        return lambda x, y: ufunc(x, y, x)
-    return lambda x, y: ufunc(x, y, y)
+        return lambda x, y: ufunc(x, y, out=x)
+    return lambda x, y: ufunc(x, y, out=y)

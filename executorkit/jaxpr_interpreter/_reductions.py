@@ -151,7 +151,8 @@ def _sort(call: Call) -> Kernel:
     axis, keys = call.params["dimension"], call.params["num_keys"]
     if len(call.ins) == 1:
         kind: Any = None if call.dtype.kind in "iub" else "stable"
-        return lambda x: [np.sort(x, axis=axis, kind=kind)]
+        dtype = call.dtype
+        return lambda x: [np.sort(_comparable(x), axis=axis, kind=kind).astype(dtype, copy=False)]
 
     def sort(*operands: Any) -> Any:
         if keys == 1:

@@ -40,7 +40,7 @@ def reduced_windows(
         result = x[_along(x.ndim, axis, slice(0, stop, stride))]
         for i in range(1, size):
             piece = x[_along(x.ndim, axis, slice(i * gap, i * gap + stop, stride))]
-            result = ufunc(result, piece) if i == 1 else ufunc(result, piece, result)
+            result = ufunc(result, piece) if i == 1 else ufunc(result, piece, out=result)
         x = result
     return x
 
