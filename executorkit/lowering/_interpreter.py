@@ -16,8 +16,10 @@ from ..errors import MXNetError, explain
 from ..ops import Params
 from ..ops.schema.attrs import Shape
 from ..ops.schema.channels_last import LayoutRewrite
+from ..ops.symbolic_sizes import is_known
 from ._graph import Graph, GraphStep
 from ._infer import InferenceResult, infer, resolve_open_shapes
+from ._stand_in_sizes import StandInSizes
 
 #: ``observe(step, inputs)`` sees every step and may replace its inputs.
 Observer = Callable[[GraphStep, list[Any]], list[Any]]
@@ -154,7 +156,12 @@ def inferred_from(graph: Graph, args: Iterable[Any], aux: Iterable[Any]) -> Infe
     """Inference from the shapes of arrays in the graph's order."""
     arrays = dict(zip(graph.arg_names, args, strict=True))
     arrays.update(zip(graph.aux_names, aux, strict=True))
-    return infer(graph, {name: array.shape for name, array in arrays.items()})
+    shapes = {name: tuple(array.shape) for name, array in arrays.items()}
+    if all(is_known(*shape) for shape in shapes.values()):
+        return infer(graph, shapes)
+    stand_ins = StandInSizes(size for shape in shapes.values() for size in shape)
+    inferred = infer(graph, {name: stand_ins.numbers(shape) for name, shape in shapes.items()})
+    return stand_ins.symbolic(inferred)
 
 
 def run_step(

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax import export
 
 import executorkit as mx
 from executorkit.errors import (
@@ -190,3 +191,61 @@ def test_the_mode_is_a_python_bool_and_train_its_former_name():
     np.testing.assert_array_equal(former, dropped)
     with pytest.raises(InputTypeError, match="is_train is traced"):
         jax.jit(function)({"x": x}, None, key, True)
+
+
+def _image_network():
+    x = mx.sym.Variable("data")
+    for i in range(2):
+        x = mx.sym.Convolution(x, num_filter=4, kernel=(3, 3), pad=(1, 1), name=f"conv{i}")
+        x = mx.sym.Activation(mx.sym.BatchNorm(x, name=f"bn{i}"), act_type="relu")
+        x = mx.sym.Pooling(x, kernel=(2, 2), stride=(2, 2), pool_type="max")
+    x = mx.sym.Convolution(x, num_filter=8, kernel=(1, 1), name="pointwise")
+    return mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=3), name="softmax")
+
+
+def _sentence_network():
+    cells = mx.rnn.SequentialRNNCell()
+    for i in range(2):
+        cells.add(mx.rnn.LSTMCell(4, prefix=f"lstm{i}_"))
+    x, _ = cells.unroll(12, inputs=mx.sym.Variable("data"), merge_outputs=True)
+    out = mx.sym.FullyConnected(mx.sym.Reshape(x, shape=(-1, 4)), num_hidden=3)
+    label = mx.sym.Reshape(mx.sym.Variable("softmax_label"), shape=(-1,))
+    return mx.sym.SoftmaxOutput(out, label, name="softmax")
+
+
+@pytest.mark.parametrize(
+    ("net", "example", "label"),
+    [(_image_network(), (3, 8, 8), ()), (_sentence_network(), (12, 5), (12,))],
+    ids=["images", "sentences"],
+)
+def test_one_exported_program_serves_every_batch_size(net, example, label):
+    args, aux = _arrays(net, data=(2, *example), softmax_label=(2, *label))
+    function = net.to_jax()
+    (batch,) = export.symbolic_shape("batch")
+    parameters = {n: a for n, a in args.items() if n not in ("data", "softmax_label")}
+
+    def train(parameters, aux, data, labels):
+        def loss(parameters):
+            arrays = {**parameters, "data": data, "softmax_label": labels}
+            (out,), _ = function(arrays, aux, is_train=True)
+            return out.sum()
+
+        return jax.grad(loss)(parameters)
+
+    def infer(parameters, aux, data):
+        return function({**parameters, "data": data}, aux)[0]
+
+    data = jax.ShapeDtypeStruct((batch, *example), "float32")
+    labels = jax.ShapeDtypeStruct((batch, *label), "float32")
+    forward = export.export(jax.jit(infer))(parameters, aux, data)
+    backward = export.export(jax.jit(train))(parameters, aux, data, labels)
+    for size in (1, 3, 9):
+        rng = np.random.default_rng(size)
+        images = rng.normal(size=(size, *example)).astype("float32")
+        classes = rng.integers(3, size=(size, *label)).astype("float32")
+        inputs = parameters, aux, images
+        for ours, expected in (
+            (forward.call(*inputs), jax.jit(infer)(*inputs)),
+            (backward.call(*inputs, classes), jax.jit(train)(*inputs, classes)),
+        ):
+            jax.tree.map(lambda a, b: np.testing.assert_allclose(a, b, 1e-3, 1e-5), ours, expected)

@@ -15,6 +15,7 @@ from ...errors import ShapeError
 from ..schema.inference import same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import MATMUL
+from ..symbolic_sizes import is_known
 from ..tensor.binary_arithmetic import through_float
 
 
@@ -107,4 +108,9 @@ def div_sqrt_dim(data: jax.Array):
 
     Integers are computed in float32 and truncated.
     """
-    return through_float(lambda x: x / math.sqrt(x.shape[-1]))(data)
+    size = data.shape[-1]
+
+    def scaled(x: jax.Array) -> jax.Array:
+        return x / (math.sqrt(size) if is_known(size) else jnp.sqrt(jnp.asarray(size, x.dtype)))
+
+    return through_float(scaled)(data)

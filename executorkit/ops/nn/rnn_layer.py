@@ -162,7 +162,7 @@ def _run_layers(
 
     body = ScanBody(call, products)
     constants, xs = dict(enumerate(arrays)), (from_input, *masks)
-    last, out = scan_with_vjp(body, constants, init, xs, len(from_input), reverse, weights)
+    last, out = scan_with_vjp(body, constants, init, xs, from_input.shape[0], reverse, weights)
     return out, last
 
 

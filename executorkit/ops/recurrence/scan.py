@@ -21,6 +21,7 @@ from typing import Any
 import jax
 from jax import lax
 
+from ..symbolic_sizes import at_least, is_known
 from .scan_body import Constants, ScanBody, materialize
 from .scan_vjp import LinearizedScan, ScanResiduals
 
@@ -54,7 +55,8 @@ def scan_with_vjp(
     """
     on_cpu = jax.default_backend() == "cpu"
     rows = matrix_rows(jax.tree.leaves(init)[0].shape)
-    if on_cpu and length >= _MIN_ITERATIONS_TO_TRANSPOSE and rows >= _MIN_ROWS:
+    is_long = at_least(length, _MIN_ITERATIONS_TO_TRANSPOSE, otherwise=True)
+    if on_cpu and is_long and at_least(rows, _MIN_ROWS, otherwise=True):
         matrices = (n for n in weights if constants[n].ndim == 2)
         constants = {**constants, **{~n: lax.stop_gradient(constants[n]).T for n in matrices}}
 
@@ -63,8 +65,10 @@ def scan_with_vjp(
         def iteration(carry: Any, x: Any) -> Any:
             return body.plain(constants, carry, materialize(x))
 
-        unroll = (length if length <= _MAX_UNROLLED else _UNROLL) if on_cpu else 1
-        return lax.scan(iteration, init, xs, length, reverse=reverse, unroll=unroll)
+        is_short = not at_least(length, _MAX_UNROLLED + 1, otherwise=True)
+        unroll = (length if is_short else _UNROLL) if on_cpu and is_known(length) else 1
+        steps = length if is_known(length) else None
+        return lax.scan(iteration, init, xs, steps, reverse=reverse, unroll=unroll)
 
     def forward(constants: Constants, init: Any, xs: Any) -> Any:
         scan = LinearizedScan(body, constants, init, xs)
@@ -94,4 +98,5 @@ def fused_scan_pays(rows: int, elements: int) -> bool:
     is the number of rows of each product, ``elements`` that of the weights' entries in all.
     """
     on_cpu = jax.default_backend() == "cpu"
-    return on_cpu and rows >= _MIN_ROWS and elements <= _MAX_CACHED_ELEMENTS
+    many_rows = at_least(rows, _MIN_ROWS, otherwise=True)
+    return on_cpu and many_rows and elements <= _MAX_CACHED_ELEMENTS

@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 import jax
 from jax import lax
 
+from ..symbolic_sizes import at_least
+
 #: Minimum size in bytes of a row that is materialized before it is read.
 _LARGE_ROW_BYTES = 2**13
 
@@ -65,7 +67,9 @@ def materialize(tree: Any) -> Any:
         return tree
     return jax.tree.map(
         lambda x: (
-            lax.optimization_barrier(x) if x.size * x.dtype.itemsize >= _LARGE_ROW_BYTES else x
+            lax.optimization_barrier(x)
+            if at_least(x.size * x.dtype.itemsize, _LARGE_ROW_BYTES, otherwise=True)
+            else x
         ),
         tree,
     )

@@ -289,7 +289,7 @@ def gather_nd(data: jax.Array, indices: jax.Array):
     for axis, (row, size) in enumerate(zip(indices, data.shape, strict=False)):
         _check_in_range("gather_nd", row, -size, axis, size, ValueRangeError)
         # Added first: fractions of negative coordinates are rounded downwards, as in MXNet.
-        from_start = integer_indices(jnp.where(row < 0, row + row.dtype.type(size), row))
+        from_start = integer_indices(jnp.where(row < 0, row + jnp.asarray(size, row.dtype), row))
         wrapped.append(jnp.remainder(from_start, size))
     return data.at[tuple(wrapped)].get(mode="promise_in_bounds", wrap_negative_indices=False)
 

@@ -16,6 +16,7 @@ from ...errors import ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts, same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import MATMUL
+from ..symbolic_sizes import at_least
 from ..value_checks import check_values
 
 # ruff: noqa: N803 - MXNet names matrices with capitals
@@ -54,8 +55,8 @@ def makediag(A: jax.Array, *, offset: int = 0):
     """Matrices (..., m, m), m = n + abs(offset), with A (..., n) on diagonal ``offset``."""
     n = A.shape[-1]
     m = n + abs(offset)
-    rows = np.arange(n) + max(-offset, 0)
-    columns = np.arange(n) + max(offset, 0)
+    first = jnp.arange(n, dtype=jnp.int32)
+    rows, columns = first + max(-offset, 0), first + max(offset, 0)
     out = jnp.zeros((*A.shape[:-1], m, m), A.dtype)
     return out.at[..., rows, columns].set(A, unique_indices=True)
 
@@ -238,7 +239,7 @@ def gelqf(A: jax.Array):
 
     A (..., n, m), n <= m, of full rank. Returns Q (..., n, m), then L (..., n, n).
     """
-    if A.ndim < 2 or A.shape[-2] > A.shape[-1]:
+    if A.ndim < 2 or not at_least(A.shape[-1], A.shape[-2], otherwise=True):
         raise ShapeError(f"'A' is {A.shape}, expected (..., n, m) with n <= m")
     q, r = jnp.linalg.qr(_transpose(A))
     return _transpose(q), _transpose(r)

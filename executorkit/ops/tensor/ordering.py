@@ -14,6 +14,7 @@ from jax import lax
 from ...errors import ShapeError
 from ..schema.inference import Params, TypeFacts, normal_axis, output_dtype
 from ..schema.operator_registry import register
+from ..symbolic_sizes import at_least
 
 
 def _sortable_bits(key: jax.Array) -> jax.Array:
@@ -112,17 +113,19 @@ def topk(
     """
     flat, at = _flatten_for_axis(data, axis)
     size = flat.shape[at]
-    if k > size:
+    if at_least(k, size + 1):
         raise ShapeError(f"k={k}, expected at most {size}: data is {data.shape}, axis={axis}")
     key = lax.stop_gradient(descending(flat) if is_ascend else flat)
     k = k if k > 0 else size
-    if 4 * k > size:  # most of a sort
+    if at_least(4 * k, size + 1, otherwise=True):  # most of a sort
         index = lax.slice_in_dim(order(key, at, ascending=False), 0, k, axis=at)
     else:
         index = jnp.moveaxis(lax.top_k(jnp.moveaxis(key, at, -1), k)[1], -1, at)
     if ret_typ == "mask":
         hit = jnp.ones((), data.dtype)
-        mask = jnp.put_along_axis(jnp.zeros_like(flat), index, hit, at, inplace=False)
+        where = [lax.broadcasted_iota(jnp.int32, index.shape, axis) for axis in range(flat.ndim)]
+        where[at] = index
+        mask = jnp.zeros_like(flat).at[tuple(where)].set(hit, mode="promise_in_bounds")
         return mask.reshape(data.shape)
     numbers = index.astype(dtype)
     if ret_typ == "indices":

@@ -20,6 +20,7 @@ from ..schema.inference import (
 )
 from ..schema.operator_registry import register
 from ..schema.traits import CUTS_AXES
+from ..symbolic_sizes import at_least
 
 
 def _python_slices(
@@ -77,7 +78,8 @@ def slice_axis(data: jax.Array, *, axis: int, begin: int, end: int | None):
     size = data.shape[at]
     first = begin + size * (begin < 0)
     last = size if end is None else end + size * (end < 0)
-    if not 0 <= first < last <= size:
+    bounds = (0, first), (first + 1, last), (last, size)
+    if not all(at_least(high, low, otherwise=True) for low, high in bounds):
         raise ShapeError(f"begin={begin}, end={end} are no range in axis {at} of data {data.shape}")
     return lax.slice_in_dim(data, first, last, axis=at)
 

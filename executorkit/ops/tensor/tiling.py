@@ -14,6 +14,7 @@ from ..schema.channels_last import layout_with_pad_width
 from ..schema.inference import Params, ShapeFacts, normal_axes, normal_axis, same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import NAMED_DATA
+from ..symbolic_sizes import at_least
 
 
 @register("tile", traits={NAMED_DATA})
@@ -104,6 +105,7 @@ def diag(data: jax.Array, *, k: int = 0, axis1: int = 0, axis2: int = 1):
     if first == second:
         raise ShapeError(f"axis1={axis1} and axis2={axis2} are the same axis of data {data.shape}")
     rows, columns = data.shape[first], data.shape[second]
-    if min(rows + min(k, 0), columns - max(k, 0)) < 1:
+    lengths = rows + min(k, 0), columns - max(k, 0)
+    if not all(at_least(length, 1, otherwise=True) for length in lengths):
         raise ShapeError(f"matrices of {rows} x {columns} have no diagonal k={k}")
     return jnp.diagonal(data, k, first, second)

@@ -10,6 +10,7 @@ from typing import Literal
 import jax
 import jax.numpy as jnp
 from jax import lax
+from jax.core import min_dim
 
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import FileFormat, register
@@ -265,7 +266,7 @@ def bipartite_matching(
     *batch, rows, columns = data.shape
     score = lax.stop_gradient(data).reshape(-1, rows, columns)
     score, limit = (-score, -threshold) if is_ascend else (score, threshold)
-    pair_count = min(rows, columns, topk + 1 if topk > 0 else rows)
+    pair_count = min_dim(min_dim(rows, columns), topk + 1 if topk > 0 else rows)
 
     def match(score: jax.Array) -> tuple[jax.Array, jax.Array]:
         def match_best_pair(_, state):

@@ -10,6 +10,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..symbolic_sizes import is_known
+
 
 def round_away(x: jax.Array) -> jax.Array:
     """The nearest integer, halves away from zero, as C's ``round``."""
@@ -66,8 +68,10 @@ def split_into_blocks(regions: Any, numbers: int) -> tuple[Any, int]:
 
     B regions of ``numbers`` elements each make one iteration of a loop over blocks worth its cost.
     """
-    count = len(jax.tree.leaves(regions)[0])
-    block = max(1, min(count, _MIN_BLOCK_SIZE // max(numbers, 1)))
+    count = jax.tree.leaves(regions)[0].shape[0]
+    block = 1
+    if is_known(count, numbers):
+        block = max(1, min(count, _MIN_BLOCK_SIZE // max(numbers, 1)))
     spare = -count % block
 
     def divided(array: jax.Array) -> jax.Array:

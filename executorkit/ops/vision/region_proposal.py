@@ -154,6 +154,6 @@ def proposal(
         inclusive=False, max_kept=after,
     )  # fmt: skip
     box, score = jax.vmap(lambda b, s, k: _kept_boxes(b, s, k, p))(box, score, keep)
-    image = jnp.arange(len(box), dtype=box.dtype)[:, None, None]
+    image = jnp.arange(box.shape[0], dtype=box.dtype)[:, None, None]
     image = jnp.broadcast_to(image, (*box.shape[:2], 1))
     return jnp.concatenate([image, box], axis=-1).reshape(-1, 5), score.reshape(-1, 1)
