@@ -1,6 +1,6 @@
 """The command line, ``executorkit`` or ``python -m executorkit``.
 
-Its commands are demo, inspect, coverage and im2rec.
+Its commands are inspect, run, export, coverage, im2rec and demo.
 """
 
 from __future__ import annotations
@@ -11,7 +11,14 @@ import sys
 from collections.abc import Sequence
 from importlib.metadata import version
 
-from ._cli import _coverage_command, _demo_command, _im2rec_command, _inspect_command
+from ._cli import (
+    _coverage_command,
+    _demo_command,
+    _export_command,
+    _im2rec_command,
+    _inspect_command,
+    _run_command,
+)
 from .errors import MXNetError
 
 
@@ -22,7 +29,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('executorkit')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    for command in (_demo_command, _inspect_command, _coverage_command, _im2rec_command):
+    for command in (
+        _inspect_command,
+        _run_command,
+        _export_command,
+        _coverage_command,
+        _im2rec_command,
+        _demo_command,
+    ):
         command.add_parser(commands)
     options = parser.parse_args(arguments)
     try:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
-from .._files import SYMBOL, read_bytes
-from ..symbol import coverage
+from .._files import HEAD, SYMBOL, naming, open_to_read, read_bytes, recognise
+from ..errors import FileAccessError, MXNetError, explain
+from ..symbol import Coverage, coverage
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -16,24 +17,70 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         "coverage",
         help="which operators of symbol files are served",
         description="Says for every operator of symbol files whether it is served, and if not, "
-        "what is missing and at which nodes. The exit status is 0 if all is served, else 1.",
+        "what is missing and at which nodes; of several files, the last line is the total. The "
+        "exit status is 0 if all is served, else 1.",
     )
-    parser.add_argument("files", nargs="+", metavar="FILE-symbol.json", type=Path)
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE|DIR",
+        type=Path,
+        help="symbol files, and folders that are searched for them",
+    )
     parser.set_defaults(run=run)
 
 
 def run(options: argparse.Namespace) -> int:
-    """Prints a report per file; returns 0 if all operators of all files are served."""
-    reports = [(path, coverage(read_bytes(path, SYMBOL))) for path in options.files]
-    for path, report in reports:
-        print(f"{path}: {_verdict(report)}\n{report}\n")
-    complete = sum(report.complete for _, report in reports)
-    if len(reports) > 1:
-        print(f"{complete} of {len(reports)} files are served whole")
-    return 0 if complete == len(reports) else 1
+    """Prints a report; returns 0 if all operators of all files are served."""
+    alone = len(options.files) == 1 and not options.files[0].is_dir()
+    named = {path: _coverage(path) for path in options.files if not path.is_dir()}
+    complete = total = 0
+    for path in _files(options.files):
+        try:
+            report = named.get(path) or _coverage(path)
+        except MXNetError as error:
+            print(f"{error}\n")  # it begins with the path
+            total += 1
+            continue
+        total += 1
+        complete += report.complete
+        print(f"{path}: {_verdict(report)}")
+        if alone or not report.complete:
+            print(f"{report}\n")
+    if not alone:
+        print(f"{complete} of {total} files are served whole")
+    return 0 if complete == total else 1
 
 
-def _verdict(report: Any) -> str:
+def _coverage(path: Path) -> Coverage:
+    with naming(path):
+        return coverage(read_bytes(path, SYMBOL))
+
+
+def _files(paths: Sequence[Path]) -> Iterator[Path]:
+    """The files, and the symbol files in folders and their folders, by name."""
+    for path in paths:
+        if not path.is_dir():
+            yield path
+            continue
+        symbols = [file for file in sorted(path.rglob("*.json")) if _may_be_symbol(file)]
+        if not symbols:
+            problem = "there is no symbol file in this folder"
+            raise FileAccessError(explain(str(path), problem, hint="names end in .json"))
+        yield from symbols
+
+
+def _may_be_symbol(path: Path) -> bool:
+    """True for a symbol, and for a file called one that is something else."""
+    if path.name.endswith("-symbol.json"):
+        return path.is_file()
+    if not path.is_file():
+        return False
+    with open_to_read(path) as file:
+        return recognise(file.peek(HEAD)[:HEAD]) is SYMBOL
+
+
+def _verdict(report: Coverage) -> str:
     operators = {row.operator for row in report.rows}
     missing = {row.operator for row in report.missing}
     if not missing:

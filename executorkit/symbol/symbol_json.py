@@ -13,6 +13,8 @@ from typing import IO, Any
 from .._files import SYMBOL, read_bytes, write_atomically
 from ..errors import explain
 from ..ops.schema.traits import AMP_CAST
+from ._document import OLDEST as OLDEST
+from ._document import read_document
 from .node import Entry, Node, topological_order
 
 #: The version whose format is written.
@@ -132,6 +134,11 @@ def read_source(source: str | os.PathLike[str] | IO[Any]) -> str | bytes:
     if not isinstance(source, str | os.PathLike):
         return source.read()
     return read_bytes(source, SYMBOL)
+
+
+def stored_version(text: str | bytes) -> int:
+    """The version of MXNet that a symbol's JSON names, such as 10901; :data:`OLDEST` if none."""
+    return read_document(text).version
 
 
 def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:

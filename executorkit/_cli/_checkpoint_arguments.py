@@ -1,0 +1,118 @@
+"""Checkpoints on the command line: files and prefixes, and shapes of inputs."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+from .._files import HEAD, PARAMS, open_to_read, recognise
+from ..errors import ArgumentValueError, FileAccessError, explain
+from ..model import checkpoint_epochs, params_path
+
+Shape = tuple[int, ...]
+
+
+def add_shape_option(parser: argparse.ArgumentParser) -> None:
+    """Adds ``--shape NAME=D1,D2,...``, which may be repeated."""
+    parser.add_argument(
+        "--shape",
+        action="append",
+        default=[],
+        type=named_shape,
+        metavar="NAME=D1,D2,...",
+        help="the shape of an input, such as data=1,3,224,224; may be repeated",
+    )
+
+
+def named_shape(text: str) -> tuple[str, Shape]:
+    """``data=1,3,224,224`` as ("data", (1, 3, 224, 224))."""
+    name, equals, sizes = text.partition("=")
+    try:
+        shape = tuple(int(size) for size in sizes.strip("()").split(",") if size.strip())
+    except ValueError:
+        shape = ()
+    if not (name and equals and shape) or min(shape) < 0:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no named shape; write it as data=1,3,224,224 (0 for an unknown size)"
+        )
+    return name, shape
+
+
+@dataclass(frozen=True, slots=True)
+class CheckpointFiles:
+    """Paths of a checkpoint's files; None for one that is not there or was not asked for."""
+
+    symbol: str | None
+    params: str | None
+
+
+def checkpoint_files(
+    texts: Sequence[str], epoch: int | None, required: Collection[str] = ("symbol", "params")
+) -> CheckpointFiles:
+    """The files that one or two arguments stand for.
+
+    An argument is a file, recognised by its first bytes, or the prefix of a checkpoint. The files
+    of a prefix are ``<prefix>-symbol.json`` and ``<prefix>-<epoch>.params``, of the last epoch if
+    none is given; files that are named come first. Of ``required`` files, one that is not named is
+    looked for beside the other.
+    """
+    symbol: str | None = None
+    params: str | None = None
+    prefixes: list[str] = []
+    for text in texts:
+        if not os.path.isfile(text) and not _looks_like_a_file(text):
+            prefixes.append(text)
+        elif _is_params(text):
+            params = _once(params, text, "parameter")
+        else:
+            symbol = _once(symbol, text, "symbol")
+    if len(prefixes) > 1:
+        raise ArgumentValueError(
+            explain(f"{prefixes[1]!r}", f"no such file, and {prefixes[0]!r} is a prefix already")
+        )
+    for prefix in prefixes:
+        params = params or params_path(prefix, _epoch(prefix, epoch))
+        symbol = symbol or f"{prefix}-symbol.json"
+    if "params" in required and params is None and symbol is not None:
+        prefix = symbol.removesuffix("-symbol.json")
+        params = params_path(prefix, _epoch(prefix, epoch))
+    if "symbol" in required and symbol is None and params is not None:
+        symbol = re.sub(r"-\d{4,}\.params$", "", params) + "-symbol.json"
+    return CheckpointFiles(symbol, params)
+
+
+def _looks_like_a_file(text: str) -> bool:
+    """True for a name that no prefix has: its absence is then reported."""
+    return text.endswith((".json", ".params", ".safetensors", ".npz"))
+
+
+def _is_params(path: str) -> bool:
+    if path.endswith((".params", ".safetensors", ".npz")):
+        return True
+    with open_to_read(path) as file:
+        return recognise(file.peek(HEAD)[:HEAD]) is PARAMS
+
+
+def _once(earlier: str | None, text: str, kind: str) -> str:
+    if earlier is not None:
+        raise ArgumentValueError(explain(text, f"a second {kind} file, after {earlier}"))
+    return text
+
+
+def _epoch(prefix: str, epoch: int | None) -> int:
+    """The epoch asked for, or the last one that is there."""
+    if epoch is not None:
+        return epoch
+    epochs = checkpoint_epochs(prefix)
+    if not epochs:
+        raise FileAccessError(
+            explain(
+                f"{prefix}-*.params",
+                "there is no such file",
+                hint="the path of a symbol file and of a .params file, or the prefix of both",
+            )
+        )
+    return epochs[-1]

@@ -1,0 +1,178 @@
+"""``run``: a checkpoint's outputs for a picture."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._record_format import read_whole
+from ..display import scaled, text_table
+from ..errors import ArgumentValueError, ShapeError, explain
+from ..opencv import decode_image, require_opencv, resize_image
+from ._checkpoint_arguments import checkpoint_files
+
+#: Columns of detections: class, score, corners.
+_DETECTION = 6
+
+
+def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    """Adds the command with its arguments."""
+    parser = commands.add_parser(
+        "run",
+        help="run a checkpoint on a picture: the top classes, or what else it computes",
+        description="Runs a checkpoint on a picture. Of class scores, the highest are printed; of "
+        "a detector, the best boxes; other outputs are described. The picture is scaled so that "
+        "its shorter side fits, its middle is cut out, and each pixel becomes "
+        "(pixel - mean) / std * scale, with pixels from 0 to 255. Which numbers are right depends "
+        "on how the network was trained: ask where it comes from.",
+    )
+    parser.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE|PREFIX",
+        help="FILE-symbol.json and FILE.params, the symbol file and a prefix of parameters, or "
+        "one prefix for both",
+    )
+    parser.add_argument("--image", required=True, metavar="FILE", help="JPEG, PNG, ...")
+    parser.add_argument("--epoch", type=int, metavar="N", help="with a prefix; default the last")
+    parser.add_argument("--labels", type=Path, metavar="FILE", help="names of the classes, by line")
+    parser.add_argument("--top", type=int, default=5, metavar="N", help="default 5")
+    parser.add_argument(
+        "--size",
+        type=_numbers,
+        metavar="S|H,W",
+        help="the size that the network takes; default: from the parameters, else 224",
+    )
+    parser.add_argument(
+        "--order", choices=("rgb", "bgr"), default="rgb", help="of the channels; default rgb"
+    )
+    parser.add_argument(
+        "--mean", type=_numbers, default=(0.0,), metavar="M|M,M,M", help="per channel; default 0"
+    )
+    parser.add_argument(
+        "--std", type=_numbers, default=(1.0,), metavar="S|S,S,S", help="per channel; default 1"
+    )
+    parser.add_argument("--scale", type=float, default=1.0, metavar="X", help="default 1")
+    parser.set_defaults(run=run)
+
+
+def _numbers(text: str) -> tuple[float, ...]:
+    try:
+        return tuple(float(word) for word in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError(
+            f"{text!r}: expected a number, or several with commas between them"
+        ) from None
+
+
+def run(options: argparse.Namespace) -> int:
+    """Prints the outputs."""
+    from ..export import InferenceNetwork, read_parameters
+    from ..symbol import load
+
+    require_opencv()
+    labels = _labels(options.labels)
+    content = read_whole(options.image)
+    files = checkpoint_files(options.files, options.epoch)
+    symbol, params = load(str(files.symbol)), read_parameters(str(files.params))
+    network = InferenceNetwork.of(symbol, params)
+    name, shape = _image_input(network.inputs)
+    if options.size is not None:
+        shape = (*shape[:2], *(int(s) for s in (options.size * 2)[:2]))
+        network = InferenceNetwork.of(symbol, params, {name: (1, *shape[1:])})
+    pixels = decode_image(content, int(shape[1] == 3), to_rgb=options.order == "rgb")
+    data = prepare(pixels, shape[2], shape[3], options.mean, options.std, options.scale)
+    for output, array in network.run({name: data.astype(network.dtypes[name])}).items():
+        print(f"{output} {array.shape}:")
+        print(describe(array, labels, options.top))
+    return 0
+
+
+def _labels(path: Path | None) -> list[str] | None:
+    """The lines of a file; a number or identifier before a name is part of it."""
+    if path is None:
+        return None
+    return read_whole(str(path)).decode("utf-8", "replace").splitlines()
+
+
+def _image_input(inputs: dict[str, tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:
+    """The name and shape of a network's only input."""
+    ((name, shape), *others) = inputs.items()
+    if others or len(shape) != 4 or shape[1] not in (1, 3):
+        listed = ", ".join(f"{n} {s}" for n, s in inputs.items())
+        problem = f"its inputs are {listed}, expected one of shape (N, 3, H, W) or (N, 1, H, W)"
+        raise ShapeError(explain("a network for pictures", problem))
+    return name, shape
+
+
+def prepare(
+    pixels: np.ndarray,
+    height: int,
+    width: int,
+    mean: Sequence[float],
+    std: Sequence[float],
+    scale: float,
+) -> np.ndarray:
+    """A picture (height, width, channels) of uint8 as a batch (1, channels, height, width) of
+    float32: scaled, its middle cut out, and normalised."""
+    for option, numbers in (("--mean", mean), ("--std", std)):
+        if len(numbers) not in (1, pixels.shape[2]):
+            problem = f"{len(numbers)} numbers for {pixels.shape[2]} channels"
+            raise ArgumentValueError(explain(option, problem))
+    if 0.0 in std:
+        raise ArgumentValueError(explain("--std", "it holds 0, and pixels are divided by it"))
+    factor = max(height / pixels.shape[0], width / pixels.shape[1])
+    rows = max(height, round(pixels.shape[0] * factor))
+    columns = max(width, round(pixels.shape[1] * factor))
+    resized = resize_image(pixels, columns, rows)
+    top, left = (rows - height) // 2, (columns - width) // 2
+    middle = resized[top : top + height, left : left + width].astype(np.float32)
+    normalised = (middle - np.float32(mean)) / np.float32(std) * np.float32(scale)
+    return np.ascontiguousarray(normalised.transpose(2, 0, 1)[None], np.float32)
+
+
+def describe(array: np.ndarray, labels: Sequence[str] | None, top: int) -> str:
+    """The text for one output: the highest class scores, the best boxes, or the range."""
+    flat = array.reshape(array.shape[0], -1) if array.ndim else array.reshape(1, 1)
+    if array.ndim >= 2 and array.shape[0] == 1 and flat.shape[1] == array.shape[1] > 1:
+        return _classes(flat[0].astype(np.float64), labels, top)
+    if array.ndim == 3 and array.shape[::2] == (1, _DETECTION):
+        return _boxes(array[0].astype(np.float64), labels, top)
+    return _range(array.astype(np.float64))
+
+
+def _classes(scores: np.ndarray, labels: Sequence[str] | None, top: int) -> str:
+    is_share = bool((scores >= 0).all() and abs(scores.sum() - 1) < 1e-2)
+    order = np.argsort(-scores, kind="stable")[: max(1, top)]
+    rows = [
+        [f"{scores[i]:.2%}" if is_share else f"{scores[i]:.4g}", str(i), _label(labels, i)]
+        for i in order
+    ]
+    return text_table(["probability" if is_share else "score", "class", "label"], rows, right={0, 1})
+
+
+def _boxes(boxes: np.ndarray, labels: Sequence[str] | None, top: int) -> str:
+    """The boxes with a class; those of class -1 are none."""
+    detected = boxes[boxes[:, 0] >= 0]
+    order = np.argsort(-detected[:, 1], kind="stable")[: max(1, top)]
+    rows = []
+    for box in detected[order]:
+        corners = ", ".join(f"{corner:.3f}" for corner in box[2:])
+        rows.append([f"{box[1]:.2%}", str(int(box[0])), _label(labels, int(box[0])), corners])
+    table = text_table(["score", "class", "label", "left, top, right, bottom"], rows, right={0, 1})
+    return f"{len(detected)} boxes\n{table}" if rows else "no boxes"
+
+
+def _range(array: np.ndarray) -> str:
+    if not array.size:
+        return "empty"
+    words = [f"minimum {array.min():.4g}", f"mean {array.mean():.4g}", f"maximum {array.max():.4g}"]
+    return f"{', '.join(words)}; {scaled(array.size)} elements"
+
+
+def _label(labels: Sequence[str] | None, number: int) -> str:
+    return labels[number] if labels is not None and number < len(labels) else ""

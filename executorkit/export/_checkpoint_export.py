@@ -1,0 +1,137 @@
+"""A checkpoint's files as a file of another format: checked, written, loaded again, compared."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from ..errors import ArgumentValueError, explain
+from ..onnx import OPSET, require_onnx, run_model, save_model, to_onnx
+from ..symbol import load as load_symbol
+from ._comparison import Comparison
+from ._inference_graph import FREE_BATCH, InferenceNetwork
+from ._parameter_files import (
+    host_arrays,
+    read_parameters,
+    require_safetensors,
+    write_parameters,
+)
+from ._stablehlo import PLATFORMS, check_platforms, export_network
+
+#: Endings of the files, by format.
+ENDINGS = {
+    "stablehlo": ".stablehlo",
+    "onnx": ".onnx",
+    "safetensors": ".safetensors",
+    "npz": ".npz",
+    "params": ".params",
+}
+#: The formats that hold a network, and not parameters alone.
+NETWORK_FORMS = ("stablehlo", "onnx")
+
+
+@dataclass(frozen=True, slots=True)
+class ExportReport:
+    """The file that was written, its format, its size in bytes, and how it differs from ours."""
+
+    path: str
+    form: str
+    size: int
+    comparison: Comparison
+
+
+def export_checkpoint(
+    symbol: str | os.PathLike[str] | None,
+    params: str | os.PathLike[str],
+    form: str,
+    output: str | os.PathLike[str] | None = None,
+    shapes: Mapping[str, Sequence[int]] | None = None,
+    *,
+    batch: int | Literal["free"] = "free",
+    platforms: Sequence[str] = PLATFORMS,
+    opset: int = OPSET,
+) -> ExportReport:
+    """Writes a checkpoint as ``stablehlo``, ``onnx``, ``safetensors``, ``npz`` or ``params``.
+
+    symbol
+        the symbol file; parameters alone need none.
+    params
+        the parameters: ``.params``, ``.safetensors`` or ``.npz``.
+    output
+        the file to write; without, the parameters' path with the format's ending.
+    shapes, batch, platforms
+        as for :func:`to_stablehlo`.
+    opset
+        the version of ONNX's operators.
+
+    Everything is checked before anything is written. Raises the errors of reading the files,
+    ArgumentValueError for a format that there is not, and those of :func:`to_stablehlo`.
+    """
+    if form not in ENDINGS:
+        hint = "one of: " + ", ".join(ENDINGS)
+        raise ArgumentValueError(explain("export", f"there is no format {form!r}", hint=hint))
+    if form == "onnx":
+        require_onnx()
+    if "safetensors" in (form, os.fspath(params).rpartition(".")[2]):
+        require_safetensors()
+    check_platforms(platforms)
+    if batch != "free" and batch < 1:
+        raise ArgumentValueError(explain("export", f"batch={batch}, expected 'free' or a number"))
+    path = os.fspath(output) if output is not None else _default_path(os.fspath(params), form)
+    _check_output(path, symbol, params)
+    arrays = read_parameters(params)
+    if form not in NETWORK_FORMS:
+        write_parameters(path, arrays, form)
+        comparison = Comparison.of("array", arrays, _Loaded(read_parameters(path)))
+    elif symbol is None:
+        raise ArgumentValueError(
+            explain(f"export to {form}", "a network is exported, and no symbol file is given")
+        )
+    else:
+        network = InferenceNetwork.of(load_symbol(symbol), arrays, shapes)
+        if form == "stablehlo":
+            comparison = export_network(path, network, batch, platforms)
+        else:
+            comparison = _export_onnx(path, network, batch, opset)
+    return ExportReport(path, form, os.path.getsize(path), comparison)
+
+
+def _export_onnx(
+    path: str, network: InferenceNetwork, batch: int | Literal["free"], opset: int
+) -> Comparison:
+    shapes = network.sizes(None if batch == "free" else batch)
+    free = None
+    if batch == "free":
+        names = network.free_inputs()
+        free = {n: ("batch", *s[1:]) if n in names else s for n, s in shapes.items()}
+    model = to_onnx(
+        network.symbol, network.parameters, shapes, network.dtypes, free=free, opset_version=opset
+    )
+    save_model(model, path)
+    inputs = network.random_inputs(FREE_BATCH if batch == "free" else batch)
+    results, _, _ = run_model(path, inputs)
+    return Comparison.of(
+        "output", network.run(inputs), dict(zip(network.output_names, results, strict=True))
+    )
+
+
+class _Loaded(dict[str, Any]):
+    """Arrays by name; one that is absent differs from every array."""
+
+    def __missing__(self, name: str) -> None:
+        return None
+
+
+def _default_path(params: str, form: str) -> str:
+    return re.sub(r"\.(params|safetensors|npz)$", "", params) + ENDINGS[form]
+
+
+def _check_output(path: str, *sources: Any) -> None:
+    """Refuses to write over a source."""
+    for source in sources:
+        if source is not None and os.path.exists(path) and os.path.samefile(path, source):
+            problem = "it would be written over the file that is exported"
+            raise ArgumentValueError(explain(path, problem, hint="another --output"))

@@ -1,0 +1,104 @@
+"""Differences between the arrays that executorkit has and those that an exported file gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..display import Line, Table, View, Viewed, many, value, view_of
+from ..display import shape as shape_text
+
+#: Rows of the table at most; the others are summed up.
+_MAX_ROWS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One array compared: shape and dtype, the largest difference of two elements, and the largest
+    in relation to the largest element. Both are infinite where shapes or types differ, or where a
+    NaN stands against a number."""
+
+    name: str
+    shape: tuple[int, ...]
+    dtype: str
+    absolute: float
+    relative: float
+
+
+class Comparison(Viewed, Sequence[Difference]):
+    """The differences of several arrays, such as a network's outputs; printed, a table.
+
+    subject
+        the words for what is compared, such as ``output``.
+    """
+
+    def __init__(self, subject: str, differences: Sequence[Difference]) -> None:
+        self.subject = subject
+        self._differences = tuple(differences)
+
+    @classmethod
+    def of(cls, subject: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Comparison:
+        """Compares arrays by name, one after the other."""
+        return cls(subject, [_difference(name, ours[name], theirs[name]) for name in ours])
+
+    def __len__(self) -> int:
+        return len(self._differences)
+
+    def __getitem__(self, index: Any) -> Any:
+        """The difference of an array by number, or several by a slice."""
+        return self._differences[index]
+
+    @property
+    def absolute(self) -> float:
+        """The largest difference of two elements."""
+        return max((d.absolute for d in self), default=0.0)
+
+    @property
+    def relative(self) -> float:
+        """The largest difference in relation to the largest element of its array."""
+        return max((d.relative for d in self), default=0.0)
+
+    def __repr__(self) -> str:
+        return view_of(self).text()
+
+
+@view_of.register
+def _(comparison: Comparison) -> View:
+    title = f"largest difference: {value(comparison.absolute)}"
+    title += f" ({value(comparison.relative)} of the largest element)"
+    if not comparison.absolute:
+        return View(f"{many(len(comparison), comparison.subject)} compared: all are equal")
+    worst = sorted(comparison, key=lambda d: -d.relative)[:_MAX_ROWS]
+    rows = [
+        [d.name, shape_text(d.shape), d.dtype, value(d.absolute), value(d.relative)]
+        for d in comparison
+        if d in worst
+    ]
+    header = [comparison.subject, "shape", "dtype", "difference", "relative"]
+    hidden = len(comparison) - len(rows)
+    more = [Line(f"... {hidden} more with smaller differences")] if hidden else []
+    return View(title, [Table(header, rows, {3, 4}), *more])
+
+
+def _difference(name: str, ours: Any, theirs: Any) -> Difference:
+    a, b = np.asarray(ours), np.asarray(theirs)
+    if a.shape != b.shape or a.dtype != b.dtype:
+        return Difference(name, a.shape, a.dtype.name, np.inf, np.inf)
+    absolute = relative = 0.0
+    if a.size and a.tobytes() != b.tobytes():
+        absolute, relative = _distance(a, b)
+    return Difference(name, a.shape, a.dtype.name, absolute, relative)
+
+
+def _distance(a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    x, y = a.astype(np.float64), b.astype(np.float64)
+    same = (x == y) | (np.isnan(x) & np.isnan(y))
+    if same.all():
+        return 0.0, 0.0
+    distances = np.where(same, 0.0, np.abs(np.where(same, 0.0, x) - np.where(same, 0.0, y)))
+    absolute = float(np.where(np.isnan(distances), np.inf, distances).max())
+    largest = float(np.abs(x[np.isfinite(x)]).max(initial=0.0))
+    return absolute, absolute / largest if largest else np.inf

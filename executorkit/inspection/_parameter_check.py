@@ -1,0 +1,157 @@
+"""Parameters of a file against the variables of a symbol."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ..ndarray.params_file import ParamsHeaders, StoredArray
+from ..symbol import Symbol
+from ._input_shapes import Shape, inferred, required_names
+
+KINDS = ("arg:", "aux:")
+
+
+@dataclass(frozen=True, slots=True)
+class NotFinite:
+    """The numbers of elements of an array that are NaN, and that are infinite."""
+
+    nans: int
+    infinities: int
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterCheck:
+    """The differences between the entries of a parameter file and a symbol's variables.
+
+    missing
+        names of parameters and auxiliary states that the file lacks.
+    extra
+        names in the file that the symbol does not have.
+    misshaped
+        (stored shape, expected shape) by name; an expected size of 0 is any.
+    misplaced
+        names stored as ``arg:`` that are auxiliary states, and the reverse.
+    repeated
+        names that occur more than once; loading keeps the last.
+    """
+
+    missing: tuple[str, ...] = ()
+    extra: tuple[str, ...] = ()
+    misshaped: Mapping[str, tuple[Shape, Shape]] = field(default_factory=dict)
+    misplaced: tuple[str, ...] = ()
+    repeated: tuple[str, ...] = ()
+
+    @property
+    def fits(self) -> bool:
+        """True if the symbol can be bound with the parameters."""
+        return not (self.missing or self.extra or self.misshaped or self.misplaced)
+
+
+def plain_name(key: str) -> str:
+    """A variable's name from the key of an entry: ``arg:fc_weight`` is ``fc_weight``."""
+    return key[4:] if key.startswith(KINDS) else key
+
+
+def check_parameters(
+    symbol: Symbol, keys: Iterable[str], shapes: Mapping[str, Shape], inputs: Mapping[str, Shape]
+) -> ParameterCheck:
+    """Compares the entries of a file with a symbol.
+
+    keys
+        the names in the file, with ``arg:`` and ``aux:`` if they are there.
+    shapes
+        the stored shapes, by variable name.
+    inputs
+        shapes of the inputs as far as they are known (0: unknown size).
+    """
+    keys = list(keys)
+    states = set(symbol.list_auxiliary_states())
+    names = {*symbol.list_arguments(), *states}
+    misplaced = [
+        plain_name(key)
+        for key in keys
+        if key.startswith(KINDS) and plain_name(key) in names
+        and key.startswith("aux:") != (plain_name(key) in states)
+    ]  # fmt: skip
+    counts = Counter(map(plain_name, keys))
+    fitting = {name: shape for name, shape in shapes.items() if name in names}
+    return ParameterCheck(
+        missing=tuple(n for n in required_names(symbol) if n not in shapes and n not in inputs),
+        extra=tuple(n for n in dict.fromkeys(map(plain_name, keys)) if n not in names),
+        misshaped=_misshaped(symbol, fitting, inputs),
+        misplaced=tuple(dict.fromkeys(misplaced)),
+        repeated=tuple(n for n, count in counts.items() if count > 1),
+    )
+
+
+def _misshaped(
+    symbol: Symbol, shapes: Mapping[str, Shape], inputs: Mapping[str, Shape]
+) -> dict[str, tuple[Shape, Shape]]:
+    """Entries of another shape than that which follows from the inputs; where those do not
+    contradict any, the first that contradicts the entries before it."""
+    result = inferred(symbol, inputs)
+    if result is None:
+        return {}
+    names = (*symbol.list_arguments(), *symbol.list_auxiliary_states())
+    expected = dict(zip(names, (*result.arg_shapes, *result.aux_shapes), strict=True))
+    wrong = {
+        name: (shape, needed)
+        for name, shape in shapes.items()
+        if (needed := expected[name]) is not None and not _agree(shape, needed)
+    }
+    if wrong or inferred(symbol, {**shapes, **inputs}) is not None:
+        return wrong
+    name, needed = _first_contradiction(symbol, shapes, inputs)
+    return {name: (shapes[name], needed)}
+
+
+def _first_contradiction(
+    symbol: Symbol, shapes: Mapping[str, Shape], inputs: Mapping[str, Shape]
+) -> tuple[str, Shape]:
+    """The first entry, in the order of the graph, that contradicts those before it; and its shape
+    as it follows from them."""
+    order = [n for n in symbol.list_inputs() if n in shapes]
+    low, high = 0, len(order)  # the first `low` fit, the first `high` do not
+    while high - low > 1:
+        middle = (low + high) // 2
+        if inferred(symbol, {**inputs, **{n: shapes[n] for n in order[:middle]}}) is None:
+            high = middle
+        else:
+            low = middle
+    name = order[low]
+    result = inferred(symbol, {**inputs, **{n: shapes[n] for n in order[:low]}})
+    names = (*symbol.list_arguments(), *symbol.list_auxiliary_states())
+    values = (*result.arg_shapes, *result.aux_shapes) if result is not None else ()
+    return name, dict(zip(names, values, strict=False)).get(name) or ()
+
+
+def _agree(shape: Shape, expected: Shape) -> bool:
+    return len(shape) == len(expected) and all(
+        a == b or b == 0 for a, b in zip(shape, expected, strict=True)
+    )
+
+
+def not_finite(headers: ParamsHeaders) -> dict[str, NotFinite]:
+    """The arrays of a file that hold NaN or infinities, by key. The file is read in blocks: memory
+    does not depend on its size."""
+    broken: dict[str, NotFinite] = {}
+    for number, array in enumerate(headers):
+        if array.dtype.kind in "iub":
+            continue
+        count = _not_finite(headers, array)
+        if count.nans or count.infinities:
+            broken[array.name if array.name is not None else f"array {number}"] = count
+    return broken
+
+
+def _not_finite(headers: ParamsHeaders, array: StoredArray) -> NotFinite:
+    nans = infinities = 0
+    for block in headers.blocks(array):
+        if not np.isfinite(block).all():
+            nans += int(np.isnan(block).sum())
+            infinities += int(np.isinf(block).sum())
+    return NotFinite(nans, infinities)
