@@ -12,7 +12,7 @@ Every export is loaded again and compared, and returns the :class:`Comparison`. 
 """
 
 from ._checkpoint_export import ENDINGS, NETWORK_FORMS, ExportReport, export_checkpoint
-from ._comparison import Comparison, Difference
+from ._differences import Comparison, Difference
 from ._inference_graph import InferenceNetwork
 from ._parameter_files import (
     load_npz,

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from ..errors import ArgumentValueError, explain
 from ..onnx import OPSET, require_onnx, run_model, save_model, to_onnx
 from ..symbol import load as load_symbol
-from ._comparison import Comparison
+from ._differences import Comparison
 from ._inference_graph import FREE_BATCH, InferenceNetwork
 from ._parameter_files import (
     host_arrays,

@@ -34,7 +34,7 @@ from ..errors import (
     explain,
 )
 from ..symbol import Symbol
-from ._comparison import Comparison
+from ._differences import Comparison
 from ._inference_graph import FREE_BATCH, InferenceNetwork, refuse_random
 from ._parameter_files import read_npz, write_npz
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..ndarray.params_file import ParamsHeaders, StoredArray
+from ..ndarray.params_file import ParamsHeaders, ArrayHeader
 from ..symbol import Symbol
 from ._input_shapes import Shape, inferred, required_names
 
@@ -148,7 +148,7 @@ def not_finite(headers: ParamsHeaders) -> dict[str, NotFinite]:
     return broken
 
 
-def _not_finite(headers: ParamsHeaders, array: StoredArray) -> NotFinite:
+def _not_finite(headers: ParamsHeaders, array: ArrayHeader) -> NotFinite:
     nans = infinities = 0
     for block in headers.blocks(array):
         if not np.isfinite(block).all():

@@ -109,7 +109,7 @@ def load(fname: str | os.PathLike[str]) -> list[NDArray] | dict[str, NDArray]:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredArray:
+class ArrayHeader:
     """An array within a file: where its elements are, and what they are.
 
     name
@@ -132,7 +132,7 @@ class StoredArray:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-class ParamsHeaders(Sequence[StoredArray]):
+class ParamsHeaders(Sequence[ArrayHeader]):
     """The arrays of a ``.params`` file by their headers; elements are read when asked for.
 
     path
@@ -163,13 +163,13 @@ class ParamsHeaders(Sequence[StoredArray]):
         """Bytes of the elements of all arrays."""
         return sum(array.nbytes for array in self)
 
-    def read(self, array: StoredArray) -> np.ndarray:
+    def read(self, array: ArrayHeader) -> np.ndarray:
         """The elements, mapped from the file: they take no memory until they are read."""
         if not array.nbytes:
             return np.zeros(array.shape, array.dtype)
         return np.memmap(self.path, array.dtype, "r", array.offset, array.shape)
 
-    def blocks(self, array: StoredArray, size: int = 1 << 20) -> Iterator[np.ndarray]:
+    def blocks(self, array: ArrayHeader, size: int = 1 << 20) -> Iterator[np.ndarray]:
         """The elements in order, at most ``size`` of them at a time, in a buffer used again."""
         count = math.prod(array.shape)
         buffer = np.empty(min(size, count), array.dtype)
@@ -267,7 +267,7 @@ class _ParamsReader:
         arrays, names = self._read(self._array)
         return dict(zip(names, arrays, strict=True)) if names else arrays
 
-    def read_headers(self) -> list[StoredArray]:
+    def read_headers(self) -> list[ArrayHeader]:
         """The arrays, without reading elements."""
         arrays, names = self._read(self._skipped)
         if not names:
@@ -324,14 +324,14 @@ class _ParamsReader:
         host = raw.view(header.dtype).reshape(header.shape)
         return NDArray.from_jax(to_device(host, context.device), context, shared=False)
 
-    def _skipped(self) -> StoredArray:
+    def _skipped(self) -> ArrayHeader:
         header = self._header()
         self._check_rest(header.nbytes, f"elements {header.dtype.name}{header.shape}")
         self._at += header.nbytes
         self._file.seek(self._at)
         return header
 
-    def _header(self) -> StoredArray:
+    def _header(self) -> ArrayHeader:
         (magic,) = self._numbers("I", "magic number")
         storage = 0
         if magic in (_V2, _V3):
@@ -359,7 +359,7 @@ class _ParamsReader:
             # Not left to the length of the file, because another size may be 0.
             raise self._error(f"shape {shape} is larger than any memory")
         self.magics.add(magic if magic in _WRITERS else None)
-        return StoredArray(None, shape, dtype, self._at, (device_type, device_id))
+        return ArrayHeader(None, shape, dtype, self._at, (device_type, device_id))
 
     def _take(self, size: int, part: str) -> np.ndarray:
         """The next bytes; those of a file in memory that XLA takes over."""
