@@ -326,6 +326,7 @@ class Executor(Runnable[NDArray], Viewed):
             if fed.positions:
                 outputs = self.program.infer_prepared(args, aux, key, fed.positions)
                 if outputs is not None:
+                    fed.confirm()
                     return outputs, ()
             fed.observe(args)
         return self.program.infer[train](args, aux, key)

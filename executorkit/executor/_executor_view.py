@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..display import Fold, Line, Part, View, many, view_of
+from ..display import Fold, Line, Part, View, many, scaled, view_of
 from ..ndarray import NDArray
 from ..symbol.node import topological_order
 from ..symbol.symbol_view import graph_parts
@@ -34,6 +34,8 @@ def executor_parts(executor: Executor) -> list[Part]:
     arrays = [*executor.arg_arrays, *executor.aux_arrays]
     program = executor.program
     compiled = f"program: {many(program.traces, 'compilation')} in {program.compile_seconds:.2f} s"
+    if program.prepared_bytes:
+        compiled += f"; {scaled(program.prepared_bytes, 'B', 1024)} of prepared arrays"
     shapes = value_shapes(executor.graph, arrays)
     order = topological_order(executor.symbol.heads)
     return [

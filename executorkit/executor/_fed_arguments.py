@@ -42,3 +42,7 @@ class FedArguments:
             self.positions |= changed & self._changed
         self._changed = changed
         self._previous = [weakref.ref(x) for x in args]
+
+    def confirm(self) -> None:
+        """Notes a call that found the other arguments unchanged."""
+        self._changed = frozenset()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Hashable
 from ..errors import ArgumentValueError, explain
 from ._code_cache import CacheInfo, CodeCache, cache_infos, set_code_limit
 from ._jit import counters
+from ._prepared_arrays import prepared_arrays
 from .protocol import BaseProgram
 
 _programs: CodeCache[BaseProgram] = CodeCache("programs", 256, 0.5)
@@ -32,7 +33,8 @@ def cache_info() -> CacheInfo:
     The numbers are those of the programs of executors; ``kinds`` has those of every cache by its
     name: ``programs``; ``eager``, operators called on arrays, for each operator and attributes;
     ``updates`` of optimizers, ``group updates`` of several devices; ``metrics``; ``arrays``,
-    slices, reshapes and conversions.
+    slices, reshapes and conversions; ``prepared``, arrays that inference has computed from
+    parameters (their bytes are those of the arrays).
 
     >>> import executorkit as mx
     >>> info = mx.program.cache_info()
@@ -51,7 +53,9 @@ def clear_cache() -> None:
     _programs.clear()
 
 
-def set_cache_limit(programs: int | None = None, *, bytes: int | None = None) -> None:
+def set_cache_limit(
+    programs: int | None = None, *, bytes: int | None = None, prepared_bytes: int | None = None
+) -> None:
     """Bounds the compiled code in memory; what was used longest ago goes first.
 
     programs
@@ -63,12 +67,20 @@ def set_cache_limit(programs: int | None = None, *, bytes: int | None = None) ->
         50 % of it, operators called on arrays 18 %, functions of arrays 12 %, updates 10 %,
         metrics 8 %, and updates of several devices in ``training.Step`` 2 %.
 
+    prepared_bytes
+        maximum memory of the arrays that inference has prepared, in bytes; 0 prepares none. By
+        default 1 GiB, or what the environment variable ``EXECUTORKIT_PREPARED_BYTES`` says.
+
     Code that is dropped is freed at once, and compiled again where it is needed again. Programs in
     use are not dropped: their memory is bounded by the number of executors that live, and by 128
     shapes and a quarter of all bytes for each of their functions.
 
-    Raises ValueError for a number below 1.
+    Raises ValueError for a number below 1, or below 0 for ``prepared_bytes``.
     """
+    if prepared_bytes is not None and prepared_bytes < 0:
+        raise ArgumentValueError(
+            explain("set_cache_limit: prepared_bytes", f"{prepared_bytes}, expected at least 0")
+        )
     for name, limit in (("programs", programs), ("bytes", bytes)):
         if limit is not None and limit < 1:
             raise ArgumentValueError(
@@ -83,4 +95,6 @@ def set_cache_limit(programs: int | None = None, *, bytes: int | None = None) ->
         _programs.limit = programs
     if bytes is not None:
         set_code_limit(bytes)
+    if prepared_bytes is not None:
+        prepared_arrays.set_limit_bytes(prepared_bytes)
     _programs.trim()

@@ -108,6 +108,16 @@ class BaseProgram(Viewed, ABC):
         """
         return None
 
+    @property
+    def prepares(self) -> int:
+        """The number of times that arrays were prepared for inference."""
+        return 0
+
+    @property
+    def prepared_bytes(self) -> int:
+        """The size of the prepared arrays that inference uses at present, in bytes."""
+        return 0
+
     # -- its code in memory ----------------------------------------------------------------------
 
     #: The number of its last request; the cache of programs sets it.
