@@ -9,12 +9,38 @@ what to try.
 from __future__ import annotations
 
 import difflib
+import os
 import struct
+import traceback
 from collections.abc import Collection
+from types import TracebackType
+
+#: Packages whose frames a notebook leaves out of the traceback of an error about a graph, an array
+#: or a file.
+_INNER = frozenset({__name__.partition(".")[0], "jax", "jaxlib", "contextlib", "functools"})
 
 
 class MXNetError(RuntimeError):
-    """Base class of every error that executorkit raises about a graph, an array or a file."""
+    """Base class of every error that executorkit raises about a graph, an array or a file.
+
+    IPython and notebooks show the frames of the caller's code and the message. All frames are there
+    with ``JAX_TRACEBACK_FILTERING=off`` in the environment, and outside of notebooks.
+    """
+
+    def _render_traceback_(self) -> list[str]:  # IPython's name
+        """The lines that IPython shows."""
+        from IPython.core.getipython import get_ipython
+
+        shell = get_ipython()
+        if shell is None:
+            return traceback.format_exception(self)
+        frames, left_out = self.__traceback__, 0
+        if os.environ.get("JAX_TRACEBACK_FILTERING") != "off":
+            frames, left_out = _callers_frames(self.__traceback__)
+        lines = shell.InteractiveTB.structured_traceback(type(self), self, frames)
+        if left_out:
+            lines.append(f"({left_out} inner frames; JAX_TRACEBACK_FILTERING=off shows them)")
+        return lines
 
 
 # Graphs and operators
@@ -47,6 +73,13 @@ class ValueRangeError(MXNetError, IndexError):
 
 class NotFiniteError(MXNetError, FloatingPointError):
     """A node computed a NaN or an infinity; the message is the text of the report."""
+
+
+class NotCompiledError(BaseException):
+    """JAX was about to trace a function for a call of its own; never seen by users.
+
+    A BaseException, which JAX passes on without rewriting its traceback.
+    """
 
 
 # Arguments of functions
@@ -203,6 +236,24 @@ class KVStoreError(MXNetError, ValueError):
 
 class ProfilerError(UnknownNameError, ValueError):
     """An option, state or scope of the profiler does not exist, or it cannot do this now."""
+
+
+def _callers_frames(frames: TracebackType | None) -> tuple[TracebackType | None, int]:
+    """The traceback without the frames of this package and of JAX, and how many these were."""
+    entries = []
+    entry = frames
+    while entry is not None:
+        entries.append(entry)
+        entry = entry.tb_next
+    shown = [e for e in entries if _package(e) not in _INNER]
+    result: TracebackType | None = None
+    for entry in reversed(shown):
+        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
+    return result, len(entries) - len(shown)
+
+
+def _package(entry: TracebackType) -> str:
+    return str(entry.tb_frame.f_globals.get("__name__")).partition(".")[0]
 
 
 # Messages

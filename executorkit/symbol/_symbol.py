@@ -15,11 +15,14 @@ import numpy as np
 from ..context import Context, current_context
 from ..display import Viewed
 from ..errors import (
+    ArgumentValueError,
     AttributeValueError,
     MXNetError,
     NotImplementedForSymbol,
     NotSupportedError,
     explain,
+    shorten,
+    similar_names,
 )
 from ..ops import OpDef
 from ..ops.schema.calls import numpy_dtype_name
@@ -155,12 +158,24 @@ class Symbol(PythonOperators, Viewed):
         positions = [i for i, output in enumerate(outputs) if output == name]
         if len(positions) == 1:
             return positions[0]
-        close = [output for output in outputs if output.startswith(name)]
-        hint = f"one of: {', '.join(close[:10])}" if close and not positions else None
-        problem = f"no output {name!r}"
+        where = shorten(repr(self), 100)
         if positions:
             problem = f"{len(positions)} outputs are called {name!r}"
-        raise ValueError(explain(f"{self!r}", problem, hint=hint))
+            raise ArgumentValueError(
+                explain(where, problem, hint=f"a number: {', '.join(map(str, positions))}")
+            )
+        raise ArgumentValueError(
+            explain(where, f"no output {name!r}", hint=self._similar_output(name, outputs))
+        )
+
+    def _similar_output(self, name: str, outputs: Sequence[str]) -> str:
+        """The hint for a name that is not among the outputs."""
+        if name in self.get_internals().list_outputs():
+            return f"get_internals()[{name!r}]"
+        close = [output for output in outputs if output.startswith(name)]
+        if close:
+            return f"one of: {', '.join(close[:10])}"
+        return similar_names(name, outputs) or f"one of: {shorten(', '.join(outputs))}"
 
     def get_internals(self) -> Symbol:
         """All outputs of all nodes, inputs first: ``net.get_internals()["flatten0_output"]``.
@@ -516,7 +531,8 @@ class Symbol(PythonOperators, Viewed):
         ``mx.program.options`` says; see :class:`executorkit.program.Options`.
 
         Arrays are filled with zeros. Raises RuntimeError if shapes do not follow, naming the
-        missing ones, and :class:`ShapeError` for a contradiction, naming the node.
+        missing ones, :class:`ShapeError` for a contradiction, naming the node, and ValueError if
+        two arguments have one name.
 
         >>> import executorkit as mx
         >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
