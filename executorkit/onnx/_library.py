@@ -21,7 +21,8 @@ def require_onnx() -> Any:
     Raises :class:`MissingDependencyError`, an ImportError, if it is not installed.
     """
     try:
-        import_module("onnx.checker")
+        for part in ("checker", "shape_inference", "numpy_helper", "helper", "defs"):
+            import_module(f"onnx.{part}")
         return import_module("onnx")
     except ImportError:
         raise MissingDependencyError(

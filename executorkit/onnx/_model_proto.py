@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._files import open_to_read, write_atomically
-from ..errors import FileFormatError, explain
+from ..errors import FileFormatError, UnknownOperatorError, explain
 from ._draft import GraphDraft, Value
 from ._free_dimensions import OpenShapes, Origins
 from ._library import TYPE_NUMBERS, require_onnx
@@ -78,9 +78,16 @@ def check(library: Any, model: Any) -> None:
     """Checks a model with ONNX's own checker and inference of shapes.
 
     A model that is too large for one file is checked when it is in files (:func:`save_model`).
+    Raises :class:`UnknownOperatorError`, for an operator that ONNX has not for some type.
     """
-    if _parameter_bytes(model) < _ONE_FILE:
+    if _parameter_bytes(model) >= _ONE_FILE:
+        return
+    try:
         library.checker.check_model(model, full_check=True)
+    except (library.checker.ValidationError, library.shape_inference.InferenceError) as error:
+        raise UnknownOperatorError(
+            explain("export to ONNX", "ONNX refuses the model", because=str(error).strip())
+        ) from None
 
 
 def _parameter_bytes(model: Any) -> int:

@@ -67,8 +67,8 @@ def export_model(
 
     Layers are written in their inference form: losses without labels, Dropout not at all.
     Everything that ONNX cannot express is named in one :class:`UnknownOperatorError`, before a
-    file is written. MXNet's exporter writes opset 12 or 13, refuses labels that are not called after the
-    last layer, and leaves out what it cannot check.
+    file is written. MXNet's exporter writes opset 12 or 13 and refuses labels that are not
+    called after the last layer.
     """
     symbol, arrays = _model(sym, params)
     names = inference_inputs(symbol, arrays)

@@ -70,9 +70,15 @@ def _box_decode(w: NodeWriter) -> str:
 @translates("_contrib_box_iou")
 def _box_iou(w: NodeWriter) -> str:
     left, right = w.inputs
-    if left.rank != 2 or right.rank != 2 or w["format"] != "corner":
-        w.refuse("only corner boxes (N, 4) and (M, 4)")
-    rows, columns = w.unsqueeze(left, 1), w.unsqueeze(right, 0)
+    lengths = [*w.lengths(left)[:-1], *w.lengths(right)[:-1]]
+    rows, columns = (
+        w.op("Reshape", left, w.ints(-1, 1, 4)),
+        w.op("Reshape", right, w.ints(1, -1, 4)),
+    )
+    if w["format"] == "center":
+        rows, columns = (
+            _corners(w, _column(w, b, 0, 2), _column(w, b, 2, 4)) for b in (rows, columns)
+        )
     first = w.op("Max", _column(w, rows, 0, 2), _column(w, columns, 0, 2))
     last = w.op("Min", _column(w, rows, 2, 4), _column(w, columns, 2, 4))
     shared = _area(w, first, last)
@@ -83,7 +89,7 @@ def _box_iou(w: NodeWriter) -> str:
     zero, one = w.scalar(0), w.scalar(1)
     filled = w.op("Greater", union, zero)
     ratio = w.op("Div", shared, w.op("Where", filled, union, one))
-    return w.squeeze(w.op("Where", filled, ratio, zero), 2)
+    return w.reshape(w.op("Where", filled, ratio, zero), lengths)
 
 
 def _area(w: NodeWriter, first: Operand, last: Operand) -> str:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from .._draft import Value
+import numpy as np
+
+from .._draft import Length, Value
 from .._node_writer import NodeWriter, Operand
 from .._translators import translates
 
 Unary = Callable[[NodeWriter, Operand], str]
-Binary = Callable[[NodeWriter, Operand, Operand], str]
+#: A function of two operands of an element type.
+Binary = Callable[[NodeWriter, Operand, Operand, str], str]
 
 
 def _in_float(w: NodeWriter, function: Unary) -> Operand:
@@ -40,8 +43,10 @@ def _one_node(w: NodeWriter) -> Operand:
     op_type = _ONE_NODE[w.operator]
     if not w.data.is_float and w.operator in _ROUNDINGS:
         return w.data
-    if w.operator in _FOR_INTEGERS:
+    if w.operator in _FOR_INTEGERS and not w.data.dtype.startswith("uint"):
         return w.op(op_type, w.data)
+    if w.operator == "negative" and not w.data.is_float:
+        return w.op("Sub", w.scalar(0), w.data)
     return _in_float(w, lambda w, x: w.op(op_type, x))
 
 
@@ -106,23 +111,37 @@ def _hard_sigmoid(w: NodeWriter) -> str:
 
 
 @translates("smooth_l1")
-def _smooth_l1(w: NodeWriter) -> str:
+def _smooth_l1(w: NodeWriter) -> Operand:
     square = w["scalar"] ** 2
-    size = w.op("Abs", w.data)
-    inner = w.op("Mul", w.op("Mul", w.data, w.data), w.scalar(0.5 * square))
-    outer = w.op("Sub", size, w.scalar(0.5 / square))
-    return w.op("Where", w.op("Less", size, w.scalar(1 / square)), inner, outer)
+
+    def loss(w: NodeWriter, x: Operand) -> str:
+        size = w.op("Abs", x)
+        inner = w.op("Mul", w.op("Mul", x, x), _number(w, 0.5 * square))
+        outer = w.op("Sub", size, _number(w, 0.5 / square))
+        return w.op("Where", w.op("Greater", size, _number(w, 1 / square)), outer, inner)
+
+    return _in_float(w, loss)
 
 
 @translates("clip")
-def _clip(w: NodeWriter) -> str:
-    return w.op("Clip", w.data, w.scalar(w["a_min"]), w.scalar(w["a_max"]))
+def _clip(w: NodeWriter) -> Operand:
+    low, high = w["a_min"], w["a_max"]
+    if w.data.is_float and low <= high:
+        return w.op("Clip", w.data, w.scalar(low), w.scalar(high))
+    wide = w.cast(w.data, "float32")
+    bounds = [w.array(np.array(bound, np.float32)) for bound in (low, high)]
+    below, above = w.op("Less", wide, bounds[0]), w.op("Greater", wide, bounds[1])
+    first, last = (w.cast(bound, w.data.dtype) for bound in bounds)
+    return w.op("Where", above, last, w.op("Where", below, first, w.data))
 
 
 @translates("_contrib_quadratic")
-def _quadratic(w: NodeWriter) -> str:
-    inner = w.op("Add", w.op("Mul", w.data, w.scalar(w["a"])), w.scalar(w["b"]))
-    return w.op("Add", w.op("Mul", inner, w.data), w.scalar(w["c"]))
+def _quadratic(w: NodeWriter) -> Operand:
+    def polynomial(w: NodeWriter, x: Operand) -> str:
+        inner = w.op("Add", w.op("Mul", x, _number(w, w["a"])), _number(w, w["b"]))
+        return w.op("Add", w.op("Mul", inner, x), _number(w, w["c"]))
+
+    return _in_float(w, polynomial)
 
 
 @translates("_contrib_div_sqrt_dim")
@@ -135,6 +154,11 @@ def _div_sqrt_dim(w: NodeWriter) -> str:
 
 @translates("Cast", "amp_cast")
 def _cast(w: NodeWriter) -> Operand:
+    target = np.dtype(w.output.dtype)
+    if w.operator == "amp_cast" and w.data.dtype == "float32" and target.kind in "iu":
+        limits = np.iinfo(target)
+        bounds = [w.scalar(float(limit)) for limit in (limits.min, limits.max)]
+        return w.cast(w.op("Clip", w.op("Round", w.data), *bounds), target.name)
     return w.cast(w.data, w.output.dtype)
 
 
@@ -157,19 +181,15 @@ def _add_n(w: NodeWriter) -> str:
 
 
 def _binary(op_type: str) -> Binary:
-    return lambda w, a, b: w.op(op_type, a, b)
+    return lambda w, a, b, dtype: w.op(op_type, a, b)
 
 
-def _divide(w: NodeWriter, a: Operand, b: Operand) -> str:
-    return w.op("Div", a, b)
-
-
-def _modulo(w: NodeWriter, a: Operand, b: Operand) -> str:
+def _modulo(w: NodeWriter, a: Operand, b: Operand, dtype: str) -> str:
     """The remainder with the sign of the divisor; 0 for a divisor of 0."""
-    zero = w.scalar(0)
+    zero = w.scalar(0, dtype)
     is_zero = w.op("Equal", b, zero)
-    divisor = w.op("Where", is_zero, w.scalar(1), b)
-    if w.data.is_float:
+    divisor = w.op("Where", is_zero, w.scalar(1, dtype), b)
+    if dtype.startswith("float"):
         remainder = w.op("Mod", a, divisor, fmod=1)
         signs_differ = w.op("Less", w.op("Mul", remainder, divisor), zero)
         remainder = w.op("Where", signs_differ, w.op("Add", remainder, divisor), remainder)
@@ -178,27 +198,30 @@ def _modulo(w: NodeWriter, a: Operand, b: Operand) -> str:
     return w.op("Where", is_zero, zero, remainder)
 
 
-def _hypotenuse(w: NodeWriter, a: Operand, b: Operand) -> str:
-    return w.op("Sqrt", w.op("Add", w.op("Mul", a, a), w.op("Mul", b, b)))
+def _hypotenuse(w: NodeWriter, a: Operand, b: Operand, dtype: str) -> str:
+    is_float = dtype.startswith("float")
+    x, y = (a, b) if is_float else (w.op("Cast", v, to=1) for v in (a, b))
+    length = w.op("Sqrt", w.op("Add", w.op("Mul", x, x), w.op("Mul", y, y)))
+    return length if is_float else w.cast(length, dtype)
 
 
 def _compare(op_type: str) -> Binary:
-    return lambda w, a, b: w.cast(w.op(op_type, a, b), w.output.dtype)
+    return lambda w, a, b, dtype: w.cast(w.op(op_type, a, b), w.output.dtype)
 
 
-def _not_equal(w: NodeWriter, a: Operand, b: Operand) -> str:
+def _not_equal(w: NodeWriter, a: Operand, b: Operand, dtype: str) -> str:
     return w.cast(w.op("Not", w.op("Equal", a, b)), w.output.dtype)
 
 
 def _logical(op_type: str) -> Binary:
-    def apply(w: NodeWriter, a: Operand, b: Operand) -> str:
+    def apply(w: NodeWriter, a: Operand, b: Operand, dtype: str) -> str:
         return w.cast(w.op(op_type, w.op("Cast", a, to=9), w.op("Cast", b, to=9)), w.output.dtype)
 
     return apply
 
 
 _ARITHMETIC: dict[str, Binary] = {
-    "add": _binary("Add"), "sub": _binary("Sub"), "mul": _binary("Mul"), "div": _divide,
+    "add": _binary("Add"), "sub": _binary("Sub"), "mul": _binary("Mul"), "div": _binary("Div"),
     "mod": _modulo, "power": _binary("Pow"), "maximum": _binary("Max"),
     "minimum": _binary("Min"), "hypot": _hypotenuse, "equal": _compare("Equal"),
     "not_equal": _not_equal, "greater": _compare("Greater"), "lesser": _compare("Less"),
@@ -213,7 +236,7 @@ _BINARY: dict[str, Binary] = {
     **{f"_{name}": _ARITHMETIC[name] for name in _ARITHMETIC if name not in _BASIC},
     **{f"elemwise_{name}": _ARITHMETIC[name] for name in _BASIC},
     "_grad_add": _binary("Add"),
-    "_scatter_elemwise_div": _divide,
+    "_scatter_elemwise_div": _binary("Div"),
 }  # fmt: skip
 
 
@@ -222,7 +245,7 @@ def _two_arrays(w: NodeWriter) -> str:
     left, right = w.inputs
     wide = [v.dtype for v in w.inputs if v.is_float] or [left.dtype]
     common = left.dtype if left.dtype == right.dtype else wide[0]
-    return _BINARY[w.operator](w, _typed(w, left, common), _typed(w, right, common))
+    return _BINARY[w.operator](w, _typed(w, left, common), _typed(w, right, common), common)
 
 
 def _typed(w: NodeWriter, value: Value, dtype: str) -> Operand:
@@ -238,14 +261,14 @@ def _like_right(w: NodeWriter) -> Operand:
 
 
 def _reversed(function: Binary) -> Binary:
-    return lambda w, a, b: function(w, b, a)
+    return lambda w, a, b, dtype: function(w, b, a, dtype)
 
 
 _SCALAR: dict[str, Binary] = {
     "_plus_scalar": _binary("Add"), "_minus_scalar": _binary("Sub"), "_mul_scalar": _binary("Mul"),
-    "_div_scalar": _divide, "_scatter_plus_scalar": _binary("Add"),
+    "_div_scalar": _binary("Div"), "_scatter_plus_scalar": _binary("Add"),
     "_scatter_minus_scalar": _binary("Sub"),
-    "_rminus_scalar": _reversed(_binary("Sub")), "_rdiv_scalar": _reversed(_divide),
+    "_rminus_scalar": _reversed(_binary("Sub")), "_rdiv_scalar": _reversed(_binary("Div")),
     "_rmod_scalar": _reversed(_modulo), "_rpower_scalar": _reversed(_binary("Pow")),
     **{
         f"_{name}_scalar": _ARITHMETIC[name]
@@ -258,12 +281,8 @@ _SCALAR: dict[str, Binary] = {
 @translates(*_SCALAR)
 def _with_scalar(w: NodeWriter) -> str:
     function, number = _SCALAR[w.operator], w["scalar"]
-    dtype = w.data.dtype
-    if not w.data.is_float and (w.output.is_float or number != int(number)):
-        dtype = w.output.dtype if w.output.is_float else "float32"
-        result = function(w, w.cast(w.data, dtype), w.scalar(number, dtype))
-        return w.cast_from(result, dtype, w.output.dtype)
-    return function(w, w.data, w.scalar(number))
+    dtype = w.output.dtype if w.output.is_float else w.data.dtype
+    return function(w, _typed(w, w.data, dtype), w.scalar(number, dtype), dtype)
 
 
 @translates("logical_not")
@@ -283,14 +302,21 @@ def _activation(w: NodeWriter) -> str:
     return w.op(names[w["act_type"]], w.data)
 
 
+def _slopes(w: NodeWriter, data: Value, gamma: Value) -> str:
+    """Slopes in the shape of data: their axes are those of channels and batch, from the last on."""
+    lengths: list[Length] = [1] * data.rank
+    unmatched = list(gamma.sizes)
+    for axis in (1, 0) if data.rank > 1 else (0,):
+        if unmatched and unmatched[-1] in (1, data.sizes[axis]):
+            lengths[axis] = unmatched.pop()
+    return w.reshape(gamma, lengths)
+
+
 @translates("LeakyReLU")
 def _leaky_relu(w: NodeWriter) -> str:
     act, slope = w["act_type"], w["slope"]
     if act == "prelu":
-        gamma = w.inputs[1]
-        if gamma.rank == 1 and w.data.rank > 1 and gamma.sizes != (1,):
-            return w.op("PRelu", w.data, w.unsqueeze(gamma, *range(1, w.data.rank - 1)))
-        return w.op("PRelu", w.data, gamma)
+        return w.op("PRelu", w.data, _slopes(w, w.data, w.inputs[1]))
     if act == "rrelu":
         return w.op("LeakyRelu", w.data, alpha=(w["lower_bound"] + w["upper_bound"]) / 2)
     if act == "elu":

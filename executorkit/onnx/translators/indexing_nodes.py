@@ -89,13 +89,16 @@ def _where(w: NodeWriter) -> str:
 
 @translates("_np_cumsum")
 def _cumsum(w: NodeWriter) -> str:
-    data: Operand = w.data
-    if w.data.dtype != w.output.dtype:
-        data = w.cast(data, w.output.dtype)
+    dtype = w.output.dtype
+    wide = dtype if dtype in ("float32", "float64", "int32", "int64") else "float32"
+    if np.dtype(dtype).kind in "iu" and wide != dtype:
+        wide = "int64"
+    data: Operand = w.cast(w.data, wide)
     axis = w["axis"]
     if axis is None:
         data, axis = w.reshape(data, [-1]), 0
-    return w.op("CumSum", data, w.array(np.int64(axis % w.data.rank)))
+    total = w.op("CumSum", data, w.array(np.int64(axis % w.data.rank)))
+    return w.cast_from(total, wide, dtype)
 
 
 @translates("_contrib_index_copy")

@@ -31,11 +31,14 @@ def _batch_dot(w: NodeWriter) -> str:
 def _product(w: NodeWriter) -> str:
     left, right = w.inputs[:2]
     rank = left.rank
-    if w.step.params.get("axis", -2) not in (-2, rank - 2):
-        w.refuse(f"matrices with rows on axis {w['axis']}")
-    first = _swap_last(w, left, rank) if w["transpose_a"] else left
-    second = _swap_last(w, right, rank) if w["transpose_b"] else right
-    return w.op("MatMul", first, second)
+    # Rows may stand on another axis than the last but one.
+    rows = w.step.params.get("axis", -2) % rank
+    others = [a for a in range(rank - 1) if a != rows]
+    plain, swapped = [*others, rows, rank - 1], [*others, rank - 1, rows]
+    first = w.transpose(left, swapped if w["transpose_a"] else plain)
+    second = w.transpose(right, swapped if w["transpose_b"] else plain)
+    product = w.op("MatMul", first, second)
+    return w.transpose(product, [plain.index(a) for a in range(rank)])
 
 
 @translates("_linalg_gemm")
@@ -64,9 +67,9 @@ def _dot(w: NodeWriter) -> str:
     transposed = w["transpose_a"], w["transpose_b"]
     if left.rank == right.rank == 1:
         return w.unsqueeze(w.op("MatMul", left, right), 0)
-    if left.rank <= 2 and right.rank <= 2:
-        first = w.transpose(left, [1, 0]) if transposed[0] and left.rank == 2 else left
-        second = w.transpose(right, [1, 0]) if transposed[1] and right.rank == 2 else right
+    if left.rank == right.rank == 2:
+        first = w.transpose(left, [1, 0]) if transposed[0] else left
+        second = w.transpose(right, [1, 0]) if transposed[1] else right
         return w.op("MatMul", first, second)
     # Transposing moves the first axis behind all others, or the last one before them.
     before: list[int] = [*range(1, left.rank), 0] if transposed[0] else [*range(left.rank)]

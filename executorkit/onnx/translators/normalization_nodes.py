@@ -13,7 +13,8 @@ from .._translators import translates
 def _batch_norm(w: NodeWriter) -> list[Operand]:
     data, gamma, beta, mean, variance = w.inputs
     axis = w.step.params.get("axis", 1) % data.rank
-    order = [0, axis, *(a for a in range(1, data.rank) if a != axis)]
+    others = [a for a in range(data.rank) if a != axis]
+    order = [*others[:1], axis, *others[1:]]
     parameters = [_as_type(w, v, data.dtype) for v in (gamma, beta, mean, variance)]
     result = w.op(
         "BatchNormalization", w.transpose(data, order), *parameters,
@@ -81,4 +82,6 @@ def _l2_normalization(w: NodeWriter) -> list[Operand]:
 
 @translates("LRN")
 def _local_response(w: NodeWriter) -> list[Operand]:
+    if w["nsize"] % 2 == 0:
+        w.refuse("runtimes refuse an even nsize")
     return [w.op("LRN", w.data, alpha=w["alpha"], beta=w["beta"], bias=w["knorm"], size=w["nsize"])]

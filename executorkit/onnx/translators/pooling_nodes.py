@@ -97,6 +97,8 @@ def _global(w: NodeWriter, data: Operand, axes: list[int]) -> str:
 
 def _windowed(w: NodeWriter, data: Operand, at: _Windows) -> str:
     kind = w["pool_type"]
+    if w.operator == "Pooling_v1":
+        return _windowed_v1(w, data, at)
     if kind == "max":
         if any(p + e >= k for p, e, k in zip(at.pad, at.surplus, at.kernel, strict=True)):
             lowest = w.scalar(-np.inf if w.data.is_float else np.iinfo(w.data.dtype).min)
@@ -111,9 +113,26 @@ def _windowed(w: NodeWriter, data: Operand, at: _Windows) -> str:
     return _root(w, total, power)
 
 
+def _windowed_v1(w: NodeWriter, data: Operand, at: _Windows) -> str:
+    """Old pooling: padding takes part in a maximum, and averages divide by the whole window."""
+    if w["pool_type"] == "max":
+        padded = _padded(w, data, at, "", False)
+        if any(at.surplus):
+            rank = at.rank
+            ends = [0] * (rank + 4) + at.surplus
+            padded = w.pad(padded, ends, w.scalar(-np.inf))
+        return _pool(w, "MaxPool", padded, at, False)
+    mean = _pool(w, "AveragePool", _padded(w, data, at, "", True), at, False)
+    if w["pool_type"] == "avg":
+        return mean
+    return w.op("Mul", mean, w.scalar(float(math.prod(at.kernel))))
+
+
 def _average(w: NodeWriter, data: Operand, at: _Windows) -> str:
     """Averages; padding counts, if it does, but not what the last window reads beyond it."""
-    include = w.operator == "Pooling_v1" or w["count_include_pad"] is not False
+    include = w["count_include_pad"] is not False
+    if any(p + e >= k for p, e, k in zip(at.pad, at.surplus, at.kernel, strict=True)):
+        w.refuse("windows that lie in the padding alone")
     if include and any(at.pad) and not any(at.surplus) and not at.rounds_up:
         return _pool(w, "AveragePool", data, at, True, count_include_pad=1)
     if not include or not any(at.pad):

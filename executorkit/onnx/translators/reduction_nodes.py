@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .._node_writer import NodeWriter, Operand
+from .._node_writer import NodeWriter, Operand, name_of
 from .._translators import translates
 
 _KINDS = {
@@ -36,7 +36,11 @@ def _reduce(w: NodeWriter) -> Operand:
         data = w.op("Where", w.op("IsNaN", data), fill, data)
     if not axes:
         return data
-    return _reduced(w, _KINDS[w.operator], data, axes, w["keepdims"])
+    if w.data.is_float or w.data.dtype in ("int32", "int64"):
+        return _reduced(w, _KINDS[w.operator], data, axes, w["keepdims"])
+    wide = w.cast(name_of(data), "int64")
+    total = _reduced(w, _KINDS[w.operator], wide, axes, w["keepdims"])
+    return w.cast_from(total, "int64", w.output.dtype)
 
 
 @translates("norm")

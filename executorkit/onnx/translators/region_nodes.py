@@ -42,8 +42,9 @@ def _affine_grid(w: NodeWriter, theta: Operand, dtype: str) -> str:
 
 
 def _sampled(w: NodeWriter, images: Operand, grid: Operand) -> str:
+    mode = "linear" if w.opset >= 20 else "bilinear"
     return w.op(
-        "GridSample", images, w.transpose(grid, [0, 2, 3, 1]), mode="bilinear",
+        "GridSample", images, w.transpose(grid, [0, 2, 3, 1]), mode=mode,
         padding_mode="zeros", align_corners=1,
     )  # fmt: skip
 
