@@ -14,6 +14,9 @@ from ..model import checkpoint_epochs, params_path
 
 Shape = tuple[int, ...]
 
+#: Maximum number of epochs that an error names.
+_EPOCHS = 10
+
 
 def add_shape_option(parser: argparse.ArgumentParser) -> None:
     """Adds ``--shape NAME=D1,D2,...``, which may be repeated."""
@@ -104,8 +107,6 @@ def _once(earlier: str | None, text: str, kind: str) -> str:
 
 def _epoch(prefix: str, epoch: int | None) -> int:
     """The epoch asked for, or the last one that is there."""
-    if epoch is not None:
-        return epoch
     epochs = checkpoint_epochs(prefix)
     if not epochs:
         raise FileAccessError(
@@ -115,4 +116,8 @@ def _epoch(prefix: str, epoch: int | None) -> int:
                 hint="the path of a symbol file and of a .params file, or the prefix of both",
             )
         )
-    return epochs[-1]
+    if epoch is not None and epoch not in epochs:
+        problem = f"there is no epoch {epoch}"
+        hint = "one of those there: " + ", ".join(map(str, epochs[-_EPOCHS:]))
+        raise FileAccessError(explain(f"{prefix}-*.params", problem, hint=hint))
+    return epochs[-1] if epoch is None else epoch

@@ -34,13 +34,14 @@ def run(options: argparse.Namespace) -> int:
     """Prints a report; returns 0 if all operators of all files are served."""
     alone = len(options.files) == 1 and not options.files[0].is_dir()
     named = {path: _coverage(path) for path in options.files if not path.is_dir()}
-    complete = total = 0
+    complete = total = unreadable = 0
     for path in _files(options.files):
         try:
             report = named.get(path) or _coverage(path)
         except MXNetError as error:
             print(f"{error}\n")  # it begins with the path
             total += 1
+            unreadable += 1
             continue
         total += 1
         complete += report.complete
@@ -48,7 +49,8 @@ def run(options: argparse.Namespace) -> int:
         if alone or not report.complete:
             print(f"{report}\n")
     if not alone:
-        print(f"{complete} of {total} files are served whole")
+        broken = f"; {unreadable} cannot be read" if unreadable else ""
+        print(f"{complete} of {total} files are served whole{broken}")
     return 0 if complete == total else 1
 
 

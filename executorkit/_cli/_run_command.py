@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._files import naming
 from .._record_format import read_whole
 from ..display import scaled, text_table
 from ..errors import ArgumentValueError, ShapeError, explain
@@ -84,7 +85,8 @@ def run(options: argparse.Namespace) -> int:
     if options.size is not None:
         shape = (*shape[:2], *(int(s) for s in (options.size * 2)[:2]))
         network = InferenceNetwork.of(symbol, params, {name: (1, *shape[1:])})
-    pixels = decode_image(content, int(shape[1] == 3), to_rgb=options.order == "rgb")
+    with naming(options.image):
+        pixels = decode_image(content, int(shape[1] == 3), to_rgb=options.order == "rgb")
     data = prepare(pixels, shape[2], shape[3], options.mean, options.std, options.scale)
     for output, array in network.run({name: data.astype(network.dtypes[name])}).items():
         print(f"{output} {array.shape}:")

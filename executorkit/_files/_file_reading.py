@@ -11,6 +11,9 @@ from ..errors import FileAccessError, FileFormatError, MXNetError, explain
 from ._atomic_file import remove_leftovers
 from ._file_formats import HEAD, FileKind, describe_misfit
 
+#: Maximum number of similar files that an error names.
+_NAMES = 5
+
 
 def open_to_read(path: str | os.PathLike[str]) -> BufferedReader:
     """An open file, to be read as bytes.
@@ -22,9 +25,21 @@ def open_to_read(path: str | os.PathLike[str]) -> BufferedReader:
         file = open(path, "rb")  # noqa: SIM115 - the caller closes it
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or error
-        raise FileAccessError(explain(os.fspath(path), f"cannot be read: {reason}")) from None
+        hint = _longer_names(os.fspath(path)) if isinstance(error, FileNotFoundError) else None
+        problem = f"cannot be read: {reason}"
+        raise FileAccessError(explain(os.fspath(path), problem, hint=hint)) from None
     remove_leftovers(path)
     return file
+
+
+def _longer_names(path: str | bytes) -> str | None:
+    """The files whose names begin with that of a file that is not there: it may be a prefix."""
+    folder, name = os.path.split(os.fsdecode(path))
+    try:
+        names = sorted(n for n in os.listdir(folder or ".") if name and n.startswith(name))
+    except (OSError, ValueError):
+        return None
+    return ", ".join(os.path.join(folder, n) for n in names) if 0 < len(names) <= _NAMES else None
 
 
 @contextmanager

@@ -153,7 +153,8 @@ def example_shapes(
     filled in is 0.
     """
     known = {name: shape for name, shape in inputs.items() if shape is not None}
-    weights = {name: shape for name, shape in parameters.items() if name in symbol.list_inputs()}
+    variables = set(symbol.list_inputs())
+    weights = {name: shape for name, shape in parameters.items() if name in variables}
     single = {name: (shape[0] or 1, *shape[1:]) for name, shape in known.items() if shape}
     if not any(0 in shape for shape in single.values()):
         return single, False

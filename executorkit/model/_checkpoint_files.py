@@ -118,7 +118,7 @@ def load_checkpoint(prefix: Any, epoch: int) -> tuple[Symbol, Params, Params]:
     """
     path = f"{prefix}-symbol.json"
     if not os.path.exists(path):
-        raise FileAccessError(_explain_missing(path, prefix, None))
+        raise FileAccessError(_explain_missing(path, prefix, _prefixes_hint(prefix)))
     symbol = sym.load(path)
     arg_params, aux_params = load_params(prefix, epoch)
     return symbol, arg_params, aux_params
@@ -126,7 +126,9 @@ def load_checkpoint(prefix: Any, epoch: int) -> tuple[Symbol, Params, Params]:
 
 def _explain_missing(path: str, prefix: Any, hint: str | None) -> str:
     """The text of an error about a missing file, if perhaps a file's name was given as a prefix."""
-    ending = re.search(r"-(symbol\.json|-?\d{3,}\.(params|states|step))$|\.params$", str(prefix))
+    ending = re.search(
+        r"-(symbol(\.json)?|-?\d{3,}(\.(params|states|step))?)$|\.params$", str(prefix)
+    )
     return explain(
         path,
         f"cannot be read: {os.strerror(errno.ENOENT)}",
@@ -144,6 +146,21 @@ def checkpoint_epochs(prefix: Any) -> list[int]:
     except OSError:
         return []
     return sorted(int(match[1]) for match in map(pattern.fullmatch, entries) if match)
+
+
+def _prefixes_hint(prefix: Any) -> str | None:
+    """The prefixes of symbol files in the same folder, if there are few."""
+    folder = os.path.dirname(str(prefix))
+    try:
+        entries = os.listdir(folder or ".")
+    except OSError:
+        return None
+    prefixes = sorted(
+        os.path.join(folder, entry.removesuffix("-symbol.json"))
+        for entry in entries
+        if entry.endswith("-symbol.json")
+    )
+    return f"one of the prefixes there: {', '.join(prefixes)}" if 0 < len(prefixes) < 10 else None
 
 
 def _epochs_hint(prefix: Any) -> str | None:
