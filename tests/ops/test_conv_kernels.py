@@ -13,6 +13,7 @@ import pytest
 from executorkit.ops.nn.conv import Layout, convolution, deconvolution
 from executorkit.ops.nn.conv_kernels import ConvDims, conv_transpose, convolve, input_grad
 from executorkit.ops.nn.conv_kernels.dispatch import cpu_kernels, xla_conv
+from executorkit.ops.nn.conv_kernels.winograd import Winograd
 
 #: data, weight, stride, pad, dilation, groups
 CASES = {
@@ -106,7 +107,7 @@ def test_weight_gradients_channels_last(case):
     dims = ConvDims(strides, pads, dilation, 1, "NHWC")
     rng = np.random.RandomState(3)
     x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
-    kernel = cpu_kernels(data, weight, dims)[2]
+    kernel = cpu_kernels(data, weight, dims, Winograd())[2]
     assert kernel is None if algorithm is None else kernel.func.__name__ == algorithm
     expected, back = jax.vjp(lambda w: xla_conv(x, w, dims), w)
     g = jnp.asarray(rng.standard_normal(expected.shape), jnp.float32)
@@ -194,7 +195,10 @@ def test_the_gradient_of_a_kernel_of_one_element_copies_no_data():
 
 def test_convolutions_with_cpu_kernels():
     has = {
-        case: tuple(k is not None for k in cpu_kernels(x, w, ConvDims(*static, layout="NCHW")))
+        case: tuple(
+            k is not None
+            for k in cpu_kernels(x, w, ConvDims(*static, layout="NCHW"), Winograd((4, 2)))
+        )
         for case, (x, w, *static) in CASES.items()
     }
     assert has["one_group"] == (False, False, False)

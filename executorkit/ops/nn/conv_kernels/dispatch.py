@@ -5,6 +5,7 @@
 | accelerators                     | XLA           | XLA                   | XLA                   |
 | CPU, one group, channels first   | XLA           | XLA                   | XLA                   |
 | CPU, one group, channels last    | XLA           | ``input_grad``        | ``weight_grad``       |
+| the same, kernel of three rows   | ``winograd``  | ``winograd``          | ``weight_grad``       |
 | CPU, a group per channel         | ``depthwise`` | ``depthwise``         | ``depthwise``         |
 | CPU, few groups, channels first  | one per group | one per group         | one per group         |
 | CPU, many groups, channels first | XLA           | XLA                   | products of matrices  |
@@ -39,6 +40,7 @@ from .conv_dims import ConvDims
 from .depthwise import depthwise_kernels, shifted_patches
 from .input_grad import shifted_matmul_input_grad
 from .weight_grad import IM2COL_MIN_CHANNELS, im2col_weight_grad, tiled_weight_grad
+from .winograd import Winograd, current_winograd, winograd_kernels
 
 #: Maximum number of groups for which one convolution per group is worth its compilation.
 _MAX_SPLIT_GROUPS = 8
@@ -98,16 +100,19 @@ def _grouped_weight_grad(data: jax.Array, g: jax.Array, shape: Shape, dims: Conv
     return jnp.stack(products, axis=-1).reshape(shape)
 
 
-def cpu_kernels(data: Shape, weight: Shape, dims: ConvDims) -> tuple[Any, Any, Any]:
+def cpu_kernels(
+    data: Shape, weight: Shape, dims: ConvDims, winograd: Winograd
+) -> tuple[Any, Any, Any]:
     """Forward, input gradient and weight gradient that a CPU runs in place of XLA's, or None each,
     for data and weight of these shapes."""
     channels = dims.layout.index("C")
     if dims.groups == 1:
-        input_grad = shifted_matmul_input_grad(data, weight, dims)
+        forward, by_rows = winograd_kernels(data, weight, dims, winograd)
+        input_grad = shifted_matmul_input_grad(data, weight, dims) or by_rows
         im2col = im2col_weight_grad(data, weight, dims)
         if im2col or data[channels] >= IM2COL_MIN_CHANNELS:
-            return None, input_grad, im2col
-        return None, input_grad, tiled_weight_grad(data, weight, dims, _xla_weight_grad)
+            return forward, input_grad, im2col
+        return forward, input_grad, tiled_weight_grad(data, weight, dims, _xla_weight_grad)
     if weight[0] == data[channels] and weight[channels] == 1:
         return depthwise_kernels(data, weight, dims)
     if channels != 1:
@@ -127,13 +132,15 @@ def _for_platform(cpu: Any, default: Any, *arrays: jax.Array) -> jax.Array:
     return lax.platform_dependent(*arrays, cpu=cpu, default=default)
 
 
-def _forward(data: jax.Array, weight: jax.Array, dims: ConvDims) -> jax.Array:
-    cpu = cpu_kernels(data.shape, weight.shape, dims)[0]
+def _forward(data: jax.Array, weight: jax.Array, dims: ConvDims, winograd: Winograd) -> jax.Array:
+    cpu = cpu_kernels(data.shape, weight.shape, dims, winograd)[0]
     return _for_platform(cpu, lambda x, w: xla_conv(x, w, dims), data, weight)
 
 
-def _input_grad(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
-    cpu = cpu_kernels(shape, weight.shape, dims)[1]
+def _input_grad(
+    g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims, winograd: Winograd
+) -> jax.Array:
+    cpu = cpu_kernels(shape, weight.shape, dims, winograd)[1]
     return _for_platform(
         cpu and (lambda g, w: cpu(g, w, shape)),
         lambda g, w: _xla_input_grad(g, w, shape, dims),
@@ -143,7 +150,7 @@ def _input_grad(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -
 
 
 def _weight_grad(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
-    cpu = cpu_kernels(data.shape, shape, dims)[2]
+    cpu = cpu_kernels(data.shape, shape, dims, Winograd())[2]
     return _for_platform(
         cpu and (lambda x, g: cpu(x, g, shape)),
         lambda x, g: _xla_weight_grad(x, g, shape, dims),
@@ -154,40 +161,58 @@ def _weight_grad(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) ->
 
 def convolve(data: jax.Array, weight: jax.Array, dims: ConvDims) -> jax.Array:
     """Convolution, with the algorithms for it and its gradients that the platform runs best."""
-    if not dims.channels_last and cpu_kernels(data.shape, weight.shape, dims) == (None,) * 3:
+    winograd = current_winograd(data.dtype)
+    if not dims.channels_last and cpu_kernels(data.shape, weight.shape, dims, winograd) == (
+        (None,) * 3
+    ):
         return xla_conv(data, weight, dims)
-    return _convolve(data, weight, dims)
+    return _convolve(data, weight, dims, winograd)
 
 
-def _convolve_bwd(dims: ConvDims, residuals: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
+def _convolve_fwd(
+    data: jax.Array, weight: jax.Array, dims: ConvDims, winograd: Winograd
+) -> tuple[jax.Array, Any]:
+    return _convolve(data, weight, dims, winograd._replace(prepared=False)), (data, weight)
+
+
+def _convolve_bwd(
+    dims: ConvDims, winograd: Winograd, residuals: Any, g: jax.Array
+) -> tuple[jax.Array, jax.Array]:
     (data, weight), g = delay_residuals(residuals, g)
-    d_data = _input_grad(g, weight, data.shape, dims)
+    winograd = winograd._replace(prepared=False)
+    d_data = _input_grad(g, weight, data.shape, dims, winograd)
     return d_data, _weight_grad(data, g, weight.shape, dims)
 
 
-_convolve = jax.custom_vjp(_forward, nondiff_argnums=(2,))
-_convolve.defvjp(lambda x, w, dims: (_convolve(x, w, dims), (x, w)), _convolve_bwd)
+_convolve = jax.custom_vjp(_forward, nondiff_argnums=(2, 3))
+_convolve.defvjp(_convolve_fwd, _convolve_bwd)
 
 
-def _conv_transpose_bwd(
-    shape: Shape, dims: ConvDims, residuals: Any, g: jax.Array
-) -> tuple[jax.Array, jax.Array]:
-    (data, weight), g = delay_residuals(residuals, g)
-    return _forward(g, weight, dims), _weight_grad(g, data, weight.shape, dims)
-
-
-def _conv_transpose(data: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
+def conv_transpose(data: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
     """Transposed convolution: the input gradient of :func:`convolve`, as an operator of its own.
 
     ``data`` has the shape of the convolution's result, the result the shape ``shape``.
     """
-    return _input_grad(data, weight, shape, dims)
+    return _conv_transpose(data, weight, shape, dims, current_winograd(data.dtype))
 
 
-conv_transpose = jax.custom_vjp(_conv_transpose, nondiff_argnums=(2, 3))
-conv_transpose.defvjp(
-    lambda x, w, shape, dims: (conv_transpose(x, w, shape, dims), (x, w)), _conv_transpose_bwd
-)
+def _conv_transpose_fwd(
+    data: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims, winograd: Winograd
+) -> tuple[jax.Array, Any]:
+    winograd = winograd._replace(prepared=False)
+    return _conv_transpose(data, weight, shape, dims, winograd), (data, weight)
+
+
+def _conv_transpose_bwd(
+    shape: Shape, dims: ConvDims, winograd: Winograd, residuals: Any, g: jax.Array
+) -> tuple[jax.Array, jax.Array]:
+    (data, weight), g = delay_residuals(residuals, g)
+    d_data = _forward(g, weight, dims, winograd._replace(prepared=False))
+    return d_data, _weight_grad(g, data, weight.shape, dims)
+
+
+_conv_transpose = jax.custom_vjp(_input_grad, nondiff_argnums=(2, 3, 4))
+_conv_transpose.defvjp(_conv_transpose_fwd, _conv_transpose_bwd)
 
 
 # A kernel of one element is a product of matrices: data (positions, channels), weight (filters,
