@@ -4,15 +4,18 @@ This is the only place that looks devices up, and only when an array needs one, 
 ``mx.gpu(3)`` can be created, compared and printed on a machine without a GPU.
 
 Unlike MXNet, the CPU contexts are real devices when JAX has several
-(``--xla_force_host_platform_device_count``); numbers of ``cpu(i)`` wrap around, and ``tpu`` is a
-device type. Under ``jax.distributed`` contexts name the devices of this process,
-as each of MXNet's workers had its own.
+(``jax.config.update("jax_num_cpu_devices", 4)`` or ``JAX_NUM_CPU_DEVICES=4``, before JAX is used);
+numbers of ``cpu(i)`` wrap around, with a warning where several contexts are bound that share a
+device. ``tpu`` is a device type. Under ``jax.distributed`` contexts name the devices of this
+process, as each of MXNet's workers had its own.
 """
 
 from __future__ import annotations
 
 import operator
 import threading
+import warnings
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, ClassVar, TypeAlias
 
@@ -151,6 +154,28 @@ def _device(device_type: str, device_id: int) -> Device:
             + f", or install JAX with {name} support",
         )
     )
+
+
+def warn_of_shared_cpus(contexts: Iterable[Context]) -> None:
+    """Warns, once for each choice of contexts, if different CPU contexts are one device: they are
+    served one after the other then, with the same results."""
+    numbers = sorted({c.device_id for c in contexts if c.device_type == "cpu"})
+    devices = {_device("cpu", number) for number in numbers}
+    if len(devices) < len(numbers):
+        _warn_of_shared_cpus(tuple(numbers), len(devices))
+
+
+@lru_cache(maxsize=64)
+def _warn_of_shared_cpus(numbers: tuple[int, ...], n_devices: int) -> None:
+    count = numbers[-1] + 1
+    text = explain(
+        ", ".join(f"cpu({number})" for number in numbers),
+        f"they share {n_devices} device(s), and are served one after the other",
+        because=f"JAX has {len(jax.local_devices(backend='cpu'))} CPU device(s) in this process",
+        hint=f"jax.config.update('jax_num_cpu_devices', {count}) before JAX is used, or "
+        f"JAX_NUM_CPU_DEVICES={count} in the environment",
+    )
+    warnings.warn(text, UserWarning, stacklevel=2)
 
 
 def _accelerators(platform: str) -> list[Device]:

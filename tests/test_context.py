@@ -8,6 +8,7 @@ import threading
 import jax
 import pytest
 
+import executorkit as mx
 from executorkit.context import Context, cpu, cpu_pinned, current_context, gpu, num_gpus, tpu
 from executorkit.errors import MXNetError
 
@@ -95,3 +96,37 @@ def test_a_missing_gpu_suggests_an_alternative():
 
 def test_pickle():
     assert pickle.loads(pickle.dumps(gpu(2))) == gpu(2)
+
+
+SHARED = """\
+cpu(0), cpu({number}): they share 1 device(s), and are served one after the other
+  because JAX has 8 CPU device(s) in this process
+  try: jax.config.update('jax_num_cpu_devices', {count}) before JAX is used, or \
+JAX_NUM_CPU_DEVICES={count} in the environment"""
+
+
+def _module(contexts):
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    mx.mod.Module(net, label_names=None, context=contexts).bind([("data", (4, 3))])
+
+
+def _grouped(contexts):
+    with mx.AttrScope(ctx_group="far"):
+        net = mx.sym.exp(mx.sym.var("x"))
+    net.simple_bind(contexts[0], x=(2,), group2ctx={"far": contexts[1]})
+
+
+@pytest.mark.parametrize(("bound", "number"), [(_module, 16), (_grouped, 24)])
+def test_contexts_that_share_a_cpu_device_are_reported_once(bound, number):
+    contexts = [cpu(0), cpu(number)]
+    with pytest.warns(UserWarning, match="they share 1 device") as caught:
+        bound(contexts)
+    (warning,) = caught
+    assert str(warning.message) == SHARED.format(number=number, count=number + 1)
+    bound(contexts)  # a second warning would be an error
+
+
+def test_contexts_on_devices_of_their_own_are_not_reported():
+    for bound in (_module, _grouped):
+        bound([cpu(0), cpu(1)])
+        bound([cpu(0), cpu(0)])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..context import Context
+from ..context import Context, warn_of_shared_cpus
 from ..errors import BindError, DTypeError, MXNetError, ShapeError, did_you_mean, explain
 from ..lowering import Graph, graph_of, infer, placements, reported_output_shapes
 from ..ndarray import NDArray
@@ -251,6 +251,8 @@ def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
                 )
             )
         _ = context.device
+    if groups:
+        warn_of_shared_cpus([ctx, *groups.values()])
 
 
 def _parse_shapes(values: Mapping[str, Any]) -> tuple[dict[str, tuple[int, ...]], str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..context import Context
+from ..context import Context, warn_of_shared_cpus
 from ..errors import BatchError, MXNetError, SliceError, UnknownNameError, explain
 from ..executor import Executor, PendingStep, PrecompileSpec, bound_avals, needs_head_gradients
 from ..lowering import InferenceResult, graph_of, infer, optimized
@@ -67,6 +67,7 @@ class DataParallelCore:
                     "group", f"{len(self.slices)} slices, expected one for each of {self.contexts}"
                 )
             )
+        warn_of_shared_cpus(self.contexts)
         self.options = current_options()
         self.graph = graph = graph_of(symbol.heads)
         self.arg_names = graph.arg_names
