@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -65,8 +65,11 @@ def _parsed(case: Case) -> tuple[OpDef, Params]:
     return op, op.parse(attrs)
 
 
-def run_case(case: Case, dtype: str) -> Result:
-    """Outputs, gradients and new auxiliary states of one case, from one compiled program."""
+def run_case(case: Case, dtype: str, evaluated: Callable[..., Any] = jax.jit) -> Result:
+    """Outputs, gradients and new auxiliary states of one case, from one program.
+
+    ``evaluated`` makes a function that runs the program; by default it is compiled.
+    """
     op, p = _parsed(case)
     inputs = case.arrays(dtype)
     names = op.inputs(p)
@@ -97,7 +100,6 @@ def run_case(case: Case, dtype: str) -> Result:
     def transpose(vjp: Any, heads: dict[int, jax.Array]) -> Any:
         return vjp(heads)
 
-    @jax.jit
     def program(
         diff: dict[str, np.ndarray], fixed: dict[str, np.ndarray], heads: dict[int, np.ndarray]
     ) -> Any:
@@ -114,7 +116,7 @@ def run_case(case: Case, dtype: str) -> Result:
             for i, o in enumerate(shapes[:shown])
             if jnp.issubdtype(o.dtype, jnp.floating)
         }
-        outs, new, grads = jax.device_get(program(diff, fixed, heads))
+        outs, new, grads = jax.device_get(evaluated(program)(diff, fixed, heads))
     arrays_by_name = {f"out{i}": o for i, o in enumerate(outs[:shown])}
     arrays_by_name.update({f"grad:{n}": g for n, g in grads.items()})
     if grad_names:

@@ -163,7 +163,7 @@ def _by_channels_last(x: Any, kernel: Any, geometry: _Geometry) -> Any:
     batch, outputs = x.shape[0], kernel.shape[0]
     rank = len(geometry.out)
     last = (*range(2, 2 + rank), 1)
-    weights = kernel.transpose(*last, 0).reshape(-1, outputs)
+    weights = _weight_columns(kernel, last)
     if geometry.is_product:
         result = np.matmul(x.transpose(0, *last).reshape(-1, weights.shape[0]), weights)
     else:
@@ -177,6 +177,14 @@ def _by_channels_last(x: Any, kernel: Any, geometry: _Geometry) -> Any:
             np.matmul(matrix, weights, result[first : first + len(matrix)])
     result = result.reshape(batch, *geometry.out, outputs)
     return result.transpose(0, rank + 1, *range(1, rank + 1))
+
+
+def _weight_columns(kernel: Any, last: tuple[int, ...]) -> Any:
+    """The kernel as a matrix with a column for each output, where possible without copying it."""
+    outputs = kernel.shape[0]
+    if kernel.strides[0] == kernel.itemsize:
+        return kernel.transpose(*last, 0).reshape(-1, outputs)
+    return kernel.transpose(0, *last).reshape(outputs, -1).T
 
 
 def _depthwise(x: Any, kernel: Any, geometry: _Geometry) -> Any:

@@ -18,7 +18,7 @@ ELEMENT_SECONDS = 2e-10
 #: Factor of the time of an element of 16 bits, for which NumPy has no vector instructions.
 SMALL_FLOAT_FACTOR = 12.0
 #: Multiplications and additions per second of a matrix product.
-FLOP_RATE = 3e10
+FLOP_RATE = 5e10
 #: Bytes per second that pass through an operation.
 BYTE_RATE = 8e9
 #: Minimum number of bytes of an array whose memory is used again for a result.

@@ -1,0 +1,159 @@
+"""Plans: what they cover, inline, drop and share; estimates; threads."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax import lax
+
+from executorkit.jaxpr_interpreter import Plan, plan
+
+X = np.arange(12, dtype=np.float32).reshape(3, 4)
+
+
+def planned(function: Any, *args: Any) -> Plan:
+    """The plan of a function for such arguments."""
+    with jax.enable_x64(True):
+        return plan(jax.make_jaxpr(function)(*args))
+
+
+def test_all_that_is_missing_is_named_at_once():
+    def function(x: Any) -> Any:
+        y = jax.pure_callback(np.sin, x, x)
+        return lax.scan(lambda c, row: (c + lax.approx_max_k(row, 2)[0][0], None), y[0, 0], y)[0]
+
+    assert planned(function, X).uncovered == ("approx_top_k", "pure_callback")
+
+
+def test_effects_are_not_covered():
+    def function(x: Any) -> Any:
+        jax.debug.print("{}", x)
+        return x + 1
+
+    assert planned(function, X).uncovered == ("debug_print with effects",)
+
+
+def test_dead_equations_are_neither_planned_nor_missed():
+    def function(x: Any) -> Any:
+        jax.pure_callback(np.sin, x, x)
+        jnp.exp(x)
+        return x * 2
+
+    kept = planned(function, X)
+    assert (kept.uncovered, kept.equations) == ((), 1)
+
+
+def test_called_jaxprs_are_inlined():
+    @jax.custom_vjp
+    def own(x: Any) -> Any:
+        return jnp.sin(x)
+
+    own.defvjp(lambda x: (x, None), lambda _, g: (g,))
+    inner = jax.jit(lambda x: jax.nn.relu(jax.checkpoint(jnp.cos)(own(x))))
+    steps = planned(lambda x: inner(inner(x)), X)
+    assert steps.equations == 6
+    (y,) = steps.run([X])
+    np.testing.assert_allclose(y, inner(inner(X)), rtol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x,
+        lambda x: x.T,
+        lambda x: x.reshape(4, 3),
+        lambda x: x[1:],
+        lambda x: jnp.broadcast_to(x, (2, 3, 4)),
+        lambda x: lax.stop_gradient(lax.optimization_barrier(x)),
+        lambda x: lax.cond(x[0, 0] > -1, lambda x: x, lambda x: x + 1, x),
+        lambda x: lax.scan(lambda c, _: (c, None), x, None, length=2)[0],
+        lambda x: jax.lax.select(jnp.ones(x.shape, bool), x, x),
+        lambda x: lax.convert_element_type(x, np.float32),
+    ],
+)
+def test_results_share_memory_with_no_argument(function):
+    x = np.array(X)
+    (y,) = planned(function, x).run([x])
+    assert not np.shares_memory(x, y)
+    assert y.flags.c_contiguous
+    assert y.flags.writeable
+    np.testing.assert_array_equal(y, function(X))
+
+
+def test_results_share_memory_neither_with_constants_nor_with_each_other():
+    constant = np.ones(5, np.float32)
+
+    def function(x: Any) -> Any:
+        y = x + 1
+        return y, y, y.reshape(4, 3), jnp.asarray(constant), jnp.asarray(constant)
+
+    again = planned(function, X)
+    results = again.run([X])
+    for x in results:
+        x[...] = -1
+    np.testing.assert_array_equal(again.run([X])[0], X + 1)
+    np.testing.assert_array_equal(again.run([X])[3], constant)
+    for i, x in enumerate(results):
+        assert not any(np.shares_memory(x, y) for y in results[:i])
+
+
+def test_memory_is_used_again_only_where_nobody_reads_it():
+    large = np.random.default_rng(0).normal(size=(200, 100)).astype(np.float32)
+
+    def function(x: Any) -> Any:
+        a = x * 2
+        b = a.T
+        c = jnp.tanh(a) + 1
+        d = c * a
+        return d - b.T, jnp.maximum(c, 0.5), -x
+
+    x = np.array(large)
+    ours = planned(function, x).run([x])
+    np.testing.assert_array_equal(x, large)
+    for y, z in zip(ours, jax.jit(function)(large), strict=True):
+        np.testing.assert_allclose(y, z, rtol=1e-5, atol=1e-6)
+
+
+def test_typed_keys_are_passed_as_their_data():
+    def function(key: Any) -> Any:
+        return jax.random.split(key, 2), jax.random.bits(key, (3,), "uint32")
+
+    key = jax.random.key(7)
+    keys, bits = planned(function, key).run([np.asarray(jax.random.key_data(key))])
+    expected = function(key)
+    np.testing.assert_array_equal(keys, jax.random.key_data(expected[0]))
+    np.testing.assert_array_equal(bits, expected[1])
+
+
+def test_other_generators_are_not_covered():
+    key = jax.random.key(0, impl="rbg")
+    (name,) = planned(lambda key: jax.random.key_data(key), key).uncovered
+    assert "rbg" in name
+
+
+def test_estimates_grow_with_the_work():
+    small = planned(jnp.dot, np.ones((8, 8), np.float32), np.ones((8, 8), np.float32))
+    large = planned(jnp.dot, np.ones((512, 512), np.float32), np.ones((512, 512), np.float32))
+    assert small.flops == 2 * 8**3
+    assert large.flops == 2 * 512**3
+    assert large.bytes == 3 * 4 * 512**2
+    assert 0 < small.estimate < 1e-5 < large.estimate < 1
+    loop = planned(lambda x: lax.fori_loop(0, 100, lambda _, x: x @ x, x), X[:3, :3])
+    assert loop.flops >= 100 * 2 * 3**3
+
+
+def test_runs_repeat_bit_for_bit_in_threads():
+    x = np.random.default_rng(0).normal(size=(64, 300)).astype(np.float32)
+    again = planned(lambda x: jnp.tanh(x @ x.T).sum(0), x)
+    results: list[np.ndarray] = []
+    threads = [threading.Thread(target=lambda: results.append(again.run([x])[0])) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len({y.tobytes() for y in results}) == 1
