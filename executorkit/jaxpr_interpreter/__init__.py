@@ -8,11 +8,11 @@ XLA within rounding: saturating conversions, C's integer division, clamped slice
 
 from . import (
     _contractions,
-    _control_flow,
     _convolutions,
     _elementwise,
-    _indexing,
+    _gather_scatter,
     _linear_algebra,
+    _loops_and_branches,
     _random_bits,
     _reductions,
     _shapes,

@@ -28,7 +28,7 @@ class Work(NamedTuple):
         )
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """One call: positions of its arguments and results, and of values that nobody needs later."""
 
     kernel: Kernel
@@ -74,7 +74,7 @@ class Plan:
 
     def __init__(
         self,
-        steps: list[Step],
+        steps: list[PlanStep],
         inputs: list[PlanInput],
         results: list[PlanResult],
         constants: list[Any],
@@ -149,7 +149,7 @@ class NestedKernel:
         raise NotImplementedError
 
 
-def execute(steps: list[Step], values: list[Any]) -> None:
+def execute(steps: list[PlanStep], values: list[Any]) -> None:
     """Runs the steps over the list of values."""
     for kernel, ins, out, dead in steps:
         result = kernel(*[values[i] for i in ins])

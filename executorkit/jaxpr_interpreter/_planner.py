@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
-from ._plan import NestedKernel, Plan, PlanInput, PlanResult, Step, Work
-from ._rules import RULES, Aval, Call, Kernel, Rule, aval_of, is_small_float
+from ._plan import NestedKernel, Plan, PlanInput, PlanResult, PlanStep, Work
+from ._rules import RULES, Aval, Call, Kernel, KernelRule, aval_of, is_small_float
 
 #: Seconds that an equation takes beside the work on its elements.
 CALL_SECONDS = 2.5e-6
@@ -52,7 +52,7 @@ class Equation(NamedTuple):
     """An equation of the flattened jaxpr."""
 
     call: Call
-    rule: Rule | None
+    rule: KernelRule | None
     ins: tuple[int, ...]
     outs: tuple[int, ...]
     several: bool
@@ -179,7 +179,7 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
     results = flattened.closed(closed_jaxpr, arguments)
     live = _live(flattened.equations, results)
     shared = _shared(live)
-    steps: list[Step] = []
+    steps: list[PlanStep] = []
     uncovered = _faults(flattened, live, arguments, results)
     work = Work()
     # Values that still have to be read; the last reader may free or overwrite them.
@@ -198,7 +198,7 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
             reusable = [i for i in dead if i in owned and i not in shared]
             kernel = _overwriting(kernel, equation, reusable)
         out = equation.outs if equation.several else equation.outs[0]
-        steps.append(Step(kernel, equation.ins, out, dead))
+        steps.append(PlanStep(kernel, equation.ins, out, dead))
     constants: list[Any] = [None] * len(flattened.avals)
     for i, x in flattened.constants.items():
         constants[i] = x

@@ -49,7 +49,7 @@ class Call(NamedTuple):
         return self.outs[0].dtype
 
 
-class Rule(NamedTuple):
+class KernelRule(NamedTuple):
     """The way to make the kernel of a primitive.
 
     make
@@ -68,7 +68,7 @@ class Rule(NamedTuple):
     flops: Callable[[Call], float] | None
 
 
-RULES: dict[str, Rule] = {}
+RULES: dict[str, KernelRule] = {}
 
 
 def rule(
@@ -81,7 +81,7 @@ def rule(
 
     def register(make: Callable[[Call], Kernel | None]) -> Callable[[Call], Kernel | None]:
         for name in names:
-            RULES[name] = Rule(make, fresh, weight, flops)
+            RULES[name] = KernelRule(make, fresh, weight, flops)
         return make
 
     return register
