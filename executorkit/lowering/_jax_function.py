@@ -27,6 +27,7 @@ from ._infer import infer
 from ._label_inputs import optional_arguments, without_labels
 from ._lower import lower
 from ._numbering import graph_of
+from ._prepared_function import PreparedFunction, prepared_function
 
 _WHERE = "to_jax function"
 
@@ -97,6 +98,40 @@ class JaxFunction:
         _check_shapes(graph, arrays, states)
         outputs, new_aux = run(arrays, states, key, bool(is_train))
         return outputs, dict(zip(graph.aux_names, new_aux, strict=True))
+
+    def prepare(
+        self,
+        params: Mapping[str, Any],
+        aux: Mapping[str, Any] | None = None,
+        *,
+        inputs: Mapping[str, Any],
+        key: Any = None,
+    ) -> PreparedFunction:
+        """Inference with everything computed beforehand that depends on parameters alone.
+
+            prepared = function.prepare(params, aux, inputs={"data": (1, 3, 224, 224)})
+            (output,) = jax.jit(lambda prepared, x: prepared({"data": x}))(prepared, x)
+
+        params, aux
+            the arguments that stay, and the auxiliary states, by name.
+        inputs
+            the arguments that will be fed, by name: an array or ``jax.ShapeDtypeStruct`` like those
+            to come, or a shape (of float32).
+        key
+            a PRNG key, for a graph that draws random numbers in inference.
+
+        Call it again for other shapes, and when a parameter changes. Raises as a call does for
+        names and shapes.
+        """
+        avals = {name: _as_aval(x, f"inputs[{name!r}]") for name, x in inputs.items()}
+        aux = aux or {}
+        self._check_names({**params, **avals}, aux)
+        graph, _ = self._run(frozenset(self.optional).difference(params, avals))
+        arrays = {n: _as_array(params[n], f"args[{n!r}]") for n in graph.arg_names if n in params}
+        states = {n: _as_array(aux[n], f"aux[{n!r}]") for n in graph.aux_names}
+        everything = {**avals, **arrays}
+        _check_shapes(graph, [everything[n] for n in graph.arg_names], list(states.values()))
+        return prepared_function(graph, arrays, states, avals, key)
 
     def __repr__(self) -> str:
         return f"<JaxFunction {self.__name__}({', '.join(self.arguments)})>"
@@ -192,7 +227,17 @@ def _as_array(value: Any, where: str) -> jax.Array:
         raise InputTypeError(explain(f"{_WHERE}: {where}", problem)) from None
 
 
-def _check_shapes(graph: Graph, args: Sequence[jax.Array], aux: Sequence[jax.Array]) -> None:
+def _as_aval(value: Any, where: str) -> jax.ShapeDtypeStruct:
+    """Shape and dtype of an array, or of float32 if only a shape is there."""
+    if isinstance(value, tuple | list):
+        return jax.ShapeDtypeStruct(tuple(value), jnp.float32)
+    if isinstance(value, jax.ShapeDtypeStruct):
+        return value
+    array = _as_array(value, where)
+    return jax.ShapeDtypeStruct(array.shape, array.dtype)
+
+
+def _check_shapes(graph: Graph, args: Sequence[Any], aux: Sequence[Any]) -> None:
     """Raises ShapeError if the arrays do not fit the graph, as when they are bound.
 
     Symbolic sizes, and the empty and scalar shapes that graphs do not have, are left to operators.

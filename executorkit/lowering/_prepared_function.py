@@ -1,0 +1,110 @@
+"""A symbol's inference as a pure function of what is fed, with everything else prepared."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import jax
+
+from ..errors import MissingParameterError, ShapeError, explain
+from ._batch_norm_folding import lower_for_inference
+from ._graph import Graph
+from .staging import Stages, two_stages
+
+_WHERE = "prepared function"
+
+
+@jax.tree_util.register_pytree_node_class
+class PreparedFunction:
+    """Inference of a symbol for inputs of certain shapes, with its parameters prepared: batch
+    normalisations folded into weights, weights turned and packed for the device.
+
+    ``prepared(inputs, key=None) -> outputs``: ``inputs`` maps the names of what is fed to arrays of
+    the shapes and dtypes that it was prepared for; ``outputs`` is a tuple in the order of
+    ``list_outputs``. Results are those of inference but for rounding. Raises
+    :class:`MissingParameterError` for a missing input, :class:`ShapeError` for another shape.
+
+    It is a pytree of its arrays, so that it can be an argument of a compiled function::
+
+        run = jax.jit(lambda prepared, inputs: prepared(inputs))
+
+    names
+        the inputs.
+    arrays
+        parameters that are read as they are, and prepared arrays.
+    """
+
+    def __init__(
+        self, stages: Stages, inputs: Mapping[str, jax.ShapeDtypeStruct], arrays: Sequence[Any]
+    ) -> None:
+        self._stages = stages
+        self._inputs = inputs
+        self.names = tuple(inputs)
+        self.arrays = tuple(arrays)
+
+    def __call__(self, inputs: Mapping[str, Any], key: Any = None) -> tuple[jax.Array, ...]:
+        missing = [name for name in self.names if name not in inputs]
+        if missing:
+            raise MissingParameterError(explain(_WHERE, f"missing inputs: {', '.join(missing)}"))
+        arrays = [jax.numpy.asarray(inputs[n], aval.dtype) for n, aval in self._inputs.items()]
+        for (name, aval), x in zip(self._inputs.items(), arrays, strict=True):
+            if x.shape != aval.shape:
+                raise ShapeError(
+                    explain(
+                        f"{_WHERE}: {name!r}",
+                        f"its shape is {x.shape}, expected {aval.shape}",
+                        because="weights are prepared for inputs of one shape",
+                        hint="prepare(...) once for each shape",
+                    )
+                )
+        keys = [] if key is None else [key]
+        return self._stages.run(*arrays, *keys, *self.arrays)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Its arrays, and the rest."""
+        return self.arrays, (self._stages, tuple(self._inputs.items()))
+
+    @classmethod
+    def tree_unflatten(cls, static: tuple[Any, ...], arrays: Sequence[Any]) -> PreparedFunction:
+        """A function with other arrays."""
+        stages, inputs = static
+        return cls(stages, dict(inputs), arrays)
+
+    def __repr__(self) -> str:
+        sizes = ", ".join(f"{n}: {x.dtype}{list(x.shape)}" for n, x in self._inputs.items())
+        return f"<PreparedFunction of {sizes}: {len(self.arrays)} arrays>"
+
+
+def prepared_function(
+    graph: Graph,
+    params: Mapping[str, Any],
+    aux: Mapping[str, Any],
+    inputs: Mapping[str, jax.ShapeDtypeStruct],
+    key: Any = None,
+) -> PreparedFunction:
+    """Prepares the inference of a graph.
+
+    ``params`` and ``aux`` are arrays by name, ``inputs`` shapes and dtypes of all other arguments;
+    ``key`` is any random key, for a graph that draws random numbers in inference.
+    """
+    run = lower_for_inference(graph)
+    fed = [name for name in graph.arg_names if name not in params]
+    keys = [] if key is None else [key]
+    staying = [params[n] for n in graph.arg_names if n in params]
+    staying += [aux[n] for n in graph.aux_names]
+
+    def evaluate(*arrays: Any) -> tuple[Any, ...]:
+        values = iter(arrays)
+        by_name = {name: next(values) for name in fed}
+        own_key = next(values) if keys else None
+        by_name |= {name: next(values) for name in graph.arg_names if name in params}
+        return run([by_name[name] for name in graph.arg_names], tuple(values), own_key)
+
+    arguments = [*(inputs[name] for name in fed), *keys, *staying]
+    first = len(arguments) - len(staying)
+    platform = jax.default_backend()
+    stages = two_stages(evaluate, arguments, [i >= first for i in range(len(arguments))], platform)
+    prepared = jax.jit(stages.prepare)(*(arguments[i] for i in stages.sources))
+    held = [arguments[i] for i in stages.held]
+    return PreparedFunction(stages, {name: inputs[name] for name in fed}, (*held, *prepared))

@@ -1,0 +1,145 @@
+"""``to_jax().prepare``: prepared inference as a pure function, and how programs are split."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.lowering import two_stages
+
+SHAPE = (1, 3, 8, 8)
+
+
+def _net() -> Any:
+    x = mx.sym.Convolution(mx.sym.Variable("data"), kernel=(3, 3), num_filter=8, no_bias=True)
+    x = mx.sym.Activation(mx.sym.BatchNorm(x, fix_gamma=False), act_type="relu")
+    x = mx.sym.Convolution(x, kernel=(1, 1), num_filter=6)
+    x = mx.sym.BatchNorm(x, fix_gamma=False)
+    x = mx.sym.FullyConnected(x, num_hidden=4)
+    return mx.sym.SoftmaxOutput(x, name="softmax")
+
+
+def _arrays(net: Any) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
+    shapes, _, aux_shapes = net.infer_shape(data=SHAPE)
+    rng = np.random.default_rng(0)
+
+    def fill(names: list[str], shapes: Any) -> dict[str, jax.Array]:
+        values = {n: rng.standard_normal(s) * 0.3 for n, s in zip(names, shapes, strict=True)}
+        return {
+            n: jnp.asarray(np.abs(x) + 0.1 if n.endswith("var") else x, jnp.float32)
+            for n, x in values.items()
+        }
+
+    args = fill(net.list_arguments(), shapes)
+    return args, fill(net.list_auxiliary_states(), aux_shapes)
+
+
+def test_a_prepared_function_computes_inference() -> None:
+    net = _net()
+    function = net.to_jax()
+    args, aux = _arrays(net)
+    data = args.pop("data")
+    (expected,), _ = function({**args, "data": data}, aux)
+    prepared = function.prepare(args, aux, inputs={"data": SHAPE})
+    assert prepared.names == ("data",)
+    (output,) = jax.jit(lambda p, x: p({"data": x}))(prepared, data)
+    np.testing.assert_allclose(output, expected, 1e-5)
+    assert repr(prepared).startswith("<PreparedFunction of data: float32[1, 3, 8, 8]: ")
+
+
+def test_prepared_functions_have_no_normalisation_and_turn_no_weight() -> None:
+    net = _net()
+    args, aux = _arrays(net)
+    data = args.pop("data")
+    prepared = net.to_jax().prepare(args, aux, inputs={"data": data})
+    primitives = str(jax.make_jaxpr(lambda p, x: p({"data": x}))(prepared, data))
+    assert "rsqrt" not in primitives
+    # One for the data on its way in; channels are one axis again before the dense layer.
+    turned = re.findall(r"transpose\[permutation=\(([^)]*)\)\] (\w+)", primitives)
+    assert len(turned) <= 2
+
+
+def test_a_prepared_function_says_what_it_takes() -> None:
+    net = _net()
+    args, aux = _arrays(net)
+    data = args.pop("data")
+    prepared = net.to_jax().prepare(args, aux, inputs={"data": data})
+    with pytest.raises(mx.errors.MissingParameterError, match="missing inputs: data"):
+        prepared({})
+    with pytest.raises(mx.errors.ShapeError, match=r"\(2, 3, 8, 8\), expected \(1, 3, 8, 8\)"):
+        prepared({"data": np.zeros((2, 3, 8, 8))})
+    with pytest.raises(mx.errors.UnknownArgumentError, match="args names no argument"):
+        net.to_jax().prepare({**args, "zzz": data}, aux, inputs={"data": data})
+    with pytest.raises(mx.errors.ShapeError):
+        net.to_jax().prepare(args, aux, inputs={"data": (1, 5, 8, 8)})
+
+
+def test_random_operators_and_labels_of_prepared_functions() -> None:
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    net = mx.sym.Dropout(x, p=0.5, mode="always")
+    args = {"fc_weight": jnp.ones((3, 2)), "fc_bias": jnp.zeros(3)}
+    key = jax.random.key(3)
+    data = jnp.ones((4, 2))
+    prepared = net.to_jax().prepare(args, inputs={"data": data}, key=key)
+    (expected,), _ = net.to_jax()({**args, "data": data}, key=key)
+    np.testing.assert_allclose(prepared({"data": data}, key)[0], expected)
+
+
+def _split(function: Any, *arrays: Any) -> Any:
+    """The stages of a function whose arguments stay, but for the first."""
+    avals = [jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays]
+    return two_stages(function, avals, [i > 0 for i in range(len(avals))], "cpu")
+
+
+def test_only_what_is_worth_it_is_prepared() -> None:
+    x, w = jnp.ones((4, 8)), jnp.ones((8, 8))
+    b = jnp.ones(8)
+    stages = _split(lambda x, w, b: (x @ w + b[None],), x, w, b)
+    assert stages.prepare.outputs == ()
+    assert stages.held == (1, 2)
+    stages = _split(lambda x, w, b: (x @ jnp.sin(w) + jnp.broadcast_to(b * 2, (4, 8)),), x, w, b)
+    assert [v.shape for v in stages.prepare.outputs] == [(8, 8), (8,)]
+    assert stages.prepared_bytes == 72 * 4
+    stages = _split(lambda x, w: (x * w.sum(),), x[0], w)
+    assert [v.shape for v in stages.prepare.outputs] == [()]
+    half = jnp.ones((8, 8), jnp.int8)
+    stages = _split(lambda x, w: (x @ w.astype("float32"),), x, half)
+    assert stages.held == (1,)
+
+
+def test_effects_and_fed_values_stay_in_the_second_stage() -> None:
+    def function(x: Any, w: Any) -> tuple[Any, ...]:
+        jax.debug.callback(lambda _: None, w)
+        return (jnp.cos(x) * jnp.cos(w),)
+
+    stages = _split(function, jnp.ones(4), jnp.ones(4))
+    assert [op.name for op in stages.prepare.operations] == ["cos"]
+    assert "debug_callback" in [op.name for op in stages.run.operations]
+
+
+def test_constant_branches_and_inner_functions_are_inlined() -> None:
+    @jax.jit
+    def inner(w: Any) -> Any:
+        return jax.lax.platform_dependent(w, cpu=jnp.sin, default=jnp.cos)
+
+    stages = _split(lambda x, w: (x + jax.checkpoint(inner)(w),), jnp.ones(3), jnp.ones(3))
+    assert [op.name for op in stages.prepare.operations] == ["sin"]
+    (result,) = stages.run(jnp.ones(3), *stages.prepare(jnp.ones(3)))
+    np.testing.assert_allclose(result, 1 + np.sin(1), 1e-6)
+
+
+def test_equal_first_stages_are_recognised() -> None:
+    def function(x: Any, w: Any) -> tuple[Any, ...]:
+        return (x @ jnp.sin(w),)
+
+    w = jnp.ones((8, 8))
+    first, second = (_split(function, jnp.ones((n, 8)), w) for n in (2, 3))
+    assert first.preparation == second.preparation
+    other = _split(lambda x, w: (x @ jnp.cos(w),), jnp.ones((2, 8)), w)
+    assert first.preparation != other.preparation
