@@ -15,9 +15,11 @@ import numpy as np
 from tests.models import parameter
 from tests.models.inception import inception_v3
 from tests.models.lstm import lstm
-from tests.models.mobilenet import mobilenet
+from tests.models.mobilenet import mobilenet, mobilenet_v2
 from tests.models.resnet import resnet50
+from tests.models.resnet_v1 import iresnet18, resnet18
 from tests.models.simple import lenet, mlp
+from tests.models.squeezenet import squeezenet
 from tests.models.ssd import ssd_detect, ssd_train
 from tests.models.vgg import vgg16
 
@@ -25,7 +27,8 @@ Shape = tuple[int, ...]
 Build = Callable[[Any], Any]
 IMAGES: dict[str, Build] = {
     "mlp": mlp, "lenet": lenet, "resnet50": resnet50, "inception_v3": inception_v3, "vgg16": vgg16,
-    "mobilenet": mobilenet,
+    "mobilenet": mobilenet, "mobilenet_v2": mobilenet_v2, "resnet18": resnet18,
+    "squeezenet": squeezenet,
 }  # fmt: skip
 
 
@@ -113,8 +116,9 @@ def _blocks(mx: Any, depth: int, width: int = 256) -> Any:
 
 
 def network(name: str, batch: int, size: int) -> Network:
-    """A network by name: ``mlp``, ``lenet``, ``resnet50``, ``inception_v3``, ``vgg16``,
-    ``mobilenet``, ``ssd_train``, ``ssd_detect``, ``lstm``, ``blocks`` or ``add`` (2 * a + b).
+    """A network by name: ``mlp``, ``lenet``, ``resnet18``, ``resnet50``, ``iresnet18``,
+    ``inception_v3``, ``vgg16``, ``mobilenet``, ``mobilenet_v2``, ``squeezenet``, ``ssd_train``,
+    ``ssd_detect``, ``lstm``, ``blocks`` or ``add`` (2 * a + b).
 
     ``size`` is the side of the images in pixels; the number of words of a sentence for ``lstm``, of
     layers for ``blocks``, of elements for ``add``.
@@ -130,4 +134,6 @@ def network(name: str, batch: int, size: int) -> Network:
         return Network(ssd_train, {"data": (batch, 3, size, size), "label": (batch, 8, 5)}, {})
     if name == "ssd_detect":
         return Network(ssd_detect, {"data": (batch, 3, size, size)}, {}, False)
+    if name == "iresnet18":
+        return Network(iresnet18, {"data": (batch, 3, size, size)}, {}, False)
     return _images(IMAGES[name], batch, 1 if size == 28 else 3, size, size)
