@@ -97,6 +97,11 @@ def test_progress_bar_with_tqdm(monkeypatch, caplog):
     lines = shown.getvalue().replace("\n", "\r").split("\r")
     full = {line.split(":")[0] for line in lines if "3/3" in line}
     assert full == {"Epoch[0]", "Epoch[1]"}
+    shown.truncate(0)
+    for nbatch in range(5):
+        bar(Batch(4, nbatch, None, None))
+    assert "0/3" in shown.getvalue()
+    assert "1/3" not in shown.getvalue().rpartition("3/3")[2]
     assert all(len(line) <= 60 for line in lines)
     assert [any(f"Epoch[{i}]" in line for line in lines) for i in range(4)] == [True] * 4
 
@@ -123,6 +128,9 @@ def test_progress_bar_in_a_notebook(monkeypatch):
         f"Epoch[1]: 2/2 batches, 0:20, 0.1 batches/s, 0:00 left\n{'█' * 40}",
         f"Epoch[1]: 2/2 batches, 0:24, 0.0833 batches/s\n{'█' * 40}",
     ]
+    bar(Batch(1, 2, None, None))
+    assert shown[-1].startswith("Epoch[1]: 3 batches instead of 2, ")
+    assert not any("1/2" in text for text in shown[2:])
     assert checked(_progress_bar._NotebookBar(3, "<b>")._repr_html_()) != ""
 
 

@@ -23,9 +23,11 @@ class ProgressBar:
         width in characters, of the bar alone in the log and of the whole line with tqdm.
 
     One bar per epoch, which also tells the speed and the time left; it counts the calls, and so
-    ends full. In a notebook it is static HTML that is renewed in place and stays in the file. In a
-    terminal it is one of ``tqdm`` if that is installed (``pip install executorkit[progress]``), and
-    otherwise MXNet's line in the log, at level INFO, made of the batch's number.
+    ends full. Batches beyond ``total`` do not begin another bar: a notebook's bar says how many
+    they are, and one in a terminal is finished. In a notebook it is static HTML that is renewed in
+    place and stays in the file. In a terminal it is one of ``tqdm`` if that is installed (``pip
+    install executorkit[progress]``), and otherwise MXNet's line in the log, at level INFO, made of
+    the batch's number.
     """
 
     def __init__(self, total: int, length: int = 80) -> None:
@@ -33,19 +35,22 @@ class ProgressBar:
         self.total = total
         self._bar: Any = None
         self._epoch: Any = None
+        self._last_batch = -1
 
     def __call__(self, param: Any) -> None:
         """Counts a batch."""
-        if self._bar is None or param.epoch != self._epoch:
+        if param.epoch != self._epoch or param.nbatch < self._last_batch:
             self._close()
             self._epoch = param.epoch
             self._bar = self._make_bar(f"Epoch[{param.epoch}]")
+        self._last_batch = param.nbatch
         if self._bar is None:
             self._log(param.nbatch)
             return
-        self._bar.update()
-        if self._bar.n >= self.total:
-            self._close()
+        if self._bar.n < self.total or isinstance(self._bar, _NotebookBar):
+            self._bar.update()
+        if self._bar.n == self.total:
+            self._bar.close()
 
     def _make_bar(self, title: str) -> Any:
         """A bar for a notebook or a terminal; None for the log."""
@@ -82,9 +87,12 @@ class _NotebookBar(Viewed):
         self._live.show(self)
 
     def update(self) -> None:
-        """Counts a batch; drawn if the last drawing was some time ago."""
+        """Counts a batch; drawn if the last drawing was some time ago, or was the final one."""
         self.n += 1
         now = time.perf_counter()
+        if self._end is not None:
+            self.close()
+            return
         if now - self._last_drawing > _DRAWING_INTERVAL:
             self._last_drawing = now
             self._live.show(self)
@@ -97,7 +105,10 @@ class _NotebookBar(Viewed):
     def view(self) -> View:
         """A line of text with a bar below."""
         seconds = (time.perf_counter() if self._end is None else self._end) - self._start
-        text = f"{self._title}: {self.n}/{self._total} batches, {_clock(seconds)}"
+        batches = f"{self.n}/{self._total} batches"
+        if self.n > self._total:
+            batches = f"{self.n} batches instead of {self._total}"
+        text = f"{self._title}: {batches}, {_clock(seconds)}"
         if self.n and seconds > 0:
             speed = self.n / seconds
             text += f", {speed:,.0f} batches/s" if speed >= 100 else f", {speed:.3g} batches/s"

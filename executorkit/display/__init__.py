@@ -5,7 +5,8 @@ nothing and run no scripts; their colours follow the page's theme, or the system
 """
 
 from ._charts import Bar, Curve, Curves, HeatMap, Sparkline
-from ._graph_drawing import Block, Box, Drawing, blocks
+from ._folding import Block, GraphNodes, folded
+from ._graph_drawing import BlockFold, Box, Drawing, Flow
 from ._notebook import Live, Viewed, notebook_display, view_of
 from ._parts import (
     Cell,
@@ -29,13 +30,16 @@ from ._parts import (
 __all__ = [
     "Bar",
     "Block",
+    "BlockFold",
     "Box",
     "Cell",
     "Curve",
     "Curves",
     "Drawing",
     "Emphasis",
+    "Flow",
     "Fold",
+    "GraphNodes",
     "HeatMap",
     "Line",
     "Lines",
@@ -45,9 +49,9 @@ __all__ = [
     "Table",
     "View",
     "Viewed",
-    "blocks",
     "clipped",
     "count",
+    "folded",
     "many",
     "notebook_display",
     "scaled",

@@ -71,7 +71,9 @@ class Bar:
 
 
 _CURVES_WIDTH, _CURVES_HEIGHT = 520, 220
-_MARGIN_LEFT, _MARGIN_RIGHT, _MARGIN_TOP, _MARGIN_BOTTOM = 56, 12, 22, 30
+_MARGIN_LEFT, _MARGIN_RIGHT, _MARGIN_TOP, _MARGIN_BOTTOM = 56, 12, 22, 34
+#: Maximum numbers of ticks of the vertical and the horizontal axis.
+_TICKS_DOWN, _TICKS_ACROSS = 6, 9
 #: Maximum number of points drawn of a curve.
 _MAX_POINTS = 400
 #: Maximum number of points of a curve that are marked by dots, and of its bars in text.
@@ -97,14 +99,21 @@ class Curve:
 
 @dataclass(frozen=True, slots=True)
 class Curves:
-    """Several curves over a common axis, with the extremes written at the axes.
+    """Several curves over a common axis, with ticks at round numbers.
 
-    >>> print(Curves([Curve("loss", [(0, 3.0), (1, 1.5), (2, 1.0)])], "s").text())
+    axis
+        name of the axis.
+    whole
+        True if its values are counts (of epochs, say), so that ticks are at whole numbers.
+
+    >>> print(Curves([Curve("loss", [(0, 3.0), (1, 1.5), (2, 1.0)])], "epoch").text())
     loss  █▃▁  1
+    epoch 0 to 2
     """
 
     curves: Sequence[Curve]
     axis: str = ""
+    whole: bool = False
 
     def html(self) -> str:
         drawn = [(curve.name, curve.finite()) for curve in self.curves]
@@ -112,13 +121,16 @@ class Curves:
         if not every:
             return tag("p", "nothing to draw yet")
         xs, ys = _range([x for x, _ in every]), _range([y for _, y in every])
-        parts = [_frame(xs, ys, self.axis)]
+        curves, entries = [], []
         for i, (name, points) in enumerate(drawn):
             colour = _COLOURS[i % len(_COLOURS)]
-            parts.append(_line([_placed(p, xs, ys) for p in points], colour))
+            curves.append(_line([_placed(p, xs, ys) for p in points], colour))
             words = f"{name} {points[-1][1]:.6g}" if points else name
-            parts.append(_entry(i / len(drawn), words, colour))
-        return f'<svg width="{_CURVES_WIDTH}" height="{_CURVES_HEIGHT}">{"".join(parts)}</svg>'
+            entries.append(_entry(i / len(drawn), words, colour))
+        # Words between elements are not drawn: they are for pages that strip SVG.
+        frame = _frame(xs, ys, self.axis, self.whole)
+        size = f'width="{_CURVES_WIDTH}" height="{_CURVES_HEIGHT}"'
+        return f"<svg {size}>{' '.join(entries)}; {frame}{''.join(curves)}</svg>"
 
     def text(self) -> str:
         names = [curve.name for curve in self.curves]
@@ -128,6 +140,9 @@ class Curves:
             ys = [y for _, y in curve.finite()]
             last = f"{curve.points[-1][1]:.6g}" if curve.points else "-"
             lines.append(f"{curve.name.ljust(width)}  {_bars(ys)}  {last}")
+        xs = [x for curve in self.curves for x, _ in curve.finite()]
+        if xs and self.axis:
+            lines.append(f"{self.axis} {min(xs):.4g} to {max(xs):.4g}")
         return "\n".join(lines)
 
 
@@ -162,18 +177,45 @@ def _entry(fraction: float, words: str, colour: str) -> str:
     return f'<text x="{x:.0f}" y="13" style="{style}">{escape(words)}</text>'
 
 
-def _frame(xs: Point, ys: Point, axis: str) -> str:
+def ticks(low: float, high: float, most: int, whole: bool = False) -> list[float]:
+    """Up to ``most`` multiples of 1, 2 or 5 times a power of ten from ``low`` to ``high``.
+
+    >>> ticks(0.0, 1.0, 6), ticks(0.13, 0.17, 3), ticks(0, 3, 8, whole=True)
+    ([0.0, 0.2, 0.4, 0.6, 0.8, 1.0], [0.14, 0.16], [0, 1, 2, 3])
+    """
+    power = math.floor(math.log10((high - low) / most)) if high > low else 0
+    for factor in (1, 2, 5, 10, 20, 50):
+        # Powers of ten below one are divisors: multiples of 0.1 would not be round.
+        step, divisor = (factor * 10**power, 1) if power >= 0 else (factor, 10**-power)
+        if whole and step % divisor:
+            continue
+        first, last = math.ceil(low * divisor / step), math.floor(high * divisor / step)
+        if last - first < most:
+            return [n * step // divisor if whole else n * step / divisor
+                    for n in range(first, last + 1)]  # fmt: skip
+    return []
+
+
+def _frame(xs: Point, ys: Point, axis: str, whole: bool) -> str:
+    """The axes with ticks, grid lines and their numbers."""
     right, bottom = _CURVES_WIDTH - _MARGIN_RIGHT, _CURVES_HEIGHT - _MARGIN_BOTTOM
-    lines = f'<path class="e" d="M{_MARGIN_LEFT} {_MARGIN_TOP}V{bottom}H{right}"></path>'
-    words = [
-        (_MARGIN_LEFT - 4, bottom, "end", f"{ys[0]:.4g}"),
-        (_MARGIN_LEFT - 4, _MARGIN_TOP + 8, "end", f"{ys[1]:.4g}"),
-        (_MARGIN_LEFT, bottom + 14, "start", f"{xs[0]:.4g}"),
-        (right, bottom + 14, "end", f"{xs[1]:.4g} {axis}".rstrip()),
-    ]
-    return lines + "".join(
-        f'<text class="d" x="{x}" y="{y}" style="text-anchor:{anchor}">{escape(text)}</text>'
-        for x, y, anchor, text in words
+    words, grid, marks = [], "", ""
+    for y in ticks(*ys, _TICKS_DOWN):
+        _, at = _placed((xs[0], y), xs, ys)
+        grid += f"M{_MARGIN_LEFT} {at:.0f}H{right}"
+        words.append((_MARGIN_LEFT - 5, at + 4, "end", f"{y:.6g}"))
+    for x in ticks(*xs, _TICKS_ACROSS, whole):
+        at, _ = _placed((x, ys[0]), xs, ys)
+        marks += f"M{at:.0f} {bottom}v4"
+        words.append((at, bottom + 15, "middle", f"{x:.6g}"))
+    words.append((right, bottom + 27, "end", axis))
+    lines = (
+        f'<path d="{grid}" fill="none" stroke="var(--rule)"></path>'
+        f'<path class="e" d="M{_MARGIN_LEFT} {_MARGIN_TOP}V{bottom}H{right}{marks}"></path>'
+    )
+    return lines + " ".join(
+        f'<text class="d" x="{x:.0f}" y="{y:.0f}" style="text-anchor:{side}">{escape(text)}</text>'
+        for x, y, side, text in words
     )
 
 

@@ -1,130 +1,17 @@
-"""Drawings of graphs: nodes grouped into blocks by name, placed in layers, drawn as SVG.
+"""Drawings of graphs: boxes in layers and arrows as SVG, and blocks that unfold between them.
 
-:func:`blocks` divides a long sequence of named nodes into a tree of blocks, :func:`layout` places
-the boxes of one drawing in layers from top to bottom, and :class:`Drawing` draws boxes and arrows.
+:func:`layout` places the boxes of one drawing in layers from top to bottom, :class:`Drawing` draws
+boxes and arrows, :class:`BlockFold` is a block that unfolds in its place, and :class:`Flow` shows
+drawings and blocks one below the other.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ._parts import KINDS, PICTURE_SHEET, clipped, escape
-
-# Blocks: the tree of a drawing
-
-_SEPARATOR = re.compile(r"[_/.]+")
-#: Maximum number of nodes of other prefixes that a block includes between nodes of its own.
-_MAX_FOREIGN = 2
-#: Maximum number of nodes that are shown one by one instead of as a block, if there is room.
-_MAX_SINGLES = 4
-#: Maximum nesting of blocks: further words of a name make no blocks of their own.
-_MAX_DEPTH = 12
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """The nodes from ``start`` to before ``stop``; ``parts`` divide them, none for a single node.
-
-    Nodes are in topological order and blocks are consecutive, so that the graph between the blocks
-    has no cycles either.
-    """
-
-    label: str
-    start: int
-    stop: int
-    parts: tuple[Block, ...] = ()
-
-    @property
-    def size(self) -> int:
-        """The number of nodes."""
-        return self.stop - self.start
-
-
-def blocks(names: Sequence[str], limit: int = 40) -> tuple[Block, ...]:
-    """Nodes in at most ``limit`` blocks, each with at most ``limit`` parts, and so on.
-
-    Neighbours whose names begin with the same word (``stage1_unit1_conv1``) are a block; one that
-    would have too many parts is cut evenly.
-
-    >>> [b.label for b in blocks(["in", "a_u", "a_v", "_plus0", "a_w", "a_x", "out"], limit=3)]
-    ['in', 'a', 'out']
-    """
-    words = [[w for w in _SEPARATOR.split(name) if w] or [name] for name in names]
-    return _divided(names, words, 0, len(names), 0, limit)
-
-
-def _divided(
-    names: Sequence[str], words: Sequence[list[str]], start: int, stop: int, depth: int, limit: int
-) -> tuple[Block, ...]:
-    if stop - start <= limit:
-        return tuple(Block(names[i], i, i + 1) for i in range(start, stop))
-    deepest = min(_MAX_DEPTH, max(len(words[i]) for i in range(start, stop)))
-    while depth < deepest:
-        runs = _runs(words, start, stop, depth)
-        if len(runs) > limit:
-            break
-        depth += 1
-        if len(runs) > 1:
-            runs = _opened(runs, limit)
-            return tuple(_block(names, words, a, b, depth, limit) for a, b in runs)
-    step = max(limit, -(-(stop - start) // limit))
-    cuts = [(i, min(i + step, stop)) for i in range(start, stop, step)]
-    return tuple(
-        Block(f"{names[a]} to {names[b - 1]}", a, b, _divided(names, words, a, b, depth, limit))
-        for a, b in cuts
-    )
-
-
-def _block(
-    names: Sequence[str], words: Sequence[list[str]], start: int, stop: int, depth: int, limit: int
-) -> Block:
-    if stop - start == 1:
-        return Block(names[start], start, stop)
-    label = "_".join(words[start][:depth])
-    return Block(label, start, stop, _divided(names, words, start, stop, depth, limit))
-
-
-def _opened(runs: list[tuple[int, int]], limit: int) -> list[tuple[int, int]]:
-    """Short runs split into single nodes, while there is room for them."""
-    room = limit - len(runs)
-    opened = []
-    for a, b in runs:
-        if b - a <= min(_MAX_SINGLES, room + 1):
-            room -= b - a - 1
-            opened += [(i, i + 1) for i in range(a, b)]
-        else:
-            opened.append((a, b))
-    return opened
-
-
-def _runs(words: Sequence[list[str]], start: int, stop: int, depth: int) -> list[tuple[int, int]]:
-    """Runs of nodes with one word at ``depth``, with up to ``_MAX_FOREIGN`` others among them."""
-    runs: list[tuple[str, int, int]] = []
-    for i in range(start, stop):
-        word = words[i][min(depth, len(words[i]) - 1)]
-        earlier = _run_of(word, runs)
-        if earlier is None:
-            runs.append((word, i, i + 1))
-        else:
-            runs[earlier:] = [(word, runs[earlier][1], i + 1)]
-    return [(a, b) for _, a, b in runs]
-
-
-def _run_of(word: str, runs: Sequence[tuple[str, int, int]]) -> int | None:
-    """The index of the last run of ``word``, if at most ``_MAX_FOREIGN`` nodes follow it."""
-    foreign = 0
-    for k in reversed(range(len(runs))):
-        run_word, a, b = runs[k]
-        if run_word == word:
-            return k
-        foreign += b - a
-        if foreign > _MAX_FOREIGN:
-            break
-    return None
-
+from ._parts import KINDS, PICTURE_SHEET, Part, clipped, escape, tag
 
 # Layout: layers, few crossings, straight chains
 
@@ -250,9 +137,14 @@ def _path(points: list[Point], half: float) -> list[Point]:
 
 # Drawing
 
-_WIDTH, _GAP_X, _GAP_Y, _MARGIN = 168.0, 16.0, 22.0, 6.0
+_GAP_X, _GAP_Y, _MARGIN = 16.0, 22.0, 6.0
 _LINE, _PADDING = 13.0, 4.0
-_MAX_WORDS, _MAX_POINTED = 26, 70
+#: Width of a box without words, of a character, and the least width of a box, in pixels.
+_SIDES, _CHARACTER, _MIN_WIDTH = 18.0, 6.2, 112.0
+#: Maximum number of characters of a line in a box, and of the name that pointing at it shows.
+_MAX_WORDS, _MAX_POINTED = 40, 100
+#: Length of the arrow to a box from whatever stands above the drawing.
+_ENTRY = 16.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,83 +159,165 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """Boxes and edges; an edge goes from a lower number to a higher one."""
+    """Boxes and edges; an edge goes from a lower number to a higher one.
+
+    entries
+        for boxes of the uppermost layer that read what stands above the drawing, its name.
+    n_outside
+        number of boxes, the first ones, that stand for nodes of other drawings.
+    most_lines
+        maximum number of lines of the text form.
+    """
 
     boxes: Sequence[Box]
     edges: Sequence[Edge]
-    #: Maximum number of lines of the text form.
+    entries: Mapping[int, str] = field(default_factory=dict)
+    n_outside: int = 0
     most_lines: int = 60
 
     def html(self) -> str:
-        return f'<div class="x">{self.svg()}</div>'
+        # Pages that strip SVG, as untrusted notebooks do, show the words in it, line by line.
+        return tag("pre", self.svg(is_readable=True), class_="v")
 
-    def svg(self, style: str = "") -> str:
-        """The SVG element, coloured by the page's style sheet or by ``style``."""
+    def svg(self, style: str = "", is_readable: bool = False) -> str:
+        """The SVG element, coloured by the page's style sheet or by ``style``.
+
+        is_readable
+            puts words that are not drawn between the others: together they are the text form.
+        """
         height = 2 * _PADDING + _LINE * (1 + max((len(b.lines) for b in self.boxes), default=0))
-        placement = layout(len(self.boxes), self.edges, (_WIDTH, height), (_GAP_X, _GAP_Y))
-        width, whole = (round(n + 2 * _MARGIN) for n in (placement.width, placement.height))
-        places = [(x + _MARGIN, y + _MARGIN) for x, y in placement.centres]
-        paths = [[(x + _MARGIN, y + _MARGIN) for x, y in path] for path in placement.paths]
-        size = f'width="{width}" height="{whole}" viewBox="0 0 {width} {whole}"'
-        sheet = style and f"<style>{style}</style>"
+        longest = max((len(w) for b in self.boxes for w in (b.name, *b.lines)), default=0)
+        size = (max(_MIN_WIDTH, _SIDES + _CHARACTER * min(longest, _MAX_WORDS + 1)), height)
+        placement = layout(len(self.boxes), self.edges, size, (_GAP_X, _GAP_Y))
+        top = _MARGIN + (_ENTRY if self.entries else 0)
+        width = round(placement.width + 2 * _MARGIN)
+        whole = round(placement.height + top + _MARGIN)
+        places = [(x + _MARGIN, y + top) for x, y in placement.centres]
+        paths = [[(x + _MARGIN, y + top) for x, y in path] for path in placement.paths]
+        for i in self.entries:
+            x, y = places[i]
+            paths.append([(x, 0.0), (x, y - height / 2)])
+        sheet = style and (
+            f'<style>{style}</style><rect width="{width}" height="{whole}" fill="var(--bg)"></rect>'
+        )
+        arrows = f'<path class="e" d="{"".join(map(_arrow, paths))}"></path>' if paths else ""
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size}>{sheet}'
-            f'<path class="e" d="{"".join(map(_arrow, paths))}"></path>'
-            f"{self._shapes(places, height)}{self._texts(places, height)}</svg>"
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{whole}" '
+            f'viewBox="0 0 {width} {whole}">{sheet}{arrows}'
+            f"{self._shapes(places, size)}{self._texts(places, is_readable)}</svg>"
         )
 
-    def _shapes(self, places: Sequence[Point], height: float) -> str:
+    def _shapes(self, places: Sequence[Point], size: tuple[float, float]) -> str:
         """One path for all boxes of a kind: a tenth of the size of one element for each box."""
         outlines: dict[str, list[str]] = {}
-        for box, (x, y) in zip(self.boxes, places, strict=True):
-            corner = height / 2 if box.round else 3
+        for box, place in zip(self.boxes, places, strict=True):
+            corner = size[1] / 2 if box.round else 3
             kind = box.kind if box.kind in KINDS else "other"
-            outlines.setdefault(kind, []).append(_outline(x, y, height, corner))
+            outlines.setdefault(kind, []).append(_outline(place, size, corner))
         return "".join(f'<path class="n {k}" d="{"".join(d)}"></path>' for k, d in outlines.items())
 
-    def _texts(self, places: Sequence[Point], height: float) -> str:
-        parts = []
-        for box, (x, y) in zip(self.boxes, places, strict=True):
+    def _texts(self, places: Sequence[Point], is_readable: bool) -> str:
+        lines = []
+        for box, (x, y), sources in zip(self.boxes, places, self._sources(), strict=True):
             at = y - _LINE * len(box.lines) / 2 + 4
             texts = []
             for k, words in enumerate((box.name, *box.lines)):
                 style = ' class="d"' if k else ""
-                start = f'<text x="{x:.0f}" y="{at + k * _LINE:.0f}"{style}>'
-                texts.append(f"{start}{_shortened(words)}</text>")
-            parts.append(" ".join(texts))
-        # The separators are not drawn: they are for pages that strip foreign SVG, as untrusted
-        # notebooks do.
-        return ", ".join(parts)
+                text = (
+                    f'<text x="{x:.0f}" y="{at + k * _LINE:.0f}"{style}>{_shortened(words)}</text>'
+                )
+                texts.append(f" [{text}]" if k and is_readable else text)
+            read = f" &lt;- {escape(', '.join(sources))}" if sources and is_readable else ""
+            lines.append("".join(texts) + read)
+        return ("\n" if is_readable else "").join(lines)
+
+    def _sources(self) -> list[list[str]]:
+        """The names of the boxes that each box reads."""
+        sources: list[list[str]] = [[] for _ in self.boxes]
+        for i, name in self.entries.items():
+            sources[i].append(name)
+        for a, b in self.edges:
+            sources[b].append(self.boxes[a].name)
+        return sources
 
     def picture(self) -> str:
-        """The drawing as an SVG file, in light colours."""
+        """The drawing as an SVG file, in light or dark colours as the viewer prefers."""
         return self.svg(PICTURE_SHEET)
 
     def text(self) -> str:
-        inputs: dict[int, list[str]] = {}
-        for a, b in self.edges:
-            inputs.setdefault(b, []).append(self.boxes[a].name)
         lines = []
-        for i, box in enumerate(self.boxes[: self.most_lines]):
+        boxes = self.boxes[self.n_outside :]
+        shown = zip(boxes[: self.most_lines], self._sources()[self.n_outside :], strict=False)
+        for box, sources in shown:
             words = " ".join(w for w in (box.name, *(f"[{line}]" for line in box.lines)) if w)
-            lines.append(words + (f" <- {', '.join(inputs[i])}" if i in inputs else ""))
-        if len(self.boxes) > self.most_lines:
-            lines.append(f"... {len(self.boxes) - self.most_lines} more")
+            lines.append(words + (f" <- {', '.join(sources)}" if sources else ""))
+        if len(boxes) > self.most_lines:
+            lines.append(f"... {len(boxes) - self.most_lines} more")
         return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockFold:
+    """A block of nodes as a box that unfolds in its place.
+
+    title, words
+        its name, and a description.
+    parts, unread
+        its content, and further parts that the text form leaves out.
+    follows
+        True if it reads what stands above it.
+    is_open_in_text
+        True if the text form has the content too.
+    """
+
+    title: str
+    words: str
+    parts: Sequence[Part]
+    unread: Sequence[Part] = ()
+    follows: bool = False
+    is_open_in_text: bool = True
+
+    def html(self) -> str:
+        arrow = tag("div", "↓", class_="a") if self.follows else ""
+        summary = tag("summary", tag("b", escape(self.title)), " ", escape(self.words))
+        parts = (part.html() for part in (*self.parts, *self.unread))
+        inner = tag("div", *parts, class_="i")
+        return f"{arrow}{tag('details', summary, inner, class_='k')}"
+
+    def text(self) -> str:
+        title = f"{self.title}: {self.words}"
+        if not self.is_open_in_text:
+            return title
+        inner = "\n".join(part.text() for part in self.parts)
+        return "\n".join([title, *(f"  {line}" if line else "" for line in inner.split("\n"))])
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """Drawings and blocks one below the other, in a frame that scrolls both ways."""
+
+    parts: Sequence[Part]
+
+    def html(self) -> str:
+        return tag("div", *(part.html() for part in self.parts), class_="g")
+
+    def text(self) -> str:
+        return "\n".join(part.text() for part in self.parts)
 
 
 def _shortened(words: str) -> str:
     """The words, without their middle if they are too long for a box; hovering shows more."""
-    if len(words) <= _MAX_WORDS:
+    if len(words) <= _MAX_WORDS + 1:
         return escape(words)
     pointed = escape(clipped(words, _MAX_POINTED))
     return f"{escape(clipped(words, _MAX_WORDS))}<title>{pointed}</title>"
 
 
-def _outline(x: float, y: float, height: float, corner: float) -> str:
-    w, h, r = f"{_WIDTH - 2 * corner:.0f}", f"{height - 2 * corner:.0f}", f"{corner:.0f}"
+def _outline(place: Point, size: tuple[float, float], corner: float) -> str:
+    (x, y), (width, height) = place, size
+    w, h, r = f"{width - 2 * corner:.0f}", f"{height - 2 * corner:.0f}", f"{corner:.0f}"
     return (
-        f"M{x - _WIDTH / 2 + corner:.0f} {y - height / 2:.0f}h{w}q{r} 0 {r} {r}v{h}q0 {r}-{r} {r}"
+        f"M{x - width / 2 + corner:.0f} {y - height / 2:.0f}h{w}q{r} 0 {r} {r}v{h}q0 {r}-{r} {r}"
         f"h-{w}q-{r} 0-{r}-{r}v-{h}q0-{r} {r}-{r}z"
     )
 

@@ -134,26 +134,44 @@ def clipped(name: str, length: int) -> str:
 
 _LIGHT = (
     "--fg:#1c1e21;--soft:#666c75;--line:#d4d8de;--rule:#eceef1;--bg:#fff;--mark:#3574b5;--bad:#c0272d;"
-    "--dense:#f6c7c0;--norm:#d3cfe8;--activation:#fbf3b8;--pooling:#bcd9ec;--shape:#fbd9b0;--loss:#fbd3e6;"
+    "--dense:#f6c7c0;--norm:#d3cfe8;--act:#fbf3b8;--pool:#bcd9ec;--shape:#fbd9b0;--loss:#fbd3e6;"
     "--input:#bfe6dd;--block:#e6e9ee;--other:#dfeccb"
 )
 _DARK = (
     "--fg:#e4e6ea;--soft:#9aa1ab;--line:#4a5058;--rule:#33383f;--bg:#16181b;--mark:#6ea8e0;--bad:#ff7b72;"
-    "--dense:#6b362f;--norm:#474068;--activation:#5c5420;--pooling:#274b63;--shape:#664522;--loss:#63324a;"
+    "--dense:#6b362f;--norm:#474068;--act:#5c5420;--pool:#274b63;--shape:#664522;--loss:#63324a;"
     "--input:#215249;--block:#31363d;--other:#3f4d29"
 )
 _DARK_PAGES = (
-    '[data-jp-theme-light="false"]', ".jp-mod-dark", ".vscode-dark", '[data-theme="dark"]',
-    ".theme-dark",
+    '[data-jp-theme-light="false"]', ".jp-mod-dark", ".vscode-dark", ".vscode-high-contrast",
+    '[data-theme="dark"]', '[theme="dark"]', '[data-md-color-scheme="slate"]', ".theme-dark",
+    ".quarto-dark",
 )  # fmt: skip
-_LIGHT_PAGES = ('[data-jp-theme-light="true"]', ".vscode-light", '[data-theme="light"]')
+_LIGHT_PAGES = (
+    '[data-jp-theme-light="true"]', ".vscode-light", ".vscode-high-contrast-light",
+    '[data-theme="light"]', '[theme="light"]', '[data-md-color-scheme="default"]', ".quarto-light",
+)  # fmt: skip
 
 _RULES = """
 .ek{font:13px/1.45 system-ui,sans-serif;color:var(--fg);max-width:100%}
 .ek .h{font-weight:600;margin:2px 0 4px}
 .ek p{margin:2px 0;color:var(--soft)}
 .ek pre{margin:2px 0;font-size:12px;color:var(--fg);background:none;white-space:pre;overflow-x:auto}
-.ek .x{overflow:auto;max-height:520px}
+.ek .x,.ek .g{overflow:auto}
+.ek .x{max-height:520px}
+.ek .g{max-height:min(85vh,1000px);margin:4px 0;border:1px solid var(--rule);border-radius:4px}
+.ek .g::-webkit-scrollbar,.ek .x::-webkit-scrollbar{width:11px;height:11px}
+.ek .g::-webkit-scrollbar,.ek .x::-webkit-scrollbar{background:var(--rule)}
+.ek .g::-webkit-scrollbar-thumb,.ek .x::-webkit-scrollbar-thumb{background:var(--soft)}
+@media print{.ek .x,.ek .g{max-height:none}}
+.ek pre.v{font-size:11px;margin:0;padding:0;border:0;overflow:visible}
+.ek .a{margin:0 0 0 52px;line-height:1;color:var(--soft)}
+.ek details.k{margin:2px 0 2px 6px}
+.ek .k>summary{display:inline-block;padding:2px 10px;border:1px solid var(--line)}
+.ek .k>summary{border-radius:4px;background:var(--block)}
+.ek .k>summary::before{content:"▸ "}
+.ek .k[open]>summary::before{content:"▾ "}
+.ek .k>.i{margin:3px 0 3px 10px;padding-left:8px;border-left:2px solid var(--mark)}
 .ek table{border-collapse:collapse;margin:2px 0 6px;font-size:12px}
 .ek .x th,.ek .x td{padding:1px 10px 1px 0;text-align:left;white-space:nowrap}
 .ek .x th,.ek .x td{background:none;color:var(--fg)}
@@ -176,7 +194,7 @@ _RULES = """
 
 #: Kinds of boxes in drawings of graphs, each with a colour.
 KINDS = (
-    "dense", "norm", "activation", "pooling", "shape", "loss", "input", "block", "other",
+    "dense", "norm", "act", "pool", "shape", "loss", "input", "block", "other",
 )  # fmt: skip
 
 
@@ -193,14 +211,15 @@ def _sheet() -> str:
 
 
 def _picture_sheet() -> str:
-    """The rules of drawings, in light colours: viewers show picture files on white."""
+    """The rules of drawings in files, in the colours that the viewer prefers."""
     kinds = "".join(f".n.{kind}{{fill:var(--{kind})}}" for kind in KINDS)
     rules = [
         line
         for line in _RULES.split("\n")
         if line.startswith((".ek text", ".ek .d", ".ek .e", ".ek .n"))
     ]
-    return f"svg{{{_LIGHT}}}" + "".join(rules).replace(".ek ", "") + kinds
+    dark = f"@media (prefers-color-scheme:dark){{svg{{{_DARK}}}}}"
+    return f"svg{{{_LIGHT}}}{dark}" + "".join(rules).replace(".ek ", "") + kinds
 
 
 #: Style sheets: of every view, and of a drawing in a file of its own.

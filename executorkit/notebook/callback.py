@@ -61,8 +61,12 @@ def read_training(param: Any) -> dict[str, float]:
 
 
 class LiveLearningCurve(Viewed):
-    """A learning curve that is drawn during training: a metric of batches and evaluations over
-    time.
+    """A learning curve that is drawn during training: a metric of batches and evaluations, over
+    the epochs.
+
+    The axis counts epochs: a batch lies between the ends of its epoch and the one before, an
+    evaluation at the end of its epoch. During the first epoch, whose length is not known yet, it
+    counts batches. Time does not matter, so compilations take no space. (MXNet's axis is seconds.)
 
     metric_name
         the metric's name, ``"accuracy"`` say: ``metric.get()[0]``.
@@ -72,10 +76,11 @@ class LiveLearningCurve(Viewed):
         number of batches between records of the training metric.
 
     In a notebook one drawing, a static SVG, is replaced in place; no further package is needed. In
-    a terminal every drawing is two lines on standard output::
+    a terminal every drawing is a few lines on standard output::
 
         training    ▁▂▃▅▆▆▇▇█  0.912
         validation  ▁▅█  0.884
+        epoch 0.25 to 3
 
     The object itself is displayed the same way, also after training.
     """
@@ -86,11 +91,18 @@ class LiveLearningCurve(Viewed):
         self.frequent = frequent
         self.start_time = time.time()
         self.last_update = self.start_time
-        self._points: dict[str, list[tuple[float, float]]] = {"training": [], "validation": []}
+        #: (epoch, batch, value) of each record; the batch is None for the end of the epoch.
+        self._records: dict[str, list[tuple[int, int | None, float]]] = {
+            "training": [], "validation": [],
+        }  # fmt: skip
+        #: Number of batches seen, by epoch.
+        self._lengths: dict[int, int] = {}
         self._live = Live()
 
     def batch_cb(self, param: Any) -> None:
         """For ``batch_end_callback``."""
+        seen = self._lengths.get(param.epoch, 0)
+        self._lengths[param.epoch] = max(seen, param.nbatch + 1)
         if param.nbatch % self.frequent == 0:
             self._record(param, "training")
         if time.time() - self.last_update > self.display_freq:
@@ -118,8 +130,8 @@ class LiveLearningCurve(Viewed):
                     hint=" or ".join(map(repr, metrics)),
                 )
             )
-        elapsed = time.time() - self.start_time
-        self._points[which].append((elapsed, float(metrics[self.metric_name])))
+        batch = param.nbatch if training else None
+        self._records[which].append((param.epoch, batch, float(metrics[self.metric_name])))
 
     def _draw(self) -> None:
         self.last_update = time.time()
@@ -127,9 +139,27 @@ class LiveLearningCurve(Viewed):
             sys.stdout.write(self.curves().text() + "\n")
 
     def curves(self) -> Curves:
-        """The curves of all recorded metrics over seconds."""
-        drawn = [Curve(name, points) for name, points in self._points.items() if points]
-        return Curves(drawn, axis="s")
+        """The curves of all recorded metrics, over epochs, or over the batches of the first."""
+        is_first = len(self._lengths) == 1 and not self._records["validation"]
+        drawn = []
+        for name, records in self._records.items():
+            points = [
+                ((batch or 0) + 1 if is_first else self._place(epoch, batch), value)
+                for epoch, batch, value in records
+            ]
+            if points:
+                drawn.append(Curve(name, points))
+        return Curves(drawn, "batch" if is_first else "epoch", whole=True)
+
+    def _place(self, epoch: int, batch: int | None) -> float:
+        """The number of epochs until the end of a batch; the present epoch is taken for as long
+        as the one before."""
+        if batch is None:
+            return epoch + 1
+        length = max(self._lengths[epoch], self._lengths.get(epoch - 1, 0))
+        if epoch + 1 in self._lengths:
+            length = self._lengths[epoch]
+        return epoch + (batch + 1) / length
 
 
 @view_of.register

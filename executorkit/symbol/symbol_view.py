@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ..display import (
     Block,
+    BlockFold,
     Box,
     Drawing,
+    Flow,
     Fold,
+    GraphNodes,
     Line,
     Lines,
     Part,
     Table,
     View,
-    blocks,
     clipped,
+    folded,
+    many,
     shape,
     view_of,
 )
@@ -26,10 +31,10 @@ from .node import Entry, Node, auxiliary_nodes, topological_order
 
 Shapes = Mapping[Entry, Sequence[int] | None]
 
-#: Maximum numbers of boxes drawn in all, and of nodes listed beyond them.
-_MAX_BOXES, _MAX_LINES = 600, 2000
-#: Maximum number of sources outside a block that its drawing names.
-_MAX_SOURCES = 6
+#: Maximum numbers of boxes drawn in all, of names listed besides, of nodes in the text form.
+_MAX_BOXES, _MAX_NAMES, _MAX_TEXT_LINES = 1500, 10_000, 80
+#: Maximum number of sources outside a block that are named, and of its kinds of operators.
+_MAX_SOURCES, _MAX_KINDS = 8, 4
 
 #: Maximum numbers of variables in the table, and of outputs in the list.
 _MAX_ROWS, _MAX_OUTPUTS = 150, 8
@@ -41,6 +46,8 @@ _PARAMETER_ENDINGS = ("_weight", "_bias", "_gamma", "_beta")
 #: Attributes that describe an operator, in the order in which they are shown.
 _TELLING = ("kernel", "stride", "num_filter", "num_hidden", "act_type", "pool_type", "mode", "p",
             "axis", "op_type")  # fmt: skip
+#: Those of them in which the nodes of equal blocks agree.
+_STRUCTURAL = ("kernel", "act_type", "pool_type", "mode", "op_type")
 
 
 def is_parameter(node: Node, reader: Node, position: int) -> bool:
@@ -57,7 +64,8 @@ def is_parameter(node: Node, reader: Node, position: int) -> bool:
 @dataclass(slots=True)
 class _Budget:
     boxes: int = _MAX_BOXES
-    lines: int = _MAX_LINES
+    names: int = _MAX_NAMES
+    text_lines: int = _MAX_TEXT_LINES
 
 
 @dataclass(slots=True)
@@ -87,63 +95,29 @@ class GraphDrawing:
         ]
         return cls(nodes, reads, shapes)
 
-    def parts(self) -> Iterator[Part]:
-        """The whole as a drawing, and a fold for each of its blocks."""
-        tree = blocks([node.name for node in self.nodes])
-        yield from self._level(Block("", 0, len(self.nodes), tree))
-
     def whole(self) -> Drawing:
         """One drawing of every node."""
-        boxes = [self._box(Block(node.name, i, i + 1)) for i, node in enumerate(self.nodes)]
+        boxes = [self._box(i) for i in range(len(self.nodes))]
         edges = [(source, i) for i, sources in enumerate(self.reads) for source in sources]
         return Drawing(boxes, edges)
 
-    def _level(self, block: Block) -> Iterator[Part]:
-        if len(block.parts) > self.budget.boxes:
-            yield from self._listed(block)
-            return
-        yield self._drawing(block)
-        for part in block.parts:
-            if part.parts:
-                if not (self.budget.boxes or self.budget.lines):
-                    yield Line("... further blocks are not shown")
-                    return
-                title = f"{clipped(part.label, 80)}: {self._contents(part, 4)}"
-                yield Fold(title, list(self._level(part)))
+    def folded(self) -> Flow:
+        """Drawings with blocks that unfold between them; repetitions in the graph are blocks."""
+        graph = GraphNodes(
+            [node.name for node in self.nodes],
+            [node_structure(node) for node in self.nodes],
+            [self._lines(node) for node in self.nodes],
+            self.reads,
+        )
+        order, tree = folded(graph)
+        number = {old: new for new, old in enumerate(order)}
+        nodes = [self.nodes[i] for i in order]
+        reads = [sorted(number[source] for source in self.reads[i]) for i in order]
+        whole = Block("", 0, len(nodes), tree)
+        return Flow(_Levels(GraphDrawing(nodes, reads, self.shapes, self.budget)).parts(whole, []))
 
-    def _listed(self, block: Block) -> Iterator[Part]:
-        count = min(block.size, self.budget.lines)
-        self.budget.lines -= count
-        nodes = self.nodes[block.start : block.start + count]
-        lines = [" ".join((clipped(node.name, 40), *self._lines(node))) for node in nodes]
-        if count < block.size:
-            lines.append(f"... {block.size - count} more")
-        yield Lines(lines)
-
-    def _drawing(self, block: Block) -> Drawing:
-        """The parts of a block, each as a box, below their sources outside the block."""
-        self.budget.boxes -= len(block.parts)
-        part_of = {i: k for k, part in enumerate(block.parts) for i in range(part.start, part.stop)}
-        outside: dict[int, int] = {}
-        edges: dict[tuple[int, int], None] = {}
-        from_outside: dict[tuple[int, int], None] = {}
-        for i in range(block.start, block.stop):
-            for source in self.reads[i]:
-                if source in part_of:
-                    if part_of[source] != part_of[i]:
-                        edges[part_of[source], part_of[i]] = None
-                elif source in outside or len(outside) < _MAX_SOURCES:
-                    from_outside[outside.setdefault(source, len(outside)), part_of[i]] = None
-        boxes = [Box(self.nodes[i].name, kind="block", round=True) for i in outside]
-        shift = len(boxes)
-        boxes += [self._box(part) for part in block.parts]
-        inner = [(a + shift, b + shift) for a, b in edges]
-        return Drawing(boxes, [*((a, b + shift) for a, b in from_outside), *inner])
-
-    def _box(self, part: Block) -> Box:
-        if part.parts:
-            return Box(part.label, (self._contents(part, 1),), "block")
-        node = self.nodes[part.start]
+    def _box(self, i: int) -> Box:
+        node = self.nodes[i]
         if node.op is None:
             return Box(node.name, self._lines(node), "input", round=True)
         return Box(node.name, self._lines(node), node.op.kind or "other")
@@ -153,11 +127,151 @@ class GraphDrawing:
         text = ", ".join(map(shape, shapes)) if any(shapes) else ""
         return tuple(line for line in (operator_detail(node), text) if line)
 
-    def _contents(self, part: Block, kinds: int) -> str:
-        ops = Counter(n.op.name for n in self.nodes[part.start : part.stop] if n.op is not None)
-        common = ", ".join(f"{op} x{n}" for op, n in ops.most_common(kinds))
-        dots = ", ..." if len(ops) > kinds > 1 else ""
-        return f"{part.size} nodes: {common}{dots}" if kinds > 1 else f"{part.size} nodes"
+    def contents(self, block: Block) -> str:
+        """The operators of a block, the most frequent ones first."""
+        ops = Counter(n.op.name for n in self.nodes[block.start : block.stop] if n.op is not None)
+        common = ", ".join(f"{op} x{n}" for op, n in ops.most_common(_MAX_KINDS))
+        return common + (", ..." if len(ops) > _MAX_KINDS else "")
+
+    def segment(self, start: int, stop: int, sources: Mapping[int, str], above: str) -> Drawing:
+        """A drawing of consecutive nodes, below the sources outside of them.
+
+        sources
+            names for nodes outside.
+        above
+            the name of what stands above the drawing, which an arrow from there stands for.
+        """
+        self.budget.boxes -= stop - start
+        outside: dict[str, list[int]] = {}
+        for i in range(start, stop):
+            for source in self.reads[i]:
+                if source < start:
+                    outside.setdefault(sources[source], []).append(i - start)
+        entries = outside.get(above, [])
+        inner = [(s - start, i - start) for i in range(start, stop) for s in self.reads[i]
+                 if s >= start]  # fmt: skip
+        has_source = {b for _, b in inner} | {
+            i for name, readers in outside.items() if name != above for i in readers
+        }
+        if any(i in has_source for i in entries):
+            entries = []
+        else:
+            outside.pop(above, None)
+        names = list(outside)
+        if len(names) > _MAX_SOURCES:
+            rest = names[_MAX_SOURCES - 1 :]
+            readers = [i for name in rest for i in outside.pop(name)]
+            outside[f"{len(rest)} more"] = list(dict.fromkeys(readers))
+        shift = len(outside)
+        boxes = [Box(name, kind="block", round=True) for name in outside]
+        boxes += [self._box(i) for i in range(start, stop)]
+        edges = [(k, i + shift) for k, readers in enumerate(outside.values())
+                 for i in dict.fromkeys(readers)]  # fmt: skip
+        edges += [(a + shift, b + shift) for a, b in inner]
+        return Drawing(boxes, edges, {i + shift: above for i in entries}, shift)
+
+
+class _Levels:
+    """The parts of the levels of a folded graph."""
+
+    def __init__(self, graph: GraphDrawing) -> None:
+        self._graph = graph
+
+    def parts(self, level: Block, outer: Sequence[Block]) -> list[Part]:
+        """Drawings of the single nodes of a level, and its blocks between them.
+
+        outer
+            the levels around it, the outermost first.
+        """
+        budget = self._graph.budget
+        levels = [*outer, level]
+        parts: list[Part] = []
+        single = level.start
+        above: Block | None = None
+        for block in (*level.parts, None):
+            if block is not None and not block.parts:
+                continue
+            stop = level.stop if block is None else block.start
+            if single < stop:
+                parts.append(self._segment(single, stop, levels, above))
+                above = Block("", stop - 1, stop)
+            if block is None:
+                break
+            if budget.boxes <= 0 and budget.names <= 0:
+                parts.append(Line(f"... {level.stop - block.start} more nodes"))
+                break
+            parts.append(self._block(block, levels, above))
+            above, single = block, block.stop
+        return parts
+
+    def _segment(self, start: int, stop: int, levels: Sequence[Block], above: Block | None) -> Part:
+        if stop - start > self._graph.budget.boxes:
+            return Lines(self._listed(start, stop))
+        sources = {
+            source: self._name(source, levels)
+            for i in range(start, stop)
+            for source in self._graph.reads[i]
+            if source < start
+        }
+        self._graph.budget.text_lines -= stop - start
+        return self._graph.segment(start, stop, sources, above.label if above else "")
+
+    def _block(self, block: Block, levels: Sequence[Block], above: Block | None) -> BlockFold:
+        graph = self._graph
+        sources = sorted({s for i in range(block.start, block.stop) for s in graph.reads[i]
+                          if s < block.start})  # fmt: skip
+        follows = above is not None and any(above.start <= s < above.stop for s in sources)
+        names = list(dict.fromkeys(
+            self._name(s, levels) for s in sources
+            if above is None or not above.start <= s < above.stop
+        ))  # fmt: skip
+        title, words = clipped(block.label, 80), f"{block.size} nodes"
+        if block.is_repeated:
+            first, last = block.parts[0], block.parts[-1]
+            same = many(first.size, "node")
+            title = f"{clipped(first.label, 40)} … {clipped(last.label, 40)}"
+            words = f"x {len(block.parts)}, each the same {same}"
+        words = f"{words}: {graph.contents(block.parts[0] if block.is_repeated else block)}"
+        if names:
+            shown = ", ".join(clipped(name, 40) for name in names[:_MAX_SOURCES])
+            words += f" <- {shown}" + (", ..." if len(names) > _MAX_SOURCES else "")
+        is_open = graph.budget.text_lines > 0
+        if not block.is_repeated:
+            return BlockFold(title, words, self.parts(block, levels), (), follows, is_open)
+        first = block.parts[0]
+        inner = (
+            self.parts(first, [*levels, block])
+            if first.parts
+            else [self._segment(first.start, first.stop, [*levels, block], None)]
+        )
+        names = Lines(self._listed(block.start, block.stop, first.size))
+        every = Fold(f"the nodes of all {len(block.parts)}", [names])
+        return BlockFold(title, words, inner, (every,), follows, is_open)
+
+    def _listed(self, start: int, stop: int, together: int = 1) -> list[str]:
+        """The names of nodes, some together in a line; those beyond the budget are counted."""
+        budget = self._graph.budget
+        count = min(stop - start, max(0, budget.names))
+        budget.names -= count
+        names = [clipped(node.name, 80) for node in self._graph.nodes[start : start + count]]
+        lines = [", ".join(names[k : k + together]) for k in range(0, count, together)]
+        return [*lines, f"... {stop - start - count} more"] if count < stop - start else lines
+
+    def _name(self, source: int, levels: Sequence[Block]) -> str:
+        """The name of the block that a source is in, seen from a level; or its own."""
+        for level in reversed(levels):
+            if level.start <= source < level.stop and not level.is_repeated:
+                k = bisect_right(level.parts, source, key=lambda part: part.start) - 1
+                part = level.parts[k]
+                return part.label if part.parts else self._graph.nodes[source].name
+        return self._graph.nodes[source].name
+
+
+def node_structure(node: Node) -> Hashable:
+    """The part of an operator's description that equal blocks have in common."""
+    if node.op is None:
+        return None
+    return (node.op.name, *(node.attrs.get(key) for key in _STRUCTURAL))
 
 
 def operator_detail(node: Node) -> str:
@@ -205,7 +319,7 @@ def graph_parts(symbol: Symbol, order: Sequence[Node], shapes: Shapes) -> list[P
         table.append(Line(f"... {len(variables) - _MAX_ROWS} more"))
     return [
         Line(f"outputs: {_outputs(symbol.heads, shapes)}"),
-        *GraphDrawing.of(order, shapes).parts(),
+        GraphDrawing.of(order, shapes).folded(),
         Fold(f"variables ({len(variables)})", table),
     ]
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from .._files import write_atomically
-from ..display import Drawing, Line, View, Viewed, view_of
+from ..display import Drawing, Flow, Line, View, Viewed, view_of
 
 #: A node's name and its attributes.
 StyledNode = tuple[str, Mapping[str, str]]
@@ -41,7 +41,8 @@ class NetworkPicture(Viewed):
 
     It has the properties and methods of ``graphviz.Digraph`` for looking at pictures: ``source`` is
     the same text in Graphviz's language DOT, for its programs. The drawing itself is static SVG
-    made here, inputs on top; Graphviz attributes of nodes do not change it.
+    made here, inputs on top; Graphviz attributes of nodes do not change it. A notebook shows large
+    networks by blocks, those that repeat in the graph, which unfold; files have every node.
     """
 
     def __init__(
@@ -51,12 +52,14 @@ class NetworkPicture(Viewed):
         nodes: Sequence[StyledNode],
         arrows: Sequence[DotEdge],
         drawing: Drawing,
+        folded: Flow,
     ) -> None:
         self.name = name
         self.format = format
         self._nodes = nodes
         self._arrows = arrows
         self.drawing = drawing
+        self.folded = folded
 
     @property
     def source(self) -> str:
@@ -126,7 +129,7 @@ class NetworkPicture(Viewed):
 
 @view_of.register
 def _(picture: NetworkPicture) -> View:
-    return View(picture.name or "", [picture.drawing, Line(_NOTE)])
+    return View(picture.name or "", [picture.folded, Line(_NOTE)])
 
 
 def _quoted(text: str) -> str:

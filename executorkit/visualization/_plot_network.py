@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Drawing
 from ..ops import Params
 from ..symbol.node import Node, topological_order
 from ..symbol.symbol_view import GraphDrawing
@@ -104,9 +103,8 @@ def plot_network(
     ]
     graphviz = _graphviz()
     if graphviz is None:
-        return NetworkPicture(
-            title, save_format, nodes, arrows, _drawing(order, shapes, hide_weights)
-        )
+        drawing = _drawing(order, shapes, hide_weights)
+        return NetworkPicture(title, save_format, nodes, arrows, drawing.whole(), drawing.folded())
     graph = graphviz.Digraph(name=title, format=save_format)
     for name, attributes in nodes:
         graph.node(name=name, **attributes)
@@ -128,10 +126,10 @@ def _graphviz() -> Any:
 
 def _drawing(
     order: Sequence[Node], shapes: Mapping[str, tuple[int, ...]] | None, hide_weights: bool
-) -> Drawing:
+) -> GraphDrawing:
     known = {(node, k): (shapes or {}).get(name)
              for node in order for k, name in enumerate(node.output_names)}  # fmt: skip
-    return GraphDrawing.of(order, known, parameters=not hide_weights).whole()
+    return GraphDrawing.of(order, known, parameters=not hide_weights)
 
 
 def _warn_of_repeated(order: Sequence[Node]) -> None:

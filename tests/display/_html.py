@@ -3,7 +3,9 @@ handlers, nothing loaded from elsewhere."""
 
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
+from xml.etree import ElementTree
 
 _VOID = {"br", "hr", "img", "input", "meta", "link"}
 _ALLOWED = {
@@ -44,11 +46,27 @@ class _Checker(HTMLParser):
         raise AssertionError("a comment in a view")
 
 
-def checked(html: str) -> str:
-    """The words that a reader sees, if the document is well-formed and harmless."""
+def checked(html: str, joined: str = " ") -> str:
+    """The words in the document, if it is well-formed and harmless: those of a reader's page, or of
+    a page that strips SVG and styles."""
     checker = _Checker()
     checker.feed(html)
     checker.close()
     assert not checker.open, f"left open: {checker.open}"
     assert checker.count > 0
-    return " ".join(checker.words)
+    return joined.join(checker.words)
+
+
+def drawings(html: str) -> list[ElementTree.Element]:
+    """The SVG elements of a document, parsed as XML."""
+    return [ElementTree.fromstring(svg) for svg in re.findall(r"<svg.*?</svg>", html, re.DOTALL)]
+
+
+def drawn_texts(html: str) -> list[str]:
+    """The texts that the drawings of a document show."""
+    return [
+        text.text or ""
+        for svg in drawings(html)
+        for text in svg.iter()
+        if text.tag.rpartition("}")[2] == "text"
+    ]

@@ -6,8 +6,11 @@ import math
 import re
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from executorkit.display import Curve, Curves, HeatMap
+from executorkit.display._charts import ticks
 
 from ._html import checked
 from ._snapshots import matches
@@ -46,9 +49,34 @@ def _numbers(html: str) -> list[float]:
 
 def test_points_fill_the_frame():
     html = Curves([Curve("c", [(0, 5), (10, 7), (20, 6)])], axis="s").html()
-    words = checked(html)
-    assert words == "5 7 0 20 s c 6"
-    assert _numbers(html) == [56, 190, 282, 22, 508, 106]
+    words = " ".join(checked(html).split())
+    assert words == "c 6 ; 5 5.5 6 6.5 7 0 5 10 15 20 s"
+    assert _numbers(html) == [56, 186, 282, 22, 508, 104]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@given(
+    st.floats(-1e6, 1e6),
+    st.floats(0, 1e6).filter(lambda width: width == 0 or width > 1e-6),
+    st.integers(2, 12),
+)
+@settings(max_examples=60, deadline=None)
+def test_ticks_are_few_round_and_inside(whole, low, width, most):
+    high = low + width
+    numbers = ticks(low, high, most, whole)
+    assert len(numbers) <= most
+    slack = 1e-9 * max(abs(low), abs(high), 1)
+    assert all(low - slack <= n <= high + slack for n in numbers)
+    if whole:
+        assert all(n == int(n) for n in numbers)
+    elif width > 1e-4:
+        assert len(numbers) >= 1
+
+
+def test_ticks_of_counts():
+    assert ticks(0, 3, 9, whole=True) == [0, 1, 2, 3]
+    assert ticks(0.25, 0.75, 9, whole=True) == []
+    assert ticks(1, 89, 9, whole=True) == [10, 20, 30, 40, 50, 60, 70, 80]
 
 
 def test_many_points_are_thinned_out_and_the_last_stays():

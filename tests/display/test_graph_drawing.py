@@ -1,14 +1,14 @@
-"""Drawings: blocks cover all nodes once, boxes never overlap, edges point downwards."""
+"""Drawings: boxes never overlap, edges point downwards; blocks that unfold stand between them."""
 
 from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executorkit.display import Block, Box, Drawing, blocks
+from executorkit.display import BlockFold, Box, Drawing, Flow, Line
 from executorkit.display._graph_drawing import layout
 
-from ._html import checked
+from ._html import checked, drawn_texts
 
 BOX, GAP = (100.0, 30.0), (10.0, 20.0)
 
@@ -50,44 +50,35 @@ def test_an_empty_graph_has_a_drawing():
     checked(Drawing([], []).html())
 
 
-def _leaves(part: Block) -> list[int]:
-    if not part.parts:
-        assert part.size == 1
-        return [part.start]
-    assert [p.start for p in part.parts] == sorted(p.start for p in part.parts)
-    return [i for p in part.parts for i in _leaves(p)]
-
-
-names = st.lists(
-    st.lists(st.sampled_from(["a", "b", "stage1", "conv", ""]), min_size=1, max_size=4).map(
-        "_".join
-    ),
-    max_size=60,
-)
-
-
-@settings(max_examples=100, deadline=None)
-@given(names, st.integers(2, 6))
-def test_blocks_hold_every_node_once_and_have_few_parts(words, limit):
-    tree = blocks(words, limit)
-    assert [i for part in tree for i in _leaves(part)] == list(range(len(words)))
-    todo = [tree]
-    while todo:
-        parts = todo.pop()
-        assert len(parts) <= limit
-        todo += [p.parts for p in parts if p.parts]
-
-
-def test_blocks_follow_prefixes():
-    words = ["data"] + [f"s{s}_u{u}_op{k}" for s in range(3) for u in range(4) for k in range(5)]
-    tree = blocks(words, 10)
-    assert [b.label for b in tree] == ["data", "s0", "s1", "s2"]
-    assert [b.label for b in tree[1].parts] == ["s0_u0", "s0_u1", "s0_u2", "s0_u3"]
-
-
 def test_long_names_are_shortened_and_shown_in_full_on_hover():
-    name = "a_very_long_name_of_a_node_in_a_network"
+    name = "a_very_long_name_of_a_node_in_a_network_with_many_blocks"
     html = Drawing([Box(name, ("<op>",))], []).html()
     assert f"<title>{name}</title>" in html
     assert "&lt;op&gt;" in html
     checked(html)
+
+
+def test_without_svg_the_words_are_the_text_form():
+    drawing = Drawing([Box("a"), Box("b", ("op", "(2, 3)"))], [(0, 1)], {0: "above"})
+    assert drawing.text() == "a <- above\nb [op] [(2, 3)] <- a"
+    assert checked(drawing.html(), joined="") == drawing.text()
+    assert drawn_texts(drawing.html()) == ["a", "b", "op", "(2, 3)"]
+
+
+def test_boxes_of_other_drawings_are_not_in_the_text():
+    drawing = Drawing([Box("before", round=True), Box("b")], [(0, 1)], n_outside=1)
+    assert drawing.text() == "b <- before"
+    assert drawn_texts(drawing.html()) == ["before", "b"]
+
+
+def test_blocks_unfold_in_their_places():
+    inner = Drawing([Box("x")], [])
+    block = BlockFold("<unit>", "x 3", [inner], [Line("unread")], follows=True)
+    flow = Flow([Drawing([Box("first")], []), block, Drawing([Box("last")], [], {0: "<unit>"})])
+    words = checked(flow.html())
+    assert words.index("first") < words.index("<unit>") < words.index("x") < words.index("last")
+    assert flow.html().count("<details") == 1
+    assert flow.text() == "first\n<unit>: x 3\n  x\nlast <- <unit>"
+    closed = BlockFold("<unit>", "x 3", [inner], is_open_in_text=False)
+    assert closed.text() == "<unit>: x 3"
+    assert "↓" not in checked(closed.html())

@@ -31,7 +31,10 @@ def test_resnet50():
     assert net.summary(data=(8, 3, 224, 224)).macs == 8 * summary.macs
     html = summary._repr_html_()
     assert len(html) < 60_000
-    assert "stage1_unit1_conv2" in checked(html)
+    words = checked(html)
+    assert "stage1_unit1_conv2" in words
+    assert "stage3_unit2 … stage3_unit6: 5 x 10 layers" in words
+    assert len(summary.table(folded=True).splitlines()) < 60
 
 
 def test_vgg16():
@@ -47,7 +50,10 @@ def test_vgg16():
 def test_text():
     x = mx.sym.BatchNorm(mx.sym.Variable("data"), name="bn")
     states = mx.sym.relu(x, name="relu").summary(data=(2, 4))
-    assert repr(states).splitlines()[-2] == "parameters: 8, auxiliary states: 8, together 64 B"
+    assert repr(states).splitlines()[-2] == (
+        "parameters (learned): 8, auxiliary states (not learned): 8, together 16, 64 B"
+    )
+    assert "parameters, states" in repr(states).splitlines()[2]
     x = mx.sym.split(mx.sym.Variable("data"), num_outputs=2, name="halves")
     x = mx.sym.FullyConnected(x[0], num_hidden=1000, name="fc")
     assert (
@@ -61,7 +67,7 @@ halves  SliceChannel    (32, 1000), (32, 1000)           0      0  250 KiB
 fc      FullyConnected  (32, 1000)               1,001,000   64 M  125 KiB
 ------  --------------  ----------------------  ----------  -----  -------
 sum                                              1,001,000   64 M  375 KiB
-parameters: 1,001,000, together 3.82 MiB
+parameters (learned): 1,001,000, 3.82 MiB
 one forward pass: 64 MFLOPs, with 32 MMACs in convolutions and matrix products"""
     )
 
@@ -74,7 +80,10 @@ def test_partly_known_shapes():
     assert summary.unknown == ["data"]
     nothing = dense().summary()
     assert nothing.unknown[:2] == ["data", "bn_gamma"]
-    assert "parameters: 4 + ?, auxiliary states: ?, together 16 B + ?" in repr(nothing)
+    words = (
+        "parameters (learned): 4 + ?, auxiliary states (not learned): ?, together 4 + ?, 16 B + ?"
+    )
+    assert words in repr(nothing)
 
 
 def test_every_network_without_any_shape_is_shown():

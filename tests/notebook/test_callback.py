@@ -19,7 +19,7 @@ from executorkit.notebook.callback import (
     PandasLogger,
     args_wrapper,
 )
-from tests.display._html import checked
+from tests.display._html import checked, drawn_texts
 
 Batch = mx.model.BatchEndParam
 
@@ -51,6 +51,10 @@ def test_signatures_are_mxnets():
         PandasLogger.append_metrics: "self metrics df_name",
     }.items():
         assert " ".join(inspect.signature(function).parameters) == expected
+
+
+def _values(curve: LiveLearningCurve, name: str) -> list[float]:
+    return [y for c in curve.curves().curves if c.name == name for _, y in c.points]
 
 
 class TestPandasLogger:
@@ -122,9 +126,43 @@ def test_curve_in_a_terminal(monkeypatch, capsys):
         curve.batch_cb(_param(0, nbatch, 0.1 * nbatch))
     curve.batch_cb(_param(0, 4, None))
     first = capsys.readouterr().out
-    assert first == "training  ▁█  0.2\n"
+    assert first == "training  ▁█  0.2\nbatch 1 to 3\n"
     curve.eval_cb(_param(0, 5, 0.75))
-    assert capsys.readouterr().out == "training    ▁█  0.2\nvalidation  █  0.75\n"
+    expected = "training    ▁█  0.2\nvalidation  █  0.75\nepoch 0.2 to 1\n"
+    assert capsys.readouterr().out == expected
+
+
+def test_the_axis_counts_batches_of_the_first_epoch_and_then_epochs(monkeypatch):
+    monkeypatch.setattr(_curve, "time", Clock(1000.0))
+    curve = LiveLearningCurve("accuracy", display_freq=1e9, frequent=1)
+
+    def places():
+        curves = curve.curves()
+        return curves.axis, {c.name: [round(x, 6) for x, _ in c.points] for c in curves.curves}
+
+    for nbatch in range(4):
+        curve.batch_cb(_param(0, nbatch, 0.1))
+    assert places() == ("batch", {"training": [1, 2, 3, 4]})
+    curve.eval_cb(_param(0, 4, 0.5))
+    first = [0.25, 0.5, 0.75, 1]
+    assert places() == ("epoch", {"training": first, "validation": [1]})
+    curve.batch_cb(_param(1, 0, 0.1))
+    curve.batch_cb(_param(1, 1, 0.1))
+    assert places()[1]["training"] == [*first, 1.25, 1.5]
+    curve.batch_cb(_param(2, 0, 0.1))
+    assert places()[1]["training"] == [*first, 1.5, 2, 2.5]
+
+
+def test_a_curve_without_evaluations_counts_epochs_too():
+    curve = LiveLearningCurve("accuracy", display_freq=1e9, frequent=2)
+    for epoch in range(3, 5):
+        for nbatch in range(4):
+            curve.batch_cb(_param(epoch, nbatch, 0.1))
+    curves = curve.curves()
+    assert (curves.axis, [x for x, _ in curves.curves[0].points]) == (
+        "epoch", [3.25, 3.75, 4.25, 4.75],
+    )  # fmt: skip
+    assert drawn_texts(curves.html())[-2:] == ["4", "epoch"]
 
 
 def test_curve_in_a_notebook_is_updated_in_place(monkeypatch, capsys):
@@ -152,7 +190,7 @@ def test_ipython_without_a_notebook_is_a_terminal(monkeypatch, capsys):
     ipython = SimpleNamespace(get_ipython=SimpleNamespace)
     monkeypatch.setitem(sys.modules, "IPython", ipython)
     LiveLearningCurve("accuracy").eval_cb(_param(0, 0, 0.5))
-    assert capsys.readouterr().out == "validation  █  0.5\n"
+    assert capsys.readouterr().out == "validation  █  0.5\nepoch 1 to 1\n"
 
 
 def test_curve_as_html():
@@ -163,7 +201,7 @@ def test_curve_as_html():
     curve.eval_cb(_param(0, 0, 0.5, name="<b>accuracy & more"))
     bundle = curve._repr_mimebundle_()
     assert "validation 0.5" in checked(bundle["text/html"])
-    assert bundle["text/plain"] == "<b>accuracy & more\nvalidation  █  0.5"
+    assert bundle["text/plain"] == "<b>accuracy & more\nvalidation  █  0.5\nepoch 1 to 1"
 
 
 def test_an_unknown_metric_is_named():
@@ -185,7 +223,7 @@ def test_callbacks_of_one_batch_read_the_same():
     again = _param(1, 0, 1.0)
     again.eval_metric.update(None, [mx.nd.array([0.0])])
     logger.train_cb(again)
-    assert [y for _, y in curve._points["training"]] == [0.25, 0.5, 0.75]
+    assert _values(curve, "training") == [0.25, 0.5, 0.75]
     assert logger.train_df["accuracy"].tolist() == [0.25, 0.5, 0.75, 0.5]
 
 
@@ -195,7 +233,7 @@ def test_a_reused_metric_is_read_again():
     for value in (0.25, 0.5):
         metric.update(None, [mx.nd.array([value])])
         curve.batch_cb(Batch(0, 0, metric, {}))
-    assert [y for _, y in curve._points["training"]] == [0.25, 0.5]
+    assert _values(curve, "training") == [0.25, 0.5]
 
 
 def test_evaluations_do_not_reset_the_metric(caplog):

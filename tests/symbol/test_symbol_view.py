@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import time
 
 import pytest
 
 import executorkit as mx
 from executorkit.display import view_of
+from executorkit.symbol.node import topological_order
 
-from ..display._html import checked
+from ..display._html import checked, drawn_texts
 from ..display._snapshots import matches
 from ..models.resnet import resnet50
 
@@ -43,9 +45,39 @@ def test_blocks_are_folded():
     with mx.name.NameManager():  # names count from 0, independent of other tests
         view = view_of(resnet50(mx))
     html = view.html()
-    assert html.count("<details>") > 10
-    assert "stage3: " in checked(html)
+    words = checked(html)
+    assert [stage for stage in range(1, 5) if f"stage{stage} " in words] == [1, 2, 3, 4]
+    assert "stage3_unit2 … stage3_unit6 x 5, each the same 10 nodes" in " ".join(words.split())
     matches("symbol_resnet50", "\n".join(view.text().split("\n")[:40]))
+
+
+def _long_lstm(steps):
+    cell = mx.rnn.LSTMCell(4, prefix="lstm_")
+    outputs, _ = cell.unroll(steps, inputs=mx.sym.Variable("data"), layout="NTC")
+    return mx.sym.FullyConnected(outputs[-1], num_hidden=2, name="out")
+
+
+@pytest.mark.parametrize("make", [lambda: resnet50(mx, units=(3, 8, 36, 3)),
+                                  lambda: _long_lstm(400)])  # fmt: skip
+def test_every_node_of_a_large_graph_is_there(make):
+    net = make()
+    start = time.process_time()
+    html = net._repr_html_()
+    # 0.1 s where it was measured; the bound leaves room for a busy machine.
+    assert time.process_time() - start < 2
+    assert len(html) < 150_000
+    names = set(re.findall(r"[\w.]+", checked(html)))
+    nodes = {node.name for node in topological_order(net.heads) if node.op is not None}
+    assert len(nodes) > 500
+    assert nodes <= names
+
+
+def test_a_block_that_is_repeated_is_drawn_once():
+    html = _long_lstm(50)._repr_html_()
+    texts = drawn_texts(html)
+    assert texts.count("FullyConnected 16") == 4
+    words = " ".join(checked(html).split())
+    assert "lstm_t1 … lstm_t49 x 49, each the same 13 nodes" in words
 
 
 def test_names_are_escaped():

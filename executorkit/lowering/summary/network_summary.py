@@ -11,13 +11,15 @@ import jax.numpy as jnp
 from ...display import (
     Block,
     Fold,
+    GraphNodes,
     Line,
     Part,
     Table,
     View,
     Viewed,
-    blocks,
     clipped,
+    folded,
+    many,
     scaled,
     shape,
     total,
@@ -25,17 +27,22 @@ from ...display import (
 )
 from ...ops.schema.attrs import Shape
 from ...symbol.node import auxiliary_nodes, topological_order
-from ...symbol.symbol_view import is_parameter
+from ...symbol.symbol_view import is_parameter, node_structure
+from .._graph import Graph
 from .._infer import infer
 from .._numbering import graph_of
 from .layers import Layer, elements_of_shape, layers
 
 Numbers = list[float | None]
 
+#: The columns; the fourth has another name where it counts auxiliary states too.
 _HEADER = ("layer", "operator", "output shape", "parameters", "FLOPs", "output")
+_WITH_STATES = "parameters, states"
 _RIGHT = frozenset({3, 4, 5})
 #: Maximum number of names listed in a note.
 _MAX_NAMES = 5
+#: Minimum width to which a column of the table is shortened.
+_MIN_COLUMN = 9
 
 
 class Summary(Viewed, Sequence[Layer]):
@@ -49,6 +56,8 @@ class Summary(Viewed, Sequence[Layer]):
         shape of every variable that is neither parameter nor auxiliary state, by name.
     states
         names of the auxiliary states among the parameters of the layers.
+    blocks
+        the layers divided by what repeats in the graph; none to show them one by one.
     """
 
     def __init__(
@@ -57,11 +66,15 @@ class Summary(Viewed, Sequence[Layer]):
         rows: Sequence[Layer],
         inputs: Mapping[str, Shape | None],
         states: Collection[str],
+        blocks: Sequence[Block] = (),
     ) -> None:
         self.title = title
         self.inputs = dict(inputs)
         self.states = frozenset(states)
         self._layers = tuple(rows)
+        self.blocks = tuple(blocks) or tuple(
+            Block(row.name, i, i + 1) for i, row in enumerate(rows)
+        )
 
     @classmethod
     def of(
@@ -90,7 +103,7 @@ class Summary(Viewed, Sequence[Layer]):
         rows = layers(symbol, shapes, parameters, dtypes)
         name = "" if symbol.name is None else f" {clipped(symbol.name, 80)}"
         words = f"{len(rows):,} operator{'' if len(rows) == 1 else 's'}"
-        return cls(f"Symbol{name}: {words}", rows, inputs, states)
+        return cls(f"Symbol{name}: {words}", rows, inputs, states, _blocks(graph, rows))
 
     def __len__(self) -> int:
         return len(self._layers)
@@ -148,24 +161,77 @@ class Summary(Viewed, Sequence[Layer]):
             if (name in self.states) == of_states
         ]
 
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the table's columns; the fourth says what it counts."""
+        return (*_HEADER[:3], _WITH_STATES, *_HEADER[4:]) if self.states else _HEADER
+
+    def table(self, width: int | None = None, *, folded: bool = False) -> str:
+        """The table of the layers as text.
+
+        width
+            the maximum length of its lines: names and shapes are shortened to fit.
+        folded
+            shows a block of the graph, such as one that is repeated, as one line.
+        """
+        rows = [_cells(layer) for layer in self]
+        if folded:
+            rows = [
+                self._block_cells(block) if block.parts else rows[block.start]
+                for block in self.blocks
+            ]
+        footer = ["sum", "", "", *_sums(self._layers)]
+        header = self.columns
+        if width is not None:
+            rows = _fitted([header, *rows, footer], width)[1:-1]
+        return Table(header, rows, _RIGHT, footer).text()
+
+    def _block_cells(self, block: Block) -> list[str]:
+        layers = self._layers[block.start : block.stop]
+        shapes = ", ".join(map(shape, layers[-1].output_shapes))
+        words = many(block.size, "layer")
+        if block.is_repeated:
+            words = f"{len(block.parts)} x {many(block.parts[0].size, 'layer')}"
+        return [f"{block.label} ...", words, shapes, *_sums(layers)]
+
     def __repr__(self) -> str:
         return view_of(self).text()
+
+
+def _fitted(rows: Sequence[Sequence[str]], width: int) -> list[list[str]]:
+    """Rows whose first three columns are shortened until all columns fit into a width."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    excess = sum(widths) + 2 * (len(widths) - 1) - width
+    while excess > 0 and max(widths[:3]) > _MIN_COLUMN:
+        longest = max(range(3), key=widths.__getitem__)
+        widths[longest] -= 1
+        excess -= 1
+    # `clipped` leaves names that are one character longer than its limit as they are.
+    return [
+        [
+            clipped(c, (widths[i] - 1) // 2 * 2) if len(c) > widths[i] else c
+            for i, c in enumerate(row)
+        ]
+        for row in rows
+    ]
 
 
 @view_of.register
 def _(summary: Summary) -> View:
     listed = ", ".join(f"{name} {shape(sizes)}" for name, sizes in summary.inputs.items())
     parts: list[Part] = [Line(f"inputs: {listed}")] if summary.inputs else []
-    return View(summary.title, [*parts, _Layers(tuple(summary)), *map(Line, _notes(summary))])
+    return View(summary.title, [*parts, _Layers(summary), *map(Line, _notes(summary))])
 
 
 def _notes(summary: Summary) -> Iterator[str]:
     """The lines below the table: sums, unknown shapes, and work that is not counted."""
+    learned, kept = summary.sizes(of_states=False), summary.sizes(of_states=True)
+    size = _scaled([b for layer in summary for b in _parameter_bytes(layer)], "B", 1024)
     states = ""
     if summary.states:
-        states = f", auxiliary states: {total(summary.sizes(of_states=True))}"
-    size = _scaled([b for layer in summary for b in _parameter_bytes(layer)], "B", 1024)
-    yield f"parameters: {total(summary.sizes(of_states=False))}{states}, together {size}"
+        both = total([*learned, *kept])
+        states = f", auxiliary states (not learned): {total(kept)}, together {both}"
+    yield f"parameters (learned): {total(learned)}{states}, {size}"
     flops = _scaled([layer.flops for layer in summary], "FLOPs", 1000)
     macs = _scaled([layer.macs for layer in summary], "MACs", 1000)
     yield f"one forward pass: {flops}, with {macs} in convolutions and matrix products"
@@ -182,37 +248,66 @@ def _notes(summary: Summary) -> Iterator[str]:
         yield f"FLOPs of {_listed(names)}: {reason}"
 
 
+def _blocks(graph: Graph, rows: Sequence[Layer]) -> tuple[Block, ...]:
+    """The layers divided by what repeats in the graph."""
+    number = {step.node: i for i, step in enumerate(graph.steps)}
+    reads = [
+        sorted({number[child] for child, _ in step.node.inputs if child in number})
+        for step in graph.steps
+    ]
+    nodes = GraphNodes(
+        [row.name for row in rows],
+        [node_structure(step.node) for step in graph.steps],
+        [tuple(_cells(row)[1:]) for row in rows],
+        reads,
+    )
+    return folded(nodes, keep_order=True)[1]
+
+
 @dataclass(frozen=True, slots=True)
 class _Layers:
     """The table of the layers: as text whole, as HTML folded by block."""
 
-    rows: Sequence[Layer]
+    summary: Summary
 
     def text(self) -> str:
-        footer = ["sum", "", "", *_sums(self.rows)]
-        return Table(_HEADER, [_cells(r) for r in self.rows], _RIGHT, footer).text()
+        rows = [_cells(row) for row in self.summary]
+        return Table(self.summary.columns, rows, _RIGHT, self._footer()).text()
 
     def html(self) -> str:
-        tree = blocks([layer.name for layer in self.rows])
-        parts = self._parts(tree, ["sum", "", "", *_sums(self.rows)])
+        parts = self._parts(self.summary.blocks, self._footer())
         return "".join(part.html() for part in parts)
+
+    def _footer(self) -> list[str]:
+        return ["sum", "", "", *_sums(self.summary)]
 
     def _parts(self, tree: Sequence[Block], footer: Sequence[str] | None = None) -> Iterator[Part]:
         """Tables of single layers, and folds of blocks between them; a last table of the sums."""
         single: list[list[str]] = []
         for block in tree:
             if not block.parts:
-                single.append(_cells(self.rows[block.start]))
+                single.append(_cells(self.summary[block.start]))
                 continue
             if single:
-                yield Table(_HEADER, single, _RIGHT)
+                yield Table(self.summary.columns, single, _RIGHT)
                 single = []
-            parameters, flops, size = _sums(self.rows[block.start : block.stop])
-            title = f"{clipped(block.label, 80)}: {block.size} layers"
-            words = f"{title}, {parameters} parameters, {flops} FLOPs, {size}"
-            yield Fold(words, list(self._parts(block.parts)))
+            yield self._fold(block)
         if single or footer is not None:
-            yield Table(_HEADER, single, _RIGHT, footer)
+            yield Table(self.summary.columns, single, _RIGHT, footer)
+
+    def _fold(self, block: Block) -> Fold:
+        """A block under its sums; of equal ones the first, with the names of the others."""
+        parameters, flops, size = _sums(self.summary[block.start : block.stop])
+        counted = self.summary.columns[3]
+        sums = f"{parameters} {counted}, {flops} FLOPs, {size}"
+        if not block.is_repeated:
+            title = f"{clipped(block.label, 80)}: {block.size} layers, {sums}"
+            return Fold(title, list(self._parts(block.parts)))
+        first, *others = block.parts
+        names = ", ".join(clipped(one.label, 40) for one in others)
+        title = f"{clipped(first.label, 40)} … {clipped(others[-1].label, 40)}"
+        words = f"{title}: {len(block.parts)} x {many(first.size, 'layer')}, together {sums}"
+        return Fold(words, [*self._parts(first.parts or [first]), Line(f"the same: {names}")])
 
 
 def _cells(layer: Layer) -> list[str]:
