@@ -40,11 +40,14 @@ _UFUNCS: dict[str, tuple[np.ufunc, float]] = {
     "sign": (np.sign, 3),
 }
 
+#: Minimum number of elements that are chosen by bits.
+_BLENDED_ELEMENTS = 1 << 12
+
 #: Functions that are computed in float32 for smaller floats, and the time of an element.
 _FUNCTIONS: dict[str, tuple[Any, float]] = {
-    "exp": (np.exp, 6),
-    "exp2": (np.exp2, 12),
-    "log": (np.log, 6),
+    "exp": (np.exp, 5),
+    "exp2": (np.exp2, 10),
+    "log": (np.log, 5),
     "log1p": (np.log1p, 30),
     "expm1": (np.expm1, 30),
     "sin": (np.sin, 8),
@@ -61,18 +64,18 @@ _FUNCTIONS: dict[str, tuple[Any, float]] = {
     "atanh": (np.arctanh, 40),
     "atan2": (np.arctan2, 40),
     "cbrt": (np.cbrt, 60),
-    "erf": (special.erf, 60),
-    "erfc": (special.erfc, 60),
-    "erf_inv": (special.erfinv, 100),
+    "erf": (special.erf, 25),
+    "erfc": (special.erfc, 40),
+    "erf_inv": (special.erfinv, 120),
     "lgamma": (special.gammaln, 100),
-    "digamma": (special.digamma, 100),
-    "polygamma": (special.polygamma, 200),
-    "zeta": (special.zeta, 200),
-    "igamma": (special.gammainc, 200),
-    "igammac": (special.gammaincc, 200),
-    "bessel_i0e": (special.i0e, 60),
-    "bessel_i1e": (special.i1e, 60),
-    "regularized_incomplete_beta": (special.betainc, 200),
+    "digamma": (special.digamma, 110),
+    "polygamma": (special.polygamma, 400),
+    "zeta": (special.zeta, 400),
+    "igamma": (special.gammainc, 500),
+    "igammac": (special.gammaincc, 500),
+    "bessel_i0e": (special.i0e, 300),
+    "bessel_i1e": (special.i1e, 300),
+    "regularized_incomplete_beta": (special.betainc, 1000),
 }
 
 
@@ -102,10 +105,8 @@ _register_ufuncs()
 
 @rule("logistic", fresh=True, weight=10)
 def _logistic(call: Call) -> Kernel:
-    if call.dtype.kind == "c":
-        one = call.dtype.type(1)
-        return lambda x: one / (one + np.exp(-x))
-    return in_float32(special.expit, call)
+    one = np.float32(1) if is_small_float(call.dtype) else call.dtype.type(1)
+    return in_float32(lambda x: one / (one + np.exp(-x)), call)
 
 
 @rule("rsqrt", fresh=True, weight=6)
@@ -130,22 +131,22 @@ def _div(call: Call) -> Kernel:
     return divide
 
 
-@rule("rem", fresh=True, weight=6)
+@rule("rem", fresh=True, weight=20)
 def _rem(call: Call) -> Kernel:
     if call.dtype.kind not in "iu":
         return in_float32(np.fmod, call)
     return lambda x, y: np.where(y == 0, x, np.fmod(x, y))
 
 
-@rule("round", fresh=True, weight=2)
+@rule("round", fresh=True, weight=6)
 def _round(call: Call) -> Kernel:
     if int(call.params["rounding_method"]) == 1:
         return np.rint
 
     def away_from_zero(x: Any) -> Any:
         whole = np.trunc(x)
-        far = np.absolute(x - whole) >= 0.5
-        return np.where(far, whole + np.copysign(np.ones_like(x), x), whole)
+        far = (np.absolute(x - whole) >= 0.5).astype(x.dtype)
+        return whole + np.copysign(far, x)
 
     return in_float32(away_from_zero, call)
 
@@ -188,12 +189,15 @@ def _clamp(call: Call) -> Kernel:
     return lambda low, x, high: np.minimum(np.maximum(x, low), high)
 
 
-@rule("select_n", fresh=True, weight=2)
+@rule("select_n", fresh=True, weight=6)
 def _select_n(call: Call) -> Kernel:
     which = call.ins[0]
     if len(call.ins) == 2:
         return lambda _, x: np.array(x)
     if which.dtype.kind == "b":
+        large = call.outs[0].size > _BLENDED_ELEMENTS and which.shape == call.shape
+        if large and call.dtype.itemsize in {4, 8} and call.dtype.kind != "c":
+            return _blending(call.dtype)
         return lambda which, on_false, on_true: np.where(which, on_true, on_false)
 
     def choose(which: Any, *cases: Any) -> Any:
@@ -203,6 +207,20 @@ def _select_n(call: Call) -> Kernel:
         return result
 
     return choose
+
+
+def _blending(dtype: np.dtype[Any]) -> Kernel:
+    """A choice by bits, which vector instructions do; ``np.where`` branches at each element."""
+    signed = np.dtype(f"i{dtype.itemsize}")
+
+    def blend(which: Any, on_false: Any, on_true: Any) -> Any:
+        mask = np.negative(which.view(np.int8)).astype(signed)
+        other = on_false.view(signed)
+        np.bitwise_and(mask, on_true.view(signed) ^ other, out=mask)
+        np.bitwise_xor(mask, other, out=mask)
+        return mask.view(dtype)
+
+    return blend
 
 
 @rule("shift_right_logical", fresh=True, weight=2)
@@ -313,7 +331,7 @@ def _saturating(source: Any, target: Any) -> Kernel:
     return convert
 
 
-@rule("reduce_precision", fresh=True, weight=8)
+@rule("reduce_precision", fresh=True, weight=60)
 def _reduce_precision(call: Call) -> Kernel | None:
     if call.dtype not in (np.dtype(np.float32), np.dtype(np.float64)):
         return None

@@ -31,18 +31,23 @@ def _dynamic_slice(call: Call) -> Kernel:
     return cut
 
 
-@rule("dynamic_update_slice", fresh=True)
-def _dynamic_update_slice(call: Call) -> Kernel:
+def _updating(call: Call) -> Kernel:
+    """``dynamic_update_slice`` of the operand itself."""
     sizes = call.ins[1].shape
     limits = [n - size for n, size in zip(call.ins[0].shape, sizes, strict=True)]
 
     def update(x: Any, new: Any, *starts: Any) -> Any:
-        result = np.array(x)
         first = _clamped(starts, limits)
-        result[tuple([slice(i, i + size) for i, size in zip(first, sizes, strict=True)])] = new
-        return result
+        x[tuple([slice(i, i + size) for i, size in zip(first, sizes, strict=True)])] = new
+        return x
 
     return update
+
+
+@rule("dynamic_update_slice", fresh=True, in_place=_updating)
+def _dynamic_update_slice(call: Call) -> Kernel:
+    update = _updating(call)
+    return lambda x, *operands: update(np.array(x), *operands)
 
 
 class Windows:
@@ -107,13 +112,16 @@ class Windows:
             inside = clipped == index
             if not inside.all():
                 valid = inside if valid is None else valid & inside
-            start = start + clipped * self._strides[axis]
+            stride = self._strides[axis]
+            start = start + (clipped if stride == 1 else clipped * stride)
         start = np.broadcast_to(start, self.batch)
         offsets = self._offsets
+        if offsets.size == 1:
+            return start.reshape(self.batch + offsets.shape), valid
         return start.reshape(self.batch + (1,) * offsets.ndim) + offsets, valid
 
 
-@rule("gather", fresh=True, weight=8)
+@rule("gather", fresh=True, weight=30)
 def _gather(call: Call) -> Kernel | None:
     params, operand = call.params, call.ins[0]
     numbers, mode = params["dimension_numbers"], params["mode"].name
@@ -185,7 +193,7 @@ def _renamed_scatter(call: Call) -> Kernel | None:
     return _scatter(call._replace(name=call.name.replace("_", "-")))
 
 
-@rule(*_SCATTERS, fresh=True, weight=15)
+@rule(*_SCATTERS, fresh=True, weight=100)
 def _scatter(call: Call) -> Kernel | None:
     params, operand = call.params, call.ins[0]
     numbers, mode = params["dimension_numbers"], params["mode"].name

@@ -12,15 +12,17 @@ from ._plan import NestedKernel, Plan, PlanInput, PlanResult, PlanStep, Work
 from ._rules import RULES, Aval, Call, Kernel, KernelRule, aval_of, is_small_float
 
 #: Seconds that an equation takes beside the work on its elements.
-CALL_SECONDS = 2.5e-6
+CALL_SECONDS = 2e-6
 #: Seconds of an addition of two elements in a cache.
-ELEMENT_SECONDS = 2e-10
+ELEMENT_SECONDS = 1.5e-10
 #: Factor of the time of an element of 16 bits, for which NumPy has no vector instructions.
 SMALL_FLOAT_FACTOR = 12.0
 #: Multiplications and additions per second of a matrix product.
-FLOP_RATE = 5e10
-#: Bytes per second that pass through an operation.
-BYTE_RATE = 8e9
+FLOP_RATE = 7e10
+#: Bytes per second that pass through an operation: within a cache, and beyond it.
+CACHED_BYTE_RATE, BYTE_RATE = 3e10, 6e9
+#: Number of bytes that a cache holds.
+CACHE_BYTES = 1 << 21
 #: Minimum number of bytes of an array whose memory is used again for a result.
 REUSE_BYTES = 1 << 14
 
@@ -262,24 +264,30 @@ def _faults(
 def _work(equation: Equation) -> Work:
     call, rule = equation.call, equation.rule
     assert rule is not None
-    if rule.flops is not None:
-        flops = rule.flops(call)
-        moved = sum([x.nbytes for x in call.ins]) + sum([x.nbytes for x in call.outs])
-        return Work(flops, moved, CALL_SECONDS + flops / FLOP_RATE + moved / BYTE_RATE)
     if not rule.weight:
         return Work(0.0, 0.0, CALL_SECONDS)
-    largest = max([x.size for x in (*call.ins, *call.outs)])
     moved = sum([x.nbytes for x in call.ins]) + sum([x.nbytes for x in call.outs])
+    passing = moved / (CACHED_BYTE_RATE if moved < CACHE_BYTES else BYTE_RATE)
+    if rule.flops is not None:
+        flops = rule.flops(call)
+        return Work(flops, moved, CALL_SECONDS + flops / FLOP_RATE + passing)
+    largest = max([x.size for x in (*call.ins, *call.outs)])
     factor = SMALL_FLOAT_FACTOR if any(is_small_float(x.dtype) for x in call.outs) else 1.0
-    seconds = max(largest * rule.weight * factor * ELEMENT_SECONDS, moved / BYTE_RATE)
+    seconds = max(largest * rule.weight * factor * ELEMENT_SECONDS, passing)
     return Work(largest, moved, CALL_SECONDS + seconds)
 
 
 def _overwriting(kernel: Kernel, equation: Equation, reusable: list[int]) -> Kernel:
     """``kernel`` so that it writes over an input of the result's size that nobody needs later."""
-    if not isinstance(kernel, np.ufunc) or not reusable:
+    if not reusable:
         return kernel
-    call = equation.call
+    call, rule = equation.call, equation.rule
+    if rule is not None and rule.in_place is not None:
+        first = equation.ins[0]
+        alone = first in reusable and equation.ins.count(first) == 1
+        return rule.in_place(call) if alone else kernel
+    if not isinstance(kernel, np.ufunc):
+        return kernel
     if call.outs[0].nbytes < REUSE_BYTES:
         return kernel
     for n, i in enumerate(equation.ins):

@@ -125,7 +125,7 @@ def _arg_reduce(call: Call) -> Kernel | None:
     return locate
 
 
-@rule("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", fresh=True, weight=4)
+@rule("cumsum", "cumprod", "cummax", "cummin", "cumlogsumexp", fresh=True, weight=20)
 def _cumulative(call: Call) -> Kernel:
     ufunc: Any = {
         "cumsum": np.add,
@@ -146,7 +146,7 @@ def _cumulative(call: Call) -> Kernel:
     return in_float32(lambda x: forward(x[flip])[flip], call)
 
 
-@rule("sort", fresh=True, weight=40)
+@rule("sort", fresh=True, weight=250)
 def _sort(call: Call) -> Kernel:
     axis, keys = call.params["dimension"], call.params["num_keys"]
     if len(call.ins) == 1:
@@ -174,7 +174,7 @@ def argsort(x: Any, axis: int) -> np.ndarray:
     return np.argsort(_comparable(x), axis=axis, kind="stable")
 
 
-@rule("top_k", fresh=True, weight=40)
+@rule("top_k", fresh=True, weight=250)
 def _top_k(call: Call) -> Kernel:
     count, dtype = call.params["k"], call.outs[1].dtype
     axis = call.params.get("axis", -1) % len(call.ins[0].shape)

@@ -60,12 +60,16 @@ class KernelRule(NamedTuple):
         time of an element of the results, in units of one addition.
     flops
         number of multiplications and additions, for contractions.
+    in_place
+        makes a kernel that changes and returns its first input, for an equation that is the last
+        to read it.
     """
 
     make: Callable[[Call], Kernel | None]
     fresh: bool
     weight: float
     flops: Callable[[Call], float] | None
+    in_place: Callable[[Call], Kernel] | None
 
 
 RULES: dict[str, KernelRule] = {}
@@ -76,12 +80,13 @@ def rule(
     fresh: bool = False,
     weight: float = 1.0,
     flops: Callable[[Call], float] | None = None,
+    in_place: Callable[[Call], Kernel] | None = None,
 ) -> Callable[[Callable[[Call], Kernel | None]], Callable[[Call], Kernel | None]]:
     """Registers the decorated function as the rule of the primitives ``names``."""
 
     def register(make: Callable[[Call], Kernel | None]) -> Callable[[Call], Kernel | None]:
         for name in names:
-            RULES[name] = KernelRule(make, fresh, weight, flops)
+            RULES[name] = KernelRule(make, fresh, weight, flops, in_place)
         return make
 
     return register

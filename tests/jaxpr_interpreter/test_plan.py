@@ -119,6 +119,32 @@ def test_memory_is_used_again_only_where_nobody_reads_it():
         np.testing.assert_allclose(y, z, rtol=1e-5, atol=1e-6)
 
 
+def test_slices_are_written_in_place_only_where_nobody_reads_the_old_array():
+    def function(x: Any) -> Any:
+        a = x * 2
+        b = lax.dynamic_update_slice(a, x[:1], (1, 0))
+        c = lax.dynamic_update_slice(b, x[:1] + 1, (0, 0))
+        return b.sum(), lax.dynamic_update_slice(c, c[:, :2], (0, 2)), c + b
+
+    for y, z in zip(planned(function, X).run([X]), function(X), strict=True):
+        np.testing.assert_array_equal(y, z)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "float16", "bool"])
+def test_choices_of_large_arrays(dtype):
+    x, y = np.random.default_rng(0).normal(size=(2, 100, 90)).astype(dtype)
+    x.flat[:3] = y.flat[2:5] = 0 if dtype in {"int32", "bool"} else np.nan
+
+    def function(x: Any, y: Any) -> Any:
+        chosen = x > y
+        return jnp.where(chosen, x, y), jnp.where(chosen, y.T.T, x[0, 0]), jnp.where(chosen, x, 0)
+
+    with jax.enable_x64(True):
+        expected = function(x, y)
+    for ours, theirs in zip(planned(function, x, y).run([x, y]), expected, strict=True):
+        assert ours.tobytes() == np.asarray(theirs).tobytes()
+
+
 def test_typed_keys_are_passed_as_their_data():
     def function(key: Any) -> Any:
         return jax.random.split(key, 2), jax.random.bits(key, (3,), "uint32")
