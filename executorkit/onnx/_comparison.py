@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import numpy as np
 
-from ..context import cpu
 from ..display import text_table
-from ..ndarray import array as make_array
 from ._exporter import as_numpy, plain_name
 from ._library import onnxruntime, require_onnx
 from ._model_proto import load_model
@@ -140,20 +139,11 @@ def run_symbol(
     symbol: Any, params: Mapping[str, Any], inputs: Mapping[str, np.ndarray]
 ) -> list[np.ndarray]:
     """The symbol's outputs in inference."""
-    arrays = {plain_name(n): as_numpy(a) for n, a in params.items()}
-    shapes = {n: a.shape for n, a in inputs.items()}
-    dtypes = {n: a.dtype.name for n, a in {**arrays, **inputs}.items()}
-    shapes |= {n: a.shape for n, a in arrays.items() if n not in shapes}
-    variables = {*symbol.list_arguments(), *symbol.list_auxiliary_states()}
-    executor = symbol.simple_bind(
-        cpu(),
-        grad_req="null",
-        type_dict={n: d for n, d in dtypes.items() if n in variables},
-        **{n: s for n, s in shapes.items() if n in variables},
-    )
-    for holder in (executor.arg_dict, executor.aux_dict):
-        for name, target in holder.items():
-            source = inputs.get(name, arrays.get(name))
-            if source is not None:
-                target[:] = make_array(source, dtype=source.dtype.name)
-    return [output.asnumpy() for output in executor.forward(is_train=False)]
+    arrays = {plain_name(n): as_numpy(a) for n, a in params.items()} | dict(inputs)
+    function = symbol.to_jax()
+    args = {n: arrays[n] for n in function.arguments if n in arrays}
+    aux = {n: arrays[n] for n in function.auxiliary_states if n in arrays}
+    wide = any(a.dtype.name in ("int64", "float64", "uint64") for a in arrays.values())
+    with jax.enable_x64(wide or jax.config.jax_enable_x64):
+        outputs, _ = jax.jit(function)(args, aux, jax.random.key(0))
+    return [np.asarray(output) for output in outputs]

@@ -244,10 +244,9 @@ def _live_steps(graph: Graph) -> list[GraphStep]:
 
 def _read(step: GraphStep) -> list[int]:
     """The numbers of the values that an operator reads in inference."""
-    constant = step.op.constant_inputs(step.params)
     kept = inputs_read(step.op.name, step.names)
     pairs = zip(step.names, step.inputs, strict=True)
-    return [number for name, number in pairs if name in kept and name not in constant]
+    return [number for name, number in pairs if name in kept]
 
 
 def _live_inputs(graph: Graph, steps: Sequence[GraphStep], params: Any) -> list[str]:

@@ -72,15 +72,14 @@ def _deconvolution(w: NodeWriter) -> str:
     return to_channels_last(w, result, rank + 2) if last else result
 
 
-@translates("_contrib_DeformableConvolution", "_contrib_ModulatedDeformableConvolution")
+@translates("_contrib_ModulatedDeformableConvolution")
 def _deformable(w: NodeWriter) -> str:
     if w.opset < 19:
         w.refuse("it needs opset_version=19 or newer")
     inputs = w.named_inputs
     rank = len(w["kernel"])
-    operands = [inputs["data"], inputs["weight"], inputs["offset"], inputs.get("bias", "")]
-    if "mask" in inputs:
-        operands.append(inputs["mask"])
+    names = ("data", "weight", "offset", "bias", "mask")
+    operands = [inputs.get(name, "") for name in names]
     return w.op(
         "DeformConv", *operands, kernel_shape=list(w["kernel"]), group=w["num_group"],
         strides=per_axis(w["stride"], rank, 1), pads=per_axis(w["pad"], rank, 0) * 2,

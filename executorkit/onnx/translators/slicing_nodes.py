@@ -67,8 +67,16 @@ def _slice_channel(w: NodeWriter) -> list[str]:
     count = w["num_outputs"]
     size = w.output.shape[axis] if not w["squeeze_axis"] else 1
     if size is None:
-        w.refuse("parts of an axis whose length varies")
+        return _equal_parts(w, count, axis)
     return _parts(w, [size] * count, axis)
+
+
+def _equal_parts(w: NodeWriter, count: int, axis: int) -> list[str]:
+    """Equal parts of an axis whose length varies."""
+    if count == 1:
+        return [w.data.name]
+    number = count if w.opset >= 18 else None
+    return w.split_op("Split", count, w.data, axis=axis, num_outputs=number)
 
 
 def _parts(w: NodeWriter, sizes: list[int], axis: int) -> list[str]:
@@ -86,7 +94,7 @@ def _split_v2(w: NodeWriter) -> list[str]:
     if len(fixed) == len(sizes):
         return _parts(w, fixed, axis)
     if w["sections"]:
-        w.refuse("parts of an axis whose length varies")
+        return _equal_parts(w, w["sections"], axis)
     starts = [*w["indices"]]
     return [
         w.slice(w.data, [axis], [start], [end])
