@@ -24,6 +24,7 @@ from ..lowering import (
     plan_of,
     shared_state_updates,
 )
+from ..ops.nn.conv_kernels import prepared_weights, use_winograd
 from ..ops.schema.traits import BARRIERS
 from ._activity import dependent_results
 from ._program_options import (
@@ -77,7 +78,8 @@ class GraphEvaluator:
         if self._run_inference is None:
             with disabled(*self._disabled) if self._disabled else nullcontext():
                 self._run_inference = lower_for_inference(self._graph)
-        return self._run_inference(args, aux, key)
+        with use_winograd(self._options.winograd), prepared_weights():
+            return self._run_inference(args, aux, key)
 
     def for_backward(self, args: Arrays, aux: Arrays, key: Any, train: bool, scale: Any) -> Any:
         """The same as it is differentiated: with the saved values marked, and losses scaled."""
@@ -127,9 +129,10 @@ class GraphEvaluator:
         return tuple(x if t is None else x.astype(t) for x, t in zip(args, targets, strict=True))
 
     def _with_casts(self, args: Arrays, aux: Arrays, key: Any, run: Callable[[Arrays], Any]) -> Any:
-        if self._options.compute_dtype is None:
-            return run(args)
-        outputs, new_aux = run(self.cast(args, aux, key))
+        with use_winograd(self._options.winograd):
+            if self._options.compute_dtype is None:
+                return run(args)
+            outputs, new_aux = run(self.cast(args, aux, key))
         names = self._graph.arg_names
         dtypes = {n: x.dtype.name for n, x in zip(names, args, strict=True)}
         out_dtypes = infer(self._graph, {}, dtypes).out_dtypes

@@ -20,6 +20,7 @@ from ..lowering import (
     evaluate,
     memoize,
 )
+from ..ops.nn.conv_kernels import use_winograd
 from ..ops.tensor.binary_arithmetic import convert
 from . import disk_cache
 from ._activity import (
@@ -258,7 +259,8 @@ class Program(BaseProgram):
         return *results, self._backward(residuals, heads, accumulated)
 
     def _observe(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
-        values, new_aux = evaluate(self.graph, args, aux, key, train)
+        with use_winograd(self.options.winograd):
+            values, new_aux = evaluate(self.graph, args, aux, key, train)
         return tuple(values), tuple(new_aux[n] for n in self.forward_state_indices)
 
     def _observe_backward(
@@ -282,7 +284,8 @@ class Program(BaseProgram):
                     for k, x in enumerate(inputs)
                 ]
 
-            perturbed, _ = evaluate(self.graph, args, aux, key, train, perturb)
+            with use_winograd(self.options.winograd):
+                perturbed, _ = evaluate(self.graph, args, aux, key, train, perturb)
             outputs = (perturbed[i] for i in self.graph.heads)
             return tuple(x for x in outputs if jnp.issubdtype(x.dtype, jnp.inexact))
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
@@ -16,6 +16,7 @@ from jax.ad_checkpoint import checkpoint_name
 
 from ..errors import ArgumentValueError, explain
 from ..lowering import Graph, GraphStep
+from ..ops.nn.conv_kernels import WINOGRAD_SETTINGS, winograd_default
 
 #: Primitives whose results ``remat="mirror"`` saves: they cost more to compute than to keep.
 _COSTLY = frozenset({"conv_general_dilated", "dot_general"})
@@ -40,10 +41,19 @@ class Options:
         cross between segments, of which there are about as many as each has operators, or between
         the iterations of a recurrence), or a policy for ``jax.checkpoint``. On several CPU devices
         XLA saves everything nevertheless.
+    winograd
+        the forms that convolutions with kernels of three rows may take on CPUs, where they pay:
+        'exact' (the convolution as it is), 'F2' (two rows of the result at a time: two thirds of
+        the multiplications) or 'F4' (four or two rows: half of them). The largest error, relative
+        to the largest result in float32, stays under 1e-6, 1e-6 and 2e-6. By 'F2' and 'F4' an
+        infinite or NaN element reaches all rows that are computed together with its own, and what
+        is exactly zero beside large values may differ from zero by rounding. By default what the
+        environment variable EXECUTORKIT_WINOGRAD says, or 'F4'.
     """
 
     compute_dtype: str | None = None
     remat: str | Callable[..., Any] | None = None
+    winograd: str = field(default_factory=winograd_default)
 
     def __post_init__(self) -> None:
         if self.compute_dtype not in (None, "bfloat16", "float16"):
@@ -59,6 +69,13 @@ class Options:
                     "options: remat",
                     f"{self.remat!r}, expected 'mirror', 'full', a policy or None",
                     hint="policies are in jax.checkpoint_policies",
+                )
+            )
+        if self.winograd not in WINOGRAD_SETTINGS:
+            raise ArgumentValueError(
+                explain(
+                    "options: winograd",
+                    f"{self.winograd!r}, expected " + ", ".join(map(repr, WINOGRAD_SETTINGS)),
                 )
             )
 
