@@ -1,4 +1,4 @@
-"""Unknown keyword arguments of constructors and methods, refused with the similar names.
+"""Unknown keyword arguments of constructors, refused with the similar names.
 
 Python names the function that was called last, ``Optimizer.__init__() got an unexpected keyword
 argument 'lr'``, and not what the caller could have written.
@@ -9,16 +9,14 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Iterator
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, ParamSpec
 
 from .errors import UnknownArgumentError, explain, similar_names
 
 Arguments = ParamSpec("Arguments")
-Result = TypeVar("Result")
 
 #: Names of other libraries, and what MXNet calls the same thing.
 _SYNONYMS = {
-    "activation": "act_type",
     "alpha": "learning_rate",
     "batch": "batch_size",
     "contexts": "context",
@@ -26,12 +24,10 @@ _SYNONYMS = {
     "decay": "wd",
     "device": "context",
     "devices": "context",
-    "epochs": "num_epoch",
     "eps": "epsilon",
     "k": "top_k",
     "l2": "wd",
     "lr": "learning_rate",
-    "optim": "optimizer",
     "rate": "learning_rate",
     "scheduler": "lr_scheduler",
     "std": "sigma",
@@ -40,46 +36,42 @@ _SYNONYMS = {
 }
 
 
-def checked_keywords(
-    function: Callable[Arguments, Result],
-) -> Callable[Arguments, Result]:
-    """The constructor or method with unknown keywords refused by name, before it runs.
-
-    A decorator. The refusal is an UnknownArgumentError, so a TypeError as Python's, which lists
-    similar names, or all. A constructor's names are those of its base classes too, as far as
-    ``**kwargs`` hands arguments on to these. One that takes ``**kwargs`` itself is not checked.
-    """
-    names = frozenset(_names(function)) if not _takes_any(function) else None
-
-    @functools.wraps(function)
-    def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Result:
-        __tracebackhide__ = True
-        if kwargs and names is not None and not kwargs.keys() <= names:
-            raise _refusal(function, args[0], next(name for name in kwargs if name not in names))
-        return function(*args, **kwargs)
-
-    return checked
-
-
 class CheckedKeywords:
-    """Base of classes whose subclasses' constructors refuse unknown keywords by name."""
+    """Base of classes whose subclasses' constructors refuse unknown keywords by name.
+
+    The refusal is an UnknownArgumentError, so a TypeError as Python's, raised before the
+    constructor runs. It names similar keywords, or all: the constructor's, and those of its base
+    classes as far as ``**kwargs`` hands arguments on to these. A constructor that takes
+    ``**kwargs`` is left as it is.
+    """
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         own = cls.__dict__.get("__init__")
-        if inspect.isfunction(own):
-            cls.__init__ = checked_keywords(own)  # type: ignore[method-assign]
+        if inspect.isfunction(own) and not _takes_any(own):
+            cls.__init__ = _checked(own)  # type: ignore[method-assign]
 
 
-def _refusal(function: Callable[..., Any], receiver: Any, name: str) -> UnknownArgumentError:
-    kind = type(receiver)
-    where, names = f"{kind.__name__}.{function.__name__}", list(_names(function))
-    if function.__name__ == "__init__":
-        where, names = kind.__name__, list(_constructor_names(kind))
+def _checked(init: Callable[Arguments, None]) -> Callable[Arguments, None]:
+    names = frozenset(_names(init))
+
+    @functools.wraps(init)
+    def checked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        if kwargs and not kwargs.keys() <= names:
+            unknown = next(name for name in kwargs if name not in names)
+            raise _refusal(type(args[0]), unknown)
+        init(*args, **kwargs)
+
+    return checked
+
+
+def _refusal(kind: type, name: str) -> UnknownArgumentError:
+    names = list(_constructor_names(kind))
     synonym = _SYNONYMS.get(name)
     hint = repr(synonym) if synonym in names else similar_names(name, names)
+    problem = f"unknown argument {name!r}"
     return UnknownArgumentError(
-        explain(where, f"unknown argument {name!r}", hint=hint or f"one of: {', '.join(names)}")
+        explain(kind.__name__, problem, hint=hint or f"one of: {', '.join(names)}")
     )
 
 

@@ -1,4 +1,4 @@
-"""Unknown keywords of constructors and methods: the refusal names similar ones, or all."""
+"""Unknown keywords of constructors: the refusal names similar ones, or all."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.keyword_arguments import CheckedKeywords, checked_keywords
+from executorkit.keyword_arguments import CheckedKeywords
 
 
 def _module():
@@ -70,14 +70,6 @@ REFUSED = {
         lambda: mx.mod.Module(_module().symbol, ctx=mx.cpu()),
         "Module: unknown argument 'ctx'\n  try: 'context'",
     ),
-    "fit": (
-        lambda: _module().fit(None, epochs=3),
-        "Module.fit: unknown argument 'epochs'\n  try: 'num_epoch'",
-    ),
-    "bind": (
-        lambda: _module().bind(data_shape=[("data", (2, 3))]),
-        "Module.bind: unknown argument 'data_shape'\n  try: 'data_shapes'",
-    ),
     "callback": (
         lambda: mx.callback.Speedometer(batchsize=4),
         "Speedometer: unknown argument 'batchsize'\n  try: 'batch_size'",
@@ -119,14 +111,16 @@ def test_signatures_and_pickles_are_those_of_the_class():
     assert pickle.loads(pickle.dumps(scheduler)).factor == 0.5
 
 
-def test_a_function_that_takes_any_keyword_is_not_checked():
+def test_a_constructor_that_takes_any_keyword_is_left_as_it_is():
     class Base(CheckedKeywords):
         def __init__(self, **kwargs):
             self.kwargs = kwargs
 
-        @checked_keywords
-        def method(self, number, **others):
-            return number, others
-
     assert Base(lr=1).kwargs == {"lr": 1}
-    assert Base().method(1, lr=2) == (1, {"lr": 2})
+    assert not hasattr(Base.__init__, "__wrapped__")
+
+
+def test_warnings_of_a_constructor_point_to_the_caller():
+    with pytest.warns(UserWarning, match="is not an argument") as caught:
+        mx.mod.Module(_module().symbol)
+    assert caught[0].filename == __file__

@@ -14,7 +14,7 @@ from .. import metric
 from .. import ndarray as nd
 from ..context import cpu
 from ..debugging import FiniteReport
-from ..display import Viewed
+from ..display import Viewed, brief, brief_arrays
 from ..errors import (
     DataArgumentError,
     EmptyIteratorError,
@@ -26,7 +26,7 @@ from ..errors import (
 from ..executor import PendingStep
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc, DataIter
-from ..keyword_arguments import CheckedKeywords, checked_keywords
+from ..keyword_arguments import CheckedKeywords
 from ..model import BatchEndParam
 from ..ndarray import NDArray
 from ..ndarray.random_state import StreamPositions
@@ -119,6 +119,22 @@ class BaseModule(Viewed, CheckedKeywords):
 
     # Descriptions
 
+    def __repr__(self) -> str:
+        if not self.binded:
+            return brief(self, None, self.state_phrases)
+        arrays = [(d[0], d[1]) for d in (*self.data_shapes, *(self.label_shapes or ()))]
+        return brief(self, None, [*self.state_phrases, *brief_arrays(arrays)])
+
+    @property
+    def state_phrases(self) -> list[str]:
+        """Phrases on what has been done with the module: bound, its parameters, an optimizer."""
+        purpose = "training" if self.for_training else "inference"
+        return [
+            f"bound for {purpose}" if self.binded else "not bound",
+            "parameters are there" if self.params_initialized else "no parameters yet",
+            "with an optimizer" if self.optimizer_initialized else "no optimizer",
+        ]
+
     @property
     def symbol(self) -> Any:
         """The network; that of the current bucket with bucketing, None for modules in Python."""
@@ -151,7 +167,6 @@ class BaseModule(Viewed, CheckedKeywords):
 
     # Setting up
 
-    @checked_keywords
     def bind(
         self,
         data_shapes: Any,
@@ -200,7 +215,6 @@ class BaseModule(Viewed, CheckedKeywords):
     def _bind(self, spec: BindSpec) -> None:
         raise self._not_provided("bind")
 
-    @checked_keywords
     def init_params(
         self,
         initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default; it has no state
@@ -236,7 +250,6 @@ class BaseModule(Viewed, CheckedKeywords):
     def _init_params(self, spec: ParameterSpec) -> None:
         raise self._not_provided("init_params")
 
-    @checked_keywords
     def init_optimizer(
         self,
         kvstore: Any = "local",
@@ -409,7 +422,6 @@ class BaseModule(Viewed, CheckedKeywords):
 
     # Training
 
-    @checked_keywords
     def fit(
         self,
         train_data: Any,
@@ -584,7 +596,6 @@ class BaseModule(Viewed, CheckedKeywords):
 
     # Evaluation
 
-    @checked_keywords
     def score(
         self,
         eval_data: Any,
@@ -641,7 +652,6 @@ class BaseModule(Viewed, CheckedKeywords):
         for nbatch, batch in self._forward_batches(eval_data, num_batch, reset, sparse_row_id_fn):
             yield self._unpadded_outputs(batch), nbatch, batch
 
-    @checked_keywords
     def predict(
         self,
         eval_data: Any,
