@@ -4,6 +4,7 @@
 
 :func:`export_model` has MXNet's signature; :func:`to_onnx` makes the ``ModelProto``,
 :func:`save_model` writes it and :func:`compare` runs it beside the symbol.
+:func:`import_model` reads a model as a symbol and its parameters.
 
 Nodes are written from the graph of operators, one function per operator below ``translators``, and
 not from the JAX program that the graph is lowered to. ``jax2onnx`` does the latter; it was not
@@ -18,9 +19,10 @@ The package ``onnx`` is optional: ``pip install 'executorkit[onnx]'``.
 
 from __future__ import annotations
 
-from . import translators
+from . import importers, translators
 from ._comparison import OnnxComparison, OutputDifference, compare, random_inputs, run_model
 from ._exporter import OPSET, inference_inputs, to_onnx
+from ._importer import import_model
 from ._library import require_onnx
 from ._model_proto import load_model, save_model
 from ._mxnet_interface import (
@@ -43,6 +45,7 @@ __all__ = [
     "export_model",
     "get_model_metadata",
     "get_operator_support",
+    "import_model",
     "import_to_gluon",
     "inference_inputs",
     "load_model",

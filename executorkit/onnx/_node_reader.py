@@ -1,0 +1,205 @@
+"""Reading of one ONNX node: what imports of operators are written with, and their registry.
+
+@imports("Relu")
+def _relu(r):
+    return sym.relu(r[0], name=r.name)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from .. import symbol as sym
+from ..symbol import Symbol
+from ..symbol.naming import NameManager
+
+#: Lengths of a value's axes, as far as they are known.
+KnownShape = tuple[int | None, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown:
+    """A value that depends on the shapes that inputs will have.
+
+    shape_of
+        the symbol of which it is the whole shape, if it is that.
+    """
+
+    shape_of: Symbol | None = None
+
+
+#: A value of the model: a constant, a symbol, or neither yet.
+Imported = np.ndarray | Symbol | Unknown
+
+
+class UnservedNodeError(Exception):
+    """A node that no symbol stands for; the text is the reason."""
+
+
+class NodeNames(NameManager):
+    """Names of the symbols that one node becomes: the node's own for one of them, and continuations
+    of it for all others that are not named."""
+
+    def __init__(self, node: str) -> None:
+        super().__init__()
+        self._node = node
+        self._is_next = False
+
+    def name_next(self) -> None:
+        """Gives the node's name to the next symbol that is not named."""
+        self._is_next = True
+
+    def get(self, name: str | None, hint: str) -> str:
+        if name:
+            return name
+        if self._is_next:
+            self._is_next = False
+            return self._node
+        return super().get(None, f"{self._node}_{hint}")
+
+
+class NodeReader:
+    """A node of a model: ``reader[0]`` is its first input as a symbol.
+
+    name, scope
+        the name for its symbol, and the scope that names all others.
+    values, names
+        its inputs, None for those left out, and their names.
+    shapes, output_shape
+        what inference knows about the inputs' and the first output's shapes.
+    opset
+        the version of ONNX's operators.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        op_type: str,
+        values: Sequence[Imported | None],
+        names: Sequence[str],
+        attrs: Mapping[str, Any],
+        shapes: Sequence[KnownShape | None],
+        output_shape: KnownShape | None,
+        n_outputs: int,
+        opset: int,
+        variable: Callable[[str, np.ndarray], Symbol],
+    ) -> None:
+        self.name = name
+        self.scope = NodeNames(name)
+        self.op_type = op_type
+        self.values = values
+        self.names = names
+        self.attrs = attrs
+        self.shapes = shapes
+        self.output_shape = output_shape
+        self.n_outputs = n_outputs
+        self.opset = opset
+        self._variable = variable
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    def name_next(self) -> None:
+        """Gives the node's name to the next symbol, where that cannot be done by an argument."""
+        self.scope.name_next()
+
+    def has(self, position: int) -> bool:
+        """True if the input is given."""
+        return position < len(self.values) and self.values[position] is not None
+
+    def __getitem__(self, position: int) -> Symbol:
+        """An input as a symbol; a constant becomes a variable with its name."""
+        value = self.values[position]
+        if isinstance(value, Symbol):
+            return value
+        if isinstance(value, np.ndarray):
+            return self._variable(self.names[position], value)
+        return self.refuse("an input depends on shapes that are not in the file")
+
+    def variable(self, name: str, array: np.ndarray) -> Symbol:
+        """A parameter of the symbol with these contents."""
+        return self._variable(name, array)
+
+    def get(self, attr: str, default: Any = None) -> Any:
+        """An attribute, or the default."""
+        return self.attrs.get(attr, default)
+
+    def constant(self, position: int) -> np.ndarray:
+        """An input that has to be a constant."""
+        value = self.values[position]
+        if not isinstance(value, np.ndarray):
+            self.refuse(f"input {position} is no constant")
+        return value
+
+    def optional(self, position: int) -> np.ndarray | None:
+        """A constant input, None if it is not given."""
+        return self.constant(position) if self.has(position) else None
+
+    def ints(self, attr: str, position: int) -> tuple[int, ...] | None:
+        """Integers that older opsets have as an attribute and newer ones as an input."""
+        if attr in self.attrs:
+            return tuple(self.attrs[attr])
+        value = self.optional(position)
+        return None if value is None else tuple(int(n) for n in np.atleast_1d(value))
+
+    def number(self, attr: str, position: int, default: float) -> float:
+        """A number that older opsets have as an attribute and newer ones as an input."""
+        if attr in self.attrs:
+            return float(self.attrs[attr])
+        value = self.optional(position)
+        return default if value is None else float(value.reshape(-1)[0])
+
+    def scalar(self, position: int) -> float | None:
+        """The number that a constant input of one element is; None for any other input."""
+        value = self.values[position]
+        if isinstance(value, np.ndarray) and value.size == 1:
+            return float(value.reshape(-1)[0])
+        return None
+
+    def rank(self, position: int) -> int:
+        """The number of an input's axes."""
+        shape = self.shapes[position]
+        if shape is None:
+            self.refuse(f"the number of axes of input {position} is not known")
+        return len(shape)
+
+    def sizes(self, position: int, axes: Sequence[int]) -> list[int]:
+        """The lengths of axes of an input, which have to be known."""
+        shape = self.shapes[position] or ()
+        lengths = [shape[a] if a < len(shape) else None for a in axes]
+        if any(n is None for n in lengths):
+            self.refuse(f"the lengths of axes {list(axes)} of input {position} are not known")
+        return [n for n in lengths if n is not None]
+
+    def refuse(self, reason: str) -> NoReturn:
+        """Ends the import of this node."""
+        raise UnservedNodeError(reason)
+
+
+Import = Callable[[NodeReader], Any]
+_IMPORTS: dict[str, Import] = {}
+#: Functions that make a symbol of an ONNX node, by ONNX's operator.
+IMPORTS: Mapping[str, Import] = MappingProxyType(_IMPORTS)
+
+
+def imports(*op_types: str) -> Callable[[Import], Import]:
+    """Registers the import of operators of ONNX."""
+
+    def add(function: Import) -> Import:
+        for op_type in op_types:
+            if op_type in _IMPORTS:
+                raise ValueError(f"operator {op_type!r} of ONNX has an import already")
+            _IMPORTS[op_type] = function
+        return function
+
+    return add
+
+
+def same(data: Symbol, name: str) -> Symbol:
+    """The data under another name."""
+    return sym.identity(data, name=name)

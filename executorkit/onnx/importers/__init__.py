@@ -1,0 +1,13 @@
+"""Imports of ONNX nodes as operators, a file per theme; importing this package registers them."""
+
+from __future__ import annotations
+
+from . import (
+    elementwise_imports,
+    indexing_imports,
+    layer_imports,
+    recurrent_imports,
+    reduction_imports,
+    shape_imports,
+    window_imports,
+)

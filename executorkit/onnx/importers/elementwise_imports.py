@@ -1,0 +1,231 @@
+"""Element-wise nodes, and reductions of several inputs to one."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ... import symbol as sym
+from ...symbol import Symbol
+from .._library import TYPE_NAMES
+from .._node_reader import NodeReader, imports, same
+
+_UNARY: dict[str, Callable[..., Symbol]] = {
+    "Abs": sym.abs, "Neg": sym.negative, "Exp": sym.exp, "Log": sym.log, "Sqrt": sym.sqrt,
+    "Sin": sym.sin, "Cos": sym.cos, "Tan": sym.tan, "Asin": sym.arcsin, "Acos": sym.arccos,
+    "Atan": sym.arctan, "Sinh": sym.sinh, "Cosh": sym.cosh, "Asinh": sym.arcsinh,
+    "Acosh": sym.arccosh, "Atanh": sym.arctanh, "Erf": sym.erf, "Sigmoid": sym.sigmoid,
+    "Tanh": sym.tanh, "Relu": sym.relu, "Softsign": sym.softsign, "Reciprocal": sym.reciprocal,
+    "Floor": sym.floor, "Ceil": sym.ceil, "Sign": sym.sign,
+}  # fmt: skip
+
+
+@imports(*_UNARY)
+def _unary(r: NodeReader) -> Symbol:
+    return _UNARY[r.op_type](r[0], name=r.name)
+
+
+#: Functions of two symbols, and of a symbol and a number in either order.
+_BINARY: dict[str, tuple[Callable[..., Symbol], Callable[[Any, Any], Any]]] = {
+    "Add": (sym.broadcast_add, operator.add),
+    "Sub": (sym.broadcast_sub, operator.sub),
+    "Mul": (sym.broadcast_mul, operator.mul),
+    "Div": (sym.broadcast_div, operator.truediv),
+    "Pow": (sym.broadcast_power, operator.pow),
+    "Equal": (sym.broadcast_equal, operator.eq),
+    "Less": (sym.broadcast_lesser, operator.lt),
+    "Greater": (sym.broadcast_greater, operator.gt),
+    "LessOrEqual": (sym.broadcast_lesser_equal, operator.le),
+    "GreaterOrEqual": (sym.broadcast_greater_equal, operator.ge),
+}
+
+
+@imports(*_BINARY)
+def _binary(r: NodeReader) -> Symbol:
+    two, with_number = _BINARY[r.op_type]
+    left, right = r.scalar(0), r.scalar(1)
+    if right is not None:
+        data = r[0]
+        r.name_next()
+        return with_number(data, right)
+    if left is not None and r.op_type != "Pow":
+        data = r[1]
+        r.name_next()
+        return with_number(left, data)
+    return two(*_of_one_rank(r, 0, 1), name=r.name)
+
+
+@imports("And", "Or", "Xor")
+def _logical(r: NodeReader) -> Symbol:
+    functions = {
+        "And": sym.broadcast_logical_and,
+        "Or": sym.broadcast_logical_or,
+        "Xor": sym.broadcast_logical_xor,
+    }
+    return functions[r.op_type](*_of_one_rank(r, 0, 1), name=r.name)
+
+
+def _of_one_rank(r: NodeReader, first: int, second: int) -> tuple[Symbol, Symbol]:
+    """Two inputs with equally many axes: axes of length 1 in front of the shorter one's."""
+    left, right = r[first], r[second]
+    shapes = r.shapes[first], r.shapes[second]
+    if shapes[0] is None or shapes[1] is None or len(shapes[0]) == len(shapes[1]):
+        return left, right
+    missing = len(shapes[0]) - len(shapes[1])
+    if missing > 0:
+        return left, sym.reshape(right, shape=(*[1] * missing, -2))
+    return sym.reshape(left, shape=(*[1] * -missing, -2)), right
+
+
+@imports("Max", "Min")
+def _extreme(r: NodeReader) -> Symbol:
+    function = sym.broadcast_maximum if r.op_type == "Max" else sym.broadcast_minimum
+    result = r[0]
+    for position in range(1, len(r)):
+        number = r.scalar(position)
+        if position == len(r) - 1:
+            r.name_next()
+        if number is not None:
+            result = (sym.maximum if r.op_type == "Max" else sym.minimum)(result, number)
+        else:
+            result = function(result, r[position])
+    return result if len(r) > 1 else same(result, r.name)
+
+
+@imports("Sum", "Mean")
+def _sum(r: NodeReader) -> Symbol:
+    terms = [r[i] for i in range(len(r))]
+    if len(set(r.shapes)) <= 1:
+        total = sym.add_n(*terms, name=r.name if r.op_type == "Sum" else None)
+    else:
+        total = terms[0]
+        for term in terms[1:]:
+            total = sym.broadcast_add(total, term)
+    if r.op_type == "Mean":
+        r.name_next()
+        return total / len(terms)
+    return total
+
+
+@imports("Mod")
+def _mod(r: NodeReader) -> Symbol:
+    if r.get("fmod", 0):
+        quotient = sym.fix(sym.broadcast_div(r[0], r[1]))
+        return sym.broadcast_sub(r[0], sym.broadcast_mul(quotient, r[1]), name=r.name)
+    number = r.scalar(1)
+    if number is not None:
+        data = r[0]
+        r.name_next()
+        return data % number
+    return sym.broadcast_mod(*_of_one_rank(r, 0, 1), name=r.name)
+
+
+@imports("Not")
+def _not(r: NodeReader) -> Symbol:
+    return sym.logical_not(r[0], name=r.name)
+
+
+@imports("Where")
+def _where(r: NodeReader) -> Symbol:
+    shape = r.output_shape
+    if len(set(r.shapes)) == 1:
+        return sym.where(r[0], r[1], r[2], name=r.name)
+    if shape is None or None in shape:
+        return _where_by_sum(r)
+    return sym.where(*(_expanded(r, i, shape) for i in range(3)), name=r.name)
+
+
+def _expanded(r: NodeReader, position: int, shape: tuple[int | None, ...]) -> Symbol:
+    missing = len(shape) - r.rank(position)
+    wide = sym.reshape(r[position], shape=(*[1] * missing, -2)) if missing else r[position]
+    return sym.broadcast_to(wide, shape=shape)
+
+
+def _where_by_sum(r: NodeReader) -> Symbol:
+    """A choice between arrays of different shapes, of finite numbers: c x + (1 - c) y."""
+    chosen = sym.cast(r[0], dtype="float32")
+    others = 1 - chosen
+    parts = []
+    for position, mask in ((1, chosen), (2, others)):
+        number = r.scalar(position)
+        if number is not None and not np.isfinite(number):
+            r.refuse("a choice of infinite numbers in arrays of shapes that are not known")
+        parts.append(mask * number if number is not None else sym.broadcast_mul(mask, r[position]))
+    return sym.broadcast_add(*parts, name=r.name)
+
+
+@imports("Clip")
+def _clip(r: NodeReader) -> Symbol:
+    low, high = r.number("min", 1, -3.4e38), r.number("max", 2, 3.4e38)
+    return sym.clip(r[0], a_min=max(low, -3.4e38), a_max=min(high, 3.4e38), name=r.name)
+
+
+@imports("Cast")
+def _cast(r: NodeReader) -> Symbol:
+    dtype = TYPE_NAMES.get(int(r.get("to")))
+    if dtype is None:
+        r.refuse(f"the element type {r.get('to')}")
+    return sym.cast(r[0], dtype=dtype, name=r.name)
+
+
+@imports("Identity", "Dropout")
+def _identity(r: NodeReader) -> Symbol:
+    return same(r[0], r.name)
+
+
+# Activations
+
+
+@imports("LeakyRelu", "Elu", "Selu", "PRelu")
+def _leaky(r: NodeReader) -> Symbol:
+    if r.op_type == "Elu":
+        return sym.LeakyReLU(r[0], act_type="elu", slope=r.get("alpha", 1.0), name=r.name)
+    if r.op_type == "Selu":
+        return sym.LeakyReLU(r[0], act_type="selu", name=r.name)
+    if r.op_type == "LeakyRelu":
+        return sym.LeakyReLU(r[0], act_type="leaky", slope=r.get("alpha", 0.01), name=r.name)
+    slope = r.values[1]
+    lengths = slope.shape if isinstance(slope, np.ndarray) else (r.shapes[1] or ())
+    if any(n != 1 for n in lengths[1:]):
+        r.refuse("slopes that differ along other axes than that of channels")
+    return sym.LeakyReLU(r[0], sym.reshape(r[1], shape=(-1,)), act_type="prelu", name=r.name)
+
+
+@imports("Softplus")
+def _softplus(r: NodeReader) -> Symbol:
+    return sym.Activation(r[0], act_type="softrelu", name=r.name)
+
+
+@imports("HardSigmoid")
+def _hard_sigmoid(r: NodeReader) -> Symbol:
+    return sym.hard_sigmoid(r[0], alpha=r.get("alpha", 0.2), beta=r.get("beta", 0.5), name=r.name)
+
+
+@imports("HardSwish")
+def _hard_swish(r: NodeReader) -> Symbol:
+    gate = sym.hard_sigmoid(r[0], alpha=1 / 6, beta=0.5)
+    return sym.broadcast_mul(r[0], gate, name=r.name)
+
+
+@imports("Gelu")
+def _gelu(r: NodeReader) -> Symbol:
+    if r.get("approximate", "none") != "none":
+        r.refuse("the approximation by tanh")
+    return sym.LeakyReLU(r[0], act_type="gelu", name=r.name)
+
+
+@imports("Softmax", "LogSoftmax")
+def _softmax(r: NodeReader) -> Symbol:
+    function = sym.softmax if r.op_type == "Softmax" else sym.log_softmax
+    if r.opset >= 13:
+        return function(r[0], axis=r.get("axis", -1), name=r.name)
+    axis = r.get("axis", 1) % r.rank(0)
+    if axis == r.rank(0) - 1:
+        return function(r[0], axis=-1, name=r.name)
+    if axis != 1:
+        r.refuse(f"axis={axis} of an opset below 13, which joins axes")
+    flat = function(sym.Flatten(r[0]), axis=-1)
+    return sym.reshape_like(flat, r[0], name=r.name)

@@ -1,0 +1,80 @@
+"""Nodes that choose entries by indices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ... import symbol as sym
+from ...symbol import Symbol
+from .._node_reader import NodeReader, imports
+
+
+@imports("Gather")
+def _gather(r: NodeReader) -> Symbol:
+    axis = r.get("axis", 0)
+    index = r.values[1]
+    if isinstance(index, np.ndarray):
+        return _constant_gather(r, axis, index)
+    return sym.take(r[0], r[1], axis=axis, name=r.name)
+
+
+def _constant_gather(r: NodeReader, axis: int, index: np.ndarray) -> Symbol:
+    """Entries whose numbers are known; negative ones count from the end."""
+    if index.size == 1:
+        first = int(index.reshape(-1)[0])
+        end = None if first == -1 else first + 1
+        entry = sym.slice_axis(r[0], axis=axis, begin=first, end=end)
+        if index.ndim == 0:
+            return sym.squeeze(entry, axis=axis, name=r.name)
+        if index.ndim == 1:
+            return sym.identity(entry, name=r.name)
+    if (index < 0).any():
+        (length,) = r.sizes(0, [axis % r.rank(0)])
+        index = index % length
+    return sym.take(r[0], r.variable(f"{r.name}_indices", index), axis=axis, name=r.name)
+
+
+@imports("GatherND")
+def _gather_nd(r: NodeReader) -> Symbol:
+    if r.get("batch_dims", 0):
+        r.refuse(f"batch_dims={r.get('batch_dims')}")
+    rank = r.rank(1)
+    moved = sym.transpose(r[1], axes=(rank - 1, *range(rank - 1)))
+    return sym.gather_nd(r[0], moved, name=r.name)
+
+
+@imports("GatherElements")
+def _gather_elements(r: NodeReader) -> Symbol:
+    axis = r.get("axis", 0) % r.rank(0)
+    if r.sizes(1, [axis]) != [1]:
+        r.refuse("more than one index per line")
+    return sym.pick(r[0], r[1], axis=axis, keepdims=True, name=r.name)
+
+
+@imports("OneHot")
+def _one_hot(r: NodeReader) -> Symbol:
+    if r.get("axis", -1) not in (-1, (r.shapes[0] is not None and len(r.shapes[0]))):
+        r.refuse(f"axis={r.get('axis')}")
+    depth = int(r.constant(1).reshape(-1)[0])
+    off, on = r.constant(2)
+    return sym.one_hot(
+        r[0], depth=depth, on_value=float(on), off_value=float(off),
+        dtype=r.constant(2).dtype.name, name=r.name,
+    )  # fmt: skip
+
+
+@imports("ScatterND")
+def _scatter_nd(r: NodeReader) -> Symbol:
+    base = r.values[0]
+    if not isinstance(base, np.ndarray) or base.any():
+        r.refuse("updates of anything but a constant of zeros")
+    rank = r.rank(1)
+    moved = sym.transpose(r[1], axes=(rank - 1, *range(rank - 1)))
+    return sym.scatter_nd(r[2], moved, shape=base.shape, name=r.name)
+
+
+@imports("ReverseSequence")
+def _reverse_sequence(r: NodeReader) -> Symbol:
+    if r.get("time_axis", 0) != 0 or r.get("batch_axis", 1) != 1:
+        r.refuse("axes other than time before batch")
+    return sym.SequenceReverse(r[0], r[1], use_sequence_length=True, name=r.name)

@@ -1,0 +1,166 @@
+"""Layers: convolutions, products of matrices, normalisation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import symbol as sym
+from ...symbol import Symbol
+from .._node_reader import NodeReader, imports
+from .shape_imports import padded
+
+
+def window(r: NodeReader, rank: int, kernel: tuple[int, ...]) -> dict[str, Any]:
+    """Strides, dilations, and padding before and behind each spatial axis."""
+    stride = tuple(r.get("strides", (1,) * rank))
+    dilate = tuple(r.get("dilations", (1,) * rank))
+    pads = tuple(r.get("pads", (0,) * (2 * rank)))
+    mode = r.get("auto_pad", "NOTSET")
+    if mode == "VALID":
+        pads = (0,) * (2 * rank)
+    elif mode.startswith("SAME"):
+        sizes = r.sizes(0, range(2, rank + 2))
+        totals = [
+            max((-(-n // s) - 1) * s + d * (k - 1) + 1 - n, 0)
+            for n, s, d, k in zip(sizes, stride, dilate, kernel, strict=True)
+        ]
+        small = [t // 2 for t in totals]
+        large = [t - t // 2 for t in totals]
+        pads = (*small, *large) if mode == "SAME_UPPER" else (*large, *small)
+    return {"stride": stride, "dilate": dilate, "before": pads[:rank], "after": pads[rank:]}
+
+
+@imports("Conv")
+def _conv(r: NodeReader) -> Symbol:
+    weight_shape = r.shapes[1]
+    kernel = tuple(r.get("kernel_shape", ())) or tuple(r.sizes(1, range(2, r.rank(1))))
+    if weight_shape is None or weight_shape[0] is None:
+        r.refuse("the number of filters is not known")
+    rank = len(kernel)
+    at = window(r, rank, kernel)
+    data, pad = r[0], at["before"]
+    if at["before"] != at["after"]:
+        data = padded(data, (0, 0, *at["before"]), (0, 0, *at["after"]), 0.0, None)
+        pad = (0,) * rank
+    inputs = [data, r[1], *([r[2]] if r.has(2) else [])]
+    return sym.Convolution(
+        *inputs, kernel=kernel, stride=at["stride"], dilate=at["dilate"], pad=pad,
+        num_filter=weight_shape[0], num_group=r.get("group", 1), no_bias=not r.has(2), name=r.name,
+    )  # fmt: skip
+
+
+@imports("ConvTranspose")
+def _conv_transpose(r: NodeReader) -> Symbol:
+    weight_shape = r.shapes[1]
+    kernel = tuple(r.get("kernel_shape", ())) or tuple(r.sizes(1, range(2, r.rank(1))))
+    if weight_shape is None or weight_shape[1] is None:
+        r.refuse("the number of filters is not known")
+    if "output_shape" in r.attrs or r.get("auto_pad", "NOTSET") != "NOTSET":
+        r.refuse("padding that follows from output_shape or auto_pad")
+    rank, group = len(kernel), r.get("group", 1)
+    at = window(r, rank, kernel)
+    pad = tuple(min(pair) for pair in zip(at["before"], at["after"], strict=True))
+    adj = list(r.get("output_padding", (0,) * rank))
+    inputs = [r[0], r[1], *([r[2]] if r.has(2) else [])]
+    uneven = at["before"] != at["after"]
+    result = sym.Deconvolution(
+        *inputs, kernel=kernel, stride=at["stride"], dilate=at["dilate"], pad=pad, adj=tuple(adj),
+        num_filter=weight_shape[1] * group, num_group=group, no_bias=not r.has(2),
+        name=None if uneven else r.name,
+    )  # fmt: skip
+    if not uneven:
+        return result
+    begin = [b - p for b, p in zip(at["before"], pad, strict=True)]
+    end = [-(a - p) or None for a, p in zip(at["after"], pad, strict=True)]
+    return sym.slice(result, begin=(None, None, *begin), end=(None, None, *end), name=r.name)
+
+
+@imports("Gemm")
+def _gemm(r: NodeReader) -> Symbol:
+    alpha, beta = r.get("alpha", 1.0), r.get("beta", 1.0)
+    weight, bias = r.values[1], r.values[2] if r.has(2) else None
+    plain = alpha == beta == 1 and not r.get("transA", 0)
+    if plain and isinstance(weight, np.ndarray) and (bias is None or isinstance(bias, np.ndarray)):
+        return _dense(r, weight, bias)
+    product = sym.dot(
+        r[0], r[1], transpose_a=bool(r.get("transA", 0)), transpose_b=bool(r.get("transB", 0))
+    )
+    product = product if alpha == 1 else product * alpha
+    if bias is None:
+        return sym.identity(product, name=r.name)
+    addend = r[2] if beta == 1 else r[2] * beta
+    shape = r.shapes[2]
+    if shape is not None and len(shape) < 2:
+        addend = sym.reshape(addend, shape=(1, -1))
+    return sym.broadcast_add(product, addend, name=r.name)
+
+
+def _dense(r: NodeReader, weight: np.ndarray, bias: np.ndarray | None) -> Symbol:
+    """A fully connected layer, with the weight as MXNet has it."""
+    if not r.get("transB", 0):
+        variable = r.variable(f"{r.names[1]}_transposed", np.ascontiguousarray(weight.T))
+        units = weight.shape[1]
+    else:
+        variable, units = r[1], weight.shape[0]
+    if bias is None:
+        return sym.FullyConnected(r[0], variable, num_hidden=units, no_bias=True, name=r.name)
+    if bias.shape != (units,):
+        wide = np.broadcast_to(bias.reshape(-1) if bias.size == units else bias, (units,))
+        return sym.FullyConnected(
+            r[0], variable, r.variable(f"{r.name}_bias", wide.copy()), num_hidden=units, name=r.name
+        )
+    return sym.FullyConnected(r[0], variable, r[2], num_hidden=units, name=r.name)
+
+
+@imports("MatMul")
+def _matmul(r: NodeReader) -> Symbol:
+    ranks = r.rank(0), r.rank(1)
+    if ranks == (2, 2):
+        return sym.dot(r[0], r[1], name=r.name)
+    if ranks[1] == 2 and ranks[0] > 2:
+        return sym.dot(r[0], r[1], name=r.name)
+    if ranks[0] != ranks[1] or ranks[0] < 3:
+        r.refuse(f"a product of arrays with {ranks[0]} and {ranks[1]} axes")
+    if r.shapes[0][:-2] != r.shapes[1][:-2] and None not in (*r.shapes[0][:-2], *r.shapes[1][:-2]):
+        r.refuse("a product of stacks of matrices of different lengths")
+    return sym.linalg.gemm2(r[0], r[1], name=r.name)
+
+
+@imports("BatchNormalization")
+def _batch_norm(r: NodeReader) -> Symbol:
+    if r.get("training_mode", 0):
+        r.refuse("training_mode=1")
+    return sym.BatchNorm(
+        *(r[i] for i in range(5)), eps=r.get("epsilon", 1e-5), momentum=r.get("momentum", 0.9),
+        fix_gamma=False, name=r.name,
+    )  # fmt: skip
+
+
+@imports("InstanceNormalization")
+def _instance_norm(r: NodeReader) -> Symbol:
+    return sym.InstanceNorm(r[0], r[1], r[2], eps=r.get("epsilon", 1e-5), name=r.name)
+
+
+@imports("LayerNormalization")
+def _layer_norm(r: NodeReader) -> Symbol:
+    axis = r.get("axis", -1)
+    if axis not in (-1, r.rank(0) - 1) or not r.has(2):
+        r.refuse("normalisation over several axes, or without a shift")
+    return sym.LayerNorm(r[0], r[1], r[2], axis=-1, eps=r.get("epsilon", 1e-5), name=r.name)
+
+
+@imports("LRN")
+def _local_response(r: NodeReader) -> Symbol:
+    return sym.LRN(
+        r[0], alpha=r.get("alpha", 1e-4), beta=r.get("beta", 0.75), knorm=r.get("bias", 1.0),
+        nsize=r.get("size"), name=r.name,
+    )  # fmt: skip
+
+
+@imports("LpNormalization")
+def _lp_normalization(r: NodeReader) -> Symbol:
+    axis, power = r.get("axis", -1), r.get("p", 2)
+    length = sym.norm(r[0], ord=power, axis=axis, keepdims=True)
+    return sym.broadcast_div(r[0], length, name=r.name)

@@ -1,0 +1,159 @@
+"""Pooling, images in another size, regions of interest."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import symbol as sym
+from ...symbol import Symbol
+from .._node_reader import NodeReader, imports
+from .layer_imports import window
+from .shape_imports import padded
+
+
+@imports("MaxPool", "AveragePool", "LpPool")
+def _pool(r: NodeReader) -> Symbol:
+    kernel = tuple(r.get("kernel_shape"))
+    rank = len(kernel)
+    at = window(r, rank, kernel)
+    if any(d != 1 for d in at["dilate"]):
+        r.refuse("windows with dilations")
+    if r.n_outputs > 1 or r.get("storage_order", 0):
+        r.refuse("positions of maxima, or another storage_order")
+    options: dict[str, Any] = {
+        "kernel": kernel,
+        "stride": at["stride"],
+        "pooling_convention": "full" if r.get("ceil_mode", 0) else "valid",
+    }
+    if r.op_type == "MaxPool":
+        options["pool_type"] = "max"
+    elif r.op_type == "LpPool":
+        options |= {"pool_type": "lp", "p_value": r.get("p", 2)}
+    else:
+        options |= {"pool_type": "avg", "count_include_pad": bool(r.get("count_include_pad", 0))}
+    if at["before"] == at["after"]:
+        return sym.Pooling(r[0], pad=at["before"], name=r.name, **options)
+    return _uneven(r, at, options)
+
+
+def _uneven(r: NodeReader, at: dict[str, Any], options: dict[str, Any]) -> Symbol:
+    """Pooling with other padding before than behind, which becomes part of the data."""
+    before, after = (0, 0, *at["before"]), (0, 0, *at["after"])
+    if r.op_type == "MaxPool":
+        wide = padded(r[0], before, after, float(np.finfo(np.float32).min), None)
+        return sym.Pooling(wide, name=r.name, **options)
+    wide = padded(r[0], before, after, 0.0, None)
+    if r.op_type == "LpPool" or options["count_include_pad"]:
+        return sym.Pooling(wide, name=r.name, **options)
+    # Averages over what is not padding: both sums are divided by the whole window.
+    options["count_include_pad"] = True
+    ones = padded(sym.ones_like(r[0]), before, after, 0.0, None)
+    total, share = (sym.Pooling(x, **options) for x in (wide, ones))
+    return sym.broadcast_div(total, share, name=r.name)
+
+
+@imports("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
+def _global_pool(r: NodeReader) -> Symbol:
+    kind = {"GlobalMaxPool": "max", "GlobalAveragePool": "avg", "GlobalLpPool": "lp"}[r.op_type]
+    rank = r.rank(0) - 2 if r.shapes[0] is not None else 2
+    options = {"p_value": r.get("p", 2)} if kind == "lp" else {}
+    return sym.Pooling(
+        r[0], kernel=(1,) * rank, global_pool=True, pool_type=kind, name=r.name, **options
+    )
+
+
+@imports("Resize", "Upsample")
+def _resize(r: NodeReader) -> Symbol:
+    factors, sizes = _target(r)
+    mode = r.get("mode", "nearest")
+    place = r.get("coordinate_transformation_mode", _default_place(r))
+    if mode == "nearest":
+        return _nearest(r, factors, place)
+    if mode not in ("linear", "bilinear"):
+        r.refuse(f"mode={mode!r}")
+    if place not in ("align_corners", "half_pixel", "pytorch_half_pixel"):
+        r.refuse(f"coordinate_transformation_mode={place!r}")
+    aligned = place == "align_corners"
+    if sizes is not None:
+        height, width = sizes
+        return sym.contrib.BilinearResize2D(
+            r[0], height=height, width=width, align_corners=aligned, name=r.name
+        )
+    return sym.contrib.BilinearResize2D(
+        r[0], scale_height=factors[0], scale_width=factors[1], align_corners=aligned, name=r.name
+    )
+
+
+def _default_place(r: NodeReader) -> str:
+    return "asymmetric" if r.op_type == "Upsample" or r.opset < 11 else "half_pixel"
+
+
+def _target(r: NodeReader) -> tuple[list[float], list[int] | None]:
+    """The factors of height and width, and the new sizes if these are given."""
+    if r.get("axes") is not None or r.rank(0) != 4:
+        r.refuse("anything but images (N, C, H, W)")
+    if "scales" in r.attrs:
+        scales: Any = r.attrs["scales"]
+    else:
+        scales = r.optional(1 if r.op_type == "Upsample" or r.opset < 11 else 2)
+    if scales is not None and len(scales):
+        if any(abs(s - 1) > 1e-6 for s in scales[:2]):
+            r.refuse("a change of batch or channels")
+        return [float(s) for s in scales[2:]], None
+    if r.output_shape is None or None in r.output_shape[2:]:
+        r.refuse("a size that is computed from those of inputs")
+    new = [int(n) for n in r.output_shape[2:] if n is not None]
+    old = r.shapes[0][2:]
+    factors = [n / m if m else 0.0 for n, m in zip(new, old, strict=True)]
+    return factors, new
+
+
+def _nearest(r: NodeReader, factors: list[float], place: str) -> Symbol:
+    whole = [round(f) for f in factors]
+    if any(abs(f - n) > 1e-6 or n < 1 for f, n in zip(factors, whole, strict=True)):
+        r.refuse("nearest pixels for a factor that is no whole number")
+    rounding = r.get("nearest_mode", "round_prefer_floor")
+    if place == "asymmetric" and r.op_type == "Resize" and rounding == "ceil":
+        r.refuse("nearest_mode='ceil'")
+    if place == "align_corners":
+        r.refuse("nearest pixels with aligned corners")
+    if whole[0] == whole[1]:
+        return sym.UpSampling(r[0], scale=whole[0], sample_type="nearest", name=r.name)
+    rows = sym.repeat(r[0], repeats=whole[0], axis=2)
+    return sym.repeat(rows, repeats=whole[1], axis=3, name=r.name)
+
+
+@imports("MaxRoiPool")
+def _roi_pool(r: NodeReader) -> Symbol:
+    return sym.ROIPooling(
+        r[0], r[1], pooled_size=tuple(r.get("pooled_shape")),
+        spatial_scale=r.get("spatial_scale", 1.0), name=r.name,
+    )  # fmt: skip
+
+
+@imports("RoiAlign")
+def _roi_align(r: NodeReader) -> Symbol:
+    if r.get("mode", "avg") != "avg":
+        r.refuse(f"mode={r.get('mode')!r}")
+    place = r.get(
+        "coordinate_transformation_mode", "half_pixel" if r.opset >= 16 else "output_half_pixel"
+    )
+    images = sym.cast(sym.expand_dims(r[2], axis=1), dtype="float32")
+    return sym.contrib.ROIAlign(
+        r[0], sym.concat(images, r[1], dim=1), spatial_scale=r.get("spatial_scale", 1.0),
+        pooled_size=(r.get("output_height", 1), r.get("output_width", 1)),
+        sample_ratio=r.get("sampling_ratio", 0) or -1, aligned=place == "half_pixel", name=r.name,
+    )  # fmt: skip
+
+
+@imports("GridSample")
+def _grid_sample(r: NodeReader) -> Symbol:
+    mode = r.get("mode", "bilinear")
+    if mode not in ("bilinear", "linear") or r.get("padding_mode", "zeros") != "zeros":
+        r.refuse("anything but bilinear samples with zeros outside")
+    if not r.get("align_corners", 0):
+        r.refuse("align_corners=0")
+    grid = sym.transpose(r[1], axes=(0, 3, 1, 2))
+    return sym.BilinearSampler(r[0], grid, name=r.name)
