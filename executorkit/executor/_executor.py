@@ -318,13 +318,18 @@ class Executor(Runnable[NDArray], Viewed):
         """A key from the stream of the executor's own context, on its device."""
         return next_key(self.context)
 
+    @property
+    def fed_positions(self) -> frozenset[int]:
+        """Positions of the arguments that are expected to change from call to call."""
+        return self._fed.history.fed
+
     def infer(self, train: bool, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
         """The outputs and the auxiliary states that forward changes, from prepared arrays where the
         program has them."""
         if not train:
             fed = self._fed
-            if fed.positions:
-                outputs = self.program.infer_prepared(args, aux, key, fed.positions)
+            if fed.history.fed:
+                outputs = self.program.infer_prepared(args, aux, key, fed.history)
                 if outputs is not None:
                     fed.confirm()
                     return outputs, ()

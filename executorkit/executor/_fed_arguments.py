@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ..program import InferenceHistory
 from ._validation import is_input_name
 
 
@@ -15,16 +16,16 @@ class FedArguments:
     Fed are data and labels, recognised by name as MXNet does, what ``forward`` was called with, and
     what two calls of inference in succession find changed while most arguments were not.
 
-    positions
-        of the fed arguments; empty if none is known.
+    history
+        of inference: the fed positions, which are empty if none is known.
     """
 
-    __slots__ = ("_changed", "_fed_names", "_positions", "_previous", "positions")
+    __slots__ = ("_changed", "_fed_names", "_positions", "_previous", "history")
 
     def __init__(self, names: Sequence[str]) -> None:
         self._positions = {name: i for i, name in enumerate(names)}
         self._fed_names = {name for name in names if is_input_name(name)}
-        self.positions = frozenset(i for i, n in enumerate(names) if n in self._fed_names)
+        self.history = InferenceHistory(i for i, n in enumerate(names) if n in self._fed_names)
         self._changed: frozenset[int] = frozenset()
         self._previous: list[Any] = []
 
@@ -32,14 +33,14 @@ class FedArguments:
         """Notes arguments that ``forward`` was called with."""
         if not self._fed_names.issuperset(names):
             self._fed_names.update(names)
-            self.positions |= {self._positions[name] for name in names}
+            self.history.fed |= {self._positions[name] for name in names}
 
     def observe(self, args: Sequence[Any]) -> None:
         """Compares the arrays of a call of inference with those of the one before."""
         pairs = enumerate(zip(self._previous, args, strict=False))
         changed = frozenset(i for i, (previous, x) in pairs if previous() is not x)
         if 2 * len(changed) < len(args):
-            self.positions |= changed & self._changed
+            self.history.fed |= changed & self._changed
         self._changed = changed
         self._previous = [weakref.ref(x) for x in args]
 

@@ -86,6 +86,12 @@ class Runnable(ABC, Generic[Value]):
     def next_key(self) -> Any:
         """A new random key from the stream of the runnable's context."""
 
+    @property
+    def fed_positions(self) -> frozenset[int]:
+        """Positions of the arguments that are expected to change from call to call; empty where
+        inference prepares nothing."""
+        return frozenset()
+
     def infer(self, train: bool, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
         """Runs ``program.infer``: the outputs, and the auxiliary states that forward changes."""
         return self.program.infer[train](args, aux, key)

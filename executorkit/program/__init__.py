@@ -30,6 +30,7 @@ from ._program_options import (
     use_options,
 )
 from ._program_view import program_parts
+from ._staged_inference import InferenceHistory
 from ._thread_state import ThreadState
 from ._trace_history import History, Trace
 from ._train_step import (
@@ -60,6 +61,7 @@ __all__ = [
     "Cost",
     "Donated",
     "History",
+    "InferenceHistory",
     "InstrumentedJit",
     "NodeCost",
     "Options",

@@ -21,6 +21,7 @@ from ..lowering import (
     memoize,
 )
 from ..ops.nn.conv_kernels import use_winograd
+from ..ops.schema.traits import MATMUL
 from ..ops.tensor.binary_arithmetic import convert
 from . import disk_cache
 from ._activity import (
@@ -45,6 +46,7 @@ from ._program_report import (
     cost_of_function,
     required_function,
 )
+from ._staged_inference import InferenceHistory, StagedInference, preparation_choice
 from ._trace_history import History
 from ._train_step import Arrays, StepSpec, make_step
 from .protocol import BaseProgram, ProgramCall
@@ -157,6 +159,7 @@ class Program(BaseProgram):
         self._derived: dict[Hashable, Any] = {}
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
         self.infer = self._both_modes(self._infer, "infer", on_disk=True)
+        self._staged = self._staged_inference()
         # Residuals have a structure that only tracing makes.
         self.forward = self._both_modes(self._vjp, "forward")
         self.forward_backward = self._both_modes(
@@ -180,6 +183,43 @@ class Program(BaseProgram):
             )
 
         return jitted(False, name), jitted(True, f"{name}_train")
+
+    def _staged_inference(self) -> StagedInference | None:
+        """Inference in two stages; None where it is not wanted, or cannot gain anything."""
+        graph, choice = self.graph, preparation_choice(self.options.prepare)
+        has_products = any(MATMUL in step.op.traits for step in graph.steps)
+        if choice is False or graph.has_effects or graph.checks_values:
+            return None
+        if not has_products and not choice:
+            return None
+
+        def jit(function: Callable[..., Any], name: str, facts: Hashable) -> InstrumentedJit:
+            return self._jit(
+                function,
+                name,
+                compiler_options=self.compiler_options,
+                fingerprint=lambda: self.fingerprint(name, facts),
+            )
+
+        return StagedInference(self._evaluator.for_inference, jit, choice is True)
+
+    def infer_prepared(
+        self, args: Arrays, aux: Arrays, key: Any, history: InferenceHistory
+    ) -> tuple[Any, ...] | None:
+        return None if self._staged is None else self._staged(args, aux, key, history)
+
+    def prepared_calls(
+        self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
+    ) -> Sequence[ProgramCall]:
+        return () if self._staged is None else self._staged.calls(args, aux, key, fed)
+
+    @property
+    def prepares(self) -> int:
+        return 0 if self._staged is None else self._staged.prepares
+
+    @property
+    def prepared_bytes(self) -> int:
+        return 0 if self._staged is None else self._staged.prepared_bytes
 
     def fingerprint(self, *facts: Any) -> str:
         """A text that distinguishes this program, with further facts, in every process.
@@ -400,9 +440,10 @@ class Program(BaseProgram):
     @property
     def functions(self) -> tuple[InstrumentedJit, ...]:
         """Every jitted function of this program; those of derived forms not included."""
+        staged = () if self._staged is None else self._staged.functions
         return (
-            *self.infer, *self.forward, *self.forward_backward, self.backward, *self.observe,
-            *self.observe_backward, *self._train_steps.values(),
+            *self.infer, *staged, *self.forward, *self.forward_backward, self.backward,
+            *self.observe, *self.observe_backward, *self._train_steps.values(),
         )  # fmt: skip
 
     @property

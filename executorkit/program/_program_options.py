@@ -49,11 +49,27 @@ class Options:
         infinite or NaN element reaches all rows that are computed together with its own, and what
         is exactly zero beside large values may differ from zero by rounding. By default what the
         environment variable EXECUTORKIT_WINOGRAD says, or 'F4'.
+    prepare
+        whether inference computes what depends on parameters alone once per set of parameters
+        (folded normalisations, turned and packed weights), which takes memory for a copy of the
+        weights: None (from the second call with the same parameters on, if these take 1 MiB or
+        more), True (however small they are) or False (never). The environment variable
+        EXECUTORKIT_PREPARE ('auto', '0', '1') says it where this is None. All compute the same but
+        for rounding.
+    winograd
+        the forms that convolutions with kernels of three rows may take on CPUs, where they pay:
+        'exact' (the convolution as it is), 'F2' (two rows of the result at a time: two thirds of
+        the multiplications) or 'F4' (four or two rows: half of them). The largest error, relative
+        to the largest result in float32, stays under 1e-6, 1e-6 and 2e-6. By 'F2' and 'F4' an
+        infinite or NaN element reaches all rows that are computed together with its own, and what
+        is exactly zero beside large values may differ from zero by rounding. By default what the
+        environment variable EXECUTORKIT_WINOGRAD says, or 'F4'.
     """
 
     compute_dtype: str | None = None
     remat: str | Callable[..., Any] | None = None
     winograd: str = field(default_factory=winograd_default)
+    prepare: bool | None = None
 
     def __post_init__(self) -> None:
         if self.compute_dtype not in (None, "bfloat16", "float16"):
@@ -70,6 +86,10 @@ class Options:
                     f"{self.remat!r}, expected 'mirror', 'full', a policy or None",
                     hint="policies are in jax.checkpoint_policies",
                 )
+            )
+        if self.prepare not in (None, False, True):
+            raise ArgumentValueError(
+                explain("options: prepare", f"{self.prepare!r}, expected True, False or None")
             )
         if self.winograd not in WINOGRAD_SETTINGS:
             raise ArgumentValueError(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
 import jax
@@ -59,7 +59,7 @@ class _Layout:
     """Positions of the arrays of a call: fed ones, with the random key, and those that stay.
 
     worth
-        whether those that stay are large enough.
+        whether there are both, and those that stay are large enough.
     """
 
     __slots__ = ("fed", "staying", "worth")
@@ -68,7 +68,8 @@ class _Layout:
         count = len(arrays)
         self.fed = (*sorted(fed), *((count - 1,) if has_key else ()))
         self.staying = tuple(sorted(set(range(count)) - set(self.fed)))
-        self.worth = sum(arrays[i].nbytes for i in self.staying) >= min_bytes
+        n_bytes = sum(arrays[i].size * arrays[i].dtype.itemsize for i in self.staying)
+        self.worth = bool(fed) and n_bytes >= min_bytes
 
 
 class _StagedFunction(NamedTuple):
@@ -85,6 +86,40 @@ class _Ready(NamedTuple):
     function: _StagedFunction
     prepared: PreparedArrays
     watch: Watch
+
+
+class InferenceHistory:
+    """The arguments of an executor that are fed, and the use of what was prepared for it.
+
+    It belongs to an executor, so that a run that is repeated with a new one repeats bit for bit.
+
+    fed
+        positions of the arguments that do not stay.
+    calls_needed
+        number of calls with the same arrays, the one that prepares included.
+    """
+
+    __slots__ = ("_latest", "calls_needed", "fed")
+
+    def __init__(self, fed: Iterable[int]) -> None:
+        self.fed = frozenset(fed)
+        self.calls_needed = _FIRST_CALLS
+        self._latest: PreparedArrays | None = None
+
+    def note_new_set(self) -> None:
+        """Asks for more calls with a new set where the latest prepared one was of little use."""
+        latest = self._latest
+        if latest is None:
+            return
+        if latest.uses >= _MAX_CALLS:
+            self.calls_needed = _FIRST_CALLS
+        elif latest.arrays is None and latest.uses < _WORTH_USES:
+            self.calls_needed = min(2 * self.calls_needed, _MAX_CALLS)
+            self._latest = None
+
+    def note_prepared(self, prepared: PreparedArrays) -> None:
+        """Notes a set that was prepared for a call."""
+        self._latest = prepared
 
 
 class _Met(NamedTuple):
@@ -124,8 +159,6 @@ class StagedInference:
         self._prepare_functions: dict[Hashable, InstrumentedJit] = {}
         self._ready: dict[Hashable, _Ready] = {}
         self._met: dict[Identities, _Met] = {}
-        self._calls_needed = _FIRST_CALLS
-        self._latest: PreparedArrays | None = None
         self.prepares = 0
 
     @property
@@ -141,17 +174,11 @@ class StagedInference:
         return sum(prepared.code_bytes for prepared in sets.values())
 
     def __call__(
-        self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
+        self, args: Arrays, aux: Arrays, key: Any, history: InferenceHistory
     ) -> tuple[Any, ...] | None:
-        """The outputs; None if the call is not worth two stages, or not yet.
-
-        ``fed`` are the positions of the arguments that do not stay.
-        """
+        """The outputs; None if the call is not worth two stages, or not yet."""
         arrays = (*args, *aux) if key is None else (*args, *aux, key)
-        layout = self._layouts.get((fed, key is None))
-        if layout is None:
-            layout = _Layout(fed, arrays, key is not None, self._min_bytes)
-            memoize(self._layouts, (fed, key is None), layout)
+        layout = self._layout(arrays, key, history.fed)
         if not layout.worth:
             return None
         staying = [arrays[i] for i in layout.staying]
@@ -161,53 +188,73 @@ class StagedInference:
         ready = self._ready.get(call)
         prepared = None if ready is None else prepared_arrays.use(ready.prepared)
         if ready is None or prepared is None:
-            ready = self._make_ready(arrays, len(args), layout, staying, call)
+            ready = self._make_ready(arrays, len(args), layout, staying, call, history)
             prepared = None if ready is None else prepared_arrays.use(ready.prepared)
         if ready is None or prepared is None:
             return None
         held = [arrays[i] for i in ready.function.stages.held]
         return ready.function.run(fed_arrays, held, prepared)
 
+    def calls(
+        self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
+    ) -> list[tuple[InstrumentedJit, tuple[Any, ...]]]:
+        """Both functions with abstract arguments, for arguments and states of such shapes and
+        devices; empty if they are not worth two stages."""
+        arrays = (*args, *aux) if key is None else (*args, *aux, key)
+        layout = self._layout(arrays, key, fed)
+        with self._lock:
+            function = self._function(arrays, len(args), layout) if layout.worth else None
+        if function is None:
+            return []
+        stages, sharding = function.stages, arrays[0].sharding
+        prepared = tuple(
+            jax.ShapeDtypeStruct(v.shape, v.dtype, sharding=sharding)
+            for v in stages.prepare.outputs
+        )
+        sources, fed_arrays, held = (
+            [arrays[i] for i in positions]
+            for positions in (stages.sources, stages.fed, stages.held)
+        )
+        return [(function.prepare, (sources,)), (function.run, (fed_arrays, held, prepared))]
+
+    def _layout(self, arrays: Arrays, key: Any, fed: frozenset[int]) -> _Layout:
+        layout = self._layouts.get((fed, key is None))
+        if layout is None:
+            layout = _Layout(fed, arrays, key is not None, self._min_bytes)
+            memoize(self._layouts, (fed, key is None), layout)
+        return layout
+
     def _make_ready(
-        self, arrays: Arrays, n_args: int, layout: _Layout, staying: list[Any], call: Hashable
-    ) -> _Ready | None:
+        self, arrays: Arrays, n_args: int, layout: _Layout, staying: list[Any], call: Hashable,
+        history: InferenceHistory,
+    ) -> _Ready | None:  # fmt: skip
         """Splits the program and prepares arrays, unless this set has not been met often enough."""
         with self._lock:
-            if not self._is_met(staying) or prepared_arrays.limit_bytes == 0:
+            if not self._is_met(staying, history) or prepared_arrays.limit_bytes == 0:
                 return None
             function = self._function(arrays, n_args, layout)
             prepared = None if function is None else self._prepared(function, arrays)
             if function is None or prepared is None:
                 return None
+            history.note_prepared(prepared)
             watch = Watch(staying, lambda: self._ready.pop(call, None))
             return memoize(self._ready, call, _Ready(function, prepared, watch))
 
-    def _is_met(self, staying: list[Any]) -> bool:
+    def _is_met(self, staying: list[Any], history: InferenceHistory) -> bool:
         """Counts a call; True if there were enough with these arrays."""
         key = identities(staying)
         met = self._met.get(key)
         if met is None:
-            self._adapt()
+            history.note_new_set()
             met = _Met([0], Watch(staying, lambda: self._met.pop(key, None)))
             memoize(self._met, key, met, _MAX_SETS)
         met.calls[0] += 1
-        return met.calls[0] >= self._calls_needed
-
-    def _adapt(self) -> None:
-        """Asks for more calls with a new set where the latest prepared one was of little use."""
-        latest = self._latest
-        if latest is None:
-            return
-        if latest.uses >= _MAX_CALLS:
-            self._calls_needed = _FIRST_CALLS
-        elif latest.arrays is None and latest.uses < _WORTH_USES:
-            self._calls_needed = min(2 * self._calls_needed, _MAX_CALLS)
-            self._latest = None
+        return met.calls[0] >= history.calls_needed
 
     def _function(self, arrays: Arrays, n_args: int, layout: _Layout) -> _StagedFunction | None:
         """The split program for arrays of these shapes; None where there is nothing to prepare."""
         avals = tuple([jax.ShapeDtypeStruct(x.shape, x.dtype) for x in arrays])
-        platform = next(iter(arrays[0].devices())).platform
+        platform = next(iter(arrays[0].sharding.device_set)).platform
         key = layout, platform, tuple([(x.shape, x.dtype) for x in avals])
         if key not in self._functions:
             function = self._split(avals, n_args, layout, platform)
@@ -250,5 +297,4 @@ class StagedInference:
             prepared = PreparedArrays(function.prepare(sources), stages.prepared_bytes)
             prepared_arrays.store(key, prepared, sources)
             self.prepares += 1
-            self._latest = prepared
         return prepared

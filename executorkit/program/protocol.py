@@ -17,6 +17,7 @@ from ._analysis import Analysis
 from ._background_tasks import CompileTask
 from ._jit import InstrumentedJit
 from ._program_options import Options
+from ._staged_inference import InferenceHistory
 from ._trace_history import History
 from ._train_step import Arrays, StepSpec
 
@@ -99,14 +100,18 @@ class BaseProgram(Viewed, ABC):
         """
 
     def infer_prepared(
-        self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
+        self, args: Arrays, aux: Arrays, key: Any, history: InferenceHistory
     ) -> tuple[Any, ...] | None:
         """The outputs of ``infer[False]``, computed from prepared arrays; None if there are none:
-        ``infer`` has to run then.
-
-        ``fed`` are the positions of the arguments that change from call to call.
-        """
+        ``infer`` has to run then."""
         return None
+
+    def prepared_calls(
+        self, args: Arrays, aux: Arrays, key: Any, fed: frozenset[int]
+    ) -> Sequence[ProgramCall]:
+        """The calls that :meth:`infer_prepared` will make, for abstract arguments and states of
+        which those at the positions ``fed`` do not stay; empty if nothing will be prepared."""
+        return ()
 
     @property
     def prepares(self) -> int:
