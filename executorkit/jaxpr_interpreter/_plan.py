@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ._rules import KEY, Aval, Kernel
+from .blas_threads import single_threaded_products
 
 
 class Work(NamedTuple):
@@ -114,7 +115,7 @@ class Plan:
         values = self._constants.copy()
         for (position, is_key), x in zip(self._inputs, args, strict=True):
             values[position] = keys_of_data(x) if is_key else x
-        with np.errstate(all="ignore"):
+        with np.errstate(all="ignore"), single_threaded_products:
             execute(self._steps, values)
         results = []
         for position, aval, fresh, is_key in self._results:

@@ -30,6 +30,7 @@ REUSE_BYTES = 1 << 14
 _CALLS = {
     "jit": "jaxpr",
     "pjit": "jaxpr",
+    "linear_call": "callee",
     "closed_call": "call_jaxpr",
     "core_call": "call_jaxpr",
     "core_closed_call": "call_jaxpr",

@@ -1,0 +1,85 @@
+"""Products by one thread each: the number of OpenBLAS's threads while plans run.
+
+OpenBLAS divides a product among all cores and waits, busily, for the slowest. Where another thread
+has a core at the time, such as the compiler that prepares the program which a plan stands in for,
+products of microseconds take the scheduler's milliseconds: measured on two cores with one busy
+process beside, an LSTM's step took 1100 ms instead of 7. The number of threads is a setting of the
+process, so other threads' products are single-threaded as long as a plan runs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+#: Names of OpenBLAS's functions: as they are, and in the wheels of NumPy.
+_PREFIXES, _SUFFIXES = ("", "scipy_"), ("", "64_", "_64")
+
+
+class BlasLibrary(NamedTuple):
+    """The functions of one loaded OpenBLAS that read and set its number of threads."""
+
+    get: Callable[[], int]
+    set: Callable[[int], object]
+
+
+def loaded_libraries() -> Iterator[BlasLibrary]:
+    """Every OpenBLAS in the process; none where the system has no list of loaded files."""
+    try:
+        mapped = Path("/proc/self/maps").read_text(errors="replace")
+    except OSError:
+        return
+    paths = {line.split(maxsplit=5)[5] for line in mapped.splitlines() if "openblas" in line}
+    for path in sorted(paths):
+        try:
+            library = ctypes.CDLL(path)
+        except OSError:
+            continue
+        for prefix in _PREFIXES:
+            for suffix in _SUFFIXES:
+                get = getattr(library, f"{prefix}openblas_get_num_threads{suffix}", None)
+                put = getattr(library, f"{prefix}openblas_set_num_threads{suffix}", None)
+                if get is not None and put is not None:
+                    yield BlasLibrary(get, put)
+
+
+class SingleThreadedProducts:
+    """A context in which OpenBLAS uses one thread; several threads may be in it at once.
+
+    An interrupt may end ``__enter__`` or ``__exit__`` anywhere: the next context of the same
+    thread restores the number of threads then.
+    """
+
+    def __init__(self, libraries: Callable[[], Iterable[BlasLibrary]] = loaded_libraries) -> None:
+        self._find = libraries
+        self._lock = threading.Lock()
+        #: Threads that are in the context.
+        self._inside: set[int] = set()
+        #: The libraries, and their numbers of threads outside of the context.
+        self._libraries: list[BlasLibrary] | None = None
+        self._counts: dict[int, int] = {}
+
+    def __enter__(self) -> None:
+        with self._lock:
+            if self._libraries is None:
+                self._libraries = list(self._find())
+            self._inside.add(threading.get_ident())
+            for i, library in enumerate(self._libraries):
+                count = library.get()
+                if count > 1:
+                    self._counts[i] = count
+                    library.set(1)
+
+    def __exit__(self, *exception: object) -> None:
+        with self._lock:
+            self._inside.discard(threading.get_ident())
+            if not self._inside:
+                for i, count in self._counts.items():
+                    self._libraries[i].set(count)  # pyright: ignore[reportOptionalSubscript]
+                self._counts.clear()
+
+
+single_threaded_products = SingleThreadedProducts()
