@@ -35,7 +35,7 @@ from typing import Any
 
 from .context import Context
 from .debugging import FiniteReport
-from .display import Line, View, Viewed, view_of
+from .display import Line, View, Viewed, brief, view_of
 from .errors import BatchError, BatchTypeError, NotSupportedError, SliceError, explain
 from .ndarray import NDArray
 from .parallel import (
@@ -140,6 +140,9 @@ class DataParallelExecutorManager(Viewed, DataParallel):
         self.execgrp_bucket: dict[Any, DataParallelExecutorGroup] = {}
         if sym_gen is not None:
             self.execgrp_bucket[train_data.default_bucket_key] = self.execgrp
+
+    def __repr__(self) -> str:
+        return brief(self, f"of {self.symbol.name or 'a group of symbols'}", self.core.phrases)
 
     def install_monitor(self, monitor: Any) -> None:
         """Installs a monitor on the executors of all devices; NotImplementedError with buckets."""

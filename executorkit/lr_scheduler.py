@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
+from .display import brief, changed_values
 from .errors import ArgumentValueError, InputTypeError, NotSupportedError, explain
 from .keyword_arguments import CheckedKeywords
 from .unserved import attribute_getter
@@ -72,6 +73,9 @@ class LRScheduler(CheckedKeywords):
             warmup_mode in ("linear", "constant"),
             f"warmup_mode is {warmup_mode!r}, expected 'linear' or 'constant'",
         )
+
+    def __repr__(self) -> str:
+        return brief(self, None, [f"rate {self.base_lr:.4g}", *changed_values(self, {"base_lr"})])
 
     def get_warmup_lr(self, num_update: int) -> float:
         """The rate at update ``num_update`` of the warm-up; InputTypeError (an AssertionError)

@@ -4,6 +4,7 @@ The view of an object is a function registered for its class with :func:`view_of
 nothing and run no scripts; their colours follow the page's theme, or the system's preference.
 """
 
+from ._brief import brief, brief_arrays, changed_values
 from ._charts import Bar, Curve, Curves, HeatMap, Sparkline
 from ._folding import Block, GraphNodes, folded
 from ._graph_drawing import BlockFold, Box, Drawing, Flow
@@ -49,6 +50,9 @@ __all__ = [
     "Table",
     "View",
     "Viewed",
+    "brief",
+    "brief_arrays",
+    "changed_values",
     "clipped",
     "count",
     "folded",

@@ -6,6 +6,7 @@ replicated executors, groups and training steps.
 
 from ..debugging import Finding, FiniteReport, NotFiniteError
 from ._array_sections import (
+    NOT_STORED,
     Section,
     SectionEntry,
     memory_summary,
@@ -30,6 +31,7 @@ from ._validation import (
 from .protocol import Runnable
 
 __all__ = [
+    "NOT_STORED",
     "Executor",
     "Finding",
     "FiniteReport",

@@ -26,6 +26,7 @@ _MAX_LISTED_ARRAYS = 4
 
 NOT_COMPUTED = "not computed yet"
 CONSUMED = "used up by the update"
+NOT_STORED = "a Step stores none"
 
 
 class SectionEntry(NamedTuple):

@@ -10,7 +10,7 @@ import jax
 
 from ..context import Context
 from ..debugging import FiniteReport, check_snapshots
-from ..display import Viewed
+from ..display import Viewed, brief, brief_arrays, many
 from ..errors import MXNetError, UnknownArgumentError, did_you_mean, explain
 from ..lowering import Graph, InferenceResult, graph_of, optimized, placements
 from ..ndarray import NDArray
@@ -28,6 +28,7 @@ from ..program import (
     use_options,
 )
 from ..symbol import Symbol
+from ..symbol.symbol_view import input_names
 from ._buffers import filled, lazy_zeros
 from ._fed_arguments import FedArguments
 from ._head_gradients import check_head_gradients, head_gradients
@@ -122,6 +123,8 @@ class Executor(Runnable[NDArray], Viewed):
             self._gradients,
         )
         self.last_step: PendingStep | None = None
+        #: Number of steps that a ``training.Step`` has taken since the last forward.
+        self.steps_taken = 0
         self._no_heads = (None,) * len(self.output_names)
         self._arg_dict: dict[str, NDArray] | None = None
         self._aux_dict: dict[str, NDArray] | None = None
@@ -157,6 +160,33 @@ class Executor(Runnable[NDArray], Viewed):
             )
         ]
 
+    def __repr__(self) -> str:
+        shapes = {n: a.shape for n, a in zip(self.graph.arg_names, self.arg_arrays, strict=True)}
+        inputs = [(n, shapes[n]) for n in input_names(self.symbol) if n in shapes]
+        outputs = [(n, a.shape) for n, a in zip(self.output_names, self.outputs, strict=True)]
+        return brief(
+            self,
+            f"of {self.symbol.name or self.output_names[0]} on {self.context}",
+            [
+                *brief_arrays(inputs),
+                f"{many(len(self.arg_arrays) - len(inputs), 'parameter')} -> "
+                + ", ".join(brief_arrays(outputs)),
+                self.last_run,
+            ],
+        )
+
+    @property
+    def last_run(self) -> str:
+        """Words on the last time that the executor, or a ``training.Step`` on it, ran."""
+        if self.steps_taken:
+            return f"trained by a Step, {many(self.steps_taken, 'step')}"
+        step = self.last_step
+        if step is None:
+            return "not run yet"
+        mode = "training" if step.train else "inference"
+        read = "" if step.done else ", which nobody has looked at"
+        return f"last forward for {mode}{read}"
+
     # -- running -------------------------------------------------------------------------------
 
     def forward(self, is_train: bool = False, **kwargs: Any) -> list[NDArray]:
@@ -178,6 +208,7 @@ class Executor(Runnable[NDArray], Viewed):
             self.overwrite_constants()
         train = is_train if is_train.__class__ is bool else parse_is_train(is_train)
         keys = StreamPositions() if self.uses_rng[train] else None
+        self.steps_taken = 0
         try:
             self.last_step = step = PendingStep(self, train)
         except BaseException:
@@ -226,6 +257,11 @@ class Executor(Runnable[NDArray], Viewed):
         step.backward(heads)
         if self._monitor is not None:
             self._monitor.observe_backward(step, heads)
+
+    def count_step(self) -> None:
+        """Counts a step of a ``training.Step``, which ran on these arrays by a program of its own
+        and stored no gradients."""
+        self.steps_taken += 1
 
     def feed(self, inputs: Mapping[str, Any]) -> None:
         """Writes new contents of arguments, all of them or, where one does not fit, none."""

@@ -9,6 +9,7 @@ from ..ndarray import NDArray
 from ..symbol.node import topological_order
 from ..symbol.symbol_view import graph_parts
 from ._array_sections import (
+    NOT_STORED,
     Section,
     SectionEntry,
     array_columns,
@@ -39,7 +40,7 @@ def executor_parts(executor: Executor) -> list[Part]:
     shapes = value_shapes(executor.graph, arrays)
     order = topological_order(executor.symbol.heads)
     return [
-        Line(f"{memory_summary(arrays)}; {_last_forward_text(executor)}"),
+        Line(f"{memory_summary(arrays)}; {executor.last_run}"),
         Line(compiled),
         *section_views(_sections(executor)),
         Fold("graph", graph_parts(executor.symbol, order, shapes)),
@@ -56,11 +57,16 @@ def _sections(executor: Executor) -> list[Section]:
         )
     ]
     targets = executor.grad_arrays or [None] * len(graph.arg_names)
-    gradients = [(n, g) for n, g in zip(graph.arg_names, targets, strict=True) if g is not None]
+    stepped = NOT_STORED if executor.steps_taken else None
+    gradients = [
+        SectionEntry(n, array_columns(g), stepped or value_or_status(g))
+        for n, g in zip(graph.arg_names, targets, strict=True)
+        if g is not None
+    ]
     return [
         Section("arguments", [*_COLUMNS, "grad_req"], arguments),
         _section("auxiliary states", zip(graph.aux_names, executor.aux_arrays, strict=True)),
-        _section("gradients", gradients),
+        Section("gradients", _COLUMNS, gradients),
         _section("outputs", zip(executor.output_names, executor.outputs, strict=True)),
     ]
 
@@ -68,12 +74,3 @@ def _sections(executor: Executor) -> list[Section]:
 def _section(title: str, arrays: Iterable[tuple[str, NDArray]]) -> Section:
     entries = [SectionEntry(n, array_columns(a), value_or_status(a)) for n, a in arrays]
     return Section(title, _COLUMNS, entries)
-
-
-def _last_forward_text(executor: Executor) -> str:
-    step = executor.last_step
-    if step is None:
-        return "not run yet"
-    mode = "training" if step.train else "inference"
-    read = "" if step.done else ", which nobody has looked at"
-    return f"last forward for {mode}{read}"

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..display import brief
 from ..errors import InitializerError, explain
 from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
@@ -90,6 +91,9 @@ class Initializer(CheckedKeywords):
         self._kwargs = kwargs
         self._verbose = False
         self._print_func: Callable[[NDArray], str] | None = None
+
+    def __repr__(self) -> str:
+        return brief(self, None, [f"{name}={value!r}" for name, value in self._kwargs.items()])
 
     def set_verbosity(
         self, verbose: bool = False, print_func: Callable[[NDArray], str] | None = None

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from ..display import brief, brief_arrays
 from ..errors import DataArgumentError, explain
 from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
@@ -138,6 +139,13 @@ class DataIter(CheckedKeywords):
 
     def __init__(self, batch_size: int = 0) -> None:
         self.batch_size = batch_size
+
+    def __repr__(self) -> str:
+        # Subclasses of users may lack these attributes.
+        names = ("provide_data", "provide_label")
+        arrays = [(d[0], d[1]) for name in names for d in getattr(self, name, None) or ()]
+        size = getattr(self, "batch_size", None)
+        return brief(self, None, [f"batches of {size}" if size else "", *brief_arrays(arrays)])
 
     def __iter__(self) -> Self:
         return self

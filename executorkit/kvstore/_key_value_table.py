@@ -60,6 +60,10 @@ class KeyValueTable:
         self.threshold: float | None = None
         self._entries: dict[Key, StoredArray] = {}
 
+    def __len__(self) -> int:
+        """The number of keys."""
+        return len(self._entries)
+
     def add(self, new_arrays: ArraysByKey) -> None:
         """Adds keys with copies of their arrays, in a dist store with those of process 0."""
         for key, arrays in new_arrays.items():

@@ -10,6 +10,7 @@ from jax.experimental import multihost_utils
 
 from .. import optimizer as opt
 from .._files import naming, write_atomically
+from ..display import brief, many
 from ..errors import InputTypeError, KVStoreError, explain
 from ._array_arguments import arrays_by_key
 from ._key_value_table import KeyValueTable
@@ -66,6 +67,11 @@ class KVStore(KVStoreBase):
             on_first_device="device" in name or name == "nccl", dist=name in _DIST
         )
         self._updater: Callable[..., Any] | None = None
+
+    def __repr__(self) -> str:
+        updates = "updated by an optimizer" if self._updater is not None else ""
+        workers = f"worker {self.rank} of {self.num_workers}"
+        return brief(self, repr(self._name), [many(len(self._table), "key"), workers, updates])
 
     @property
     def type(self) -> str:

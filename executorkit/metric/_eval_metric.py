@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..display import brief
 from ..errors import MetricShapeError, explain
 from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
@@ -67,6 +68,9 @@ class EvalMetric(CheckedKeywords):
 
     def __str__(self) -> str:
         return f"EvalMetric: {dict(self.get_name_value())}"
+
+    def __repr__(self) -> str:
+        return brief(self, None, [f"{name} {value}" for name, value in self.get_name_value()])
 
     def get_config(self) -> dict[str, Any]:
         """A dict from which ``create(**config)`` creates an equal metric."""

@@ -27,11 +27,7 @@ def _view_of_group(group: DataParallelExecutorGroup) -> View:
 
 def module_parts(module: Any) -> list[Part]:
     """Parts of a module's view: its state, then the arrays of its kind."""
-    purpose = "training" if module.for_training else "inference"
-    phrases = [f"bound for {purpose}" if module.binded else "not bound"]
-    phrases.append("parameters are there" if module.params_initialized else "no parameters yet")
-    phrases.append("with an optimizer" if module.optimizer_initialized else "no optimizer")
-    return [Line(", ".join(phrases)), *_array_parts(module)]
+    return [Line(", ".join(module.state_phrases)), *_array_parts(module)]
 
 
 @singledispatch

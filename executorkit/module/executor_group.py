@@ -9,7 +9,7 @@ from typing import Any
 
 from ..context import Context
 from ..debugging import FiniteReport
-from ..display import Viewed
+from ..display import Viewed, brief
 from ..errors import BatchError, ModuleUsageError, explain
 from ..executor import Executor, PrecompileSpec
 from ..io import DataDesc
@@ -150,6 +150,9 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         self.grad_req = grad_req_by_argument(grad_req, self.arg_names, differentiated, for_training)
         self._options = current_options()
         self.bind_exec(data_shapes, label_shapes, shared_group)
+
+    def __repr__(self) -> str:
+        return brief(self, f"of {self.symbol.name or 'a group of symbols'}", self.core.phrases)
 
     # Binding
 

@@ -16,6 +16,7 @@ import jax
 import numpy as np
 import optax
 
+from ..display import brief, changed_values, many
 from ..errors import InputTypeError, NotSupportedError, RefusedCallError, RegistryError, explain
 from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray, zeros
@@ -109,6 +110,11 @@ class Optimizer(CheckedKeywords):
         self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
         self.param_dict = param_dict if param_dict else {}
         self.allow_np_array = False
+
+    def __repr__(self) -> str:
+        rate = f"learning_rate={self.lr}" if self.lr_scheduler is None else repr(self.lr_scheduler)
+        values = changed_values(self, {"learning_rate", "begin_num_update"})
+        return brief(self, None, [rate, *values, many(self.num_update, "update")])
         self.set_lr_mult({})
         self.set_wd_mult({})
 

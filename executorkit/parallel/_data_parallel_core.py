@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..context import Context, warn_of_shared_cpus
+from ..display import brief, brief_arrays
 from ..errors import BatchError, MXNetError, SliceError, UnknownNameError, explain
 from ..executor import Executor, PendingStep, PrecompileSpec, bound_avals, needs_head_gradients
 from ..lowering import InferenceResult, graph_of, infer, optimized
@@ -17,6 +18,9 @@ from ._batch_transfer import BatchInput, assign_scattered, scatter, slice_array
 from ._pmap_executor import PmapExecutor, replicated_outputs
 from ._replica_arrays import ContextGroups, GroupArrays, ReplicaArrayFactory, SharedArrays
 from ._replicated_array import PerDevice, ReplicatedArray
+
+#: Maximum number of contexts in a repr.
+_MAX_LISTED_CONTEXTS = 8
 
 
 class DataParallelCore:
@@ -84,6 +88,8 @@ class DataParallelCore:
             None if shared is None else shared.sharing(shared_names),
         ).make(self.grad_req)
         self.arg_arrays, self.grad_arrays, self.aux_arrays = arrays
+        #: Number of steps that a ``training.Step`` has taken since the last forward.
+        self.steps_taken = 0
         self.pmapped = self._bind_pmapped(inferred[0])
         self._execs = [] if self.pmapped else [self._bind(k) for k in range(len(self.contexts))]
         self.outputs: list[PerDevice] = (
@@ -91,6 +97,18 @@ class DataParallelCore:
             if self.pmapped
             else [list(arrays) for arrays in zip(*(e.outputs for e in self._execs), strict=True)]
         )
+
+    def __repr__(self) -> str:
+        return brief(self, None, self.phrases)
+
+    @property
+    def phrases(self) -> list[str]:
+        """Phrases on the network, its inputs, and the devices."""
+        contexts = ", ".join(map(str, self.contexts[:_MAX_LISTED_CONTEXTS]))
+        more = len(self.contexts) - _MAX_LISTED_CONTEXTS
+        shapes = [(i.name, i.shape) for i in self.inputs]
+        listed = f"on {contexts}" + (f" and {more} more" if more > 0 else "")
+        return [listed, *brief_arrays(shapes)]
 
     def sharing(self, names: Sequence[str]) -> SharedArrays:
         """The arrays that another group may use; it has to use the arguments in ``names``."""
@@ -225,11 +243,17 @@ class DataParallelCore:
 
     def forward(self, is_train: bool) -> None:
         """Runs all devices; outputs are computed when they are read."""
+        self.steps_taken = 0
         if self.pmapped:
             self.pmapped.forward(is_train)
         else:
             for executor in self._execs:
                 executor.forward(is_train)
+
+    def count_step(self) -> None:
+        """Counts a step of a ``training.Step``, which ran on these arrays by programs of its own
+        and stored no gradients."""
+        self.steps_taken += 1
 
     def backward(self, heads: Sequence[PerDevice | None] | None = None) -> None:
         """Computes the gradients on all devices; ``heads`` are head gradients for each output,

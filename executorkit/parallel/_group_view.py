@@ -9,6 +9,7 @@ import jax
 
 from ..display import Fold, Line, Part, Table, clipped, count, many, shape
 from ..executor import (
+    NOT_STORED,
     Section,
     SectionEntry,
     memory_summary,
@@ -49,8 +50,9 @@ def group_parts(core: DataParallelCore) -> list[Part]:
     shapes = value_shapes(core.graph, first)
     order = topological_order(core.symbol.heads)
     each = "each device has " if len(core.contexts) > 1 else ""
+    steps = f"; trained by a Step, {many(core.steps_taken, 'step')}" if core.steps_taken else ""
     parts: list[Part] = [
-        Line(how_it_runs(core)),
+        Line(how_it_runs(core) + steps),
         _devices(core),
         Line(f"{each}{memory_summary(first)}; {many(core.traces, 'compilation')}"),
     ]
@@ -116,7 +118,7 @@ def _sections(core: DataParallelCore) -> list[Section]:
         Section("inputs", with_request, [_entry(core, n, a, r) for n, a, r in loaded]),
         Section("parameters", with_request, [_entry(core, n, a, r) for n, a, r in parameters]),
         Section("auxiliary states", columns, [_entry(core, n, a) for n, a in states]),
-        Section("gradients", columns, [_entry(core, n, a) for n, a in gradients]),
+        Section("gradients", columns, [_gradient_entry(core, n, a) for n, a in gradients]),
         Section("outputs", columns, [_entry(core, n, a) for n, a in outputs]),
     ]
 
@@ -130,6 +132,11 @@ def _entry(core: DataParallelCore, name: str, array: PerDevice, *request: str) -
     shapes = " ".join(shape(s) for s in dict.fromkeys(sizes))
     columns = [shapes, jax.numpy.dtype(_representative(array).dtype).name, *request]
     return SectionEntry(name, columns, _value_or_status(core, array))
+
+
+def _gradient_entry(core: DataParallelCore, name: str, array: PerDevice) -> SectionEntry:
+    entry = _entry(core, name, array)
+    return entry._replace(contents=NOT_STORED) if core.steps_taken else entry
 
 
 def _representative(array: PerDevice) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context
 from ..debugging import FiniteReport
-from ..display import View, Viewed, view_of
+from ..display import View, Viewed, brief, view_of
 from ..errors import BatchTypeError, BindError, explain
 from ..executor import Executor
 from ..io import DataDesc
@@ -92,6 +92,9 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
             shared_group.core if shared_group else None,
             self.param_names,
         )
+
+    def __repr__(self) -> str:
+        return brief(self, None, self.core.phrases)
 
     def load_data_batch(self, data_batch: Any) -> None:
         """Copies a batch's data and labels to the devices.

@@ -11,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
-from ..display import Viewed
+from ..display import Viewed, brief, many
 from ..lowering import Cost, Graph
 from ._analysis import Analysis
 from ._background_tasks import CompileTask
@@ -186,6 +186,10 @@ class BaseProgram(Viewed, ABC):
     def compile_seconds(self) -> float:
         """Seconds spent in calls that traced and compiled."""
         return sum(function.seconds for function in self.functions)
+
+    def __repr__(self) -> str:
+        compiled = f"{many(self.traces, 'compilation')} in {self.compile_seconds:.2f} s"
+        return brief(self, f"of {many(len(self.graph.steps), 'operator')}", [compiled])
 
     @abstractmethod
     def analyse(self) -> Analysis:

@@ -61,6 +61,21 @@ def is_parameter(node: Node, reader: Node, position: int) -> bool:
     )
 
 
+def input_names(symbol: Symbol) -> list[str]:
+    """The names of the variables that are neither parameters nor auxiliary states of operators."""
+    return [n.name for n in _inputs(topological_order(symbol.heads)) if n.op is None]
+
+
+def _inputs(order: Sequence[Node], *, parameters: bool = False) -> dict[Node, None]:
+    """The variables that operators read as inputs, or also those that they read as parameters."""
+    return {
+        child: None
+        for node in order
+        for k, (child, _) in enumerate(node.inputs)
+        if child.op is None and (parameters or not is_parameter(child, node, k))
+    }
+
+
 @dataclass(slots=True)
 class _Budget:
     boxes: int = _MAX_BOXES
@@ -80,12 +95,7 @@ class GraphDrawing:
     @classmethod
     def of(cls, order: Sequence[Node], shapes: Shapes, *, parameters: bool = False) -> GraphDrawing:
         """The drawing of a graph; ``parameters`` are left out unless asked for."""
-        inputs = {
-            child
-            for node in order
-            for k, (child, _) in enumerate(node.inputs)
-            if child.op is None and (parameters or not is_parameter(child, node, k))
-        }
+        inputs = _inputs(order, parameters=parameters)
         is_single = len(order) == 1
         nodes = [n for n in order if n.op is not None or n in inputs or is_single]
         number = {node: i for i, node in enumerate(nodes)}

@@ -67,6 +67,12 @@ class BatchFeeder:
         elif self.executor is not None:
             self.executor.copy_params_from(args, aux)
 
+    def count_step(self) -> None:
+        """Tells the target that a step has been taken."""
+        for target in (self.core, self.executor):
+            if target is not None:
+                target.count_step()
+
     @property
     def inputs(self) -> list[str]:
         """Arguments that a group loads with batches; none are known of an executor."""

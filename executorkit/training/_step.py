@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from .. import optimizer as opt
-from ..display import Viewed
+from ..display import Viewed, brief, many
 from ..errors import StepError, explain
 from ..executor import check_head_gradients
 from ..ndarray import NDArray
@@ -125,6 +125,14 @@ class Step(Viewed):
         state = self._update.init([self._backend.first(i).value for i in self._argnums])
         self._state = jax.tree.map(lambda x: self._backend.state_ref(jnp.asarray(x)), state)
 
+    def __repr__(self) -> str:
+        kind = "optax" if self.optimizer is None else repr(self.optimizer)
+        parameters = many(len(self.names), "parameter")
+        return brief(
+            self, f"of {self._feeder.symbol.name or 'a group of symbols'}",
+            [kind, parameters, many(self.traces, "compilation")],
+        )  # fmt: skip
+
     def __call__(self, **batch: Any) -> list[NDArray]:
         """Takes a step on a batch, given by argument name; returns the outputs.
 
@@ -161,6 +169,7 @@ class Step(Viewed):
             if (step is None or not step.withdraw()) and keys is not None:
                 keys.rewind()
             raise
+        self._feeder.count_step()
 
     def _attach_update(self) -> None:
         """Makes the update a part of the step."""

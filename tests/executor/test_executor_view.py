@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import jax
 import numpy as np
 import pytest
@@ -57,6 +55,23 @@ def test_text_form():
     matches("executor", view_of(executor).text())
 
 
+def test_after_a_training_step_gradients_are_said_not_to_be_stored():
+    executor = _bound()
+    step = mx.training.Step(executor, "sgd")
+    for _ in range(2):
+        step(data=np.ones((2, 3)), softmax_label=np.zeros(2))
+    text = view_of(executor).text()
+    assert "trained by a Step, 2 steps" in text
+    assert "not run yet" not in text
+    assert text.count("a Step stores none") == len(executor.grad_dict)
+    executor.forward(is_train=True)
+    executor.backward()
+    executor.grad_dict["fc_weight"].asnumpy()
+    text = view_of(executor).text()
+    assert "last forward for training" in text
+    assert "a Step" not in text
+
+
 def _rows(executor, title):
     """The rows of one section, as words."""
     lines = view_of(executor).text().split("\n")
@@ -106,23 +121,24 @@ def test_consumed_gradients_are_named():
     assert not any("not computed" in row for row in _rows(executor, "arguments"))
 
 
+@pytest.mark.usefixtures("compiled")
 def test_one_transfer_and_few_compilations(transfers):
     net = mx.sym.Variable("data")
     for i in range(40):
         net = mx.sym.FullyConnected(net, num_hidden=3 + i % 7, name=f"fc{i}")
     executor = mx.sym.SoftmaxOutput(net, name="softmax").simple_bind(mx.cpu(), data=(2, 3))
-    compiled: Any = array_statistics._statistics_rows
-    compiled.clear_cache()
+    compiled = array_statistics._statistics_rows
+    compiled.clear()
     view_of(executor)
     assert transfers == [1]
-    assert compiled._cache_size() == 2  # arguments and gradients, outputs
+    assert compiled.executables == 2  # arguments and gradients, outputs
     executor.forward(is_train=True)
     executor.backward()
     view_of(executor)
     executor.outputs[0].asnumpy()
     view_of(executor)
     assert transfers == [1] * 3
-    assert compiled._cache_size() == 2
+    assert compiled.executables == 2
 
 
 def test_arrays_of_all_devices_come_together(transfers):
@@ -153,5 +169,5 @@ def test_large_executors_have_bounded_views():
 def test_a_failing_view_is_the_repr():
     executor = _bound()
     executor.arg_arrays[0].value.delete()
-    assert "Executor object" in checked(executor._repr_html_())
-    assert "Executor object" in executor._repr_mimebundle_()["text/plain"]
+    assert "<Executor of softmax on cpu(0): " in checked(executor._repr_html_())
+    assert executor._repr_mimebundle_()["text/plain"].startswith("<Executor of softmax on cpu(0): ")

@@ -36,6 +36,18 @@ def _module(contexts, loads=None):
     return module
 
 
+@pytest.mark.parametrize("contexts", [[mx.cpu(0), mx.cpu(1)], [mx.cpu(0)]])
+def test_after_a_training_step_gradients_are_said_not_to_be_stored(contexts):
+    module = _module(contexts)
+    step = mx.training.Step(module, "sgd")
+    step(data=DATA, softmax_label=np.zeros(8))
+    text = view_of(module._exec_group).text()
+    assert "trained by a Step, 1 step" in text
+    assert text.count("a Step stores none") == 4
+    module.forward(mx.io.DataBatch([mx.nd.array(DATA)], [mx.nd.zeros((8,))]), is_train=True)
+    assert "a Step" not in view_of(module._exec_group).text()
+
+
 def test_pmapped_group():
     group = _module([mx.cpu(0), mx.cpu(1)])._exec_group
     matches("group_mapped", view_of(group).text())

@@ -1,0 +1,64 @@
+"""Reprs of one line: the class of an object and what is essential about it."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from ._parts import clipped
+
+#: Maximum numbers of characters of a value, and of arrays listed.
+_MAX_VALUE, _MAX_ARRAYS = 60, 4
+
+
+def brief(obj: object, name: str | None, phrases: Iterable[str] = ()) -> str:
+    """``<Class name: phrase, phrase>``.
+
+    >>> brief([], "of three", ["one", "two"]), brief({}, None, []), brief({}, None, ["empty"])
+    ('<list of three: one, two>', '<dict>', '<dict: empty>')
+    """
+    title = type(obj).__name__ + (f" {clipped(name, 80)}" if name else "")
+    words = ", ".join(phrase for phrase in phrases if phrase)
+    return f"<{title}: {words}>" if words else f"<{title}>"
+
+
+def brief_arrays(arrays: Sequence[tuple[str, Sequence[int]]]) -> list[str]:
+    """Names and shapes of arrays, of the first few if they are many.
+
+    >>> brief_arrays([("data", (32, 3)), ("label", [32])])
+    ['data (32, 3)', 'label (32,)']
+    """
+    words = [f"{clipped(name, 40)} {tuple(shape)}" for name, shape in arrays[:_MAX_ARRAYS]]
+    hidden = len(arrays) - _MAX_ARRAYS
+    return [*words, f"{hidden} more"] if hidden > 0 else words
+
+
+def changed_values(obj: object, without: Collection[str] = ()) -> list[str]:
+    """``name=value`` of the attributes that the object's constructors have arguments for, where
+    they differ from the default; the outermost class first.
+
+    >>> class Line:
+    ...     def __init__(self, length, width=1, colour="black"):
+    ...         self.length, self.width, self.colour = length, width, colour
+    >>> changed_values(Line(3, 2))
+    ['length=3', 'width=2']
+    """
+    attributes = vars(obj)
+    words: dict[str, str] = {}
+    for cls in type(obj).__mro__:
+        if "__init__" not in vars(cls):
+            continue
+        for name, parameter in inspect.signature(cls).parameters.items():
+            value: Any = attributes.get(name)
+            if name in without or name in words or name not in attributes:
+                continue
+            if isinstance(value, str | int | float | None) and not _equals(value, parameter):
+                words[name] = f"{name}={clipped(repr(value), _MAX_VALUE)}"
+            elif isinstance(value, str | int | float | None):
+                words[name] = ""
+    return [word for word in words.values() if word]
+
+
+def _equals(value: Any, parameter: inspect.Parameter) -> bool:
+    return parameter.default is not inspect.Parameter.empty and value == parameter.default
