@@ -9,8 +9,8 @@ from ..display import scaled
 from ._checkpoint_arguments import add_shape_option, checkpoint_files
 
 #: Formats, as in :data:`executorkit.export.ENDINGS`, which is slow to import.
-_FORMS = ("stablehlo", "onnx", "safetensors", "npz", "params")
-_NETWORKS = ("stablehlo", "onnx")
+FORMS = ("stablehlo", "onnx", "safetensors", "npz", "params")
+NETWORK_FORMS = ("stablehlo", "onnx")
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,12 +31,12 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="FILE-symbol.json and FILE.params (or .safetensors, .npz), or a checkpoint's prefix; "
         "formats of parameters need no symbol",
     )
-    parser.add_argument("--to", required=True, choices=_FORMS, help="the format")
+    parser.add_argument("--to", required=True, choices=FORMS, help="the format")
     parser.add_argument("--output", metavar="FILE", help="default: beside the parameters")
     parser.add_argument("--epoch", type=int, metavar="N", help="with a prefix; default the last")
     add_shape_option(parser)
     parser.add_argument(
-        "--batch", type=_batch, default="free", metavar="free|N", help="the batch size; default free"
+        "--batch", type=_batch, default="free", metavar="free|N", help="its size; default free"
     )
     parser.add_argument(
         "--platforms",
@@ -61,7 +61,7 @@ def run(options: argparse.Namespace) -> int:
     """Writes the file; prints its size and the differences."""
     from ..export import export_checkpoint
 
-    required = ("symbol", "params") if options.to in _NETWORKS else ("params",)
+    required = ("symbol", "params") if options.to in NETWORK_FORMS else ("params",)
     files = checkpoint_files(options.files, options.epoch, required)
     report: Any = export_checkpoint(
         files.symbol,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from pathlib import Path
 
 from ..inspection import diagnose
 from ._checkpoint_arguments import add_shape_option, checkpoint_files

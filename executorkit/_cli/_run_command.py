@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 from .._files import naming
 from .._record_format import read_whole
 from ..display import scaled, text_table
+from ..display import shape as shape_text
 from ..errors import ArgumentValueError, ShapeError, explain
+from ..inspection import deduce_inputs, label_names, plain_name
 from ..opencv import decode_image, require_opencv, resize_image
+from ..symbol import Symbol, load
 from ._checkpoint_arguments import checkpoint_files
 
 #: Columns of detections: class, score, corners.
@@ -73,20 +75,20 @@ def _numbers(text: str) -> tuple[float, ...]:
 def run(options: argparse.Namespace) -> int:
     """Prints the outputs."""
     from ..export import InferenceNetwork, read_parameters
-    from ..symbol import load
 
     require_opencv()
     labels = _labels(options.labels)
-    content = read_whole(options.image)
+    with naming(options.image):
+        picture = decode_image(read_whole(options.image))
     files = checkpoint_files(options.files, options.epoch)
     symbol, params = load(str(files.symbol)), read_parameters(str(files.params))
-    network = InferenceNetwork.of(symbol, params)
-    name, shape = _image_input(network.inputs)
-    if options.size is not None:
-        shape = (*shape[:2], *(int(s) for s in (options.size * 2)[:2]))
-        network = InferenceNetwork.of(symbol, params, {name: (1, *shape[1:])})
-    with naming(options.image):
-        pixels = decode_image(content, int(shape[1] == 3), to_rgb=options.order == "rgb")
+    name, shape = _image_input(symbol, params, options.size)
+    network = InferenceNetwork.of(symbol, params, {name: shape})
+    shape = network.inputs[name]
+    _check_per_channel(shape[1], mean=options.mean, std=options.std)
+    pixels = picture[..., :: 1 if options.order == "rgb" else -1]
+    if shape[1] == 1:
+        pixels = decode_image(read_whole(options.image), 0)
     data = prepare(pixels, shape[2], shape[3], options.mean, options.std, options.scale)
     for output, array in network.run({name: data.astype(network.dtypes[name])}).items():
         print(f"{output} {array.shape}:")
@@ -101,14 +103,32 @@ def _labels(path: Path | None) -> list[str] | None:
     return read_whole(str(path)).decode("utf-8", "replace").splitlines()
 
 
-def _image_input(inputs: dict[str, tuple[int, ...]]) -> tuple[str, tuple[int, ...]]:
-    """The name and shape of a network's only input."""
-    ((name, shape), *others) = inputs.items()
-    if others or len(shape) != 4 or shape[1] not in (1, 3):
-        listed = ", ".join(f"{n} {s}" for n, s in inputs.items())
+def _image_input(
+    symbol: Symbol, params: Mapping[str, np.ndarray], size: Sequence[float] | None
+) -> tuple[str, tuple[int, ...]]:
+    """The name and shape of a network's only input, for one picture; of three channels where their
+    number does not follow from the parameters, and of ``size``, 0 where it is not given."""
+    shapes = deduce_inputs(symbol, {plain_name(n): a.shape for n, a in params.items()})
+    labels = label_names(symbol)
+    inputs = {name: shape for name, shape in shapes.items() if name not in labels}
+    sizes = tuple(int(s) for s in (tuple(size or ()) * 2)[:2]) or (0, 0)
+    name, shape = next(iter(inputs.items()), ("", None))
+    if shape is None:
+        shape = (0, 0, 0, 0)
+    if len(inputs) != 1 or len(shape) != 4 or shape[1] not in (0, 1, 3):
+        listed = ", ".join(f"{n} {shape_text(s)}" for n, s in inputs.items())
         problem = f"its inputs are {listed}, expected one of shape (N, 3, H, W) or (N, 1, H, W)"
         raise ShapeError(explain("a network for pictures", problem))
-    return name, shape
+    return name, (1, shape[1] or 3, *sizes)
+
+
+def _check_per_channel(channels: int, **options: Sequence[float]) -> None:
+    for option, numbers in options.items():
+        if len(numbers) not in (1, channels):
+            problem = f"{len(numbers)} numbers for {channels} channels"
+            raise ArgumentValueError(explain(f"--{option}", problem))
+    if 0.0 in options["std"]:
+        raise ArgumentValueError(explain("--std", "it holds 0, and pixels are divided by it"))
 
 
 def prepare(
@@ -121,12 +141,6 @@ def prepare(
 ) -> np.ndarray:
     """A picture (height, width, channels) of uint8 as a batch (1, channels, height, width) of
     float32: scaled, its middle cut out, and normalised."""
-    for option, numbers in (("--mean", mean), ("--std", std)):
-        if len(numbers) not in (1, pixels.shape[2]):
-            problem = f"{len(numbers)} numbers for {pixels.shape[2]} channels"
-            raise ArgumentValueError(explain(option, problem))
-    if 0.0 in std:
-        raise ArgumentValueError(explain("--std", "it holds 0, and pixels are divided by it"))
     factor = max(height / pixels.shape[0], width / pixels.shape[1])
     rows = max(height, round(pixels.shape[0] * factor))
     columns = max(width, round(pixels.shape[1] * factor))
@@ -154,7 +168,9 @@ def _classes(scores: np.ndarray, labels: Sequence[str] | None, top: int) -> str:
         [f"{scores[i]:.2%}" if is_share else f"{scores[i]:.4g}", str(i), _label(labels, i)]
         for i in order
     ]
-    return text_table(["probability" if is_share else "score", "class", "label"], rows, right={0, 1})
+    return text_table(
+        ["probability" if is_share else "score", "class", "label"], rows, right={0, 1}
+    )
 
 
 def _boxes(boxes: np.ndarray, labels: Sequence[str] | None, top: int) -> str:

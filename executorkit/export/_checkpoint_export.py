@@ -14,7 +14,6 @@ from ..symbol import load as load_symbol
 from ._differences import Comparison
 from ._inference_graph import FREE_BATCH, InferenceNetwork
 from ._parameter_files import (
-    host_arrays,
     read_parameters,
     require_safetensors,
     write_parameters,

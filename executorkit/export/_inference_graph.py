@@ -10,7 +10,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..context import cpu
-from ..errors import MissingParameterError, NotSupportedError, ShapeError, UnknownArgumentError, explain
+from ..errors import (
+    MissingParameterError,
+    NotSupportedError,
+    ShapeError,
+    UnknownArgumentError,
+    explain,
+)
 from ..inspection import check_parameters, deduce_inputs, example_shapes, label_names, plain_name
 from ..lowering import graph_of, infer, value_dtypes
 from ..ops.schema.inference import is_fully_known

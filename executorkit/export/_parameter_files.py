@@ -16,7 +16,13 @@ from typing import Any, BinaryIO
 import jax.numpy as jnp
 import numpy as np
 
-from .._files import HEAD, PARAMS, describe_misfit, naming, open_to_read, recognise, write_atomically
+from .._files import (
+    HEAD,
+    describe_misfit,
+    open_to_read,
+    recognise,
+    write_atomically,
+)
 from ..context import cpu
 from ..errors import (
     DTypeError,
@@ -151,7 +157,7 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     bfloat16."""
     _check_kind(path, "an archive of NumPy's arrays (.npz)")
     try:
-        with np.load(path, allow_pickle=False) as archive:
+        with open_to_read(path) as file, np.load(file, allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except (ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
         raise FileFormatError(explain(os.fspath(path), str(error))) from None
@@ -159,8 +165,8 @@ def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
 
 
 def read_parameters(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """The arrays of a file of parameters in any of the formats, recognised by its first bytes; those
-    of a ``.params`` file are mapped, not read."""
+    """The arrays of a ``.params``, safetensors or ``.npz`` file by name, recognised by its first
+    bytes; those of a ``.params`` file are mapped, not read."""
     with open_to_read(path) as file:
         kind = recognise(file.peek(HEAD)[:HEAD])
     if kind is not None and "safetensors" in kind.name:

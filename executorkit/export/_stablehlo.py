@@ -208,13 +208,13 @@ class StableHLOModel:
         if missing or unknown:
             problem = f"no input {unknown[0]!r}" if unknown else f"missing: {', '.join(missing)}"
             hint = did_you_mean(unknown[0], self.inputs) if unknown else None
-            raise UnknownArgumentError(explain("inputs of the exported network", problem, hint=hint))
+            raise UnknownArgumentError(explain("inputs of the network", problem, hint=hint))
         with jax.enable_x64(self._wide):
             arrays = {n: jnp.asarray(x, self.inputs[n].dtype) for n, x in inputs.items()}
             return self._call(self.parameters, arrays)
 
     def __repr__(self) -> str:
-        words = [f"{n} {x.dtype.name}[{', '.join(map(str, x.shape))}]" for n, x in self.inputs.items()]
+        words = [f"{n} {x.dtype.name}{list(x.shape)}" for n, x in self.inputs.items()]
         return f"<StableHLOModel {', '.join(words)} -> {', '.join(self.outputs)}>"
 
 

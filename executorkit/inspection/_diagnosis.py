@@ -6,7 +6,7 @@ import os
 import textwrap
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from ..display import Line, Lines, View, Viewed, clipped, many, scaled, view_of
@@ -16,7 +16,8 @@ from ..lowering import Summary, graph_of, infer
 from ..ndarray.params_file import ParamsHeaders
 from ..symbol import Symbol, load_json
 from ..symbol.symbol_json import OLDEST, read_source, stored_version
-from ._input_shapes import Shape, deduce_inputs, example_shapes, label_names, required_names
+from ._image_size import ImageSize, Shape
+from ._input_shapes import deduce_inputs, example_shapes, label_names, required_names
 from ._parameter_check import (
     NotFinite,
     ParameterCheck,
@@ -82,14 +83,13 @@ class Diagnosis(Viewed):
         return {plain_name(a.name): a.shape for a in self.params or () if a.name is not None}
 
     @cached_property
-    def example(self) -> tuple[dict[str, Shape], bool]:
-        """Shapes of the inputs for one example, and True if the parameters allow one image size
-        only."""
+    def example(self) -> tuple[dict[str, Shape], ImageSize]:
+        """Shapes of the inputs for one example, and the size of images that was filled in."""
         if self.symbol is None:
-            return {}, False
+            return {}, ImageSize(None)
         if self.params is None:
             known = {name: shape for name, shape in self.inputs.items() if shape is not None}
-            return {**known, **self.given_shapes}, False
+            return {**known, **self.given_shapes}, ImageSize(None)
         return example_shapes(self.symbol, self.parameter_shapes, self.inputs)
 
     def text(self, width: int | None = None, *, full: bool = False) -> str:
@@ -145,6 +145,8 @@ def diagnose(
         known = {name: shape for name, shape in inputs.items() if shape is not None}
         keys = [array.name for array in headers if array.name is not None]
         check = check_parameters(network, keys, stored, {**known, **sizes})
+    if headers is not None and check.fits:
+        check, inputs = _with_image_size(network, stored, inputs, check)
     return Diagnosis(
         symbol=network,
         symbol_path=os.fspath(symbol),
@@ -156,6 +158,29 @@ def diagnose(
         not_finite=broken,
         given_shapes=sizes,
     )
+
+
+def _with_image_size(
+    symbol: Symbol,
+    stored: Mapping[str, Shape],
+    inputs: dict[str, Shape | None],
+    check: ParameterCheck,
+) -> tuple[ParameterCheck, dict[str, Shape | None]]:
+    """The check, with the parameter that no size of images fits; and the inputs, with the size if
+    it follows from the parameters."""
+    example, image = example_shapes(symbol, stored, inputs)
+    if image.conflict is not None:
+        shape = stored[image.conflict]
+        expected = (shape[0],) + (0,) * len(shape[1:])
+        return replace(check, misshaped={image.conflict: (shape, expected)}), inputs
+    if not image.determined:
+        return check, inputs
+    sizes = {
+        name: (shape[0], *example[name][1:])
+        for name, shape in inputs.items()
+        if shape and name in example
+    }
+    return check, deduce_inputs(symbol, stored, sizes)
 
 
 def _check_names(symbol: Symbol, shapes: Mapping[str, Shape]) -> None:
@@ -293,7 +318,7 @@ def _sums(diagnosis: Diagnosis, limit: int | None) -> Iterator[str]:
     if not summary.unknown:
         size = scaled(summary.parameter_bytes, "B", 1024)
         yield f"parameters: {summary.parameters:,}{states}, {size}"
-    example, determined = diagnosis.example
+    example, image = diagnosis.example
     labels = label_names_of(diagnosis)
     computed = [
         f"{name}={','.join(map(str, shape))}"
@@ -307,15 +332,8 @@ def _sums(diagnosis: Diagnosis, limit: int | None) -> Iterator[str]:
             f"as --shape {_suggested(diagnosis)}"
         )
     elif computed:
-        assumed = any(
-            0 in (shape or (0,))[1:] and name in example
-            for name, shape in diagnosis.inputs.items()
-        )
-        why = ""
-        if determined:
-            why = ", a size that follows from the parameters"
-        elif assumed:
-            why = ", an assumption: other sizes fit too (--shape)"
+        is_assumed = image.size is not None and not image.determined
+        why = ", an assumption: other sizes fit too (--shape)" if is_assumed else ""
         yield f"table for {_listed(computed, limit)}{why}"
 
 

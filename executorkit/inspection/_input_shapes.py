@@ -9,17 +9,12 @@ from ..lowering import InferenceResult, graph_of, infer, optional_arguments
 from ..symbol import Symbol
 from ..symbol.node import topological_order
 from ..symbol.symbol_view import is_parameter
-
-#: A shape; 0 is an unknown size.
-Shape = tuple[int, ...]
+from ._image_size import ImageSize, Shape, image_size
 
 #: Numbers of axes that inputs have, most frequent first.
 _RANKS = (4, 2, 3, 5, 1)
 #: Maximum numbers of parameters looked at one by one, and of inputs tried one by one.
 _FIRST_PARAMETERS, _MAX_INPUTS = 8, 12
-#: Heights of images that networks are made for; a network that accepts the first two accepts all.
-_SIZES = (224, 320, 300, 299, 227, 32, 28, 112, 256, 512, 64, 128, 96, 331, 384, 416, 448, 160,
-          192, 48, 24, 12, 8, 16, 40, 100, 600, 640, 800, 1024)  # fmt: skip
 
 
 def label_names(symbol: Symbol) -> list[str]:
@@ -111,7 +106,8 @@ def _flat(
     symbol: Symbol, name: str, weights: Mapping[str, Shape], known: Mapping[str, Shape]
 ) -> Iterator[dict[str, Shape]]:
     """Vectors as the input of a network that flattens it: as long as the rows of a weight."""
-    matrix = next((shape for shape in weights.values() if len(shape) == 2), None)
+    required = set(required_names(symbol))
+    matrix = next((s for n, s in weights.items() if len(s) == 2 and n in required), None)
     trial = {**known, name: (0, matrix[1])} if matrix else {}
     if trial and inferred(symbol, {**weights, **trial}) is not None:
         yield trial
@@ -145,27 +141,23 @@ def _one_by_one(
 
 def example_shapes(
     symbol: Symbol, parameters: Mapping[str, Shape], inputs: Mapping[str, Shape | None]
-) -> tuple[dict[str, Shape], bool]:
+) -> tuple[dict[str, Shape], ImageSize]:
     """Shapes of the inputs for one example, to count operations for.
 
-    Returns them, with True if the sizes of images follow from the parameters: a fully connected
-    layer behind them does not fit others. Otherwise they are those of a usual image. What cannot be
-    filled in is 0.
+    Returns them, and the size of images that was filled in: one that follows from the parameters,
+    or a usual one. What cannot be filled in is 0.
     """
     known = {name: shape for name, shape in inputs.items() if shape is not None}
     variables = set(symbol.list_inputs())
     weights = {name: shape for name, shape in parameters.items() if name in variables}
     single = {name: (shape[0] or 1, *shape[1:]) for name, shape in known.items() if shape}
-    if not any(0 in shape for shape in single.values()):
-        return single, False
     images = [name for name, s in single.items() if len(s) == 4 and s[1] and 0 in s[2:]]
-    fitting: list[dict[str, Shape]] = []
-    for size in _SIZES:
-        trial = {n: tuple(d or size for d in single[n]) if n in images else single[n]
-                 for n in single}  # fmt: skip
-        if inferred(symbol, {**weights, **trial}) is not None:
-            fitting.append(trial)
-        if fitting and size != _SIZES[0]:
-            break
-    shapes = fitting[0] if fitting and images else single
-    return shapes, bool(images) and len(fitting) == 1
+    if not images:
+        return single, ImageSize(None)
+    labels = set(label_names(symbol))
+    fed = {name: shape for name, shape in single.items() if name not in labels}
+    size = image_size(symbol, weights, fed, images)
+    filled = {
+        n: tuple(d or size.size or 0 for d in s) if n in images else s for n, s in fed.items()
+    }
+    return filled, size

@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..ndarray.params_file import ParamsHeaders, ArrayHeader
+from ..ndarray.params_file import ArrayHeader, ParamsHeaders
 from ..symbol import Symbol
-from ._input_shapes import Shape, inferred, required_names
+from ._image_size import Shape
+from ._input_shapes import inferred, required_names
 
 KINDS = ("arg:", "aux:")
 
@@ -131,7 +132,7 @@ def _first_contradiction(
 
 def _agree(shape: Shape, expected: Shape) -> bool:
     return len(shape) == len(expected) and all(
-        a == b or b == 0 for a, b in zip(shape, expected, strict=True)
+        b in (a, 0) for a, b in zip(shape, expected, strict=True)
     )
 
 
