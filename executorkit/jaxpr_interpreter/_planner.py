@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+import jax
 import numpy as np
 from jax.extend.core import ClosedJaxpr, Jaxpr, Literal
 
@@ -41,6 +43,8 @@ _CALLS = {
     "remat2": "jaxpr",
     "checkpoint": "jaxpr",
 }
+#: Primitives that JAX evaluates by a function of other primitives.
+_EXPANDED = frozenset({"random_gamma"})
 #: Primitives whose results are their inputs.
 _IDENTITIES = frozenset({
     "copy", "copy_p", "device_put", "layout_constraint", "name", "optimization_barrier",
@@ -139,6 +143,8 @@ class Flattened:
             branches = params["branches"]
             index = min(max(int(self.constants[ins[0]]), 0), len(branches) - 1)
             return self.closed(branches[index], ins[1:])
+        if name in _EXPANDED:
+            return self.closed(_expanded(equation), ins)
         outs = tuple([self.value(v.aval) for v in equation.outvars])
         if name in _CONVERSIONS and self.avals[ins[0]] == self.avals[outs[0]]:
             return ins[:1]
@@ -164,6 +170,12 @@ class Flattened:
         stop = start + lengths.solve
         operands = ins[stop + lengths.transpose_solve :]
         return self.closed(jaxprs.solve, ins[start:stop] + operands)
+
+
+def _expanded(equation: Any) -> ClosedJaxpr:
+    """The jaxpr of the function that evaluates a primitive."""
+    arguments = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in equation.invars]
+    return jax.make_jaxpr(partial(equation.primitive.impl, **equation.params))(*arguments)
 
 
 def _cpu_branch(platforms: Any) -> int:

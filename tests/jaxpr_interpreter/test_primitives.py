@@ -545,6 +545,12 @@ def other_questions() -> Iterator[Question]:
         (data,),
         3e-6,
     )
+    yield Question(
+        "gamma",
+        lambda data, a: jax.random.gamma(jax.random.wrap_key_data(data), a, dtype=np.float32),
+        (data, np.float32([0.3, 1.0, 5.0])),
+        3e-6,
+    )
     square = normal(2, 4, 4)
     positive = square @ square.swapaxes(1, 2) + 4 * np.eye(4, dtype=np.float32)
     yield Question("cholesky", jnp.linalg.cholesky, (positive,), 1e-5)
