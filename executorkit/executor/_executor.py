@@ -130,6 +130,7 @@ class Executor(Runnable[NDArray], Viewed):
         self._aux_dict: dict[str, NDArray] | None = None
         self._monitor: MonitorCallback | None = None
         self._fed = FedArguments(graph.arg_names)
+        self.may_prepare = self.program.may_prepare
         register_pending_owner(self)
         self.program.add_user(self)
         self.program.prefetch(lambda: expected_calls(self))
@@ -359,18 +360,18 @@ class Executor(Runnable[NDArray], Viewed):
         """Positions of the arguments that are expected to change from call to call."""
         return self._fed.history.fed
 
-    def infer(self, train: bool, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
+    def infer(self, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
         """The outputs and the auxiliary states that forward changes, from prepared arrays where the
         program has them."""
-        if not train:
-            fed = self._fed
-            if fed.history.fed:
-                outputs = self.program.infer_prepared(args, aux, key, fed.history)
-                if outputs is not None:
-                    fed.confirm()
-                    return outputs, ()
-            fed.observe(args)
-        return self.program.infer[train](args, aux, key)
+        fed = self._fed
+        if fed.history.fed:
+            outputs = self.program.infer_prepared(args, aux, key, fed.history)
+            if outputs is not None:
+                fed.confirm()
+                return outputs, ()
+            self.may_prepare = fed.history.worth
+        fed.observe(args)
+        return self.program.infer[False](args, aux, key)
 
     def key_aval(self) -> Any:
         """The shape and dtype of a key."""

@@ -170,8 +170,10 @@ class PendingStep:
                     self.args, self.aux, self.key
                 )
                 self._backward_states, self.residuals = backward_states, residuals
+            elif self.runnable.may_prepare and not self.train:
+                outputs, states = self.runnable.infer(self.args, self.aux, self.key)
             else:
-                outputs, states = self.runnable.infer(self.train, self.args, self.aux, self.key)
+                outputs, states = program.infer[self.train](self.args, self.aux, self.key)
         except Exception:
             self.failed = True
             raise

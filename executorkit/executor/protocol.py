@@ -44,6 +44,8 @@ class Runnable(ABC, Generic[Value]):
         whether the graph has effects, so that nothing of it is deferred.
     keep_gradients
         whether gradients are stored although an update has consumed them in the same program.
+    may_prepare
+        whether inference may run on prepared arrays (:meth:`infer`).
     lock
         held by the thread that changes or runs one of its steps. Runnables with the same outputs
         share it.
@@ -77,6 +79,7 @@ class Runnable(ABC, Generic[Value]):
         self.uses_rng = (graph.uses_rng(False), graph.uses_rng(True))
         self.runs_eagerly = graph.has_effects
         self.keep_gradients = keep_gradients
+        self.may_prepare = False
         self.buffers = Buffers.of(
             self.arg_arrays, self.aux_arrays, self.gradient_targets, self.outputs
         )
@@ -92,9 +95,9 @@ class Runnable(ABC, Generic[Value]):
         inference prepares nothing."""
         return frozenset()
 
-    def infer(self, train: bool, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
-        """Runs ``program.infer``: the outputs, and the auxiliary states that forward changes."""
-        return self.program.infer[train](args, aux, key)
+    def infer(self, args: Sequence[Any], aux: Sequence[Any], key: Any) -> Any:
+        """Runs inference: the outputs, and the auxiliary states that forward changes."""
+        return self.program.infer[False](args, aux, key)
 
     @abstractmethod
     def key_aval(self) -> Any:

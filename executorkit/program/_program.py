@@ -160,6 +160,7 @@ class Program(BaseProgram):
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
         self.infer = self._both_modes(self._infer, "infer", on_disk=True)
         self._staged = self._staged_inference()
+        self.may_prepare = self._staged is not None
         # Residuals have a structure that only tracing makes.
         self.forward = self._both_modes(self._vjp, "forward")
         self.forward_backward = self._both_modes(

@@ -20,6 +20,7 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 from ..errors import ArgumentValueError, explain
 from ..lowering import Stages, memoize, two_stages
@@ -59,7 +60,7 @@ class _Layout:
     """Positions of the arrays of a call: fed ones, with the random key, and those that stay.
 
     worth
-        whether there are both, and those that stay are large enough.
+        whether those that stay are large enough.
     """
 
     __slots__ = ("fed", "staying", "worth")
@@ -69,7 +70,7 @@ class _Layout:
         self.fed = (*sorted(fed), *((count - 1,) if has_key else ()))
         self.staying = tuple(sorted(set(range(count)) - set(self.fed)))
         n_bytes = sum(arrays[i].size * arrays[i].dtype.itemsize for i in self.staying)
-        self.worth = bool(fed) and n_bytes >= min_bytes
+        self.worth = n_bytes >= min_bytes
 
 
 class _StagedFunction(NamedTuple):
@@ -97,13 +98,16 @@ class InferenceHistory:
         positions of the arguments that do not stay.
     calls_needed
         number of calls with the same arrays, the one that prepares included.
+    worth
+        False once the arrays that stay were found too small.
     """
 
-    __slots__ = ("_latest", "calls_needed", "fed")
+    __slots__ = ("_latest", "calls_needed", "fed", "worth")
 
     def __init__(self, fed: Iterable[int]) -> None:
         self.fed = frozenset(fed)
         self.calls_needed = _FIRST_CALLS
+        self.worth = True
         self._latest: PreparedArrays | None = None
 
     def note_new_set(self) -> None:
@@ -180,6 +184,7 @@ class StagedInference:
         arrays = (*args, *aux) if key is None else (*args, *aux, key)
         layout = self._layout(arrays, key, history.fed)
         if not layout.worth:
+            history.worth = False
             return None
         staying = [arrays[i] for i in layout.staying]
         fed_arrays = [arrays[i] for i in layout.fed]
@@ -203,7 +208,8 @@ class StagedInference:
         arrays = (*args, *aux) if key is None else (*args, *aux, key)
         layout = self._layout(arrays, key, fed)
         with self._lock:
-            function = self._function(arrays, len(args), layout) if layout.worth else None
+            worth = fed and layout.worth
+            function = self._function(arrays, len(args), layout) if worth else None
         if function is None:
             return []
         stages, sharding = function.stages, arrays[0].sharding
@@ -264,7 +270,7 @@ class StagedInference:
     def _split(
         self, avals: tuple[Any, ...], n_args: int, layout: _Layout, platform: str
     ) -> _StagedFunction | None:
-        has_key = jax.dtypes.issubdtype(avals[-1].dtype, jax.dtypes.prng_key)
+        has_key = jnp.issubdtype(avals[-1].dtype, jax.dtypes.prng_key)
 
         def evaluate(*arrays: Any) -> tuple[Any, ...]:
             key = arrays[-1] if has_key else None

@@ -99,6 +99,9 @@ class BaseProgram(Viewed, ABC):
         ``args`` and ``aux`` may be arrays, or shapes and dtypes.
         """
 
+    #: False if inference has nothing to prepare, as far as the graph and the options tell.
+    may_prepare: bool = False
+
     def infer_prepared(
         self, args: Arrays, aux: Arrays, key: Any, history: InferenceHistory
     ) -> tuple[Any, ...] | None:

@@ -44,8 +44,9 @@ def _forward(executor: Any, data: Any) -> np.ndarray:
 def _layers() -> dict[str, tuple[Any, tuple[int, ...]]]:
     """Layers with a normalisation behind each, and the shape of their data."""
     data = mx.sym.Variable("data")
-    conv, bn = mx.sym.Convolution, mx.sym.BatchNorm
-    full, deconv = mx.sym.FullyConnected, mx.sym.Deconvolution
+    conv, full, deconv = mx.sym.Convolution, mx.sym.FullyConnected, mx.sym.Deconvolution
+    bn: Any = mx.sym.BatchNorm
+    bn_relu: Any = mx.sym.contrib.BatchNormWithReLU
     image, gamma = (2, 6, 7, 5), {"fix_gamma": False}
     return {
         "conv": (bn(conv(data, kernel=(3, 3), num_filter=4, no_bias=True), **gamma), image),
@@ -72,8 +73,7 @@ def _layers() -> dict[str, tuple[Any, tuple[int, ...]]]:
             bn(conv(data, kernel=(3, 3), num_filter=4), output_mean_var=True, **gamma), image,
         ),
         "rectified": (
-            mx.sym.contrib.BatchNormWithReLU(conv(data, kernel=(3, 3), num_filter=4), **gamma),
-            image,
+            bn_relu(conv(data, kernel=(3, 3), num_filter=4), **gamma), image,
         ),
     }  # fmt: skip
 
@@ -301,7 +301,7 @@ def test_stages_are_found_in_the_disk_cache(tmp_path: Any) -> None:
     finally:
         mx.program.enable_disk_cache(None)
     assert functions["infer_prepared"].loads == functions["prepare"].loads == 1
-    np.testing.assert_array_equal(*results)
+    np.testing.assert_array_equal(results[0], results[1])
 
 
 def test_training_between_inferences_is_seen() -> None:
@@ -317,7 +317,7 @@ def test_training_between_inferences_is_seen() -> None:
             executor.backward()
             executor.arg_dict["fc_weight"] -= 0.1 * executor.grad_dict["fc_weight"]
         outputs.append(results)
-    np.testing.assert_allclose(*outputs, 1e-4, 1e-5)
+    np.testing.assert_allclose(outputs[1], outputs[0], 1e-4, 1e-5)
 
 
 def test_module_predicts_from_prepared_arrays() -> None:

@@ -89,7 +89,10 @@ class FlatProgram:
     """Operations in an order in which they can be computed, from ``inputs`` to ``outputs``."""
 
     def __init__(
-        self, inputs: Sequence[FlatValue], operations: Iterable[Operation], outputs: Sequence[FlatValue]
+        self,
+        inputs: Sequence[FlatValue],
+        operations: Iterable[Operation],
+        outputs: Sequence[FlatValue],
     ) -> None:
         self.inputs = tuple(inputs)
         self.outputs = tuple(outputs)
@@ -127,7 +130,7 @@ def _needed(operations: list[Operation], outputs: Sequence[FlatValue]) -> list[O
 
 def flatten(closed: ClosedJaxpr, platform: str) -> FlatProgram:
     """A jaxpr as a flat program for a platform (``cpu``)."""
-    inputs = [FlatValue(v.aval.shape, v.aval.dtype) for v in closed.jaxpr.invars]
+    inputs = [_value_of(None, v.aval) for v in closed.jaxpr.invars]
     flattener = _Flattener(platform)
     outputs = flattener.inline(closed.jaxpr, closed.consts, inputs, ())
     return FlatProgram(inputs, flattener.operations, outputs)
@@ -139,7 +142,11 @@ class _Flattener:
         self._platform = platform
 
     def inline(
-        self, jaxpr: Any, consts: Sequence[Any], inputs: Sequence[FlatValue], scopes: tuple[str, ...]
+        self,
+        jaxpr: Any,
+        consts: Sequence[Any],
+        inputs: Sequence[FlatValue],
+        scopes: tuple[str, ...],
     ) -> list[FlatValue]:
         """Appends the operations of a jaxpr that is called with ``inputs``; its results."""
         values: dict[Any, FlatValue] = dict(zip(jaxpr.invars, inputs, strict=True))
@@ -148,7 +155,8 @@ class _Flattener:
 
         def read(atom: Any) -> FlatValue:
             if isinstance(atom, Literal):
-                return _value_of(np.asarray(atom.val, atom.aval.dtype), atom.aval)
+                aval: Any = atom.aval
+                return _value_of(np.asarray(atom.val, aval.dtype), aval)
             return values[atom]
 
         for equation in jaxpr.eqns:
@@ -193,6 +201,7 @@ class _Flattener:
 
 
 def _value_of(constant: Any, aval: Any) -> FlatValue:
+    """A value; ``constant`` are its contents, None where they are not constant."""
     return FlatValue(aval.shape, aval.dtype, constant)
 
 

@@ -14,10 +14,11 @@ from functools import cached_property
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from jax.extend.core import ClosedJaxpr
 
-from .flat_program import FlatProgram, Operation, FlatValue
+from .flat_program import FlatProgram, FlatValue, Operation
 
 #: Primitives that cost nothing, or are computed where their result is read.
 _FREE = frozenset({"reshape", "squeeze", "expand_dims", "broadcast_in_dim", "iota", "copy"})
@@ -163,7 +164,7 @@ def _name_of(value: FlatValue, numbers: Mapping[FlatValue, int]) -> Hashable:
     """The number of a value, or its contents if they are constant."""
     if value.constant is None:
         return numbers[value]
-    if jax.dtypes.issubdtype(value.dtype, jax.dtypes.extended):
+    if jnp.issubdtype(value.dtype, jax.dtypes.extended):
         return id(value)
     array = np.asarray(value.constant)
     return array.dtype.str, array.shape, array.tobytes()

@@ -14,7 +14,7 @@ from typing import Any
 import jax
 from jax import lax
 
-from .flat_program import FlatProgram, Operation, FlatValue
+from .flat_program import FlatProgram, FlatValue, Operation
 
 
 def pack_weights(program: FlatProgram, static: set[FlatValue]) -> FlatProgram:
@@ -56,9 +56,7 @@ def _pack_convolution(operation: Operation) -> list[Operation]:
     rhs_spec = (rank - 1, rank - 2, *range(rank - 2))
     params = {
         **operation.params,
-        "dimension_numbers": lax.ConvDimensionNumbers(
-            numbers.lhs_spec, rhs_spec, numbers.out_spec
-        ),
+        "dimension_numbers": lax.ConvDimensionNumbers(numbers.lhs_spec, rhs_spec, numbers.out_spec),
     }
     return [transposed, _replaced(operation, params, transposed.outputs[0])]
 
