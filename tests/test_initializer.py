@@ -99,6 +99,7 @@ def test_random_numbers_in_other_types(dtype):
     assert len(np.unique(wide)) > (1990 if dtype == "float64" else 100)
 
 
+@pytest.mark.usefixtures("compiled")
 def test_initialising_compiles_nothing(caplog):
     with caplog.at_level(logging.DEBUG, "jax"):
         for i in range(2, 12):

@@ -137,6 +137,7 @@ def test_donated_arrays_are_saved_only_where_jax_calls_the_program_from_python()
     np.testing.assert_array_equal(state[0], [16, 16, 16])
 
 
+@pytest.mark.usefixtures("compiled")
 def test_arrays_that_a_failed_call_destroyed_are_restored():
     function = _doubling()
     state = (jax.numpy.arange(3.0), jax.numpy.ones((2, 2)))

@@ -25,7 +25,7 @@ import numpy as np
 
 from ..errors import GradientConsumedError, explain
 from ..ndarray.protocol import PendingValue, Producer, UpdateCall
-from ..program import Donated, StepSpec, UpdateSpec
+from ..program import Donated, StepSpec, UpdateSpec, copied
 from ._buffers import read_buffers
 from .protocol import Runnable
 
@@ -596,5 +596,5 @@ def _copy_shared(leaves: list[Any]) -> list[Any]:
     if shared:
         with jax.enable_x64(True):
             for i in shared:
-                leaves[i] = jnp.array(leaves[i], copy=True)
+                leaves[i] = copied(leaves[i])
     return leaves

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 
 from ..errors import KVStoreError, ShapeError, explain
 from ..ndarray import NDArray
+from ..optimizer import Updater
 from ..parallel import PerDevice, ReplicatedArray, reduce_replicated
 from ._array_arguments import Key
 from ._sums import (
@@ -88,13 +89,21 @@ class KeyValueTable:
         }
         if self._spans_processes:
             sums = self._over_processes(sums)
-        for key in sorted(sums, key=lambda k: k if isinstance(k, int) else self._entries[k].number):
-            entry = self._entries[key]
-            total = NDArray.from_jax(sums[key], entry.array.context, shared=False)
-            if updater is None:
-                entry.array = total
-            else:
-                updater(key, total, entry.array)
+        keys = sorted(sums, key=lambda k: k if isinstance(k, int) else self._entries[k].number)
+        stored = [self._entries[key].array for key in keys]
+        totals = [
+            NDArray.from_jax(sums[key], array.context, shared=False)
+            for key, array in zip(keys, stored, strict=True)
+        ]
+        if updater is None:
+            for key, total in zip(keys, totals, strict=True):
+                self._entries[key].array = total
+        elif isinstance(updater, Updater) and len({array.context for array in stored}) == 1:
+            # One program for all.
+            updater(keys, totals, stored)
+        else:
+            for update in zip(keys, totals, stored, strict=True):
+                updater(*update)
 
     def pull(self, outs: ArraysByKey, where: str) -> None:
         """Writes the stored arrays to all arrays in ``outs``."""

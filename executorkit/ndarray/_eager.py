@@ -285,9 +285,7 @@ def _jitted(
         p = Params({**params, **dict(zip(dynamic, numbers, strict=True))})
         check_inputs(op, params, arrays)
         try:
-            results = op.apply(p, arrays, key=prng_key, train=False)
-            entry.count()
-            return results
+            return op.apply(p, arrays, key=prng_key, train=False)
         except _NEEDS_VALUES:
             raise
         except MXNetError as error:
@@ -303,21 +301,18 @@ def _jitted(
             ) from error
 
     run.__name__ = op.name
-    if op.checks_values(params):
-        jitted = jax.jit(collect_checks(run))
-        entry = SmallJit(jitted, _checked(jitted))
-    elif device is None:
-        entry = SmallJit(jax.jit(run))
-    else:
-        entry = SmallJit(jax.jit(run, out_shardings=jax.sharding.SingleDeviceSharding(device)))
+    if not op.checks_values(params):
+        return SmallJit(run, device=device)
+    entry = SmallJit(collect_checks(run))
+    entry.function = _checked(entry)
     return entry
 
 
-def _checked(jitted: Callable[..., Any]) -> Callable[..., tuple[jax.Array, ...]]:
+def _checked(function: Callable[..., Any]) -> Callable[..., tuple[jax.Array, ...]]:
     """An operator whose results, when they are read, raise the error of a check that failed."""
 
     def run(*args: Any) -> tuple[jax.Array, ...]:
-        results, error = jitted(*args)
+        results, error = function(*args)
         deferred_errors.note(results, error)
         return results
 

@@ -101,7 +101,7 @@ def batch_to_device(host: np.ndarray, device: Device) -> jax.Array:
 
 @lru_cache(maxsize=64)
 def _transfer(device: Device) -> Callable[[np.ndarray], jax.Array]:
-    return small_jit(lambda x: x, out_shardings=_sharding(device))
+    return small_jit(lambda x: x, device=device)
 
 
 def filled(number: Any, shape: Shape, dtype: np.dtype, device: Device) -> jax.Array:

@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..context import Context, Device
@@ -28,7 +27,7 @@ from ..program import (
     Donated,
     SmallJit,
     ThreadState,
-    call_donating,
+    copied,
 )
 from ._rule import Rule, State
 
@@ -155,7 +154,7 @@ def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[ND
         )
         donated = Donated(values)
         try:
-            call_donating(program.function, results, donated, operands)
+            program.call_into(results, donated, operands)
             _store(leaves, results[0], device)
             call.attached = True
         except BaseException:
@@ -221,7 +220,7 @@ def _donatable_value(x: NDArray, used_once: bool, device: Device) -> jax.Array:
     They may after ``executor.params()`` or ``x.jax``; nobody else holds the results of an update.
     """
     value = _on_device(x.value, x.context.device, device)
-    return value if used_once and x.owns_buffer else jnp.copy(value)
+    return value if used_once and x.owns_buffer else copied(value)
 
 
 class PlannedUpdate(NamedTuple):
@@ -273,12 +272,9 @@ def _jitted(update: CombinedUpdate, treedef: Any) -> SmallJit:
     ) -> list[jax.Array]:
         global _traces
         _traces += 1
-        entry.count()
         weights, states = jax.tree.unflatten(treedef, donated.tree)
         return jax.tree.leaves(update(weights, grads, states, hyperparams, key_data))
 
-    entry = SmallJit(
-        jax.jit(updated, donate_argnums=0),
-        executable_bytes=SMALL_BYTES + _ARRAY_BYTES * treedef.num_leaves,
+    return SmallJit(
+        updated, SMALL_BYTES + _ARRAY_BYTES * treedef.num_leaves, updates=True, donate_argnums=0
     )
-    return entry

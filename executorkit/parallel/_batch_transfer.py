@@ -119,6 +119,9 @@ def gather(arrays: PerDevice, axis: int) -> NDArray:
 def mean_over_devices(arrays: PerDevice, target: Context) -> jax.Array:
     """The mean over the devices, on the device of ``target``; rounded as MXNet does it, one
     addition after the other."""
+    if len(arrays) == 1 and isinstance(arrays, list):
+        (only,) = arrays
+        return jax.device_put(only.value, target.device, may_alias=False)
     if isinstance(arrays, ReplicatedArray):
         parts = arrays.replicas.gather(arrays.value, target.device)
     else:

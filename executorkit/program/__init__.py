@@ -17,7 +17,7 @@ from ._checked_jit import CheckedJit
 from ._code_cache import SMALL_BYTES, CacheInfo, CodeCache, SmallJit, cached_code, small_jit
 from ._compiler_options import can_split_temp_buffers
 from ._deferred_errors import deferred_errors
-from ._donation import Donated, call_donating
+from ._donation import Donated, call_donating, copied
 from ._jit import InstrumentedJit
 from ._partitioned import PartitionedProgram
 from ._program import Program, program_for
@@ -82,6 +82,7 @@ __all__ = [
     "call_donating",
     "can_split_temp_buffers",
     "clear_cache",
+    "copied",
     "current_options",
     "deferred_errors",
     "dependent_results",

@@ -17,13 +17,16 @@ from __future__ import annotations
 import gc
 import os
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps
 from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import jax
 
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError, NotCompiledError, explain
+from ._donation import Donated, call_donating
+from ._first_calls import FirstCalls, check_tracing, interpretation_choice, tracing_allowed
+from ._program_options import current_options
 
 #: Memory of an executable that has been compiled in this process, however small, in bytes.
 EXECUTABLE_BYTES = 1_500_000
@@ -117,7 +120,8 @@ class Code(Protocol):
 
 
 class SmallJit:
-    """A jitted function of an operator or of arrays, whose executables are small.
+    """A jitted function of an operator or of arrays, whose executables are small. Its first calls
+    with new shapes are interpreted.
 
     function
         the function to call.
@@ -125,24 +129,107 @@ class SmallJit:
         number of its executables, and the estimated memory of each.
     """
 
-    __slots__ = ("_jitted", "executable_bytes", "executables", "function", "last_use")
+    __slots__ = (
+        "__wrapped__", "_device", "_first_calls", "_jitted", "_kept_in", "_options", "_static",
+        "_updates", "executable_bytes", "executables", "function", "last_use",
+    )  # fmt: skip
 
     in_use = False
 
     def __init__(
         self,
-        jitted: Any,
-        function: Callable[..., Any] | None = None,
+        function: Callable[..., Any],
         executable_bytes: int = SMALL_BYTES,
+        static_argnums: int | Sequence[int] = (),
+        device: Any = None,
+        kept_in: CodeCache[SmallJit] | None = None,
+        updates: bool = False,
+        **options: Any,
     ) -> None:
-        self._jitted = jitted
-        self.executable_bytes = executable_bytes
-        self.function = jitted if function is None else function
-        self.executables = 0
-        self.last_use = 0
+        """Wraps a function of positional arguments.
 
-    def count(self) -> None:
-        """Counts one executable more. Called where the function is traced."""
+        ``device`` is that of the results where the arguments have none; ``kept_in`` the cache that
+        bounds it, where its owner does not put it into one; ``updates`` says that it updates
+        parameters, which is compiled at once, so that runs repeat to the last bit; ``options`` are
+        those of ``jax.jit``.
+        """
+
+        if device is not None:
+            options["out_shardings"] = jax.sharding.SingleDeviceSharding(device)
+        self.__wrapped__ = function
+        self._static = (static_argnums,) if isinstance(static_argnums, int) else static_argnums
+        self._device = device
+        self._options = options
+        self._kept_in = kept_in
+        self._updates = updates
+        self.executable_bytes = executable_bytes
+        self.function: Callable[..., Any] = self.__call__
+        self.last_use = 0
+        self._start()
+
+    def _start(self) -> None:
+        """Begins without any executable."""
+        function = self.__wrapped__
+
+        @wraps(function)
+        def traced(*args: Any) -> Any:
+            check_tracing()
+            return function(*args)
+
+        self.executables = 0
+        self._jitted = jax.jit(traced, static_argnums=self._static, **self._options)
+        self._first_calls = FirstCalls(
+            self._jitted, self._interprets, lambda _: self._count(), self._static, self._device
+        )
+
+    def __call__(self, *args: Any) -> Any:
+        """The results for such arguments."""
+        if self._first_calls.shapes:
+            interpretation = self._first_calls.known(args)
+            if interpretation is not None:
+                return interpretation.run(args)
+        try:
+            return self._jitted(*args)
+        except NotCompiledError:
+            pass  # what comes now should not name this exception as its context
+        interpretation = self._first_calls.first(args)
+        if interpretation is not None:
+            return interpretation.run(args)
+        with tracing_allowed():
+            results = self._jitted(*args)
+        self._count()
+        return results
+
+    def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
+        """Appends the result for ``(donated.tree, *args)`` to ``results``, for a function whose
+        first argument is donated. After any exception either it is in the list, or
+        ``donated.restored()`` has the arrays that were donated."""
+        interpretation = None
+        is_new = False
+        if self._first_calls.shapes:
+            interpretation = self._first_calls.known((Donated(donated.tree), *args))
+        try:
+            if interpretation is None:
+                call_donating(self._jitted, results, donated, args)
+        except NotCompiledError:
+            is_new = True
+        if is_new:
+            interpretation = self._first_calls.first((Donated(donated.tree), *args))
+            if interpretation is None:
+                with tracing_allowed():
+                    call_donating(self._jitted, results, donated, args)
+                self._count()
+        if interpretation is not None:
+            results.append(interpretation.run((donated.tree, *args)))
+
+    def _interprets(self) -> bool | None:
+        choice = interpretation_choice(current_options().interpret)
+        return False if choice is None and self._updates else choice
+
+    def _count(self) -> None:
+        """Counts one executable more."""
+        if self._kept_in is not None:
+            self._kept_in.get_or_make(self, lambda: self)
         self.executables += 1
         count_code(self.executable_bytes)
 
@@ -153,8 +240,8 @@ class SmallJit:
 
     def clear(self) -> None:
         """Frees its executables; the next calls compile again."""
-        self._jitted.clear_cache()
-        self.executables = 0
+        # JAX's clear_cache of one function makes it look up the traces of all others again.
+        self._start()
 
 
 _C = TypeVar("_C", bound=Code)
@@ -383,20 +470,12 @@ def cache_infos() -> dict[str, CacheInfo]:
 _array_functions: CodeCache[SmallJit] = CodeCache("arrays", 256, 0.12)
 
 
-def small_jit(function: Callable[..., Any] | None = None, **options: Any) -> Callable[..., Any]:
-    """``jax.jit``, with its options, for a small function of arrays of any shapes.
+def small_jit(function: Callable[..., Any] | None = None, **options: Any) -> Any:
+    """``jax.jit``, with its options, for a small function of positional arrays of any shapes.
 
-    Calls cost what they cost with ``jax.jit``; each compilation is counted, and the function's
+    Its first calls with new shapes are interpreted. Each compilation is counted, and the function's
     executables are freed where those of such functions take more memory than they may.
     """
     if function is None:
         return lambda decorated: small_jit(decorated, **options)
-    entry: SmallJit
-
-    @wraps(function)
-    def traced(*args: Any, **kwargs: Any) -> Any:
-        _array_functions.get_or_make(traced, lambda: entry).count()
-        return function(*args, **kwargs)
-
-    entry = SmallJit(jax.jit(traced, **options))
-    return entry.function
+    return SmallJit(function, kept_in=_array_functions, **options)

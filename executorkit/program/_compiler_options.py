@@ -48,13 +48,16 @@ def compiler_options(
     if jax.default_backend() != "cpu":
         return {}
     convolves = _convolves(graph)
-    accepted: dict[str, Any] = {}
-    for options, needed in (
+    choices = (
         (_CONVOLUTIONS_ON_CPU, convolves),
         (_BARRIERS_ON_CPU, convolves or has_barriers),
         (_PIECES_ON_CPU, split_temp_buffers),
-    ):
-        if needed and compiler_accepts(tuple(options.items())):
+    )
+    every = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU | _PIECES_ON_CPU
+    takes_all = compiler_accepts(tuple(every.items()))
+    accepted: dict[str, Any] = {}
+    for options, needed in choices:
+        if needed and (takes_all or compiler_accepts(tuple(options.items()))):
             accepted |= options
     return accepted
 

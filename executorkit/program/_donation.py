@@ -92,6 +92,11 @@ def _saved(array: jax.Array) -> Any:
     return np.array(array)
 
 
+def copied(array: jax.Array) -> jax.Array:
+    """A copy of an array where it is, without a program of its own for each shape."""
+    return jax.device_put(array, array.sharding, may_alias=False)
+
+
 def call_donating(
     function: Callable[..., Any], results: list[Any], donated: Donated, args: tuple[Any, ...]
 ) -> None:

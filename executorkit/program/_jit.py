@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import jax
 
+from ..errors import NotCompiledError
 from . import disk_cache
 from ._background_tasks import CompileTask, submit
 from ._code_cache import EXECUTABLE_BYTES, code_bytes, count_code, function_limit_bytes
 from ._deferred_errors import deferred_errors
 from ._donation import Donated, call_donating
+from ._first_calls import (
+    FirstCalls,
+    Interpretation,
+    check_tracing,
+    interpretation_choice,
+    tracing_allowed,
+)
 from ._thread_state import ThreadState
 
 #: Maximum number of shapes of one function that stay compiled; one more empties its cache.
 MAX_SHAPES = 128
 #: Number of traces of one function in its log.
 MAX_TRACES = 32
+
+
+#: Stands for the results of a call that did not take place.
+_NOT_RUN: Any = object()
 
 
 class CompilationCounts:
@@ -71,6 +85,11 @@ class InstrumentedJit:
         whether the results may use the buffers of the first argument.
     compiler_options
         options of XLA's compiler.
+    interpret
+        whether calls are interpreted: always, never, or (None) the first ones, unless the
+        environment says otherwise.
+    trains
+        whether it is a part of training, which is compiled at once unless ``interpret`` is True.
     fingerprint
         makes a text that distinguishes this function from all others, in every process, so that its
         executables can be stored in the disk cache; None for one that is never stored.
@@ -81,9 +100,10 @@ class InstrumentedJit:
     """
 
     __slots__ = (
-        "_compilations", "_compilations_since_clear", "_dispatcher", "_jitted", "_tasks",
-        "_threads_to_log", "avals", "code_bytes", "compiler_options", "donates", "fingerprint",
-        "function", "last_use", "loads", "name", "seconds", "trace_log", "traces",
+        "_compilations", "_compilations_since_clear", "_dispatcher", "_first_calls", "_jitted",
+        "_tasks", "_threads_to_log", "avals", "code_bytes", "compiler_options", "donates",
+        "fingerprint", "function", "interpret", "last_use", "loads", "name", "seconds",
+        "trace_log", "traces", "trains",
     )  # fmt: skip
 
     devices: Sequence[Any] = ()
@@ -96,8 +116,12 @@ class InstrumentedJit:
         donates: bool = False,
         compiler_options: Mapping[str, Any] | None = None,
         fingerprint: Callable[[], str] | None = None,
+        interpret: bool | None = None,
+        trains: bool = False,
     ) -> None:
         self.function = function
+        self.trains = trains
+        self.interpret = interpret
         self.fingerprint = fingerprint
         self.name = name
         self.donates = donates
@@ -127,6 +151,9 @@ class InstrumentedJit:
         self._compilations_since_clear = 0
         self.code_bytes = 0
         self._jitted: Any = self.transform(self._counting())
+        self._first_calls = FirstCalls(
+            self._jitted, self._interprets, partial(self._count_executable, loaded=False)
+        )
         self._dispatcher: disk_cache.CachedJit | _Direct = (
             _Direct(self._jitted)
             if self.fingerprint is None
@@ -138,6 +165,13 @@ class InstrumentedJit:
             )
         )
 
+    def _interprets(self) -> bool | None:
+        """As ``interpret``. What is to be found on disk is compiled, so that it gets there."""
+        if self.devices or self._dispatcher.caches:
+            return False
+        choice = interpretation_choice(self.interpret)
+        return False if choice is None and self.trains else choice
+
     def transform(self, traced: Callable[..., Any]) -> Any:
         """The jitted form of the function; subclasses may map it over devices."""
         donated = 0 if self.donates else ()
@@ -145,6 +179,7 @@ class InstrumentedJit:
 
     def _counting(self) -> Callable[..., Any]:
         def traced(*args: Any) -> Any:
+            check_tracing()
             with _count_lock:
                 self.traces += 1
                 counters.traces += 1
@@ -177,23 +212,53 @@ class InstrumentedJit:
         before = self._compilations
         start = time.perf_counter()
         state = ThreadState()
+        interpretation = None
         try:
             with jax.enable_x64(True):
-                try:
-                    results = self._dispatcher.run(*args)
-                except (TypeError, ValueError):
-                    # An executable refuses arguments of other shapes before it does anything.
-                    if not self._dispatcher.widen():
-                        raise
-                    results = self._dispatcher.run(*args)
+                if self._first_calls.shapes:
+                    interpretation = self._first_calls.known(args)
+                if interpretation is None:
+                    try:
+                        results = self._dispatcher.run(*args)
+                    except NotCompiledError:
+                        results = _NOT_RUN
+                    except (TypeError, ValueError):
+                        results = self._run_widened(args)
+                    if results is _NOT_RUN:
+                        interpretation, results = self._run_first(args)
+                else:
+                    results = interpretation.run(args)
         except BaseException:
             state.restore()
             raise
         if self._compilations != before:
-            self._log(args, time.perf_counter() - start)
+            self._log(args, time.perf_counter() - start, compiles=interpretation is None)
         if deferred_errors.open:
             deferred_errors.follow(args, results)
         return results
+
+    def _run_first(self, args: tuple[Any, ...]) -> tuple[Interpretation | None, Any]:
+        """The results of the first call with arguments of such shapes, and how it was interpreted,
+        if it was."""
+        interpretation = self._first_calls.first(args)
+        if interpretation is None:
+            return None, self._run_compiling(args)
+        return interpretation, interpretation.run(args)
+
+    def _run_widened(self, args: tuple[Any, ...]) -> Any:
+        """The results where an executable has refused arguments of other shapes, which it does
+        before it does anything. Raises the present exception again if no other one is there."""
+        if not self._dispatcher.widen():
+            raise
+        return self._run_compiling(args)
+
+    def _run_compiling(self, args: tuple[Any, ...]) -> Any:
+        """The results of the compiled program, compiled if it is not."""
+        with tracing_allowed():
+            try:
+                return self._dispatcher.run(*args)
+            except (TypeError, ValueError):
+                return self._run_widened(args)
 
     def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
         """Appends the result for ``(donated.tree, *args)`` to ``results``.
@@ -206,21 +271,41 @@ class InstrumentedJit:
         before = self._compilations
         start = time.perf_counter()
         state = ThreadState()
+        interpretation = None
+        is_new = False
         try:
             with jax.enable_x64(True):
+                if self._first_calls.shapes:
+                    interpretation = self._first_calls.known((Donated(donated.tree), *args))
                 try:
-                    self._donate(results, donated, args)
-                except (TypeError, ValueError):
-                    if not self._dispatcher.widen():
-                        raise
-                    self._donate(results, donated, args)
+                    if interpretation is None:
+                        self._donate_checked(results, donated, args)
+                except NotCompiledError:
+                    is_new = True
+                if is_new:
+                    interpretation = self._first_calls.first((Donated(donated.tree), *args))
+                    if interpretation is None:
+                        with tracing_allowed():
+                            self._donate_checked(results, donated, args)
+                if interpretation is not None:
+                    results.append(interpretation.run((donated.tree, *args)))
         except BaseException:
             state.restore()
             raise
         if self._compilations != before:
-            self._log((donated.tree, *args), time.perf_counter() - start)
+            self._log(
+                (donated.tree, *args), time.perf_counter() - start, compiles=interpretation is None
+            )
         if deferred_errors.open:
             deferred_errors.follow((donated.tree, args), results)
+
+    def _donate_checked(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
+        try:
+            self._donate(results, donated, args)
+        except (TypeError, ValueError):
+            if not self._dispatcher.widen():
+                raise
+            self._donate(results, donated, args)
 
     def _donate(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
         function, in_c = self._dispatcher.target((donated, *args))
@@ -263,8 +348,10 @@ class InstrumentedJit:
     ) -> Any:
         before = self._compilations
         start = time.perf_counter()
-        with jax.enable_x64(True):
+        with jax.enable_x64(True), tracing_allowed():
             result = work()
+        if compiles:
+            self._first_calls.forget(self._wrapped(args))
         if self._compilations != before:
             self._log(args, time.perf_counter() - start, compiles)
         return result
@@ -326,15 +413,22 @@ class InstrumentedJit:
     def _count_code(self, args: tuple[Any, ...], loaded: bool) -> None:
         """Counts the code of the executable for these arguments, which has just been made."""
         wrapped = self._wrapped(args)
-        with jax.enable_x64(True):
-            try:
-                executable = self._dispatcher.held(wrapped)
-                if executable is None:
-                    executable = self._jitted.lower(*wrapped).compile()
+        executable = None
+        without_hlo = contextlib.suppress(RuntimeError, ValueError, NotImplementedError)
+        with jax.enable_x64(True), tracing_allowed(), without_hlo:
+            executable = self._dispatcher.held(wrapped)
+            if executable is None:
+                executable = self._jitted.lower(*wrapped).compile()
+        self._count_executable(executable, loaded)
+
+    def _count_executable(self, executable: jax.stages.Compiled | None, loaded: bool) -> None:
+        new_bytes = EXECUTABLE_BYTES
+        if executable is not None:
+            # Some executables have no HLO.
+            with contextlib.suppress(RuntimeError, ValueError, NotImplementedError):
                 new_bytes = code_bytes(executable, loaded)
-            except (RuntimeError, ValueError, NotImplementedError):  # of an executable without HLO
-                new_bytes = EXECUTABLE_BYTES
-        self.code_bytes += new_bytes
+        with _count_lock:
+            self.code_bytes += new_bytes
         count_code(new_bytes)
 
 

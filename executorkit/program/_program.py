@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, TypeVar
 
@@ -162,18 +163,22 @@ class Program(BaseProgram):
         self._staged = self._staged_inference()
         self.may_prepare = self._staged is not None
         # Residuals have a structure that only tracing makes.
-        self.forward = self._both_modes(self._vjp, "forward")
+        self.forward = self._both_modes(self._vjp, "forward", trains=True)
         self.forward_backward = self._both_modes(
-            self._forward_backward, "forward_backward", on_disk=True
+            self._forward_backward, "forward_backward", on_disk=True, trains=True
         )
         self.observe = self._both_modes(self._observe, "observe")
         self.observe_backward = self._both_modes(self._observe_backward, "observe_backward")
         self.backward = self._jit(
-            self._backward, "backward", compiler_options=self.compiler_options
+            self._backward,
+            "backward",
+            compiler_options=self.compiler_options,
+            interpret=self.options.interpret,
+            trains=True,
         )
 
     def _both_modes(
-        self, method: Callable[..., Any], name: str, on_disk: bool = False
+        self, method: Callable[..., Any], name: str, on_disk: bool = False, trains: bool = False
     ) -> tuple[InstrumentedJit, InstrumentedJit]:
         def jitted(train: bool, name: str) -> InstrumentedJit:
             return self._jit(
@@ -181,6 +186,8 @@ class Program(BaseProgram):
                 name,
                 compiler_options=self.compiler_options,
                 fingerprint=self.fingerprint if on_disk and self._jit is InstrumentedJit else None,
+                interpret=self.options.interpret,
+                trains=trains,
             )
 
         return jitted(False, name), jitted(True, f"{name}_train")
@@ -200,6 +207,7 @@ class Program(BaseProgram):
                 name,
                 compiler_options=self.compiler_options,
                 fingerprint=lambda: self.fingerprint(name, facts),
+                interpret=self.options.interpret,
             )
 
         return StagedInference(self._evaluator.for_inference, jit, choice is True)
@@ -231,8 +239,8 @@ class Program(BaseProgram):
             raise NotFingerprintableError("Python operators")
         if self._fingerprint is None:
             choices = (
-                self.argnums, self.accumulate, self.options, mirrored_steps(self.graph),
-                self._disabled_passes,
+                self.argnums, self.accumulate, replace(self.options, interpret=None),
+                mirrored_steps(self.graph), self._disabled_passes,
             )  # fmt: skip
             structure = disk_cache.structure_fingerprint(self.graph.structure)
             self._fingerprint = disk_cache.fingerprint(choices) + structure
@@ -353,6 +361,8 @@ class Program(BaseProgram):
                 True,
                 self.compiler_options,
                 None if self.graph.checks_values else lambda: self.fingerprint(train, spec),
+                self.options.interpret,
+                trains=True,
             )
             memoize(self._train_steps, (train, spec), step, MAX_STEPS)
         return step

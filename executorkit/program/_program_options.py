@@ -41,14 +41,14 @@ class Options:
         cross between segments, of which there are about as many as each has operators, or between
         the iterations of a recurrence), or a policy for ``jax.checkpoint``. On several CPU devices
         XLA saves everything nevertheless.
-    winograd
-        the forms that convolutions with kernels of three rows may take on CPUs, where they pay:
-        'exact' (the convolution as it is), 'F2' (two rows of the result at a time: two thirds of
-        the multiplications) or 'F4' (four or two rows: half of them). The largest error, relative
-        to the largest result in float32, stays under 1e-6, 1e-6 and 2e-6. By 'F2' and 'F4' an
-        infinite or NaN element reaches all rows that are computed together with its own, and what
-        is exactly zero beside large values may differ from zero by rounding. By default what the
-        environment variable EXECUTORKIT_WINOGRAD says, or 'F4'.
+    interpret
+        whether calls on one CPU device are computed by NumPy instead of a compiled program: None
+        (the first calls with arguments of certain shapes, where that is quicker than compiling
+        them; which calls is a fixed count), False (never) or True (always, where the interpreter
+        covers the program). Programs of training are compiled where it is None, so that a repeated
+        run is equal to the last bit. The environment variable EXECUTORKIT_INTERPRET ('auto', '0',
+        '1') says it where this is None. Both compute the same but for rounding: inference whose
+        results are to be equal to the last bit, whether a shape is new or not, needs False.
     prepare
         whether inference computes what depends on parameters alone once per set of parameters
         (folded normalisations, turned and packed weights), which takes memory for a copy of the
@@ -68,8 +68,9 @@ class Options:
 
     compute_dtype: str | None = None
     remat: str | Callable[..., Any] | None = None
-    winograd: str = field(default_factory=winograd_default)
+    interpret: bool | None = None
     prepare: bool | None = None
+    winograd: str = field(default_factory=winograd_default)
 
     def __post_init__(self) -> None:
         if self.compute_dtype not in (None, "bfloat16", "float16"):
@@ -87,10 +88,6 @@ class Options:
                     hint="policies are in jax.checkpoint_policies",
                 )
             )
-        if self.prepare not in (None, False, True):
-            raise ArgumentValueError(
-                explain("options: prepare", f"{self.prepare!r}, expected True, False or None")
-            )
         if self.winograd not in WINOGRAD_SETTINGS:
             raise ArgumentValueError(
                 explain(
@@ -98,6 +95,12 @@ class Options:
                     f"{self.winograd!r}, expected " + ", ".join(map(repr, WINOGRAD_SETTINGS)),
                 )
             )
+        for name in ("interpret", "prepare"):
+            value = getattr(self, name)
+            if value not in (None, False, True):
+                raise ArgumentValueError(
+                    explain(f"options: {name}", f"{value!r}, expected True, False or None")
+                )
 
 
 _current: ContextVar[Options | None] = ContextVar("executorkit_options", default=None)

@@ -527,7 +527,7 @@ def _update_program(update: UpdateFunction) -> InstrumentedJit:
         new, state = update(weights, tuple(totals), state, hyperparams, key_data)
         return tuple(new), state
 
-    return InstrumentedJit(step, "update")
+    return InstrumentedJit(step, "update", trains=True)
 
 
 class _GatherProducer:

@@ -10,6 +10,8 @@ import pytest
 
 import executorkit as mx
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 _HOME = str(Path(mx.__file__).parent)
 
 

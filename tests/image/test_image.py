@@ -148,6 +148,7 @@ def test_decoding_with_channels_first():
         decode(FILES["png"], clip_rect=(2, 3, 1200, 10))
 
 
+@pytest.mark.usefixtures("compiled")
 def test_images_of_all_sizes_compile_nothing(caplog):
     augmenters = mx.image.CreateAugmenter(
         (3, 9, 10), resize=12, rand_crop=True, rand_mirror=True, mean=True, std=True,

@@ -69,6 +69,7 @@ def test_nothing_is_fetched_before_the_value_is_read(name, fetched):
     assert len(fetched) == 1
 
 
+@pytest.mark.usefixtures("compiled")
 @pytest.mark.parametrize("name", EVERY)
 def test_predictions_on_several_devices_count_like_those_on_one(name, fetched):
     pairs = [_pair(name, n=3 + s, seed=s) for s in range(4)]

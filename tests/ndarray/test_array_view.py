@@ -43,7 +43,7 @@ def test_one_program_agrees_with_the_host(monkeypatch, joined):
     monkeypatch.setattr(array_statistics, "_JOINED", joined)
     with jax.enable_x64(True):
         values = [jax.numpy.asarray(a) for a in ARRAYS.values()]
-        array_statistics._statistics_rows.clear_cache()  # type: ignore[reportAttributeAccessIssue]
+        array_statistics._statistics_rows.clear()
         results = statistics(values)
     for name, array, one in zip(ARRAYS, ARRAYS.values(), results, strict=True):
         host = host_statistics(array)
@@ -64,7 +64,7 @@ def test_both_ways_of_reducing_agree(scan, monkeypatch):
     monkeypatch.setattr(array_statistics, "_JOINED", 1000)
     values = (jax.numpy.asarray(ARRAYS["shifted"]), jax.numpy.asarray(ARRAYS["small"]))
     with jax.enable_x64(True):
-        rows = jax.jit(lambda v: array_statistics._statistics_rows.__wrapped__(v, scan))(values)  # type: ignore[reportAttributeAccessIssue]
+        rows = jax.jit(lambda v: array_statistics._statistics_rows.__wrapped__(v, scan))(values)
     assert rows[0, 1] == pytest.approx(ARRAYS["shifted"].astype("float64").mean(), rel=1e-8)
     assert rows[0, 2] == pytest.approx(ARRAYS["shifted"].astype("float64").std(), rel=1e-4)
 
@@ -74,13 +74,14 @@ def test_arrays_on_several_devices():
     assert [s.mean for s in statistics([a.value for a in arrays])] == [2, 0, 1]
 
 
+@pytest.mark.usefixtures("compiled")
 def test_lists_are_fetched_together_and_compiled_separately():
     lists = [[jax.numpy.ones((3,))], [], [jax.numpy.zeros((2,)), jax.numpy.ones((4,))]]
-    array_statistics._statistics_rows.clear_cache()  # type: ignore[reportAttributeAccessIssue]
+    array_statistics._statistics_rows.clear()
     results = statistics_of_lists(lists)
     assert [[s.mean for s in each] for each in results] == [[1], [], [0, 1]]
     statistics_of_lists(lists[1:])
-    assert array_statistics._statistics_rows._cache_size() == 2  # type: ignore[reportAttributeAccessIssue]
+    assert array_statistics._statistics_rows.executables == 2
 
 
 def test_arrays_pooled_are_as_if_they_were_one():

@@ -77,14 +77,15 @@ def test_index_arrays_read_and_write_as_numpy(key):
     np.testing.assert_array_equal(x.asnumpy(), model)
 
 
+@pytest.mark.usefixtures("compiled")
 def test_a_loop_over_an_index_compiles_once():
     x = nd.zeros((50, 3))
     _ = x[:, 0]
     x[:, 0] = 1
-    before = _indexing._read_ranges._cache_size(), _indexing._write_ranges._cache_size()  # type: ignore[reportAttributeAccessIssue]
+    before = _indexing._read_ranges.executables, _indexing._write_ranges.executables
     for i in range(3):
         x[:, i] = x[:, i] + i
-    after = _indexing._read_ranges._cache_size(), _indexing._write_ranges._cache_size()  # type: ignore[reportAttributeAccessIssue]
+    after = _indexing._read_ranges.executables, _indexing._write_ranges.executables
     assert after == before
 
 

@@ -25,6 +25,8 @@ from executorkit.program import (
     small_jit,
 )
 
+pytestmark = pytest.mark.usefixtures("compiled")
+
 
 @pytest.fixture(autouse=True)
 def _own_limits():
@@ -171,7 +173,7 @@ def test_an_evicted_function_and_its_executables_are_garbage_without_a_collectio
 def test_code_that_a_decorated_function_makes_is_cached():
     @cached_code("decorated", 2, 0.01)
     def doubled(number):
-        return SmallJit(jax.jit(lambda x: x * number))
+        return SmallJit(lambda x: x * number)
 
     assert doubled(2) is doubled(2)
     assert doubled(3).function(2) == 6

@@ -138,7 +138,9 @@ def test_names_do_not_matter_to_a_program():
         lambda: _net(7).simple_bind(mx.cpu(), data=(4, 6)),
         lambda: _bound(grad_req="add"),
         lambda: _bound(grad_req={"fc1_weight": "write"}),
-        lambda: mx.sym.Group([_net(), mx.sym.BlockGrad(_net())]).simple_bind(mx.cpu(), data=(4, 6)),
+        lambda: mx.sym.Group([net := _net(), mx.sym.BlockGrad(net)]).simple_bind(
+            mx.cpu(), data=(4, 6)
+        ),
     ],
     ids=["attribute", "add", "argnums", "outputs"],
 )

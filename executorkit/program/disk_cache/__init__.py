@@ -6,7 +6,7 @@ processes, and yes-or-no facts of the installation go through :func:`cached_answ
 """
 
 from .cached_jit import CachedJit
-from .fingerprint import fingerprint, structure_fingerprint
+from .fingerprint import fingerprint, structure_fingerprint, trace_context
 from .store import cached_answer, disk_cache_enabled, enable_disk_cache
 
 __all__ = [
@@ -16,4 +16,5 @@ __all__ = [
     "enable_disk_cache",
     "fingerprint",
     "structure_fingerprint",
+    "trace_context",
 ]

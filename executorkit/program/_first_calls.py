@@ -1,0 +1,314 @@
+"""First calls of jitted functions, computed by NumPy instead of XLA.
+
+XLA compiles the smallest program in 30 ms, a network in seconds; many programs are called once, or
+a few times. So the first calls with arguments of certain shapes are traced, and their jaxpr is
+interpreted (:mod:`executorkit.jaxpr_interpreter`). Calls are counted for each function and each set
+of shapes, never timed, so that a run repeats bit for bit: call number :data:`COMPILE_AT` has the
+program compiled in the background, and call number :data:`TAKE_OVER_AT` waits for it and runs it.
+
+A function that JAX is about to trace for a call of its own raises
+:class:`~executorkit.errors.NotCompiledError`: whoever made the call then decides here, so that a
+call of a compiled function costs nothing more.
+
+Programs are compiled at once on anything but one CPU device, where the interpreter lacks a
+primitive, where its estimate of the work is above what compilation takes, and where somebody asked
+for a compiled program. So are the programs of training: a run that is repeated in the same process,
+or resumed, is then equal to the last bit.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import jax
+import numpy as np
+
+from ..errors import ArgumentValueError, NotCompiledError, explain
+from ..jaxpr_interpreter import Plan, plan
+from ._background_tasks import CompileTask, submit
+from .disk_cache import trace_context
+
+#: The call with the same shapes that has the program compiled in the background.
+COMPILE_AT = 4
+#: The call with the same shapes that is the first to run the compiled program.
+TAKE_OVER_AT = 12
+#: Estimated seconds of compiling a program, however small, and of each equation of its jaxpr.
+_COMPILE_SECONDS, _EQUATION_SECONDS = 0.03, 0.0015
+#: Maximum number of sets of shapes of a function that are interpreted at a time.
+_MAX_SHAPES = 128
+#: The environment variable that sets or forbids the interpreter.
+_VARIABLE = "EXECUTORKIT_INTERPRET"
+_CHOICES = {"0": False, "1": True, "auto": None, "": None}
+
+
+class _Tracing(threading.local):
+    """Number of contexts in this thread in which functions may be traced to be compiled."""
+
+    contexts = 0
+
+
+_tracing = _Tracing()
+
+
+@contextmanager
+def tracing_allowed() -> Iterator[None]:
+    """Functions may be traced in this context: for compilation, or to be looked at."""
+    _tracing.contexts += 1
+    try:
+        yield
+    finally:
+        _tracing.contexts -= 1
+
+
+def check_tracing() -> None:
+    """Raises NotCompiledError where JAX traces a function for a call that nobody allowed to."""
+    if not _tracing.contexts:
+        raise NotCompiledError
+
+
+def interpretation_choice(choice: bool | None) -> bool | None:
+    """True where every call is to be interpreted, False where none is, None for first calls.
+
+    ``choice`` is the option of a program; None leaves it to the environment.
+    """
+    if choice is not None:
+        return choice
+    text = os.environ.get(_VARIABLE, "auto")
+    if text not in _CHOICES:
+        raise ArgumentValueError(
+            explain(_VARIABLE, f"{text!r}, expected '0' (never), '1' (always) or 'auto'")
+        )
+    return _CHOICES[text]
+
+
+class FirstCalls:
+    """The calls of a jitted function whose programs are not compiled yet.
+
+    shapes
+        what is interpreted at present, by the signature of the arguments.
+    """
+
+    __slots__ = ("_choice", "_compiled", "_count", "_device", "_jitted", "_static", "shapes")
+
+    def __init__(
+        self,
+        jitted: Any,
+        choice: Callable[[], bool | None],
+        count: Callable[[jax.stages.Compiled], object],
+        static: Sequence[int] = (),
+        device: Any = None,
+    ) -> None:
+        self._jitted = jitted
+        self._choice = choice
+        self._count = count
+        self._static = frozenset(static)
+        self._device = device
+        self.shapes: dict[Hashable, Interpretation] = {}
+        #: Signatures whose programs took over.
+        self._compiled: set[Hashable] = set()
+
+    def known(self, args: Sequence[Any]) -> Interpretation | None:
+        """The interpretation of calls with such arguments, if the next one is to be interpreted.
+
+        Counts the call; the one that takes over waits for the compiled program.
+        """
+        _, signature = self._split(args)
+        entry = self.shapes.get(signature)
+        if entry is None:
+            return None
+        if entry.next_call(self._compilation, args):
+            return entry
+        self._compiled.add(signature)
+        self.shapes.pop(signature, None)
+        return None
+
+    def first(self, args: Sequence[Any]) -> Interpretation | None:
+        """The interpretation of calls with arguments of new shapes; None where the program is to be
+        compiled. Traces the function."""
+        choice = self._choice()
+        if choice is False or not _settings_allow():
+            return None
+        leaves, signature = self._split(args)
+        if signature in self._compiled:
+            return None
+        target = _target(leaves, self._device)
+        if target is None:
+            return None
+        with tracing_allowed():
+            traced = self._jitted.trace(*args)
+        entry = _interpretation(traced, target, self._static, bool(choice))
+        if entry is None:
+            return None
+        entry.next_call(self._compilation, args)
+        while len(self.shapes) >= _MAX_SHAPES:
+            self.shapes.pop(next(iter(self.shapes)), None)
+        self.shapes[signature] = entry
+        return entry
+
+    def compile(self, args: Sequence[Any]) -> None:
+        """Compiles the program for such arguments, which JAX finds at the next call."""
+        with tracing_allowed():
+            executable = self._jitted.lower(*args).compile()
+        self._count(executable)
+
+    def _compilation(self, args: Sequence[Any]) -> Callable[[], None]:
+        """:meth:`compile` for a background thread, under this thread's setting of 64-bit types."""
+        x64 = _x64()
+
+        def compile() -> None:
+            with jax.enable_x64(x64):
+                self.compile(args)
+
+        return compile
+
+    def forget(self, args: Sequence[Any]) -> None:
+        """Ends the interpretation of calls with such arguments."""
+        signature = self._split(args)[1]
+        self._compiled.add(signature)
+        self.shapes.pop(signature, None)
+
+    def _split(self, args: Sequence[Any]) -> tuple[list[Any], Hashable]:
+        """The arrays and numbers among the arguments, and the signature of all."""
+        static = self._static
+        fixed = tuple([args[i] for i in sorted(static) if i < len(args)])
+        leaves, structure = jax.tree.flatten(_arrays_of(args, static))
+        kinds = tuple([_kind(x) for x in leaves])
+        return leaves, (structure, kinds, fixed, _x64(), trace_context())
+
+
+class Interpretation:
+    """How calls with arguments of certain shapes are interpreted."""
+
+    __slots__ = (
+        "_always", "_calls", "_in_avals", "_out_tree", "_plan", "_static", "_target", "_task",
+    )  # fmt: skip
+
+    def __init__(
+        self, steps: Plan, traced: Any, target: _Target, static: frozenset[int], always: bool
+    ) -> None:
+        self._plan = steps
+        self._static = static
+        self._in_avals = traced.jaxpr.in_avals
+        self._out_tree = traced.out_tree
+        self._target = target
+        self._always = always
+        self._calls = 0
+        self._task: CompileTask | None = None
+
+    def next_call(
+        self, compilation: Callable[[Sequence[Any]], Callable[[], None]], args: Any
+    ) -> bool:
+        """Counts a call; False if it is the first that runs the compiled program.
+
+        ``compilation(args)`` makes the function that compiles.
+        """
+        if self._always:
+            return True
+        self._calls += 1
+        if self._calls >= TAKE_OVER_AT:
+            if self._task is not None:
+                self._task.finish()
+            return False
+        if self._calls == COMPILE_AT:
+            self._task = submit(compilation(args))
+        return True
+
+    def run(self, args: Sequence[Any]) -> Any:
+        """The results of a call with such arguments."""
+        leaves = jax.tree.leaves(_arrays_of(args, self._static))
+        results = self._plan.run([_host(x, a) for x, a in zip(leaves, self._in_avals, strict=True)])
+        return jax.tree.unflatten(self._out_tree, [self._target.array(x) for x in results])
+
+
+class _Target:
+    """The CPU device of a call's results, and whether they are bound to it."""
+
+    __slots__ = ("_sharding",)
+
+    def __init__(self, device: Any) -> None:
+        self._sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
+
+    def array(self, host: np.ndarray) -> jax.Array:
+        """A device array that takes over a host array."""
+        if self._sharding is None:
+            return jax.device_put(host)
+        return jax.make_array_from_callback(host.shape, self._sharding, lambda _: host)
+
+
+@lru_cache(maxsize=64)
+def _target_of(device: Any) -> _Target:
+    return _Target(device)
+
+
+def _target(leaves: Sequence[Any], device: Any) -> _Target | None:
+    """Where the results of a call go; None if that is not one CPU device."""
+    devices = set() if device is None else {device}
+    bound = device is not None
+    for x in leaves:
+        if isinstance(x, jax.core.Tracer):
+            return None
+        if isinstance(x, jax.Array):
+            devices |= x.devices()
+            bound = bound or x.committed
+    if len(devices) > 1 or any(d.platform != "cpu" for d in devices):
+        return None
+    if not bound and jax.default_backend() != "cpu":
+        return None
+    return _target_of(next(iter(devices)) if bound else None)
+
+
+def _x64() -> bool:
+    """The setting of 64-bit types in this thread."""
+    return jax.config.jax_enable_x64  # type: ignore[attr-defined]
+
+
+def _settings_allow() -> bool:
+    """False where JAX's settings ask for what only its own programs do."""
+    config: Any = jax.config
+    return not (config.jax_debug_nans or config.jax_debug_infs or config.jax_disable_jit)
+
+
+def _interpretation(
+    traced: Any, target: _Target, static: frozenset[int], always: bool
+) -> Interpretation | None:
+    """How a traced function is interpreted; None if it cannot be, or should not."""
+    steps = plan(traced.jaxpr)
+    if steps.uncovered or any(not _is_plain(aval) for aval in traced.jaxpr.out_avals):
+        return None
+    compilation = _COMPILE_SECONDS + _EQUATION_SECONDS * steps.equations
+    if not always and steps.estimate > compilation:
+        return None
+    return Interpretation(steps, traced, target, static, always)
+
+
+def _arrays_of(args: Sequence[Any], static: frozenset[int]) -> tuple[Any, ...]:
+    """The arguments that are not static."""
+    return tuple([x for i, x in enumerate(args) if i not in static]) if static else tuple(args)
+
+
+def _is_plain(aval: Any) -> bool:
+    """True for arrays that NumPy can make: no PRNG keys, no weak types."""
+    return not (aval.weak_type or jax.numpy.issubdtype(aval.dtype, jax.dtypes.extended))
+
+
+def _kind(x: Any) -> Hashable:
+    """The facts about an argument on which the trace depends."""
+    if isinstance(x, jax.Array):
+        return (x.aval,) if isinstance(x, jax.core.Tracer) else (x.aval, x.sharding)
+    if isinstance(x, np.ndarray | np.generic):
+        return x.shape, x.dtype
+    return type(x)
+
+
+def _host(x: Any, aval: Any) -> np.ndarray:
+    """An argument as the interpreter takes it: an array on the host, of PRNG keys their data."""
+    if isinstance(x, jax.Array):
+        if jax.numpy.issubdtype(x.dtype, jax.dtypes.prng_key):
+            return np.asarray(jax.random.key_data(x))
+        return np.asarray(x)
+    return np.asarray(x, aval.dtype)
