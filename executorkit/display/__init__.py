@@ -27,6 +27,7 @@ from ._parts import (
     total,
     value,
 )
+from ._timeline import Lane, Span, Timeline
 
 __all__ = [
     "Bar",
@@ -42,12 +43,15 @@ __all__ = [
     "Fold",
     "GraphNodes",
     "HeatMap",
+    "Lane",
     "Line",
     "Lines",
     "Live",
     "Part",
+    "Span",
     "Sparkline",
     "Table",
+    "Timeline",
     "View",
     "Viewed",
     "brief",

@@ -7,6 +7,7 @@
     mx.nd.waitall()                                     # work that still runs is not recorded
     mx.profiler.set_state("stop")
     print(mx.profiler.dumps())                          # a table: time per node
+    mx.profiler.timeline()                              # a picture: nodes over time
     mx.profiler.dump()                                  # profile.json, for ui.perfetto.dev
 
 An event of category ``operator`` is one kernel of a compiled program. It carries the name of the
@@ -28,6 +29,7 @@ from ._session import (
     resume,
     set_config,
     set_state,
+    timeline,
 )
 
 #: Former name of :class:`ProfilerError`.
@@ -52,4 +54,5 @@ __all__ = [
     "scope",
     "set_config",
     "set_state",
+    "timeline",
 ]

@@ -13,6 +13,7 @@ import jax
 from .._files import write_atomically
 from ..errors import ProfilerError, explain
 from ._profile_report import SORT_KEYS, as_json, as_table, as_trace, statistics
+from ._profile_timeline import ProfileTimeline
 from ._xspace import Record, Recording
 
 _FLAGS = (
@@ -207,6 +208,17 @@ def dumps(
     if not by_category:
         return ""
     return as_table(by_category) if format == "table" else as_json(by_category)
+
+
+def timeline() -> ProfileTimeline:
+    """A picture of everything that ran so far: nodes over time, a lane for each thread or device.
+
+    A notebook shows it as SVG, a terminal as text. What is drawn is what :func:`dump` writes, of a
+    bounded size: where many kernels fall on one point, the one with the most time is drawn, and
+    the table below the lanes has the sums of all. Not in MXNet. Recording goes on if it is running.
+    """
+    _profiler.collect()
+    return ProfileTimeline(_profiler.records)
 
 
 def profiler_set_config(mode: str = "symbolic", filename: str = "profile.json") -> None:

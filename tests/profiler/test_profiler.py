@@ -15,6 +15,7 @@ import executorkit as mx
 from executorkit.profiler import _session
 from executorkit.profiler._session import Profiler
 from tests._tools import compare, names
+from tests.display._html import checked
 
 
 @pytest.fixture(autouse=True)
@@ -99,6 +100,31 @@ def test_nodes_are_named_forwards_and_backwards(tmp_path):
         assert event["args"]["hlo_module"].startswith("jit_")
     assert all(isinstance(e["pid"], int) and isinstance(e.get("tid", 0), int) for e in events)
     assert {e["cat"] for e in events if "cat" in e} == {"operator"}
+
+
+def test_the_timeline_shows_the_nodes_over_time(tmp_path):
+    executor = _net()
+    _step(executor)
+    _configure(tmp_path)
+    mx.profiler.set_state("run")
+    with mx.profiler.scope("own <work>"):
+        _step(executor)
+    mx.profiler.set_state("stop")
+    profile = mx.profiler.timeline()
+    spans = [span for lane in profile.lanes for span in lane.spans]
+    assert {"hidden_layer", "stage1/top_backward", "own <work>"} <= {span.name for span in spans}
+    assert len({lane.name for lane in profile.lanes}) == len(profile.lanes)
+    bundle = profile._repr_mimebundle_()
+    words = checked(bundle["text/html"])
+    assert "hidden_layer" in words
+    assert "own <work>" in words
+    assert repr(profile) == bundle["text/plain"]
+    assert "hidden_layer" in repr(profile)
+    assert f"{len(profile.records):,} events" in repr(profile)
+
+
+def test_a_timeline_of_nothing(tmp_path):
+    assert repr(mx.profiler.timeline()).endswith("nothing was recorded")
 
 
 def test_programs_of_the_persistent_cache_name_their_nodes_too(tmp_path):

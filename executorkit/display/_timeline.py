@@ -1,0 +1,261 @@
+"""Timelines: what ran when, in lanes, as SVG and as characters."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import NamedTuple
+
+from ._charts import ticks
+from ._parts import KINDS, Cell, Table, clipped, count, escape, tag
+
+_WIDTH, _NAMES_WIDTH, _ROW, _BOTTOM = 720, 190, 18, 20
+_NAME_LENGTH, _COLUMNS = 24, 90
+#: Maximum numbers of lanes, of rows of a lane whose spans overlap, and of names in the table.
+_MAX_LANES, _MAX_DEPTH, _MAX_NAMES = 24, 3, 16
+#: Least widths in pixels of a span that tells its name when pointed at, and that shows it.
+_POINTED, _LABELLED = 2, 40
+_CHARACTER = 6.5
+_TICKS = 8
+#: Colours of the names with the most time, and that of all others.
+_COLOURS = [kind for kind in KINDS if kind != "block"]
+_OTHER = "soft"
+
+
+class Span(NamedTuple):
+    """Something that ran: its name, when it began and how long it took, in microseconds."""
+
+    name: str
+    begin: float
+    duration: float
+
+
+class Lane(NamedTuple):
+    """The spans of one thread or device, under its name."""
+
+    name: str
+    spans: Sequence[Span]
+
+
+class _Piece(NamedTuple):
+    """A stretch of a row, in columns: the one span there, or the one that takes most of it."""
+
+    name: str
+    first: int
+    last: int
+    time: float
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """Lanes of spans over time, with the names that take the most time.
+
+    A lane has a row more where spans overlap. Where several spans fall on one pixel, that of
+    the most time is drawn, so that a picture has a bounded size however long the recording is.
+
+    >>> lane = Lane("thread", [Span("a", 0, 30), Span("b", 30, 60)])
+    >>> print(*Timeline([lane]).text().splitlines()[1:], sep=chr(10))
+    0 to 90 us
+       name   time  count
+    -  ----  -----  -----
+    a  b     60 us      1
+    b  a     30 us      1
+    """
+
+    lanes: Sequence[Lane]
+    names: list[tuple[str, float, int]] = field(init=False)
+
+    def __post_init__(self) -> None:
+        totals: dict[str, list[float]] = {}
+        for lane in self.lanes:
+            for span in lane.spans:
+                entry = totals.setdefault(span.name, [0.0, 0])
+                entry[0] += span.duration
+                entry[1] += 1
+        names = [(name, time, int(n)) for name, (time, n) in totals.items()]
+        object.__setattr__(self, "names", sorted(names, key=lambda entry: -entry[1]))
+
+    def html(self) -> str:
+        if not self.names:
+            return tag("p", "nothing was recorded")
+        start, end = self._range()
+        rows = self._rows(_WIDTH)
+        colours = {name: colour for (name, *_), colour in zip(self.names, _COLOURS, strict=False)}
+        shapes, labels = [], []
+        for y, (title, pieces) in enumerate(rows):
+            if title:
+                place = f'x="0" y="{y * _ROW + 13}" style="text-anchor:start"'
+                labels.append(f"<text {place}>{escape(clipped(title, _NAME_LENGTH))}</text>")
+            shapes.append(_row_shapes(pieces, y * _ROW, colours))
+        bottom = len(rows) * _ROW
+        axis = self._axis(end - start, bottom)
+        size = f'width="{_NAMES_WIDTH + _WIDTH + 30}" height="{bottom + _BOTTOM}"'
+        # Words between elements are not drawn: they are for pages that strip SVG.
+        words = "; ".join(labels)
+        svg = f"<svg {size}>{''.join(shapes)}{words}; {axis}</svg>"
+        hidden = len(self.lanes) - _MAX_LANES
+        more = tag("p", f"{hidden} more lanes") if hidden > 0 else ""
+        return tag("div", svg, class_="x") + more + self._table(colours).html()
+
+    def text(self) -> str:
+        if not self.names:
+            return "nothing was recorded"
+        start, end = self._range()
+        letters = dict(zip((name for name, *_ in self.names), string.ascii_letters, strict=False))
+        rows = self._rows(_COLUMNS)
+        width = max(len(clipped(title, _NAME_LENGTH)) for title, _ in rows)
+        lines = []
+        for title, pieces in rows:
+            characters = [" "] * _COLUMNS
+            for piece in pieces:
+                letter = letters.get(piece.name, "*")
+                characters[piece.first : piece.last] = letter * (piece.last - piece.first)
+            name = clipped(title, _NAME_LENGTH).ljust(width)
+            lines.append(f"{name}  {''.join(characters)}".rstrip())
+        if len(self.lanes) > _MAX_LANES:
+            lines.append(f"... {len(self.lanes) - _MAX_LANES} more lanes")
+        lines.append(f"0 to {_time(end - start)}")
+        return "\n".join([*lines, self._table(letters).text()])
+
+    def _table(self, marks: dict[str, str]) -> Table:
+        """The names with the most time, with their colours or letters."""
+        rows: list[list[Cell]] = []
+        for name, time, times in self.names[:_MAX_NAMES]:
+            mark = marks.get(name, "")
+            rows.append([
+                mark if len(mark) < 2 else Swatch(mark), clipped(name, 60), _time(time),
+                count(times),
+            ])  # fmt: skip
+        if len(self.names) > len(rows):
+            rest = self.names[len(rows) :]
+            time, times = sum(t for _, t, _ in rest), sum(n for *_, n in rest)
+            rows.append(["", f"{len(rest)} others", _time(time), count(times)])
+        return Table(["", "name", "time", "count"], rows, {2, 3})
+
+    def _range(self) -> tuple[float, float]:
+        begins = [span.begin for lane in self.lanes for span in lane.spans]
+        ends = [span.begin + span.duration for lane in self.lanes for span in lane.spans]
+        return min(begins), max(*ends, min(begins) + 1e-3)
+
+    def _rows(self, columns: int) -> list[tuple[str, list[_Piece]]]:
+        """The rows of all lanes, divided into columns; the first of a lane with its name."""
+        start, end = self._range()
+        scale = columns / (end - start)
+        rows = []
+        for lane in self.lanes[:_MAX_LANES]:
+            for depth, spans in enumerate(_stacked(lane.spans)):
+                pieces = _pieces(spans, start, scale, columns)
+                rows.append((lane.name if depth == 0 else "", pieces))
+        return rows
+
+    def _axis(self, length: float, bottom: int) -> str:
+        units = ((1e6, "s"), (1e3, "ms"), (1.0, "us"))
+        unit, name = next((u for u in units if length >= 2 * u[0]), units[-1])
+        places = ticks(0.0, length / unit, _TICKS)
+        marks, words = "", []
+        for tick in places:
+            x = _NAMES_WIDTH + tick * unit / length * _WIDTH
+            marks += f"M{x:.0f} 0V{bottom + 3}"
+            text = f"{tick:.6g} {name}" if tick == places[-1] else f"{tick:.6g}"
+            words.append(f'<text class="d" x="{x:.0f}" y="{bottom + 15}">{text}</text>')
+        grid = f'<path d="{marks}" fill="none" stroke="var(--line)" stroke-dasharray="1 3"></path>'
+        return grid + " ".join(words)
+
+
+@dataclass(frozen=True, slots=True)
+class Swatch:
+    """A coloured cell: the colour of a kind of boxes."""
+
+    kind: str
+
+    def html(self) -> str:
+        outline = f'<path class="n {self.kind}" d="M0 1h14v12h-14z"></path>'
+        return f'<svg width="14" height="14">{outline}</svg>'
+
+    def text(self) -> str:
+        return self.kind
+
+
+def _time(microseconds: float) -> str:
+    for size, unit in ((1e6, "s"), (1e3, "ms")):
+        if microseconds >= size:
+            return f"{microseconds / size:.3g} {unit}"
+    return f"{microseconds:.3g} us"
+
+
+def _stacked(spans: Sequence[Span]) -> list[list[Span]]:
+    """The spans in rows without overlaps, a longer one above those that begin with it; those that
+    are stacked too high are in the last row."""
+    rows: list[list[Span]] = [[]]
+    ends = [float("-inf")]
+    for span in sorted(spans, key=lambda s: (s.begin, -s.duration)):
+        # Times are rounded to nanoseconds, so that neighbours may overlap by one.
+        depth = next((k for k, end in enumerate(ends) if end <= span.begin + 1e-2), len(ends))
+        if depth == _MAX_DEPTH:
+            depth -= 1
+        if depth == len(ends):
+            rows.append([])
+            ends.append(0.0)
+        rows[depth].append(span)
+        ends[depth] = max(ends[depth], span.begin + span.duration)
+    return rows
+
+
+def _pieces(spans: Sequence[Span], start: float, scale: float, columns: int) -> list[_Piece]:
+    """The spans on a row of columns: one for each of the wide ones, and where several fall on one
+    column that of the most time."""
+    totals: dict[int, dict[str, float]] = {}
+    owners: list[Span | None] = [None] * columns
+    for span in spans:
+        first = min(columns - 1, int((span.begin - start) * scale))
+        last = min(columns, max(first + 1, round((span.begin + span.duration - start) * scale)))
+        if last - first == 1:
+            times = totals.setdefault(first, {})
+            times[span.name] = times.get(span.name, 0.0) + span.duration
+            continue
+        for column in range(first, last):
+            owners[column] = span
+    names: list[tuple[str, int, float] | None] = []
+    for column, owner in enumerate(owners):
+        times = totals.get(column)
+        if owner is not None:
+            names.append((owner.name, id(owner), owner.duration))
+        elif times:
+            name = max(times, key=times.__getitem__)
+            names.append((name, 0, times[name]))
+        else:
+            names.append(None)
+    pieces = []
+    column = 0
+    for key, group in groupby(names, key=lambda entry: entry and entry[:2]):
+        members = list(group)
+        if key is not None:
+            name, identity = key
+            times_taken = [entry[2] for entry in members if entry is not None]
+            time = times_taken[0] if identity else sum(times_taken)
+            pieces.append(_Piece(name, column, column + len(members), time))
+        column += len(members)
+    return pieces
+
+
+def _row_shapes(pieces: Sequence[_Piece], top: int, colours: dict[str, str]) -> str:
+    """The shapes of one row: narrow ones together by colour, wide ones with their names."""
+    narrow: dict[str, str] = {}
+    shapes = []
+    for piece in pieces:
+        width, x = piece.last - piece.first, _NAMES_WIDTH + piece.first
+        kind = colours.get(piece.name, _OTHER)
+        outline = f"M{x} {top + 2}h{width}v{_ROW - 4}h-{width}z"
+        if width < _POINTED:
+            narrow[kind] = narrow.get(kind, "") + outline
+            continue
+        title = f"<title>{escape(clipped(piece.name, 80))}, {_time(piece.time)}</title>"
+        shapes.append(f'<path class="n {kind}" d="{outline}">{title}</path>')
+        if width >= _LABELLED:
+            words = escape(clipped(piece.name, int((width - 6) / _CHARACTER) - 1))
+            at = f'x="{x + width / 2:.0f}" y="{top + 13}"'
+            shapes.append(f'<text class="p" {at}>{words}</text>')
+    filled = [f'<path d="{d}" fill="var(--{kind})"></path>' for kind, d in narrow.items()]
+    return "".join([*filled, *shapes])
