@@ -200,6 +200,13 @@ def imports(*op_types: str) -> Callable[[Import], Import]:
     return add
 
 
+def with_leading_axes(data: Symbol, count: int) -> Symbol:
+    """The data with ``count`` axes of length 1 before its own."""
+    for _ in range(count):
+        data = sym.expand_dims(data, axis=0)
+    return data
+
+
 def same(data: Symbol, name: str) -> Symbol:
     """The data under another name."""
     return sym.identity(data, name=name)

@@ -11,7 +11,7 @@ import numpy as np
 from ... import symbol as sym
 from ...symbol import Symbol
 from .._library import TYPE_NAMES
-from .._node_reader import NodeReader, imports, same
+from .._node_reader import NodeReader, imports, same, with_leading_axes
 
 _UNARY: dict[str, Callable[..., Symbol]] = {
     "Abs": sym.abs, "Neg": sym.negative, "Exp": sym.exp, "Log": sym.log, "Sqrt": sym.sqrt,
@@ -75,9 +75,7 @@ def _of_one_rank(r: NodeReader, first: int, second: int) -> tuple[Symbol, Symbol
     if shapes[0] is None or shapes[1] is None or len(shapes[0]) == len(shapes[1]):
         return left, right
     missing = len(shapes[0]) - len(shapes[1])
-    if missing > 0:
-        return left, sym.reshape(right, shape=(*[1] * missing, -2))
-    return sym.reshape(left, shape=(*[1] * -missing, -2)), right
+    return with_leading_axes(left, -missing), with_leading_axes(right, missing)
 
 
 @imports("Max", "Min")
@@ -139,8 +137,7 @@ def _where(r: NodeReader) -> Symbol:
 
 
 def _expanded(r: NodeReader, position: int, shape: tuple[int | None, ...]) -> Symbol:
-    missing = len(shape) - r.rank(position)
-    wide = sym.reshape(r[position], shape=(*[1] * missing, -2)) if missing else r[position]
+    wide = with_leading_axes(r[position], len(shape) - r.rank(position))
     return sym.broadcast_to(wide, shape=shape)
 
 
@@ -184,12 +181,19 @@ def _leaky(r: NodeReader) -> Symbol:
     if r.op_type == "Elu":
         return sym.LeakyReLU(r[0], act_type="elu", slope=r.get("alpha", 1.0), name=r.name)
     if r.op_type == "Selu":
+        standard = (1.67326, 1.0507)
+        if any(
+            abs(r.get(n, v) - v) > 1e-4 for n, v in zip(("alpha", "gamma"), standard, strict=True)
+        ):
+            r.refuse("another alpha or gamma than Selu's own")
         return sym.LeakyReLU(r[0], act_type="selu", name=r.name)
     if r.op_type == "LeakyRelu":
         return sym.LeakyReLU(r[0], act_type="leaky", slope=r.get("alpha", 0.01), name=r.name)
     slope = r.values[1]
     lengths = slope.shape if isinstance(slope, np.ndarray) else (r.shapes[1] or ())
-    if any(n != 1 for n in lengths[1:]):
+    rank = r.rank(0)
+    aligned = [1] * (rank - len(lengths)) + list(lengths)
+    if any(n != 1 for axis, n in enumerate(aligned) if axis != 1):
         r.refuse("slopes that differ along other axes than that of channels")
     return sym.LeakyReLU(r[0], sym.reshape(r[1], shape=(-1,)), act_type="prelu", name=r.name)
 

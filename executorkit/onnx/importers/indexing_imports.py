@@ -15,7 +15,7 @@ def _gather(r: NodeReader) -> Symbol:
     index = r.values[1]
     if isinstance(index, np.ndarray):
         return _constant_gather(r, axis, index)
-    return sym.take(r[0], r[1], axis=axis, name=r.name)
+    return sym.take(r[0], r[1], axis=axis, mode="wrap", name=r.name)
 
 
 def _constant_gather(r: NodeReader, axis: int, index: np.ndarray) -> Symbol:

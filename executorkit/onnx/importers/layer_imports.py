@@ -80,9 +80,9 @@ def _conv_transpose(r: NodeReader) -> Symbol:
 @imports("Gemm")
 def _gemm(r: NodeReader) -> Symbol:
     alpha, beta = r.get("alpha", 1.0), r.get("beta", 1.0)
-    weight, bias = r.values[1], r.values[2] if r.has(2) else None
+    weight, bias = r.values[1], (r.values[2] if r.has(2) else None)
     plain = alpha == beta == 1 and not r.get("transA", 0)
-    if plain and isinstance(weight, np.ndarray) and (bias is None or isinstance(bias, np.ndarray)):
+    if plain and isinstance(weight, np.ndarray) and _is_vector(bias):
         return _dense(r, weight, bias)
     product = sym.dot(
         r[0], r[1], transpose_a=bool(r.get("transA", 0)), transpose_b=bool(r.get("transB", 0))
@@ -95,6 +95,13 @@ def _gemm(r: NodeReader) -> Symbol:
     if shape is not None and len(shape) < 2:
         addend = sym.reshape(addend, shape=(1, -1))
     return sym.broadcast_add(product, addend, name=r.name)
+
+
+def _is_vector(bias: Any) -> bool:
+    """True for a constant bias that is the same for all rows, and for none."""
+    if bias is None:
+        return True
+    return isinstance(bias, np.ndarray) and (bias.ndim < 2 or bias.shape[0] == 1)
 
 
 def _dense(r: NodeReader, weight: np.ndarray, bias: np.ndarray | None) -> Symbol:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ... import symbol as sym
 from ...symbol import Symbol
-from .._node_reader import NodeReader, Unknown, imports, same
+from .._node_reader import NodeReader, Unknown, imports, same, with_leading_axes
 
 #: A bound of a slice beyond every axis.
 _FAR = 1 << 31
@@ -77,6 +77,11 @@ def _split(r: NodeReader) -> list[Symbol]:
     sizes = r.ints("split", 1)
     if count == 1:
         return [same(r[0], r.name)]
+    if sizes is None and "num_outputs" in r.attrs:
+        length = (r.shapes[0] or (None,) * (axis + 1))[axis]
+        if length is not None and length % count:
+            part = -(-length // count)
+            sizes = (*[part] * (count - 1), length - part * (count - 1))
     if sizes is None or len(set(sizes)) == 1:
         parts = sym.SliceChannel(r[0], num_outputs=count, axis=axis, name=r.name)
         return [parts[i] for i in range(count)]
@@ -116,7 +121,7 @@ def _expand(r: NodeReader) -> Symbol:
         return sym.broadcast_like(r[0], target.shape_of, name=r.name)
     lengths = tuple(int(n) for n in r.constant(1))
     missing = len(lengths) - r.rank(0)
-    data = sym.reshape(r[0], shape=(*[1] * missing, -2)) if missing > 0 else r[0]
+    data = with_leading_axes(r[0], missing)
     lengths = (*[1] * -missing, *lengths) if missing < 0 else lengths
     return sym.broadcast_to(data, shape=tuple(0 if n == 1 else n for n in lengths), name=r.name)
 
@@ -183,6 +188,8 @@ def padded(
 def _blocks(r: NodeReader) -> Symbol:
     size = r.get("blocksize")
     if r.op_type == "SpaceToDepth":
+        if r.get("mode", "DCR") != "DCR":
+            r.refuse(f"mode={r.get('mode')!r}")
         return sym.space_to_depth(r[0], block_size=size, name=r.name)
     if r.get("mode", "DCR") == "DCR":
         return sym.depth_to_space(r[0], block_size=size, name=r.name)

@@ -33,25 +33,50 @@ def _pool(r: NodeReader) -> Symbol:
         options |= {"pool_type": "lp", "p_value": r.get("p", 2)}
     else:
         options |= {"pool_type": "avg", "count_include_pad": bool(r.get("count_include_pad", 0))}
+    data = r[0]
+    if options["pool_type"] == "lp" and options["p_value"] % 2:
+        data = sym.abs(data)
+    surplus = _surplus(r, at, options)
+    name = r.name if surplus is None else None
     if at["before"] == at["after"]:
-        return sym.Pooling(r[0], pad=at["before"], name=r.name, **options)
-    return _uneven(r, at, options)
+        result = sym.Pooling(data, pad=at["before"], name=name, **options)
+    else:
+        result = _uneven(data, at, options, name)
+    return result if surplus is None else sym.slice(result, name=r.name, **surplus)
 
 
-def _uneven(r: NodeReader, at: dict[str, Any], options: dict[str, Any]) -> Symbol:
+def _surplus(r: NodeReader, at: dict[str, Any], options: dict[str, Any]) -> dict[str, Any] | None:
+    """The slice that drops windows which begin beyond the data: MXNet has them, ONNX has not."""
+    shape, output = r.shapes[0], r.output_shape
+    if options["pooling_convention"] == "valid" or shape is None or output is None:
+        return None
+    if None in shape[2:] or None in output[2:]:
+        return None
+    counts = [
+        -(-(n + b + a - k) // s) + 1
+        for n, b, a, k, s in zip(
+            shape[2:], at["before"], at["after"], options["kernel"], options["stride"], strict=True
+        )
+    ]
+    if tuple(counts) == output[2:]:
+        return None
+    return {"begin": (None,) * len(shape), "end": (None, None, *output[2:])}
+
+
+def _uneven(data: Symbol, at: dict[str, Any], options: dict[str, Any], name: str | None) -> Symbol:
     """Pooling with other padding before than behind, which becomes part of the data."""
     before, after = (0, 0, *at["before"]), (0, 0, *at["after"])
-    if r.op_type == "MaxPool":
-        wide = padded(r[0], before, after, float(np.finfo(np.float32).min), None)
-        return sym.Pooling(wide, name=r.name, **options)
-    wide = padded(r[0], before, after, 0.0, None)
-    if r.op_type == "LpPool" or options["count_include_pad"]:
-        return sym.Pooling(wide, name=r.name, **options)
+    if options["pool_type"] == "max":
+        wide = padded(data, before, after, float(np.finfo(np.float32).min), None)
+        return sym.Pooling(wide, name=name, **options)
+    wide = padded(data, before, after, 0.0, None)
+    if options["pool_type"] == "lp" or options["count_include_pad"]:
+        return sym.Pooling(wide, name=name, **options)
     # Averages over what is not padding: both sums are divided by the whole window.
     options["count_include_pad"] = True
-    ones = padded(sym.ones_like(r[0]), before, after, 0.0, None)
+    ones = padded(sym.ones_like(data), before, after, 0.0, None)
     total, share = (sym.Pooling(x, **options) for x in (wide, ones))
-    return sym.broadcast_div(total, share, name=r.name)
+    return sym.broadcast_div(total, share, name=name)
 
 
 @imports("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
@@ -75,12 +100,20 @@ def _resize(r: NodeReader) -> Symbol:
         r.refuse(f"mode={mode!r}")
     if place not in ("align_corners", "half_pixel", "pytorch_half_pixel"):
         r.refuse(f"coordinate_transformation_mode={place!r}")
+    if r.get("antialias", 0):
+        r.refuse("antialias=1")
     aligned = place == "align_corners"
     if sizes is not None:
+        if place == "pytorch_half_pixel" and 1 in sizes:
+            r.refuse("a side of one pixel with pytorch_half_pixel")
         height, width = sizes
         return sym.contrib.BilinearResize2D(
             r[0], height=height, width=width, align_corners=aligned, name=r.name
         )
+    lengths = r.shapes[0][2:] if r.shapes[0] is not None else (None, None)
+    for factor, length in zip(factors, lengths, strict=True):
+        if (factor * (length or 1)) % 1 > 1e-5:
+            r.refuse("a factor that gives no whole number of pixels")
     return sym.contrib.BilinearResize2D(
         r[0], scale_height=factors[0], scale_width=factors[1], align_corners=aligned, name=r.name
     )
@@ -114,11 +147,14 @@ def _nearest(r: NodeReader, factors: list[float], place: str) -> Symbol:
     whole = [round(f) for f in factors]
     if any(abs(f - n) > 1e-6 or n < 1 for f, n in zip(factors, whole, strict=True)):
         r.refuse("nearest pixels for a factor that is no whole number")
-    rounding = r.get("nearest_mode", "round_prefer_floor")
-    if place == "asymmetric" and r.op_type == "Resize" and rounding == "ceil":
-        r.refuse("nearest_mode='ceil'")
-    if place == "align_corners":
-        r.refuse("nearest pixels with aligned corners")
+    older = r.op_type == "Upsample" or r.opset < 11
+    rounding = "floor" if older else r.get("nearest_mode", "round_prefer_floor")
+    repeats = place in ("half_pixel", "pytorch_half_pixel") and rounding.startswith("round_prefer")
+    repeats |= place == "asymmetric" and (
+        rounding == "floor" or (rounding == "round_prefer_floor" and max(whole) <= 2)
+    )
+    if not repeats:
+        r.refuse(f"nearest pixels with {place} and {rounding}")
     if whole[0] == whole[1]:
         return sym.UpSampling(r[0], scale=whole[0], sample_type="nearest", name=r.name)
     rows = sym.repeat(r[0], repeats=whole[0], axis=2)
@@ -153,7 +189,7 @@ def _grid_sample(r: NodeReader) -> Symbol:
     mode = r.get("mode", "bilinear")
     if mode not in ("bilinear", "linear") or r.get("padding_mode", "zeros") != "zeros":
         r.refuse("anything but bilinear samples with zeros outside")
-    if not r.get("align_corners", 0):
-        r.refuse("align_corners=0")
+    if not r.get("align_corners", 0) or r.rank(0) != 4:
+        r.refuse("align_corners=0, or anything but images (N, C, H, W)")
     grid = sym.transpose(r[1], axes=(0, 3, 1, 2))
     return sym.BilinearSampler(r[0], grid, name=r.name)
