@@ -14,6 +14,7 @@ from ..symbol import load as load_symbol
 from ._differences import Comparison
 from ._inference_graph import FREE_BATCH, InferenceNetwork
 from ._parameter_files import (
+    open_parameters,
     read_parameters,
     require_safetensors,
     write_parameters,
@@ -84,7 +85,8 @@ def export_checkpoint(
     arrays = read_parameters(params)
     if form not in NETWORK_FORMS:
         write_parameters(path, arrays, form)
-        comparison = Comparison.of("array", arrays, _Loaded(read_parameters(path)))
+        with open_parameters(path) as written:
+            comparison = Comparison.of("array", arrays, written)
     elif symbol is None:
         raise ArgumentValueError(
             explain(f"export to {form}", "a network is exported, and no symbol file is given")
@@ -115,13 +117,6 @@ def _export_onnx(
     return Comparison.of(
         "output", network.run(inputs), dict(zip(network.output_names, results, strict=True))
     )
-
-
-class _Loaded(dict[str, Any]):
-    """Arrays by name; one that is absent differs from every array."""
-
-    def __missing__(self, name: str) -> None:
-        return None
 
 
 def _default_path(params: str, form: str) -> str:

@@ -41,8 +41,8 @@ class Comparison(Viewed, Sequence[Difference]):
 
     @classmethod
     def of(cls, subject: str, ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> Comparison:
-        """Compares arrays by name, one after the other."""
-        return cls(subject, [_difference(name, ours[name], theirs[name]) for name in ours])
+        """Compares arrays by name, one after the other; one that they lack differs."""
+        return cls(subject, [_difference(name, ours[name], theirs.get(name)) for name in ours])
 
     def __len__(self) -> int:
         return len(self._differences)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 import os
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from typing import Any, BinaryIO
 
@@ -29,6 +30,7 @@ from ..errors import (
     FileFormatError,
     InputTypeError,
     MissingDependencyError,
+    MXNetError,
     explain,
 )
 from ..ndarray import NDArray
@@ -94,16 +96,17 @@ def load_safetensors(path: str | os.PathLike[str]) -> dict[str, NDArray]:
     Raises :class:`MissingDependencyError` if the library is not installed, FileAccessError,
     FileFormatError and DTypeError.
     """
-    return {name: as_ndarray(array) for name, array in read_safetensors(path).items()}
+    with _open_safetensors(path) as arrays:
+        return {name: as_ndarray(array) for name, array in arrays.items()}
 
 
-def read_safetensors(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
-    """The arrays of a safetensors file by name, as NumPy's, in the file's order."""
+@contextmanager
+def _open_safetensors(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
     library = require_safetensors()
     _check_kind(path, "a safetensors file")
     try:
         with library.safe_open(os.fspath(path), "np") as file:
-            return {name: file.get_tensor(name) for name in file.offset_keys()}
+            yield LazyArrays(file.offset_keys(), file.get_tensor)
     except library.SafetensorError as error:
         raise FileFormatError(explain(os.fspath(path), str(error))) from None
 
@@ -149,34 +152,77 @@ def write_npz(file: BinaryIO, arrays: Arrays) -> None:
 def load_npz(path: str | os.PathLike[str]) -> dict[str, NDArray]:
     """The arrays of an ``.npz`` file by name, on the CPU. Raises FileAccessError, FileFormatError
     (arrays of Python objects are never read) and DTypeError."""
-    return {name: as_ndarray(array) for name, array in read_npz(path).items()}
+    with _open_npz(path) as arrays:
+        return {name: as_ndarray(array) for name, array in arrays.items()}
+
+
+@contextmanager
+def _open_npz(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
+    _check_kind(path, "an archive of NumPy's arrays (.npz)")
+    try:
+        with open_to_read(path) as file, np.load(file, allow_pickle=False) as archive:
+
+            def read(name: str) -> np.ndarray:
+                array = archive[name]
+                return array.view(_BFLOAT16) if array.dtype == "V2" else array
+
+            yield LazyArrays(archive.files, read)
+    except (ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
+        if isinstance(error, MXNetError):
+            raise
+        raise FileFormatError(explain(os.fspath(path), str(error))) from None
 
 
 def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """The arrays of an ``.npz`` file by name, as NumPy's; elements of two bytes without a type are
     bfloat16."""
-    _check_kind(path, "an archive of NumPy's arrays (.npz)")
-    try:
-        with open_to_read(path) as file, np.load(file, allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in archive.files}
-    except (ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
-        raise FileFormatError(explain(os.fspath(path), str(error))) from None
-    return {n: x.view(_BFLOAT16) if x.dtype == "V2" else x for n, x in arrays.items()}
+    with _open_npz(path) as arrays:
+        return dict(arrays)
+
+
+class LazyArrays(Mapping[str, np.ndarray]):
+    """Arrays of an open file by name, each read when it is asked for."""
+
+    def __init__(self, names: Iterable[str], read: Callable[[str], np.ndarray]) -> None:
+        self._names = dict.fromkeys(names)
+        self._read = read
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self._names:
+            raise KeyError(name)
+        return self._read(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+@contextmanager
+def open_parameters(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
+    """The arrays of a ``.params``, safetensors or ``.npz`` file, recognised by its first bytes."""
+    with open_to_read(path) as file:
+        kind = recognise(file.peek(HEAD)[:HEAD])
+    if kind is not None and "safetensors" in kind.name:
+        with _open_safetensors(path) as arrays:
+            yield arrays
+    elif kind is not None and ".npz" in kind.name:
+        with _open_npz(path) as arrays:
+            yield arrays
+    else:
+        headers = ParamsHeaders(path)
+        stored = {array.name: array for array in headers if array.name is not None}
+        if len(stored) < len(headers) and any(array.name is None for array in headers):
+            raise FileFormatError(explain(headers.path, "its arrays have no names"))
+        yield LazyArrays(stored, lambda name: headers.read(stored[name]))
 
 
 def read_parameters(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
     """The arrays of a ``.params``, safetensors or ``.npz`` file by name, recognised by its first
     bytes; those of a ``.params`` file are mapped, not read."""
-    with open_to_read(path) as file:
-        kind = recognise(file.peek(HEAD)[:HEAD])
-    if kind is not None and "safetensors" in kind.name:
-        return read_safetensors(path)
-    if kind is not None and ".npz" in kind.name:
-        return read_npz(path)
-    headers = ParamsHeaders(path)
-    if any(array.name is None for array in headers):
-        raise FileFormatError(explain(headers.path, "its arrays have no names"))
-    return {array.name or "": headers.read(array) for array in headers}
+    with open_parameters(path) as arrays:
+        return dict(arrays)
 
 
 def write_parameters(path: str | os.PathLike[str], arrays: Arrays, form: str) -> None:

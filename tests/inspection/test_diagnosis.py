@@ -184,7 +184,7 @@ def test_headers_are_read_without_elements(tmp_path):
             flat = headers.read(header).reshape(-1)
             np.testing.assert_array_equal(np.concatenate(blocks), flat)
     path.write_bytes(path.read_bytes()[:-30])
-    with pytest.raises(FileFormatError, match="x.params"):
+    with pytest.raises(FileFormatError, match=r"x\.params"):
         ParamsHeaders(path)
 
 
