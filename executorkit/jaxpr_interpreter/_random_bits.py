@@ -69,6 +69,11 @@ def _counters(shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
     return (numbers >> np.uint64(32)).astype(np.uint32), numbers.astype(np.uint32)
 
 
+def _partitionable() -> bool:
+    """True where JAX draws the bits of each element by itself, its default."""
+    return jax.config.jax_threefry_partitionable  # pyright: ignore[reportAttributeAccessIssue]
+
+
 def _keys(first: Any, second: Any) -> Any:
     return keys_of_data(np.stack([first, second], -1))
 
@@ -76,7 +81,7 @@ def _keys(first: Any, second: Any) -> Any:
 @rule("random_bits", fresh=True, weight=100)
 def _random_bits(call: Call) -> Kernel | None:
     shape, width, dtype = call.params["shape"], call.params["bit_width"], call.dtype
-    if not jax.config.jax_threefry_partitionable:
+    if not _partitionable():
         return None
 
     def bits(keys: Any) -> Any:
@@ -91,7 +96,7 @@ def _random_bits(call: Call) -> Kernel | None:
 @rule("random_split", weight=20)
 def _random_split(call: Call) -> Kernel | None:
     shape = call.params["shape"]
-    if not jax.config.jax_threefry_partitionable:
+    if not _partitionable():
         return None
     return lambda keys: _keys(*threefry2x32(*_words(keys, len(shape)), *_counters(shape)))
 

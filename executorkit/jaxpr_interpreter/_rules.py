@@ -102,7 +102,7 @@ _KEY_NAMES = frozenset({"key<fry>"})
 def aval_of(value: Any) -> Aval | None:
     """The shape and dtype of a JAX aval; None if the interpreter has no such values."""
     dtype = getattr(value, "dtype", None)
-    if dtype.__class__ is np.dtype or isinstance(dtype, np.dtype):
+    if isinstance(dtype, np.dtype):
         if dtype.kind in "biufc" or dtype.name in _SMALL_FLOATS:
             return Aval(value.shape, dtype)
         return None

@@ -107,7 +107,12 @@ def special_questions() -> Iterator[Question]:
                 "half", half, (np.append(floats(dtype), [1e-5, -1e-6, 7e-5, 1e-9]).astype("f"),)
             )
             yield Question("brain", lambda x: lax.reduce_precision(x, 8, 7), (floats(dtype),))
-    yield Question("float-power", lax.pow, (np.float32([2, 3, -2]), np.int32([3, -1, 2])), 3e-6)
+    yield Question(
+        "float-power",
+        lax.pow,
+        (np.array([2, 3, -2], np.float32), np.array([3, -1, 2], np.int32)),
+        3e-6,
+    )
     z = np.array([1 + 2j, -0.5j, 3], np.complex64)
     for i, function in enumerate((lax.exp, lax.real, lax.imag, lax.conj, lax.abs, lax.neg)):
         yield Question(f"complex{i}", function, (z,), 1e-6)
@@ -134,7 +139,7 @@ def integer_questions() -> Iterator[Question]:
         yield Question(f"truth{i}", function, pairs(truth))
     yield Question("not", lax.bitwise_not, (truth,))
     cases = [np.full(4, i, np.float32) for i in range(3)]
-    yield Question("choice", lax.select_n, (np.int32([0, 1, 2, 1]), *cases))
+    yield Question("choice", lax.select_n, (np.array([0, 1, 2, 1], np.int32), *cases))
 
 
 def conversion_questions() -> Iterator[Question]:
@@ -258,7 +263,7 @@ def shape_questions() -> Iterator[Question]:
     yield Question("split", lambda x: lax.split(x, (2, 3), axis=1), (x,))
     yield Question("tile", lambda x: jnp.tile(x, (2, 3)), (x,))
     for start in ((-3, 2), (1, 9), (2, 1)):
-        where = np.int32(start)
+        where = np.array(start, np.int32)
         yield Question(
             f"cut{start}", lambda x, i: lax.dynamic_slice(x, (i[0], i[1]), (2, 3)), (x, where)
         )
@@ -272,7 +277,7 @@ def shape_questions() -> Iterator[Question]:
 def index_questions() -> Iterator[Question]:
     """Gathers and scatters of all forms and modes."""
     x = normal(4, 5, 6)
-    inside, beyond = np.int32([[0, 2], [3, 1]]), np.int32([[0, -2], [9, 1]])
+    inside, beyond = np.array([[0, 2], [3, 1]], np.int32), np.array([[0, -2], [9, 1]], np.int32)
     modes = ("clip", "fill", "promise_in_bounds")
     for name, places in (("inside", inside), ("beyond", beyond)):
         for mode in modes:
@@ -448,7 +453,7 @@ def window_questions() -> Iterator[Question]:
         for name, function, start in (
             ("sum", lax.add, 0.0), ("max", lax.max, -np.inf), ("min", lax.min, np.inf),
         ):  # fmt: skip
-            arguments = (np.float32(start), function, window, strides, padding, base, gap)
+            arguments = (np.array(start, np.float32), function, window, strides, padding, base, gap)
             yield Question(
                 f"{name}{window}{padding}{gap}",
                 lambda x, a=arguments: lax.reduce_window(x, *a),
@@ -514,9 +519,9 @@ def other_questions() -> Iterator[Question]:
             lambda data, s=shape, w=width: jax.random.bits(
                 jax.random.wrap_key_data(data), s, f"uint{w}"
             ),
-            (np.uint32([123, 456]),),
+            (np.array([123, 456], np.uint32),),
         )
-    data = np.uint32([3, 4])
+    data = np.array([3, 4], np.uint32)
     yield Question(
         "split",
         lambda data: jax.random.key_data(jax.random.split(jax.random.wrap_key_data(data), 3)),
@@ -548,7 +553,7 @@ def other_questions() -> Iterator[Question]:
     yield Question(
         "gamma",
         lambda data, a: jax.random.gamma(jax.random.wrap_key_data(data), a, dtype=np.float32),
-        (data, np.float32([0.3, 1.0, 5.0])),
+        (data, np.array([0.3, 1.0, 5.0], np.float32)),
         3e-6,
     )
     square = normal(2, 4, 4)
