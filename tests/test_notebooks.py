@@ -31,8 +31,8 @@ def _printed(text, name="stdout"):
     return {"output_type": "stream", "name": name, "text": text}
 
 
-def test_there_are_six_and_the_readme_leads_to_them():
-    assert [path.name[:3] for path in NOTEBOOKS] == [f"0{k}_" for k in range(1, 7)]
+def test_there_are_nine_and_the_readme_leads_to_them():
+    assert [path.name[:3] for path in NOTEBOOKS] == [f"0{k}_" for k in range(1, 10)]
     assert "](notebooks/01_symbol_and_executor.ipynb)" in README
 
 
