@@ -72,6 +72,10 @@ _DEFAULT = "F4"
 _VARIABLE = "EXECUTORKIT_WINOGRAD"
 #: The finite points of each algorithm, by rows per block.
 _POINTS = {2: (0.0, 1.0, -1.0), 4: (0.0, 0.75, -0.75, 1.5, -1.5)}
+#: Maximum number of filters times channels of a weight that is read in the convolution's order for
+#: each of the sums. With 512 of both that takes 5 ms, in the other order and turned afterwards 2
+#: ms, but there are twice as many loops to compile.
+_MAX_DIRECT = 128 * 128
 _DTYPES = (np.dtype(np.float32), np.dtype(np.float64))
 
 
@@ -79,8 +83,9 @@ class Costs(NamedTuple):
     """The cost of the transformations, in multiplications of a convolution (5e-12 s each on two
     cores, at the rate of a large product of matrices).
 
-    call
-        of every convolution.
+    prepared_call, call
+        of every convolution, if the weight was transformed before or not. The loops take 40 or 80
+        ms to compile: the savings of a thousand calls should be worth it.
     element
         of an element that a sum of rows reads or writes.
     weight
@@ -90,7 +95,8 @@ class Costs(NamedTuple):
         the same for the input gradient, whose weight is in a better order.
     """
 
-    call: float = 2e6
+    prepared_call: float = 8e6
+    call: float = 2e7
     element: float = 30
     weight: float = 110
     gradient_weight: float = 50
@@ -202,12 +208,13 @@ def winograd_kernels(
     images = data[0] if is_known(data[0]) else 1
     out = dims.output_sizes(data[1:-1], weight[1:-1])
     rows = _best_rows((images, *out), weight, choice, _costs.weight)
-    forward = partial(_convolve_rows, pads=dims.pads, rows=rows) if rows else None
+    direct = choice.prepared or weight[0] * weight[-1] <= _MAX_DIRECT
+    forward = rows and partial(_convolve_rows, pads=dims.pads, rows=rows, direct=direct)
     pads = tuple(k - 1 - p for k, p in zip(weight[1:-1], dims.pads, strict=True))
     rows = _best_rows((images, *data[1:-1]), weight, choice, _costs.gradient_weight)
     if not rows or min(pads) < 0:
-        return forward, None
-    return forward, partial(_input_grad_rows, pads=pads, rows=rows)
+        return forward or None, None
+    return forward or None, partial(_input_grad_rows, pads=pads, rows=rows)
 
 
 def _best_rows(result: Shape, weight: Shape, choice: Winograd, weight_cost: float) -> int:
@@ -234,7 +241,7 @@ def _saved(rows: int, result: Shape, weight: Shape, prepared: bool, weight_cost:
         per_row * (3 * height - products * blocks)
         - _costs.element * elements
         - weight_cost * transformed
-        - _costs.call
+        - (_costs.prepared_call if prepared else _costs.call)
     )
 
 
@@ -252,12 +259,8 @@ def _combine(matrix: np.ndarray, arrays: Sequence[jax.Array]) -> list[jax.Array]
 
 
 def _transformed_weight(kernel: jax.Array, rows: int) -> list[jax.Array]:
-    """G g: (1, kernel width, F, C) for each product, from the kernel (3, kernel width, F, C).
-
-    The barrier keeps the compiler from reading the weight in the order of the convolution, filters
-    last, for each of the sums: with 512 channels and filters that took 5 ms, all else 2 ms.
-    """
-    return lax.optimization_barrier(_combine(transforms(rows).kernel, list(kernel[:, None])))
+    """G g: (1, kernel width, ...) for each product, from the kernel (3, kernel width, ...)."""
+    return _combine(transforms(rows).kernel, list(kernel[:, None]))
 
 
 def _filter_rows(
@@ -284,9 +287,15 @@ def _filter_rows(
     return result.reshape(n, blocks * rows, *result.shape[3:])[:, :out]
 
 
-def _convolve_rows(data: jax.Array, weight: jax.Array, pads: Shape, rows: int) -> jax.Array:
-    kernel = jnp.transpose(weight, (1, 2, 0, 3))
-    return _filter_rows(data, _transformed_weight(kernel, rows), "HWOI", pads, rows)
+def _convolve_rows(
+    data: jax.Array, weight: jax.Array, pads: Shape, rows: int, direct: bool
+) -> jax.Array:
+    if direct:
+        weights = _transformed_weight(jnp.transpose(weight, (1, 2, 3, 0)), rows)
+        return _filter_rows(data, weights, "HWIO", pads, rows)
+    weights = _transformed_weight(jnp.transpose(weight, (1, 2, 0, 3)), rows)
+    # Without the barrier the compiler moves the transposition to the front of the sums again.
+    return _filter_rows(data, lax.optimization_barrier(weights), "HWOI", pads, rows)
 
 
 def _input_grad_rows(
@@ -294,4 +303,5 @@ def _input_grad_rows(
 ) -> jax.Array:
     """A convolution too: with the kernel turned around, its filters as channels."""
     kernel = lax.rev(jnp.transpose(weight, (1, 2, 0, 3)), (0, 1))
-    return _filter_rows(g, _transformed_weight(kernel, rows), "HWIO", pads, rows)
+    weights = lax.optimization_barrier(_transformed_weight(kernel, rows))
+    return _filter_rows(g, weights, "HWIO", pads, rows)
