@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ._parts import clipped, escape, tag
+from ._parts import clipped, drawn_or_read, escape, tag
 
 _SPARKLINE_BARS = " ▁▂▃▄▅▆▇█"
 _SPARKLINE_HEIGHT = 16
@@ -126,11 +126,11 @@ class Curves:
             colour = _COLOURS[i % len(_COLOURS)]
             curves.append(_line([_placed(p, xs, ys) for p in points], colour))
             words = f"{name} {points[-1][1]:.6g}" if points else name
-            entries.append(_entry(i / len(drawn), words, colour))
-        # Words between elements are not drawn: they are for pages that strip SVG.
+            bars = _bars([y for _, y in points])
+            entries.append(f"{_entry(i / len(drawn), words, colour)}  {bars}\n")
         frame = _frame(xs, ys, self.axis, self.whole)
         size = f'width="{_CURVES_WIDTH}" height="{_CURVES_HEIGHT}"'
-        return f"<svg {size}>{' '.join(entries)}; {frame}{''.join(curves)}</svg>"
+        return drawn_or_read(f"<svg {size}>{''.join(entries)}{frame}{''.join(curves)}</svg>")
 
     def text(self) -> str:
         names = [curve.name for curve in self.curves]
@@ -261,6 +261,7 @@ class HeatMap:
         if not self.names or not self.columns:
             return tag("p", "nothing to show yet")
         cuts = _cuts(len(self.columns), _MAX_COLUMNS)
+        letter_cuts = _cuts(len(self.columns), _MAX_LETTERS)
         low, high = self._ends()
         count = len(cuts) - 1
         wide = max(_CELL_WIDTHS[0], min(_CELL_WIDTHS[1], (_MAP_WIDTH - _NAMES_WIDTH) // count))
@@ -270,9 +271,12 @@ class HeatMap:
             if y == _MAX_ROWS:
                 break
             top = y * _CELL_HEIGHT
-            words = f"<title>{escape(name)}</title>{escape(clipped(name, _NAME_LENGTH))}"
+            words = escape(clipped(name, _NAME_LENGTH))
+            if len(name) > _NAME_LENGTH + 1:
+                words += f"<title>{escape(name)}</title>"
             at = f'x="{_NAMES_WIDTH - 6}" y="{top + 11}" style="text-anchor:end"'
-            labels.append(f"<text {at}>{words}</text>")
+            letters = "".join(_letter(v, low, high) for v in _thinned(row, letter_cuts))
+            labels.append(f"<text {at}>{words}</text>  {letters}\n")
             for x, value in enumerate(_thinned(row, cuts)):
                 if value is not None:
                     outline = f"M{_NAMES_WIDTH + x * wide} {top}h{wide}v{_CELL_HEIGHT}h-{wide}z"
@@ -283,7 +287,7 @@ class HeatMap:
         hidden = len(self.names) - _MAX_ROWS
         legend = tag("p", escape(self._legend() + (f"; {hidden} more rows" if hidden > 0 else "")))
         svg = f'<svg width="{width}" height="{height}">{paths}{"".join(labels)}</svg>'
-        return tag("div", svg, class_="x") + legend
+        return tag("div", drawn_or_read(svg), class_="x") + legend
 
     def text(self) -> str:
         if not self.names or not self.columns:

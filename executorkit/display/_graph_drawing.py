@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from ._parts import KINDS, PICTURE_SHEET, Part, clipped, escape, tag
+from ._parts import KINDS, PICTURE_SHEET, Part, clipped, drawn_or_read, escape, tag
 
 # Layout: layers, few crossings, straight chains
 
@@ -176,8 +176,7 @@ class Drawing:
     most_lines: int = 60
 
     def html(self) -> str:
-        # Pages that strip SVG, as untrusted notebooks do, show the words in it, line by line.
-        return tag("pre", self.svg(is_readable=True), class_="v")
+        return drawn_or_read(self.svg(is_readable=True))
 
     def svg(self, style: str = "", is_readable: bool = False) -> str:
         """The SVG element, coloured by the page's style sheet or by ``style``.

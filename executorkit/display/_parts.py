@@ -47,6 +47,15 @@ def tag(name: str, *content: str, **attributes: object) -> str:
     return f"<{name}{attribute_text}>{''.join(content)}</{name}>"
 
 
+def drawn_or_read(svg: str) -> str:
+    """An SVG element for a page that draws it, or strips it and shows the words in it.
+
+    Untrusted notebooks strip SVG and leave its text. Words between its elements are not drawn, so
+    that with them the text can be one that says the same as the drawing, line by line.
+    """
+    return tag("pre", svg, class_="v")
+
+
 # Numbers and names in words
 
 

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import string
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import NamedTuple
 
 from ._charts import ticks
-from ._parts import KINDS, Cell, Table, clipped, count, escape, tag
+from ._parts import KINDS, Cell, Table, clipped, count, drawn_or_read, escape, tag
 
 _WIDTH, _NAMES_WIDTH, _ROW, _BOTTOM = 720, 190, 18, 20
 _NAME_LENGTH, _COLUMNS = 24, 90
 #: Maximum numbers of lanes, of rows of a lane whose spans overlap, and of names in the table.
 _MAX_LANES, _MAX_DEPTH, _MAX_NAMES = 24, 3, 16
 #: Least widths in pixels of a span that tells its name when pointed at, and that shows it.
-_POINTED, _LABELLED = 2, 40
+_POINTED, _LABELLED = 6, 40
 _CHARACTER = 6.5
 _TICKS = 8
 #: Colours of the names with the most time, and that of all others.
@@ -83,51 +83,59 @@ class Timeline:
         start, end = self._range()
         rows = self._rows(_WIDTH)
         colours = {name: colour for (name, *_), colour in zip(self.names, _COLOURS, strict=False)}
-        shapes, labels = [], []
-        for y, (title, pieces) in enumerate(rows):
-            if title:
-                place = f'x="0" y="{y * _ROW + 13}" style="text-anchor:start"'
-                labels.append(f"<text {place}>{escape(clipped(title, _NAME_LENGTH))}</text>")
+        labels, shapes = [], []
+        for y, ((title, pieces), (_, letters)) in enumerate(
+            zip(rows, self._letter_rows(), strict=True)
+        ):
+            place = f'x="0" y="{y * _ROW + 13}" style="text-anchor:start"'
+            name = escape(clipped(title, _NAME_LENGTH))
+            labels.append(f"<text {place}>{name}</text>  {letters}\n")
             shapes.append(_row_shapes(pieces, y * _ROW, colours))
         bottom = len(rows) * _ROW
         axis = self._axis(end - start, bottom)
         size = f'width="{_NAMES_WIDTH + _WIDTH + 30}" height="{bottom + _BOTTOM}"'
-        # Words between elements are not drawn: they are for pages that strip SVG.
-        words = "; ".join(labels)
-        svg = f"<svg {size}>{''.join(shapes)}{words}; {axis}</svg>"
+        svg = f"<svg {size}>{''.join(labels)}{axis}\n{''.join(shapes)}</svg>"
         hidden = len(self.lanes) - _MAX_LANES
         more = tag("p", f"{hidden} more lanes") if hidden > 0 else ""
-        return tag("div", svg, class_="x") + more + self._table(colours).html()
+        swatches = {
+            name: Swatch(colours.get(name, _OTHER), letter)
+            for name, letter in self._letters().items()
+        }
+        return tag("div", drawn_or_read(svg), class_="x") + more + self._table(swatches).html()
 
     def text(self) -> str:
         if not self.names:
             return "nothing was recorded"
         start, end = self._range()
-        letters = dict(zip((name for name, *_ in self.names), string.ascii_letters, strict=False))
-        rows = self._rows(_COLUMNS)
-        width = max(len(clipped(title, _NAME_LENGTH)) for title, _ in rows)
-        lines = []
-        for title, pieces in rows:
+        rows = self._letter_rows()
+        width = max(len(title) for title, _ in rows)
+        lines = [f"{title.ljust(width)}  {letters}".rstrip() for title, letters in rows]
+        if len(self.lanes) > _MAX_LANES:
+            lines.append(f"... {len(self.lanes) - _MAX_LANES} more lanes")
+        lines.append(f"0 to {_time(end - start)}")
+        return "\n".join([*lines, self._table(self._letters()).text()])
+
+    def _letters(self) -> dict[str, str]:
+        """The letters of the names with the most time."""
+        return dict(zip((name for name, *_ in self.names), string.ascii_letters, strict=False))
+
+    def _letter_rows(self) -> list[tuple[str, str]]:
+        """The rows of all lanes as letters, the first of a lane with its name."""
+        letters = self._letters()
+        rows = []
+        for title, pieces in self._rows(_COLUMNS):
             characters = [" "] * _COLUMNS
             for piece in pieces:
                 letter = letters.get(piece.name, "*")
                 characters[piece.first : piece.last] = letter * (piece.last - piece.first)
-            name = clipped(title, _NAME_LENGTH).ljust(width)
-            lines.append(f"{name}  {''.join(characters)}".rstrip())
-        if len(self.lanes) > _MAX_LANES:
-            lines.append(f"... {len(self.lanes) - _MAX_LANES} more lanes")
-        lines.append(f"0 to {_time(end - start)}")
-        return "\n".join([*lines, self._table(letters).text()])
+            rows.append((clipped(title, _NAME_LENGTH), "".join(characters).rstrip()))
+        return rows
 
-    def _table(self, marks: dict[str, str]) -> Table:
-        """The names with the most time, with their colours or letters."""
+    def _table(self, marks: Mapping[str, Cell]) -> Table:
+        """The names with the most time, with their marks."""
         rows: list[list[Cell]] = []
         for name, time, times in self.names[:_MAX_NAMES]:
-            mark = marks.get(name, "")
-            rows.append([
-                mark if len(mark) < 2 else Swatch(mark), clipped(name, 60), _time(time),
-                count(times),
-            ])  # fmt: skip
+            rows.append([marks.get(name, ""), clipped(name, 60), _time(time), count(times)])
         if len(self.names) > len(rows):
             rest = self.names[len(rows) :]
             time, times = sum(t for _, t, _ in rest), sum(n for *_, n in rest)
@@ -166,16 +174,17 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Swatch:
-    """A coloured cell: the colour of a kind of boxes."""
+    """A coloured cell: the colour of a kind of boxes, or a letter where there are none."""
 
     kind: str
+    letter: str
 
     def html(self) -> str:
         outline = f'<path class="n {self.kind}" d="M0 1h14v12h-14z"></path>'
-        return f'<svg width="14" height="14">{outline}</svg>'
+        return f'<svg width="14" height="14">{self.letter}{outline}</svg>'
 
     def text(self) -> str:
-        return self.kind
+        return self.letter
 
 
 def _time(microseconds: float) -> str:
@@ -251,11 +260,14 @@ def _row_shapes(pieces: Sequence[_Piece], top: int, colours: dict[str, str]) -> 
         if width < _POINTED:
             narrow[kind] = narrow.get(kind, "") + outline
             continue
-        title = f"<title>{escape(clipped(piece.name, 80))}, {_time(piece.time)}</title>"
-        shapes.append(f'<path class="n {kind}" d="{outline}">{title}</path>')
+        label = clipped(piece.name, int((width - 6) / _CHARACTER) - 1)
+        words = _time(piece.time)
+        if width < _LABELLED or label != piece.name:
+            words = f"{clipped(piece.name, 80)}, {words}"
+        title = f"<title>{escape(words)}</title>"
+        shapes.append(f'<path class="n {kind}" d="{outline}">{title}</path> ')
         if width >= _LABELLED:
-            words = escape(clipped(piece.name, int((width - 6) / _CHARACTER) - 1))
             at = f'x="{x + width / 2:.0f}" y="{top + 13}"'
-            shapes.append(f'<text class="p" {at}>{words}</text>')
+            shapes.append(f"<text {at}>{escape(label)}</text> ")
     filled = [f'<path d="{d}" fill="var(--{kind})"></path>' for kind, d in narrow.items()]
     return "".join([*filled, *shapes])

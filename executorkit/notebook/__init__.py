@@ -1,5 +1,5 @@
 """``mx.notebook``: watching a training run where it is started, in a notebook or a terminal."""
 
-from . import callback
+from . import callback, plots
 
-__all__ = ["callback"]
+__all__ = ["callback", "plots"]

@@ -10,7 +10,7 @@ from ._xspace import Record
 
 
 class ProfileTimeline(Viewed):
-    """What the profiler has recorded, as lanes over time: a picture in a notebook, else text.
+    """The profiler's records as lanes over time: a picture in a notebook, else text.
 
     records
         the events, in order of time. Counters and markers have no duration and are not drawn.

@@ -50,7 +50,7 @@ def _numbers(html: str) -> list[float]:
 def test_points_fill_the_frame():
     html = Curves([Curve("c", [(0, 5), (10, 7), (20, 6)])], axis="s").html()
     words = " ".join(checked(html).split())
-    assert words == "c 6 ; 5 5.5 6 6.5 7 0 5 10 15 20 s"
+    assert words == "c 6 ▁█▅ 5 5.5 6 6.5 7 0 5 10 15 20 s"
     assert _numbers(html) == [56, 186, 282, 22, 508, 104]
 
 
@@ -77,6 +77,15 @@ def test_ticks_of_counts():
     assert ticks(0, 3, 9, whole=True) == [0, 1, 2, 3]
     assert ticks(0.25, 0.75, 9, whole=True) == []
     assert ticks(1, 89, 9, whole=True) == [10, 20, 30, 40, 50, 60, 70, 80]
+
+
+def test_without_svg_the_words_say_what_is_drawn():
+    curves = Curves([Curve("a", [(0, 1), (1, 2)]), Curve("b", [(0, 2), (1, 1)])], "epoch")
+    assert checked(curves.html(), joined="").startswith("a 2  ▁█\nb 1  █▁\n")
+    rows = {"conv_output": [1, 2, 3], "fc": [3, None, NAN]}
+    words = checked(_map(rows).html(), joined="")
+    assert all(line.split() in [w.split() for w in words.split("\n")]
+               for line in _map(rows).text().split("\n"))  # fmt: skip
 
 
 def test_many_points_are_thinned_out_and_the_last_stays():

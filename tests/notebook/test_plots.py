@@ -1,0 +1,57 @@
+"""Plots without background, in colours that can be read on light and on dark pages."""
+
+from __future__ import annotations
+
+import io
+import sys
+
+import pytest
+
+import executorkit as mx
+from executorkit.notebook import plots
+
+LIGHT, DARK = "#ffffff", "#16181b"
+
+
+def _luminance(colour: str) -> float:
+    """Relative luminance: https://www.w3.org/TR/WCAG21/#dfn-relative-luminance."""
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    r, g, b = (p / 12.92 if p <= 0.03928 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b
+
+
+def _contrast(a: str, b: str) -> float:
+    low, high = sorted([_luminance(a), _luminance(b)])
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("page", [LIGHT, DARK])
+def test_words_and_curves_stand_out_from_the_page(page):
+    assert _contrast(plots.PAGE_STYLE["text.color"], page) >= 4
+    assert all(_contrast(colour, page) >= 3 for colour in plots._CYCLE)
+
+
+def test_the_background_of_a_plot_is_transparent():
+    matplotlib = pytest.importorskip("matplotlib")
+    from matplotlib.figure import Figure
+    from matplotlib.image import imread
+
+    with matplotlib.rc_context():
+        mx.notebook.plots.follow_page()
+        figure = Figure(figsize=(1, 1), dpi=40)
+        figure.subplots().plot([1, 2])
+        picture = io.BytesIO()
+        figure.savefig(picture, format="png")
+        picture.seek(0)
+        alpha = imread(picture)[..., 3]
+    assert alpha[0, 0] == 0
+    assert alpha.max() > 0.5
+
+
+def test_missing_matplotlib_is_reported(monkeypatch):
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError) as caught:
+        plots.follow_page()
+    assert str(caught.value) == (
+        "follow_page: matplotlib is not installed\n  try: pip install matplotlib"
+    )
