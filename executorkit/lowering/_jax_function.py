@@ -52,6 +52,11 @@ class JaxFunction:
     to its new value. 64-bit dtypes are kept only if your own tracing runs with 64-bit types
     enabled. Sizes may be symbolic, as in ``jax.export``.
 
+    Both modes of differentiation work, of any order and over each other (``grad``, ``jvp``,
+    ``jacfwd``, ``hessian``); only Custom, which runs Python, has no forward mode. In reverse mode a
+    loss head has the gradient of its loss, as MXNet defines it. Forward mode differentiates what
+    is computed: the softmax of a SoftmaxOutput.
+
     Before anything is computed, an unknown name raises :class:`UnknownArgumentError`, a missing one
     :class:`MissingParameterError`, something that is no array :class:`InputTypeError`, and shapes
     that do not fit :class:`ShapeError`.

@@ -22,6 +22,7 @@ from .schema.subgraph_bodies import (
     subgraphs_use_rng,
 )
 from .schema.traits import LOOP
+from .tensor.reverse_rules import with_vjp
 
 
 def _control_flow_inputs(bodies: int) -> Callable[[Params], tuple[str, ...]]:
@@ -164,17 +165,18 @@ def while_loop(
     condition, body = bodies
     variable_inputs = [func_input_locs[i] for i in func_var_locs]
 
+    # Here ``data`` are the arrays, then the key.
     def read(data, locations, variables):
         current = dict(zip(variable_inputs, variables, strict=True))
         return [current.get(i, data[i]) for i in locations]
 
     def condition_holds(data, number, variables):
         inputs = read(data, cond_input_locs, variables)
-        return _is_true(condition(inputs, _node_key(key, number), train))
+        return _is_true(condition(inputs, _node_key(data[-1], number), train))
 
     def run_body(data, number, variables):
         inputs = read(data, func_input_locs, variables)
-        body_key = _node_key(key, number + max_iterations)
+        body_key = _node_key(data[-1], number + max_iterations)
         out = body(inputs, body_key, train)
         return out[:num_out_data], out[num_out_data:]
 
@@ -220,9 +222,10 @@ def while_loop(
         (_, variables, _), stacked = lax.scan(scan_body, carry, length=max_iterations)
         return (*stacked, *variables)
 
-    loop = jax.custom_vjp(early_exit_loop)
-    loop.defvjp(lambda *data: jax.vjp(bounded_scan, *data), lambda vjp, heads: vjp(heads))
-    return loop(*data)
+    loop = with_vjp(
+        early_exit_loop, lambda *data: jax.vjp(bounded_scan, *data), lambda vjp, heads: vjp(heads)
+    )
+    return loop(*data, key)
 
 
 def _infer_cond_shape(s: ShapeFacts, p: Params) -> None:

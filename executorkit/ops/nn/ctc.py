@@ -17,6 +17,7 @@ from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register
 from ..schema.traits import LABEL_FOR_GRADIENT
 from ..tensor.ordering import order
+from ..tensor.reverse_rules import with_vjp
 from .loss_heads import label_missing
 
 #: Logarithm of probability 0: finite, so that the difference of two of them is no NaN.
@@ -184,16 +185,17 @@ def ctc_loss(
         log_p = jax.nn.log_softmax(data, axis=2)
         return _gradient(log_p, label, length, until, blank)
 
-    @jax.custom_vjp
-    def loss(data: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return solve(data)
-
     def fwd(data: jax.Array):
         out = solve(data)
         return out, out[1]
 
-    loss.defvjp(fwd, lambda gradient, heads: (gradient * heads[0][:, None],))
-    return loss(data)
+    def bwd(gradient: jax.Array, heads: tuple[jax.Array, jax.Array]) -> tuple[jax.Array]:
+        return (gradient * heads[0][:, None],)
+
+    def tangent(gradient: jax.Array, tangents: tuple[jax.Array]) -> tuple[jax.Array, None]:
+        return jnp.sum(gradient * tangents[0], (0, 2)), None
+
+    return with_vjp(solve, fwd, bwd, tangent)(data)
 
 
 def _infer_warp_ctc_shape(s: ShapeFacts, p: Params) -> None:
@@ -231,8 +233,7 @@ def warp_ctc(
     """
     classes = data.shape[1]
 
-    @jax.custom_vjp
-    def head(data: jax.Array, label: jax.Array | None) -> jax.Array:
+    def forward(data: jax.Array, label: jax.Array | None) -> jax.Array:
         return jax.nn.softmax(data, axis=1)
 
     def bwd(residuals, _):
@@ -246,5 +247,7 @@ def warp_ctc(
         _, grad = _gradient(log_p, _packed(rows, rows != 0), counts, until, blank=0)
         return grad.reshape(data.shape), None
 
-    head.defvjp(lambda data, label: (head(data, label), (data, label)), bwd)
-    return head(data, label)
+    def fwd(data: jax.Array, label: jax.Array | None):
+        return forward(data, label), (data, label)
+
+    return with_vjp(forward, fwd, bwd)(data, label)

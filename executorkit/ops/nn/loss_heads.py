@@ -20,6 +20,7 @@ from ..schema.attrs import Aux, Shape, Train
 from ..schema.inference import Params, ShapeFacts, is_fully_known, merge_shapes, same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import LABEL_FOR_GRADIENT, NAMED_DATA
+from ..tensor.reverse_rules import with_vjp
 
 Normalization = Literal["null", "batch", "valid"]
 
@@ -29,12 +30,14 @@ def loss_head(
     gradient: Callable[[jax.Array, jax.Array], jax.Array],
     data: jax.Array,
     label: jax.Array | None,
+    tangent: Callable[[jax.Array, jax.Array], jax.Array] | None = None,
 ) -> jax.Array:
     """``forward(data)``, with ``gradient(out, label)`` in place of its derivative.
 
-    Without a label, a gradient raises :class:`MXNetError`.
+    So it is in reverse mode. Forward mode has no gradient to replace: it differentiates what is
+    computed, ``forward``, by ``tangent(out, tangent of data)``, linear in the latter (default: the
+    tangent itself). Without a label, a gradient raises :class:`MXNetError`.
     """
-    head = jax.custom_vjp(lambda data, label: forward(data))
 
     def fwd(data, label):
         out = forward(data)
@@ -46,8 +49,11 @@ def loss_head(
             raise label_missing()
         return gradient(out, label).astype(data.dtype), None
 
-    head.defvjp(fwd, bwd)
-    return head(data, label)
+    def forward_mode(residuals, tangents):
+        t = tangents[0]
+        return t if t is None or tangent is None else tangent(residuals[0], t)
+
+    return with_vjp(lambda data, label: forward(data), fwd, bwd, forward_mode)(data, label)
 
 
 def label_missing() -> MXNetError:
@@ -75,12 +81,12 @@ def _infer_regression_shape(s: ShapeFacts, p: Params) -> None:
     s.set("label", shape, because=f"data is {data}")
 
 
-def _regression(forward, difference, data, label, grad_scale):
+def _regression(forward, difference, data, label, grad_scale, tangent=None):
     def gradient(out: jax.Array, label: jax.Array) -> jax.Array:
         per_sample = label.size // label.shape[0]
         return difference(out, label.reshape(out.shape)) * (grad_scale / per_sample)
 
-    return loss_head(forward, gradient, data, label)
+    return loss_head(forward, gradient, data, label, tangent)
 
 
 @register(
@@ -120,7 +126,9 @@ def logistic_regression_output(
     ((N,) for data (N, 1)). The gradient is multiplied by ``grad_scale`` and divided by the number
     of outputs per sample - not by N. Returns data's shape and dtype.
     """
-    return _regression(jax.nn.sigmoid, jnp.subtract, data, label, grad_scale)
+    return _regression(
+        jax.nn.sigmoid, jnp.subtract, data, label, grad_scale, lambda out, t: t * out * (1 - out)
+    )
 
 
 @register(
@@ -206,7 +214,6 @@ def identity_attach_kl_sparse_reg(
     average = moving_avg * momentum + jnp.mean(data, axis=axes) * (1 - momentum)
     shape = (1, -1, *[1] * (data.ndim - 2))
 
-    @jax.custom_vjp
     def attach(data, average):
         return data
 
@@ -215,8 +222,10 @@ def identity_attach_kl_sparse_reg(
         slope = (1 - sparseness_target) / (1 - a) - sparseness_target / a
         return head + penalty * slope, None
 
-    attach.defvjp(lambda data, average: (data, average), bwd)
-    out = attach(data, jax.lax.stop_gradient(average))
+    attached = with_vjp(
+        attach, lambda data, average: (data, average), bwd, lambda _, tangents: tangents[0]
+    )
+    out = attached(data, jax.lax.stop_gradient(average))
     return out, jax.lax.stop_gradient(average) if train else moving_avg
 
 
@@ -296,6 +305,10 @@ def softmax_output(
     def forward(data: jax.Array) -> jax.Array:
         return jax.nn.softmax(data.reshape(table), axis=1).reshape(data.shape)
 
+    def tangent(out: jax.Array, t: jax.Array) -> jax.Array:
+        p, t = out.reshape(table), t.reshape(table)
+        return (p * (t - jnp.sum(p * t, axis=1, keepdims=True))).reshape(out.shape)
+
     def gradient(out: jax.Array, label: jax.Array) -> jax.Array:
         if label.shape == out.shape:
             grad = (out - label) * grad_scale
@@ -318,7 +331,7 @@ def softmax_output(
             grad = grad * (grad_scale / (label.size if normalization == "batch" else positions))
         return (grad * p if out_grad else grad).reshape(out.shape)
 
-    return loss_head(forward, gradient, data, label)
+    return loss_head(forward, gradient, data, label, tangent)
 
 
 def _infer_svm_output_shape(s: ShapeFacts, p: Params) -> None:
@@ -376,10 +389,6 @@ def softmax_cross_entropy(data: jax.Array, label: jax.Array):
         chosen = jnp.sum(jnp.where(hit, p, 0), axis=1)
         return -jnp.sum(jnp.log(jnp.maximum(chosen, 1e-8)), dtype=data.dtype)[None]
 
-    @jax.custom_vjp
-    def entropy(data, label):
-        return fwd(data, label)[0]
-
     def fwd(data, label):
         p = jax.nn.softmax(data, axis=1)
         hit = jnp.arange(data.shape[1], dtype=jnp.int32) == label[:, None].astype(jnp.int32)
@@ -389,5 +398,10 @@ def softmax_cross_entropy(data: jax.Array, label: jax.Array):
         p, hit = residuals
         return (p - hit.astype(p.dtype)) * head, None
 
-    entropy.defvjp(fwd, bwd)
-    return entropy(data, label)
+    def tangent(residuals, tangents):
+        if tangents[0] is None:
+            return None
+        p, hit = residuals
+        return jnp.sum((p - hit.astype(p.dtype)) * tangents[0], dtype=data.dtype)[None]
+
+    return with_vjp(lambda *inputs: fwd(*inputs)[0], fwd, bwd, tangent)(data, label)

@@ -1,6 +1,6 @@
 """Mean and variance as every normalisation needs them, with short gradients.
 
-The reverse rules (``custom_vjp``) have no residual of the data's size but the data itself. On CPUs
+The reverse rules have no residual of the data's size but the data itself. On CPUs
 they take half the time of jax's derivative of the plain formulas; a one-pass variance gained
 nothing.
 
@@ -19,6 +19,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..tensor.derivatives import delay_residuals
+from ..tensor.reverse_rules import with_vjp
 
 #: Name of the mapped axis, for collectives inside a mapped function.
 DEVICE_AXIS = "devices"
@@ -75,8 +76,17 @@ def _standardize_bwd(axes: Axes, eps: float, residuals: Any, heads: Any) -> tupl
     return ((g - projection) * scale,)
 
 
-standardize = jax.custom_vjp(_standardize, nondiff_argnums=(1, 2))
-standardize.defvjp(_standardize_fwd, _standardize_bwd)
+def _standardize_tangent(axes: Axes, eps: float, residuals: Any, tangents: Any) -> tuple[Any, ...]:
+    """The same as backward: the map from x's tangent to the result's is symmetric."""
+    x, mean, scale = residuals
+    (t,), y = tangents, (x - mean) * scale
+    projection = jnp.mean(t, axes, keepdims=True) + y * jnp.mean(t * y, axes, keepdims=True)
+    return (t - projection) * scale, None, None
+
+
+standardize = with_vjp(
+    _standardize, _standardize_fwd, _standardize_bwd, _standardize_tangent, (1, 2)
+)
 
 
 def _scaled(
@@ -129,8 +139,30 @@ def _batch_normalize_bwd(
     return _batch_norm_gradients(axes, eps, over, residuals, heads[0])
 
 
-batch_normalize = jax.custom_vjp(_batch_normalize, nondiff_argnums=(3, 4, 5))
-batch_normalize.defvjp(_batch_normalize_fwd, _batch_normalize_bwd)
+def _batch_normalize_tangent(
+    axes: Axes, eps: float, over: str | None, residuals: Any, tangents: Any
+) -> tuple[Any, ...]:
+    """That of the normalised x, gamma and beta; mean and var pass no tangent, as no gradient."""
+    x, gamma, mean, var = residuals
+    scale, (dx, *others) = lax.rsqrt(var + eps), tangents
+    y = (x - mean) * scale
+    terms = _affine_tangents(y, *others)
+    if dx is not None:
+        means = (mean_over(over, jnp.mean(t, axes, keepdims=True)) for t in (dx, dx * y))
+        terms.append((dx - next(means) - y * next(means)) * (gamma * scale))
+    return sum(terms[1:], terms[0]), None, None
+
+
+def _affine_tangents(y: jax.Array, d_gamma: Any, d_beta: Any) -> list[jax.Array]:
+    """The parts of the tangent of ``gamma y + beta`` that gamma and beta have."""
+    terms = [] if d_gamma is None else [d_gamma * y]
+    return terms if d_beta is None else [*terms, jnp.broadcast_to(d_beta, y.shape)]
+
+
+batch_normalize = with_vjp(
+    _batch_normalize, _batch_normalize_fwd, _batch_normalize_bwd, _batch_normalize_tangent,
+    (3, 4, 5),
+)  # fmt: skip
 
 
 def _moving_normalize(
@@ -140,7 +172,8 @@ def _moving_normalize(
     """Normalisation with moving statistics, and with the gradient of :func:`batch_normalize`.
 
     MXNet's backward after an inference forward applies the formula for batch statistics to the
-    moving ones. This is not the derivative, but its users' numbers.
+    moving ones. This is not the derivative, but its users' numbers. Forward mode, which MXNet does
+    not have, gives the derivative.
     """
     return _scaled(x, gamma, beta, mean, var, eps)
 
@@ -163,5 +196,18 @@ def _moving_normalize_bwd(
     )
 
 
-moving_normalize = jax.custom_vjp(_moving_normalize, nondiff_argnums=(5, 6, 7))
-moving_normalize.defvjp(_moving_normalize_fwd, _moving_normalize_bwd)
+def _moving_normalize_tangent(
+    axes: Axes, eps: float, over: str | None, residuals: Any, tangents: Any
+) -> jax.Array | None:
+    """The derivative of what is computed, for constant statistics."""
+    x, gamma, mean, var = residuals
+    scale, (dx, d_gamma, d_beta, *_) = lax.rsqrt(var + eps), tangents
+    terms = _affine_tangents((x - mean) * scale, d_gamma, d_beta)
+    terms += [] if dx is None else [dx * (gamma * scale)]
+    return sum(terms[1:], terms[0]) if terms else None
+
+
+moving_normalize = with_vjp(
+    _moving_normalize, _moving_normalize_fwd, _moving_normalize_bwd, _moving_normalize_tangent,
+    (5, 6, 7),
+)  # fmt: skip

@@ -18,6 +18,7 @@ from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
+from ..tensor.reverse_rules import with_vjp
 from .conv import Layout, data_layout, per_axis, spatial_axes
 
 #: Maximum number of elements of a window for which a maximum's gradient is written out.
@@ -75,9 +76,11 @@ def window_maximum(
         )
         return tuple(route(head))
 
-    maximum = jax.custom_vjp(lambda x: fwd(x)[0])
-    maximum.defvjp(fwd, bwd)
-    return maximum(x)
+    def tangent(residuals: tuple[jax.Array, jax.Array], tangents: Sequence[Any]) -> jax.Array:
+        x, out = residuals
+        return _at_maxima(tangents[0], out, x, axes, kernel, stride, first_only)
+
+    return with_vjp(lambda x: fwd(x)[0], fwd, bwd, tangent)(x)
 
 
 def pad_axes(x: jax.Array, value: float, axes: Shape, pads: Sequence[Shape]) -> jax.Array:

@@ -22,6 +22,7 @@ import jax
 from jax import lax
 
 from ..symbolic_sizes import at_least, is_known
+from ..tensor.reverse_rules import with_vjp
 from .scan_body import Constants, ScanBody, materialize
 from .scan_vjp import LinearizedScan, ScanResiduals
 
@@ -60,7 +61,6 @@ def scan_with_vjp(
         matrices = (n for n in weights if constants[n].ndim == 2)
         constants = {**constants, **{~n: lax.stop_gradient(constants[n]).T for n in matrices}}
 
-    @jax.custom_vjp
     def run(constants: Constants, init: Any, xs: Any) -> Any:
         def iteration(carry: Any, x: Any) -> Any:
             return body.plain(constants, carry, materialize(x))
@@ -82,8 +82,7 @@ def scan_with_vjp(
         )
         return {n: d_constants.get(n) for n in constants}, *d_inputs
 
-    run.defvjp(forward, backward)
-    return run(constants, init, xs)
+    return with_vjp(run, forward, backward)(constants, init, xs)
 
 
 def matrix_rows(shape: Sequence[int]) -> int:

@@ -18,6 +18,7 @@ from ..schema.operator_registry import register
 from ..schema.traits import MATMUL
 from ..symbolic_sizes import at_least
 from ..value_checks import check_values
+from .reverse_rules import with_vjp
 
 # ruff: noqa: N803 - MXNet names matrices with capitals
 
@@ -115,8 +116,7 @@ def _solve(A: jax.Array, B: jax.Array, **options: bool) -> jax.Array:
     return lax.map(lambda x: lax.linalg.triangular_solve(*x, **options), stacks).reshape(B.shape)
 
 
-@jax.custom_vjp
-def _cholesky(A: jax.Array) -> jax.Array:
+def _cholesky_factor(A: jax.Array) -> jax.Array:
     return lax.linalg.cholesky(A, symmetrize_input=False)
 
 
@@ -133,7 +133,16 @@ def _cholesky_backward(out: jax.Array, head: jax.Array) -> tuple[jax.Array]:
     return (0.5 * _solve(out, left, left_side=False, lower=True),)
 
 
-_cholesky.defvjp(_cholesky_forward, _cholesky_backward)
+def _cholesky_tangent(out: jax.Array, tangents: tuple[jax.Array]) -> jax.Array:
+    """L phi(L^-1 T L^-T), T being the symmetric part of the tangent, and phi the lower triangle
+    with half of the diagonal."""
+    symmetric = 0.5 * (tangents[0] + _transpose(tangents[0]))
+    inner = _solve(out, symmetric, left_side=True, lower=True)
+    inner = jnp.tril(_solve(out, inner, left_side=False, lower=True, transpose_a=True))
+    return out @ (inner - 0.5 * jnp.eye(out.shape[-1], dtype=out.dtype) * inner)
+
+
+_cholesky = with_vjp(_cholesky_factor, _cholesky_forward, _cholesky_backward, _cholesky_tangent)
 
 
 def _check_factors(name: str, A: jax.Array, out: jax.Array, problem: str) -> None:

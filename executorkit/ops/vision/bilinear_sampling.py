@@ -6,8 +6,9 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ..tensor.reverse_rules import bilinear_tangent, linear_in_first, with_vjp
 
-@jax.custom_vjp
+
 def weighted_rows(rows: jax.Array, index: jax.Array, weight: jax.Array) -> jax.Array:
     """``sum_k weight[r, b, k] * rows[index[r, b, k]]``: (R, B, D) of rows (M, D).
 
@@ -16,6 +17,10 @@ def weighted_rows(rows: jax.Array, index: jax.Array, weight: jax.Array) -> jax.A
     loop would not do. index must be in range.
     """
 
+    return _weighted_rows(rows, index, weight)
+
+
+def _weighted_sums(rows: jax.Array, index: jax.Array, weight: jax.Array) -> jax.Array:
     def weighted_sum(at: tuple[jax.Array, jax.Array]) -> jax.Array:
         return jnp.einsum("bkd,bk->bd", rows[at[0]], at[1])
 
@@ -24,6 +29,13 @@ def weighted_rows(rows: jax.Array, index: jax.Array, weight: jax.Array) -> jax.A
 
 def _keep(rows: jax.Array, index: jax.Array, weight: jax.Array):
     return weighted_rows(rows, index, weight), (rows, index, weight)
+
+
+def _tangent(residuals, tangents) -> jax.Array:
+    rows, index, weight = residuals
+    return bilinear_tangent(
+        lambda rows, weight: weighted_rows(rows, index, weight), (rows, weight), tangents[::2]
+    )
 
 
 def _back(residuals, head: jax.Array):
@@ -38,7 +50,7 @@ def _back(residuals, head: jax.Array):
     return total, None, shares
 
 
-weighted_rows.defvjp(_keep, _back)
+_weighted_rows = with_vjp(_weighted_sums, _keep, _back, _tangent)
 
 
 def bilinear(y: jax.Array, x: jax.Array, height: int, width: int) -> tuple[jax.Array, jax.Array]:
@@ -75,7 +87,6 @@ def pooled_regions(
         return lax.dot_general(each, lines, (((2,), (1,)), ((0,), (0,))))
 
     # ``backward`` reads only arguments and residuals, since it may run in a separate program.
-    @jax.custom_vjp
     def pooling(images: jax.Array, *regions: jax.Array) -> jax.Array:
         return lax.map(lambda at: pool(images[at[0]], *at[1:]), regions)
 
@@ -89,5 +100,6 @@ def pooled_regions(
         empty = jnp.zeros((count, height, width, channels), data.dtype)
         return lax.scan(accumulate, empty, (*regions, heads))[0], None, None, None
 
-    pooling.defvjp(lambda images, *regions: (pooling(images, *regions), regions), backward)
-    return jnp.moveaxis(pooling(jnp.moveaxis(data, 1, 3), image, down, across), 3, 1)
+    images = jnp.moveaxis(data, 1, 3)
+    pooled = linear_in_first(pooling, backward)(images, image, down, across)
+    return jnp.moveaxis(pooled, 3, 1)

@@ -16,6 +16,7 @@ from ...errors import AttributeValueError, ShapeError
 from ..nn.conv import per_axis
 from ..schema.attrs import Shape
 from ..schema.operator_registry import register
+from ..tensor.reverse_rules import linear_with_transpose
 
 #: Maximum number of kernel taps for which the sum of patches is unrolled, tap by tap.
 _MAX_UNROLLED_TAPS = 32
@@ -94,12 +95,13 @@ def _im2col_pair(sizes: Shape, grid: _PatchGrid) -> tuple[Callable[..., jax.Arra
 
     JAX's own transpose of the gather is a scatter, which takes many times as long on CPUs.
     """
-    gather = jax.custom_vjp(lambda images: _gather_patches(images, grid))
-    scatter_add = jax.custom_vjp(lambda patches: _add_patches(patches, sizes, grid))
-    gather.defvjp(lambda images: (gather(images), None), lambda _, head: (scatter_add(head),))
-    scatter_add.defvjp(
-        lambda patches: (scatter_add(patches), None), lambda _, head: (gather(head),)
-    )
+
+    def gather(images: jax.Array) -> jax.Array:
+        return linear_with_transpose(lambda x: _gather_patches(x, grid), scatter_add)(images)
+
+    def scatter_add(patches: jax.Array) -> jax.Array:
+        return linear_with_transpose(lambda x: _add_patches(x, sizes, grid), gather)(patches)
+
     return gather, scatter_add
 
 

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ..symbolic_sizes import is_known
+from ..tensor.reverse_rules import linear_in_first
 
 
 def round_away(x: jax.Array) -> jax.Array:
@@ -126,7 +127,6 @@ def pooled_planes(
         return jnp.where(inside[..., None], value, 0)
 
     # ``backward`` reads only arguments and residuals, since it may run in a separate program.
-    @jax.custom_vjp
     def pooling(rows: jax.Array, *regions: Any) -> jax.Array:
         def pool(region: tuple[Any, ...]) -> jax.Array:
             start, bins, *factors = region
@@ -153,6 +153,6 @@ def pooled_planes(
         total = lax.scan(spread, empty, blocks)[0]
         return total, *(None for _ in regions)
 
-    pooling.defvjp(lambda rows, *regions: (pooling(rows, *regions), regions), backward)
     rows = jnp.swapaxes(data.reshape(count, depth, -1), 1, 2).reshape(-1, depth)
-    return jnp.moveaxis(pooling(rows, start, bins, *weights), 3, 1)
+    pooled = linear_in_first(pooling, backward)(rows, start, bins, *weights)
+    return jnp.moveaxis(pooled, 3, 1)

@@ -11,6 +11,7 @@ from ...errors import ShapeError
 from ..schema.attrs import Shape, UnitInterval
 from ..schema.inference import Params, ShapeFacts, is_fully_known
 from ..schema.operator_registry import FileFormat, register
+from ..tensor.reverse_rules import linear_in_first, with_vjp
 from .bilinear_sampling import bilinear, pooled_regions, weighted_rows
 from .region_bins import (
     Bins,
@@ -101,10 +102,6 @@ def roi_pooling(
         values, where = (join_blocks(a, number) for a in pooled)
         return jnp.moveaxis(values, 3, 1), (image, where)
 
-    @jax.custom_vjp
-    def pooling(data, rois):
-        return pool_all(data, rois, find=False)[0]
-
     def backward(residuals, head):
         image, where = residuals
         flat = jnp.zeros((count, pixels, channels), data.dtype)
@@ -114,7 +111,20 @@ def roi_pooling(
         grad = at.add(head, mode="drop").reshape(count, height, width, channels)
         return jnp.moveaxis(grad, 3, 1), None
 
-    pooling.defvjp(lambda data, rois: pool_all(data, rois, find=True), backward)
+    def tangent(residuals, tangents):
+        image, where = residuals
+        if tangents[0] is None:
+            return None
+        flat = jnp.moveaxis(tangents[0], 1, 3).reshape(count, pixels, channels)
+        at = flat.at[image[:, None, None, None], where, jnp.arange(channels, dtype=jnp.int32)]
+        return jnp.moveaxis(at.get(mode="fill", fill_value=0), 3, 1)
+
+    pooling = with_vjp(
+        lambda data, rois: pool_all(data, rois, find=False)[0],
+        lambda data, rois: pool_all(data, rois, find=True),
+        backward,
+        tangent,
+    )
     return pooling(data, rois)
 
 
@@ -266,12 +276,12 @@ def rroi_align(
         )
 
     # ``backward`` reads only arguments and residuals, since it may run in a separate program.
-    @jax.custom_vjp
     def total(rows: jax.Array, rois: jax.Array) -> jax.Array:
         empty = jnp.zeros((len(rois), bins_y * bins_x, channels), data.dtype)
         return sum_over_samples(lambda sample: sample_bins(sample, rows, rois), rois, empty)
 
-    def backward(rois: jax.Array, head: jax.Array) -> tuple[jax.Array, None]:
+    def backward(residuals: tuple[jax.Array], head: jax.Array) -> tuple[jax.Array, None]:
+        (rois,) = residuals
         empty = jnp.zeros((count * height * width, channels), data.dtype)
 
         def one_sample(sample: jax.Array) -> jax.Array:
@@ -279,9 +289,11 @@ def rroi_align(
 
         return sum_over_samples(one_sample, rois, empty), None
 
-    total.defvjp(lambda rows, rois: (total(rows, rois), rois), backward)
     _, _, samples_y, samples_x = size(rois)
-    mean = total(rows, rois) / jnp.maximum(samples_y * samples_x, 1)[:, None, None]
+    mean = (
+        linear_in_first(total, backward)(rows, rois)
+        / jnp.maximum(samples_y * samples_x, 1)[:, None, None]
+    )
     return jnp.moveaxis(mean, 2, 1).reshape(len(rois), channels, bins_y, bins_x)
 
 

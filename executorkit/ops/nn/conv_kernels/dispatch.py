@@ -25,7 +25,7 @@ order of ``layout``.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,7 @@ from jax import lax
 from ...schema.attrs import Shape
 from ...symbolic_sizes import at_least
 from ...tensor.derivatives import delay_residuals
+from ...tensor.reverse_rules import bilinear_tangent, with_vjp
 from .conv_dims import ConvDims
 from .depthwise import depthwise_kernels, shifted_patches
 from .input_grad import shifted_matmul_input_grad
@@ -184,8 +185,14 @@ def _convolve_bwd(
     return d_data, _weight_grad(data, g, weight.shape, dims)
 
 
-_convolve = jax.custom_vjp(_forward, nondiff_argnums=(2, 3))
-_convolve.defvjp(_convolve_fwd, _convolve_bwd)
+def _convolve_tangent(
+    dims: ConvDims, winograd: Winograd, residuals: Any, tangents: Sequence[Any]
+) -> jax.Array:
+    convolve = partial(_convolve, dims=dims, winograd=winograd._replace(prepared=False))
+    return bilinear_tangent(convolve, residuals, tangents)
+
+
+_convolve = with_vjp(_forward, _convolve_fwd, _convolve_bwd, _convolve_tangent, (2, 3))
 
 
 def conv_transpose(data: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
@@ -211,8 +218,17 @@ def _conv_transpose_bwd(
     return d_data, _weight_grad(g, data, weight.shape, dims)
 
 
-_conv_transpose = jax.custom_vjp(_input_grad, nondiff_argnums=(2, 3, 4))
-_conv_transpose.defvjp(_conv_transpose_fwd, _conv_transpose_bwd)
+def _conv_transpose_tangent(
+    shape: Shape, dims: ConvDims, winograd: Winograd, residuals: Any, tangents: Sequence[Any]
+) -> jax.Array:
+    winograd = winograd._replace(prepared=False)
+    convolve = partial(_conv_transpose, shape=shape, dims=dims, winograd=winograd)
+    return bilinear_tangent(convolve, residuals, tangents)
+
+
+_conv_transpose = with_vjp(
+    _input_grad, _conv_transpose_fwd, _conv_transpose_bwd, _conv_transpose_tangent, (2, 3, 4)
+)
 
 
 # A kernel of one element is a product of matrices: data (positions, channels), weight (filters,
@@ -250,15 +266,21 @@ def _pointwise_bwd(residuals: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
     return lax.dot_general(g, weight, (((1,), (0,)), ((), ()))), d_weight
 
 
-@jax.custom_vjp
 def pointwise_matmul(data: jax.Array, weight: jax.Array) -> jax.Array:
     """Convolution with a kernel of one element: (positions, channels) times (filters, channels)^T.
 
     Each gradient is one product too.
     """
+    return _pointwise_matmul(data, weight)
+
+
+def _pointwise(data: jax.Array, weight: jax.Array) -> jax.Array:
     return lax.dot_general(data, weight, (((1,), (1,)), ((), ())))
 
 
-pointwise_matmul.defvjp(
-    lambda data, weight: (pointwise_matmul(data, weight), (data, weight)), _pointwise_bwd
+_pointwise_matmul = with_vjp(
+    _pointwise,
+    lambda data, weight: (pointwise_matmul(data, weight), (data, weight)),
+    _pointwise_bwd,
+    partial(bilinear_tangent, pointwise_matmul),
 )

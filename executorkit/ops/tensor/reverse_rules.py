@@ -1,0 +1,306 @@
+"""Functions with a backward rule of their own that can be differentiated in forward mode too.
+
+``jax.custom_vjp`` refuses ``jax.jvp``. Here the derivative is a forward rule (``jax.custom_jvp``)
+whose tangent comes out of one linear primitive, :data:`linear_map_p`. Forward mode runs the map.
+Reverse mode transposes it, and the transpose is the backward rule: the compiled program is the one
+that ``custom_vjp`` gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.custom_derivatives import SymbolicZero, zero_from_primal
+from jax.extend.core import Primitive
+from jax.interpreters import ad, batching, mlir
+
+#: ``forward(*arguments) -> (out, residuals)``.
+Forward = Callable[..., tuple[Any, Any]]
+#: ``backward(residuals, cotangents of out) -> a cotangent for each argument, or None``.
+Backward = Callable[..., Sequence[Any]]
+#: ``tangent(residuals, tangents) -> tangents of out``, linear in the tangents.
+Tangent = Callable[..., Any]
+
+
+def with_vjp(
+    fn: Callable[..., Any],
+    forward: Forward,
+    backward: Backward,
+    tangent: Tangent | None = None,
+    nondiff_argnums: tuple[int, ...] = (),
+) -> Callable[..., Any]:
+    """``fn`` of pytrees of arrays, with a rule for each mode of differentiation.
+
+    ``forward`` and ``backward`` are as for ``jax.custom_vjp``. ``tangent`` gets a tangent for each
+    argument, None where it is zero, and returns those of the results, None for zero; without it,
+    forward mode differentiates ``fn``, and the arguments are residuals too. The rules read nothing
+    but their arguments: they may run in another program than ``fn``. ``nondiff_argnums``, the last
+    positions, are static; ``backward`` and ``tangent`` get these arguments first.
+    """
+    function = jax.custom_jvp(fn, nondiff_argnums=nondiff_argnums)
+
+    def jvp(*arguments: Any) -> tuple[Any, Any]:
+        *static, primals, tangents = arguments
+        out, residuals = forward(*primals, *static)
+        rules = _Rules(
+            lambda *arrays: fn(*arrays, *static),
+            partial(backward, *static),
+            tangent and partial(tangent, *static),
+        )
+        return out, _tangents(rules, primals, tangents, out, residuals)
+
+    function.defjvp(jvp, symbolic_zeros=True)
+    return function
+
+
+def linear_with_transpose(
+    fn: Callable[[Any], Any], transpose: Callable[[Any], Any]
+) -> Callable[[Any], Any]:
+    """A linear function of one array, and its transpose."""
+    return with_vjp(
+        fn,
+        lambda x: (fn(x), None),
+        lambda _, head: (transpose(head),),
+        lambda _, tangents: fn(tangents[0]),
+    )
+
+
+def linear_in_first(fn: Callable[..., Any], backward: Backward) -> Callable[..., Any]:
+    """A function that is linear in its first argument and constant in the others, its residuals."""
+    return with_vjp(
+        fn,
+        lambda x, *others: (fn(x, *others), others),
+        backward,
+        lambda others, tangents: None if tangents[0] is None else fn(tangents[0], *others),
+    )
+
+
+def bilinear_tangent(
+    product: Callable[[Any, Any], Any], residuals: tuple[Any, Any], tangents: Sequence[Any]
+) -> Any:
+    """The tangent rule of a function that is linear in each of its two arguments."""
+    (a, b), (da, db) = residuals, tangents
+    if da is None or db is None:
+        return product(a, db) if da is None else product(da, b)
+    return product(da, b) + product(a, db)
+
+
+class _Rules(NamedTuple):
+    """The functions that :func:`with_vjp` is given."""
+
+    fn: Callable[..., Any]
+    backward: Backward
+    tangent: Tangent | None
+
+
+class _LinearMap(NamedTuple):
+    """The map from the tangents of one call to those of its results, over flat arrays.
+
+    It holds no arrays, since it outlives the trace of the call: residuals come as arguments.
+
+    residuals, arguments, out
+        structures of the residuals (with the arguments, if there is no rule for tangents), of each
+        argument and of the results.
+    argument_avals, out_avals
+        shapes and dtypes of their leaves.
+    active, floating
+        numbers of the leaves that have a tangent.
+    """
+
+    rules: _Rules
+    residuals: Any
+    arguments: tuple[Any, ...]
+    argument_avals: tuple[jax.ShapeDtypeStruct, ...]
+    active: tuple[int, ...]
+    out: Any
+    out_avals: tuple[jax.ShapeDtypeStruct, ...]
+    floating: tuple[int, ...]
+
+    def tangents(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+        """Tangents of the floating results, for those of the active leaves."""
+        values, primals = jax.tree.unflatten(self.residuals, residuals)
+        moved = dict(zip(self.active, tangents, strict=True))
+        if self.rules.tangent is None:
+            leaves = jax.tree.leaves(primals)
+
+            def of_active(active: Sequence[Any]) -> list[Any]:
+                replaced = dict(zip(self.active, active, strict=True))
+                arguments = [replaced.get(i, x) for i, x in enumerate(leaves)]
+                results = jax.tree.leaves(self.rules.fn(*self._grouped(arguments)))
+                return [results[i] for i in self.floating]
+
+            return jax.jvp(of_active, ([leaves[i] for i in self.active],), (list(tangents),))[1]
+        filled = [moved.get(i) for i in range(len(self.argument_avals))]
+        results = self.out.flatten_up_to(self.rules.tangent(values, self._grouped(filled, True)))
+        return [_filled(results[i], self.out_avals[i]) for i in self.floating]
+
+    def cotangents(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """Cotangents of the active leaves, for those of the floating results."""
+        values, _ = jax.tree.unflatten(self.residuals, residuals)
+        moved = dict(zip(self.floating, cotangents, strict=True))
+        heads = [
+            moved[i] if i in moved else np.zeros(x.shape, jax.dtypes.float0)
+            for i, x in enumerate(self.out_avals)
+        ]
+        computed = self.rules.backward(values, jax.tree.unflatten(self.out, heads))
+        leaves: list[Any] = []
+        for structure, gradient in zip(self.arguments, computed, strict=True):
+            none = [None] * structure.num_leaves
+            leaves += none if gradient is None else structure.flatten_up_to(gradient)
+        return [_filled(leaves[i], self.argument_avals[i]) for i in self.active]
+
+    def _grouped(self, leaves: Sequence[Any], sparse: bool = False) -> list[Any]:
+        """Leaves as arguments; ``sparse`` lets None stand for an argument without any, and fills
+        up the others with zeros."""
+        grouped, first = [], 0
+        for structure in self.arguments:
+            last = first + structure.num_leaves
+            part = leaves[first:last]
+            if sparse and all(x is None for x in part):
+                grouped.append(None)
+            else:
+                avals = self.argument_avals[first:last]
+                part = (
+                    [_filled(*pair) for pair in zip(part, avals, strict=True)] if sparse else part
+                )
+                grouped.append(jax.tree.unflatten(structure, part))
+            first = last
+        return grouped
+
+
+def _filled(x: Any, aval: jax.ShapeDtypeStruct) -> Any:
+    """An array in the dtype of ``aval``; zeros for None."""
+    return jnp.zeros(aval.shape, aval.dtype) if x is None else x.astype(aval.dtype)
+
+
+def _aval(x: Any) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(jnp.shape(x), jax.typeof(x).dtype)
+
+
+def _tangents(
+    rules: _Rules, primals: tuple[Any, ...], tangents: tuple[Any, ...], out: Any, residuals: Any
+) -> Any:
+    """The tangents of all results of a call."""
+    kept, structure = jax.tree.flatten((residuals, None if rules.tangent else primals))
+    flat_out, out_structure = jax.tree.flatten(out)
+    leaves = jax.tree.leaves(tangents, is_leaf=lambda x: isinstance(x, SymbolicZero))
+    active = [i for i, t in enumerate(leaves) if not isinstance(t, SymbolicZero)]
+    floating = [i for i, x in enumerate(flat_out) if jnp.issubdtype(x.dtype, jnp.inexact)]
+    results = list(map(zero_from_primal, flat_out))
+    if active and floating:
+        linear_map = _LinearMap(
+            rules, structure, tuple(map(jax.tree.structure, primals)),
+            tuple(map(_aval, jax.tree.leaves(primals))), tuple(active),
+            out_structure, tuple(map(_aval, flat_out)), tuple(floating),
+        )  # fmt: skip
+        avals = tuple(jax.typeof(flat_out[i]) for i in floating)
+        axes = frozenset().union(*(aval.manual_axis_type.varying for aval in avals))
+        active_tangents = (_varying(leaves[i], axes) for i in active)
+        computed = linear_map_p.bind(
+            *kept, *active_tangents, linear_map=linear_map, n_residuals=len(kept), avals=avals
+        )
+        for i, x in zip(floating, computed, strict=True):
+            results[i] = x
+    return jax.tree.unflatten(out_structure, results)
+
+
+def _varying(x: jax.Array, axes: frozenset[Any]) -> jax.Array:
+    """``x`` as different on the devices of these axes of a ``shard_map``: in the transpose, the
+    cotangents of all devices are added up."""
+    missing = tuple(axes - jax.typeof(x).manual_axis_type.varying)
+    return lax.pcast(x, missing, to="varying") if missing else x
+
+
+#: The linear map of one call: residuals, then tangents.
+linear_map_p = Primitive("executorkit_linear_map")
+linear_map_p.multiple_results = True
+
+
+def _run(*arrays: Any, linear_map: Any, n_residuals: int, avals: Any) -> list[Any]:
+    return linear_map.tangents(arrays[:n_residuals], arrays[n_residuals:])
+
+
+def _jvp(
+    primals: Sequence[Any], tangents: Sequence[Any], *, n_residuals: int, **params: Any
+) -> tuple[Any, Any]:
+    """The derivative: the map itself, unless residuals have a tangent too."""
+    call = partial(linear_map_p.bind, n_residuals=n_residuals, **params)
+    zero = [isinstance(t, ad.Zero) for t in tangents]
+    if all(zero[:n_residuals]):
+        moved = map(ad.instantiate_zeros, tangents[n_residuals:])
+        return call(*primals), call(*primals[:n_residuals], *moved)
+    moving = [i for i, is_zero in enumerate(zero) if not is_zero]
+
+    def of_moving(*arrays: Any) -> list[Any]:
+        replaced = dict(zip(moving, arrays, strict=True))
+        inputs = [replaced.get(i, x) for i, x in enumerate(primals)]
+        return _run(*inputs, n_residuals=n_residuals, **params)
+
+    return jax.jvp(of_moving, [primals[i] for i in moving], [tangents[i] for i in moving])
+
+
+def _transpose(
+    cotangents: Sequence[Any], *arrays: Any, linear_map: Any, n_residuals: int, avals: Any
+) -> list[Any]:
+    heads = [
+        jnp.zeros(aval.shape, aval.dtype) if isinstance(ct, ad.Zero) else ct
+        for ct, aval in zip(cotangents, avals, strict=True)
+    ]
+    computed = linear_map.cotangents(arrays[:n_residuals], heads)
+    linear = zip(arrays[n_residuals:], computed, strict=True)
+    return [None] * n_residuals + [x if ad.is_undefined_primal(a) else None for a, x in linear]
+
+
+class _Batched(NamedTuple):
+    """A linear map over one more axis, the first of tangents and results.
+
+    ``residual_axes`` says where residuals have it, or None.
+    """
+
+    linear_map: Any
+    residual_axes: tuple[int | None, ...]
+
+    def tangents(self, residuals: Sequence[Any], tangents: Sequence[Any]) -> list[Any]:
+        """As of the linear map."""
+        axes = list(self.residual_axes), 0
+        return jax.vmap(self.linear_map.tangents, axes)(list(residuals), list(tangents))
+
+    def cotangents(self, residuals: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
+        """As of the linear map."""
+        axes = list(self.residual_axes), 0
+        return jax.vmap(self.linear_map.cotangents, axes)(list(residuals), list(cotangents))
+
+
+def _batch(
+    arrays: Sequence[Any],
+    axes: Sequence[int | None],
+    *,
+    linear_map: Any,
+    n_residuals: int,
+    avals: Any,
+) -> tuple[list[Any], list[int]]:
+    size = next(x.shape[axis] for x, axis in zip(arrays, axes, strict=True) if axis is not None)
+    tangents = [
+        jnp.broadcast_to(x, (size, *x.shape)) if axis is None else jnp.moveaxis(x, axis, 0)
+        for x, axis in zip(arrays[n_residuals:], axes[n_residuals:], strict=True)
+    ]
+    computed = linear_map_p.bind(
+        *arrays[:n_residuals], *tangents,
+        linear_map=_Batched(linear_map, tuple(axes[:n_residuals])), n_residuals=n_residuals,
+        avals=tuple(aval.update(shape=(size, *aval.shape)) for aval in avals),
+    )  # fmt: skip
+    return computed, [0] * len(computed)
+
+
+linear_map_p.def_impl(_run)
+linear_map_p.def_abstract_eval(lambda *_, avals, **params: avals)
+ad.primitive_jvps[linear_map_p] = _jvp
+ad.primitive_transposes[linear_map_p] = _transpose
+batching.primitive_batchers[linear_map_p] = _batch
+mlir.register_lowering(linear_map_p, mlir.lower_fun(_run, multiple_results=True))
