@@ -148,10 +148,9 @@ def _gather(call: Call) -> Kernel | None:
         rows, valid = windows.rows(indices)
         if not x.size:
             result = np.zeros(shape, x.dtype)
-        elif columns == 1:
-            result = x.reshape(-1)[rows].reshape(shape)
         else:
-            result = x.reshape(-1, columns)[rows].reshape(shape)
+            matrix = x.reshape(-1) if columns == 1 else x.reshape(-1, columns)
+            result = matrix.take(rows, 0, mode="clip").reshape(shape)
         if fill is not None and valid is not None:
             result = np.where(valid.reshape(valid.shape + (1,) * len(kept)), result, fill)
         return result if in_order else result.transpose(order)

@@ -20,9 +20,9 @@ ELEMENT_SECONDS = 1.5e-10
 #: Factor of the time of an element of 16 bits, for which NumPy has no vector instructions.
 SMALL_FLOAT_FACTOR = 12.0
 #: Multiplications and additions per second of a matrix product.
-FLOP_RATE = 7e10
+FLOP_RATE = 8e10
 #: Bytes per second that pass through an operation: within a cache, and beyond it.
-CACHED_BYTE_RATE, BYTE_RATE = 3e10, 6e9
+CACHED_BYTE_RATE, BYTE_RATE = 3e10, 8e9
 #: Number of bytes that a cache holds.
 CACHE_BYTES = 1 << 21
 #: Minimum number of bytes of an array whose memory is used again for a result.

@@ -71,7 +71,7 @@ def _windows_kernel(call: Call, ufunc: Any, neutral: Any) -> Kernel:
             edged, ufunc, params["window_dimensions"], params["window_strides"],
             params["window_dilation"],
         )  # fmt: skip
-        return np.array(result) if result is x else result
+        return result if result.base is None and result is not x else np.array(result)
 
     return in_float32(reduce, call)
 

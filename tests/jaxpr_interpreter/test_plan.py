@@ -74,6 +74,19 @@ def test_called_jaxprs_are_inlined():
         lambda x: lax.scan(lambda c, _: (c, None), x, None, length=2)[0],
         lambda x: jax.lax.select(jnp.ones(x.shape, bool), x, x),
         lambda x: lax.convert_element_type(x, np.float32),
+        lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 1), (2, 1), "VALID"),
+        lambda x: lax.integer_pow(x, 1),
+        lambda x: lax.reduce_precision(x, 8, 23),
+        lambda x: lax.concatenate([x], 0),
+        lambda x: lax.pad(x, np.float32(0), ((0, 0, 0), (0, 0, 0))),
+        lambda x: lax.gather(
+            x,
+            np.zeros(1, np.int32),
+            lax.GatherDimensionNumbers((0, 1), (), (0,)),
+            (3, 4),
+            mode="promise_in_bounds",
+        ),
+        lambda x: lax.reduce_sum(x, ()),
     ],
 )
 def test_results_share_memory_with_no_argument(function):
