@@ -471,7 +471,10 @@ class BaseModule(Viewed, CheckedKeywords):
         Gradients are not stored where nothing can look at them: with no monitor, and no callback
         except this package's. Reading one after ``fit`` is then an error.
 
-        Progress is logged at level INFO. AssertionError without ``num_epoch``.
+        Progress is logged at level INFO, which Python shows after
+        ``logging.basicConfig(level=logging.INFO)``. A ``batch_end_callback`` shows it otherwise:
+        ``mx.callback.ProgressBar(batches)``, or ``mx.notebook.callback.LiveLearningCurve``, in
+        notebooks and terminals. AssertionError without ``num_epoch``.
         """
         if num_epoch is None:
             raise ModuleUsageError(explain("fit", "num_epoch is missing", hint="fit(num_epoch=10)"))

@@ -53,7 +53,7 @@ def test_text():
     assert repr(states).splitlines()[-2] == (
         "parameters (learned): 8, auxiliary states (not learned): 8, together 16, 64 B"
     )
-    assert "parameters, states" in repr(states).splitlines()[2]
+    assert "parameters and states" in repr(states).splitlines()[2]
     x = mx.sym.split(mx.sym.Variable("data"), num_outputs=2, name="halves")
     x = mx.sym.FullyConnected(x[0], num_hidden=1000, name="fc")
     assert (

@@ -37,7 +37,7 @@ Numbers = list[float | None]
 
 #: The columns; the fourth has another name where it counts auxiliary states too.
 _HEADER = ("layer", "operator", "output shape", "parameters", "FLOPs", "output")
-_WITH_STATES = "parameters, states"
+_WITH_STATES = "parameters and states"
 _RIGHT = frozenset({3, 4, 5})
 #: Maximum number of names listed in a note.
 _MAX_NAMES = 5
