@@ -147,8 +147,8 @@ def prepare(
     resized = resize_image(pixels, columns, rows)
     top, left = (rows - height) // 2, (columns - width) // 2
     middle = resized[top : top + height, left : left + width].astype(np.float32)
-    normalised = (middle - np.float32(mean)) / np.float32(std) * np.float32(scale)
-    return np.ascontiguousarray(normalised.transpose(2, 0, 1)[None], np.float32)
+    normalised = (middle - np.array(mean, np.float32)) / np.array(std, np.float32)
+    return np.ascontiguousarray(normalised.transpose(2, 0, 1)[None] * np.float32(scale))
 
 
 def describe(array: np.ndarray, labels: Sequence[str] | None, top: int) -> str:

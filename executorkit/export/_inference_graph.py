@@ -125,15 +125,14 @@ class InferenceNetwork:
         return {n: (batch or 0, *s[1:]) if n in free else s for n, s in self.inputs.items()}
 
     def random_inputs(self, batch: int) -> dict[str, np.ndarray]:
-        """Inputs of random numbers for ``batch`` examples; 0 or 1 where whole numbers are wanted,
-        as by an embedding."""
+        """Inputs of random numbers for ``batch`` examples: normal ones, and for up to two axes
+        numbers from 0 to 2, because they may be those of entries in a table."""
         random = np.random.default_rng(0)
-        indices = _index_inputs(self.symbol)
         arrays = {}
         for name, shape in self.sizes(batch).items():
             dtype = jnp.dtype(self.dtypes[name])
-            whole = name in indices or dtype.kind in "iub"
-            numbers = random.integers(0, 2, shape) if whole else random.standard_normal(shape)
+            is_table = len(shape) < 3 or dtype.kind in "iub"
+            numbers = random.uniform(0, 2, shape) if is_table else random.standard_normal(shape)
             arrays[name] = np.asarray(numbers).astype(dtype)
         return arrays
 
@@ -162,18 +161,6 @@ def refuse_random(symbol: Symbol, form: str) -> None:
         raise NotSupportedError(
             explain(f"export to {form}", f"nodes that draw random numbers at inference: {listed}")
         )
-
-
-def _index_inputs(symbol: Symbol) -> set[str]:
-    """The inputs that an operator uses as numbers of entries: those of embeddings."""
-    graph = graph_of(symbol.heads)
-    return {
-        child.name
-        for step in graph.steps
-        if step.op.name in ("Embedding", "take", "one_hot", "batch_take", "pick")
-        for child, _ in step.node.inputs
-        if child.is_variable
-    }
 
 
 def _check_names(symbol: Symbol, sizes: Mapping[str, Shape], stored: Mapping[str, Shape]) -> None:

@@ -30,16 +30,16 @@ def test_every_format_is_written_beside_the_parameters(checkpoint, form):
     assert report.path == str(output or params.with_name(f"net-0002{mx.export.ENDINGS[form]}"))
     assert report.comparison.absolute < 1e-6
     if form == "params":
-        assert output.read_bytes()[24:] != b""
-        assert mx.nd.load(str(output)).keys() == mx.nd.load(str(params)).keys()
+        assert list(mx.nd.load(str(output))) == list(mx.nd.load(str(params)))
 
 
 def test_a_fixed_batch_size_in_onnx(checkpoint):
     onnx = pytest.importorskip("onnx")
-    report = mx.export.export_checkpoint(*checkpoint, "onnx", batch=5)
+    symbol, params = checkpoint
+    report = mx.export.export_checkpoint(symbol, params, "onnx", batch=5)
     (entry,) = onnx.load(report.path).graph.input
     assert [d.dim_value for d in entry.type.tensor_type.shape.dim] == [5, 4]
-    report = mx.export.export_checkpoint(*checkpoint, "onnx")
+    report = mx.export.export_checkpoint(symbol, params, "onnx")
     (entry,) = onnx.load(report.path).graph.input
     assert [d.dim_param or d.dim_value for d in entry.type.tensor_type.shape.dim] == ["batch", 4]
 

@@ -76,6 +76,7 @@ def test_params_files_survive_the_way_there_and_back(form, tmp_path):
     save(tmp_path / f"a{ending}", mx.nd.load(str(tmp_path / "a.params")))
     mx.nd.save(str(tmp_path / "b.params"), load(tmp_path / f"a{ending}"))
     again = mx.nd.load(str(tmp_path / "b.params"))
+    assert isinstance(again, dict)
     assert {n: bits(a.asnumpy()) for n, a in again.items()} == {
         n: bits(a.asnumpy()) for n, a in source.items()
     }
