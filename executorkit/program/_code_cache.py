@@ -25,7 +25,7 @@ import jax
 
 from ..errors import ArgumentValueError, NotCompiledError, explain
 from ._donation import Donated, call_donating
-from ._first_calls import FirstCalls, check_tracing, interpretation_choice, tracing_allowed
+from ._first_calls import FirstCalls, interpretation_choice, is_traced_for_call, tracing_allowed
 from ._program_options import current_options
 
 #: Memory of an executable that has been compiled in this process, however small, in bytes.
@@ -173,7 +173,8 @@ class SmallJit:
 
         @wraps(function)
         def traced(*args: Any) -> Any:
-            check_tracing()
+            if is_traced_for_call(self._interprets):
+                self._count()
             return function(*args)
 
         self.executables = 0
@@ -192,6 +193,8 @@ class SmallJit:
             return self._jitted(*args)
         except NotCompiledError:
             pass  # what comes now should not name this exception as its context
+        if self._first_calls.full:
+            self.clear()
         interpretation = self._first_calls.first(args)
         if interpretation is not None:
             return interpretation.run(args)

@@ -39,8 +39,9 @@ COMPILE_AT = 4
 TAKE_OVER_AT = 12
 #: Estimated seconds of compiling a program, however small, and of each equation of its jaxpr.
 _COMPILE_SECONDS, _EQUATION_SECONDS = 0.03, 0.0015
-#: Maximum number of sets of shapes of a function that are interpreted at a time.
-_MAX_SHAPES = 128
+#: Maximum number of sets of shapes of a function that are interpreted at a time; one more and the
+#: function should begin anew, so that JAX forgets their traces too.
+MAX_SHAPES = 256
 #: The environment variable that sets or forbids the interpreter.
 _VARIABLE = "EXECUTORKIT_INTERPRET"
 _CHOICES = {"0": False, "1": True, "auto": None, "": None}
@@ -65,10 +66,16 @@ def tracing_allowed() -> Iterator[None]:
         _tracing.contexts -= 1
 
 
-def check_tracing() -> None:
-    """Raises NotCompiledError where JAX traces a function for a call that nobody allowed to."""
-    if not _tracing.contexts:
+def is_traced_for_call(interprets: Callable[[], bool | None]) -> bool:
+    """True where JAX traces a function for a call of its own, False where somebody allowed to.
+
+    Raises NotCompiledError there unless the function's calls are never interpreted.
+    """
+    if _tracing.contexts:
+        return False
+    if interprets() is not False:
         raise NotCompiledError
+    return True
 
 
 def interpretation_choice(choice: bool | None) -> bool | None:
@@ -112,6 +119,11 @@ class FirstCalls:
         #: Signatures whose programs took over.
         self._compiled: set[Hashable] = set()
 
+    @property
+    def full(self) -> bool:
+        """True if no further shapes should be interpreted."""
+        return len(self.shapes) >= MAX_SHAPES
+
     def known(self, args: Sequence[Any]) -> Interpretation | None:
         """The interpretation of calls with such arguments, if the next one is to be interpreted.
 
@@ -123,30 +135,23 @@ class FirstCalls:
             return None
         if entry.next_call(self._compilation, args):
             return entry
-        self._compiled.add(signature)
-        self.shapes.pop(signature, None)
+        self._end(signature)
         return None
 
     def first(self, args: Sequence[Any]) -> Interpretation | None:
         """The interpretation of calls with arguments of new shapes; None where the program is to be
         compiled. Traces the function."""
-        choice = self._choice()
-        if choice is False or not _settings_allow():
-            return None
+        entry = None
         leaves, signature = self._split(args)
-        if signature in self._compiled:
-            return None
         target = _target(leaves, self._device)
-        if target is None:
-            return None
-        with tracing_allowed():
-            traced = self._jitted.trace(*args)
-        entry = _interpretation(traced, target, self._static, bool(choice))
+        if target is not None and signature not in self._compiled and _settings_allow():
+            with tracing_allowed():
+                traced = self._jitted.trace(*args)
+            entry = _interpretation(traced, target, self._static, bool(self._choice()))
         if entry is None:
+            self._end(signature)
             return None
         entry.next_call(self._compilation, args)
-        while len(self.shapes) >= _MAX_SHAPES:
-            self.shapes.pop(next(iter(self.shapes)), None)
         self.shapes[signature] = entry
         return entry
 
@@ -168,9 +173,19 @@ class FirstCalls:
 
     def forget(self, args: Sequence[Any]) -> None:
         """Ends the interpretation of calls with such arguments."""
-        signature = self._split(args)[1]
+        _, signature = self._split(args)
+        if signature in self.shapes:
+            self._end(signature)
+
+    def _end(self, signature: Hashable) -> None:
+        """Lets JAX call the compiled program from now on.
+
+        JAX calls a function from Python, which takes ten times as long, where it has met an
+        exception in the first call; so it has to forget which calls it knows.
+        """
         self._compiled.add(signature)
         self.shapes.pop(signature, None)
+        self._jitted._clear_cache()
 
     def _split(self, args: Sequence[Any]) -> tuple[list[Any], Hashable]:
         """The arrays and numbers among the arguments, and the signature of all."""

@@ -22,8 +22,8 @@ from ._donation import Donated, call_donating
 from ._first_calls import (
     FirstCalls,
     Interpretation,
-    check_tracing,
     interpretation_choice,
+    is_traced_for_call,
     tracing_allowed,
 )
 from ._thread_state import ThreadState
@@ -179,7 +179,7 @@ class InstrumentedJit:
 
     def _counting(self) -> Callable[..., Any]:
         def traced(*args: Any) -> Any:
-            check_tracing()
+            is_traced_for_call(self._interprets)
             with _count_lock:
                 self.traces += 1
                 counters.traces += 1

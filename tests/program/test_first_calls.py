@@ -1,0 +1,196 @@
+"""First calls are interpreted; compiled programs take over at a fixed count of calls."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import executorkit as mx
+from executorkit.program import InstrumentedJit, SmallJit, clear_cache, small_jit
+
+#: The call that is the first to run a compiled program.
+TAKES_OVER = 12
+
+
+@pytest.fixture(autouse=True)
+def _automatic(monkeypatch):
+    monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
+    clear_cache()
+
+
+@pytest.fixture
+def compilations():
+    """Names of the programs that JAX compiles meanwhile."""
+    names: list[str] = []
+
+    def note(event: str, duration: float, **facts: Any) -> None:
+        if event.endswith("backend_compile_duration"):
+            names.append(str(facts["fun_name"]).removeprefix("jit(").rstrip(")"))
+
+    jax.monitoring.register_event_duration_secs_listener(note)
+    yield names
+    jax.monitoring.unregister_event_duration_listener(note)
+
+
+def _network():
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=7, name="fc")
+    return mx.sym.softmax(mx.sym.Activation(net, act_type="tanh"))
+
+
+def _executor(rows: int, **options) -> mx.executor.Executor:
+    with mx.program.options(**options):
+        executor = _network().simple_bind(mx.cpu(), grad_req="null", data=(rows, 5))
+    executor.arg_dict["fc_weight"][:] = np.linspace(-1, 1, 35).reshape(7, 5)
+    return executor
+
+
+def _python_calls_of_jax(function) -> int:
+    calls = 0
+
+    def seen(frame, event: str, arg) -> None:
+        nonlocal calls
+        calls += event == "call" and "cache_miss" in frame.f_code.co_name
+
+    sys.setprofile(seen)
+    try:
+        function()
+    finally:
+        sys.setprofile(None)
+    return calls
+
+
+def test_new_shapes_compile_nothing(compilations):
+    for n in range(2, 30):
+        x = mx.nd.ones((n, 3)) * 2 + mx.nd.ones((n, 3))
+        assert mx.nd.dot(x, x, transpose_a=True).shape == (3, 3)
+        assert x[1:].sum().asscalar() == 9 * (n - 1)
+    assert compilations == []
+
+
+def test_a_program_takes_over_at_a_fixed_call(compilations):
+    executor = _executor(4)
+    data = np.random.randn(4, 5)
+    outputs = [executor.forward(data=data)[0].asnumpy() for _ in range(TAKES_OVER - 1)]
+    assert all((outputs[0] == x).all() for x in outputs)
+    last = executor.forward(data=data)[0].asnumpy()
+    assert executor.program.infer[False].traces == 1
+    assert compilations.count("infer") <= 1
+    np.testing.assert_allclose(last, outputs[0], rtol=1e-5)
+
+
+def test_a_program_that_took_over_is_called_from_c():
+    function = InstrumentedJit(lambda x: x * 2 + 1, "doubled")
+    x = jax.device_put(np.ones(3, np.float32), mx.cpu().device)
+    for _ in range(TAKES_OVER + 1):
+        function(x)
+    assert _python_calls_of_jax(lambda: function(x)) == 0
+    small = SmallJit(lambda x: x * 2 + 1)
+    for _ in range(TAKES_OVER + 1):
+        small(x)
+    assert _python_calls_of_jax(lambda: small(x)) == 0
+    assert small.executables == 1
+
+
+@pytest.mark.parametrize(("choice", "expected"), [(False, 1), (True, 0)])
+def test_the_option_forbids_or_forces(choice, expected, compilations):
+    executor = _executor(3, interpret=choice)
+    for _ in range(TAKES_OVER + 3):
+        executor.forward(data=np.ones((3, 5)))[0].asnumpy()
+    assert compilations.count("infer") == expected
+
+
+def test_the_environment_forbids_or_forces(monkeypatch, compilations):
+    monkeypatch.setenv("EXECUTORKIT_INTERPRET", "0")
+    (mx.nd.ones((4, 9)) + 1).wait_to_read()
+    assert len(compilations) == 1
+    monkeypatch.setenv("EXECUTORKIT_INTERPRET", "1")
+    for _ in range(TAKES_OVER + 3):
+        (mx.nd.ones((4, 11)) + 1).wait_to_read()
+    assert len(compilations) == 1
+    monkeypatch.setenv("EXECUTORKIT_INTERPRET", "perhaps")
+    with pytest.raises(ValueError, match=r"EXECUTORKIT_INTERPRET: 'perhaps', expected"):
+        mx.nd.ones((4, 12)) + 1
+    with pytest.raises(ValueError, match="interpret"):
+        mx.program.options(interpret="never").__enter__()
+
+
+def test_training_is_compiled_at_once_and_interpreted_if_asked_to(compilations):
+    def trained(choice) -> np.ndarray:
+        with mx.program.options(interpret=choice):
+            net = mx.sym.SoftmaxOutput(_network(), name="softmax")
+            executor = net.simple_bind(mx.cpu(), data=(3, 5))
+        executor.arg_dict["fc_weight"][:] = 0.1
+        updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9))
+        for _ in range(3):
+            executor.forward(is_train=True, data=np.eye(3, 5), softmax_label=np.arange(3))
+            executor.backward()
+            updater(0, executor.grad_dict["fc_weight"], executor.arg_dict["fc_weight"])
+        return executor.arg_dict["fc_weight"].asnumpy()
+
+    compiled = trained(None)
+    assert compilations == ["step"]
+    np.testing.assert_allclose(trained(True), compiled, rtol=1e-5)
+    assert compilations == ["step"]
+
+
+def test_results_are_on_the_device_of_the_arguments():
+    for number in (0, 2, 0):
+        context = mx.cpu(number)
+        x = mx.nd.ones((2, 3), ctx=context)
+        assert (x + x).jax.devices() == {context.device}
+        assert mx.nd.arange(7, ctx=context).jax.devices() == {context.device}
+
+
+def test_results_share_no_memory():
+    function = small_jit(lambda x: (x, x.reshape(-1), x))
+    host = np.arange(6.0).reshape(2, 3)
+    results = [np.asarray(x) for x in function(host)]
+    host[:] = -1
+    assert all(x.sum() == 15 for x in results)
+
+
+def test_keys_checks_and_errors():
+    mx.random.seed(3)
+    first = mx.nd.random.uniform(shape=(5,)).asnumpy()
+    with mx.program.options(interpret=False):
+        mx.random.seed(3)
+        np.testing.assert_array_equal(mx.nd.random.uniform(shape=(5,)).asnumpy(), first)
+    with pytest.raises(mx.MXNetError):
+        mx.nd.take(mx.nd.ones((2, 2)), mx.nd.array([5]), mode="raise").asnumpy()
+    with pytest.raises(mx.MXNetError) as error:
+        mx.nd.dot(mx.nd.ones((2, 3)), mx.nd.ones((2, 3)))
+    assert error.value.__context__ is None or "NotCompiled" not in repr(error.value.__context__)
+
+
+def test_large_work_is_compiled_at_once(compilations):
+    x = mx.nd.ones((1500, 1500))
+    mx.nd.dot(x, x).wait_to_read()
+    assert len(compilations) == 1
+
+
+def test_a_function_of_many_shapes_begins_anew(monkeypatch):
+    monkeypatch.setattr("executorkit.program._first_calls.MAX_SHAPES", 3)
+    small = SmallJit(lambda x: x + 1)
+    references = set()
+    for n in range(1, 8):
+        small(np.ones(n))
+        references.add(id(small._first_calls))
+        assert len(small._first_calls.shapes) <= 3
+    assert len(references) > 1
+    assert small(np.ones(1)).tolist() == [2]
+
+
+def test_a_run_repeats_to_the_last_bit():
+    """The count of calls decides, not the clock."""
+
+    def run() -> bytes:
+        clear_cache()
+        function = InstrumentedJit(lambda x: jax.numpy.tanh(x @ x.T) / 3, "run")
+        x = jax.device_put(np.linspace(-1, 1, 60, dtype=np.float32).reshape(6, 10))
+        return b"".join(np.asarray(function(x)).tobytes() for _ in range(TAKES_OVER + 4))
+
+    assert run() == run()
