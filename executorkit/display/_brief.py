@@ -53,12 +53,11 @@ def changed_values(obj: object, without: Collection[str] = ()) -> list[str]:
             value: Any = attributes.get(name)
             if name in without or name in words or name not in attributes:
                 continue
-            if isinstance(value, str | int | float | None) and not _equals(value, parameter):
-                words[name] = f"{name}={clipped(repr(value), _MAX_VALUE)}"
-            elif isinstance(value, str | int | float | None):
-                words[name] = ""
+            is_plain = all(
+                isinstance(v, str | int | float | None)
+                for v in (value if isinstance(value, list | tuple) else [value])
+            )
+            if is_plain:
+                is_default = type(parameter.default) is type(value) and value == parameter.default
+                words[name] = "" if is_default else f"{name}={clipped(repr(value), _MAX_VALUE)}"
     return [word for word in words.values() if word]
-
-
-def _equals(value: Any, parameter: inspect.Parameter) -> bool:
-    return parameter.default is not inspect.Parameter.empty and value == parameter.default

@@ -128,6 +128,9 @@ class DataBatch:
         labels = [x.shape for x in self.label] if self.label else None
         return f"{type(self).__name__}: data shapes: {data} label shapes: {labels}"
 
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
 
 class DataIter(CheckedKeywords):
     """Base class of iterators; a subclass defines ``next``, or ``iter_next`` and the ``get``

@@ -7,6 +7,7 @@ from typing import Any
 
 from ..display import Fold, Line, Part, Table, View, view_of
 from ..parallel import group_label, group_parts
+from ._module_words import state_phrases
 from .base_module import BaseModule
 from .bucketing_module import BucketingModule
 from .executor_group import DataParallelExecutorGroup
@@ -27,7 +28,7 @@ def _view_of_group(group: DataParallelExecutorGroup) -> View:
 
 def module_parts(module: Any) -> list[Part]:
     """Parts of a module's view: its state, then the arrays of its kind."""
-    return [Line(", ".join(module.state_phrases)), *_array_parts(module)]
+    return [Line(", ".join(state_phrases(module))), *_array_parts(module)]
 
 
 @singledispatch

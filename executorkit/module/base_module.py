@@ -14,7 +14,7 @@ from .. import metric
 from .. import ndarray as nd
 from ..context import cpu
 from ..debugging import FiniteReport
-from ..display import Viewed, brief, brief_arrays
+from ..display import Viewed
 from ..errors import (
     DataArgumentError,
     EmptyIteratorError,
@@ -32,6 +32,7 @@ from ..ndarray import NDArray
 from ..ndarray.random_state import StreamPositions
 from ..program import ThreadState
 from ._module_optimizer import discard_gradients
+from ._module_words import module_repr
 from ._preconditions import check_input_names, data_descs
 from ._specs import BindSpec, FitSpec, OptimizerSpec, ParameterSpec
 
@@ -120,20 +121,7 @@ class BaseModule(Viewed, CheckedKeywords):
     # Descriptions
 
     def __repr__(self) -> str:
-        if not self.binded:
-            return brief(self, None, self.state_phrases)
-        arrays = [(d[0], d[1]) for d in (*self.data_shapes, *(self.label_shapes or ()))]
-        return brief(self, None, [*self.state_phrases, *brief_arrays(arrays)])
-
-    @property
-    def state_phrases(self) -> list[str]:
-        """Phrases on what has been done with the module: bound, its parameters, an optimizer."""
-        purpose = "training" if self.for_training else "inference"
-        return [
-            f"bound for {purpose}" if self.binded else "not bound",
-            "parameters are there" if self.params_initialized else "no parameters yet",
-            "with an optimizer" if self.optimizer_initialized else "no optimizer",
-        ]
+        return module_repr(self)
 
     @property
     def symbol(self) -> Any:

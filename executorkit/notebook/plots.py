@@ -48,10 +48,10 @@ def follow_page() -> None:
     :class:`MissingDependencyError`, an ImportError, if matplotlib is not installed.
     """
     try:
-        import matplotlib
+        from matplotlib import rcParams, rcsetup
     except ImportError:
         raise MissingDependencyError(
             explain("follow_page", "matplotlib is not installed", hint="pip install matplotlib")
         ) from None
-    cycle = matplotlib.rcsetup.cycler(color=_CYCLE)
-    matplotlib.rcParams.update({**PAGE_STYLE, "axes.prop_cycle": cycle})
+    settings: Any = {**PAGE_STYLE, "axes.prop_cycle": rcsetup.cycler(color=_CYCLE)}
+    rcParams.update(settings)

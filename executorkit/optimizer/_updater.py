@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..context import Context
+from ..display import brief, many
 from ..ndarray import NDArray
 from ..ndarray.pending import complete
 from ..ndarray.protocol import PendingValue, UpdateCall
@@ -38,6 +39,9 @@ class Updater:
         self.states_synced: dict[Any, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
         self.n_updates = 0
+
+    def __repr__(self) -> str:
+        return brief(self, None, [repr(self.optimizer), many(len(self.states), "state")])
 
     def __call__(self, index: Any, grad: Any, weight: Any) -> None:
         if isinstance(index, list | tuple):
