@@ -50,8 +50,8 @@ def image_size(
     if orders[1] == 0 and 0 in (orders[0], orders[2]):
         usual = _TRIED[0] if orders[0] == 0 else next(s for s in (300, 320) if not search.order(s))
         return ImageSize(usual)
-    if 0 in orders:
-        return ImageSize(_TRIED[orders.index(0)], determined=True)
+    if orders[0] == 0:
+        return ImageSize(_TRIED[0], determined=True)
     low, high = 0, _LARGEST
     while high - low > 1:
         middle = (low + high) // 2

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -176,8 +177,11 @@ class Summary(Viewed, Sequence[Layer]):
         """
         rows = [_cells(layer) for layer in self]
         if folded:
+            labels = Counter(block.label for block in self.blocks)
             rows = [
-                self._block_cells(block) if block.parts else rows[block.start]
+                self._block_cells(block, labels[block.label] > 1)
+                if block.parts
+                else rows[block.start]
                 for block in self.blocks
             ]
         footer = ["sum", "", "", *_sums(self._layers)]
@@ -186,13 +190,15 @@ class Summary(Viewed, Sequence[Layer]):
             rows = _fitted([header, *rows, footer], width)[1:-1]
         return Table(header, rows, _RIGHT, footer).text()
 
-    def _block_cells(self, block: Block) -> list[str]:
+    def _block_cells(self, block: Block, by_layer: bool) -> list[str]:
+        """The line of a block; ``by_layer`` calls it after its first layer."""
         layers = self._layers[block.start : block.stop]
+        label = layers[0].name if by_layer else block.label
         shapes = ", ".join(map(shape, layers[-1].output_shapes))
         words = many(block.size, "layer")
         if block.is_repeated:
             words = f"{len(block.parts)} x {many(block.parts[0].size, 'layer')}"
-        return [f"{block.label} ...", words, shapes, *_sums(layers)]
+        return [f"{label} ...", words, shapes, *_sums(layers)]
 
     def __repr__(self) -> str:
         return view_of(self).text()
