@@ -37,7 +37,7 @@ FACES: tuple[Frontend, ...] = ("symbol", "ndarray")
 _HEAD = """\
 # Written by `python -m tests.make_stubs`.
 from collections.abc import Callable as _Callable, Sequence as _Sequence
-from typing import Any as _Any, Literal as _Literal
+from typing import Any as _Any, Literal as _Literal{typing}
 import numpy as _np
 from executorkit.{face}._{face} import {array}
 """
@@ -48,6 +48,11 @@ _OptShape = int | None | _Sequence[int | None]
 _Floats = float | _Sequence[float]
 _DType = str | type[_Any] | _np.dtype[_Any] | None
 """
+#: The attributes of nodes that MXNet takes among an operator's own; others go into ``attr``.
+_NODE_ATTRIBUTES = {
+    "lr_mult": "float | str", "wd_mult": "float | str", "ctx_group": "str",
+    "mirror_stage": "str | int", "force_mirroring": "str | bool",
+}  # fmt: skip
 _SIMPLE = {int: "int", float: "float", bool: "bool", str: "str"}
 _BY_NAME = {"dtype": "_DType", "ctx": "_Any"}
 _TUPLES = {int: "_Shape", float: "_Floats"}
@@ -88,12 +93,33 @@ def _parameters(op: OpDef, face: Frontend) -> Iterator[str]:
         if parameter.kind is inspect.Parameter.VAR_POSITIONAL:
             yield f"*{name}: {array}"
         elif parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            yield f"**{name}: _Any"
+            yield from _keywords(op, face)
         elif name in op.attrs:
             hint = _BY_NAME.get(name) or _hint(parameter.annotation)
             yield f"{name}: {hint} = {_default(parameter.default)}"
         else:
             yield f"{name}: {options.get(name, f'{array} | None')} = None"
+
+
+def _keywords(op: OpDef, face: Frontend) -> Iterator[str]:
+    """Any further keywords: texts for a user's operator, inputs where there is any number of them,
+    and attributes of the node."""
+    if op.open_attrs:
+        yield "**kwargs: _Any"
+    elif op.variadic is not None:
+        yield f"**kwargs: {ARRAY[face]}"
+    elif face == "symbol":
+        yield "**kwargs: _Unpack[_NodeAttributes]"
+
+
+def _node_attributes() -> str:
+    """The declaration of the attributes that every node takes."""
+    entries = [
+        f"{name!r}: {hint}"
+        for key, hint in _NODE_ATTRIBUTES.items()
+        for name in (key, f"__{key}__")
+    ]
+    return f"_NodeAttributes = _TypedDict('_NodeAttributes', {{{', '.join(entries)}}}, total=False)"
 
 
 def _result(op: OpDef, face: Frontend) -> str:
@@ -161,11 +187,14 @@ def stubs() -> dict[Path, str]:
         for module in ("__init__", *MODULES):
             path = PACKAGE / face / f"{module}.py"
             declarations, names = _by_hand(path, face)
-            head = _HEAD.format(face=face, array=ARRAY[face])
+            is_symbol = face == "symbol" and module != "__init__"
+            typed = ", TypedDict as _TypedDict, Unpack as _Unpack" if is_symbol else ""
+            head = _HEAD.format(face=face, array=ARRAY[face], typing=typed)
             if module == "__init__":
                 body = ["from .op import *", *declarations]
             else:
-                body = [*declarations, _TYPES, *_functions(face, module, names)]
+                types = f"{_TYPES}{_node_attributes()}\n" if is_symbol else _TYPES
+                body = [*declarations, types, *_functions(face, module, names)]
             result = "Symbol" if face == "symbol" else "_Any"
             body.append(f"def __getattr__(name: str) -> _Callable[..., {result}]: ...")
             texts[path.with_suffix(".pyi")] = head + "\n".join(body) + "\n"

@@ -8,12 +8,13 @@ import inspect
 
 import pytest
 
+from executorkit.errors import MXNetError
 from executorkit.ops.schema.calls import MODULES, namespace_entries
-from tests import make_stubs
+from tests import make_stubs, typed_calls
 from tests.ops.make_readme import served
 
 STUBS = make_stubs.stubs()
-_PRIVATE = ("__all__", "__getattr__", "_Shape", "_OptShape", "_Floats", "_DType")
+_PRIVATE = ("__all__", "__getattr__", "_Shape", "_OptShape", "_Floats", "_DType", "_NodeAttributes")
 
 
 def _declared(text: str) -> set[str]:
@@ -50,3 +51,32 @@ def test_all_that_is_shown_is_declared(face, module):
 
 def test_types_are_announced():
     assert (make_stubs.PACKAGE / "py.typed").exists()
+
+
+@pytest.mark.parametrize("face", make_stubs.FACES)
+@pytest.mark.parametrize("module", MODULES)
+def test_every_attribute_is_a_typed_parameter(face, module):
+    text = STUBS[make_stubs.PACKAGE / face / f"{module}.pyi"]
+    functions = {f.name: f for f in ast.parse(text).body if isinstance(f, ast.FunctionDef)}
+    names = [name for op in served() for name in op.names]
+    by_hand = importlib.import_module(f"executorkit.{face}.{module}").__dict__
+    for place, name, op in namespace_entries(names):
+        if place != module or name not in functions or name in by_hand.get("__all__", ()):
+            continue
+        arguments = functions[name].args
+        parameters = [*arguments.args, *arguments.kwonlyargs]
+        hints = {a.arg: ast.unparse(a.annotation) for a in parameters if a.annotation}
+        assert hints.keys() >= op.attrs.keys(), name
+        if arguments.kwarg and arguments.kwarg.annotation:
+            hint = ast.unparse(arguments.kwarg.annotation)
+            assert hint in ("Symbol", "NDArray", "_Unpack[_NodeAttributes]") or op.open_attrs, name
+
+
+def test_calls_that_the_stubs_accept_run():
+    assert len(typed_calls.accepted()) == 5
+
+
+@pytest.mark.parametrize("call", typed_calls.REFUSED, ids=lambda call: call.__name__)
+def test_calls_that_the_stubs_refuse_fail(call):
+    with pytest.raises(MXNetError):
+        call()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from typing import Any
 
 import numpy as np
 import pytest
@@ -112,5 +113,6 @@ def test_signature_is_made_once(fc):
 
 def test_regression_outputs_ignore_attributes_that_they_do_not_have():
     data, label = nd.ones((2, 3)), nd.zeros((2, 3))
-    out = nd.LinearRegressionOutput(data, label, normalization="batch")
+    ignored: dict[str, Any] = {"normalization": "batch"}
+    out = nd.LinearRegressionOutput(data, label, **ignored)
     assert (out.asnumpy() == 1).all()

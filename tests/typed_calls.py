@@ -1,0 +1,57 @@
+"""Calls that the stubs accept or refuse: checked by pyright here, and run by ``test_stubs.py``."""
+# An ignored error that does not occur any more is an error itself.
+# pyright: reportUnnecessaryTypeIgnoreComment=error
+
+from __future__ import annotations
+
+import executorkit as mx
+
+
+def accepted() -> list[object]:
+    """Calls with attributes, options of a node, and inputs of any number."""
+    x = mx.sym.Variable("x")
+    conv = mx.sym.Convolution(x, num_filter=8, kernel=(3, 3), name="conv", lr_mult=2.0)
+    ones = mx.nd.ones((2, 3))
+    return [
+        mx.sym.Concat(conv, conv, dim=1, name="joined", attr={"__shape__": "(0, 2)"}),
+        mx.sym.BatchNorm(conv, fix_gamma=False, ctx_group="stage1"),
+        mx.sym.contrib.box_nms(x, overlap_thresh=0.3, topk=10),
+        mx.nd.FullyConnected(ones, ones, no_bias=True, num_hidden=2),
+        mx.nd.concat(ones, ones, dim=0),
+    ]
+
+
+def misspelt_attribute() -> object:
+    """An attribute that Convolution does not have."""
+    x = mx.sym.Variable("x")
+    return mx.sym.Convolution(x, num_filters=8, kernel=(3, 3))  # pyright: ignore[reportCallIssue]
+
+
+def wrong_type() -> object:
+    """A text that is no number."""
+    x = mx.sym.Variable("x")
+    return mx.sym.Convolution(x, num_filter="many", kernel=(3, 3))  # pyright: ignore[reportArgumentType]
+
+
+def unknown_choice() -> object:
+    """A value that is not among those of the attribute."""
+    x = mx.sym.Variable("x")
+    return mx.sym.Activation(x, act_type="rleu")  # pyright: ignore[reportArgumentType]
+
+
+def misspelt_attribute_of_a_variadic_operator() -> object:
+    """A further keyword would be an input."""
+    x = mx.sym.Variable("x")
+    return mx.sym.Concat(x, x, dims=1)  # pyright: ignore[reportArgumentType]
+
+
+def misspelt_attribute_of_an_array_operator() -> object:
+    """An attribute that FullyConnected does not have."""
+    ones = mx.nd.ones((2, 3))
+    return mx.nd.FullyConnected(ones, ones, num_hiden=2)  # pyright: ignore[reportCallIssue]
+
+
+REFUSED = (
+    misspelt_attribute, wrong_type, unknown_choice, misspelt_attribute_of_a_variadic_operator,
+    misspelt_attribute_of_an_array_operator,
+)  # fmt: skip
