@@ -16,10 +16,13 @@ from ..errors import MissingDependencyError, explain
 
 __all__ = ["PAGE_STYLE", "follow_page"]
 
-#: A grey whose contrast is at least 4.5 to 1 on white and about 4 to 1 on dark pages.
-_GREY = "#767b84"
+#: A grey with a contrast of 4 to 1 on white pages, and more on dark ones.
+_GREY = "#7f7f7f"
+#: Almost the same grey, just above medium lightness where the other is just below. IPython puts
+#: transparent plots whose tick labels are all dark on white: matplotlib_inline/backend_inline.py.
+_LIGHT_GREY = "#808080"
 #: Colours of curves with a contrast of at least 3 to 1 on white and on dark pages.
-_CYCLE = ("#3b7dc4", "#d5483f", "#2e8b57", "#a06bc9", "#b8741a", "#1f8f9c", "#c2518f", "#767b84")
+_CYCLE = ("#3b7dc4", "#d5483f", "#2e8b57", "#a06bc9", "#b8741a", "#1f8f9c", "#c2518f", "#7f7f7f")
 
 #: Settings of matplotlib, as ``plt.rc_context`` and ``plt.style.use`` take them.
 PAGE_STYLE: dict[str, Any] = {
@@ -32,7 +35,7 @@ PAGE_STYLE: dict[str, Any] = {
     "axes.labelcolor": _GREY,
     "axes.titlecolor": _GREY,
     "axes.edgecolor": _GREY,
-    "xtick.color": _GREY,
+    "xtick.color": _LIGHT_GREY,
     "ytick.color": _GREY,
     "grid.color": _GREY,
     "grid.alpha": 0.35,

@@ -27,7 +27,9 @@ def _contrast(a: str, b: str) -> float:
 
 @pytest.mark.parametrize("page", [LIGHT, DARK])
 def test_words_and_curves_stand_out_from_the_page(page):
-    assert _contrast(plots.PAGE_STYLE["text.color"], page) >= 4
+    greys = {v for v in plots.PAGE_STYLE.values() if str(v).startswith("#")}
+    assert len(greys) == 2
+    assert all(_contrast(grey, page) >= 3.9 for grey in greys)
     assert all(_contrast(colour, page) >= 3 for colour in plots._CYCLE)
 
 
@@ -46,6 +48,22 @@ def test_the_background_of_a_plot_is_transparent():
         alpha = imread(picture)[..., 3]
     assert alpha[0, 0] == 0
     assert alpha.max() > 0.5
+
+
+def test_ipython_puts_no_background_behind_a_plot():
+    matplotlib = pytest.importorskip("matplotlib")
+    backend = pytest.importorskip("matplotlib_inline.backend_inline")
+    from matplotlib.figure import Figure
+
+    with matplotlib.rc_context():
+        figure = Figure()
+        figure.subplots().plot([1, 2])
+        figure.set_facecolor("none")
+        assert backend._fetch_figure_metadata(figure) == {"needs_background": "light"}
+        mx.notebook.plots.follow_page()
+        figure = Figure()
+        figure.subplots().plot([1, 2])
+        assert backend._fetch_figure_metadata(figure) is None
 
 
 def test_missing_matplotlib_is_reported(monkeypatch):
