@@ -7,13 +7,14 @@ from dataclasses import dataclass
 
 from ..errors import MXNetError
 from ..lowering import graph_of, infer
+from ..ops.schema.inference import is_fully_known
 from ..symbol import Symbol
 
 #: A shape; 0 is an unknown size.
 Shape = tuple[int, ...]
 
-#: Heights of images that are tried first; a network that accepts two successive ones accepts any.
-_TRIED = (224, 320, 640)
+#: Heights that are tried first.
+_COMMON = (224, 300, 512)
 #: Heights that networks are made for.
 _USUAL = (28, 32, 64, 96, 112, 128, 160, 192, 224, 227, 256, 299, 300, 320, 331, 384, 416, 448, 512)
 #: The largest height that is looked for, and how much larger than the least one that fits a usual
@@ -46,12 +47,10 @@ def image_size(
     The lengths of the rows of weights grow with the size of the image, so it is found by bisection.
     """
     search = _Search(symbol, weights, inputs, images)
-    orders = [search.order(size) for size in _TRIED]
-    if orders[1] == 0 and 0 in (orders[0], orders[2]):
-        usual = _TRIED[0] if orders[0] == 0 else next(s for s in (300, 320) if not search.order(s))
-        return ImageSize(usual)
-    if orders[0] == 0:
-        return ImageSize(_TRIED[0], determined=True)
+    if search.is_free():
+        return ImageSize(next((size for size in _COMMON if search.order(size) == 0), None))
+    if search.order(_COMMON[0]) == 0:
+        return ImageSize(_COMMON[0], determined=True)
     low, high = 0, _LARGEST
     while high - low > 1:
         middle = (low + high) // 2
@@ -81,6 +80,16 @@ class _Search:
         self._weights = weights
         self._inputs = inputs
         self._images = images
+
+    def is_free(self) -> bool:
+        """True if all weights have the same shapes whatever the size is."""
+        try:
+            result = infer(self._graph, self._inputs)
+        except MXNetError:
+            return False
+        names = (*self._graph.arg_names, *self._graph.aux_names)
+        shapes = zip(names, (*result.arg_shapes, *result.aux_shapes), strict=True)
+        return all(is_fully_known(shape) for name, shape in shapes if name in self._weights)
 
     def order(self, size: int) -> int:
         """0 for a size that fits, -1 for one that is too small, 1 for one that is too large."""
