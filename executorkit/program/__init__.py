@@ -4,6 +4,8 @@ To keep compiled programs between processes::
 
     mx.program.enable_disk_cache("directory")
 
+or ``EXECUTORKIT_CACHE_DIR=directory`` in the environment.
+
 Former names stay as aliases for one release: ``keep_compiled`` of :func:`enable_disk_cache`,
 ``Warming`` of :class:`Precompilation`, ``OptionError`` of :class:`ArgumentValueError`.
 """
@@ -41,8 +43,10 @@ from ._train_step import (
     UpdateSpec,
     make_step,
 )
-from .disk_cache import enable_disk_cache
+from .disk_cache import enable_disk_cache, enable_from_environment
 from .protocol import BaseProgram, ProgramCall, ProgramFunction
+
+enable_from_environment()
 
 keep_compiled = enable_disk_cache
 Warming = Precompilation

@@ -68,7 +68,8 @@ def test_a_later_process_neither_traces_nor_lowers(tmp_path):
         import json, sys
         import executorkit as mx
 
-        mx.program.enable_disk_cache(sys.argv[1])
+        if len(sys.argv) > 1:
+            mx.program.enable_disk_cache(sys.argv[1])
         net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
         module = mx.mod.Module(mx.sym.SoftmaxOutput(mx.sym.Dropout(net, p=0.5), name="softmax"))
         module.bind([("data", (4, 5))], [("softmax_label", (4,))])
@@ -85,10 +86,12 @@ def test_a_later_process_neither_traces_nor_lowers(tmp_path):
         print(json.dumps([info.traces, info.loads, trace.loaded, weight]))
         """
     )
-    run = [sys.executable, "-c", script, str(tmp_path)]
+    run = [sys.executable, "-c", script]
+    by_function = [*run, str(tmp_path)], dict(os.environ)
+    by_variable = run, {**os.environ, "EXECUTORKIT_CACHE_DIR": str(tmp_path)}
     first, second = (
-        json.loads(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
-        for _ in range(2)
+        json.loads(subprocess.run(args, capture_output=True, check=True, env=variables).stdout)
+        for args, variables in (by_function, by_variable)
     )
     assert first[:3] == [1, 0, False]
     assert second[:3] == [0, 1, True]

@@ -7,13 +7,19 @@ processes, and yes-or-no facts of the installation go through :func:`cached_answ
 
 from .cached_jit import CachedJit
 from .fingerprint import fingerprint, structure_fingerprint, trace_context
-from .store import cached_answer, disk_cache_enabled, enable_disk_cache
+from .store import (
+    cached_answer,
+    disk_cache_enabled,
+    enable_disk_cache,
+    enable_from_environment,
+)
 
 __all__ = [
     "CachedJit",
     "cached_answer",
     "disk_cache_enabled",
     "enable_disk_cache",
+    "enable_from_environment",
     "fingerprint",
     "structure_fingerprint",
     "trace_context",

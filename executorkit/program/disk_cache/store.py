@@ -20,6 +20,8 @@ from ...errors import MXNetError, NotFingerprintableError
 from ...lowering import Graph, InferenceResult, set_inference_cache
 from .fingerprint import jax_settings, process_fingerprint, structure_fingerprint
 
+#: The environment variable that names a directory to be used from the start.
+_VARIABLE = "EXECUTORKIT_CACHE_DIR"
 #: Version of the files' layout.
 _FORMAT = 1
 
@@ -168,8 +170,18 @@ def cached_answer(question: Hashable, find: Callable[[], bool]) -> bool:
     return answer
 
 
+def enable_from_environment() -> None:
+    """:func:`enable_disk_cache` for the directory that the environment names, if it names one."""
+    directory = os.environ.get(_VARIABLE)
+    if directory:
+        enable_disk_cache(os.path.expanduser(directory))
+
+
 def enable_disk_cache(directory: str | os.PathLike[str] | None) -> None:
     """Keeps compiled programs in a directory, where later processes find them; None ends that.
+
+    The environment variable ``EXECUTORKIT_CACHE_DIR`` does the same for a script that is not to be
+    changed: with ``EXECUTORKIT_CACHE_DIR=~/.cache/executorkit`` its second start is quick.
 
     A switch of the whole process, for everything compiled from now on, however small: JAX's
     persistent compilation cache, and beside it, in a folder ``executorkit``, executables of
