@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from jax import export
 
+import executorkit as mx
 from executorkit.errors import ArgumentValueError
 from executorkit.ops.nn import conv
 from executorkit.ops.nn.conv_kernels import ConvDims, conv_transpose, convolve, winograd
@@ -227,3 +228,36 @@ def test_settings(monkeypatch):
     monkeypatch.setenv("EXECUTORKIT_WINOGRAD", "F8")
     with pytest.raises(ArgumentValueError, match=r"'F8', expected 'exact', 'F2', 'F4'"):
         winograd.current_winograd(np.float32)
+
+
+def test_option_of_programs(free, compiled, monkeypatch):
+    """Executors bound with different settings have different programs, here and on disk."""
+    net = mx.sym.Convolution(mx.sym.Variable("data"), kernel=(3, 3), pad=(1, 1), num_filter=3)
+
+    def bound(winograd=None):
+        if winograd is None:
+            return net.simple_bind(mx.cpu(), data=(1, 2, 7, 5))
+        with mx.program.options(winograd=winograd):
+            return net.simple_bind(mx.cpu(), data=(1, 2, 7, 5))
+
+    executors = {setting: bound(setting) for setting in ("exact", "F2", "F4")}
+    monkeypatch.setenv("EXECUTORKIT_WINOGRAD", "F2")
+    assert bound().program is executors["F2"].program
+    monkeypatch.setenv("EXECUTORKIT_WINOGRAD", "exact")
+    assert bound().program is executors["exact"].program
+    assert len({executor.program.fingerprint() for executor in executors.values()}) == 3
+    rng = np.random.RandomState(2)
+    values = {name: rng.standard_normal(x.shape) for name, x in executors["F4"].arg_dict.items()}
+    results = []
+    for (setting, executor), count in zip(executors.items(), (1, 4, 6), strict=True):
+        executor.copy_params_from({name: mx.nd.array(x) for name, x in values.items()})
+        results.append(executor.forward()[0].asnumpy())
+        executor.forward(is_train=True)
+        executor.backward(mx.nd.ones((1, 3, 7, 5)))
+        results.append(executor.grad_dict["data"].asnumpy())
+        text = executor.program.hlo("infer", optimized=False)
+        assert text.count("stablehlo.convolution(") == count, setting
+    for result, expected in zip(results[2:], results[:2] * 2, strict=True):
+        close(result, expected, "float32")
+    with pytest.raises(ArgumentValueError, match=r"options: winograd: 'F8', expected 'exact'"):
+        bound("F8")
