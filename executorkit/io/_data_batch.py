@@ -140,6 +140,9 @@ class DataIter(CheckedKeywords):
     ``batch_size`` is the number of examples of each.
     """
 
+    provide_data: Any
+    provide_label: Any
+
     def __init__(self, batch_size: int = 0) -> None:
         self.batch_size = batch_size
 

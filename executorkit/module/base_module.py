@@ -27,10 +27,25 @@ from ..executor import PendingStep
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc, DataIter
 from ..keyword_arguments import CheckedKeywords
+from ..kvstore import KVStore
+from ..metric import EvalMetric
 from ..model import BatchEndParam
+from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..ndarray.random_state import StreamPositions
+from ..optimizer import Optimizer
 from ..program import ThreadState
+from ..symbol import Symbol
+from ._argument_types import (
+    Batch,
+    Callbacks,
+    Descriptions,
+    GradientRequests,
+    HeadGradients,
+    Metric,
+    NamedArrays,
+    OptimizerParams,
+)
 from ._module_optimizer import discard_gradients
 from ._module_words import module_repr
 from ._preconditions import check_input_names, data_descs
@@ -124,32 +139,32 @@ class BaseModule(Viewed, CheckedKeywords):
         return module_repr(self)
 
     @property
-    def symbol(self) -> Any:
+    def symbol(self) -> Symbol | None:
         """The network; that of the current bucket with bucketing, None for modules in Python."""
         return self._symbol
 
     @property
-    def data_names(self) -> Any:
+    def data_names(self) -> list[str]:
         """Names of the inputs."""
         raise self._not_provided("data_names")
 
     @property
-    def output_names(self) -> Any:
+    def output_names(self) -> list[str]:
         """Names of the outputs."""
         raise self._not_provided("output_names")
 
     @property
-    def data_shapes(self) -> Any:
+    def data_shapes(self) -> list[DataDesc]:
         """(name, shape) of the inputs, once bound."""
         raise self._not_provided("data_shapes")
 
     @property
-    def label_shapes(self) -> Any:
+    def label_shapes(self) -> list[DataDesc] | None:
         """(name, shape) of the labels, once bound; None without labels."""
         raise self._not_provided("label_shapes")
 
     @property
-    def output_shapes(self) -> Any:
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """(name, shape) of the outputs for the whole batch, once bound."""
         raise self._not_provided("output_shapes")
 
@@ -157,13 +172,13 @@ class BaseModule(Viewed, CheckedKeywords):
 
     def bind(
         self,
-        data_shapes: Any,
-        label_shapes: Any = None,
+        data_shapes: Descriptions,
+        label_shapes: Descriptions | None = None,
         for_training: bool = True,
         inputs_need_grad: bool = False,
         force_rebind: bool = False,
-        shared_module: Any = None,
-        grad_req: Any = "write",
+        shared_module: BaseModule | None = None,
+        grad_req: GradientRequests = "write",
     ) -> None:
         """Allocates the arrays for batches of these shapes.
 
@@ -205,9 +220,9 @@ class BaseModule(Viewed, CheckedKeywords):
 
     def init_params(
         self,
-        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default; it has no state
-        arg_params: Any = None,
-        aux_params: Any = None,
+        initializer: Callable[..., Any] | None = Uniform(0.01),  # noqa: B008 - it has no state
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
         allow_missing: bool = False,
         force_init: bool = False,
         allow_extra: bool = False,
@@ -240,9 +255,9 @@ class BaseModule(Viewed, CheckedKeywords):
 
     def init_optimizer(
         self,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
+        kvstore: KVStore | str | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
         force_init: bool = False,
     ) -> None:
         """Makes the optimizer that ``update`` uses: one for all buckets, one for each module of a
@@ -278,13 +293,15 @@ class BaseModule(Viewed, CheckedKeywords):
             return True
         return False
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Installs a monitor on all executors."""
         raise self._not_provided("install_monitor")
 
     # Running
 
-    def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
+    def prepare(
+        self, data_batch: Batch, sparse_row_id_fn: Callable[..., Any] | None = None
+    ) -> None:
         """Gets ready for the batch that comes next."""
         if sparse_row_id_fn is not None:
             warnings.warn(
@@ -293,15 +310,15 @@ class BaseModule(Viewed, CheckedKeywords):
                 stacklevel=2,
             )
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch | Sequence[Batch], is_train: bool | None = None) -> None:
         """Computes the outputs; ``is_train`` None means as the module is bound."""
         raise self._not_provided("forward")
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: HeadGradients = None) -> None:
         """Computes the gradients; outputs that are not losses need head gradients."""
         raise self._not_provided("backward")
 
-    def forward_backward(self, data_batch: Any) -> None:
+    def forward_backward(self, data_batch: Batch | Sequence[Batch]) -> None:
         """A training ``forward`` and a ``backward``. Nothing is read in between, so that they and a
         following ``update`` can be one program."""
         self.forward(data_batch, is_train=True)
@@ -311,7 +328,9 @@ class BaseModule(Viewed, CheckedKeywords):
         """Changes the parameters as the optimizer says, by the gradients of the last backward."""
         raise self._not_provided("update")
 
-    def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
+    def check_finite(
+        self, out_grads: HeadGradients = None, *, raise_error: bool = False
+    ) -> FiniteReport:
         """Finds the first node that made a NaN or an infinity in the last batch.
 
         out_grads
@@ -331,20 +350,20 @@ class BaseModule(Viewed, CheckedKeywords):
         """Gradients of the inputs, merged or not as in :meth:`get_outputs`."""
         raise self._not_provided("get_input_grads")
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
         """Updates a metric with the last outputs."""
         raise self._not_provided("update_metric")
 
     # Parameters and states
 
-    def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Parameters and auxiliary states by name, with their present values."""
         raise self._not_provided("get_params")
 
     def set_params(
         self,
-        arg_params: Any,
-        aux_params: Any,
+        arg_params: NamedArrays,
+        aux_params: NamedArrays,
         allow_missing: bool = False,
         force_init: bool = True,
         allow_extra: bool = False,
@@ -412,27 +431,27 @@ class BaseModule(Viewed, CheckedKeywords):
 
     def fit(
         self,
-        train_data: Any,
-        eval_data: Any = None,
-        eval_metric: Any = "acc",
-        epoch_end_callback: Any = None,
-        batch_end_callback: Any = None,
-        kvstore: Any = "local",
-        optimizer: Any = "sgd",
-        optimizer_params: Any = (("learning_rate", 0.01),),
-        eval_end_callback: Any = None,
-        eval_batch_end_callback: Any = None,
-        initializer: Any = Uniform(0.01),  # noqa: B008 - MXNet's default; it has no state
-        arg_params: Any = None,
-        aux_params: Any = None,
+        train_data: DataIter,
+        eval_data: DataIter | None = None,
+        eval_metric: Metric = "acc",
+        epoch_end_callback: Callbacks = None,
+        batch_end_callback: Callbacks = None,
+        kvstore: KVStore | str | None = "local",
+        optimizer: Optimizer | str = "sgd",
+        optimizer_params: OptimizerParams = (("learning_rate", 0.01),),
+        eval_end_callback: Callbacks = None,
+        eval_batch_end_callback: Callbacks = None,
+        initializer: Callable[..., Any] | None = Uniform(0.01),  # noqa: B008 - it has no state
+        arg_params: NamedArrays | None = None,
+        aux_params: NamedArrays | None = None,
         allow_missing: bool = False,
         force_rebind: bool = False,
         force_init: bool = False,
         begin_epoch: int = 0,
         num_epoch: int | None = None,
-        validation_metric: Any = None,
-        monitor: Any = None,
-        sparse_row_id_fn: Any = None,
+        validation_metric: Metric | None = None,
+        monitor: Monitor | None = None,
+        sparse_row_id_fn: Callable[..., Any] | None = None,
     ) -> None:
         """Trains on the batches of an iterator.
 
@@ -589,15 +608,15 @@ class BaseModule(Viewed, CheckedKeywords):
 
     def score(
         self,
-        eval_data: Any,
-        eval_metric: Any,
+        eval_data: DataIter,
+        eval_metric: Metric,
         num_batch: int | None = None,
-        batch_end_callback: Any = None,
-        score_end_callback: Any = None,
+        batch_end_callback: Callbacks = None,
+        score_end_callback: Callbacks = None,
         reset: bool = True,
         epoch: int = 0,
-        sparse_row_id_fn: Any = None,
-    ) -> list[tuple[str, Any]]:
+        sparse_row_id_fn: Callable[..., Any] | None = None,
+    ) -> list[tuple[str, float]]:
         """(name, value) pairs of a metric over the batches of an iterator.
 
         eval_metric
@@ -632,11 +651,11 @@ class BaseModule(Viewed, CheckedKeywords):
 
     def iter_predict(
         self,
-        eval_data: Any,
+        eval_data: DataIter,
         num_batch: int | None = None,
         reset: bool = True,
-        sparse_row_id_fn: Any = None,
-    ) -> Iterator[tuple[Outputs, int, Any]]:
+        sparse_row_id_fn: Callable[..., Any] | None = None,
+    ) -> Iterator[tuple[Outputs, int, Batch]]:
         """Yields (outputs, number of the batch, batch), the outputs without the rows that only fill
         the batch (``pad``). They are overwritten by the next batch: copy those to be kept."""
         require(self, "iter_predict", "binded", "params_initialized")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,11 +12,16 @@ from .. import ndarray as nd
 from ..debugging import FiniteReport
 from ..errors import FileFormatError, ModuleUsageError, explain
 from ..executor import PendingStep
+from ..io import DataDesc
+from ..metric import EvalMetric
 from ..model import load_params
+from ..monitor import Monitor
 from ..name import NameManager
+from ..ndarray import NDArray
 from ..parallel import DataParallel, DataParallelCore
 from ..symbol import Symbol
 from ..symbol import load as load_symbol
+from ._argument_types import Batch, HeadGradients
 from ._specs import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule, require
 from .module import Module
@@ -178,7 +183,7 @@ class BucketingModule(BaseModule, DataParallel):
     # Descriptions
 
     @property
-    def data_names(self) -> Any:
+    def data_names(self) -> list[str]:
         """Names of the current bucket's inputs, of the default one's before binding."""
         if self.binded:
             return self._curr_module.data_names
@@ -198,19 +203,19 @@ class BucketingModule(BaseModule, DataParallel):
         return self._curr_module.symbol
 
     @property
-    def data_shapes(self) -> Any:
+    def data_shapes(self) -> list[DataDesc]:
         """DataDescs of the current bucket's inputs."""
         require(self, "data_shapes", "binded")
         return self._curr_module.data_shapes
 
     @property
-    def label_shapes(self) -> Any:
+    def label_shapes(self) -> list[DataDesc] | None:
         """DataDescs of the current bucket's labels."""
         require(self, "label_shapes", "binded")
         return self._curr_module.label_shapes
 
     @property
-    def output_shapes(self) -> Any:
+    def output_shapes(self) -> list[tuple[str, tuple[int, ...]]]:
         """(name, shape) of the current bucket's outputs."""
         require(self, "output_shapes", "binded")
         return self._curr_module.output_shapes
@@ -294,7 +299,9 @@ class BucketingModule(BaseModule, DataParallel):
         self._curr_module = module
         self._curr_bucket_key = bucket_key
 
-    def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
+    def prepare(
+        self, data_batch: Batch, sparse_row_id_fn: Callable[..., Any] | None = None
+    ) -> None:
         """Binds the bucket of the batch that comes next, if it is new."""
         require(self, "prepare", "binded", "params_initialized")
         current = self._curr_bucket_key
@@ -307,7 +314,7 @@ class BucketingModule(BaseModule, DataParallel):
 
     # Parameters and states
 
-    def get_params(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def get_params(self) -> tuple[dict[str, NDArray], dict[str, NDArray]]:
         """Parameters and auxiliary states by name, with their present values."""
         require(self, "get_params", "params_initialized")
         return self._curr_module.get_params()
@@ -374,13 +381,13 @@ class BucketingModule(BaseModule, DataParallel):
 
     # Running
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch | Sequence[Batch], is_train: bool | None = None) -> None:
         """Runs the bucket of the batch, which becomes the current one."""
         require(self, "forward", "binded", "params_initialized")
         self._switch_to(data_batch)
         self._curr_module.forward(data_batch, is_train=is_train)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: HeadGradients = None) -> None:
         """Computes the gradients of the current bucket."""
         require(self, "backward", "binded", "params_initialized")
         self._curr_module.backward(out_grads=out_grads)
@@ -399,7 +406,9 @@ class BucketingModule(BaseModule, DataParallel):
         """As :meth:`Module.last_steps`, of all buckets."""
         return [step for bucket in self._buckets.values() for step in bucket.last_steps()]
 
-    def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
+    def check_finite(
+        self, out_grads: HeadGradients = None, *, raise_error: bool = False
+    ) -> FiniteReport:
         """Finds the first node of the current bucket that made a NaN or an infinity."""
         require(self, "check_finite", "binded", "params_initialized")
         return self._curr_module.check_finite(out_grads, raise_error=raise_error)
@@ -414,12 +423,12 @@ class BucketingModule(BaseModule, DataParallel):
         require(self, "get_input_grads", "binded", "params_initialized")
         return self._curr_module.get_input_grads(merge_multi_context=merge_multi_context)
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
         """Updates a metric with the current bucket's outputs."""
         require(self, "update_metric", "binded", "params_initialized")
         self._curr_module.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Installs a monitor on all buckets, those to come included."""
         require(self, "install_monitor", "binded")
         self._monitor = mon

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 from .. import ndarray as nd
@@ -13,11 +13,14 @@ from ..debugging import FiniteReport
 from ..errors import ModuleUsageError, explain
 from ..executor import PendingStep
 from ..io import DataBatch, DataDesc
+from ..metric import EvalMetric
 from ..model import load_checkpoint
+from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..parallel import DataParallel, DataParallelCore
 from ..program import Precompilation, options_from_arguments
 from ..symbol import Symbol
+from ._argument_types import Batch, Descriptions, HeadGradients
 from ._group_arguments import as_data_desc
 from ._module_optimizer import ModuleOptimizer
 from ._parameters import ParameterStore, Params
@@ -190,13 +193,13 @@ class Module(BaseModule, DataParallel):
         return self._output_names
 
     @property
-    def data_shapes(self) -> list[Any]:
+    def data_shapes(self) -> list[DataDesc]:
         """DataDescs of the inputs. AssertionError unless bound, here and below."""
         require(self, "data_shapes", "binded")
         return self._data_shapes
 
     @property
-    def label_shapes(self) -> list[Any] | None:
+    def label_shapes(self) -> list[DataDesc] | None:
         """DataDescs of the labels; None if bound without."""
         require(self, "label_shapes", "binded")
         return self._label_shapes
@@ -306,7 +309,7 @@ class Module(BaseModule, DataParallel):
             self._parameters.write(group)
         self._parameters.add_missing(group)
 
-    def reshape(self, data_shapes: Any, label_shapes: Any = None) -> None:
+    def reshape(self, data_shapes: Descriptions, label_shapes: Descriptions | None = None) -> None:
         """Binds for other shapes, keeping parameters and optimizer. Shapes that were bound before
         are not compiled again."""
         require(self, "reshape", "binded")
@@ -419,7 +422,7 @@ class Module(BaseModule, DataParallel):
             self.load_optimizer_states(self._preload_opt_states)
             self._preload_opt_states = None
 
-    def borrow_optimizer(self, shared_module: Any) -> None:
+    def borrow_optimizer(self, shared_module: Module) -> None:
         """Uses another module's optimizer, with its states and counts. AssertionError if that has
         none."""
         require(shared_module, "borrow_optimizer", "optimizer_initialized")
@@ -450,7 +453,7 @@ class Module(BaseModule, DataParallel):
 
     # Running
 
-    def forward(self, data_batch: Any, is_train: bool | None = None) -> None:
+    def forward(self, data_batch: Batch | Sequence[Batch], is_train: bool | None = None) -> None:
         """Computes the outputs, when they are looked at.
 
         data_batch
@@ -469,7 +472,7 @@ class Module(BaseModule, DataParallel):
         self._reshape_for(batch, train)
         self._exec_group.forward(batch, train)
 
-    def backward(self, out_grads: Any = None) -> None:
+    def backward(self, out_grads: HeadGradients = None) -> None:
         """Computes the gradients; ``out_grads`` are head gradients for outputs that are not losses.
 
         AssertionError for a module that is bound for inference.
@@ -493,7 +496,9 @@ class Module(BaseModule, DataParallel):
         """The last step of each device, with which it could be given up. Not in MXNet."""
         return self._exec_group.core.last_steps() if self.binded else []
 
-    def check_finite(self, out_grads: Any = None, *, raise_error: bool = False) -> FiniteReport:
+    def check_finite(
+        self, out_grads: HeadGradients = None, *, raise_error: bool = False
+    ) -> FiniteReport:
         """Finds the first node that made a NaN or an infinity in the last batch; see
         :meth:`DataParallelExecutorGroup.check_finite`.
 
@@ -514,7 +519,7 @@ class Module(BaseModule, DataParallel):
         require(self, "get_input_grads", "binded", "params_initialized")
         return self._exec_group.get_input_grads(merge_multi_context=merge_multi_context)
 
-    def update_metric(self, eval_metric: Any, labels: Any, pre_sliced: bool = False) -> None:
+    def update_metric(self, eval_metric: EvalMetric, labels: Any, pre_sliced: bool = False) -> None:
         """Updates a metric with the last outputs, device by device.
 
         ``pre_sliced`` says that ``labels`` has a list of labels for each device.
@@ -522,12 +527,14 @@ class Module(BaseModule, DataParallel):
         require(self, "update_metric", "binded")
         self._exec_group.update_metric(eval_metric, labels, pre_sliced)
 
-    def install_monitor(self, mon: Any) -> None:
+    def install_monitor(self, mon: Monitor) -> None:
         """Installs a monitor on the executors of all devices."""
         require(self, "install_monitor", "binded")
         self._exec_group.install_monitor(mon)
 
-    def prepare(self, data_batch: Any, sparse_row_id_fn: Any = None) -> None:
+    def prepare(
+        self, data_batch: Batch, sparse_row_id_fn: Callable[..., Any] | None = None
+    ) -> None:
         """Does nothing before a batch: parameters are dense. ``sparse_row_id_fn`` is not called, of
         which MXNet warns only for modules without store."""
         require(self, "prepare", "binded")
