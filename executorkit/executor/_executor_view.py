@@ -40,7 +40,7 @@ def executor_parts(executor: Executor) -> list[Part]:
     shapes = value_shapes(executor.graph, arrays)
     order = topological_order(executor.symbol.heads)
     return [
-        Line(f"arguments and states: {memory_summary(arrays)}; {executor.last_run}"),
+        Line(f"{memory_summary(arrays)} in arguments and states; {executor.last_run}"),
         Line(compiled),
         *section_views(_sections(executor)),
         Fold("graph", graph_parts(executor.symbol, order, shapes)),
