@@ -138,9 +138,9 @@ class _Importer:
                 whole = node.op_type == "Shape"
                 self.values[node.output[0]] = lengths[start:end] if whole else lengths.prod()
             else:
-                is_whole = node.op_type == "Shape" and not node.attribute
-                origin = source if is_whole and isinstance(source, Symbol) else None
-                self.values[node.output[0]] = Unknown(origin)
+                whole_shape = node.op_type == "Shape" and not node.attribute
+                origin = source if whole_shape and isinstance(source, Symbol) else None
+                self.values[node.output[0]] = Unknown(origin, shape if whole_shape else None)
             return True
         given_inputs = [value for value in inputs if value is not None]
         if any(isinstance(value, Symbol) for value in given_inputs):
@@ -149,7 +149,7 @@ class _Importer:
             if node.op_type in IMPORTS and node.op_type in ("Expand", "ConstantOfShape"):
                 return False
             for output in node.output:
-                self.values[output] = Unknown()
+                self.values[output] = Unknown(lengths=_lengths(node, inputs))
             return True
         if node.op_type.startswith("Random"):
             return False
@@ -202,6 +202,35 @@ class _Importer:
             candidate = f"{name}_{number}"
         self.names.add(candidate)
         return candidate
+
+
+def _lengths(node: Any, inputs: Sequence[Imported | None]) -> tuple[int | None, ...] | None:
+    """The list of lengths that a node makes of lists which are known in part; None if it is not
+    known what it makes."""
+    lists = [_as_lengths(value) for value in inputs]
+    if not lists or lists[0] is None:
+        return None
+    kind = node.op_type
+    if kind in ("Cast", "Identity", "Unsqueeze", "Squeeze"):
+        return lists[0]
+    if kind == "Concat" and None not in lists:
+        return tuple(n for part in lists for n in part or ())
+    index = inputs[1] if len(inputs) > 1 else None
+    if kind == "Gather" and isinstance(index, np.ndarray):
+        return tuple(lists[0][int(i)] for i in index.reshape(-1))
+    if kind == "Slice" and all(isinstance(value, np.ndarray) for value in inputs[1:]):
+        start, end = (int(np.ravel(value)[0]) for value in inputs[1:3])
+        step = int(np.ravel(inputs[4])[0]) if len(inputs) > 4 else 1
+        return lists[0][start:end:step]
+    return None
+
+
+def _as_lengths(value: Imported | None) -> tuple[int | None, ...] | None:
+    if isinstance(value, Unknown):
+        return value.lengths
+    if isinstance(value, np.ndarray) and value.ndim < 2 and value.dtype.kind in "iu":
+        return tuple(int(n) for n in value.reshape(-1))
+    return None
 
 
 def _listing(problems: Sequence[str]) -> str:

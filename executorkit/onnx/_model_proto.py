@@ -94,14 +94,15 @@ def _parameter_bytes(model: Any) -> int:
     return sum(len(tensor.raw_data) for tensor in model.graph.initializer)
 
 
-def save_model(model: Any, path: str | os.PathLike[str]) -> list[str]:
+def save_model(model: Any, path: str | os.PathLike[str], *, one_file: int = _ONE_FILE) -> list[str]:
     """Writes a model to a temporary file that is then renamed; returns the files' paths.
 
-    Above 2 GB, which is the most that such a file can hold, parameters are written to a second
-    file, ``<path>.data``, which has to stay beside the first. Raises :class:`FileAccessError`.
+    With ``one_file`` bytes of parameters or more (2 GB, which is the most that such a file can
+    hold), those of 1 KiB or more are written to a second file, ``<path>.data``, which has to stay
+    beside the first. Raises :class:`FileAccessError`.
     """
     path = os.fspath(path)
-    if _parameter_bytes(model) < _ONE_FILE:
+    if _parameter_bytes(model) < one_file:
         write_atomically(path, [model.SerializeToString()])
         return [path]
     library = require_onnx()
@@ -125,7 +126,7 @@ def save_model(model: Any, path: str | os.PathLike[str]) -> list[str]:
             entry.key, entry.value = key, str(value)
         offset += len(tensor.raw_data) + -len(tensor.raw_data) % _ALIGNMENT
     write_atomically(path, [slim.SerializeToString()])
-    library.checker.check_model(path, full_check=False)
+    library.checker.check_model(path)
     return [path, data]
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..errors import ArgumentValueError, InputTypeError, NotSupportedError, explain
 from ..ndarray import load as load_arrays
+from ..ops import lookup
 from ..ops.schema.attrs import dtype_name
 from ..symbol import Symbol
 from ..symbol import load as load_symbol
@@ -144,11 +145,12 @@ def _types(types: Any, names: Sequence[str]) -> dict[str, str]:
 
 
 def get_operator_support(opset_version: int | None = None) -> list[str]:
-    """Names of the operators that can be exported.
+    """Names of the operators that can be exported, ``null`` (a variable) among them.
 
     (MXNet answers per opset; here it is the same for all that can be written.)
     """
-    return sorted(TRANSLATIONS)
+    operators = (lookup(name) for name in TRANSLATIONS)
+    return sorted({"null", *(name for op in operators if op is not None for name in op.names)})
 
 
 def get_model_metadata(model_file: str | os.PathLike[str]) -> dict[str, list[tuple[str, tuple]]]:

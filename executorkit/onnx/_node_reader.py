@@ -28,9 +28,12 @@ class Unknown:
 
     shape_of
         the symbol of which it is the whole shape, if it is that.
+    lengths
+        the entries of a list of lengths, None for those that are not known.
     """
 
     shape_of: Symbol | None = None
+    lengths: tuple[int | None, ...] | None = None
 
 
 #: A value of the model: a constant, a symbol, or neither yet.

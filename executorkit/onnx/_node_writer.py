@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
+import jax
 import numpy as np
 
 from ..lowering import GraphStep
@@ -170,7 +171,8 @@ class NodeWriter:
 
     def evaluate(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """The operator's outputs for arrays."""
-        return [np.asarray(a) for a in self.step.op.apply(self.step.params, arrays)]
+        with jax.enable_x64(True):
+            return [np.asarray(a) for a in self.step.op.apply(self.step.params, arrays)]
 
     def length_list(self, lengths: Sequence[Length]) -> str:
         """Lengths as one int64 list."""

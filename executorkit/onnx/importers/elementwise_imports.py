@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -193,9 +193,17 @@ def _leaky(r: NodeReader) -> Symbol:
     lengths = slope.shape if isinstance(slope, np.ndarray) else (r.shapes[1] or ())
     rank = r.rank(0)
     aligned = [1] * (rank - len(lengths)) + list(lengths)
+    if _is_old_form(lengths, r.shapes[0] or ()):
+        aligned = [1]
     if any(n != 1 for axis, n in enumerate(aligned) if axis != 1):
         r.refuse("slopes that differ along other axes than that of channels")
     return sym.LeakyReLU(r[0], sym.reshape(r[1], shape=(-1,)), act_type="prelu", name=r.name)
+
+
+def _is_old_form(slope: Sequence[int | None], data: Sequence[int | None]) -> bool:
+    """True for a list of slopes that fits the channels and not, as ONNX has it, the last axis:
+    MXNet and others have written that."""
+    return len(slope) == 1 and len(data) > 2 and slope[0] == data[1] and slope[0] != data[-1]
 
 
 @imports("Softplus")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -26,10 +27,24 @@ def _reshape(r: NodeReader) -> Symbol:
             r.refuse("a shape with a length of 0")
         if codes:
             return sym.reshape(r[0], shape=tuple(codes), name=r.name)
-    shape = r.output_shape
-    if not shape or sum(n is None for n in shape) > 1:
+    shape = target.lengths if isinstance(target, Unknown) and target.lengths else r.output_shape
+    codes = _codes(shape or (), r.shapes[0] or ())
+    if not codes:
         r.refuse("a shape that is computed from those of inputs")
-    return sym.reshape(r[0], shape=tuple(-1 if n is None else n for n in shape), name=r.name)
+    return sym.reshape(r[0], shape=codes, name=r.name)
+
+
+def _codes(target: Sequence[int | None], data: Sequence[int | None]) -> tuple[int, ...]:
+    """Lengths as MXNet's codes: an unknown one is deduced, or kept where data's is unknown too;
+    () if there are several others."""
+    unknown = [axis for axis, n in enumerate(target) if n is None]
+    deduced = -1 in target
+    kept = [a for a in unknown if a < len(data) and data[a] is None]
+    if len(unknown) - len(kept) + deduced > 1:
+        return ()
+    if len(unknown) == 1 and not deduced:
+        kept = []
+    return tuple(0 if axis in kept else -1 if n is None else n for axis, n in enumerate(target))
 
 
 @imports("Flatten")
