@@ -239,7 +239,7 @@ class Program(BaseProgram):
             raise NotFingerprintableError("Python operators")
         if self._fingerprint is None:
             choices = (
-                self.argnums, self.accumulate, replace(self.options, interpret=None),
+                self.argnums, self.accumulate, replace(self.options, interpret=None, prepare=None),
                 mirrored_steps(self.graph), self._disabled_passes,
             )  # fmt: skip
             structure = disk_cache.structure_fingerprint(self.graph.structure)
