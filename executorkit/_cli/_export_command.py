@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any, Literal
+from typing import Literal
 
 from ..display import scaled
+from ..export import ENDINGS, NETWORK_FORMS, export_checkpoint
 from ._checkpoint_arguments import add_shape_option, checkpoint_files
-
-#: Formats, as in :data:`executorkit.export.ENDINGS`, which is slow to import.
-FORMS = ("stablehlo", "onnx", "safetensors", "npz", "params")
-NETWORK_FORMS = ("stablehlo", "onnx")
 
 
 def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -31,7 +28,7 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         help="FILE-symbol.json and FILE.params (or .safetensors, .npz), or a checkpoint's prefix; "
         "formats of parameters need no symbol",
     )
-    parser.add_argument("--to", required=True, choices=FORMS, help="the format")
+    parser.add_argument("--to", required=True, choices=tuple(ENDINGS), help="the format")
     parser.add_argument("--output", metavar="FILE", help="default: beside the parameters")
     parser.add_argument("--epoch", type=int, metavar="N", help="with a prefix; default the last")
     add_shape_option(parser)
@@ -59,11 +56,9 @@ def _batch(text: str) -> int | Literal["free"]:
 
 def run(options: argparse.Namespace) -> int:
     """Writes the file; prints its size and the differences."""
-    from ..export import export_checkpoint
-
     required = ("symbol", "params") if options.to in NETWORK_FORMS else ("params",)
     files = checkpoint_files(options.files, options.epoch, required)
-    report: Any = export_checkpoint(
+    report = export_checkpoint(
         files.symbol,
         str(files.params),
         options.to,

@@ -13,6 +13,7 @@ from .._record_format import read_whole
 from ..display import scaled, text_table
 from ..display import shape as shape_text
 from ..errors import ArgumentValueError, ShapeError, explain
+from ..export import InferenceNetwork, read_parameters
 from ..inspection import deduce_inputs, label_names, plain_name
 from ..opencv import decode_image, require_opencv, resize_image
 from ..symbol import Symbol, load
@@ -74,8 +75,6 @@ def _numbers(text: str) -> tuple[float, ...]:
 
 def run(options: argparse.Namespace) -> int:
     """Prints the outputs."""
-    from ..export import InferenceNetwork, read_parameters
-
     require_opencv()
     labels = _labels(options.labels)
     with naming(options.image):

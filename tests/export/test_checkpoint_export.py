@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit._cli import _export_command
 from executorkit.errors import ArgumentValueError, FileAccessError, MissingDependencyError
 
 
@@ -66,8 +65,3 @@ def test_refusals_write_nothing(checkpoint, tmp_path, monkeypatch):
     refused(FileAccessError, "there is no folder", "npz", tmp_path / "none" / "x.npz")
     monkeypatch.setitem(__import__("sys").modules, "onnx", None)
     refused(MissingDependencyError, "pip install 'executorkit\\[onnx\\]'", "onnx")
-
-
-def test_the_command_offers_every_format():
-    assert tuple(mx.export.ENDINGS) == _export_command.FORMS
-    assert mx.export.NETWORK_FORMS == _export_command.NETWORK_FORMS
