@@ -381,6 +381,8 @@ class _Folder:
         if not is_repeated and len(stretches) <= room + 1:
             return stretches
         label = self._label(item.start, item.stop)
+        if is_repeated:
+            label = self._run_label(stretches)
         parts = stretches if is_repeated else self._grouped(stretches)
         return (Block(label, item.start, item.stop, parts, is_repeated),)
 
@@ -423,6 +425,13 @@ class _Folder:
             inner = self._grouped(parts[a:b])
             groups.append(Block(self._label(start, stop), start, stop, inner))
         return self._grouped(groups)
+
+    def _run_label(self, stretches: Sequence[Block]) -> str:
+        """The labels of the first and the last of equal blocks, or the first and the last name."""
+        first, last = stretches[0], stretches[-1]
+        if first.label == last.label or "…" in first.label + last.label:
+            return f"{self.nodes.names[first.start]} … {self.nodes.names[last.stop - 1]}"
+        return f"{first.label} … {last.label}"
 
     def _label(self, start: int, stop: int) -> str:
         """The beginning that at least half of the names have in common, or the first and the

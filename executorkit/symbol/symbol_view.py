@@ -237,10 +237,7 @@ class _Levels:
         ))  # fmt: skip
         title, words = clipped(block.label, 80), f"{block.size} nodes"
         if block.is_repeated:
-            first, last = block.parts[0], block.parts[-1]
-            same = many(first.size, "node")
-            title = f"{clipped(first.label, 40)} … {clipped(last.label, 40)}"
-            words = f"x {len(block.parts)}, each the same {same}"
+            words = f"x {len(block.parts)}, each the same {many(block.parts[0].size, 'node')}"
         words = f"{words}: {graph.contents(block.parts[0] if block.is_repeated else block)}"
         if names:
             shown = ", ".join(clipped(name, 40) for name in names[:_MAX_SOURCES])

@@ -311,7 +311,7 @@ class _Layers:
             return Fold(title, list(self._parts(block.parts)))
         first, *others = block.parts
         names = ", ".join(clipped(one.label, 40) for one in others)
-        title = f"{clipped(first.label, 40)} … {clipped(others[-1].label, 40)}"
+        title = clipped(block.label, 80)
         words = f"{title}: {len(block.parts)} x {many(first.size, 'layer')}, together {sums}"
         return Fold(words, [*self._parts(first.parts or [first]), Line(f"the same: {names}")])
 
