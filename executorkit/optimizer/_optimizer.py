@@ -110,13 +110,13 @@ class Optimizer(CheckedKeywords):
         self.sym_info = () if sym is None else (sym.attr_dict(), sym.list_arguments())
         self.param_dict = param_dict if param_dict else {}
         self.allow_np_array = False
+        self.set_lr_mult({})
+        self.set_wd_mult({})
 
     def __repr__(self) -> str:
         rate = f"learning_rate={self.lr}" if self.lr_scheduler is None else repr(self.lr_scheduler)
         values = changed_values(self, {"learning_rate", "begin_num_update"})
         return brief(self, None, [rate, *values, many(self.num_update, "update")])
-        self.set_lr_mult({})
-        self.set_wd_mult({})
 
     # Classes by name
 
