@@ -122,7 +122,7 @@ def memoize(memo: dict[Any, Any], key: Any, value: Any, limit: int = 64) -> Any:
     """Stores a result in a bounded memo (the oldest goes first) and returns it."""
     with _memo_lock:
         while len(memo) >= limit:
-            del memo[next(iter(memo))]
+            memo.pop(next(iter(memo), None), None)  # a freed array may have dropped it meanwhile
         memo[key] = value
     return value
 

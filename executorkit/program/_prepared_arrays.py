@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import weakref
+from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
@@ -79,6 +80,8 @@ class PreparedCache(CodeCache[PreparedArrays]):
         super().__init__("prepared", _MAX_SETS, 0.0)
         self._limit_bytes: int | None = None
         self._watches: dict[Hashable, Watch] = {}
+        #: Keys of sets whose sources were freed.
+        self._freed: deque[Hashable] = deque()
 
     @property
     def limit_bytes(self) -> int:
@@ -106,9 +109,10 @@ class PreparedCache(CodeCache[PreparedArrays]):
 
     def make_room(self, n_bytes: int) -> bool:
         """True if there is room for ``n_bytes``, once sets that stay unused are dropped."""
+        self._drop_freed()
         idle = [key for key in self._by_last_use() if self._is_idle(key)]
         while idle and self.bytes + n_bytes > self.limit_bytes:
-            self.discard(idle.pop(0))
+            self._discard(idle.pop(0))
         return self.bytes + n_bytes <= self.limit_bytes
 
     def _is_idle(self, key: Hashable) -> bool:
@@ -116,15 +120,27 @@ class PreparedCache(CodeCache[PreparedArrays]):
 
     def store(self, key: Hashable, prepared: PreparedArrays, sources: Iterable[Any]) -> None:
         """Adds a set that was computed from ``sources``, until one of these is freed."""
+        self._drop_freed()
         self.get_or_make(key, lambda: prepared)
-        self._watches[key] = Watch(sources, lambda: self.discard(key))
 
-    def discard(self, key: Hashable) -> None:
-        """Drops a set, if it is there."""
-        self._watches.pop(key, None)
-        prepared = self._entries.pop(key, None)
-        if prepared is not None:
+        # Arrays are freed anywhere, in other threads too: the entry goes later.
+        def free() -> None:
             prepared.clear()
+            self._freed.append(key)
+
+        self._watches[key] = Watch(sources, free)
+
+    def _drop_freed(self) -> None:
+        """Drops the entries whose sources were freed."""
+        while self._freed:
+            key = self._freed.popleft()
+            prepared = self._entries.get(key)
+            if prepared is not None and prepared.arrays is None:
+                self._discard(key)
+
+    def _discard(self, key: Hashable) -> None:
+        self._watches.pop(key, None)
+        self._entries.pop(key).clear()
 
 
 prepared_arrays = PreparedCache()

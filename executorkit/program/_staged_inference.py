@@ -299,6 +299,8 @@ class StagedInference:
         sources = [arrays[i] for i in stages.sources]
         key = stages.preparation, identities(sources)
         prepared = prepared_arrays.get(key)
+        if prepared is not None and prepared.arrays is None:
+            prepared = None
         if prepared is None and prepared_arrays.make_room(stages.prepared_bytes):
             prepared = PreparedArrays(function.prepare(sources), stages.prepared_bytes)
             prepared_arrays.store(key, prepared, sources)
