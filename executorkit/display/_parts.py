@@ -199,7 +199,7 @@ _RULES = """
 .ek .d{fill:var(--soft);font-size:10px}
 .ek .e{fill:none;stroke:var(--soft);stroke-width:1}
 .ek .n{stroke:var(--line);stroke-width:1}
-.ek .n.soft{fill:var(--soft);fill-opacity:.5}
+.ek .n.soft{fill:var(--soft);fill-opacity:.3}
 """
 
 #: Kinds of boxes in drawings of graphs, each with a colour.

@@ -269,5 +269,8 @@ def _row_shapes(pieces: Sequence[_Piece], top: int, colours: dict[str, str]) -> 
         if width >= _LABELLED:
             at = f'x="{x + width / 2:.0f}" y="{top + 13}"'
             shapes.append(f"<text {at}>{escape(label)}</text> ")
-    filled = [f'<path d="{d}" fill="var(--{kind})"></path>' for kind, d in narrow.items()]
+    filled = [
+        f'<path class="n {kind}" style="stroke:none" d="{outlines}"></path>'
+        for kind, outlines in narrow.items()
+    ]
     return "".join([*filled, *shapes])

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 
 from .. import symbol as sym
+from ..display import brief
 from ..errors import ArgumentValueError, MissingParameterError, explain
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
@@ -76,6 +77,9 @@ class BaseRNNCell:
         self._params = RNNParams(prefix) if params is None else params
         self._modified = False
         self.reset()
+
+    def __repr__(self) -> str:
+        return brief(self, repr(self._prefix) if self._prefix else None)
 
     def reset(self) -> None:
         """Resets the counters of steps and initial states, which are parts of names."""

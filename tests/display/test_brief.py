@@ -81,6 +81,8 @@ class _OwnOptimizer(mx.optimizer.Optimizer):
          "<MultiFactorScheduler: rate 0.01, step=[3, 4]>"),
         (lambda: mx.io.DataBatch([mx.nd.ones((2, 3))]),
          "<DataBatch: data shapes: [(2, 3)] label shapes: None>"),
+        (lambda: mx.rnn.LSTMCell(4, prefix="enc_"), "<LSTMCell 'enc_'>"),
+        (mx.rnn.SequentialRNNCell, "<SequentialRNNCell>"),
         (mx.init.Zero, "<Zero>"),
         (lambda: mx.init.Normal(0.5), "<Normal: sigma=0.5>"),
         (mx.metric.Accuracy, "<Accuracy: accuracy nan>"),
