@@ -18,8 +18,9 @@ def add_parser(commands: argparse._SubParsersAction[argparse.ArgumentParser]) ->
         description="Writes a network (stablehlo, onnx) or its parameters (safetensors, npz, "
         "params) for other libraries. The file is then loaded again and compared with this "
         "package: the largest difference is printed. Shapes of inputs follow from the parameters "
-        "where these tell enough; the batch size stays free. Nothing is written if anything "
-        "cannot be exported.",
+        "where these tell enough; the batch size stays free (where its axis is not the first, "
+        "mark it by a 0: --shape data=35,0,200). Nothing is written if anything cannot be "
+        "exported.",
     )
     parser.add_argument(
         "files",

@@ -104,10 +104,7 @@ def _export_onnx(
     path: str, network: InferenceNetwork, batch: int | Literal["free"], opset: int
 ) -> Comparison:
     shapes = network.sizes(None if batch == "free" else batch)
-    free = None
-    if batch == "free":
-        names = network.free_inputs()
-        free = {n: ("batch", *s[1:]) if n in names else s for n, s in shapes.items()}
+    free = network.sizes("batch") if batch == "free" else None
     model = to_onnx(
         network.symbol, network.parameters, shapes, network.dtypes, free=free, opset_version=opset
     )

@@ -40,6 +40,8 @@ class InferenceNetwork:
     inputs, dtypes
         shape and element type of each input in the order of ``list_arguments``; labels are not
         among them.
+    batch_axes
+        the axis of the batch, of the inputs that have one.
     """
 
     symbol: Symbol
@@ -47,6 +49,7 @@ class InferenceNetwork:
     states: dict[str, np.ndarray]
     inputs: dict[str, Shape]
     dtypes: dict[str, str]
+    batch_axes: dict[str, int]
 
     @classmethod
     def of(
@@ -60,12 +63,16 @@ class InferenceNetwork:
 
         shapes
             of the inputs; without, they follow from the parameters, for one example (and for images
-            of 224 x 224 where their size is free).
+            of 224 x 224 where their size is free). A 0 among the first two sizes is the batch's,
+            as in (35, 0, 200) of a sequence that is time-major; without any, the batch's axis is
+            the first of each input in which it is as long as that of the first input.
         """
         arrays = {plain_name(name): array for name, array in host_arrays(params).items()}
         stored = {name: array.shape for name, array in arrays.items()}
         sizes = {name: tuple(int(d) for d in shape) for name, shape in (shapes or {}).items()}
         _check_names(symbol, sizes, stored)
+        marked = {name: shape.index(0) for name, shape in sizes.items() if 0 in shape[:2]}
+        sizes = {n: _with_size(shape, marked.get(n), 1) for n, shape in sizes.items()}
         deduced = deduce_inputs(symbol, stored, sizes)
         known = {name: shape for name, shape in deduced.items() if shape is not None}
         _check_fit(symbol, arrays, known)
@@ -88,12 +95,14 @@ class InferenceNetwork:
         values = value_dtypes(graph, types)
         all_types = {node.name: values[number] or "float32" for node, number in graph.variables}
         states = set(symbol.list_auxiliary_states())
+        fed = {name: shape for name, shape in inputs.items() if shape is not None}
         return cls(
             symbol,
             {n: a for n, a in arrays.items() if n in used and n not in states},
             {n: a for n, a in arrays.items() if n in states},
-            {name: shape for name, shape in inputs.items() if shape is not None},
-            {name: all_types[name] for name in inputs},
+            fed,
+            {name: all_types[name] for name in fed},
+            marked or _first_axes(fed),
         )
 
     @property
@@ -113,16 +122,11 @@ class InferenceNetwork:
             names.append(f"{name}#{count}" if count else name)
         return names
 
-    def free_inputs(self) -> list[str]:
-        """The inputs whose first axis is that of the batch: it is as long as that of the first
-        input."""
-        sizes = [shape[0] for shape in self.inputs.values() if shape]
-        return [name for name, shape in self.inputs.items() if shape and shape[0] == sizes[0]]
-
-    def sizes(self, batch: int | None = None) -> dict[str, Shape]:
-        """The shapes of the inputs; for ``batch`` examples, if given."""
-        free = self.free_inputs() if batch is not None else []
-        return {n: (batch or 0, *s[1:]) if n in free else s for n, s in self.inputs.items()}
+    def sizes(self, batch: Any = None) -> dict[str, tuple[Any, ...]]:
+        """The shapes of the inputs, with ``batch`` as the size of the batch, if given."""
+        if batch is None:
+            return dict(self.inputs)
+        return {n: _with_size(s, self.batch_axes.get(n), batch) for n, s in self.inputs.items()}
 
     def random_inputs(self, batch: int) -> dict[str, np.ndarray]:
         """Inputs of random numbers for ``batch`` examples: normal ones, and for up to two axes
@@ -150,6 +154,17 @@ class InferenceNetwork:
         executor = self.symbol.bind(cpu(), arguments, grad_req="null", aux_states=states)
         outputs = executor.forward(is_train=False)
         return {n: x.asnumpy() for n, x in zip(self.output_names, outputs, strict=True)}
+
+
+def _with_size(shape: tuple[Any, ...], axis: int | None, size: Any) -> tuple[Any, ...]:
+    """A shape with another size of one axis, if there is one."""
+    return shape if axis is None else (*shape[:axis], size, *shape[axis + 1 :])
+
+
+def _first_axes(inputs: Mapping[str, Shape]) -> dict[str, int]:
+    """The first axis of every input in which it is as long as that of the first input."""
+    sizes = [shape[0] for shape in inputs.values() if shape]
+    return {name: 0 for name, shape in inputs.items() if shape and shape[0] == sizes[0]}
 
 
 def refuse_random(symbol: Symbol, form: str) -> None:

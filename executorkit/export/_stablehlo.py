@@ -65,8 +65,9 @@ def to_stablehlo(
         of the inputs. Without ``shapes``, they follow from the parameters where these tell enough;
         without ``dtypes``, from those of the parameters.
     batch
-        ``"free"``: any number of examples. The first axis of every input that is as long as that of
-        the first input is then free. A number: that many.
+        ``"free"``: any number of examples. A number: that many. Its axis is the first of every
+        input in which it is as long as that of the first input; or, if there is any 0 among the
+        first two sizes of the given ``shapes``, where those are.
     platforms
         of ``cpu``, ``cuda``, ``tpu`` and ``rocm``; one file serves all of them.
 
@@ -146,13 +147,10 @@ def _exported(
 def _input_specs(
     network: InferenceNetwork, batch: int | Literal["free"]
 ) -> dict[str, jax.ShapeDtypeStruct]:
-    free = network.free_inputs()
     size = jax_export.symbolic_shape("batch")[0] if batch == "free" else batch
     return {
-        name: jax.ShapeDtypeStruct(
-            (size, *shape[1:]) if name in free else shape, jnp.dtype(network.dtypes[name])
-        )
-        for name, shape in network.inputs.items()
+        name: jax.ShapeDtypeStruct(shape, jnp.dtype(network.dtypes[name]))
+        for name, shape in network.sizes(size).items()
     }
 
 

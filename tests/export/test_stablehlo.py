@@ -169,6 +169,22 @@ def test_states_are_inputs_and_tables_take_numbers(tmp_path):
     np.testing.assert_allclose(outputs["sums_output"], ours, rtol=1e-6)
 
 
+def test_the_axis_of_the_batch_is_marked_by_a_zero(tmp_path):
+    names = ("data", "rnn_parameters", "state", "state_cell")
+    symbol = mx.sym.RNN(
+        *map(mx.sym.Variable, names), state_size=4, num_layers=1, mode="lstm", name="lstm"
+    )
+    shapes = {"data": (5, 0, 3), "state": (1, 0, 4), "state_cell": (1, 0, 4)}
+    params = parameters(symbol, **{n: tuple(d or 1 for d in s) for n, s in shapes.items()})
+    comparison = mx.export.to_stablehlo(tmp_path / "net", symbol, params, shapes)
+    assert comparison[0].shape == (5, 2, 4)
+    assert comparison.absolute < 1e-6
+    model = mx.export.load(tmp_path / "net")
+    assert {n: str(x.shape) for n, x in model.inputs.items()} == {
+        "data": "(5, batch, 3)", "state": "(1, batch, 4)", "state_cell": "(1, batch, 4)"
+    }  # fmt: skip
+
+
 def test_what_cannot_be_exported_is_refused_before_anything_is_written(tmp_path):
     path = tmp_path / "net"
     data = mx.sym.Variable("data")
