@@ -37,6 +37,7 @@ class MXNetError(RuntimeError):
         frames, left_out = self.__traceback__, 0
         if os.environ.get("JAX_TRACEBACK_FILTERING") != "off":
             frames, left_out = _callers_frames(self.__traceback__)
+            _hide_inner_frames(self.__cause__)
         lines = shell.InteractiveTB.structured_traceback(type(self), self, frames)
         if left_out:
             lines.append(f"({left_out} inner frames; JAX_TRACEBACK_FILTERING=off shows them)")
@@ -240,16 +241,29 @@ class ProfilerError(UnknownNameError, ValueError):
 
 def _callers_frames(frames: TracebackType | None) -> tuple[TracebackType | None, int]:
     """The traceback without the frames of this package and of JAX, and how many these were."""
-    entries = []
-    entry = frames
-    while entry is not None:
-        entries.append(entry)
-        entry = entry.tb_next
+    entries = _entries(frames)
     shown = [e for e in entries if _package(e) not in _INNER]
     result: TracebackType | None = None
     for entry in reversed(shown):
         result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result, len(entries) - len(shown)
+
+
+def _hide_inner_frames(cause: BaseException | None) -> None:
+    """Marks these frames for IPython in the traceback of an error's cause, and of its causes."""
+    while cause is not None:
+        for entry in _entries(cause.__traceback__):
+            if _package(entry) in _INNER:
+                entry.tb_frame.f_locals["__tracebackhide__"] = True
+        cause = cause.__cause__
+
+
+def _entries(frames: TracebackType | None) -> list[TracebackType]:
+    entries = []
+    while frames is not None:
+        entries.append(frames)
+        frames = frames.tb_next
+    return entries
 
 
 def _package(entry: TracebackType) -> str:

@@ -63,3 +63,19 @@ def test_outside_of_notebooks_it_is_pythons_traceback(shell):
 def test_an_error_that_was_never_raised_has_a_message_only(shell):
     shell()
     assert "ShapeError: nothing" in _shown(mx.errors.ShapeError("nothing"))
+
+
+def test_inner_frames_of_the_cause_are_left_out_too(shell):
+    def divided(labels, predictions):
+        return 1 / 0
+
+    shell()
+    try:
+        mx.metric.np(divided).update([mx.nd.ones(2)], [mx.nd.ones(2)])
+    except ZeroDivisionError as cause:
+        error = mx.MXNetError("the metric fails")
+        error.__cause__ = cause
+    text = _shown(error)
+    assert "return 1 / 0" in text
+    assert "_custom.py" not in text
+    assert "direct cause" in text

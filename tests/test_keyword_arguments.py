@@ -1,5 +1,6 @@
 """Unknown keywords of constructors: the refusal names similar ones, or all."""
 
+# pyright: reportCallIssue=false
 from __future__ import annotations
 
 import inspect
