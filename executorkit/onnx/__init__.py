@@ -31,7 +31,7 @@ from ._mxnet_interface import (
     get_operator_support,
     import_to_gluon,
 )
-from ._node_writer import NodeWriter, UntranslatableError
+from ._node_writer import NodeWriter
 from ._translators import TRANSLATIONS, translates
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "NodeWriter",
     "OnnxComparison",
     "OutputDifference",
-    "UntranslatableError",
     "compare",
     "export_model",
     "get_model_metadata",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +12,7 @@ import jax
 import numpy as np
 
 from ..display import text_table
+from ..errors import NotSupportedError, explain
 from ._exporter import as_numpy, plain_name
 from ._library import onnxruntime, require_onnx
 from ._model_proto import load_model
@@ -79,26 +81,41 @@ def run_model(
     """The outputs of a model (a path, or a ModelProto), their names, and the library that ran it.
 
     ONNX Runtime on the CPU; the reference implementation of ``onnx`` where that is not installed,
-    or lacks an operator for some type.
+    or lacks an operator for some type. Raises :class:`NotSupportedError` if neither can run it.
     """
     runtime = onnxruntime()
+    reason = "onnxruntime is not installed"
     if runtime is not None:
-        options = runtime.SessionOptions()
-        options.log_severity_level = 4
-        source = model if isinstance(model, str | os.PathLike) else model.SerializeToString()
+        errors = runtime.capi.onnxruntime_pybind11_state
         try:
-            session = runtime.InferenceSession(
-                os.fspath(source) if isinstance(source, os.PathLike) else source,
-                options,
-                providers=["CPUExecutionProvider"],
-            )
-        except runtime.capi.onnxruntime_pybind11_state.NotImplemented:
-            pass
-        else:
-            known = {i.name for i in session.get_inputs()}
-            fed = {n: a for n, a in inputs.items() if n in known}
-            names = [o.name for o in session.get_outputs()]
-            return session.run(names, fed), names, "ONNX Runtime"
+            return _run_by_runtime(runtime, model, inputs)
+        except (errors.NotImplemented, errors.RuntimeException, errors.Fail) as error:
+            reason = f"ONNX Runtime: {str(error).strip()}"
+    try:
+        return _run_by_reference(model, inputs)
+    except (RuntimeError, NotImplementedError, ValueError, TypeError) as error:
+        raise NotSupportedError(
+            explain("a model of ONNX", "it cannot be run here", because=f"{reason}; onnx: {error}")
+        ) from None
+
+
+def _run_by_runtime(
+    runtime: Any, model: Any, inputs: Mapping[str, np.ndarray]
+) -> tuple[list[np.ndarray], list[str], str]:
+    options = runtime.SessionOptions()
+    options.log_severity_level = 4
+    is_path = isinstance(model, str | os.PathLike)
+    source = os.fspath(model) if is_path else model.SerializeToString()
+    session = runtime.InferenceSession(source, options, providers=["CPUExecutionProvider"])
+    known = {i.name for i in session.get_inputs()}
+    names = [o.name for o in session.get_outputs()]
+    results = session.run(names, {n: a for n, a in inputs.items() if n in known})
+    return results, names, "ONNX Runtime"
+
+
+def _run_by_reference(
+    model: Any, inputs: Mapping[str, np.ndarray]
+) -> tuple[list[np.ndarray], list[str], str]:
     require_onnx()
     from onnx.reference import ReferenceEvaluator
 
@@ -106,7 +123,8 @@ def run_model(
     evaluator = ReferenceEvaluator(proto)
     known = set(evaluator.input_names)
     outputs = evaluator.run(None, {n: a for n, a in inputs.items() if n in known})
-    return [np.asarray(o) for o in outputs], list(evaluator.output_names), "onnx.reference"
+    names = [str(n) for n in evaluator.output_names]
+    return [np.asarray(o) for o in outputs], names, "onnx.reference"
 
 
 def compare(
@@ -144,6 +162,6 @@ def run_symbol(
     args = {n: arrays[n] for n in function.arguments if n in arrays}
     aux = {n: arrays[n] for n in function.auxiliary_states if n in arrays}
     wide = any(a.dtype.name in ("int64", "float64", "uint64") for a in arrays.values())
-    with jax.enable_x64(wide or jax.config.jax_enable_x64):
+    with jax.enable_x64(True) if wide else nullcontext():
         outputs, _ = jax.jit(function)(args, aux, jax.random.key(0))
     return [np.asarray(output) for output in outputs]

@@ -10,6 +10,7 @@ import numpy as np
 from ..errors import (
     ArgumentValueError,
     MissingParameterError,
+    NotSupportedError,
     UnknownOperatorError,
     explain,
     shorten,
@@ -21,7 +22,7 @@ from ._draft import GraphDraft, OnnxNode, Value
 from ._free_dimensions import FreeShapes, OpenShapes, Origins, open_shapes
 from ._library import require_onnx
 from ._model_proto import check, make_model
-from ._node_writer import NodeWriter, UntranslatableError, name_of
+from ._node_writer import NodeWriter, name_of
 from ._translators import TRANSLATIONS, inputs_read
 
 #: The version of ONNX's operators that is written unless another one is asked for.
@@ -142,7 +143,7 @@ class _Exporter:
                 self.values[step.first_output + k] = value
             try:
                 self._translate_step(step, results)
-            except UntranslatableError as error:
+            except NotSupportedError as error:
                 refused.append((step, str(error)))
         if refused:
             raise UnknownOperatorError(_refusal(refused))
@@ -158,7 +159,7 @@ class _Exporter:
     def _translate_step(self, step: GraphStep, results: list[Value]) -> None:
         translation = TRANSLATIONS.get(step.op.name)
         if translation is None:
-            raise UntranslatableError("ONNX has nothing like this operator")
+            raise NotSupportedError("ONNX has nothing like this operator")
         constants = step.op.constant_inputs(step.params)
         inputs: dict[str, Value] = {}
         for name, number in zip(step.names, step.inputs, strict=True):
@@ -179,7 +180,7 @@ class _Exporter:
 
     def _constant(self, value: Value, fill: float) -> Value:
         if not value.is_static:
-            raise UntranslatableError("the shape of a constant parameter varies")
+            raise NotSupportedError("the shape of a constant parameter varies")
         array = np.full(value.sizes, fill, value.dtype)
         return Value(self.draft.constant(array), value.dtype, value.shape, value.sizes, array)
 

@@ -14,12 +14,18 @@ from typing import Any
 import numpy as np
 
 from .. import symbol as sym
-from ..errors import FileFormatError, UnknownOperatorError, explain, shorten
+from ..errors import (
+    FileFormatError,
+    NotSupportedError,
+    UnknownOperatorError,
+    explain,
+    shorten,
+)
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
 from ._library import TYPE_NAMES, require_onnx
 from ._model_proto import load_model
-from ._node_reader import IMPORTS, Imported, KnownShape, NodeReader, Unknown, UnservedNodeError
+from ._node_reader import IMPORTS, Imported, KnownShape, NodeReader, Unknown
 
 #: Maximum number of nodes that an error lists.
 _LISTED = 100
@@ -71,13 +77,13 @@ class _Importer:
         for value in self.model.graph.input:
             if value.name not in self.values:
                 dtype = TYPE_NAMES.get(value.type.tensor_type.elem_type, "float32")
-                options = {} if dtype == "float32" else {"dtype": dtype}
-                self.values[value.name] = sym.Variable(value.name, **options)
+                declared = None if dtype == "float32" else dtype
+                self.values[value.name] = sym.Variable(value.name, dtype=declared)
         problems: list[str] = []
         for node in self.model.graph.node:
             try:
                 self._import(node)
-            except UnservedNodeError as error:
+            except NotSupportedError as error:
                 name = shorten(node.name or node.output[0])
                 problems.append(f"node {name!r} ({node.op_type}): {error}")
                 for output in node.output:
@@ -97,12 +103,12 @@ class _Importer:
     def _import(self, node: Any) -> None:
         inputs = [self.values[n] if n else None for n in node.input]
         if node.domain not in ("", "ai.onnx"):
-            raise UnservedNodeError(f"an operator of the domain {node.domain!r}")
+            raise NotSupportedError(f"an operator of the domain {node.domain!r}")
         if self._fold(node, inputs):
             return
         function = IMPORTS.get(node.op_type)
         if function is None:
-            raise UnservedNodeError("no operator of MXNet is like it")
+            raise NotSupportedError("no operator of MXNet is like it")
         name = self._unique(node.name or node.output[0])
         reader = NodeReader(
             name,
@@ -171,7 +177,7 @@ class _Importer:
         try:
             results = ReferenceEvaluator(model).run(None, fed)
         except Exception as error:
-            raise UnservedNodeError(f"it cannot be computed: {error}") from None
+            raise NotSupportedError(f"it cannot be computed: {error}") from None
         for output, value in zip([n for n in node.output if n], results, strict=True):
             self.values[output] = np.asarray(value)
 
@@ -190,8 +196,8 @@ class _Importer:
         if name not in self.variables:
             contents = contents.reshape(1) if contents.ndim == 0 else contents
             dtype = contents.dtype.name
-            options = {} if dtype == "float32" else {"dtype": dtype}
-            self.variables[name] = sym.Variable(name, shape=contents.shape, **options)
+            declared = None if dtype == "float32" else dtype
+            self.variables[name] = sym.Variable(name, shape=contents.shape, dtype=declared)
             self.arrays[name] = contents
         return self.variables[name]
 
@@ -218,10 +224,11 @@ def _lengths(node: Any, inputs: Sequence[Imported | None]) -> tuple[int | None, 
     index = inputs[1] if len(inputs) > 1 else None
     if kind == "Gather" and isinstance(index, np.ndarray):
         return tuple(lists[0][int(i)] for i in index.reshape(-1))
-    if kind == "Slice" and all(isinstance(value, np.ndarray) for value in inputs[1:]):
-        start, end = (int(np.ravel(value)[0]) for value in inputs[1:3])
-        step = int(np.ravel(inputs[4])[0]) if len(inputs) > 4 else 1
-        return lists[0][start:end:step]
+    if kind == "Slice":
+        bounds = [np.ravel(value)[0] for value in inputs[1:] if isinstance(value, np.ndarray)]
+        if len(bounds) == len(inputs) - 1:
+            start, end, *rest = (int(bound) for bound in bounds)
+            return lists[0][start : end : rest[1] if len(rest) > 1 else 1]
     return None
 
 

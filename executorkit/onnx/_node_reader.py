@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from .. import symbol as sym
+from ..errors import NotSupportedError
 from ..symbol import Symbol
 from ..symbol.naming import NameManager
 
@@ -38,10 +39,6 @@ class Unknown:
 
 #: A value of the model: a constant, a symbol, or neither yet.
 Imported = np.ndarray | Symbol | Unknown
-
-
-class UnservedNodeError(Exception):
-    """A node that no symbol stands for; the text is the reason."""
 
 
 class NodeNames(NameManager):
@@ -181,7 +178,7 @@ class NodeReader:
 
     def refuse(self, reason: str) -> NoReturn:
         """Ends the import of this node."""
-        raise UnservedNodeError(reason)
+        raise NotSupportedError(reason)
 
 
 Import = Callable[[NodeReader], Any]

@@ -8,18 +8,15 @@ from typing import Any, NoReturn
 import jax
 import numpy as np
 
+from ..errors import NotSupportedError
 from ..lowering import GraphStep
 from ..ops.schema.attrs import dtype_name
 from ._draft import GraphDraft, Length, OnnxNode, Value
 from ._free_dimensions import Origins
 from ._library import TYPE_NUMBERS
 
-#: What a node reads: a value of the graph, or the name of an intermediate one.
+#: An input of a node: a value of the graph, or the name of an intermediate one.
 Operand = Value | str
-
-
-class UntranslatableError(Exception):
-    """A node that ONNX cannot express; the text is the reason."""
 
 
 def name_of(operand: Operand) -> str:
@@ -87,7 +84,7 @@ class NodeWriter:
 
     def refuse(self, reason: str) -> NoReturn:
         """Ends the translation: ONNX cannot express this node."""
-        raise UntranslatableError(reason)
+        raise NotSupportedError(reason)
 
     # Nodes
 

@@ -95,7 +95,7 @@ def _super_resolution() -> Any:
     return mx.sym.add_n(fine, up, pixels, smooth, deep, name="image")
 
 
-def _recurrent(mode: str) -> Any:
+def _recurrent(mode: Any) -> Any:
     """A text recogniser's head: two fused layers in both directions over the columns."""
     x = mx.sym.Convolution(mx.sym.Variable("data"), num_filter=4, kernel=(8, 1), name="columns")
     steps = mx.sym.transpose(mx.sym.reshape(x, shape=(0, -3, -1)), axes=(2, 0, 1))

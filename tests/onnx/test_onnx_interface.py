@@ -232,6 +232,16 @@ def test_without_the_package_the_message_says_what_to_install(
     )
 
 
+def test_what_no_runtime_has_is_exported_and_said(tmp_path: Path, caplog: Any) -> None:
+    data, rois = mx.sym.Variable("data"), mx.sym.Variable("rois")
+    symbol = mx.sym.ROIPooling(data, rois, pooled_size=(2, 2), spatial_scale=1.0, name="pool")
+    path = str(tmp_path / "net.onnx")
+    shapes = [(1, 2, 4, 4), (3, 5)]
+    mx.onnx.export_model(symbol, {}, shapes, np.float64, path)
+    assert "was not compared: a model of ONNX: it cannot be run here" in caplog.text
+    assert mx.contrib.onnx.get_model_metadata(path)["output_tensor_data"][0][0] == "pool"
+
+
 @pytest.mark.parametrize("opset", [18, 21])
 def test_newer_opsets_are_written(opset: int) -> None:
     data = mx.sym.Variable("data")

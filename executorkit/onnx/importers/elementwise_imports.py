@@ -133,10 +133,11 @@ def _where(r: NodeReader) -> Symbol:
         return sym.where(r[0], r[1], r[2], name=r.name)
     if shape is None or None in shape:
         return _where_by_sum(r)
-    return sym.where(*(_expanded(r, i, shape) for i in range(3)), name=r.name)
+    lengths = tuple(n for n in shape if n is not None)
+    return sym.where(*(_expanded(r, i, lengths) for i in range(3)), name=r.name)
 
 
-def _expanded(r: NodeReader, position: int, shape: tuple[int | None, ...]) -> Symbol:
+def _expanded(r: NodeReader, position: int, shape: tuple[int, ...]) -> Symbol:
     wide = with_leading_axes(r[position], len(shape) - r.rank(position))
     return sym.broadcast_to(wide, shape=shape)
 

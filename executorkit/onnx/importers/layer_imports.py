@@ -81,14 +81,20 @@ def _conv_transpose(r: NodeReader) -> Symbol:
 def _gemm(r: NodeReader) -> Symbol:
     alpha, beta = r.get("alpha", 1.0), r.get("beta", 1.0)
     weight, bias = r.values[1], (r.values[2] if r.has(2) else None)
-    plain = alpha == beta == 1 and not r.get("transA", 0)
-    if plain and isinstance(weight, np.ndarray) and _is_vector(bias):
+    if not isinstance(weight, np.ndarray) or not isinstance(bias, np.ndarray | None):
+        return _product_and_sum(r)
+    if alpha == beta == 1 and not r.get("transA", 0) and _is_vector(bias):
         return _dense(r, weight, bias)
+    return _product_and_sum(r)
+
+
+def _product_and_sum(r: NodeReader) -> Symbol:
+    alpha, beta = r.get("alpha", 1.0), r.get("beta", 1.0)
     product = sym.dot(
         r[0], r[1], transpose_a=bool(r.get("transA", 0)), transpose_b=bool(r.get("transB", 0))
     )
     product = product if alpha == 1 else product * alpha
-    if bias is None:
+    if not r.has(2):
         return sym.identity(product, name=r.name)
     addend = r[2] if beta == 1 else r[2] * beta
     shape = r.shapes[2]
@@ -97,11 +103,9 @@ def _gemm(r: NodeReader) -> Symbol:
     return sym.broadcast_add(product, addend, name=r.name)
 
 
-def _is_vector(bias: Any) -> bool:
-    """True for a constant bias that is the same for all rows, and for none."""
-    if bias is None:
-        return True
-    return isinstance(bias, np.ndarray) and (bias.ndim < 2 or bias.shape[0] == 1)
+def _is_vector(bias: np.ndarray | None) -> bool:
+    """True for a bias that is the same for all rows, and for none."""
+    return bias is None or bias.ndim < 2 or bias.shape[0] == 1
 
 
 def _dense(r: NodeReader, weight: np.ndarray, bias: np.ndarray | None) -> Symbol:
@@ -130,7 +134,8 @@ def _matmul(r: NodeReader) -> Symbol:
         return sym.dot(r[0], r[1], name=r.name)
     if ranks[0] != ranks[1] or ranks[0] < 3:
         r.refuse(f"a product of arrays with {ranks[0]} and {ranks[1]} axes")
-    if r.shapes[0][:-2] != r.shapes[1][:-2] and None not in (*r.shapes[0][:-2], *r.shapes[1][:-2]):
+    stacks = [(shape or ())[:-2] for shape in r.shapes]
+    if stacks[0] != stacks[1] and None not in (*stacks[0], *stacks[1]):
         r.refuse("a product of stacks of matrices of different lengths")
     return sym.linalg.gemm2(r[0], r[1], name=r.name)
 

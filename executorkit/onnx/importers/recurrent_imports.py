@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import symbol as sym
+from ...ops.nn.rnn_parameters import Mode
 from ...symbol import Symbol
 from .._node_reader import NodeReader, imports
 
@@ -52,7 +53,7 @@ def _checked(r: NodeReader) -> int:
     return 2 if direction == "bidirectional" else 1
 
 
-def _mode(r: NodeReader, directions: int) -> str:
+def _mode(r: NodeReader, directions: int) -> Mode:
     names = {"LSTM": ("sigmoid", "tanh", "tanh"), "GRU": ("sigmoid", "tanh"), "RNN": ("tanh",)}
     default = names[r.op_type] * directions
     activations = tuple(a.lower() for a in r.get("activations", default))
@@ -60,7 +61,8 @@ def _mode(r: NodeReader, directions: int) -> str:
         return "rnn_relu"
     if activations != default:
         r.refuse(f"activations {', '.join(activations)}")
-    return {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}[r.op_type]
+    modes: dict[str, Mode] = {"LSTM": "lstm", "GRU": "gru", "RNN": "rnn_tanh"}
+    return modes[r.op_type]
 
 
 def _packed(r: NodeReader, weights: list[np.ndarray], bias: np.ndarray, hidden: int) -> np.ndarray:

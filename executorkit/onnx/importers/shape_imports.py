@@ -187,7 +187,7 @@ def padded(
     after: Any,
     value: float,
     name: str | None,
-    mode: str = "constant",
+    mode: Any = "constant",
 ) -> Symbol:
     """Data with more entries at both ends of its axes; negative numbers cut entries off."""
     if any(n < 0 for n in (*before, *after)):

@@ -81,7 +81,9 @@ def _uneven(data: Symbol, at: dict[str, Any], options: dict[str, Any], name: str
 
 @imports("GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool")
 def _global_pool(r: NodeReader) -> Symbol:
-    kind = {"GlobalMaxPool": "max", "GlobalAveragePool": "avg", "GlobalLpPool": "lp"}[r.op_type]
+    kind: Any = {"GlobalMaxPool": "max", "GlobalAveragePool": "avg", "GlobalLpPool": "lp"}[
+        r.op_type
+    ]
     rank = r.rank(0) - 2 if r.shapes[0] is not None else 2
     options = {"p_value": r.get("p", 2)} if kind == "lp" else {}
     return sym.Pooling(
@@ -138,7 +140,7 @@ def _target(r: NodeReader) -> tuple[list[float], list[int] | None]:
     if r.output_shape is None or None in r.output_shape[2:]:
         r.refuse("a size that is computed from those of inputs")
     new = [int(n) for n in r.output_shape[2:] if n is not None]
-    old = r.shapes[0][2:]
+    old = (r.shapes[0] or ())[2:]
     factors = [n / m if m else 0.0 for n, m in zip(new, old, strict=True)]
     return factors, new
 

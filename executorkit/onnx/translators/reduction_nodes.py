@@ -11,7 +11,7 @@ _KINDS = {
 }  # fmt: skip
 
 
-def _axes(w: NodeWriter, axis: object, exclude: bool = False) -> list[int]:
+def _axes(w: NodeWriter, axis: tuple[int, ...] | int | None, exclude: bool = False) -> list[int]:
     """The axes to reduce: all if the attribute is None or empty."""
     rank = w.data.rank
     if axis is None or axis == ():
