@@ -369,7 +369,7 @@ class Symbol(PythonOperators, Viewed):
         fc     FullyConnected  (32, 10)           7,850  502 k  1.25 KiB
         -----  --------------  ------------  ----------  -----  --------
         sum                                       7,850  502 k  1.25 KiB
-        parameters: 7,850, together 30.7 KiB
+        parameters (learned): 7,850, 30.7 KiB
         one forward pass: 502 kFLOPs, with 251 kMACs in convolutions and matrix products
         """
         from ..lowering import Summary
