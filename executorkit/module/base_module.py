@@ -29,7 +29,6 @@ from ..io import DataBatch, DataDesc, DataIter
 from ..keyword_arguments import CheckedKeywords
 from ..kvstore import KVStore
 from ..metric import EvalMetric
-from ..model import BatchEndParam
 from ..monitor import Monitor
 from ..ndarray import NDArray
 from ..ndarray.random_state import StreamPositions
@@ -46,6 +45,7 @@ from ._argument_types import (
     NamedArrays,
     OptimizerParams,
 )
+from ._batch_callbacks import as_sequence, call_batch_callbacks, update_metric_of
 from ._module_optimizer import discard_gradients
 from ._module_words import module_repr
 from ._preconditions import check_input_names, data_descs
@@ -731,30 +731,3 @@ class BaseModule(Viewed, CheckedKeywords):
         pad = getattr(batch, "pad", None) or 0
         outputs = self.get_outputs()
         return [o[0 : o.shape[0] - pad] for o in outputs] if pad else outputs
-
-
-def update_metric_of(module: Any, eval_metric: Any, batch: Any) -> None:
-    """Updates a metric with a batch's labels, or with those of a list of batches."""
-    if isinstance(batch, list):
-        module.update_metric(eval_metric, [b.label for b in batch], pre_sliced=True)
-    else:
-        module.update_metric(eval_metric, batch.label)
-
-
-def call_batch_callbacks(
-    callbacks: Any, module: Any, epoch: int, nbatch: int, eval_metric: Any, **variables: Any
-) -> None:
-    """Calls batch callbacks. Their ``locals`` are the names given here, not the caller's."""
-    if not callbacks:
-        return
-    names = {"self": module, "epoch": epoch, "nbatch": nbatch, "eval_metric": eval_metric}
-    param = BatchEndParam(epoch, nbatch, eval_metric, {**names, **variables})
-    for callback in as_sequence(callbacks):
-        callback(param)
-
-
-def as_sequence(callbacks: Any) -> Sequence[Callable[..., Any]]:
-    """Callbacks as a sequence: given as one, several, or None."""
-    if callbacks is None:
-        return ()
-    return callbacks if isinstance(callbacks, list | tuple) else (callbacks,)
