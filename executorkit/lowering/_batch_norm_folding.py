@@ -16,15 +16,13 @@ import jax.numpy as jnp
 
 from ..ops import OpDef, Params
 from ..ops.schema.operator_registry import lookup
+from ..ops.schema.traits import FILTERS_FIRST, FILTERS_SECOND, MOVING_STATISTICS
 from ..symbol.node import Entry, Node, topological_order
 from ._graph import Graph
 from ._lower import lower
 from ._numbering import graph_of
 from ._passes import Heads, disabled_passes, rebuild
 
-_NORMALIZATIONS = frozenset(
-    {"BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU"}
-)
 _RECTIFIED = "_contrib_BatchNormWithReLU"
 
 
@@ -39,7 +37,7 @@ def fold_batch_norms(heads: Heads) -> Heads:
     readers.update(heads)
 
     def replace(node: Node, inputs: tuple[Entry, ...]) -> Entry | Node:
-        if _operator(node) in _NORMALIZATIONS and node.inputs[0] in foldable:
+        if _normalizes(node) and node.inputs[0] in foldable:
             return _folded(node, inputs)
         if inputs == node.inputs:
             return node
@@ -48,7 +46,7 @@ def fold_batch_norms(heads: Heads) -> Heads:
     foldable = {
         node.inputs[0]
         for node in order
-        if _operator(node) in _NORMALIZATIONS
+        if _normalizes(node)
         and readers[node.inputs[0]] == 1
         and not any(readers[node, k] for k in range(1, node.n_outputs))
         and _scales_filters(node.inputs[0][0], node)
@@ -56,27 +54,25 @@ def fold_batch_norms(heads: Heads) -> Heads:
     return rebuild(heads, replace) if foldable else heads
 
 
-def _operator(node: Node) -> str | None:
-    return node.op.name if node.op is not None else None
+def _normalizes(node: Node) -> bool:
+    return node.op is not None and MOVING_STATISTICS in node.op.traits
 
 
 def _scales_filters(layer: Node, normalization: Node) -> bool:
     """True if a layer has a weight that can be scaled, and is normalised along its filters."""
-    form = _WEIGHT_SHAPES.get(_operator(layer) or "")
-    if form is None or layer.params is None or normalization.params is None:
+    if layer.params is None or normalization.params is None or _scale_shape(layer) is None:
         return False
     channels = _channel_axis(layer.params)
     axis, rank = normalization.params.get("axis", 1), len(layer.params.get("kernel", ())) + 2
-    if channels is None or form(layer.params) is None:
-        return False
-    return axis == channels or axis == channels - rank
+    return channels is not None and axis in (channels, channels - rank)
 
 
 def _channel_axis(p: Params) -> int | None:
     """The axis of a layer's result that its filters are on; None if the attributes do not say."""
     if "kernel" not in p:
-        return 1 if p.flatten else None
-    return p.layout.index("C") if p.layout else 1
+        return 1 if p.get("flatten", True) else None
+    layout = p.get("layout")
+    return layout.index("C") if layout else 1
 
 
 def _filters_first(p: Params) -> tuple[int, ...]:
@@ -92,13 +88,21 @@ def _filters_second(p: Params) -> tuple[int, ...] | None:
     return (1, *ones, -1) if p.layout and p.layout[-1] == "C" else (1, -1, *ones)
 
 
-#: For each layer, the shape in which a vector over its filters scales its weight.
+#: For layers with a trait, the shape in which a vector over their filters scales their weight.
 _WEIGHT_SHAPES: dict[str, Callable[[Params], tuple[int, ...] | None]] = {
-    "Convolution": _filters_first,
-    "Convolution_v1": _filters_first,
-    "FullyConnected": _filters_first,
-    "Deconvolution": _filters_second,
+    FILTERS_FIRST: _filters_first,
+    FILTERS_SECOND: _filters_second,
 }
+
+
+def _scale_shape(layer: Node) -> tuple[int, ...] | None:
+    """The shape in which a vector over a layer's filters scales its weight; None for others."""
+    if layer.op is None or layer.params is None:
+        return None
+    for trait, shape_of in _WEIGHT_SHAPES.items():
+        if trait in layer.op.traits:
+            return shape_of(layer.params)
+    return None
 
 
 def _folded(normalization: Node, inputs: tuple[Entry, ...]) -> Node:
@@ -116,13 +120,13 @@ def _folded(normalization: Node, inputs: tuple[Entry, ...]) -> Node:
     scale = call("rsqrt", call("_plus_scalar", var, scalar=p.eps))
     if not p.fix_gamma:
         scale = call("elemwise_mul", gamma, scale)
-    shape = _WEIGHT_SHAPES[layer.op.name](q)
+    shape = _scale_shape(layer)
     weight = call("broadcast_mul", layer.inputs[1], call("Reshape", scale, shape=shape))
     shift = mean if q.no_bias else call("elemwise_sub", mean, layer.inputs[2])
     bias = call("elemwise_sub", beta, call("elemwise_mul", scale, shift))
     params = Params({**q, "no_bias": False})
     folded = Node(layer.op, layer.name, layer.attrs, params, (layer.inputs[0], weight, bias))
-    if _operator(normalization) == _RECTIFIED:
+    if normalization.op is not None and normalization.op.name == _RECTIFIED:
         return _call("relu", name, ((folded, 0),), {})
     return folded
 

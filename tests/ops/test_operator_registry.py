@@ -22,6 +22,11 @@ TRAITS = {
     traits.SHARED_PRODUCT: {"FullyConnected", "dot"},
     traits.TRANSPOSED_WEIGHT: {"FullyConnected"},
     traits.CONVOLUTION: {"Convolution", "Convolution_v1", "Deconvolution"},
+    traits.FILTERS_FIRST: {"Convolution", "Convolution_v1", "FullyConnected"},
+    traits.FILTERS_SECOND: {"Deconvolution"},
+    traits.MOVING_STATISTICS: {
+        "BatchNorm", "BatchNorm_v1", "_contrib_BatchNormWithReLU", "_contrib_SyncBatchNorm",
+    },
     traits.LOOP: {"RNN", "_foreach", "_while_loop"},
     traits.BARRIERS: {"RNN"},
     traits.SPLIT: {"SliceChannel"},

@@ -13,6 +13,7 @@ from ..schema.calls import same_signature
 from ..schema.channels_last import layout_per_channel
 from ..schema.inference import Params, ShapeFacts, TypeFacts, channel_shapes
 from ..schema.operator_registry import register
+from ..schema.traits import MOVING_STATISTICS
 from .moments import at_least_float32, batch_normalize, mapped_axis, moving_normalize
 
 _PER_CHANNEL = ("gamma", "beta", "moving_mean", "moving_var")
@@ -45,6 +46,7 @@ _RULES = {
     "infer_shape": _infer_shape,
     "infer_type": _infer_type,
     "constant_inputs": _constant_inputs,
+    "traits": (MOVING_STATISTICS,),
 }
 
 

@@ -15,7 +15,7 @@ from ..schema.attrs import Count, Shape, Tuning
 from ..schema.channels_last import LayoutRewrite, layout_with_windows
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
-from ..schema.traits import CONVOLUTION, MATMUL
+from ..schema.traits import CONVOLUTION, FILTERS_FIRST, FILTERS_SECOND, MATMUL
 from .conv_kernels import ConvDims, conv_transpose, convolve, pointwise_matmul
 
 CudnnTune = Literal["fastest", "limited_workspace", "off"]
@@ -213,7 +213,7 @@ _CONVOLUTION: dict[str, Any] = {
     "inputs": conv_inputs,
     "infer_shape": infer_convolution_shape,
     "layout_rule": _convolution_layout,
-    "traits": (CONVOLUTION, MATMUL),
+    "traits": (CONVOLUTION, MATMUL, FILTERS_FIRST),
 }
 
 
@@ -324,7 +324,7 @@ def _infer_deconvolution_shape(s: ShapeFacts, p: Params) -> None:
 
 @register(
     "Deconvolution", inputs=conv_inputs, infer_shape=_infer_deconvolution_shape,
-    traits=(CONVOLUTION, MATMUL), kind="dense",
+    traits=(CONVOLUTION, MATMUL, FILTERS_SECOND), kind="dense",
 )  # fmt: skip
 def deconvolution(
     data: jax.Array,

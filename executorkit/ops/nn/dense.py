@@ -10,7 +10,7 @@ from jax import lax
 from ..schema.attrs import Count
 from ..schema.inference import Params, ShapeFacts, is_fully_known
 from ..schema.operator_registry import register
-from ..schema.traits import MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT
+from ..schema.traits import FILTERS_FIRST, MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT
 
 
 def _inputs(p: Params) -> tuple[str, ...]:
@@ -43,7 +43,7 @@ def infer_dense_shape(s: ShapeFacts, p: Params) -> None:
     "FullyConnected",
     inputs=_inputs,
     infer_shape=infer_dense_shape,
-    traits={MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT},
+    traits={MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, FILTERS_FIRST},
     kind="dense",
 )
 def fully_connected(

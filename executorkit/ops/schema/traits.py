@@ -15,6 +15,14 @@ SHARED_PRODUCT = "shared_product"
 TRANSPOSED_WEIGHT = "transposed_weight"
 #: A convolution, which XLA's CPU compiler has options of its own for.
 CONVOLUTION = "convolution"
+#: A layer that is linear in ``weight``, with the filters on its first axis: ``bias`` is added to
+#: them, and a factor for each filter of the result can be a part of the weight.
+FILTERS_FIRST = "filters_first"
+#: The same with the filters of a group on the weight's second axis; on its last one, channels last.
+FILTERS_SECOND = "filters_second"
+#: Computes ``gamma (data - mean) / sqrt(var + eps) + beta`` per channel of ``axis`` (by default 1)
+#: in inference; its inputs are data, gamma, beta and the moving statistics mean and var.
+MOVING_STATISTICS = "moving_statistics"
 #: A loop, which stacks values of all its iterations.
 LOOP = "loop"
 #: Computes with optimization barriers that the compiler has to respect.
@@ -39,7 +47,8 @@ LABEL_FOR_GRADIENT = "label_for_gradient"
 
 ALL_TRAITS = frozenset(
     {
-        MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, CONVOLUTION, LOOP, BARRIERS, SPLIT, CUTS_AXES,
-        CONCAT, STACK, IDENTITY, AMP_CAST, NAMED_DATA, LABEL_FOR_GRADIENT,
+        MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, CONVOLUTION, FILTERS_FIRST, FILTERS_SECOND,
+        MOVING_STATISTICS, LOOP, BARRIERS, SPLIT, CUTS_AXES, CONCAT, STACK, IDENTITY, AMP_CAST,
+        NAMED_DATA, LABEL_FOR_GRADIENT,
     }
 )  # fmt: skip
