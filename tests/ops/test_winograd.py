@@ -160,10 +160,10 @@ def test_matrices():
 #: images, rows and columns, channels, filters, rows per block: with weights transformed before, and
 #: as a part of the program, forward and for the input gradient
 CHOICES = [
-    (1, 56, 64, 64, 4, 0, 4),
+    (1, 56, 64, 64, 4, 0, 0),
     (4, 28, 128, 128, 4, 4, 4),
     (1, 14, 256, 256, 4, 0, 0),
-    (4, 14, 256, 256, 4, 4, 4),
+    (4, 14, 256, 256, 4, 0, 4),
     (1, 7, 512, 512, 4, 0, 0),
     (4, 7, 512, 512, 4, 0, 0),
     (32, 7, 512, 512, 4, 4, 4),
@@ -172,7 +172,7 @@ CHOICES = [
     (1, 96, 64, 3, 0, 0, 0),
     (1, 10, 16, 16, 0, 0, 0),
     (8, 7, 512, 512, 4, 0, 4),
-    (64, 2, 512, 512, 2, 0, 2),
+    (64, 2, 512, 512, 2, 0, 0),
 ]
 
 

@@ -84,8 +84,9 @@ class Costs(NamedTuple):
     cores, at the rate of a large product of matrices).
 
     prepared_call, call
-        of every convolution, if the weight was transformed before or not. The loops take 40 or 80
-        ms to compile: the savings of a thousand calls should be worth it.
+        of every convolution, if the weight was transformed before or not. The loops take 40 ms to
+        compile, or 100 ms with those of the weight, which the savings of a few hundred or a
+        thousand calls should be worth; and measured training steps gained less than the layers.
     element
         of an element that a sum of rows reads or writes.
     weight
@@ -96,7 +97,7 @@ class Costs(NamedTuple):
     """
 
     prepared_call: float = 8e6
-    call: float = 2e7
+    call: float = 6e7
     element: float = 30
     weight: float = 110
     gradient_weight: float = 50
