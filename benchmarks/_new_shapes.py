@@ -1,0 +1,147 @@
+"""Work with shapes and graphs that a process meets for the first time, for either package.
+
+Every function takes the package and a number of repetitions, and returns seconds per repetition,
+each with its result read. Imports neither mxnet nor jax nor executorkit.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+#: Seconds per repetition: ``work(mx, repetitions)``.
+Work = Callable[[Any, int], float]
+
+
+def _per_size(sizes: Iterator[int] | range, call: Callable[[int], Any]) -> float:
+    """Seconds per size of a call that returns an NDArray, after one call with size 2."""
+    call(2).asnumpy()
+    count = len(list(sizes))
+    start = time.perf_counter()
+    for size in sizes:
+        call(size).asnumpy()
+    return (time.perf_counter() - start) / count
+
+
+def add(mx: Any, repetitions: int) -> float:
+    """``a + b`` of two vectors."""
+    return _per_size(range(3, 3 + repetitions), lambda n: mx.nd.ones((n, 3)) + mx.nd.ones((n, 3)))
+
+
+def dot(mx: Any, repetitions: int) -> float:
+    """``mx.nd.dot`` of two matrices."""
+    sizes = range(3, 3 + repetitions)
+    return _per_size(sizes, lambda n: mx.nd.dot(mx.nd.ones((n, 8)), mx.nd.ones((8, n))))
+
+
+def softmax(mx: Any, repetitions: int) -> float:
+    """``mx.nd.softmax`` of a matrix."""
+    return _per_size(range(3, 3 + repetitions), lambda n: mx.nd.softmax(mx.nd.ones((n, 10))))
+
+
+def convolution(mx: Any, repetitions: int) -> float:
+    """``mx.nd.Convolution`` of a picture with eight kernels of 3 x 3."""
+    weight, bias = mx.nd.ones((8, 3, 3, 3)), mx.nd.zeros((8,))
+
+    def call(n: int) -> Any:
+        return mx.nd.Convolution(
+            mx.nd.ones((1, 3, n + 6, n + 6)), weight, bias, kernel=(3, 3), num_filter=8, pad=(1, 1)
+        )
+
+    return _per_size(range(3, 3 + repetitions), call)
+
+
+def perceptron(mx: Any, hidden: int = 32) -> Any:
+    """A perceptron of 20 inputs and 5 classes."""
+    x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=hidden, name="fc1")
+    x = mx.sym.Activation(x, act_type="relu")
+    x = mx.sym.FullyConnected(x, num_hidden=5, name="fc2")
+    return mx.sym.SoftmaxOutput(x, name="softmax")
+
+
+def _bind_and_step(mx: Any, symbol: Any, batch: int) -> Any:
+    """Binds, fills, runs forward and backward, and returns a gradient."""
+    executor = symbol.simple_bind(mx.cpu(), data=(batch, 20))
+    for array in executor.arg_arrays:
+        array[:] = 0.1
+    executor.forward(is_train=True)
+    executor.backward()
+    return executor.grad_dict["fc1_weight"]
+
+
+def bind_perceptron(mx: Any, repetitions: int) -> float:
+    """Bind and one training step of a perceptron, with a new number of rows."""
+    symbol = perceptron(mx)
+    return _per_size(range(3, 3 + repetitions), lambda n: _bind_and_step(mx, symbol, n))
+
+
+def rebind_perceptron(mx: Any, repetitions: int, programs: int = 100) -> float:
+    """Bind and one training step of a known graph, in a process that holds many others."""
+    executors = []
+    for number in range(programs):
+        symbol = perceptron(mx, 33 + number)
+        executors.append((symbol, _bind_and_step(mx, symbol, 16)))
+    symbol = perceptron(mx)
+    for _ in range(12):  # enough calls for everything to be compiled
+        _bind_and_step(mx, symbol, 16).asnumpy()
+    return _minimum(lambda: _bind_and_step(mx, symbol, 16), 3 * repetitions)
+
+
+def _minimum(call: Callable[[], Any], count: int) -> float:
+    times = []
+    for _ in range(count):
+        start = time.perf_counter()
+        call().asnumpy()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def _small_convolution(mx: Any) -> Any:
+    x = mx.sym.Variable("data")
+    x = mx.sym.Convolution(x, kernel=(3, 3), num_filter=8, pad=(1, 1), name="conv")
+    executor = mx.sym.Activation(x, act_type="relu").simple_bind(
+        mx.cpu(), grad_req="null", data=(1, 3, 16, 16)
+    )
+    for array in executor.arg_arrays:
+        array[:] = 0.1
+    return executor
+
+
+def reshape_to_new(mx: Any, repetitions: int) -> float:
+    """``Executor.reshape`` to a new size of pictures, forward, read."""
+    executor = _small_convolution(mx)
+
+    def call(n: int) -> Any:
+        return executor.reshape(data=(1, 3, 16 + n, 16 + n), allow_up_sizing=True).forward()[0]
+
+    return _per_size(range(3, 3 + repetitions), call)
+
+
+def reshape_to_known(mx: Any, repetitions: int) -> float:
+    """``Executor.reshape`` to a size that has been used before, forward, read."""
+    executor = _small_convolution(mx)
+    sizes = [24, 16] * (8 * repetitions)
+
+    def call() -> Any:
+        nonlocal executor
+        size = sizes.pop()
+        executor = executor.reshape(data=(1, 3, size, size), allow_up_sizing=True)
+        return executor.forward()[0]
+
+    for _ in range(24):  # enough calls for everything to be compiled
+        call().asnumpy()
+    return _minimum(call, 8 * repetitions)
+
+
+#: Work by title.
+WORKS: dict[str, Work] = {
+    "new shape: a + b": add,
+    "new shape: dot": dot,
+    "new shape: softmax": softmax,
+    "new shape: Convolution": convolution,
+    "new rows: bind and train a perceptron": bind_perceptron,
+    "new picture size: reshape, forward, read": reshape_to_new,
+    "known picture size: reshape, forward, read": reshape_to_known,
+    "known graph among 100: bind, forward, backward": rebind_perceptron,
+}

@@ -1,0 +1,140 @@
+"""Cold work: shapes, graphs and processes that are new, beside MXNet's.
+
+python -m benchmarks.bench_cold [--only TEXT] [--repeats N] [--save FILE]
+
+Each line is measured in fresh processes, libraries already imported: ours without a cache, ours
+again with the programs that an earlier process left in ``EXECUTORKIT_CACHE_DIR``, and MXNet's where
+``EXECUTORKIT_ORACLE_PYTHON`` names a Python that has it. Processes alternate; a line shows their
+minima. A ratio is MXNet / ours: above 1, executorkit is faster.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from executorkit.display import text_table
+
+from ._measure import ORACLE
+from ._new_shapes import WORKS
+from ._small_scripts import SCRIPTS
+from ._workers import Worker
+
+#: The environment variable of executorkit that names the directory of its disk cache.
+CACHE = "EXECUTORKIT_CACHE_DIR"
+#: First calls by title: network, batch, size and mode of a ``_oracle`` worker.
+FIRST_CALLS: dict[str, tuple[str, int, int, str]] = {
+    "first inference: ResNet-50": ("resnet50", 1, 224, "read"),
+    "first inference: MobileNet v2": ("mobilenet_v2", 1, 224, "read"),
+    "first inference: SqueezeNet": ("squeezenet", 1, 224, "read"),
+    "first training step: MLP, 64 rows": ("mlp", 64, 28, "step"),
+    "first training step: LeNet, 32 rows": ("lenet", 32, 28, "step"),
+    "first training step: ResNet-50, 4 images": ("resnet50", 4, 224, "step"),
+    "first training step: LSTM, 10 steps, 32 rows": ("lstm", 32, 10, "step"),
+}
+#: Environment of MXNet for lines that its library for CPUs refuses: "could not create a primitive
+#: descriptor for a reorder primitive".
+MXNET_ENVIRONMENT = {
+    "script: generator and discriminator, 20 steps": {"MXNET_MKLDNN_ENABLED": "0"},
+}
+#: Seconds of a line in a fresh process: ``measure(python, package, environment)``.
+Measure = Callable[[str, str, Mapping[str, str]], float]
+Row = dict[str, Any]
+
+
+def first_call(title: str, python: str, package: str, env: Mapping[str, str]) -> float:
+    """Seconds of bind, of filling the parameters and of the first call."""
+    name, batch, size, mode = FIRST_CALLS[title]
+    arguments = package, name, str(batch), str(size), mode
+    worker = Worker(python, "benchmarks._oracle", *arguments, env=env)
+    worker.end()
+    return worker.first["bind"] + worker.first[mode]
+
+
+def work(title: str, repetitions: int, python: str, package: str, env: Mapping[str, str]) -> float:
+    """Seconds of a work of ``_new_shapes`` or of a script."""
+    command = [python, "-m", "benchmarks._cold_work", package, title, str(repetitions)]
+    done = subprocess.run(
+        command, cwd=Path(__file__).parents[1], env={**os.environ, **env}, text=True,
+        capture_output=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise RuntimeError(f"{title}: {python} failed\n{done.stderr[-2000:]}")
+    return float(done.stdout.split()[-1])
+
+
+def measures(repetitions: int) -> dict[str, Measure]:
+    """All lines of the table."""
+    titles = [*WORKS, *SCRIPTS]
+    return {t: partial(first_call, t) for t in FIRST_CALLS} | {
+        t: partial(work, t, repetitions) for t in titles
+    }
+
+
+def measure(title: str, call: Measure, repeats: int, mxnet: str | None) -> Row:
+    """Minima of a line: ours, ours with the disk cache of an earlier process, and MXNet's."""
+    times: dict[str, list[float]] = {}
+
+    def run(column: str, python: str, package: str, env: Mapping[str, str]) -> None:
+        times.setdefault(column, []).append(call(python, package, env))
+
+    ours = sys.executable, "executorkit"
+    with tempfile.TemporaryDirectory() as directory:
+        call(*ours, {CACHE: directory})
+        for _ in range(repeats):
+            run("ours", *ours, {CACHE: ""})
+            run("cached", *ours, {CACHE: directory})
+            if mxnet:
+                run("mxnet", mxnet, "mxnet", MXNET_ENVIRONMENT.get(title, {}))
+    return {"work": title, **{column: min(values) for column, values in times.items()}}
+
+
+def table(rows: list[Row]) -> str:
+    """The lines as text."""
+    header = ["", "ours", "from disk cache", "MXNet", "MXNet / ours", "MXNet / from disk cache"]
+    cells = [
+        [r["work"], *(_milliseconds(r.get(k)) for k in ("ours", "cached", "mxnet")),
+         *(_ratio(r.get("mxnet"), r[k]) for k in ("ours", "cached"))]
+        for r in rows
+    ]  # fmt: skip
+    return text_table(header, cells, right={1, 2, 3, 4, 5})
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "" if seconds is None else f"{seconds * 1e3:,.2f} ms"
+
+
+def _ratio(theirs: float | None, ours: float) -> str:
+    return "" if theirs is None else f"{theirs / ours:.3f}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--only", default="", help="lines whose title contains this")
+    parser.add_argument("--repeats", type=int, default=3, help="number of processes of each")
+    parser.add_argument("--repetitions", type=int, default=20, help="new shapes per process")
+    parser.add_argument("--save", type=Path, help="JSON file for the results, kept line by line")
+    options = parser.parse_args()
+    mxnet = os.environ.get(ORACLE)
+    rows: dict[str, Row] = {}
+    if options.save and options.save.exists():
+        rows = {r["work"]: r for r in json.loads(options.save.read_text())}
+    for title, call in measures(options.repetitions).items():
+        if options.only in title:
+            rows[title] = measure(title, call, options.repeats, mxnet)
+            print(rows[title], file=sys.stderr, flush=True)
+            if options.save:
+                options.save.write_text(json.dumps(list(rows.values()), indent=1))
+    print(table(list(rows.values())))
+
+
+if __name__ == "__main__":
+    main()
