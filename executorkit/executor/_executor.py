@@ -25,6 +25,7 @@ from ..program import (
     can_split_temp_buffers,
     current_options,
     program_for,
+    reached_arguments,
     use_options,
 )
 from ..symbol import Symbol
@@ -503,6 +504,18 @@ class Executor(Runnable[NDArray], Viewed):
                 monitor_all,
             )  # fmt: skip
 
+    @property
+    def _monitor_callback(self) -> Callback | None:
+        return None if self._monitor is None else self._monitor.callback
+
+    @property
+    def _grad_dict(self) -> dict[str, NDArray | None]:
+        return self.grad_dict
+
+    @property
+    def _output_dict(self) -> dict[str, NDArray]:
+        return self.output_dict
+
     def internals(self, names: str | Sequence[str]) -> Any:
         """Values of internal outputs (``"relu1_output"``) for the last forward's inputs.
 
@@ -571,9 +584,15 @@ class Executor(Runnable[NDArray], Viewed):
         return report.raise_if_found() if raise_error else report
 
     def debug_str(self) -> str:
-        """The execution plan in MXNet's form (the graph in order, then the megabytes bound), then
-        XLA's analysis of the most complete program that has been compiled."""
-        arrays = [*self.arg_arrays, *self.aux_arrays, *self._gradients, *self.outputs]
+        """The execution plan in MXNet's form (the graph in order, then the megabytes of its
+        arrays), then XLA's analysis of the most complete program that has been compiled.
+
+        Gradients that nothing flows to, such as those below a BlockGrad, are not counted.
+        """
+        reached = reached_arguments(self.graph)
+        pairs = zip(self.program.argnums, self._gradients, strict=False)
+        gradients = [target for i, target in pairs if reached[i]]
+        arrays = [*self.arg_arrays, *self.aux_arrays, *gradients, *self.outputs]
         n_bytes = sum(a.size * a.storage.dtype.itemsize for a in arrays)
         lines = [
             self.symbol.debug_str().rstrip("\n"),

@@ -7,10 +7,10 @@ from typing import Any
 
 import jax
 
-from ..errors import MXNetError, UnknownNameError, explain
+from ..errors import UnknownNameError, explain
 from ..ndarray import NDArray
 from ._precompile_spec import bound_avals
-from ._validation import convert_for, count_phrase, is_assignable, type_phrase
+from ._validation import convert_for, is_assignable, type_phrase
 from .protocol import Runnable
 
 
@@ -18,7 +18,7 @@ def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Arr
     """Head gradients in the order of the outputs; None for an output that is given none.
 
     As in MXNet, an array of another shape is ignored at an output that needs no head gradient, and
-    so are other names in a dict that names every output.
+    so are surplus arrays, and other names in a dict that names every output.
     """
     outputs, names = runnable.outputs, runnable.output_names
     if out_grads is None:
@@ -46,14 +46,7 @@ def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Arr
                 hint="mx.nd.array(value)",
             )
         )
-    if len(heads) > len(outputs):
-        raise MXNetError(
-            explain(
-                "backward: out_grads",
-                f"{len(heads)} for {count_phrase(outputs, 'output')}: {', '.join(names)}",
-            )
-        )
-    heads += [None] * (len(outputs) - len(heads))
+    heads = [*heads[: len(outputs)], *[None] * (len(outputs) - len(heads))]
     converted: list[jax.Array | None] = []
     for head, output, name in zip(heads, outputs, names, strict=True):
         if head is None:

@@ -49,7 +49,7 @@ class MonitorCallback:
         self._accumulate = accumulate
         self._context = context
         self._gather = gather
-        self._callback = callback
+        self.callback = callback
         self._monitor_all = monitor_all
 
     def observe_forward(self, pending: PendingStep, outputs: Sequence[NDArray]) -> None:
@@ -90,7 +90,7 @@ class MonitorCallback:
         return jax.device_put(arrays, self._context.device) if self._gather else arrays
 
     def _report(self, name: str, value: jax.Array) -> None:
-        self._callback(name, NDArray.from_jax(value, self._context))
+        self.callback(name, NDArray.from_jax(value, self._context))
 
 
 def _input_names(step: GraphStep) -> tuple[str, ...]:

@@ -98,6 +98,11 @@ class PrefetchingIter(_BatchHolder):
         super().__init__(self.iters[0].batch_size)
         self.rename_data = rename_data
         self.rename_label = rename_label
+        # MXNet's own threads and their events; here a pool and its futures take their place.
+        self.started = True
+        self.prefetch_threads: list[Any] = []
+        self.data_ready: list[Any] = []
+        self.data_taken: list[Any] = []
         self._pool = ThreadPoolExecutor(self.n_iter, thread_name_prefix="prefetch")
         weakref.finalize(self, self._pool.shutdown, wait=False, cancel_futures=True)
         self._prefetched = self._fetch()

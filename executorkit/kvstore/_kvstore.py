@@ -160,6 +160,10 @@ class KVStore(KVStoreBase):
 
     _set_updater = set_updater
 
+    @property
+    def _updater_func(self) -> Callable[..., Any] | None:
+        return self._updater
+
     def set_optimizer(self, optimizer: Any) -> None:
         """Makes ``push`` update the stored arrays by an :class:`executorkit.optimizer.Optimizer`.
 

@@ -79,6 +79,7 @@ class FeedForward:
                 explain("FeedForward", f"a {type(symbol).__name__}, expected a Symbol or function")
             )
         self.symbol = symbol if isinstance(symbol, Symbol) else None
+        self.argument_checked = self.symbol is not None
         self.sym_gen = None if isinstance(symbol, Symbol) else symbol
         self.ctx = [cpu()] if ctx is None else [ctx] if isinstance(ctx, Context) else list(ctx)
         self.num_epoch = num_epoch

@@ -274,6 +274,13 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         return self._pairs(self.data_names)
 
     @property
+    def shared_data_arrays(self) -> list[dict[str, NDArray]]:
+        """For each device, data and labels by name."""
+        pairs = [*zip(self.data_names, self.data_arrays, strict=True)]
+        pairs += zip(self.label_names, self.label_arrays or (), strict=False)
+        return [{name: arrays[k][1] for name, arrays in pairs} for k in range(len(self.contexts))]
+
+    @property
     def label_arrays(self) -> SlicePairs | None:
         """For each label, (slice, NDArray) of all devices; None without label shapes."""
         return None if self.label_shapes is None else self._pairs(self.label_names)

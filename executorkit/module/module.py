@@ -309,6 +309,18 @@ class Module(BaseModule, DataParallel):
             self._parameters.write(group)
         self._parameters.add_missing(group)
 
+    def _reset_bind(self) -> None:
+        """Forgets what was bound; parameters stay."""
+        if self.binded:
+            self._parameters.read(self._exec_group)
+        self.binded = False
+        self._exec_group = None  # type: ignore[assignment]
+        self._data_shapes = self._label_shapes = None
+
+    def _sync_params_from_devices(self) -> None:
+        """Reads the parameters that the devices have updated, for ``get_params``."""
+        self._parameters.read(self._exec_group)
+
     def reshape(self, data_shapes: Descriptions, label_shapes: Descriptions | None = None) -> None:
         """Binds for other shapes, keeping parameters and optimizer. Shapes that were bound before
         are not compiled again."""

@@ -12,7 +12,7 @@ Former names stay as aliases for one release: ``keep_compiled`` of :func:`enable
 
 from ..errors import ArgumentValueError
 from ..lowering import Cost, NodeCost
-from ._activity import active_values, dependent_results
+from ._activity import active_values, dependent_results, reached_arguments
 from ._analysis import Analysis
 from ._background_tasks import CompileTask, Precompilation, submit
 from ._checked_jit import CheckedJit
@@ -96,6 +96,7 @@ __all__ = [
     "options_from_arguments",
     "program_for",
     "program_parts",
+    "reached_arguments",
     "set_cache_limit",
     "small_jit",
     "submit",

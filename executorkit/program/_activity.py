@@ -9,6 +9,7 @@ import jax
 from jax.extend import core
 
 from ..lowering import Graph, GraphStep
+from ..ops.schema.traits import STOPS_GRADIENT
 
 # -- on the graph --------------------------------------------------------------------------------
 
@@ -41,6 +42,19 @@ def may_need_head_gradient(graph: Graph, active: Sequence[bool]) -> tuple[bool, 
             for k in range(step.n_outputs):
                 flows[step.first_output + k] = True
     return tuple(flows[i] for i in graph.heads)
+
+
+def reached_arguments(graph: Graph) -> tuple[bool, ...]:
+    """For every argument, whether a gradient flows to it: False below operators that stop it."""
+    reached = [False] * graph.n_values
+    for i in graph.heads:
+        reached[i] = True
+    for step in reversed(graph.steps):
+        outputs = range(step.first_output, step.first_output + step.n_outputs)
+        if any(reached[i] for i in outputs) and STOPS_GRADIENT not in step.op.traits:
+            for i in step.inputs:
+                reached[i] = True
+    return tuple(reached[i] for i in graph.arg_values)
 
 
 def constant_inputs(graph: Graph, steps: Sequence[GraphStep]) -> tuple[tuple[int, float], ...]:

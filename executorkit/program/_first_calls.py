@@ -4,7 +4,8 @@ XLA compiles the smallest program in 30 ms, a network in seconds; many programs 
 a few times. So the first calls with arguments of certain shapes are traced, and their jaxpr is
 interpreted (:mod:`executorkit.jaxpr_interpreter`). Calls are counted for each function and each set
 of shapes, never timed, so that a run repeats bit for bit: call number :data:`COMPILE_AT` has the
-program compiled in the background, and call number :data:`TAKE_OVER_AT` waits for it and runs it.
+program compiled in the background, and a later call waits for it and runs it. The number of that
+call follows from the program's size, such that compilation should have ended.
 
 A function that JAX is about to trace for a call of its own raises
 :class:`~executorkit.errors.NotCompiledError`: whoever made the call then decides here, so that a
@@ -18,6 +19,7 @@ or resumed, is then equal to the last bit.
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -35,8 +37,8 @@ from .disk_cache import trace_context
 
 #: The call with the same shapes that has the program compiled in the background.
 COMPILE_AT = 4
-#: The call with the same shapes that is the first to run the compiled program.
-TAKE_OVER_AT = 12
+#: Bounds of the number of the call with the same shapes that first runs the compiled program.
+MIN_TAKE_OVER, MAX_TAKE_OVER = 12, 32
 #: Estimated seconds of compiling a program, however small, and of each equation of its jaxpr.
 _COMPILE_SECONDS, _EQUATION_SECONDS = 0.03, 0.0015
 #: Maximum number of sets of shapes of a function that are interpreted at a time; one more and the
@@ -200,18 +202,19 @@ class Interpretation:
     """How calls with arguments of certain shapes are interpreted."""
 
     __slots__ = (
-        "_always", "_calls", "_in_avals", "_out_tree", "_plan", "_static", "_target", "_task",
+        "_calls", "_in_avals", "_out_tree", "_plan", "_static", "_take_over_at", "_target",
+        "_task",
     )  # fmt: skip
 
     def __init__(
-        self, steps: Plan, traced: Any, target: _Target, static: frozenset[int], always: bool
+        self, steps: Plan, traced: Any, target: _Target, static: frozenset[int], take_over_at: float
     ) -> None:
         self._plan = steps
         self._static = static
         self._in_avals = traced.jaxpr.in_avals
         self._out_tree = traced.out_tree
         self._target = target
-        self._always = always
+        self._take_over_at = take_over_at
         self._calls = 0
         self._task: CompileTask | None = None
 
@@ -222,14 +225,12 @@ class Interpretation:
 
         ``compilation(args)`` makes the function that compiles.
         """
-        if self._always:
-            return True
         self._calls += 1
-        if self._calls >= TAKE_OVER_AT:
+        if self._calls >= self._take_over_at:
             if self._task is not None:
                 self._task.finish()
             return False
-        if self._calls == COMPILE_AT:
+        if self._calls == COMPILE_AT and self._take_over_at < math.inf:
             self._task = submit(compilation(args))
         return True
 
@@ -296,9 +297,13 @@ def _interpretation(
     if steps.uncovered or any(not _is_plain(aval) for aval in traced.jaxpr.out_avals):
         return None
     compilation = _COMPILE_SECONDS + _EQUATION_SECONDS * steps.equations
-    if not always and steps.estimate > compilation:
+    if always:
+        return Interpretation(steps, traced, target, static, math.inf)
+    if steps.estimate > compilation:
         return None
-    return Interpretation(steps, traced, target, static, always)
+    calls = COMPILE_AT + round(compilation / max(steps.estimate, 1e-3))
+    take_over_at = min(max(calls, MIN_TAKE_OVER), MAX_TAKE_OVER)
+    return Interpretation(steps, traced, target, static, take_over_at)
 
 
 def _arrays_of(args: Sequence[Any], static: frozenset[int]) -> tuple[Any, ...]:

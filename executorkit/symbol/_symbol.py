@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..display import Viewed
 from ..errors import (
     ArgumentValueError,
     AttributeValueError,
+    InputTypeError,
     MXNetError,
     NotImplementedForSymbol,
     NotSupportedError,
@@ -48,6 +50,8 @@ if TYPE_CHECKING:
 
 Shape = tuple[int, ...]
 
+#: MXNet's backends that rewrite graphs of the kind that is read from files.
+_BACKENDS = ("MKLDNN", "MKLDNN_QUANTIZE")
 #: Methods of NDArray that have no meaning for a symbol.
 _ARRAY_METHODS = (
     "as_in_context", "asnumpy", "asscalar", "backward", "copy", "detach", "wait_to_read",
@@ -304,6 +308,37 @@ class Symbol(PythonOperators, Viewed):
 
     # Shapes and types
 
+    def get_backend_symbol(self, backend: str) -> Symbol:
+        """A copy of the symbol: XLA fuses its operators, whatever the backend. In MXNet the names
+        of fused nodes change. MXNetError for a backend that MXNet does not know."""
+        if backend not in _BACKENDS:
+            raise MXNetError(
+                explain(
+                    "get_backend_symbol",
+                    f"there is no backend {backend!r}",
+                    hint=" or ".join(map(repr, _BACKENDS)),
+                )
+            )
+        return copy(self)
+
+    def optimize_for(
+        self,
+        backend: str,
+        args: Any = None,
+        aux: Any = None,
+        ctx: Context | None = None,
+        shape_dict: Mapping[str, Shape] | None = None,
+        type_dict: Mapping[str, Any] | None = None,
+        stype_dict: Mapping[str, Any] | None = None,
+        skip_infer: bool = False,
+        **kwargs: Any,
+    ) -> Symbol:
+        """A copy of the symbol, which XLA optimises when it is compiled; the other arguments are
+        taken for MXNet's sake. AssertionError if ``backend`` is no str."""
+        if not isinstance(backend, str):
+            raise InputTypeError(explain("optimize_for", f"backend is {backend!r}, expected a str"))
+        return copy(self)
+
     def infer_shape(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
         """Shapes of arguments, outputs and auxiliary states, from the shapes of some inputs.
 
@@ -412,7 +447,12 @@ class Symbol(PythonOperators, Viewed):
             if not isinstance(shape, tuple):
                 raise TypeError(f"shape of {name!r} is {shape!r}, expected a tuple")
         known = {name: tuple(int(d) for d in shape) for name, shape in shapes.items()}
-        return _unknown_as_zero(known) if numpy_shapes() else known
+        if not numpy_shapes():
+            return known
+        # Under MXNet's own semantics () declares nothing.
+        attrs = self.attr_dict()
+        scalars = [n for n in self.list_inputs() if attrs.get(n, {}).get("__shape__") == "()"]
+        return dict.fromkeys(scalars, ()) | _unknown_as_zero(known)
 
     def _known_types(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, str]:
         return {name: numpy_dtype_name(t) for name, t in self._by_name(args, kwargs).items()}

@@ -366,3 +366,10 @@ def test_a_failing_forward_can_be_tried_again(monkeypatch):
             out.asnumpy()
     monkeypatch.undo()
     np.testing.assert_allclose(out.asnumpy(), np.sin([1, 2]) * [3, 4], 1e-6)
+
+
+def test_surplus_head_gradients_are_ignored():
+    executor = (mx.sym.var("x") * 3).simple_bind(mx.cpu(), x=(2,))
+    executor.forward(is_train=True)
+    executor.backward([mx.nd.ones(2), mx.nd.ones((3, 3))])
+    assert executor.grad_dict["x"].asnumpy().tolist() == [3, 3]

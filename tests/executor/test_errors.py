@@ -564,11 +564,6 @@ backward: out_grads: a numpy.ndarray, expected an NDArray, or a list or dict of 
 backward: head gradient of '_mulscalar0_output': a numpy.ndarray, expected an NDArray
   try: mx.nd.array(value)""",
     ),
-    "too many": (
-        [mx.nd.ones(2)] * 2,
-        (mx.base.MXNetError,),
-        "backward: out_grads: 2 for 1 output: _mulscalar0_output",
-    ),
     "another name": (
         {"zz": mx.nd.ones(2)},
         (KeyError,),

@@ -39,6 +39,7 @@ TRAITS = {
         "LinearRegressionOutput", "LogisticRegressionOutput", "MAERegressionOutput",
         "SVMOutput", "SoftmaxOutput", "WarpCTC",
     },
+    traits.STOPS_GRADIENT: {"BlockGrad"},
     traits.NAMED_DATA: {
         "Custom", "Dropout", "GridGenerator", "L2Normalization", "LRN", "LeakyReLU", "MakeLoss",
         "Pad", "Pooling", "Pooling_v1", "SequenceLast", "SequenceMask", "SequenceReverse",

@@ -8,9 +8,10 @@ from pathlib import Path
 import jax
 import pytest
 
+import executorkit as mx
 from executorkit.lowering import graph_of
 from executorkit.ops import lookup
-from executorkit.program import Program
+from executorkit.program import Program, reached_arguments
 from executorkit.symbol.node import Node
 from tests import _golden
 
@@ -81,3 +82,20 @@ def test_heads_needed_are_those_of_mxnet(family):
             if ours != theirs and not (ours < theirs and (case.op, name) in ZERO_GRADIENT):
                 wrong[f"{case.op} {case.name}:{name}"] = f"ours {ours}, MXNet {theirs}"
     assert wrong == {}
+
+
+def test_no_gradient_reaches_what_is_below_a_block():
+    net = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=512, name="a")
+    blocked = mx.sym.FullyConnected(mx.sym.BlockGrad(net), num_hidden=512, name="b")
+    graph = graph_of(blocked.heads)
+    assert dict(zip(graph.arg_names, reached_arguments(graph), strict=True)) == {
+        "data": False, "a_weight": False, "a_bias": False, "b_weight": True, "b_bias": True,
+    }  # fmt: skip
+    both = graph_of(mx.sym.Group([net, blocked]).heads)
+    assert all(reached_arguments(both))
+
+    def megabytes(symbol) -> int:
+        text = symbol.simple_bind(mx.cpu(), data=(512, 512)).debug_str()
+        return int(text.split("Total ")[1].split()[0])
+
+    assert megabytes(mx.sym.Group([net, blocked])) > megabytes(blocked)

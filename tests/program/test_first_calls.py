@@ -12,8 +12,8 @@ import pytest
 import executorkit as mx
 from executorkit.program import InstrumentedJit, SmallJit, clear_cache, small_jit
 
-#: The call that is the first to run a compiled program.
-TAKES_OVER = 12
+#: The call that is the first to run the compiled form of a small program.
+TAKES_OVER = 32
 
 
 @pytest.fixture(autouse=True)

@@ -196,3 +196,22 @@ def test_infer_type():
     with pytest.warns(UserWarning, match="^types do not follow for x, fc_weight, fc_bias"):
         assert net.infer_type() == (None, None, None)
     assert net.infer_type_partial() == ([None] * 3, [None], [])
+
+
+def test_backends_of_mxnet_leave_the_symbol_as_it_is():
+    net = mx.sym.FullyConnected(mx.sym.var("x"), num_hidden=2, name="fc")
+    for symbol in (net.get_backend_symbol("MKLDNN"), net.optimize_for("anything", ctx=mx.cpu())):
+        assert symbol is not net
+        assert symbol.tojson() == net.tojson()
+    with pytest.raises(mx.MXNetError, match="no backend 'TensorRT'"):
+        net.get_backend_symbol("TensorRT")
+    with pytest.raises(AssertionError, match="backend is 3"):
+        net.optimize_for(3)  # type: ignore[arg-type]
+
+
+def test_a_scalar_is_declared_under_numpy_semantics():
+    scalar = mx.sym.var("s", shape=())
+    with mx.util.np_shape(True):
+        assert (scalar + 1).infer_shape() == ([()], [()], [])
+    with pytest.warns(UserWarning, match="do not follow for s"):
+        assert (scalar + 1).infer_shape() == (None, None, None)

@@ -44,11 +44,14 @@ NAMED_DATA = "named_data"
 
 #: Its input ``label`` is read by its gradient only, and may be absent where none is taken.
 LABEL_FOR_GRADIENT = "label_for_gradient"
+#: The gradients of its inputs are zero.
+STOPS_GRADIENT = "stops_gradient"
 
 ALL_TRAITS = frozenset(
     {
         MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, CONVOLUTION, FILTERS_FIRST, FILTERS_SECOND,
         MOVING_STATISTICS, LOOP, BARRIERS, SPLIT, CUTS_AXES, CONCAT, STACK, IDENTITY, AMP_CAST,
         NAMED_DATA, LABEL_FOR_GRADIENT,
+        STOPS_GRADIENT,
     }
 )  # fmt: skip

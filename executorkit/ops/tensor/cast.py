@@ -12,7 +12,7 @@ from ...errors import AttributeValueError, explain
 from ..schema.channels_last import layout_elementwise
 from ..schema.inference import Params, ShapeFacts, TypeFacts, output_dtype, same_shapes
 from ..schema.operator_registry import register
-from ..schema.traits import AMP_CAST, IDENTITY
+from ..schema.traits import AMP_CAST, IDENTITY, STOPS_GRADIENT
 from .binary_arithmetic import convert, is_floating
 
 _AMP = ("float16", "bfloat16", "float32", "float64")
@@ -34,7 +34,7 @@ def identity_with_attr_like_rhs(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
     return lhs
 
 
-@register("BlockGrad", "stop_gradient", infer_shape=same_shapes, loss=True)
+@register("BlockGrad", "stop_gradient", infer_shape=same_shapes, loss=True, traits={STOPS_GRADIENT})
 def block_grad(data: jax.Array) -> jax.Array:
     """data itself, of any shape and dtype; its gradient is zero."""
     return lax.stop_gradient(data)
