@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import Mesh, PartitionSpec
 
 import executorkit as mx
 from executorkit.ops.tensor.reverse_rules import with_vjp
@@ -176,3 +177,25 @@ def test_reverse_mode_runs_the_backward_rule_and_forward_mode_the_tangent_rule()
     np.testing.assert_array_equal(jax.vmap(jax.jacfwd(square))(xs), 2 * xs)
     assert calls == ["backward", "tangent"]
     np.testing.assert_array_equal(jax.vmap(jax.hessian(square))(xs), [2, 2, 2])
+
+
+def test_gradients_of_shared_parameters_are_summed_in_a_shard_map():
+    """Parameters that all devices share get the sum of the devices' cotangents, in each mode."""
+    net = mx.sym.Convolution(mx.sym.Variable("x"), num_filter=2, kernel=(3, 3), name="conv")
+    function, rng = net.to_jax(), np.random.default_rng(0)
+    x = jnp.asarray(rng.normal(size=(4, 2, 5, 5)), "float32")
+    weight = jnp.asarray(rng.normal(size=(2, 2, 3, 3)), "float32")
+
+    def output(weight, x):
+        return function({"x": x, "conv_weight": weight, "conv_bias": jnp.zeros(2)})[0][0] ** 2
+
+    mesh = Mesh(np.array(jax.devices()[:2]), ("batch",))
+    rows = PartitionSpec("batch")
+    mapped = jax.shard_map(output, mesh=mesh, in_specs=(PartitionSpec(), rows), out_specs=rows)
+    for differentiate in (
+        lambda f: jax.grad(lambda w: f(w, x).sum())(weight),
+        lambda f: jax.jvp(lambda w: f(w, x), (weight,), (weight,))[1],
+    ):
+        expected = jax.jit(lambda d=differentiate: d(output))()
+        ours = jax.jit(lambda d=differentiate: d(mapped))()
+        np.testing.assert_allclose(ours, expected, 1e-4, 1e-4)

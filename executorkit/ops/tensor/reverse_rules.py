@@ -15,10 +15,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax import lax
 from jax.custom_derivatives import SymbolicZero, zero_from_primal
 from jax.extend.core import Primitive
 from jax.interpreters import ad, batching, mlir
+
+from ..manual_axes import varying_axes, varying_over
 
 #: ``forward(*arguments) -> (out, residuals)``.
 Forward = Callable[..., tuple[Any, Any]]
@@ -200,21 +201,22 @@ def _tangents(
             out_structure, tuple(map(_aval, flat_out)), tuple(floating),
         )  # fmt: skip
         avals = tuple(jax.typeof(flat_out[i]) for i in floating)
-        axes = frozenset().union(*(aval.manual_axis_type.varying for aval in avals))
-        active_tangents = (_varying(leaves[i], axes) for i in active)
+        axes = varying_axes(flat_out[i] for i in floating)
+        active_tangents = (varying_over(axes, _as_jax(leaves[i])) for i in active)
         computed = linear_map_p.bind(
-            *kept, *active_tangents, linear_map=linear_map, n_residuals=len(kept), avals=avals
+            *map(_as_jax, kept),
+            *active_tangents,
+            linear_map=linear_map,
+            n_residuals=len(kept),
+            avals=avals,
         )
         for i, x in zip(floating, computed, strict=True):
             results[i] = x
     return jax.tree.unflatten(out_structure, results)
 
 
-def _varying(x: jax.Array, axes: frozenset[Any]) -> jax.Array:
-    """``x`` as different on the devices of these axes of a ``shard_map``: in the transpose, the
-    cotangents of all devices are added up."""
-    missing = tuple(axes - jax.typeof(x).manual_axis_type.varying)
-    return lax.pcast(x, missing, to="varying") if missing else x
+def _as_jax(x: Any) -> jax.Array:
+    return x if isinstance(x, jax.Array) else jnp.asarray(x)
 
 
 #: The linear map of one call: residuals, then tangents.

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ...manual_axes import varying_as
 from ...schema.attrs import Shape
 from .conv_dims import ConvDims
 
@@ -104,7 +105,7 @@ def _weight_grad_by_row(data: jax.Array, g: jax.Array, kernel: Shape, dims: Conv
                 new_sums.append(next(previous) + part * g_row)
         return new_sums
 
-    zero = jnp.zeros((n, *out, *channel_axis), g.dtype)
+    zero = varying_as(jnp.zeros((n, *out, *channel_axis), g.dtype), data, g)
     sums = lax.fori_loop(0, rows, add_row, [zero] * math.prod(kernel))
     return jnp.stack([jnp.sum(x.reshape(-1, channels), 0) for x in sums], axis=-1)
 

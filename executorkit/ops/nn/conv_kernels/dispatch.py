@@ -33,6 +33,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
+from ...manual_axes import varying_struct
 from ...schema.attrs import Shape
 from ...symbolic_sizes import at_least
 from ...tensor.derivatives import delay_residuals
@@ -62,12 +63,12 @@ def xla_conv(data: jax.Array, weight: jax.Array, dims: ConvDims) -> jax.Array:
 
 
 def _xla_input_grad(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
-    data = jax.ShapeDtypeStruct(shape, g.dtype)
+    data = varying_struct(shape, g.dtype, g, weight)
     return jax.linear_transpose(lambda data: xla_conv(data, weight, dims), data)(g)[0]
 
 
 def _xla_weight_grad(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
-    weight = jax.ShapeDtypeStruct(shape, g.dtype)
+    weight = varying_struct(shape, g.dtype, data, g)
     return jax.linear_transpose(lambda weight: xla_conv(data, weight, dims), weight)(g)[0]
 
 

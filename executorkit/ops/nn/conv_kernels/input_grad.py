@@ -29,6 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ...manual_axes import varying_as
 from ...schema.attrs import Shape
 from ...symbolic_sizes import is_known
 from .conv_dims import ConvDims, as_unsigned, kernel_offset
@@ -69,7 +70,7 @@ def _shifted_matmuls(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDi
         )
 
     padded = [size + 2 * pad for size, pad in zip(shape[1:-1], dims.pads, strict=True)]
-    zeros = jnp.zeros((n, *padded, channels), dtype)
+    zeros = varying_as(jnp.zeros((n, *padded, channels), dtype), g, weight)
     total = lax.fori_loop(0, height * width, add_element, zeros)
     start = (0, *dims.pads, 0)
     stop = [first + size for first, size in zip(start, shape, strict=True)]

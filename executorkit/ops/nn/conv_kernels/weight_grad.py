@@ -44,6 +44,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from ...manual_axes import varying_as
 from ...schema.attrs import Shape
 from ...symbolic_sizes import is_known
 from .conv_dims import ConvDims, as_unsigned, kernel_offset
@@ -117,7 +118,8 @@ def _im2col(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) -> jax.
     # Written before it is read, so no zeros: equal ones of several layers would be made one array
     # that is kept for all of them.
     patches = jnp.broadcast_to(g[:1, :1, :1, :1], (n, block, columns, patch_size))
-    total = jnp.zeros((filters, patch_size), g.dtype)
+    patches = varying_as(patches, data, g)
+    total = varying_as(jnp.zeros((filters, patch_size), g.dtype), data, g)
     return lax.fori_loop(0, iterations, add_block, (total, patches))[0].reshape(shape)
 
 
