@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tests.models import parameter
+from tests.models.densenet import densenet121
 from tests.models.inception import inception_v3
 from tests.models.lstm import lstm
 from tests.models.mobilenet import mobilenet, mobilenet_v2
@@ -21,6 +22,8 @@ from tests.models.resnet_v1 import iresnet18, resnet18
 from tests.models.simple import lenet, mlp
 from tests.models.squeezenet import squeezenet
 from tests.models.ssd import ssd_detect, ssd_train
+from tests.models.super_resolution import super_resolution
+from tests.models.text_line import text_line
 from tests.models.vgg import vgg16
 
 Shape = tuple[int, ...]
@@ -28,7 +31,8 @@ Build = Callable[[Any], Any]
 IMAGES: dict[str, Build] = {
     "mlp": mlp, "lenet": lenet, "resnet50": resnet50, "inception_v3": inception_v3, "vgg16": vgg16,
     "mobilenet": mobilenet, "mobilenet_v2": mobilenet_v2, "resnet18": resnet18,
-    "squeezenet": squeezenet,
+    "squeezenet": squeezenet, "densenet121": densenet121,
+    "resnet152": partial(resnet50, units=(3, 8, 36, 3)),
 }  # fmt: skip
 
 
@@ -116,12 +120,13 @@ def _blocks(mx: Any, depth: int, width: int = 256) -> Any:
 
 
 def network(name: str, batch: int, size: int) -> Network:
-    """A network by name: ``mlp``, ``lenet``, ``resnet18``, ``resnet50``, ``iresnet18``,
-    ``inception_v3``, ``vgg16``, ``mobilenet``, ``mobilenet_v2``, ``squeezenet``, ``ssd_train``,
-    ``ssd_detect``, ``lstm``, ``blocks`` or ``add`` (2 * a + b).
+    """A network by name: ``mlp``, ``lenet``, ``resnet18``, ``resnet50``, ``resnet152``,
+    ``iresnet18``, ``inception_v3``, ``vgg16``, ``mobilenet``, ``mobilenet_v2``, ``squeezenet``,
+    ``densenet121``, ``super_resolution``, ``ssd_train``, ``ssd_detect``, ``text_line``, ``lstm``,
+    ``blocks`` or ``add`` (2 * a + b).
 
     ``size`` is the side of the images in pixels; the number of words of a sentence for ``lstm``, of
-    layers for ``blocks``, of elements for ``add``.
+    layers for ``blocks``, of elements for ``add``, of columns (of four pixels) for ``text_line``.
     """
     if name == "lstm":
         return _sentences(batch, size)
@@ -134,6 +139,10 @@ def network(name: str, batch: int, size: int) -> Network:
         return Network(ssd_train, {"data": (batch, 3, size, size), "label": (batch, 8, 5)}, {})
     if name == "ssd_detect":
         return Network(ssd_detect, {"data": (batch, 3, size, size)}, {}, False)
-    if name == "iresnet18":
-        return Network(iresnet18, {"data": (batch, 3, size, size)}, {}, False)
+    if name in ("iresnet18", "super_resolution"):
+        builder = iresnet18 if name == "iresnet18" else super_resolution
+        return Network(builder, {"data": (batch, 3, size, size)}, {}, False)
+    if name == "text_line":
+        shapes = {"data": (batch, 1, 32, 4 * size)}
+        return Network(partial(text_line, columns=size), shapes, {}, False)
     return _images(IMAGES[name], batch, 1 if size == 28 else 3, size, size)

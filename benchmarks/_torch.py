@@ -1,4 +1,4 @@
-"""A network in PyTorch, eager, images channels-last: a worker of ``_workers``.
+"""A network in PyTorch, eager and frozen, images channels-last: a worker of ``_workers``.
 
 python -m benchmarks._torch FILE NETWORK BATCH SIZE
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -36,7 +37,15 @@ def _pooling(c: Call, x: Tensor) -> Tensor:
 
 
 def _dense(c: Call, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
-    return F.linear(x.flatten(1), w, b)
+    return F.linear(x.flatten(1) if c.get("flatten", True) else x, w, b)
+
+
+def _depth_to_space(c: Call, x: Tensor) -> Tensor:
+    """MXNet's order of channels: rows and columns of a block come before channels."""
+    n, channels, height, width = x.shape
+    block = c["block_size"]
+    x = x.reshape(n, block, block, channels // block**2, height, width)
+    return x.permute(0, 3, 4, 1, 5, 2).reshape(n, -1, block * height, block * width)
 
 
 def _reshape(c: Call, x: Tensor) -> Tensor:
@@ -48,9 +57,11 @@ _OPS: dict[str, Callable[..., Any]] = {
     "Activation": lambda c, x: _ACTIVATIONS[c["act_type"]](x),
     "Concat": lambda c, *xs: torch.cat(xs, c.get("dim", 1)),
     "Convolution": _convolution,
+    "Dropout": lambda c, x: x,
     "Embedding": lambda c, x, w: F.embedding(x.long(), w),
     "Flatten": lambda c, x: x.flatten(1),
     "FullyConnected": _dense,
+    "LeakyReLU": lambda c, x, slope: F.prelu(x, slope),
     "Pooling": _pooling,
     "Reshape": _reshape,
     "SliceChannel": lambda c, x: (
@@ -58,13 +69,36 @@ _OPS: dict[str, Callable[..., Any]] = {
         if c.get("squeeze_axis")
         else x.chunk(c["num_outputs"], c.get("axis", 1))
     ),
+    "_minus_scalar": lambda c, x: x - c["scalar"],
     "_mul_scalar": lambda c, x: x * c["scalar"],
+    "clip": lambda c, x: x.clamp(c["a_min"], c["a_max"]),
+    "depth_to_space": _depth_to_space,
     "elemwise_add": lambda c, a, b: a + b,
     "elemwise_mul": lambda c, a, b: a * b,
     "transpose": lambda c, x: x.t(),
 }
 _OPS |= {"_Plus": _OPS["elemwise_add"], "_plus": _OPS["elemwise_add"]}
 _OPS |= {"_mul": _OPS["elemwise_mul"], "_Mul": _OPS["elemwise_mul"]}
+
+
+def _frozen(
+    infer: Callable[[dict[str, Tensor]], Tensor], values: dict[str, Tensor]
+) -> Callable[[Tensor], Tensor]:
+    """Inference of ``data`` as a trace with all other values frozen into it, called twice so that
+    it is optimised."""
+    constants = {n: v.detach() for n, v in values.items()}
+
+    class Inference(torch.nn.Module):
+        def forward(self, data: Tensor) -> Tensor:
+            return infer({**constants, "data": data})
+
+    with warnings.catch_warnings(), torch.inference_mode():
+        warnings.simplefilter("ignore")
+        traced = torch.jit.trace(Inference().eval(), values["data"], check_trace=False)
+        module = torch.jit.optimize_for_inference(torch.jit.freeze(traced))
+        for _ in range(2):
+            module(values["data"])
+    return module
 
 
 def main(path: str, name: str, batch: str, size: str) -> None:
@@ -83,7 +117,7 @@ def main(path: str, name: str, batch: str, size: str) -> None:
         value.requires_grad_()
     calls = list(exported.calls())
 
-    def run(train: bool) -> tuple[Tensor, Tensor]:
+    def run(train: bool, values: dict[str, Tensor] = values) -> tuple[Tensor, Tensor]:
         results: dict[int, Any] = {i: (values[n],) for i, n in exported.variables.items()}
         for c in calls:
             inputs = [results[i][k] for i, k in c.inputs]
@@ -113,9 +147,18 @@ def main(path: str, name: str, batch: str, size: str) -> None:
         loss.backward()
         return out
 
-    modes = {"forward": forward, "read": lambda: forward().numpy(), "step": step}
-    if not parameters:
+    def forward_frozen() -> Tensor:
+        with torch.inference_mode():
+            return frozen(values["data"])
+
+    modes: dict[str, Callable[[], Any]] = {
+        "forward": forward, "read": lambda: forward().numpy(), "step": step,
+    }  # fmt: skip
+    if not parameters or not net.trained:
         del modes["step"]
+    if "data" in values:
+        frozen = _frozen(lambda values: run(False, values)[0], values)
+        modes["frozen"] = forward_frozen
     serve(modes, time.perf_counter() - start)
 
 

@@ -1,96 +1,197 @@
-"""Inference of one picture, beside the whole program without prepared arrays and beside MXNet.
+"""Inference of pictures and text lines, one and several at a time, beside other libraries.
 
-python -m benchmarks.bench_inference [--mxnet PYTHON] [--batch N] [--only NAMES] [--seconds S]
+python -m benchmarks.bench_inference [--mxnet PYTHON] [--onnx PYTHON] [--torch PYTHON]
+                                     [--batch N ...] [--only NAMES] [--seconds S] [--save FILE]
 
-Calls of all of them alternate; printed are the minima of their times, and the ratios of these:
-above 1, prepared inference is faster.
+Each option of a library names a Python that has it. Ours runs as it is by default, and as a whole
+program without prepared arrays. ONNX Runtime runs the model that ``executorkit.onnx`` writes,
+PyTorch runs eager and as a frozen trace, channels last. Every call has new data. Calls of all of
+them alternate in one run; printed are the minima of ours, and ratios of minima, other / ours: above
+1, executorkit is faster. A library's column stays empty where it cannot run a network.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
+import sys
+import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import jax
 
 import executorkit as mx
+from executorkit.display import text_table
 
-from ._networks import network
+from ._exported import export
+from ._networks import Network, network
 from ._workers import Worker, checksum, timed
 
-#: Networks by name, with the side of their pictures in pixels.
-NETWORKS = {
-    "resnet18": 224, "resnet50": 224, "iresnet18": 112, "mobilenet": 224, "mobilenet_v2": 224,
-    "squeezenet": 224, "vgg16": 224, "inception_v3": 299,
+#: Networks by name: title, and the side of their pictures in pixels (or the columns of a line).
+NETWORKS: dict[str, tuple[str, int]] = {
+    "resnet18": ("ResNet-18, 224", 224),
+    "resnet50": ("ResNet-50, 224", 224),
+    "resnet152": ("ResNet-152, 224", 224),
+    "iresnet18": ("IResNet-18, 112", 112),
+    "mobilenet": ("MobileNet, 224", 224),
+    "mobilenet_v2": ("MobileNet v2, 224", 224),
+    "squeezenet": ("SqueezeNet, 224", 224),
+    "vgg16": ("VGG-16, 224", 224),
+    "inception_v3": ("Inception-v3, 299", 299),
+    "densenet121": ("DenseNet-121, 224", 224),
+    "ssd_detect": ("SSD-300 detection", 300),
+    "super_resolution": ("super-resolution, 112 to 224", 112),
+    "text_line": ("text line, 32 x 256", 64),
+}
+#: Columns by key.
+COLUMNS = {
+    "whole": "not prepared", "mxnet": "MXNet", "onnx": "ONNX Runtime", "torch": "PyTorch eager",
+    "frozen": "PyTorch frozen",
 }  # fmt: skip
+#: Networks that the workers of a library do not know.
+LACKING = {"torch": ("ssd_detect", "text_line"), "onnx": ()}
 #: Calls before the first measurement: enough for everything to be compiled and prepared.
 WARM_CALLS = 16
+#: Time in seconds after which idle threads of other libraries sleep.
+PAUSE = 0.25
+#: Largest difference of checksums, relative to one or the larger of them.
+TOLERANCE = 0.02
+Row = dict[str, Any]
 
 
-def _inference(name: str, batch: int, size: int, **options: Any) -> Any:
-    """A call of inference of a network with new data, computed to its end."""
+class _Ours:
+    """Inference of a network by an executor; ``run`` computes to its end."""
+
+    def __init__(self, net: Network, **options: Any) -> None:
+        with mx.program.options(**options):
+            self.executor = net.filled(mx, net.build(mx))
+        self._data = {n: mx.nd.array(v) for n, v in net.inputs().items() if n == "data"}
+        for _ in range(WARM_CALLS):
+            self.run()
+
+    def run(self) -> Any:
+        self.executor.forward(is_train=False, **self._data)
+        return jax.block_until_ready(self.executor.outputs[0].jax)
+
+
+@dataclass
+class _Others:
+    """Workers of other libraries for one network, by library, and the columns that they measure."""
+
+    workers: dict[str, Worker] = field(default_factory=dict)
+    calls: dict[str, Callable[[], float]] = field(default_factory=dict)
+
+    def start(self, library: str, python: str, module: str, *arguments: str) -> None:
+        worker = Worker(python, f"benchmarks.{module}", *arguments)
+        self.workers[library] = worker
+        for mode, column in (("forward", library), ("frozen", "frozen")):
+            if mode in worker.first:
+                self.calls[column] = lambda mode=mode: worker.seconds(mode)
+
+    def end(self) -> None:
+        for worker in self.workers.values():
+            worker.end()
+
+
+def _others(
+    name: str, net: Network, sizes: tuple[str, str], pythons: Mapping[str, str],
+    parameters: Mapping[str, Any],
+) -> _Others:  # fmt: skip
+    """Starts the workers of a network, which read what is written for them into a folder."""
+    others = _Others()
+    with tempfile.TemporaryDirectory() as folder:
+        for library, python in pythons.items():
+            if name in LACKING.get(library, ()):
+                continue
+            if library == "mxnet":
+                others.start(library, python, "_oracle", "mxnet", name, *sizes)
+            elif library == "torch":
+                path = export(mx, net, Path(folder))
+                others.start(library, python, "_torch", str(path), name, *sizes)
+            else:
+                path = Path(folder) / "network.onnx"
+                model = mx.onnx.to_onnx(
+                    net.build(mx), parameters, {"data": net.shapes["data"]}, free=None
+                )
+                mx.onnx.save_model(model, str(path))
+                others.start(library, python, "_onnx_model", str(path), name, *sizes)
+    return others
+
+
+def compare(name: str, batch: int, pythons: Mapping[str, str], seconds: float) -> Row:
+    """Milliseconds of each column, and the bytes that were prepared."""
+    title, size = NETWORKS[name]
     net = network(name, batch, size)
-    with mx.program.options(**options):
-        executor = net.filled(mx, net.build(mx))
-    data = {n: mx.nd.array(v) for n, v in net.inputs().items() if n == "data"}
-
-    def run() -> Any:
-        executor.forward(is_train=False, **data)
-        return jax.block_until_ready(executor.outputs[0].jax)
-
-    for _ in range(WARM_CALLS):
-        run()
-    return run, executor
-
-
-def compare(name: str, batch: int, size: int, mxnet: str | None, seconds: float) -> dict[str, Any]:
-    """Milliseconds of each, and what was prepared."""
-    ours, executor = _inference(name, batch, size)
-    whole, _ = _inference(name, batch, size, prepare=False)
-    calls: dict[str, Callable[[], float]] = {
-        "prepared": lambda: timed(ours), "whole": lambda: timed(whole),
-    }  # fmt: skip
-    if abs(checksum(ours()) - checksum(whole())) > 1e-3:
-        raise RuntimeError(f"{name}: prepared inference computes something else")
-    worker = None
-    if mxnet:
-        worker = Worker(mxnet, "benchmarks._oracle", "mxnet", name, str(batch), str(size))
-        calls["mxnet"] = lambda: worker.seconds("forward")
+    ours, whole = _Ours(net), _Ours(net, prepare=False)
+    executor = ours.executor
+    parameters = {n: a for n, a in executor.arg_dict.items() if n not in net.shapes}
+    others = _others(name, net, (str(batch), str(size)), pythons, parameters | executor.aux_dict)
+    _check(title, checksum(ours.run()), checksum(whole.run()), others)
+    calls = {"ours": lambda: timed(ours.run), "whole": lambda: timed(whole.run), **others.calls}
     best = dict.fromkeys(calls, float("inf"))
     end = time.perf_counter() + seconds
     while time.perf_counter() < end:
-        for title, call in calls.items():
+        for column, call in calls.items():
             call()
-            best[title] = min(best[title], call())
-            if title == "mxnet":
-                time.sleep(0.25)  # its threads look for work for a while
-    if worker is not None:
-        worker.end()
-    megabytes = executor.program.prepared_bytes / 2**20
-    return {"milliseconds": {k: 1e3 * t for k, t in best.items()}, "megabytes": megabytes}
+            best[column] = min(best[column], call())
+            if column in others.calls:
+                time.sleep(PAUSE)
+    others.end()
+    times = {column: 1e3 * t for column, t in best.items()}
+    return {
+        "network": title, "batch": batch, **times, "prepared": executor.program.prepared_bytes,
+    }  # fmt: skip
+
+
+def _check(title: str, ours: float, whole: float, others: _Others) -> None:
+    """Raises RuntimeError unless all have computed the same."""
+    results = {"the whole program": whole}
+    results |= {library: w.first["checksum"] for library, w in others.workers.items()}
+    for who, theirs in results.items():
+        if not abs(ours - theirs) <= TOLERANCE * max(1, abs(theirs)):
+            raise RuntimeError(f"{title}: {who} computes {theirs}, not {ours}")
+
+
+def table(rows: list[Row]) -> str:
+    """The results as text."""
+    columns = [c for c in COLUMNS if any(c in r for r in rows)]
+    header = ["", "batch", "ours", *(f"{COLUMNS[c]} / ours" for c in columns), "prepared"]
+    cells = [
+        [r["network"], str(r["batch"]), f"{r['ours']:,.2f} ms",
+         *(f"{r[c] / r['ours']:.2f}" if c in r else "" for c in columns),
+         f"{r['prepared'] / 2**20:,.0f} MiB"]
+        for r in rows
+    ]  # fmt: skip
+    return text_table(header, cells, right=set(range(1, len(header))))
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--mxnet", metavar="PYTHON")
-    parser.add_argument("--batch", type=int, default=1)
-    parser.add_argument("--only", nargs="*", default=list(NETWORKS))
-    parser.add_argument("--seconds", type=float, default=15.0)
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    for library in ("mxnet", "onnx", "torch"):
+        parser.add_argument(f"--{library}", metavar="PYTHON", help=f"a Python that has {library}")
+    parser.add_argument("--batch", type=int, nargs="*", default=[1, 4])
+    parser.add_argument("--only", nargs="*", default=list(NETWORKS), choices=list(NETWORKS))
+    parser.add_argument("--seconds", type=float, default=15.0, help="for each network and batch")
+    parser.add_argument("--save", type=Path, help="JSON file for the results, kept row by row")
     options = parser.parse_args()
-    print(
-        f"{'network':14} {'prepared':>9} {'whole':>9} {'ratio':>6} {'MXNet':>9} {'ratio':>6}   MiB"
-    )
-    for name in options.only:
-        result = compare(name, options.batch, NETWORKS[name], options.mxnet, options.seconds)
-        times = result["milliseconds"]
-        ours = times["prepared"]
-        columns = [f"{name:14} {ours:9.2f}"]
-        for title in ("whole", "mxnet"):
-            theirs = times.get(title)
-            columns.append(f"{theirs:9.2f} {theirs / ours:6.2f}" if theirs else " " * 16)
-        print(*columns, f"{result['megabytes']:5.0f}", flush=True)
+    names = ("mxnet", "onnx", "torch")
+    pythons = {k: v for k in names if (v := getattr(options, k))}
+    rows: dict[tuple[str, int], Row] = {}
+    if options.save and options.save.exists():
+        rows = {(r["network"], r["batch"]): r for r in json.loads(options.save.read_text())}
+    for batch in options.batch:
+        for name in options.only:
+            row = compare(name, batch, pythons, options.seconds)
+            rows[row["network"], batch] = row
+            print(row, file=sys.stderr, flush=True)
+            if options.save:
+                options.save.write_text(json.dumps(list(rows.values()), indent=1))
+            jax.clear_caches()
+    print(table(list(rows.values())))
 
 
 if __name__ == "__main__":
