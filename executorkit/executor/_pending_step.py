@@ -166,10 +166,9 @@ class PendingStep:
         program = self.runnable.program
         try:
             if self.train and program.argnums:
-                outputs, states, backward_states, residuals = program.forward[1](
-                    self.args, self.aux, self.key
-                )
-                self._backward_states, self.residuals = backward_states, residuals
+                *results, residuals = program.forward[1](self.args, self.aux, self.key)
+                outputs, states, self._backward_states = results
+                self.residuals = residuals.completed(self.args, self.aux, results)
             elif self.runnable.may_prepare and not self.train:
                 outputs, states = self.runnable.infer(self.args, self.aux, self.key)
             else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import jax
 
@@ -16,6 +16,7 @@ from ._background_tasks import CompileTask, submit
 from ._jit import InstrumentedJit
 from ._program import Program, program_for
 from ._program_options import current_options
+from ._residuals import Residuals
 from ._trace_history import History
 from ._train_step import Arrays, StepSpec
 from .protocol import BaseProgram
@@ -90,8 +91,9 @@ class PartitionedProgram(BaseProgram):
         residuals = []
         for segment, part in self.segments:
             inputs = self._segment_inputs(segment, part, values, aux, key, train)
-            outputs, states, late_states, part_residuals = part.forward[train](*inputs)
-            residuals.append(part_residuals)
+            *results, part_residuals = part.forward[train](*inputs)
+            residuals.append(part_residuals.completed(*inputs[:2], results))
+            outputs, states, late_states = results
             for n, value in zip(part.backward_state_indices, late_states, strict=False):
                 backward_states[segment.aux[n]] = value
             self._store(segment, part, outputs, states, values, new_aux)
@@ -102,7 +104,7 @@ class PartitionedProgram(BaseProgram):
         )
         differentiated = tuple(args[i] for i in self.argnums)
         states = new_backward_states if train else ()
-        return outputs, forward_states, states, (residuals, differentiated)
+        return outputs, forward_states, states, _SegmentResiduals(residuals, differentiated)
 
     def _forward_backward(
         self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays, accumulated: Arrays
@@ -111,15 +113,16 @@ class PartitionedProgram(BaseProgram):
         *results, residuals = self._forward(train, args, aux, key)
         return *results, self._backward(residuals, heads, accumulated)
 
-    def _backward(self, residuals: Any, heads: Arrays, accumulated: Arrays) -> tuple[Any, ...]:
+    def _backward(
+        self, residuals: _SegmentResiduals, heads: Arrays, accumulated: Arrays
+    ) -> tuple[Any, ...]:
         """Runs backward segment by segment, the last one first."""
-        segment_residuals, differentiated = residuals
         gradients: dict[int, Any] = {}
         for i, head in zip(self.graph.heads, heads, strict=True):
             if head is not None:
                 self._add_gradient(gradients, i, head)
         for (segment, part), part_residuals in zip(
-            reversed(self.segments), reversed(segment_residuals), strict=True
+            reversed(self.segments), reversed(residuals.segments), strict=True
         ):
             device = segment.context.device
             incoming = tuple(
@@ -133,7 +136,7 @@ class PartitionedProgram(BaseProgram):
         results = []
         with jax.enable_x64(True):
             for i, array, accumulate in zip(
-                self.argnums, differentiated, self.accumulate, strict=True
+                self.argnums, residuals.differentiated, self.accumulate, strict=True
             ):
                 grad = gradients.get(self.graph.arg_values[i])
                 grad = jax.numpy.zeros_like(array) if grad is None else grad
@@ -232,6 +235,17 @@ class PartitionedProgram(BaseProgram):
             where = f"segment {k} on {segment.context}: "
             traces += [dataclasses.replace(t, function=where + t.function) for t in part.explain()]
         return History(traces)
+
+
+class _SegmentResiduals(NamedTuple):
+    """The completed residuals of each segment, and the arguments whose gradients are computed."""
+
+    segments: Sequence[Residuals]
+    differentiated: Arrays
+
+    def completed(self, args: Arrays, aux: Arrays, results: Sequence[Any]) -> _SegmentResiduals:
+        """Itself: nothing is left out."""
+        return self
 
 
 class _SegmentedFunction:

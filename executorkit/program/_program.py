@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 import jax
@@ -47,6 +47,7 @@ from ._program_report import (
     cost_of_function,
     required_function,
 )
+from ._residuals import ArraySpec, Derivative, Residuals, cotangents, with_few_residuals
 from ._staged_inference import InferenceHistory, StagedInference, preparation_choice
 from ._trace_history import History
 from ._train_step import Arrays, StepSpec, make_step
@@ -57,60 +58,6 @@ _Derived = TypeVar("_Derived", bound=BaseProgram)
 
 #: Maximum number of training steps of a program, each with an update of its own.
 MAX_STEPS = 32
-
-
-class ArraySpec:
-    """Shape and dtype of an array, as a static part of a pytree; and the dtype of the integers
-    that it carries, if it does."""
-
-    __slots__ = ("dtype", "integer_dtype", "shape")
-
-    def __init__(
-        self, shape: tuple[int, ...], dtype: Any, integer_dtype: str | None = None
-    ) -> None:
-        self.shape = shape
-        self.dtype = dtype
-        self.integer_dtype = integer_dtype
-
-    @property
-    def _content(self) -> tuple[Any, ...]:
-        return self.shape, self.dtype, self.integer_dtype
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, ArraySpec) and self._content == other._content
-
-    def __hash__(self) -> int:
-        return hash(self._content)
-
-
-@jax.tree_util.register_pytree_node_class
-class Residuals:
-    """Values that ``forward`` saves for ``backward``: the linearised graph with its arrays."""
-
-    __slots__ = ("arguments", "outputs", "vjp")
-
-    def __init__(
-        self, vjp: Any, outputs: tuple[ArraySpec, ...], arguments: tuple[ArraySpec, ...]
-    ) -> None:
-        self.vjp = vjp
-        self.outputs = outputs
-        self.arguments = arguments
-
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        return (self.vjp,), (self.outputs, self.arguments)
-
-    @classmethod
-    def tree_unflatten(cls, static: tuple[Any, ...], children: tuple[Any, ...]) -> Residuals:
-        return cls(children[0], *static)
-
-
-def cotangents(heads: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, ...]:
-    """Cotangents of the floating outputs: the head gradients, zeros where none is needed."""
-    return tuple(
-        jnp.zeros(spec.shape, spec.dtype) if head is None else head.astype(spec.dtype)
-        for head, spec in zip(heads, outputs, strict=True)
-        if jnp.issubdtype(spec.dtype, jnp.inexact)
-    )
 
 
 class Program(BaseProgram):
@@ -163,7 +110,7 @@ class Program(BaseProgram):
         self._staged = self._staged_inference()
         self.may_prepare = self._staged is not None
         # Residuals have a structure that only tracing makes.
-        self.forward = self._both_modes(self._vjp, "forward", trains=True)
+        self.forward = self._both_modes(self._forward, "forward", trains=True)
         self.forward_backward = self._both_modes(
             self._forward_backward, "forward_backward", on_disk=True, trains=True
         )
@@ -282,16 +229,21 @@ class Program(BaseProgram):
         )
         if integers is not None:
             outputs = integers.restore_outputs(outputs)
-        residuals = Residuals(vjp, output_specs, argument_specs)
-        return outputs, forward_states, backward_states, residuals
+        leaves, structure = jax.tree.flatten(vjp)
+        residuals = Residuals(tuple(leaves), Derivative(structure, output_specs, argument_specs))
+        return tuple(outputs), forward_states, backward_states, residuals
+
+    def _forward(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
+        return with_few_residuals(partial(self._vjp, train), args, aux, key)
 
     def _backward(
         self, residuals: Residuals, heads: Arrays, accumulated: Arrays
     ) -> tuple[Any, ...]:
-        computed = iter(residuals.vjp(cotangents(heads, residuals.outputs)))
+        computed = iter(residuals.gradients(heads))
         previous = iter(accumulated)
+        arguments = residuals.derivative.arguments
         grads = []
-        for spec, accumulate in zip(residuals.arguments, self.accumulate, strict=True):
+        for spec, accumulate in zip(arguments, self.accumulate, strict=True):
             if jnp.issubdtype(spec.dtype, jnp.inexact):
                 grad = next(computed)
                 grad = grad if spec.integer_dtype is None else convert(grad, spec.integer_dtype)
@@ -420,8 +372,7 @@ class Program(BaseProgram):
                 outputs = jax.eval_shape(lambda *a: self._vjp(True, *a)[0], *arrays, key)
 
             def gradients(heads: Arrays, args: Arrays, aux: Arrays, key: Any) -> Any:
-                residuals = self._vjp(True, args, aux, key)[3]
-                return residuals.vjp(cotangents(heads, residuals.outputs))
+                return self._vjp(True, args, aux, key)[3].gradients(heads)
 
             used = used_inputs(gradients, outputs, *arrays, key)
             self._needs_head_gradient[dtypes] = tuple(

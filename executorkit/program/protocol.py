@@ -57,7 +57,8 @@ class BaseProgram(Viewed, ABC):
 
     ``key`` is None for graphs without random operators. ``heads`` are head gradients, None for an
     output that needs none; ``accumulated`` are the present gradients of the arguments in
-    ``accumulate``.
+    ``accumulate``. ``residuals.completed(args, aux, results)``, with the other results of
+    ``forward``, are the residuals that ``backward`` takes.
 
     graph
         the lowered graph.

@@ -1,0 +1,200 @@
+"""Values that forward saves for backward, without those that need not be results of a program.
+
+XLA copies an argument that is a result, weights at every step; and it fills an array with what is
+one number before it broadcasts it. So a program returns none of these: :meth:`Residuals.completed`
+puts back the arguments and the other results, and backward itself computes what only broadcasts or
+reshapes such values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import Literal, jaxpr_as_fun
+
+from ._train_step import Arrays
+
+#: Primitives that cost nothing where their result is read: they fuse with any reader.
+_FREE = frozenset({"broadcast_in_dim", "expand_dims", "iota", "reshape", "squeeze"})
+
+
+class ArraySpec:
+    """Shape and dtype of an array, as a static part of a pytree; and the dtype of the integers
+    that it carries, if it does."""
+
+    __slots__ = ("dtype", "integer_dtype", "shape")
+
+    def __init__(
+        self, shape: tuple[int, ...], dtype: Any, integer_dtype: str | None = None
+    ) -> None:
+        self.shape = shape
+        self.dtype = dtype
+        self.integer_dtype = integer_dtype
+
+
+class Derivative:
+    """The static part of residuals: how gradients follow from the saved arrays.
+
+    Equal to itself alone, so that a call of backward compares no shapes.
+
+    structure
+        the pytree of the function from head gradients to gradients; its leaves are arrays.
+    outputs, arguments
+        the outputs, and the arguments whose gradients are computed.
+    """
+
+    __slots__ = ("arguments", "outputs", "structure")
+
+    def __init__(
+        self, structure: Any, outputs: tuple[ArraySpec, ...], arguments: tuple[ArraySpec, ...]
+    ) -> None:
+        self.structure = structure
+        self.outputs = outputs
+        self.arguments = arguments
+
+
+class Omission:
+    """The way from fewer arrays to the leaves of a derivative. Equal to itself alone.
+
+    inputs
+        for each of these arrays its number among arguments, auxiliary states and other results of
+        forward, in this order; None for one that was saved.
+    compute
+        the leaves as a function of these arrays.
+    """
+
+    __slots__ = ("compute", "inputs")
+
+    def __init__(
+        self, inputs: tuple[int | None, ...], compute: Callable[..., Sequence[Any]]
+    ) -> None:
+        self.inputs = inputs
+        self.compute = compute
+
+
+@jax.tree_util.register_dataclass
+@dataclass(slots=True)
+class Residuals:
+    """Values that ``forward`` saves for ``backward``: the linearised graph with its arrays.
+
+    arrays
+        the saved arrays; None for one that :meth:`completed` puts in.
+    derivative
+        what is static in it.
+    omission
+        how the derivative's leaves follow from the arrays; None if these are the leaves.
+    """
+
+    arrays: Sequence[Any]
+    derivative: Derivative = field(metadata={"static": True})
+    omission: Omission | None = field(default=None, metadata={"static": True})
+
+    def completed(self, args: Arrays, aux: Arrays, results: Sequence[Any]) -> Residuals:
+        """The residuals with the arrays that were no results, taken from the arguments, auxiliary
+        states and other results of the call of forward that returned them."""
+        omission = self.omission
+        if omission is None:
+            return self
+        outputs, forward_states, backward_states = results
+        sources = (*args, *aux, *outputs, *forward_states, *backward_states)
+        arrays = [
+            saved if i is None else sources[i]
+            for saved, i in zip(self.arrays, omission.inputs, strict=True)
+        ]
+        return Residuals(tuple(arrays), self.derivative, omission)
+
+    def gradients(self, heads: Sequence[Any]) -> Sequence[Any]:
+        """Gradients of the floating arguments, for head gradients of the outputs."""
+        leaves: Sequence[Any] = self.arrays
+        if self.omission is not None:
+            leaves = self.omission.compute(*leaves)
+        vjp = jax.tree.unflatten(self.derivative.structure, leaves)
+        return vjp(cotangents(heads, self.derivative.outputs))
+
+
+def cotangents(heads: Sequence[Any], outputs: Sequence[Any]) -> tuple[Any, ...]:
+    """Cotangents of the floating outputs: the head gradients, zeros where none is needed."""
+    return tuple(
+        jnp.zeros(spec.shape, spec.dtype) if head is None else head.astype(spec.dtype)
+        for head, spec in zip(heads, outputs, strict=True)
+        if jnp.issubdtype(spec.dtype, jnp.inexact)
+    )
+
+
+def with_few_residuals(
+    forward: Callable[..., tuple[Any, ...]], args: Arrays, aux: Arrays, key: Any
+) -> tuple[Any, ...]:
+    """``forward(args, aux, key)`` while JAX traces, with residuals that have to be completed.
+
+    ``forward`` returns tuples of arrays, and last its :class:`Residuals`.
+    """
+    operands = (tuple(args), tuple(aux), key)
+    closed, avals = jax.make_jaxpr(forward, return_shape=True)(*operands)
+    values = jaxpr_as_fun(closed)(*jax.tree.leaves(operands))
+    *others, residuals = jax.tree.unflatten(jax.tree.structure(avals), values)
+    jaxpr, n_others = closed.jaxpr, len(values) - len(residuals.arrays)
+    leaves = jaxpr.outvars[n_others:]
+    sources: dict[Any, int] = {}
+    elsewhere = (*jaxpr.invars[: len(args) + len(aux)], *jaxpr.outvars[:n_others])
+    for i, variable in enumerate(elsewhere):
+        if not isinstance(variable, Literal):
+            sources.setdefault(variable, i)
+    steps, inputs = _free_steps(jaxpr.eqns, leaves, sources)
+    saved = {
+        v: array
+        for v, array in zip(leaves, residuals.arrays, strict=True)
+        if not isinstance(v, Literal)
+    }
+    omission = Omission(
+        tuple([sources.get(v) for v in inputs]), partial(_evaluate, steps, inputs, leaves)
+    )
+    arrays = [None if v in sources else saved[v] for v in inputs]
+    return *others, Residuals(tuple(arrays), residuals.derivative, omission)
+
+
+def _free_steps(
+    equations: Sequence[Any], leaves: Sequence[Any], sources: Collection[Any]
+) -> tuple[list[Any], list[Any]]:
+    """The equations that backward computes itself, and the variables that these and the leaves
+    start from: sources, or leaves that have to be saved."""
+    free: dict[Any, Any] = {}
+    for equation in equations:
+        if equation.primitive.name in _FREE and all(
+            isinstance(v, Literal) or v in sources or v in free for v in equation.invars
+        ):
+            free[equation.outvars[0]] = equation
+    steps: list[Any] = []
+    inputs: dict[Any, None] = {}
+    needed = {v for v in leaves if not isinstance(v, Literal)}
+    for variable, equation in reversed(free.items()):
+        if variable in needed and variable not in sources:
+            steps.append(equation)
+            needed.remove(variable)
+            needed.update(v for v in equation.invars if not isinstance(v, Literal))
+    for variable in (*leaves, *sources):
+        if not isinstance(variable, Literal) and variable in needed:
+            inputs[variable] = None
+    return steps[::-1], list(inputs)
+
+
+def _evaluate(
+    steps: Sequence[Any], inputs: Sequence[Any], leaves: Sequence[Any], *arrays: Any
+) -> list[Any]:
+    """The leaves, computed from the contents of the inputs."""
+    contents = dict(zip(inputs, arrays, strict=True))
+
+    def read(atom: Any) -> Any:
+        if isinstance(atom, Literal):
+            aval: Any = atom.aval
+            return jnp.asarray(atom.val, aval.dtype)
+        return contents[atom]
+
+    for step in steps:
+        operands = [read(v) for v in step.invars]
+        contents[step.outvars[0]] = step.primitive.bind(*operands, **step.params)
+    return [read(v) for v in leaves]
