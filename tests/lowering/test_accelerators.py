@@ -60,6 +60,48 @@ def test_convolutions_are_plain(monkeypatch, backend: str, platform: str) -> Non
     assert text.count("stablehlo.while") == 0
 
 
+def prepared_inference(symbol: mx.sym.Symbol, platform: str, **data: tuple[int, ...]) -> str:
+    """The program of inference with prepared parameters for a platform, as StableHLO."""
+    executor = symbol.simple_bind(mx.cpu(), grad_req="null", **data)
+    args = {n: a.jax for n, a in executor.arg_dict.items() if n not in data}
+    states = {n: a.jax for n, a in executor.aux_dict.items()}
+    prepared = symbol.to_jax().prepare(args, states, inputs=data)
+    arrays = {n: jnp.zeros(shape) for n, shape in data.items()}
+    run = jax.jit(lambda prepared, arrays: prepared(arrays))
+    return export.export(run, platforms=[platform])(prepared, arrays).mlir_module()
+
+
+def wide() -> mx.sym.Symbol:
+    """A convolution that a CPU computes by Winograd's algorithm, and a layer of a perceptron."""
+    x = mx.sym.Convolution(mx.sym.var("data"), kernel=(3, 3), pad=(1, 1), num_filter=64, name="c")
+    x = mx.sym.Activation(mx.sym.BatchNorm(x, name="bn"), act_type="relu")
+    return mx.sym.FullyConnected(x, num_hidden=2, name="fc")
+
+
+@pytest.mark.parametrize(("backend", "platform"), PLATFORMS)
+def test_prepared_convolutions_are_plain(monkeypatch, backend: str, platform: str) -> None:
+    """Normalisation is folded into them; nothing is turned or packed as for a CPU, and no library
+    of a CPU is called."""
+    monkeypatch.setattr(jax, "default_backend", lambda: backend)
+    text = prepared_inference(layers(), platform, data=(2, 3, 64, 64))
+    assert text.count("stablehlo.convolution") == 5
+    for operation in ("dot_general", "transpose", "while", "custom_call", "rsqrt"):
+        assert f"stablehlo.{operation}" not in text, operation
+
+
+def test_forms_of_a_cpu_stay_on_it(monkeypatch) -> None:
+    """The same layers lowered for a CPU differ in the numbers that the other tests compare."""
+    shape = (1, 64, 28, 28)
+    on_cpu = prepared_inference(wide(), "cpu", data=shape)
+    assert "stablehlo.transpose" in on_cpu
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    on_gpu = prepared_inference(wide(), "cuda", data=shape)
+    assert "stablehlo.transpose" not in on_gpu
+    kernels = re.findall(r"stablehlo.convolution.*tensor<([0-9x]*)xf32>\) ->", on_gpu)
+    assert kernels == ["64x64x3x3"]
+    assert "custom_call" not in on_gpu
+
+
 @pytest.mark.parametrize(("backend", "platform"), PLATFORMS)
 def test_recurrent_networks_are_rolled(monkeypatch, backend: str, platform: str) -> None:
     monkeypatch.setattr(jax, "default_backend", lambda: backend)
