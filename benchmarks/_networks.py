@@ -52,9 +52,9 @@ class Network:
     trained: bool = True
 
     def bind(self, mx: Any, symbol: Any) -> Any:
-        """An executor with gradients of the parameters."""
+        """An executor with gradients of the parameters, on the current context."""
         requests = {n: "null" if n in self.shapes else "write" for n in symbol.list_arguments()}
-        return symbol.simple_bind(mx.cpu(), grad_req=requests, **self.shapes)
+        return symbol.simple_bind(mx.current_context(), grad_req=requests, **self.shapes)
 
     def values(self, executor: Any) -> list[tuple[Any, np.ndarray]]:
         """The arguments and states with their contents: (NDArray, contents)."""

@@ -1,10 +1,13 @@
 """A network in PyTorch, eager and frozen, images channels-last: a worker of ``_workers``.
 
 python -m benchmarks._torch FILE NETWORK BATCH SIZE
+
+The environment variable ``BENCHMARKS_TORCH_DEVICE`` names another device than the CPU.
 """
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 import warnings
@@ -19,6 +22,7 @@ from ._networks import network
 from ._workers import serve
 
 Tensor = Any
+DEVICE = os.environ.get("BENCHMARKS_TORCH_DEVICE", "cpu")
 
 
 def _convolution(c: Call, x: Tensor, w: Tensor, b: Tensor | None = None) -> Tensor:
@@ -81,6 +85,13 @@ _OPS |= {"_Plus": _OPS["elemwise_add"], "_plus": _OPS["elemwise_add"]}
 _OPS |= {"_mul": _OPS["elemwise_mul"], "_Mul": _OPS["elemwise_mul"]}
 
 
+def _computed(result: Tensor) -> Tensor:
+    """The result, once the device has computed everything."""
+    if DEVICE == "cuda":
+        torch.cuda.synchronize()
+    return result
+
+
 def _frozen(
     infer: Callable[[dict[str, Tensor]], Tensor], values: dict[str, Tensor]
 ) -> Callable[[Tensor], Tensor]:
@@ -106,9 +117,9 @@ def main(path: str, name: str, batch: str, size: str) -> None:
     net = network(name, int(batch), int(size))
     exported = Exported(path, net)
     values = {
-        n: torch.from_numpy(v).contiguous(
-            memory_format=torch.channels_last if v.ndim == 4 else torch.contiguous_format
-        )
+        n: torch.from_numpy(v)
+        .to(DEVICE)
+        .contiguous(memory_format=torch.channels_last if v.ndim == 4 else torch.contiguous_format)
         for n, v in exported.values.items()
     }
     states = {n for n in values if n.endswith(("moving_mean", "moving_var"))}
@@ -138,21 +149,21 @@ def main(path: str, name: str, batch: str, size: str) -> None:
 
     def forward() -> Tensor:
         with torch.inference_mode():
-            return run(False)[0]
+            return _computed(run(False)[0])
 
     def step() -> Tensor:
         for value in parameters:
             value.grad = None
         out, loss = run(True)
         loss.backward()
-        return out
+        return _computed(out)
 
     def forward_frozen() -> Tensor:
         with torch.inference_mode():
-            return frozen(values["data"])
+            return _computed(frozen(values["data"]))
 
     modes: dict[str, Callable[[], Any]] = {
-        "forward": forward, "read": lambda: forward().numpy(), "step": step,
+        "forward": forward, "read": lambda: forward().cpu().numpy(), "step": step,
     }  # fmt: skip
     if not parameters or not net.trained:
         del modes["step"]
