@@ -199,7 +199,7 @@ class FirstCalls:
 
 
 class Interpretation:
-    """How calls with arguments of certain shapes are interpreted."""
+    """The plan of calls with arguments of certain shapes, and the number of those interpreted."""
 
     __slots__ = (
         "_calls", "_in_avals", "_out_tree", "_plan", "_static", "_take_over_at", "_target",
@@ -262,7 +262,7 @@ def _target_of(device: Any) -> _Target:
 
 
 def _target(leaves: Sequence[Any], device: Any) -> _Target | None:
-    """Where the results of a call go; None if that is not one CPU device."""
+    """The place of a call's results; None if that is not one CPU device."""
     devices = set() if device is None else {device}
     bound = device is not None
     for x in leaves:
@@ -292,7 +292,7 @@ def _settings_allow() -> bool:
 def _interpretation(
     traced: Any, target: _Target, static: frozenset[int], always: bool
 ) -> Interpretation | None:
-    """How a traced function is interpreted; None if it cannot be, or should not."""
+    """The interpretation of a traced function; None if it cannot be interpreted, or should not."""
     steps = plan(traced.jaxpr)
     if steps.uncovered or any(not _is_plain(aval) for aval in traced.jaxpr.out_avals):
         return None
