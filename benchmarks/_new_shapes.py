@@ -60,7 +60,7 @@ def perceptron(mx: Any, hidden: int = 32) -> Any:
     return mx.sym.SoftmaxOutput(x, name="softmax")
 
 
-def _bind_and_step(mx: Any, symbol: Any, batch: int) -> Any:
+def bind_and_step(mx: Any, symbol: Any, batch: int) -> Any:
     """Binds, fills, runs forward and backward, and returns a gradient."""
     executor = symbol.simple_bind(mx.cpu(), data=(batch, 20))
     for array in executor.arg_arrays:
@@ -73,7 +73,7 @@ def _bind_and_step(mx: Any, symbol: Any, batch: int) -> Any:
 def bind_perceptron(mx: Any, repetitions: int) -> float:
     """Bind and one training step of a perceptron, with a new number of rows."""
     symbol = perceptron(mx)
-    return _per_size(range(3, 3 + repetitions), lambda n: _bind_and_step(mx, symbol, n))
+    return _per_size(range(3, 3 + repetitions), lambda n: bind_and_step(mx, symbol, n))
 
 
 def rebind_perceptron(mx: Any, repetitions: int, programs: int = 100) -> float:
@@ -81,11 +81,11 @@ def rebind_perceptron(mx: Any, repetitions: int, programs: int = 100) -> float:
     executors = []
     for number in range(programs):
         symbol = perceptron(mx, 33 + number)
-        executors.append((symbol, _bind_and_step(mx, symbol, 16)))
+        executors.append((symbol, bind_and_step(mx, symbol, 16)))
     symbol = perceptron(mx)
     for _ in range(12):  # enough calls for everything to be compiled
-        _bind_and_step(mx, symbol, 16).asnumpy()
-    return _minimum(lambda: _bind_and_step(mx, symbol, 16), 3 * repetitions)
+        bind_and_step(mx, symbol, 16).asnumpy()
+    return _minimum(lambda: bind_and_step(mx, symbol, 16), 3 * repetitions)
 
 
 def _minimum(call: Callable[[], Any], count: int) -> float:

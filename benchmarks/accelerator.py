@@ -1,6 +1,6 @@
 """Smoke tests, times and choices of form on a GPU or TPU, in one command of at most eight minutes.
 
-python -m benchmarks.accelerator [--small] [--seconds 420] [--torch PYTHON]
+python -m benchmarks.accelerator [--small] [--seconds 360] [--torch PYTHON]
 
 1. Smoke tests: networks' inference and gradients agree with functions written by hand with JAX.
 2. The programs lowered for the platform (on a CPU: for CUDA): numbers of convolutions, transposes
@@ -10,8 +10,8 @@ python -m benchmarks.accelerator [--small] [--seconds 420] [--torch PYTHON]
 4. Networks, float32 and bfloat16, beside those functions and beside PyTorch (float32) where a
    Python is named that has it: other / ours, above 1 executorkit is faster; memory of the device.
 
-``--small`` takes small sizes and runs on a CPU within a minute or two. Lines that the time does not
-suffice for are named at the end.
+``--small`` takes small sizes and runs on a CPU too. Lines that the time does not suffice for are
+named at the end.
 """
 
 from __future__ import annotations
@@ -131,7 +131,9 @@ def _bfloat16(net: Network, arrays: Sequence[Any]) -> tuple[Any, ...]:
     return half(parameters), half(states), data
 
 
-def rows_of(name: str, sizes: tuple[int, int], python: str | None) -> Iterator[list[str]]:
+def rows_of(
+    name: str, sizes: tuple[int, int], python: str | None, in_time: Callable[[str], bool]
+) -> Iterator[list[str]]:
     """Lines of one network: both dtypes, inference and training."""
     net = network(name, *sizes)
     worker = None
@@ -143,6 +145,8 @@ def rows_of(name: str, sizes: tuple[int, int], python: str | None) -> Iterator[l
             arguments = str(path), name, *map(str, sizes)
             worker = Worker(python, "benchmarks._torch", *arguments, env=env)
     for dtype in ("float32", "bfloat16"):
+        if not in_time(f"{name} in {dtype}"):
+            continue
         with mx.program.options(compute_dtype=None if dtype == "float32" else dtype):
             side = Ours(net)
         arrays = side.arrays if dtype == "float32" else _bfloat16(net, side.arrays)
@@ -225,7 +229,7 @@ class _Deadline:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--small", action="store_true", help="small sizes, for a CPU")
-    parser.add_argument("--seconds", type=float, default=420.0, help="after which nothing begins")
+    parser.add_argument("--seconds", type=float, default=360.0, help="after which nothing begins")
     parser.add_argument("--torch", metavar="PYTHON", help="a Python that has PyTorch")
     options = parser.parse_args()
     in_time = _Deadline(options.seconds)
@@ -252,7 +256,7 @@ def _run(options: argparse.Namespace, in_time: _Deadline) -> None:
         row
         for name, full, small in NETWORKS
         if in_time(name)
-        for row in rows_of(name, small if options.small else full, options.torch)
+        for row in rows_of(name, small if options.small else full, options.torch, in_time)
     )
     header = ["network", "dtype", "mode", "ours", "by hand / ours", "PyTorch / ours",
               "peak by XLA", "device's peak"]  # fmt: skip
