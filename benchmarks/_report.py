@@ -22,7 +22,7 @@ def report(results: Mapping[str, Any]) -> tuple[str, str]:
     steps = [r for r in rows if r["mode"] == "step"]
     parts = [
         results["machine"],
-        _table(
+        markdown_table(
             ["network", "mode", "executorkit", *(f"{OTHERS[k]} / ours" for k in others)],
             [
                 [r["network"], MODES[r["mode"]], _ms(r["ours"]),
@@ -30,7 +30,7 @@ def report(results: Mapping[str, Any]) -> tuple[str, str]:
                 for r in rows
             ],
         ),
-        _table(
+        markdown_table(
             ["bind and first training call", "cold", "from disk cache", "MXNet / cold",
              "MXNet / from disk cache"],
             [
@@ -39,7 +39,7 @@ def report(results: Mapping[str, Any]) -> tuple[str, str]:
                 for r in steps if "cached" in r
             ],
         ),
-        _table(
+        markdown_table(
             ["memory of a training step", "peak by XLA", "by hand / ours", "process", "MXNet's"],
             [
                 [r["network"], _mb(r.get("peak")), _over(r, "jax_peak", "peak"),
@@ -51,7 +51,8 @@ def report(results: Mapping[str, Any]) -> tuple[str, str]:
     return "\n\n".join(parts), _plot(rows, others)
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def markdown_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table as Markdown."""
     lines = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 

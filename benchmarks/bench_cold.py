@@ -16,7 +16,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -97,15 +97,29 @@ def measure(title: str, call: Measure, repeats: int, mxnet: str | None) -> Row:
     return {"work": title, **{column: min(values) for column, values in times.items()}}
 
 
-def table(rows: list[Row]) -> str:
-    """The lines as text."""
-    header = ["", "ours", "from disk cache", "MXNet", "MXNet / ours", "MXNet / from disk cache"]
+def table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
+    """The lines as a header and cells."""
+    header = [
+        "cold", "ours", "from disk cache", "MXNet", "MXNet / ours", "MXNet / from disk cache",
+    ]  # fmt: skip
     cells = [
         [r["work"], *(_milliseconds(r.get(k)) for k in ("ours", "cached", "mxnet")),
          *(_ratio(r.get("mxnet"), r[k]) for k in ("ours", "cached"))]
         for r in rows
     ]  # fmt: skip
-    return text_table(header, cells, right={1, 2, 3, 4, 5})
+    return header, cells
+
+
+def lines(
+    only: str, repeats: int, repetitions: int, mxnet: str | None, rows: list[Row]
+) -> Iterator[list[Row]]:
+    """The lines, ``rows`` of earlier runs among them, after each one that is measured."""
+    results = {r["work"]: r for r in rows}
+    for title, call in measures(repetitions).items():
+        if only in title:
+            results[title] = measure(title, call, repeats, mxnet)
+            print(results[title], file=sys.stderr, flush=True)
+            yield list(results.values())
 
 
 def _milliseconds(seconds: float | None) -> str:
@@ -123,17 +137,15 @@ def main() -> None:
     parser.add_argument("--repetitions", type=int, default=20, help="new shapes per process")
     parser.add_argument("--save", type=Path, help="JSON file for the results, kept line by line")
     options = parser.parse_args()
-    mxnet = os.environ.get(ORACLE)
-    rows: dict[str, Row] = {}
+    rows: list[Row] = []
     if options.save and options.save.exists():
-        rows = {r["work"]: r for r in json.loads(options.save.read_text())}
-    for title, call in measures(options.repetitions).items():
-        if options.only in title:
-            rows[title] = measure(title, call, options.repeats, mxnet)
-            print(rows[title], file=sys.stderr, flush=True)
-            if options.save:
-                options.save.write_text(json.dumps(list(rows.values()), indent=1))
-    print(table(list(rows.values())))
+        rows = json.loads(options.save.read_text())
+    mxnet = os.environ.get(ORACLE)
+    earlier = rows
+    for rows in lines(options.only, options.repeats, options.repetitions, mxnet, earlier):
+        if options.save:
+            options.save.write_text(json.dumps(rows, indent=1))
+    print(text_table(*table(rows), right={1, 2, 3, 4, 5}))
 
 
 if __name__ == "__main__":

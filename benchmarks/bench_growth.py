@@ -95,7 +95,7 @@ def shapes(small: bool) -> Rows:
     symbol = perceptron(mx)
     bind_and_step(mx, symbol, 2).asnumpy()
     start, number = _resident(), 0
-    for count in (4, 8) if small else (10, 50, 100, 200):
+    for count in (4, 8) if small else (10, 25, 50, 100):
         rows = range(3 + number, 3 + count)
         new = timed(lambda rows=rows: [bind_and_step(mx, symbol, n).asnumpy() for n in rows])
         known = min(timed(lambda: bind_and_step(mx, symbol, 3).asnumpy()) for _ in range(30))

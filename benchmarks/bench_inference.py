@@ -17,7 +17,7 @@ import json
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -156,17 +156,32 @@ def _check(title: str, ours: float, whole: float, others: _Others) -> None:
             raise RuntimeError(f"{title}: {who} computes {theirs}, not {ours}")
 
 
-def table(rows: list[Row]) -> str:
-    """The results as text."""
+def table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
+    """The results as a header and cells."""
     columns = [c for c in COLUMNS if any(c in r for r in rows)]
-    header = ["", "batch", "ours", *(f"{COLUMNS[c]} / ours" for c in columns), "prepared"]
+    header = ["inference", "batch", "ours", *(f"{COLUMNS[c]} / ours" for c in columns), "prepared"]
     cells = [
         [r["network"], str(r["batch"]), f"{r['ours']:,.2f} ms",
          *(f"{r[c] / r['ours']:.2f}" if c in r else "" for c in columns),
          f"{r['prepared'] / 2**20:,.0f} MiB"]
         for r in rows
     ]  # fmt: skip
-    return text_table(header, cells, right=set(range(1, len(header))))
+    return header, cells
+
+
+def measure(
+    names: Iterable[str], batches: Iterable[int], pythons: Mapping[str, str], seconds: float,
+    rows: list[Row],
+) -> Iterator[list[Row]]:  # fmt: skip
+    """The rows, ``rows`` of earlier runs among them, after each network that is measured."""
+    results = {(r["network"], r["batch"]): r for r in rows}
+    for batch in batches:
+        for name in names:
+            row = compare(name, batch, pythons, seconds)
+            results[row["network"], batch] = row
+            print(row, file=sys.stderr, flush=True)
+            jax.clear_caches()
+            yield list(results.values())
 
 
 def main() -> None:
@@ -180,18 +195,15 @@ def main() -> None:
     options = parser.parse_args()
     names = ("mxnet", "onnx", "torch")
     pythons = {k: v for k in names if (v := getattr(options, k))}
-    rows: dict[tuple[str, int], Row] = {}
+    rows: list[Row] = []
     if options.save and options.save.exists():
-        rows = {(r["network"], r["batch"]): r for r in json.loads(options.save.read_text())}
-    for batch in options.batch:
-        for name in options.only:
-            row = compare(name, batch, pythons, options.seconds)
-            rows[row["network"], batch] = row
-            print(row, file=sys.stderr, flush=True)
-            if options.save:
-                options.save.write_text(json.dumps(list(rows.values()), indent=1))
-            jax.clear_caches()
-    print(table(list(rows.values())))
+        rows = json.loads(options.save.read_text())
+    earlier = rows
+    for rows in measure(options.only, options.batch, pythons, options.seconds, earlier):
+        if options.save:
+            options.save.write_text(json.dumps(rows, indent=1))
+    header, cells = table(rows)
+    print(text_table(header, cells, right=set(range(1, len(header)))))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,10 @@
 """All networks in one run, beside hand-written JAX and beside other libraries.
 
-python -m benchmarks.run [--quick] [--only NAMES] [--mxnet PYTHON] [--torch PYTHON] [--onnx PYTHON]
-                         [--save FILE]
+python -m benchmarks.run [--quick] [--parts PART ...] [--only NAMES] [--save FILE]
+                         [--mxnet PYTHON] [--torch PYTHON] [--onnx PYTHON]
+
+Parts: ``networks`` (inference and training), ``inference`` (one and four pictures at a time, as of
+bench_inference) and ``cold`` (first calls, new shapes and small scripts, as of bench_cold).
 
 Each option of a library names a Python that has it. Calls alternate, and a ratio is the median of
 other / ours over the pairs: above 1, executorkit is faster. ``--save`` adds the results to a JSON
@@ -30,12 +33,13 @@ import numpy as np
 import executorkit as mx
 from executorkit._cli._timing import alternate
 
+from . import bench_cold, bench_inference
 from ._exported import export
 from ._handwritten import FORWARD, functions, jitted
 from ._measure import Ours, check
 from ._networks import Network, network
 from ._oracle import DISK_CACHE
-from ._report import report
+from ._report import markdown_table, report
 from ._workers import Worker, checksum, timed
 
 #: Modules of the workers, by library.
@@ -43,6 +47,10 @@ WORKERS = {"mxnet": "_oracle", "torch": "_torch", "onnx": "_onnx"}
 #: Time in seconds after which idle threads of other libraries sleep.
 PAUSE = 0.25
 Row = dict[str, Any]
+#: Rows of a part, more and more complete, with their key in the results.
+Results = Iterator[tuple[str, list[Row]]]
+#: Networks of the part ``inference`` with ``--quick``.
+QUICK_INFERENCE = ("squeezenet", "super_resolution", "text_line")
 
 
 @dataclass(frozen=True)
@@ -249,12 +257,33 @@ def main() -> None:
     parser.add_argument("--save", type=Path, help="file for the results")
     for library in WORKERS:
         parser.add_argument(f"--{library}", metavar="PYTHON", help=f"a Python that has {library}")
+    parser.add_argument("--parts", nargs="*", default=list(PARTS), choices=list(PARTS))
     options = parser.parse_args()
     pythons = {k: v for k in WORKERS if (v := getattr(options, k))}
     budget = options.budget or (0.5 if options.quick else 6.0)
-    results: dict[str, Any] = {"machine": machine(), "rows": []}
+    results: dict[str, Any] = {"rows": [], "inference": [], "cold": []}
     if options.save and options.save.exists():
-        results["rows"] = json.loads(options.save.read_text())["rows"]
+        results |= json.loads(options.save.read_text())
+    results["machine"] = machine()
+    for part in options.parts:
+        for key, rows in PARTS[part](options, pythons, budget, results):
+            results[key] = rows
+            if options.save:
+                options.save.write_text(json.dumps(results, indent=1))
+    text, drawing = report(results)
+    print(text)
+    for bench in (bench_inference, bench_cold):
+        rows = results[bench.__name__.rpartition("_")[2]]
+        if rows:
+            print(f"\n{markdown_table(*bench.table(rows))}")
+    if options.save:
+        options.save.with_suffix(".svg").write_text(drawing)
+
+
+def _networks(
+    options: argparse.Namespace, pythons: Mapping[str, str], budget: float,
+    results: Mapping[str, Any],
+) -> Results:  # fmt: skip
     selected = options.only.split(",") if options.only else []
     for work in WORKS:
         if selected and not {work.name, f"{work.name}{work.size}"} & set(selected):
@@ -263,16 +292,43 @@ def main() -> None:
         titles = [w.title for w in WORKS]
         other_rows = [r for r in results["rows"] if r["network"] != work.title]
         for new in Comparison(work, options.quick, pythons, budget).rows():
-            results["rows"] = sorted([*other_rows, *new], key=lambda r: titles.index(r["network"]))
-            if options.save:
-                options.save.write_text(json.dumps(results, indent=1))
+            rows = sorted([*other_rows, *new], key=lambda r: titles.index(r["network"]))
+            yield "rows", rows
         for row in new:
             print(f"  {row}", file=sys.stderr, flush=True)
         jax.clear_caches()
-    text, drawing = report(results)
-    print(text)
-    if options.save:
-        options.save.with_suffix(".svg").write_text(drawing)
+
+
+def _inference(
+    options: argparse.Namespace, pythons: Mapping[str, str], budget: float,
+    results: Mapping[str, Any],
+) -> Results:  # fmt: skip
+    names = options.only.split(",") if options.only else list(bench_inference.NETWORKS)
+    if options.quick:
+        names = [n for n in names if n in QUICK_INFERENCE]
+    names = [n for n in names if n in bench_inference.NETWORKS]
+    batches = (1,) if options.quick else (1, 4)
+    earlier = results["inference"]
+    for rows in bench_inference.measure(names, batches, pythons, 2 * budget, earlier):
+        yield "inference", rows
+
+
+def _cold(
+    options: argparse.Namespace, pythons: Mapping[str, str], budget: float,
+    results: Mapping[str, Any],
+) -> Results:  # fmt: skip
+    if options.only:
+        return
+    repeats, only = (1, "new shape") if options.quick else (3, "")
+    mxnet = pythons.get("mxnet")
+    for rows in bench_cold.lines(only, repeats, 20, mxnet, results["cold"]):
+        yield "cold", rows
+
+
+#: Parts by name.
+PARTS: dict[str, Callable[..., Results]] = {
+    "networks": _networks, "inference": _inference, "cold": _cold,
+}  # fmt: skip
 
 
 if __name__ == "__main__":
