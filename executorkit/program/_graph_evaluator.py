@@ -24,7 +24,7 @@ from ..lowering import (
     plan_of,
     shared_state_updates,
 )
-from ..ops.nn.conv_kernels import prepared_weights, use_winograd
+from ..ops.nn.conv_kernels import prepared_weights, use_winograd, winograd_in
 from ..ops.schema.traits import BARRIERS
 from ._activity import dependent_results
 from ._program_options import (
@@ -69,7 +69,9 @@ class GraphEvaluator:
         self._casts: dict[Any, tuple[str | None, ...]] = {}
 
     def __call__(self, args: Arrays, aux: Arrays, key: Any, train: bool) -> Any:
-        return self._with_casts(args, aux, key, lambda cast: self._run(cast, aux, key, train))
+        return self._with_casts(
+            args, aux, key, lambda cast: self._run(cast, aux, key, train), train
+        )
 
     def for_inference(self, args: Arrays, aux: Arrays, key: Any) -> tuple[Any, ...]:
         """The outputs, with what depends on parameters alone as operations on these."""
@@ -78,7 +80,7 @@ class GraphEvaluator:
         if self._run_inference is None:
             with disabled(*self._disabled) if self._disabled else nullcontext():
                 self._run_inference = lower_for_inference(self._graph)
-        with use_winograd(self._options.winograd), prepared_weights():
+        with use_winograd(winograd_in(self._options.winograd, False)), prepared_weights():
             return self._run_inference(args, aux, key)
 
     def for_backward(self, args: Arrays, aux: Arrays, key: Any, train: bool, scale: Any) -> Any:
@@ -91,10 +93,12 @@ class GraphEvaluator:
         if not observers and self._rerolled:
             wrap_body = partial(jax.checkpoint, prevent_cse=False) if self._by_segments else None
             return self._with_casts(
-                args, aux, key, lambda cast: self._run(cast, aux, key, train, wrap_body)
+                args, aux, key, lambda cast: self._run(cast, aux, key, train, wrap_body), True
             )
         if not observers and not self._by_segments:
-            return self(args, aux, key, train)
+            return self._with_casts(
+                args, aux, key, lambda cast: self._run(cast, aux, key, train), True
+            )
 
         def observe(step: GraphStep, inputs: list[Any]) -> list[Any]:
             for observer in observers:
@@ -113,7 +117,7 @@ class GraphEvaluator:
             )
             return tuple(values[i] for i in self._graph.heads), new_aux
 
-        return self._with_casts(args, aux, key, run)
+        return self._with_casts(args, aux, key, run, True)
 
     def rematerialized(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """``function`` so that its derivative saves the values that the options ask for."""
@@ -128,8 +132,10 @@ class GraphEvaluator:
         targets = self._cast_targets(args, aux, key)
         return tuple(x if t is None else x.astype(t) for x, t in zip(args, targets, strict=True))
 
-    def _with_casts(self, args: Arrays, aux: Arrays, key: Any, run: Callable[[Arrays], Any]) -> Any:
-        with use_winograd(self._options.winograd):
+    def _with_casts(
+        self, args: Arrays, aux: Arrays, key: Any, run: Callable[[Arrays], Any], training: bool
+    ) -> Any:
+        with use_winograd(winograd_in(self._options.winograd, training)):
             if self._options.compute_dtype is None:
                 return run(args)
             outputs, new_aux = run(self.cast(args, aux, key))

@@ -21,7 +21,7 @@ from ..lowering import (
     evaluate,
     memoize,
 )
-from ..ops.nn.conv_kernels import use_winograd
+from ..ops.nn.conv_kernels import use_winograd, winograd_in
 from ..ops.schema.traits import MATMUL
 from ..ops.tensor.binary_arithmetic import convert
 from . import disk_cache
@@ -219,7 +219,9 @@ class Program(BaseProgram):
             return inexact, (outputs, new_aux)
 
         function = self._evaluator.rematerialized(function)
-        _, vjp, (outputs, new_aux) = jax.vjp(function, *(args[i] for i in floating), has_aux=True)
+        differentiated = tuple(args[i] for i in floating)
+        with use_winograd(winograd_in(self.options.winograd, True)):
+            _, vjp, (outputs, new_aux) = jax.vjp(function, *differentiated, has_aux=True)
         forward_states = tuple(new_aux[n] for n in self.forward_state_indices)
         backward_states = tuple(new_aux[n] for n in self.backward_state_indices) if train else ()
         output_specs = tuple(ArraySpec(x.shape, x.dtype) for x in outputs)
@@ -239,7 +241,8 @@ class Program(BaseProgram):
     def _backward(
         self, residuals: Residuals, heads: Arrays, accumulated: Arrays
     ) -> tuple[Any, ...]:
-        computed = iter(residuals.gradients(heads))
+        with use_winograd(winograd_in(self.options.winograd, True)):
+            computed = iter(residuals.gradients(heads))
         previous = iter(accumulated)
         arguments = residuals.derivative.arguments
         grads = []
@@ -260,7 +263,7 @@ class Program(BaseProgram):
         return *results, self._backward(residuals, heads, accumulated)
 
     def _observe(self, train: bool, args: Arrays, aux: Arrays, key: Any) -> Any:
-        with use_winograd(self.options.winograd):
+        with use_winograd(winograd_in(self.options.winograd, train)):
             values, new_aux = evaluate(self.graph, args, aux, key, train)
         return tuple(values), tuple(new_aux[n] for n in self.forward_state_indices)
 
@@ -285,7 +288,7 @@ class Program(BaseProgram):
                     for k, x in enumerate(inputs)
                 ]
 
-            with use_winograd(self.options.winograd):
+            with use_winograd(winograd_in(self.options.winograd, True)):
                 perturbed, _ = evaluate(self.graph, args, aux, key, train, perturb)
             outputs = (perturbed[i] for i in self.graph.heads)
             return tuple(x for x in outputs if jnp.issubdtype(x.dtype, jnp.inexact))

@@ -58,12 +58,13 @@ class Options:
         for rounding.
     winograd
         the forms that convolutions with kernels of three rows may take on CPUs, where they pay:
-        'exact' (the convolution as it is), 'F2' (two rows of the result at a time: two thirds of
-        the multiplications) or 'F4' (four or two rows: half of them). The largest error, relative
-        to the largest result in float32, stays under 1e-6, 1e-6 and 2e-6. By 'F2' and 'F4' an
-        infinite or NaN element reaches all rows that are computed together with its own, and what
-        is exactly zero beside large values may differ from zero by rounding. By default what the
-        environment variable EXECUTORKIT_WINOGRAD says, or 'F4'.
+        'auto' ('F4' in inference, 'exact' in training), 'exact' (the convolution as it is), 'F2'
+        (two rows of the result at a time: two thirds of the multiplications) or 'F4' (four or two
+        rows: half of them). The largest error, relative to the largest result in float32, stays
+        under 1e-6, 1e-6 and 2e-6. By 'F2' and 'F4' an infinite or NaN element reaches all rows
+        that are computed together with its own, and what is exactly zero beside large values may
+        differ from zero by rounding. By default what the environment variable
+        EXECUTORKIT_WINOGRAD says, or 'auto'.
     """
 
     compute_dtype: str | None = None

@@ -226,7 +226,7 @@ def test_settings(monkeypatch):
     with winograd.use_winograd("exact"), winograd.prepared_weights():
         assert winograd.current_winograd(np.float32) == winograd.Winograd((), prepared=True)
     monkeypatch.setenv("EXECUTORKIT_WINOGRAD", "F8")
-    with pytest.raises(ArgumentValueError, match=r"'F8', expected 'exact', 'F2', 'F4'"):
+    with pytest.raises(ArgumentValueError, match=r"'F8', expected 'auto', 'exact', 'F2', 'F4'"):
         winograd.current_winograd(np.float32)
 
 
@@ -259,5 +259,13 @@ def test_option_of_programs(free, compiled, monkeypatch):
         assert text.count("stablehlo.convolution(") == count, setting
     for result, expected in zip(results[2:], results[:2] * 2, strict=True):
         close(result, expected, "float32")
-    with pytest.raises(ArgumentValueError, match=r"options: winograd: 'F8', expected 'exact'"):
+    automatic = bound("auto")
+    automatic.copy_params_from({name: mx.nd.array(x) for name, x in values.items()})
+    np.testing.assert_array_equal(automatic.forward()[0].asnumpy(), results[4])
+    automatic.forward(is_train=True)
+    automatic.backward(mx.nd.ones((1, 3, 7, 5)))
+    np.testing.assert_array_equal(automatic.grad_dict["data"].asnumpy(), results[1])
+    with pytest.raises(
+        ArgumentValueError, match=r"options: winograd: 'F8', expected 'auto', 'exact'"
+    ):
         bound("F8")

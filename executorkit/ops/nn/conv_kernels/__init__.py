@@ -8,7 +8,13 @@ which a program is traced.
 
 from .conv_dims import ConvDims
 from .dispatch import conv_transpose, convolve, pointwise_matmul
-from .winograd import WINOGRAD_SETTINGS, prepared_weights, use_winograd, winograd_default
+from .winograd import (
+    WINOGRAD_SETTINGS,
+    prepared_weights,
+    use_winograd,
+    winograd_default,
+    winograd_in,
+)
 
 __all__ = [
     "WINOGRAD_SETTINGS",
@@ -19,4 +25,5 @@ __all__ = [
     "prepared_weights",
     "use_winograd",
     "winograd_default",
+    "winograd_in",
 ]

@@ -66,9 +66,9 @@ from .conv_dims import ConvDims
 #: Rows per block that each setting allows.
 _ALLOWED_ROWS = {"exact": (), "F2": (2,), "F4": (4, 2)}
 #: The settings of ``winograd``.
-WINOGRAD_SETTINGS = tuple(_ALLOWED_ROWS)
+WINOGRAD_SETTINGS = ("auto", *_ALLOWED_ROWS)
 #: The setting where nothing else is said: its error stays under 2e-6.
-_DEFAULT = "F4"
+_DEFAULT = "auto"
 _VARIABLE = "EXECUTORKIT_WINOGRAD"
 #: The finite points of each algorithm, by rows per block.
 _POINTS = {2: (0.0, 1.0, -1.0), 4: (0.0, 0.75, -0.75, 1.5, -1.5)}
@@ -158,11 +158,24 @@ def prepared_weights() -> Iterator[None]:
         _prepared.reset(token)
 
 
+def winograd_in(setting: str, training: bool) -> str:
+    """The setting itself; for 'auto' 'F4' in inference, 'exact' in training.
+
+    By 'F4' a training step of ResNet-18 (four images of 224 x 224) takes 6 % less of the
+    processor's time and half as long again to compile, and gradients carry the rounding of all
+    layers.
+    """
+    if setting != "auto":
+        return setting
+    return "exact" if training else "F4"
+
+
 def current_winograd(dtype: Any) -> Winograd:
     """The choice for a convolution of this dtype that is traced now."""
     if dtype not in _DTYPES:
         return Winograd()
-    return Winograd(_ALLOWED_ROWS[_setting.get() or winograd_default()], _prepared.get())
+    setting = winograd_in(_setting.get() or winograd_default(), training=False)
+    return Winograd(_ALLOWED_ROWS[setting], _prepared.get())
 
 
 class Transforms(NamedTuple):
