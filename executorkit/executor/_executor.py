@@ -14,7 +14,7 @@ from ..display import Viewed, brief, brief_arrays, many
 from ..errors import MXNetError, UnknownArgumentError, did_you_mean, explain
 from ..lowering import Graph, InferenceResult, graph_of, optimized, placements
 from ..ndarray import NDArray
-from ..ndarray.pending import complete, register_pending_owner
+from ..ndarray.pending import complete
 from ..ndarray.random_state import StreamPositions, next_key
 from ..program import (
     BaseProgram,
@@ -132,7 +132,6 @@ class Executor(Runnable[NDArray], Viewed):
         self._monitor: MonitorCallback | None = None
         self._fed = FedArguments(graph.arg_names)
         self.may_prepare = self.program.may_prepare
-        register_pending_owner(self)
         self.program.add_user(self)
         self.program.prefetch(lambda: expected_calls(self))
 

@@ -115,6 +115,8 @@ class PendingStep:
         self._update: PendingUpdate | None = None
         self.key = runnable.next_key() if key is None and runnable.uses_rng[train] else key
         with runnable.lock:
+            if not runnable.is_registered:
+                runnable.register()
             for output in buffers.outputs:
                 output.defer(self)
 
@@ -228,6 +230,8 @@ class PendingStep:
 
     def _defer_gradients(self) -> None:
         runnable = self.runnable
+        if not runnable.is_registered:
+            runnable.register()
         for buffer in runnable.buffers.grads:
             buffer.defer(self)
         if not self._states_written:

@@ -16,7 +16,11 @@ from typing import Any, Generic, TypeVar
 import jax
 
 from ..lowering import Graph
-from ..ndarray.pending import resolve_pending
+from ..ndarray.pending import (
+    register_pending_owner,
+    resolve_pending,
+    unregister_pending_owner,
+)
 from ..ndarray.protocol import PendingValue
 from ..program import BaseProgram
 from ._buffers import Buffers
@@ -46,6 +50,8 @@ class Runnable(ABC, Generic[Value]):
         whether gradients are stored although an update has consumed them in the same program.
     may_prepare
         whether inference may run on prepared arrays (:meth:`infer`).
+    is_registered
+        whether ``waitall`` will force it: since something was deferred, until then.
     lock
         held by the thread that changes or runs one of its steps. Runnables with the same outputs
         share it.
@@ -80,6 +86,7 @@ class Runnable(ABC, Generic[Value]):
         self.runs_eagerly = graph.has_effects
         self.keep_gradients = keep_gradients
         self.may_prepare = False
+        self.is_registered = False
         self.buffers = Buffers.of(
             self.arg_arrays, self.aux_arrays, self.gradient_targets, self.outputs
         )
@@ -125,10 +132,22 @@ class Runnable(ABC, Generic[Value]):
                 constant = self._constants[index] = self.filled_like(target, number)
                 target.assign(constant, shared=True)
 
+    def register(self) -> None:
+        """Lets ``waitall`` force what is deferred from now on; whoever defers holds the lock."""
+        register_pending_owner(self)
+        self.is_registered = True
+
     def force(self) -> None:
         """Computes everything that these arrays still wait for."""
         arrays = (self.gradient_targets, self.outputs, self.aux_arrays, self.arg_arrays)
-        resolve_pending(itertools.chain(*arrays))
+        try:
+            with self.lock:
+                self.is_registered = False
+                unregister_pending_owner(self)
+            resolve_pending(itertools.chain(*arrays))
+        except BaseException:  # some work may be left
+            self.register()
+            raise
 
 
 def _duplicate_positions(arrays: Sequence[Any]) -> frozenset[int]:

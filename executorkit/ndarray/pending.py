@@ -1,7 +1,7 @@
 """Deferred work and ``waitall``: a weak register of the owners of pending arrays.
 
-An executor registers itself once, when it is made. Work whose results nobody can read any more is
-dropped, not done.
+An executor registers itself when it defers something, until ``waitall`` has forced it: executors
+that rest cost nothing. Work whose results nobody can read any more is dropped, not done.
 """
 
 from __future__ import annotations
@@ -31,9 +31,15 @@ _lock = threading.RLock()
 
 
 def register_pending_owner(owner: PendingOwner) -> None:
-    """Lets ``waitall`` force ``owner``'s work, as long as the owner lives."""
+    """Lets ``waitall`` force ``owner``'s work, as long as the owner lives and stays registered."""
     with _lock:
         _owners.add(owner)
+
+
+def unregister_pending_owner(owner: PendingOwner) -> None:
+    """Ends what :func:`register_pending_owner` began."""
+    with _lock:
+        _owners.discard(owner)
 
 
 def resolve_pending(arrays: Iterable[PendingValue]) -> None:

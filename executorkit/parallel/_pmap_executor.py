@@ -19,7 +19,6 @@ from ..executor import (
 )
 from ..lowering import Graph
 from ..ndarray import NDArray
-from ..ndarray.pending import register_pending_owner
 from ..ndarray.protocol import PendingValue
 from ..ndarray.random_state import StreamPositions, wrap_key
 from ..ops.schema.inference import is_fully_known
@@ -82,7 +81,6 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         self._trains_alone = gradient_targets is not None
         self.last_step: PendingStep | None = None
         self.runs_separately = False
-        register_pending_owner(self)
         program.add_user(self)
 
     @cached_property

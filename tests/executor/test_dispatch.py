@@ -45,6 +45,27 @@ def test_a_forward_calls_no_more_for_more_arguments(train):
     assert counts[0] == counts[1] <= 20
 
 
+def test_waitall_asks_only_executors_that_have_deferred_something():
+    def wait() -> None:
+        executor.forward()
+        mx.nd.waitall()
+
+    executor = _sum(2)
+    few = _calls(wait)
+    resting = [_sum(2) for _ in range(20)]
+    for each in resting:
+        each.forward(is_train=True)
+    mx.nd.waitall()
+    assert all(x.jax.is_ready() for each in resting for x in each.outputs)
+    assert _calls(wait) == few
+    resting[0].backward(mx.nd.ones((2,)))
+    step = resting[0].last_step
+    assert step is not None
+    assert not step.is_computed
+    mx.nd.waitall()
+    assert step.is_computed
+
+
 def test_an_input_is_written_in_few_calls():
     executor, x = _sum(2), mx.nd.ones((2,))
     calls = _calls(lambda: executor.forward(x0=x, x1=x)[0].jax)
