@@ -112,19 +112,21 @@ def memory(small: bool) -> Rows:
     """What inference of one picture holds: parameters, prepared arrays, and what the cache of
     programs counts for it (compiled programs and prepared arrays)."""
     names = ("lenet", "mlp") if small else ("squeezenet", "mobilenet_v2", "resnet18", "resnet50")
-    for name in names:
-        before = mx.program.cache_info().kinds["programs"].bytes
-        ours = Ours(network(name, 1, 28 if small else 224))
-        for _ in range(WARM_CALLS):
-            jax.block_until_ready(ours.forward())
-        executor = ours.executor
-        arrays = [*executor.arg_dict.items(), *executor.aux_dict.items()]
-        parameters = sum(4 * a.size for n, a in arrays if n not in ours.inputs)
-        programs = mx.program.cache_info().kinds["programs"]
-        yield [
-            name, _mb(parameters), _mb(executor.program.prepared_bytes),
-            _mb(programs.bytes - before), _mb(programs.limit_bytes),
-        ]  # fmt: skip
+    return (_held(name, 28 if small else 224) for name in names)
+
+
+def _held(name: str, pixels: int) -> list[str]:
+    gc.collect()
+    before = mx.program.cache_info().kinds["programs"].bytes
+    ours = Ours(network(name, 1, pixels))
+    for _ in range(WARM_CALLS):
+        jax.block_until_ready(ours.forward())
+    executor = ours.executor
+    arrays = [*executor.arg_dict.items(), *executor.aux_dict.items()]
+    parameters = sum(4 * a.size for n, a in arrays if n not in ours.inputs)
+    programs = mx.program.cache_info().kinds["programs"]
+    held = executor.program.prepared_bytes, programs.bytes - before, programs.limit_bytes
+    return [name, *map(_mb, (parameters, *held))]
 
 
 _PICTURES = ["pictures", "pixels of a side", "inference", "per million pixels", "training",
