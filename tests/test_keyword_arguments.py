@@ -122,6 +122,8 @@ def test_a_constructor_that_takes_any_keyword_is_left_as_it_is():
 
 
 def test_warnings_of_a_constructor_point_to_the_caller():
+    symbol = _module().symbol
+    assert symbol is not None
     with pytest.warns(UserWarning, match="is not an argument") as caught:
-        mx.mod.Module(_module().symbol)
+        mx.mod.Module(symbol)
     assert caught[0].filename == __file__

@@ -303,8 +303,10 @@ def test_run_needs_a_picture(capsys, network, tmp_path, picture, monkeypatch):
     assert (status, err.partition(", expected")[0]) == (
         2, "error: a network for pictures: its inputs are data (?, 2, ?, ?)"
     )  # fmt: skip
-    x = mx.sym.Convolution(mx.sym.Variable("data"), num_filter=1, kernel=(1, 1), no_bias=True)
-    save(tmp_path / "x", x, convolution0_weight=np.ones((1, 3, 1, 1)))
+    x = mx.sym.Convolution(
+        mx.sym.Variable("data"), num_filter=1, kernel=(1, 1), no_bias=True, name="conv"
+    )
+    save(tmp_path / "x", x, conv_weight=np.ones((1, 3, 1, 1)))
     arguments = ["run", tmp_path / "x", "--image", picture]
     for option, number, problem in (
         ("--mean", "1,2", "2 numbers for 3 channels"),

@@ -267,4 +267,6 @@ def tally_step(measure: Measure) -> InstrumentedJit:
         addend = function(label, pred)
         return tally + addend if merge is None else merge(tally, addend)
 
-    return InstrumentedJit(step, f"metric_{measure.function.__name__.strip('_')}")
+    # Compiled at once, so that the statistics of a repeated or resumed run are equal to the last bit.
+    name = f"metric_{measure.function.__name__.strip('_')}"
+    return InstrumentedJit(step, name, trains=True)

@@ -315,7 +315,7 @@ class Module(BaseModule, DataParallel):
             self._parameters.read(self._exec_group)
         self.binded = False
         self._exec_group = None  # type: ignore[assignment]
-        self._data_shapes = self._label_shapes = None
+        self._data_shapes = self._label_shapes = None  # type: ignore[assignment]
 
     def _sync_params_from_devices(self) -> None:
         """Reads the parameters that the devices have updated, for ``get_params``."""

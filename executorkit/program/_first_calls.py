@@ -29,6 +29,7 @@ from typing import Any
 
 import jax
 import numpy as np
+from jax.core import Tracer
 
 from ..errors import ArgumentValueError, NotCompiledError, explain
 from ..jaxpr_interpreter import Plan, plan
@@ -266,7 +267,7 @@ def _target(leaves: Sequence[Any], device: Any) -> _Target | None:
     devices = set() if device is None else {device}
     bound = device is not None
     for x in leaves:
-        if isinstance(x, jax.core.Tracer):
+        if isinstance(x, Tracer):
             return None
         if isinstance(x, jax.Array):
             devices |= x.devices()
@@ -319,7 +320,7 @@ def _is_plain(aval: Any) -> bool:
 def _kind(x: Any) -> Hashable:
     """The facts about an argument on which the trace depends."""
     if isinstance(x, jax.Array):
-        return (x.aval,) if isinstance(x, jax.core.Tracer) else (x.aval, x.sharding)
+        return (x.aval,) if isinstance(x, Tracer) else (x.aval, x.sharding)
     if isinstance(x, np.ndarray | np.generic):
         return x.shape, x.dtype
     return type(x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import jax
 import jax.export
@@ -175,7 +176,8 @@ def test_the_axis_of_the_batch_is_marked_by_a_zero(tmp_path):
         *map(mx.sym.Variable, names), state_size=4, num_layers=1, mode="lstm", name="lstm"
     )
     shapes = {"data": (5, 0, 3), "state": (1, 0, 4), "state_cell": (1, 0, 4)}
-    params = parameters(symbol, **{n: tuple(d or 1 for d in s) for n, s in shapes.items()})
+    known: dict[str, Any] = {n: tuple(d or 1 for d in s) for n, s in shapes.items()}
+    params = parameters(symbol, **known)
     comparison = mx.export.to_stablehlo(tmp_path / "net", symbol, params, shapes)
     assert comparison[0].shape == (5, 2, 4)
     assert comparison.absolute < 1e-6

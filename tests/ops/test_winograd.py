@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -245,7 +246,8 @@ def test_option_of_programs(free, compiled, monkeypatch):
     assert bound().program is executors["F2"].program
     monkeypatch.setenv("EXECUTORKIT_WINOGRAD", "exact")
     assert bound().program is executors["exact"].program
-    assert len({executor.program.fingerprint() for executor in executors.values()}) == 3
+    programs: list[Any] = [executor.program for executor in executors.values()]
+    assert len({program.fingerprint() for program in programs}) == 3
     rng = np.random.RandomState(2)
     values = {name: rng.standard_normal(x.shape) for name, x in executors["F4"].arg_dict.items()}
     results = []

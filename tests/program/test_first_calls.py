@@ -27,9 +27,9 @@ def compilations():
     """Names of the programs that JAX compiles meanwhile."""
     names: list[str] = []
 
-    def note(event: str, duration: float, **facts: Any) -> None:
+    def note(event: str, duration_secs: float, **kwargs: Any) -> None:
         if event.endswith("backend_compile_duration"):
-            names.append(str(facts["fun_name"]).removeprefix("jit(").rstrip(")"))
+            names.append(str(kwargs["fun_name"]).removeprefix("jit(").rstrip(")"))
 
     jax.monitoring.register_event_duration_secs_listener(note)
     yield names
@@ -77,7 +77,8 @@ def test_a_program_takes_over_at_a_fixed_call(compilations):
     outputs = [executor.forward(data=data)[0].asnumpy() for _ in range(TAKES_OVER - 1)]
     assert all((outputs[0] == x).all() for x in outputs)
     last = executor.forward(data=data)[0].asnumpy()
-    assert executor.program.infer[False].traces == 1
+    function: Any = executor.program.infer[False]
+    assert function.traces == 1
     assert compilations.count("infer") <= 1
     np.testing.assert_allclose(last, outputs[0], rtol=1e-5)
 
@@ -113,7 +114,7 @@ def test_the_environment_forbids_or_forces(monkeypatch, compilations):
     assert len(compilations) == 1
     monkeypatch.setenv("EXECUTORKIT_INTERPRET", "perhaps")
     with pytest.raises(ValueError, match=r"EXECUTORKIT_INTERPRET: 'perhaps', expected"):
-        mx.nd.ones((4, 12)) + 1
+        _ = mx.nd.ones((4, 12)) + 1
     with pytest.raises(ValueError, match="interpret"):
         mx.program.options(interpret="never").__enter__()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import numpy as np
 import pytest
@@ -58,7 +60,7 @@ def test_arguments_outputs_and_constants_are_no_results():
     executor = _executor()
     executor.forward(is_train=True)
     executor.outputs[0].wait_to_read()
-    function = executor.program.forward[True]
+    function: Any = executor.program.forward[True]
     jaxpr = function.trace(*function.avals).jaxpr.jaxpr
     results = jaxpr.outvars
     assert len(set(results)) == len(results)

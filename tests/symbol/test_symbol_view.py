@@ -61,10 +61,10 @@ def _long_lstm(steps):
                                   lambda: _long_lstm(400)])  # fmt: skip
 def test_every_node_of_a_large_graph_is_there(make):
     net = make()
-    start = time.process_time()
+    start = time.thread_time()
     html = net._repr_html_()
     # 0.1 s where it was measured; the bound leaves room for a busy machine.
-    assert time.process_time() - start < 2
+    assert time.thread_time() - start < 2
     assert len(html) < 150_000
     names = set(re.findall(r"[\w.]+", checked(html)))
     nodes = {node.name for node in topological_order(net.heads) if node.op is not None}
@@ -96,10 +96,10 @@ def test_names_are_escaped():
 def test_large_symbols_stay_small_views(name):
     net = _chain(2000, name)
     net._repr_html_()
-    start = time.process_time()
+    start = time.thread_time()
     html = net._repr_html_()
     # 0.1 s where it was measured; the bound leaves room for a busy machine.
-    assert time.process_time() - start < 1
+    assert time.thread_time() - start < 1
     assert len(html) < 300_000
     checked(html)
 
