@@ -104,8 +104,10 @@ _reported: list[weakref.ref[Any]] = []
 def _wait_for_arrays() -> None:
     """Waits until all arrays are computed, and raises the first error that is new."""
     _reported[:] = [reference for reference in _reported if reference() is not None]
-    known = {id(reference()) for reference in _reported}
-    arrays = [a for a in jax.live_arrays() if not a.is_deleted() and id(a) not in known]
+    arrays = jax.live_arrays()  # without those that are deleted
+    if _reported:
+        known = {id(reference()) for reference in _reported}
+        arrays = [a for a in arrays if id(a) not in known]
     try:
         jax.block_until_ready(arrays)
     except Exception:
