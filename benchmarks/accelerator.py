@@ -84,6 +84,7 @@ def lowered(net: Network, platform: str, train: bool) -> str:
             run = jax.jit(lambda prepared, arrays: prepared(arrays))
             return jax_export.export(run, platforms=[platform])(prepared, arrays).mlir_module()
         executor = net.bind(mx, net.build(mx))
+        function: Any
         ((function, avals),) = PrecompileSpec(True).calls(executor, *bound_avals(executor))
         with jax.enable_x64(True):
             return function.trace(*avals).lower(lowering_platforms=(platform,)).as_text()
@@ -108,12 +109,16 @@ def check_forms(platform: str) -> Iterator[list[str]]:
             ]  # fmt: skip
 
 
+def _by_hand(name: str) -> tuple[Any, Any]:
+    return functions(name)
+
+
 def smoke() -> Iterator[list[str]]:
     """Inference and gradients of small networks, compared with the hand-written ones."""
     sizes = {name: small for name, _, small in NETWORKS}
     for name in SMOKE:
         side = Ours(network(name, *sizes[name]))
-        infer, step = functions(name)
+        infer, step = _by_hand(name)
         start = time.perf_counter()
         check(np.asarray(side.forward()), infer(*side.arrays), f"{name}: outputs")
         side.step()
@@ -151,7 +156,7 @@ def rows_of(
             side = Ours(net)
         arrays = side.arrays if dtype == "float32" else _bfloat16(net, side.arrays)
         for mode, ours, theirs in zip(
-            ("forward", "step"), (side.forward, side.step), functions(name), strict=True
+            ("forward", "step"), (side.forward, side.step), _by_hand(name), strict=True
         ):
             yield [
                 f"{name}, {sizes[0]} of {sizes[1]}", dtype,
@@ -203,7 +208,7 @@ def check_assumptions(small: bool, in_time: Callable[[str], bool]) -> Iterator[l
             calls.append(lambda run=run, arrays=arrays: jax.block_until_ready(run(*arrays)))
             for _ in range(3):
                 calls[-1]()
-        times = time_in_pairs(*calls, 15)
+        times = time_in_pairs(calls[0], calls[1], 15)
         gain = times.ratio if on_cpu else 1 / times.ratio
         yield [
             assumption.name, f"{times.ours * 1e3:.3f} ms", f"{times.theirs * 1e3:.3f} ms",
