@@ -3,9 +3,10 @@
 XLA compiles the smallest program in 30 ms, a network in seconds; many programs are called once, or
 a few times. So the first calls with arguments of certain shapes are traced, and their jaxpr is
 interpreted (:mod:`executorkit.jaxpr_interpreter`). Calls are counted for each function and each set
-of shapes, never timed, so that a run repeats bit for bit: call number :data:`COMPILE_AT` has the
-program compiled in the background, and a later call waits for it and runs it. The number of that
-call follows from the program's size, such that compilation should have ended.
+of shapes, never timed, so that a run repeats bit for bit: the fourth call (the second of a program
+with much work) has the program compiled in the background, and a later call waits for it and runs
+it. The number of that call follows from the program's size, such that compilation should have
+ended.
 
 A function that JAX is about to trace for a call of its own raises
 :class:`~executorkit.errors.NotCompiledError`: whoever made the call then decides here, so that a
@@ -36,10 +37,12 @@ from ..jaxpr_interpreter import Plan, plan
 from ._background_tasks import CompileTask, submit
 from .disk_cache import trace_context
 
-#: The call with the same shapes that has the program compiled in the background.
-COMPILE_AT = 4
-#: Bounds of the number of the call with the same shapes that first runs the compiled program.
-MIN_TAKE_OVER, MAX_TAKE_OVER = 12, 32
+#: The call with the same shapes that has the program compiled in the background, and that of a
+#: program whose interpretation takes more than these seconds.
+_COMPILE_AT, _COMPILE_LARGE_AT, _LARGE_SECONDS = 4, 2, 5e-3
+#: Minimum number of calls from there to the one that first runs the compiled program, and maximum
+#: number of the latter.
+_MIN_CALLS, _MAX_TAKE_OVER = 4, 32
 #: Estimated seconds of compiling a program, however small, and of each equation of its jaxpr.
 _COMPILE_SECONDS, _EQUATION_SECONDS = 0.03, 0.0015
 #: Maximum number of sets of shapes of a function that are interpreted at a time; one more and the
@@ -203,18 +206,25 @@ class Interpretation:
     """The plan of calls with arguments of certain shapes, and the number of those interpreted."""
 
     __slots__ = (
-        "_calls", "_in_avals", "_out_tree", "_plan", "_static", "_take_over_at", "_target",
-        "_task",
+        "_calls", "_compile_at", "_in_avals", "_out_tree", "_plan", "_static", "_take_over_at",
+        "_target", "_task",
     )  # fmt: skip
 
     def __init__(
-        self, steps: Plan, traced: Any, target: _Target, static: frozenset[int], take_over_at: float
+        self,
+        steps: Plan,
+        traced: Any,
+        target: _Target,
+        static: frozenset[int],
+        compile_at: float,
+        take_over_at: float,
     ) -> None:
         self._plan = steps
         self._static = static
         self._in_avals = traced.jaxpr.in_avals
         self._out_tree = traced.out_tree
         self._target = target
+        self._compile_at = compile_at
         self._take_over_at = take_over_at
         self._calls = 0
         self._task: CompileTask | None = None
@@ -231,7 +241,7 @@ class Interpretation:
             if self._task is not None:
                 self._task.finish()
             return False
-        if self._calls == COMPILE_AT and self._take_over_at < math.inf:
+        if self._calls == self._compile_at:
             self._task = submit(compilation(args))
         return True
 
@@ -299,12 +309,13 @@ def _interpretation(
         return None
     compilation = _COMPILE_SECONDS + _EQUATION_SECONDS * steps.equations
     if always:
-        return Interpretation(steps, traced, target, static, math.inf)
+        return Interpretation(steps, traced, target, static, math.inf, math.inf)
     if steps.estimate > compilation:
         return None
-    calls = COMPILE_AT + round(compilation / max(steps.estimate, 1e-3))
-    take_over_at = min(max(calls, MIN_TAKE_OVER), MAX_TAKE_OVER)
-    return Interpretation(steps, traced, target, static, take_over_at)
+    compile_at = _COMPILE_LARGE_AT if steps.estimate > _LARGE_SECONDS else _COMPILE_AT
+    calls = max(round(compilation / max(steps.estimate, 1e-3)), _MIN_CALLS)
+    take_over_at = min(compile_at + calls, _MAX_TAKE_OVER)
+    return Interpretation(steps, traced, target, static, compile_at, take_over_at)
 
 
 def _arrays_of(args: Sequence[Any], static: frozenset[int]) -> tuple[Any, ...]:
