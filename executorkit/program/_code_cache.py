@@ -178,9 +178,15 @@ class SmallJit:
             return function(*args)
 
         self.executables = 0
-        self._jitted = jax.jit(traced, static_argnums=self._static, **self._options)
+        jitted = self._jitted = jax.jit(traced, static_argnums=self._static, **self._options)
+
+        def count(executable: jax.stages.Compiled) -> None:
+            # A background task may end after the function has begun anew.
+            if self._jitted is jitted:
+                self._count()
+
         self._first_calls = FirstCalls(
-            self._jitted, self._interprets, lambda _: self._count(), self._static, self._device
+            jitted, self._interprets, count, self._static, self._device
         )
 
     def __call__(self, *args: Any) -> Any:

@@ -8,7 +8,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax
@@ -150,10 +149,15 @@ class InstrumentedJit:
         """Begins without any executable."""
         self._compilations_since_clear = 0
         self.code_bytes = 0
-        self._jitted: Any = self.transform(self._counting())
-        self._first_calls = FirstCalls(
-            self._jitted, self._interprets, partial(self._count_executable, loaded=False)
-        )
+        jitted: Any = self.transform(self._counting())
+        self._jitted: Any = jitted
+
+        def count(executable: jax.stages.Compiled) -> None:
+            # A background task may end after the function has begun anew.
+            if self._jitted is jitted:
+                self._count_executable(executable, loaded=False)
+
+        self._first_calls = FirstCalls(jitted, self._interprets, count)
         self._dispatcher: disk_cache.CachedJit | _Direct = (
             _Direct(self._jitted)
             if self.fingerprint is None
