@@ -267,6 +267,6 @@ def tally_step(measure: Measure) -> InstrumentedJit:
         addend = function(label, pred)
         return tally + addend if merge is None else merge(tally, addend)
 
-    # Compiled at once, so that the statistics of a repeated or resumed run are equal to the last bit.
+    # Compiled at once: the statistics of a repeated or resumed run are equal to the last bit.
     name = f"metric_{measure.function.__name__.strip('_')}"
     return InstrumentedJit(step, name, trains=True)

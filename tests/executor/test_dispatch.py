@@ -56,7 +56,7 @@ def test_waitall_asks_only_executors_that_have_deferred_something():
     for each in resting:
         each.forward(is_train=True)
     mx.nd.waitall()
-    assert all(x.jax.is_ready() for each in resting for x in each.outputs)
+    assert all(x.jax.is_ready() for each in resting for x in each.outputs)  # type: ignore[attr-defined]
     assert _calls(wait) == few
     resting[0].backward(mx.nd.ones((2,)))
     step = resting[0].last_step
