@@ -36,6 +36,11 @@ class Profiler:
         self._started = False
         self._finished = False
 
+    @property
+    def recording(self) -> bool:
+        """True between a start and its stop."""
+        return self._folder is not None
+
     def start(self) -> None:
         """Starts recording; after a finished dump, into an empty record."""
         if self._folder is not None:
@@ -98,6 +103,11 @@ class Profiler:
 
 
 _profiler = Profiler()
+
+
+def is_recording() -> bool:
+    """True while the profiler records kernels of compiled programs."""
+    return _profiler.recording
 
 
 def set_config(**kwargs: Any) -> None:

@@ -13,9 +13,9 @@ A function that JAX is about to trace for a call of its own raises
 call of a compiled function costs nothing more.
 
 Programs are compiled at once on anything but one CPU device, where the interpreter lacks a
-primitive, where its estimate of the work is above what compilation takes, and where somebody asked
-for a compiled program. So are the programs of training: a run that is repeated in the same process,
-or resumed, is then equal to the last bit.
+primitive, where its estimate of the work is above what compilation takes, while the profiler
+records, and where somebody asked for a compiled program. So are the programs of training: a run
+that is repeated in the same process, or resumed, is then equal to the last bit.
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from jax.core import Tracer
 
 from ..errors import ArgumentValueError, NotCompiledError, explain
 from ..jaxpr_interpreter import Plan, plan
+from ..profiler import is_recording
 from ._background_tasks import CompileTask, submit
 from .disk_cache import trace_context
 
@@ -139,7 +140,7 @@ class FirstCalls:
         entry = self.shapes.get(signature)
         if entry is None:
             return None
-        if entry.next_call(self._compilation, args):
+        if not is_recording() and entry.next_call(self._compilation, args):
             return entry
         self._end(signature)
         return None
@@ -295,9 +296,10 @@ def _x64() -> bool:
 
 
 def _settings_allow() -> bool:
-    """False where JAX's settings ask for what only its own programs do."""
+    """False where JAX's settings, or a profiler, ask for what only its own programs do."""
     config: Any = jax.config
-    return not (config.jax_debug_nans or config.jax_debug_infs or config.jax_disable_jit)
+    debugged = config.jax_debug_nans or config.jax_debug_infs or config.jax_disable_jit
+    return not (debugged or is_recording())
 
 
 def _interpretation(

@@ -195,3 +195,17 @@ def test_a_run_repeats_to_the_last_bit():
         return b"".join(np.asarray(function(x)).tobytes() for _ in range(TAKES_OVER + 4))
 
     assert run() == run()
+
+
+def test_a_profile_has_the_nodes_of_first_calls(tmp_path):
+    executor = _executor(5)
+    filename = str(tmp_path / "profile.json")
+    mx.profiler.set_config(filename=filename, profile_all=True, aggregate_stats=True)
+    executor.forward(data=np.ones((5, 5)))[0].wait_to_read()
+    mx.profiler.set_state("run")
+    try:
+        executor.forward(data=np.ones((5, 5)))[0].wait_to_read()
+    finally:
+        mx.profiler.set_state("stop")
+    assert "fc" in mx.profiler.dumps(reset=True)
+    assert not mx.profiler.is_recording()
