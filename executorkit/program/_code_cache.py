@@ -185,9 +185,7 @@ class SmallJit:
             if self._jitted is jitted:
                 self._count()
 
-        self._first_calls = FirstCalls(
-            jitted, self._interprets, count, self._static, self._device
-        )
+        self._first_calls = FirstCalls(jitted, self._interprets, count, self._static, self._device)
 
     def __call__(self, *args: Any) -> Any:
         """The results for such arguments."""
