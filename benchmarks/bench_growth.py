@@ -109,8 +109,8 @@ def shapes(small: bool) -> Rows:
 
 
 def memory(small: bool) -> Rows:
-    """What inference of one picture holds: parameters, prepared arrays, and what the cache of
-    programs counts for it (compiled programs and prepared arrays)."""
+    """The memory that inference of one picture holds: parameters, prepared arrays, and the bytes
+    that the cache of programs counts for it (compiled programs and prepared arrays)."""
     names = ("lenet", "mlp") if small else ("squeezenet", "mobilenet_v2", "resnet18", "resnet50")
     return (_held(name, 28 if small else 224) for name in names)
 

@@ -223,3 +223,20 @@ def test_registering_a_taken_name_warns():
         assert KVStoreBase.kv_registry["taken"] is first
     finally:
         del KVStoreBase.kv_registry["taken"]
+
+
+def test_an_updater_of_a_user_is_called_for_one_key():
+    class Noting(mx.optimizer.Updater):
+        def __call__(self, index, grad, weight):
+            keys.append(index)
+            super().__call__(index, grad, weight)
+
+    keys: list[int] = []
+    store = mx.kv.create("local")
+    store._set_updater(Noting(mx.optimizer.SGD(learning_rate=1.0)))
+    store.init([3, 5], [mx.nd.ones(2), mx.nd.ones(2)])
+    store.push([5, 3], [mx.nd.ones(2), mx.nd.zeros(2)])
+    assert keys == [3, 5]
+    out = mx.nd.zeros(2)
+    store.pull(5, out=out)
+    assert out.asnumpy().tolist() == [0, 0]

@@ -98,7 +98,7 @@ class KeyValueTable:
         if updater is None:
             for key, total in zip(keys, totals, strict=True):
                 self._entries[key].array = total
-        elif isinstance(updater, Updater) and len({array.context for array in stored}) == 1:
+        elif _takes_lists(updater) and len({array.context for array in stored}) == 1:
             # One program for all.
             updater(keys, totals, stored)
         else:
@@ -207,3 +207,8 @@ class KeyValueTable:
                     because=f"{first_key!r} is in the store",
                 )
             )
+
+
+def _takes_lists(updater: Callable[..., Any]) -> bool:
+    """True for the updater of an optimizer; what users write is called for one key, as in MXNet."""
+    return isinstance(updater, Updater) and type(updater).__call__ is Updater.__call__

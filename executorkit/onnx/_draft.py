@@ -11,6 +11,16 @@ import numpy as np
 Length = int | str
 
 
+def claim_name(name: str, taken: set[str]) -> str:
+    """``name``, or with a number after it if it is taken already; it is taken from now on."""
+    candidate, number = name, 0
+    while candidate in taken:
+        number += 1
+        candidate = f"{name}_{number}"
+    taken.add(candidate)
+    return candidate
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
     """A value that nodes read or write.
@@ -74,12 +84,7 @@ class GraphDraft:
 
     def unique(self, name: str) -> str:
         """A name that no value or node has yet: ``name``, or with a number after it."""
-        candidate, number = name, 0
-        while candidate in self.names:
-            number += 1
-            candidate = f"{name}_{number}"
-        self.names.add(candidate)
-        return candidate
+        return claim_name(name, self.names)
 
     def constant(self, array: np.ndarray, name: str = "constant") -> str:
         """The name of a constant with these contents; small ones are shared."""

@@ -23,6 +23,7 @@ from ..errors import (
 )
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
+from ._draft import claim_name
 from ._library import TYPE_NAMES, require_onnx
 from ._model_proto import load_model
 from ._node_reader import IMPORTS, Imported, KnownShape, NodeReader, Unknown
@@ -202,12 +203,7 @@ class _Importer:
         return self.variables[name]
 
     def _unique(self, name: str) -> str:
-        candidate, number = name, 0
-        while candidate in self.names:
-            number += 1
-            candidate = f"{name}_{number}"
-        self.names.add(candidate)
-        return candidate
+        return claim_name(name, self.names)
 
 
 def _lengths(node: Any, inputs: Sequence[Imported | None]) -> tuple[int | None, ...] | None:

@@ -15,7 +15,6 @@ what it keeps. The memory of constants and of working buffers is not counted.
 from __future__ import annotations
 
 import gc
-import os
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps
@@ -23,8 +22,9 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 
 import jax
 
-from ..errors import ArgumentValueError, NotCompiledError, explain
+from ..errors import NotCompiledError
 from ._donation import Donated, call_donating
+from ._environment_settings import bytes_of
 from ._first_calls import FirstCalls, interpretation_choice, is_traced_for_call, tracing_allowed
 from ._program_options import current_options
 
@@ -428,12 +428,7 @@ class _Settings:
     @property
     def bytes(self) -> int:
         if self._bytes is None:
-            text = os.environ.get(_VARIABLE, str(DEFAULT_BYTES))
-            if not text.isdecimal() or not int(text):
-                raise ArgumentValueError(
-                    explain(_VARIABLE, f"{text!r}, expected a number of bytes above 0")
-                )
-            self._bytes = int(text)
+            self._bytes = bytes_of(_VARIABLE, DEFAULT_BYTES)
         return self._bytes
 
     @bytes.setter

@@ -21,7 +21,6 @@ that is repeated in the same process, or resumed, is then equal to the last bit.
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -32,10 +31,11 @@ import jax
 import numpy as np
 from jax.core import Tracer
 
-from ..errors import ArgumentValueError, NotCompiledError, explain
+from ..errors import NotCompiledError
 from ..jaxpr_interpreter import Plan, plan
 from ..profiler import is_recording
 from ._background_tasks import CompileTask, submit
+from ._environment_settings import chosen
 from .disk_cache import trace_context
 
 #: The call with the same shapes that has the program compiled in the background, and that of a
@@ -51,7 +51,6 @@ _COMPILE_SECONDS, _EQUATION_SECONDS = 0.03, 0.0015
 MAX_SHAPES = 256
 #: The environment variable that sets or forbids the interpreter.
 _VARIABLE = "EXECUTORKIT_INTERPRET"
-_CHOICES = {"0": False, "1": True, "auto": None, "": None}
 
 
 class _Tracing(threading.local):
@@ -85,19 +84,12 @@ def is_traced_for_call(interprets: Callable[[], bool | None]) -> bool:
     return True
 
 
-def interpretation_choice(choice: bool | None) -> bool | None:
+def interpretation_choice(option: bool | None) -> bool | None:
     """True where every call is to be interpreted, False where none is, None for first calls.
 
-    ``choice`` is the option of a program; None leaves it to the environment.
+    ``option`` is that of a program; None leaves it to the environment.
     """
-    if choice is not None:
-        return choice
-    text = os.environ.get(_VARIABLE, "auto")
-    if text not in _CHOICES:
-        raise ArgumentValueError(
-            explain(_VARIABLE, f"{text!r}, expected '0' (never), '1' (always) or 'auto'")
-        )
-    return _CHOICES[text]
+    return chosen(option, _VARIABLE)
 
 
 class FirstCalls:

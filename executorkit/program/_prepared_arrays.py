@@ -8,14 +8,13 @@ that two that do not fit together never take turns.
 
 from __future__ import annotations
 
-import os
 import weakref
 from collections import deque
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any
 
-from ..errors import ArgumentValueError, explain
 from ._code_cache import CodeCache
+from ._environment_settings import bytes_of
 
 #: Maximum memory of all prepared arrays where the environment does not say otherwise, in bytes.
 _DEFAULT_BYTES = 1 << 30
@@ -87,12 +86,7 @@ class PreparedCache(CodeCache[PreparedArrays]):
     def limit_bytes(self) -> int:
         """Maximum memory of all prepared arrays, in bytes; 0 means that nothing is prepared."""
         if self._limit_bytes is None:
-            text = os.environ.get(_VARIABLE, str(_DEFAULT_BYTES))
-            if not text.isdecimal():
-                raise ArgumentValueError(
-                    explain(_VARIABLE, f"{text!r}, expected a number of bytes")
-                )
-            self._limit_bytes = int(text)
+            self._limit_bytes = bytes_of(_VARIABLE, _DEFAULT_BYTES, may_be_zero=True)
         return self._limit_bytes
 
     def set_limit_bytes(self, limit: int) -> None:

@@ -14,7 +14,6 @@ the same but for rounding.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any, NamedTuple
@@ -22,8 +21,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 
-from ..errors import ArgumentValueError, explain
 from ..lowering import Stages, memoize, two_stages
+from ._environment_settings import chosen
 from ._jit import InstrumentedJit
 from ._prepared_arrays import Identities, PreparedArrays, Watch, identities, prepared_arrays
 from ._train_step import Arrays
@@ -38,22 +37,14 @@ _WORTH_USES = 8
 _MAX_SPLITS, _MAX_SETS = 64, 16
 #: The environment variable that forces or forbids prepared arrays.
 _VARIABLE = "EXECUTORKIT_PREPARE"
-_CHOICES = {"0": False, "1": True, "auto": None, "": None}
 
 
-def preparation_choice(choice: bool | None) -> bool | None:
+def preparation_choice(option: bool | None) -> bool | None:
     """True where arrays are prepared however small they are, False where never, None by their size.
 
-    ``choice`` is the option of a program; None leaves it to the environment.
+    ``option`` is that of a program; None leaves it to the environment.
     """
-    if choice is not None:
-        return choice
-    text = os.environ.get(_VARIABLE, "auto")
-    if text not in _CHOICES:
-        raise ArgumentValueError(
-            explain(_VARIABLE, f"{text!r}, expected '0' (never), '1' (always) or 'auto'")
-        )
-    return _CHOICES[text]
+    return chosen(option, _VARIABLE)
 
 
 class _Layout:
