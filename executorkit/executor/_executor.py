@@ -122,6 +122,7 @@ class Executor(Runnable[NDArray], Viewed):
             aux_arrays,
             self._new_outputs(graph, inferred) if outputs is None else outputs,
             self._gradients,
+            accumulate=[self.grad_req[i] == "add" for i in targets],
         )
         self.last_step: PendingStep | None = None
         #: Number of steps that a ``training.Step`` has taken since the last forward.
@@ -137,17 +138,14 @@ class Executor(Runnable[NDArray], Viewed):
 
     def _make_program(self, graph: Graph, argnums: tuple[int, ...]) -> BaseProgram:
         lowered = graph_of(optimized(graph.head_entries))
-        accumulate = tuple(self.grad_req[i] == "add" for i in argnums)
         with use_options(self.options):
             if self.group2ctx:
-                return PartitionedProgram(
-                    lowered, argnums, accumulate, self.context, self.group2ctx
-                )
+                return PartitionedProgram(lowered, argnums, self.context, self.group2ctx)
             if not lowered.has_effects:
-                return program_for(lowered, argnums, accumulate, self.split_temp_buffers)
+                return program_for(lowered, argnums, self.split_temp_buffers)
         # A Python operator may keep something between forward and backward: its object belongs to
         # a program, so executors must not share one.
-        return Program(lowered, argnums, accumulate, self.options, self.split_temp_buffers)
+        return Program(lowered, argnums, self.options, self.split_temp_buffers)
 
     def _new_outputs(self, graph: Graph, inferred: InferenceResult) -> list[NDArray]:
         contexts = [self.context] * len(graph.heads)
@@ -497,11 +495,10 @@ class Executor(Runnable[NDArray], Viewed):
             raise TypeError(explain("set_monitor_callback", problem))
         self._monitor = None
         if callback is not None:
-            program, gather = self.program, bool(self.group2ctx)
+            gather = bool(self.group2ctx)
             self._monitor = MonitorCallback(
-                self.graph, program.argnums, program.accumulate, self.context, gather, callback,
-                monitor_all,
-            )  # fmt: skip
+                self.graph, self.program.argnums, self.context, gather, callback, monitor_all
+            )
 
     @property
     def _monitor_callback(self) -> Callback | None:

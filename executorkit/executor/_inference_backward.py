@@ -8,7 +8,6 @@ from functools import lru_cache
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from ..lowering import Graph, GraphStep
 from ..ndarray import NDArray
@@ -27,7 +26,7 @@ def inference_program(runnable: Runnable[NDArray]) -> Program | None:
     graph = _with_moving_statistics(program.graph)
     if graph is program.graph:
         return None
-    return program_for(graph, program.argnums, program.accumulate)
+    return program_for(graph, program.argnums)
 
 
 @lru_cache(maxsize=64)
@@ -53,13 +52,8 @@ def backward_in_inference(
     draw what they drew there.
     """
     step.force()
-    targets, accumulate = runnable.gradient_targets, program.accumulate
+    targets = runnable.gradient_targets
     with jax.enable_x64(True):
-        zeros = tuple(
-            jnp.zeros_like(t.value) for t, add in zip(targets, accumulate, strict=True) if add
-        )
-        *_, grads = program.forward_backward[step.train](
-            step.args, step.aux, step.key, heads, zeros
-        )
-        for target, add, grad in zip(targets, accumulate, grads, strict=True):
+        *_, grads = program.forward_backward[step.train](step.args, step.aux, step.key, heads)
+        for target, add, grad in zip(targets, runnable.accumulate, grads, strict=True):
             target.assign(target.value + grad if add else grad)

@@ -22,7 +22,7 @@ class MonitorCallback:
 
     graph
         the graph as the user wrote it: graph passes drop nodes that a monitor names.
-    argnums, accumulate
+    argnums
         the arguments with gradients, as in a program.
     context
         the context of the arrays that are reported.
@@ -38,7 +38,6 @@ class MonitorCallback:
         self,
         graph: Graph,
         argnums: tuple[int, ...],
-        accumulate: tuple[bool, ...],
         context: Context,
         gather: bool,
         callback: Callback,
@@ -46,7 +45,6 @@ class MonitorCallback:
     ) -> None:
         self._graph = graph
         self._argnums = argnums
-        self._accumulate = accumulate
         self._context = context
         self._gather = gather
         self.callback = callback
@@ -56,7 +54,7 @@ class MonitorCallback:
         """Runs forward at once and reports every operator's outputs, in topological order; with
         ``monitor_all`` also its inputs, variables first under their own name."""
         graph = self._graph
-        program = program_for(graph, self._argnums, self._accumulate)
+        program = program_for(graph, self._argnums)
         values, states = program.observe[pending.train](*self._inputs_of(pending))
         pending.store_outputs(
             [
@@ -78,7 +76,7 @@ class MonitorCallback:
 
     def observe_backward(self, pending: PendingStep, heads: Sequence[Any]) -> None:
         """Reports the gradients of every operator's inputs, last operator first."""
-        program = program_for(self._graph, self._argnums, self._accumulate)
+        program = program_for(self._graph, self._argnums)
         names = program.input_gradient_names(self._graph)
         inputs = self._inputs_of(pending, heads)
         gradients = program.observe_backward[pending.train](*inputs)

@@ -20,13 +20,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from ..errors import GradientConsumedError, explain
 from ..ndarray.protocol import PendingValue, Producer, UpdateCall
 from ..program import Donated, StepSpec, UpdateSpec, copied
 from ._buffers import read_buffers
+from ._gradient_sums import accumulated_gradients, final_gradients
 from .protocol import Runnable
 
 
@@ -65,7 +65,8 @@ class PendingStep:
     failed
         whether a program of it has failed, and its error was raised.
     accumulated
-        gradients that those of this step are added to (``grad_req='add'``).
+        for each gradient the contents that it is added to (``grad_req='add'``) or None; empty if
+        all replace what was there.
     heads
         head gradients of a backward whose gradients are pending; None otherwise.
     residuals
@@ -204,9 +205,7 @@ class PendingStep:
             return
         if self.heads is not None:
             self()
-        accumulated: tuple[Any, ...] = ()
-        if True in runnable.program.accumulate:
-            accumulated = self._accumulated_gradients()
+        accumulated = accumulated_gradients(runnable)
         # An earlier backward, say. MXNet starts from the states' value at the time of backward.
         written = False
         for n in self.backward_state_indices:
@@ -393,46 +392,20 @@ class PendingStep:
         from_current = self._states_written and self.done and not continues
         if from_current:
             aux = read_buffers(runnable.buffers.aux)
+        added = (self.accumulated,) if self.accumulated else ()
         if continues:
             outputs, states, backward_states = None, (), self._backward_states
-            grads = program.backward(self.residuals, heads, self.accumulated)
+            grads = program.backward(self.residuals, heads, *added)
         else:
             outputs, states, backward_states, grads = program.forward_backward[self.train](
-                self.args, aux, self.key, heads, self.accumulated
+                self.args, aux, self.key, heads, *added
             )
         if self._states_written and not from_current:
             current = read_buffers(runnable.buffers.aux)
             backward_states = program.forward[1](self.args, current, self.key)[2]
         if runnable.duplicate_targets:
-            grads = self._with_duplicates(grads)
+            grads = final_gradients(runnable, grads)
         return _Results(None if self.done else outputs, states, backward_states, grads)
-
-    def _with_duplicates(self, grads: Sequence[Any]) -> list[Any]:
-        """The gradients, with the final contents of an array that is the target of several
-        arguments in each of its positions: written or added one after the other."""
-        runnable = self.runnable
-        targets = runnable.gradient_targets
-        final: dict[int, Any] = {}
-        with jax.enable_x64(True):
-            for i, (target, grad) in enumerate(zip(targets, grads, strict=True)):
-                adds = i in runnable.duplicate_targets and runnable.program.accumulate[i]
-                final[id(target)] = final[id(target)] + grad if adds else grad
-        return [final[id(target)] for target in targets]
-
-    def _accumulated_gradients(self) -> tuple[Any, ...]:
-        """The gradients that new ones are added to. An array that is the target of several
-        arguments is read once; the other gradients are added to it one after the other."""
-        runnable = self.runnable
-        duplicates, accumulate = runnable.duplicate_targets, runnable.program.accumulate
-        targets = zip(runnable.gradient_targets, accumulate, strict=True)
-        if not duplicates:
-            return tuple([t.value for t, add in targets if add])
-        with jax.enable_x64(True):
-            return tuple(
-                jnp.zeros_like(t.value) if i in duplicates else t.value
-                for i, (t, add) in enumerate(targets)
-                if add
-            )
 
 
 class _AttachedUpdate(NamedTuple):

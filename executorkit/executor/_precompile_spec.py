@@ -49,11 +49,20 @@ class PrecompileSpec(NamedTuple):
             return
         needed = program.needs_head_gradient(args, aux, key)
         heads = tuple(o if need else None for o, need in zip(outputs, needed, strict=True))
-        accumulate = zip(program.argnums, program.accumulate, strict=True)
-        accumulated = tuple(args[i] for i, add in accumulate if add)
+        accumulated: tuple[Any, ...] = ()
+        if True in runnable.accumulate:
+            accumulated = tuple(
+                None if target in runnable.duplicate_targets or not add else args[i]
+                for target, (i, add) in enumerate(
+                    zip(program.argnums, runnable.accumulate, strict=True)
+                )
+            )
         step = _last_train_step(program.train_steps(train), args, aux) if with_update else None
         if step is None:
-            yield program.forward_backward[train], (args, aux, key, heads, accumulated)
+            yield (
+                program.forward_backward[train],
+                (args, aux, key, heads, *([accumulated] if accumulated else [])),
+            )
             return
         rest_of_args = _where_present(step.args, args)
         rest_of_aux = _where_present(step.aux, aux)

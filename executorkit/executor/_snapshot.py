@@ -47,12 +47,11 @@ def node_devices(
 
 def nonfinite_accumulated(runnable: Runnable[Any]) -> list[str]:
     """A note on gradients with ``grad_req='add'`` that are not finite: they stay so."""
-    program = runnable.program
-    names = [runnable.graph.arg_names[i] for i in program.argnums]
+    names = [runnable.graph.arg_names[i] for i in runnable.program.argnums]
     values = {
         name: target.value
         for name, target, accumulate in zip(
-            names, runnable.gradient_targets, program.accumulate, strict=True
+            names, runnable.gradient_targets, runnable.accumulate, strict=True
         )
         if accumulate and target.pending is None
     }

@@ -40,6 +40,8 @@ class Runnable(ABC, Generic[Value]):
         pending values in the order of the graph.
     gradient_targets
         pending values that gradients are written to, one for each of ``program.argnums``.
+    accumulate
+        for each of them, whether gradients are added to its contents (``grad_req='add'``).
     duplicate_targets
         positions of gradient targets that stand earlier in the list already.
     uses_rng
@@ -69,6 +71,7 @@ class Runnable(ABC, Generic[Value]):
         aux_arrays: Sequence[Value],
         outputs: Sequence[Value],
         gradient_targets: Sequence[PendingValue],
+        accumulate: Sequence[bool],
         keep_gradients: bool = True,
         lock: threading.RLock | None = None,
     ) -> None:
@@ -80,6 +83,7 @@ class Runnable(ABC, Generic[Value]):
         self.aux_arrays = list(aux_arrays)
         self.outputs = list(outputs)
         self.gradient_targets = list(gradient_targets)
+        self.accumulate = tuple(accumulate)
         self.duplicate_targets = _duplicate_positions(self.gradient_targets)
         self.target_indices = {id(t): k for k, t in enumerate(self.gradient_targets)}
         self.uses_rng = (graph.uses_rng(False), graph.uses_rng(True))

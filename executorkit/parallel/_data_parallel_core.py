@@ -145,12 +145,11 @@ class DataParallelCore:
             return None
         lowered = graph_of(optimized(self.graph.head_entries))
         argnums = tuple(i for i, g in enumerate(grads) if g is not None)
-        accumulate = tuple(self.grad_req[i] == "add" for i in argnums)
         return PmapExecutor(
             self.symbol,
             self.graph,
             self.contexts,
-            program_for(lowered, argnums, accumulate),
+            program_for(lowered, argnums),
             args,
             grads,
             self.grad_req,

@@ -75,6 +75,7 @@ class PmapExecutor(Runnable[ReplicatedArray]):
             aux_arrays,
             outputs,
             targets,
+            accumulate=[self.grad_req[i] == "add" for i in program.argnums],
             keep_gradients=gradient_targets is None,
             lock=lock,
         )

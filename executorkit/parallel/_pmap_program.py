@@ -120,7 +120,6 @@ class PmapProgram(BaseProgram):
         self.graph = program.graph
         self.options = program.options
         self.argnums = program.argnums
-        self.accumulate = program.accumulate
         self.constant_inputs = program.constant_inputs
         self.forward_state_indices = program.forward_state_indices
         self.backward_state_indices = program.backward_state_indices

@@ -18,7 +18,7 @@ from ._program import Program, program_for
 from ._program_options import current_options
 from ._residuals import Residuals
 from ._trace_history import History
-from ._train_step import Arrays, StepSpec
+from ._train_step import Arrays, StepSpec, add_accumulated
 from .protocol import BaseProgram
 
 
@@ -36,17 +36,15 @@ class PartitionedProgram(BaseProgram):
         self,
         graph: Graph,
         argnums: tuple[int, ...],
-        accumulate: tuple[bool, ...],
         ctx: Context,
         group2ctx: Mapping[str, Context],
     ) -> None:
-        unpartitioned = Program(graph, argnums, accumulate)
+        unpartitioned = Program(graph, argnums)
         contexts = placements(graph, ctx, group2ctx)
         self._unpartitioned = unpartitioned
         self.graph = graph
         self.options = current_options()
         self.argnums = argnums
-        self.accumulate = accumulate
         self.may_need_head_gradient = unpartitioned.may_need_head_gradient
         self.constant_inputs = unpartitioned.constant_inputs
         self.forward_state_indices = unpartitioned.forward_state_indices
@@ -55,7 +53,7 @@ class PartitionedProgram(BaseProgram):
         self.segments = []
         for segment in device_segments(graph, contexts):
             part_argnums = tuple(k for k, i in enumerate(segment.inputs) if active[i])
-            part = program_for(segment.graph, part_argnums, (False,) * len(part_argnums))
+            part = program_for(segment.graph, part_argnums)
             part.add_user(self)
             self.segments.append((segment, part))
         self._context_of = {i: s.context for s, _ in self.segments for i in s.outputs}
@@ -107,14 +105,15 @@ class PartitionedProgram(BaseProgram):
         return outputs, forward_states, states, _SegmentResiduals(residuals, differentiated)
 
     def _forward_backward(
-        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays, accumulated: Arrays
-    ) -> Any:
+        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays,
+        accumulated: Arrays = (),
+    ) -> Any:  # fmt: skip
         """Forward, then backward; across devices there is no single program to fuse them into."""
         *results, residuals = self._forward(train, args, aux, key)
         return *results, self._backward(residuals, heads, accumulated)
 
     def _backward(
-        self, residuals: _SegmentResiduals, heads: Arrays, accumulated: Arrays
+        self, residuals: _SegmentResiduals, heads: Arrays, accumulated: Arrays = ()
     ) -> tuple[Any, ...]:
         """Runs backward segment by segment, the last one first."""
         gradients: dict[int, Any] = {}
@@ -129,20 +128,16 @@ class PartitionedProgram(BaseProgram):
                 None if i not in gradients else jax.device_put(gradients[i], device)
                 for i in segment.outputs
             )
-            computed = part.backward(part_residuals, incoming, ())
+            computed = part.backward(part_residuals, incoming)
             for k, gradient in zip(part.argnums, computed, strict=True):
                 self._add_gradient(gradients, segment.inputs[k], gradient)
-        previous = iter(accumulated)
         results = []
         with jax.enable_x64(True):
-            for i, array, accumulate in zip(
-                self.argnums, residuals.differentiated, self.accumulate, strict=True
-            ):
+            for i, array in zip(self.argnums, residuals.differentiated, strict=True):
                 grad = gradients.get(self.graph.arg_values[i])
                 grad = jax.numpy.zeros_like(array) if grad is None else grad
-                grad = jax.device_put(grad, array.sharding)
-                results.append(next(previous) + grad if accumulate else grad)
-        return tuple(results)
+                results.append(jax.device_put(grad, array.sharding))
+            return add_accumulated(accumulated, results)
 
     def _inputs(self, args: Arrays, aux: Arrays) -> tuple[dict[int, Any], dict[int, Any]]:
         """Values by their number in the graph, and auxiliary states by their position."""

@@ -50,7 +50,7 @@ from ._program_report import (
 from ._residuals import ArraySpec, Derivative, Residuals, cotangents, with_few_residuals
 from ._staged_inference import InferenceHistory, StagedInference, preparation_choice
 from ._trace_history import History
-from ._train_step import Arrays, StepSpec, make_step
+from ._train_step import Arrays, StepSpec, add_accumulated, make_step
 from .protocol import BaseProgram, ProgramCall
 
 _Derived = TypeVar("_Derived", bound=BaseProgram)
@@ -78,14 +78,12 @@ class Program(BaseProgram):
         self,
         graph: Graph,
         argnums: tuple[int, ...],
-        accumulate: tuple[bool, ...],
         options: Options | None = None,
         split_temp_buffers: bool = False,
     ) -> None:
         self.graph = graph
         self.options = options or Options()
         self.argnums = argnums
-        self.accumulate = accumulate
         #: For every value, whether it depends on an argument whose gradient is computed.
         self.active = active_values(graph, argnums)
         self._active_steps = tuple(s for s in graph.steps if on_active_path(s, self.active))
@@ -186,7 +184,7 @@ class Program(BaseProgram):
             raise NotFingerprintableError("Python operators")
         if self._fingerprint is None:
             choices = (
-                self.argnums, self.accumulate, replace(self.options, interpret=None, prepare=None),
+                self.argnums, replace(self.options, interpret=None, prepare=None),
                 mirrored_steps(self.graph), self._disabled_passes,
             )  # fmt: skip
             structure = disk_cache.structure_fingerprint(self.graph.structure)
@@ -239,25 +237,23 @@ class Program(BaseProgram):
         return with_few_residuals(partial(self._vjp, train), args, aux, key)
 
     def _backward(
-        self, residuals: Residuals, heads: Arrays, accumulated: Arrays
+        self, residuals: Residuals, heads: Arrays, accumulated: Arrays = ()
     ) -> tuple[Any, ...]:
         with use_winograd(winograd_in(self.options.winograd, True)):
             computed = iter(residuals.gradients(heads))
-        previous = iter(accumulated)
-        arguments = residuals.derivative.arguments
         grads = []
-        for spec, accumulate in zip(arguments, self.accumulate, strict=True):
+        for spec in residuals.derivative.arguments:
             if jnp.issubdtype(spec.dtype, jnp.inexact):
                 grad = next(computed)
                 grad = grad if spec.integer_dtype is None else convert(grad, spec.integer_dtype)
             else:
                 grad = jnp.zeros(spec.shape, spec.dtype)
-            grads.append(next(previous) + grad if accumulate else grad)
-        return tuple(grads)
+            grads.append(grad)
+        return add_accumulated(accumulated, grads)
 
     def _forward_backward(
-        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays, accumulated: Arrays,
-        scale: Any = None,
+        self, train: bool, args: Arrays, aux: Arrays, key: Any, heads: Arrays,
+        accumulated: Arrays = (), scale: Any = None,
     ) -> Any:  # fmt: skip
         *results, residuals = self._vjp(train, args, aux, key, scale)
         return *results, self._backward(residuals, heads, accumulated)
@@ -470,7 +466,6 @@ def signature_of(graph: Graph) -> Signature:
 def program_for(
     graph: Graph,
     argnums: tuple[int, ...] = (),
-    accumulate: tuple[bool, ...] = (),
     split_temp_buffers: bool = False,
 ) -> Program:
     """The program of a graph and a choice of gradients, with the present options.
@@ -481,12 +476,12 @@ def program_for(
     options = current_options()
     passes = disabled_passes().intersection(LOWERING_PASSES)
     key = (
-        signature_of(graph), argnums, accumulate, options, mirrored_steps(graph), passes,
+        signature_of(graph), argnums, options, mirrored_steps(graph), passes,
         split_temp_buffers,
     )  # fmt: skip
 
     def make() -> Program:
-        return Program(graph, argnums, accumulate, options, split_temp_buffers)
+        return Program(graph, argnums, options, split_temp_buffers)
 
     program = cached_program(key, make)
     assert isinstance(program, Program)

@@ -93,12 +93,11 @@ def compilation_history(
 def _argument_namer(program: BaseProgram, function: str) -> ArgumentNamer:
     parameters = _PARAMETERS.get(function, _DEFAULT_PARAMETERS)
     arg_names = program.graph.arg_names
-    targets = zip(program.argnums, program.accumulate, strict=True)
     leaf_names = {
         "args": arg_names,
         "aux": program.graph.aux_names,
         "heads": program.graph.output_names,
-        "accumulated": [arg_names[i] for i, accumulate in targets if accumulate],
+        "accumulated": [arg_names[i] for i in program.argnums],
     }
 
     def argument_name(path: Sequence[Any]) -> str:
@@ -158,6 +157,4 @@ def _grad_req_differences(old: BaseProgram, new: BaseProgram) -> list[str]:
 
 
 def _grad_req(program: BaseProgram, i: int) -> str:
-    if i not in program.argnums:
-        return "null"
-    return "add" if program.accumulate[program.argnums.index(i)] else "write"
+    return "write" if i in program.argnums else "null"

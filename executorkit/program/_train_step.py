@@ -46,6 +46,15 @@ class StepSpec(NamedTuple):
     keep_gradients: bool
 
 
+def add_accumulated(accumulated: Arrays, grads: Arrays) -> tuple[Any, ...]:
+    """The gradients, each added to its accumulated one unless that is None; as they are if
+    ``accumulated`` is empty."""
+    if not accumulated:
+        return tuple(grads)
+    pairs = zip(accumulated, grads, strict=True)
+    return tuple([grad if old is None else old + grad for old, grad in pairs])
+
+
 class Differentiable(Protocol):
     """The part of a program that a training step is built from."""
 
@@ -70,7 +79,8 @@ def make_step(
             -> (weights, states, backward_states), outputs, forward_states, gradients
 
     ``args`` and ``aux`` have None where the donated weights (for each update a tuple) and auxiliary
-    states belong. The new states are flat: for optax's named tuples JAX would call Python, where an
+    states belong; ``accumulated`` has for each gradient None or the array that it is added to, or
+    is empty. The new states are flat: for optax's named tuples JAX would call Python, where an
     interrupt would lose the results. A gradient that an update consumes is returned as None.
     ``reduce`` sums gradients over the devices of a group. The replacements of the donated arrays
     come first, lest a gradient of the same shape gets their memory.

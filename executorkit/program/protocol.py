@@ -50,14 +50,16 @@ class BaseProgram(Viewed, ABC):
 
         infer[train](args, aux, key)     -> outputs, forward_states
         forward[train](args, aux, key)   -> outputs, forward_states, backward_states, residuals
-        backward(residuals, heads, accumulated)
+        backward(residuals, heads, accumulated=())
                                          -> gradients
-        forward_backward[train](args, aux, key, heads, accumulated)
+        forward_backward[train](args, aux, key, heads, accumulated=())
                                          -> outputs, forward_states, backward_states, gradients
 
     ``key`` is None for graphs without random operators. ``heads`` are head gradients, None for an
-    output that needs none; ``accumulated`` are the present gradients of the arguments in
-    ``accumulate``. ``residuals.completed(args, aux, results)``, with the other results of
+    output that needs none. ``accumulated`` has for each gradient None or the array that it is added
+    to; it is left out where there is none. Those that add are another compilation of the same
+    program: an addition behind it takes 10 us, and for 16 million numbers 34 ms in place of 2.
+    ``residuals.completed(args, aux, results)``, with the other results of
     ``forward``, are the residuals that ``backward`` takes.
 
     graph
@@ -66,8 +68,6 @@ class BaseProgram(Viewed, ABC):
         the precision it computes in, and the values that are saved for backward.
     argnums
         positions of the arguments whose gradients are computed.
-    accumulate
-        for each of them, whether its gradient is added to the accumulated one.
     constant_inputs
         (argument position, constant) of the arguments that MXNet overwrites before it runs.
     forward_state_indices
@@ -82,7 +82,6 @@ class BaseProgram(Viewed, ABC):
     graph: Graph
     options: Options
     argnums: tuple[int, ...]
-    accumulate: tuple[bool, ...]
     constant_inputs: tuple[tuple[int, float], ...]
     forward_state_indices: tuple[int, ...]
     backward_state_indices: tuple[int, ...]

@@ -201,6 +201,7 @@ class ExecutorBackend(Runnable[NDArray]):
             executor.aux_arrays,
             executor.outputs,
             [DiscardedGradient() for _ in argnums],
+            accumulate=[False] * len(argnums),
             keep_gradients=False,
             lock=executor.lock,
         )
@@ -508,7 +509,7 @@ class _PerDeviceStep:
         """The outputs, the new auxiliary states and the gradients of one device."""
         member, (args, aux, key) = self._members[k], self._inputs[k]
         heads = [None if h is None else h[k].value for h in self._heads]
-        operands: tuple[Any, ...] = (args, aux, key, tuple(heads), ())
+        operands: tuple[Any, ...] = (args, aux, key, tuple(heads))
         if scale is not None:
             scale = jax.device_put(scale, member.context.device)
             heads = [None if h is None else h * scale.astype(h.dtype) for h in heads]
@@ -576,4 +577,4 @@ def gradient_program(
 ) -> Program:
     """The program of a bound graph with these gradients, and the present options."""
     lowered = graph_of(optimized(graph.head_entries))
-    return program_for(lowered, argnums, (False,) * len(argnums), split_temp_buffers)
+    return program_for(lowered, argnums, split_temp_buffers)

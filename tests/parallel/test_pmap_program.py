@@ -29,8 +29,8 @@ def test_pmap_is_called_in_one_module():
 
 def test_the_same_devices_are_the_same_replicas_and_programs():
     x = mx.sym.Variable("x")
-    one = program_for(graph_of((2 * x).heads), (0,), (False,))
-    two = program_for(graph_of((2 * mx.sym.Variable("y")).heads), (0,), (False,))
+    one = program_for(graph_of((2 * x).heads), (0,))
+    two = program_for(graph_of((2 * mx.sym.Variable("y")).heads), (0,))
     assert Replicas.on(DEVICES) is Replicas.on(list(DEVICES))
     assert PmapProgram.of(one, Replicas.on(DEVICES)) is PmapProgram.of(two, Replicas.on(DEVICES))
     other = PmapProgram.of(one, Replicas.on(DEVICES[:2]))

@@ -32,7 +32,7 @@ def _needed(case, name: str) -> int:
     variables = {n: Node(None, n, {}) for n in case.inputs}
     node = Node(op, "op", {}, params, tuple((v, 0) for v in variables.values()))
     graph = graph_of(tuple((node, k) for k in range(node.n_visible)))
-    program = Program(graph, (graph.arg_names.index(name),), (False,))
+    program = Program(graph, (graph.arg_names.index(name),))
     arrays = case.arrays(case.dtype)
     args = tuple(jax.ShapeDtypeStruct(arrays[n].shape, arrays[n].dtype) for n in graph.arg_names)
     aux = tuple(jax.ShapeDtypeStruct(arrays[n].shape, arrays[n].dtype) for n in graph.aux_names)

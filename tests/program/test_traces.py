@@ -136,13 +136,12 @@ def test_names_do_not_matter_to_a_program():
     "other",
     [
         lambda: _net(7).simple_bind(mx.cpu(), data=(4, 6)),
-        lambda: _bound(grad_req="add"),
         lambda: _bound(grad_req={"fc1_weight": "write"}),
         lambda: mx.sym.Group([net := _net(), mx.sym.BlockGrad(net)]).simple_bind(
             mx.cpu(), data=(4, 6)
         ),
     ],
-    ids=["attribute", "add", "argnums", "outputs"],
+    ids=["attribute", "argnums", "outputs"],
 )
 def test_other_graphs_have_other_programs(other):
     assert other().program is not _bound().program
