@@ -18,7 +18,7 @@ from ..schema.operator_registry import register
 from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
 from .moments import at_least_float32, standardize
-from .pool import reduce_windows
+from .windows import reduce_windows
 
 
 def _infer_layer_norm_shape(s: ShapeFacts, p: Params) -> None:

@@ -18,79 +18,8 @@ from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
-from ..tensor.reverse_rules import with_vjp
 from .conv import Layout, data_layout, per_axis, spatial_axes
-
-#: Maximum number of elements of a window for which a maximum's gradient is written out.
-_MAX_WRITTEN_OUT = 32
-
-
-def reduce_windows(
-    x: jax.Array, maximum: bool, axes: Shape, kernel: Shape, stride: Shape, pads: Sequence[Shape]
-) -> jax.Array:
-    """Maximum or sum over windows of the named axes; only windows that fit count."""
-    sizes, steps, padding = [1] * x.ndim, [1] * x.ndim, [(0, 0)] * x.ndim
-    for axis, k, s, (low, high) in zip(axes, kernel, stride, pads, strict=True):
-        sizes[axis], steps[axis], padding[axis] = k, s, (low, high)
-    if not maximum:
-        return lax.reduce_window(x, np.zeros((), x.dtype), lax.add, sizes, steps, padding)
-    floating = jnp.issubdtype(x.dtype, jnp.floating)
-    lowest = np.asarray(-np.inf if floating else jnp.iinfo(x.dtype).min, x.dtype)
-    return lax.reduce_window(x, lowest, lax.max, sizes, steps, padding)
-
-
-def _at_maxima(
-    t: jax.Array, out: jax.Array, x: jax.Array, axes: Shape, kernel: Shape, stride: Shape,
-    first_only: bool,
-) -> jax.Array:  # fmt: skip
-    """Sum of the entries of ``t`` at each window's maximum: at its first one, or at all of them."""
-    total, assigned = jnp.zeros_like(out), jnp.zeros(out.shape, bool)
-    for offset in np.ndindex(*kernel):
-        start, stop, step = [0] * x.ndim, list(x.shape), [1] * x.ndim
-        for axis, o, s in zip(axes, offset, stride, strict=True):
-            start[axis], stop[axis], step[axis] = o, o + (out.shape[axis] - 1) * s + 1, s
-        hit = lax.slice(x, start, stop, step) == out
-        if first_only:
-            hit, assigned = hit & ~assigned, assigned | hit
-        total += jnp.where(hit, lax.slice(t, start, stop, step), 0)
-    return total
-
-
-def window_maximum(
-    x: jax.Array, axes: Shape, kernel: Shape, stride: Shape, first_only: bool
-) -> jax.Array:
-    """Maximum over windows, the gradient of which goes to the first maximum or to all of them.
-
-    The gradient is a sum over the offsets in a window: on CPUs XLA's own (select and scatter) takes
-    three to ten times as long. Its residuals are only the data and the result.
-    """
-
-    def fwd(x: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-        out = reduce_windows(x, True, axes, kernel, stride, [(0, 0)] * len(axes))
-        return out, (x, out)
-
-    def bwd(residuals: tuple[jax.Array, jax.Array], head: jax.Array) -> tuple[jax.Array]:
-        x, out = residuals
-        route = jax.linear_transpose(
-            lambda t: _at_maxima(t, out, x, axes, kernel, stride, first_only), x
-        )
-        return tuple(route(head))
-
-    def tangent(residuals: tuple[jax.Array, jax.Array], tangents: Sequence[Any]) -> jax.Array:
-        x, out = residuals
-        return _at_maxima(tangents[0], out, x, axes, kernel, stride, first_only)
-
-    return with_vjp(lambda x: fwd(x)[0], fwd, bwd, tangent)(x)
-
-
-def pad_axes(x: jax.Array, value: float, axes: Shape, pads: Sequence[Shape]) -> jax.Array:
-    """``x`` with ``value`` before and behind the entries of the named axes."""
-    if not any(map(any, pads)):
-        return x
-    config = [(0, 0, 0)] * x.ndim
-    for axis, (low, high) in zip(axes, pads, strict=True):
-        config[axis] = (low, high, 0)
-    return lax.pad(x, np.asarray(value, x.dtype), config)
+from .windows import can_write_out, pad_axes, reduce_windows, window_maximum
 
 
 def global_maximum(data: jax.Array, axes: Shape) -> jax.Array:
@@ -259,7 +188,7 @@ def pooling(
         if not jnp.issubdtype(data.dtype, jnp.floating):
             return reduce_windows(data, True, axes, kernel, stride, pads)
         lowest = float(jnp.finfo(data.dtype).min)
-        if math.prod(kernel) <= _MAX_WRITTEN_OUT:
+        if can_write_out(kernel):
             return window_maximum(pad_axes(data, lowest, axes, pads), axes, kernel, stride, True)
         out = reduce_windows(data, True, axes, kernel, stride, pads)
         return jnp.maximum(out, lowest) if any(map(any, pads)) else out

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ...errors import ShapeError
-from ..nn.pool import reduce_windows
+from ..nn.windows import reduce_windows
 from ..schema.inference import Params, ShapeFacts
 from ..schema.operator_registry import register
 from ..tensor.derivatives import with_jvp
