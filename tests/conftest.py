@@ -21,11 +21,16 @@ import jax
 import numpy as np
 import pytest
 
+from executorkit.ops.nn.conv_kernels import winograd
+
 jax.config.update("jax_num_cpu_devices", 8)
 # Programs compiled by one worker, or in an earlier run, are read by the others.
 jax.config.update("jax_compilation_cache_dir", str(Path(__file__).parents[1] / ".jax_cache"))
 jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.1)
 jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
+
+#: Forms of programs that whoever runs the tests asks for.
+FORCED = {name: os.environ.get(name) for name in ("EXECUTORKIT_INTERPRET", "EXECUTORKIT_WINOGRAD")}
 
 
 @pytest.fixture(autouse=True)
@@ -42,9 +47,18 @@ def compiled(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(autouse=True)
 def _golden_programs_are_compiled(request: pytest.FixtureRequest) -> None:
-    """What MXNet's results are compared with comes from XLA; the interpreter has its own tests."""
-    if request.node.get_closest_marker("golden") is not None:
+    """What MXNet's results are compared with comes from XLA; the interpreter has its own tests.
+
+    What the environment says goes before: EXECUTORKIT_INTERPRET=1 has all of it interpreted, and
+    with EXECUTORKIT_WINOGRAD Winograd's form is taken wherever it saves a multiplication.
+    """
+    if request.node.get_closest_marker("golden") is None:
+        return
+    if not FORCED["EXECUTORKIT_INTERPRET"]:
         request.getfixturevalue("compiled")
+    if FORCED["EXECUTORKIT_WINOGRAD"]:
+        patch = request.getfixturevalue("monkeypatch")
+        patch.setattr(winograd, "_costs", winograd.Costs(0, 0, 0, 0, 0))
 
 
 #: Files whose tests compare with recorded results of MXNet.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -31,7 +33,9 @@ def test_network_gives_the_results_of_mxnet(name):
         results |= {f"aux:{n}": a.asnumpy() for n, a in executor.aux_dict.items()}
     else:  # the second call runs on prepared arrays
         results |= {f"out{i}": o.asnumpy() for i, o in enumerate(executor.forward())}
-        assert executor.program.prepares == 1
+        assert executor.program.prepares == (
+            0 if os.environ.get("EXECUTORKIT_PREPARE") == "0" else 1
+        )
     facts = stored.facts[name]["arrays"]
     assert {n: [list(a.shape), a.dtype.name] for n, a in results.items()} == facts
     wrong, rtol = {}, model.rtol or RTOL[model.dtype]
