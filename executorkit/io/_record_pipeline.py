@@ -17,7 +17,7 @@ from ._host_buffers import HostBuffers
 from ._record_decoder import ExampleDecoder
 from ._record_source import RecordFiles
 
-#: Maximum number of examples that a thread decodes before it takes others.
+#: Maximum number of examples that one of several threads decodes before it takes others.
 _STRIP = 8
 #: Examples per seed of augmentation whose random draws differ.
 _EXAMPLES_PER_SEED = 1 << 48
@@ -76,7 +76,7 @@ class RecordPipeline:
         self._shape, self._seed = shape, seed
         self._buffers = HostBuffers(shape, dtype)
         self._ahead = max(ahead, 1)
-        self._strip = min(_STRIP, -(-shape[0] // threads))
+        self._strip = shape[0] if threads == 1 else min(_STRIP, -(-shape[0] // threads))
         self._pool = ThreadPoolExecutor(threads, thread_name_prefix="image-records")
         self._batches: deque[HostBatch] = deque()
         self._plans: Iterator[BatchPlan] = iter(())
@@ -119,12 +119,13 @@ class RecordPipeline:
         return batch
 
     def _decode(self, batch: HostBatch, start: int) -> None:
-        position = start
+        position, random = start, Random(0)
         try:
             while position < min(start + self._strip, len(batch.plan.offsets)):
                 if batch.cancelled:
                     return
-                self._decode_example(batch, position)
+                random.seed(self._seed * _EXAMPLES_PER_SEED + batch.plan.first + position)
+                self._decode_example(batch, position, random)
                 position += 1
         except BaseException as error:  # raised where the batch is taken
             batch.errors[position] = error
@@ -144,13 +145,12 @@ class RecordPipeline:
         except BaseException as error:
             batch.result.set_exception(error)
 
-    def _decode_example(self, batch: HostBatch, position: int) -> None:
+    def _decode_example(self, batch: HostBatch, position: int, random: Random) -> None:
         offset = batch.plan.offsets[position]
-        number = batch.plan.first + position
         batch.index[position] = self._decoder.decode(
             self._files.read(offset),
             self._files.name(offset),
-            Random(self._seed * _EXAMPLES_PER_SEED + number),
+            random,
             batch.data[position],
             batch.label[position : position + 1].reshape(self._decoder.label_shape),
         )

@@ -61,19 +61,19 @@ class Normalization:
         if mirrored and (self.mean is None or self.mean.shape[1:] == (1, 1)):
             image = require_opencv().flip(image, 1)
             mirrored = False
-        with np.errstate(invalid="ignore"):  # a std of 0
-            self._write_planes(_planes(image), values, random)
-        if mirrored:
-            values[:] = values[:, :, ::-1].copy()
-
-    def _write_planes(self, planes: list[np.ndarray], values: np.ndarray, random: Random) -> None:
-        if values.dtype == np.int8:
-            self._write_signed(planes, values)
-            return
+        planes = _planes(image)
         if values.dtype == np.uint8:
             for target, plane in zip(values, planes, strict=True):
                 target[:] = plane
-            return
+        elif values.dtype == np.int8:
+            self._write_signed(planes, values)
+        else:
+            with np.errstate(invalid="ignore"):  # a std of 0
+                self._write_floats(planes, values, random)
+        if mirrored:
+            values[:] = values[:, :, ::-1].copy()
+
+    def _write_floats(self, planes: list[np.ndarray], values: np.ndarray, random: Random) -> None:
         contrast = None
         shift = np.float32(0)
         if self.contrast or self.illumination:
