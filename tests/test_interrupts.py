@@ -228,6 +228,8 @@ def _failing(monkeypatch: pytest.MonkeyPatch) -> mx.executor.Executor:
         def __call__(self, *args: Any) -> None:
             raise RuntimeError("device lost")
 
+        call_at = __call__
+
     monkeypatch.setattr(executor.program, "forward_backward", (Failing(), Failing()))
     monkeypatch.setattr(executor.program, "infer", (Failing(), Failing()))
     return executor
@@ -264,7 +266,7 @@ def test_an_update_whose_program_fails_is_withdrawn_and_uncounted(monkeypatch):
     before = training.state()
     training.prepare(1)
 
-    def fail(self, results, donated, args):
+    def fail(self, results, donated, args, age):
         raise RuntimeError("device lost")
 
     with monkeypatch.context() as patch:

@@ -288,6 +288,7 @@ class Executor(Runnable[NDArray], Viewed):
         """
         for function, avals in PrecompileSpec(is_train, backward).calls(self, *bound_avals(self)):
             function.compile(*avals)
+        self.compile_at_once()
         return self
 
     def precompile(
@@ -315,7 +316,9 @@ class Executor(Runnable[NDArray], Viewed):
         fit the symbol, and MXNetError for symbols with Python operators, whose executors share no
         programs.
         """
-        return precompile_shapes(self, shapes, PrecompileSpec(is_train, backward))
+        precompilation = precompile_shapes(self, shapes, PrecompileSpec(is_train, backward))
+        self.compile_at_once()
+        return precompilation
 
     #: The former name of :meth:`precompile`.
     warm = precompile
@@ -337,10 +340,12 @@ class Executor(Runnable[NDArray], Viewed):
             self.graph, self.arg_arrays, self.grad_arrays, self.aux_arrays, self.outputs, kwargs,
             partial_shaping, allow_up_sizing,
         )  # fmt: skip
-        return Executor(
+        executor = Executor(
             self.symbol, self.context, arrays.args, arrays.grads, self.grad_req, arrays.aux,
             self.group2ctx, arrays.outputs, self.options,
         )  # fmt: skip
+        executor.take_age_of(self)
+        return executor
 
     def zero_grad(self) -> None:
         """Sets every gradient array to zero (for ``grad_req='add'``)."""
@@ -372,8 +377,10 @@ class Executor(Runnable[NDArray], Viewed):
         return self.program.infer[False](args, aux, key)
 
     def key_aval(self) -> Any:
-        """The shape and dtype of a key."""
-        return jax.eval_shape(lambda: jax.random.key(0))
+        """The shape, dtype and device of a key."""
+        key = jax.eval_shape(lambda: jax.random.key(0))
+        sharding = jax.sharding.SingleDeviceSharding(self.context.device)
+        return jax.ShapeDtypeStruct(key.shape, key.dtype, sharding=sharding)
 
     def filled_like(self, array: NDArray, number: float) -> jax.Array:
         """New contents for an array: one number everywhere."""

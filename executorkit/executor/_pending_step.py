@@ -24,7 +24,7 @@ import numpy as np
 
 from ..errors import GradientConsumedError, explain
 from ..ndarray.protocol import PendingValue, Producer, UpdateCall
-from ..program import Donated, StepSpec, UpdateSpec, copied
+from ..program import MAX_AGE, Donated, StepSpec, UpdateSpec, copied
 from ._buffers import read_buffers
 from ._gradient_sums import accumulated_gradients, final_gradients
 from .protocol import Runnable
@@ -79,7 +79,9 @@ class PendingStep:
 
     __slots__ = (
         "__weakref__",
+        "_age",
         "_backward_states",
+        "_number",
         "_results",
         "_states_written",
         "_update",
@@ -100,6 +102,9 @@ class PendingStep:
     def __init__(self, runnable: Runnable[Any], train: bool, key: Any = None) -> None:
         self.runnable = runnable
         self.train = train
+        self._age = runnable.age
+        #: Its number among the training steps since the last update.
+        self._number = runnable.steps + 1
         buffers = runnable.buffers
         self.args = read_buffers(buffers.args)
         self.aux = read_buffers(buffers.aux)
@@ -169,7 +174,9 @@ class PendingStep:
         program = self.runnable.program
         try:
             if self.train and program.argnums:
-                *results, residuals = program.forward[1](self.args, self.aux, self.key)
+                *results, residuals = program.forward[1].call_at(
+                    self._age, self.args, self.aux, self.key
+                )
                 outputs, states, self._backward_states = results
                 self.residuals = residuals.completed(self.args, self.aux, results)
             elif self.runnable.may_prepare and not self.train:
@@ -190,6 +197,8 @@ class PendingStep:
             indices = runnable.program.forward_state_indices
             for n, value in zip(indices, forward_states, strict=True):
                 runnable.aux_arrays[n].assign(value)
+        if self.train and self._age is not None and self._age < MAX_AGE:
+            runnable.count_steps(self._number)
         self.done = True
 
     # -- backward ------------------------------------------------------------------------------
@@ -317,6 +326,7 @@ class PendingStep:
             elif self.heads is not None:
                 self._restore()
             if not self.updated:
+                self.runnable.count_steps(self._number - 1)
                 states = zip(self.backward_state_indices, self._backward_states, strict=False)
                 for n, value in states:
                     array = self.runnable.aux_arrays[n]
@@ -395,14 +405,14 @@ class PendingStep:
         added = (self.accumulated,) if self.accumulated else ()
         if continues:
             outputs, states, backward_states = None, (), self._backward_states
-            grads = program.backward(self.residuals, heads, *added)
+            grads = program.backward.call_at(self._age, self.residuals, heads, *added)
         else:
-            outputs, states, backward_states, grads = program.forward_backward[self.train](
-                self.args, aux, self.key, heads, *added
+            outputs, states, backward_states, grads = program.forward_backward[self.train].call_at(
+                self._age, self.args, aux, self.key, heads, *added
             )
         if self._states_written and not from_current:
             current = read_buffers(runnable.buffers.aux)
-            backward_states = program.forward[1](self.args, current, self.key)[2]
+            backward_states = program.forward[1].call_at(self._age, self.args, current, self.key)[2]
         if runnable.duplicate_targets:
             grads = final_gradients(runnable, grads)
         return _Results(None if self.done else outputs, states, backward_states, grads)
@@ -498,8 +508,16 @@ class PendingUpdate:
                 args, aux, step.key, heads, step.accumulated,
                 tuple([u.call.key_data for u in self._updates]), np.array(hyperparams, np.float64),
             )  # fmt: skip
-            function.call_into(self.results, donated, others)
+            function.call_into(self.results, donated, others, self._age(step))
         return self.results[0][1:]
+
+    def _age(self, step: PendingStep) -> int | None:
+        """The number of updates that the optimizers have counted before; None if the program is to
+        be compiled at once."""
+        ages = [u.call.age for u in self._updates]
+        counted = [age for age in ages if age is not None]
+        known = len(counted) == len(ages) and step.runnable.age is not None
+        return max(counted) if known else None
 
     def _operands(self, step: PendingStep) -> tuple[tuple[Any, ...], tuple[Any, ...], Donated]:
         """The step's arguments and auxiliary states without those that are donated, and these."""

@@ -52,6 +52,13 @@ class Runnable(ABC, Generic[Value]):
         whether gradients are stored although an update has consumed them in the same program.
     may_prepare
         whether inference may run on prepared arrays (:meth:`infer`).
+    steps
+        number of training steps since the optimizer of these arrays has counted an update, where
+        somebody knows one, or since they were bound.
+    age
+        age of the training that the arrays belong to, on which it depends whether a step is
+        interpreted: the number of updates or of steps, whichever is larger; None once somebody has
+        asked for compiled programs.
     is_registered
         whether ``waitall`` will force it: since something was deferred, until then.
     lock
@@ -90,11 +97,34 @@ class Runnable(ABC, Generic[Value]):
         self.runs_eagerly = graph.has_effects
         self.keep_gradients = keep_gradients
         self.may_prepare = False
+        self._updates = 0
+        self.steps = 0
+        self.age: int | None = 0
         self.is_registered = False
         self.buffers = Buffers.of(
             self.arg_arrays, self.aux_arrays, self.gradient_targets, self.outputs
         )
         self._constants: dict[int, jax.Array] = {}
+
+    def set_updates(self, updates: int) -> None:
+        """Takes over the number of updates that an optimizer has counted."""
+        if updates != self._updates:
+            self._updates = updates
+            self.count_steps(0)
+
+    def count_steps(self, steps: int) -> None:
+        """Takes over the number of training steps since the last update."""
+        self.steps = steps
+        if self.age is not None:
+            self.age = max(self._updates, steps)
+
+    def take_age_of(self, other: Runnable[Any]) -> None:
+        """Goes on with the training of another runnable, whose arrays these share."""
+        self._updates, self.steps, self.age = other._updates, other.steps, other.age
+
+    def compile_at_once(self) -> None:
+        """Has no step interpreted from now on."""
+        self.age = None
 
     @abstractmethod
     def next_key(self) -> Any:

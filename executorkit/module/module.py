@@ -109,6 +109,8 @@ class Module(BaseModule, DataParallel):
         self._output_names = symbol.list_outputs()
         # None, as scripts test, until the module is bound.
         self._exec_group: DataParallelExecutorGroup = None  # type: ignore[assignment]
+        #: True once programs were compiled ahead, so that none is to be interpreted.
+        self._precompiled = False
         self._requested_gradients: Any = None
         self._data_shapes: list[DataDesc] = None  # type: ignore[assignment]
         self._label_shapes: list[DataDesc] | None = None
@@ -371,6 +373,7 @@ class Module(BaseModule, DataParallel):
         """
         require(self, "precompile", "binded")
         train = self.for_training if is_train is None else is_train
+        self._precompiled = True
         return self._exec_group.precompile(shapes, train)
 
     #: The former name of :meth:`precompile`.
@@ -482,6 +485,11 @@ class Module(BaseModule, DataParallel):
         batch = concatenated_batches(data_batch) if isinstance(data_batch, list) else data_batch
         train = self.for_training if is_train is None else bool(is_train)
         self._reshape_for(batch, train)
+        core = self._exec_group.core
+        if self._module_optimizer is not None:
+            core.set_updates(self._module_optimizer.optimizer.num_update)
+        if self._precompiled:
+            core.compile_at_once()
         self._exec_group.forward(batch, train)
 
     def backward(self, out_grads: HeadGradients = None) -> None:

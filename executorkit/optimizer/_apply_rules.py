@@ -101,11 +101,14 @@ def apply_rules(
     states: Sequence[State],
     count: Callable[[], Sequence[Sequence[float]]],
     undo: Callable[[], object],
+    age: int | None,
 ) -> None:
     """Updates weights and states in place, each by its rule; arrays have been checked.
 
     count, undo
         counts the step and returns the hyperparameters of each rule; takes the counts back.
+    age
+        number of updates that were counted before; None compiles the update at once.
 
     Gradients that are pending on an executor are not computed for that: the update becomes a part
     of the program that computes them. After an exception weights, states and counts are all as they
@@ -117,7 +120,7 @@ def apply_rules(
 
     def prepare() -> UpdateCall:
         nonlocal call
-        call = plan_update(rules, count()).call(tuple(states), weights[0].context, undo)
+        call = plan_update(rules, count()).call(tuple(states), weights[0].context, undo, age)
         return call
 
     state = ThreadState()
@@ -154,7 +157,7 @@ def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[ND
         )
         donated = Donated(values)
         try:
-            program.call_into(results, donated, operands)
+            program.call_into(results, donated, operands, call.age)
             _store(leaves, results[0], device)
             call.attached = True
         except BaseException:
@@ -229,12 +232,14 @@ class PlannedUpdate(NamedTuple):
     update: CombinedUpdate
     hyperparams: list[float]
 
-    def call(self, state: Any, context: Context, undo: Callable[[], object]) -> UpdateCall:
+    def call(
+        self, state: Any, context: Context, undo: Callable[[], object], age: int | None
+    ) -> UpdateCall:
         """The step with its states; each random rule draws a key from the context's stream, as one
         call of a random operator does."""
         random = sum(rule.uses_rng for rule in self.update.rules)
         if not random:
-            return UpdateCall(self.update, state, self.hyperparams, None, undo)
+            return UpdateCall(self.update, state, self.hyperparams, None, undo, age)
         keys = StreamPositions()
 
         def undo_and_rewind() -> None:
@@ -242,7 +247,7 @@ class PlannedUpdate(NamedTuple):
             keys.rewind()
 
         key_data = np.stack([next_key_data(context) for _ in range(random)])
-        return UpdateCall(self.update, state, self.hyperparams, key_data, undo_and_rewind)
+        return UpdateCall(self.update, state, self.hyperparams, key_data, undo_and_rewind, age)
 
 
 def plan_update(rules: Sequence[Rule], hyperparams: Sequence[Sequence[float]]) -> PlannedUpdate:
@@ -260,7 +265,7 @@ def _single_calls(call: UpdateCall) -> Iterator[UpdateCall]:
         update = CombinedUpdate((rule,), (width,))
         key_data = call.key_data[key : key + 1] if rule.uses_rng else None
         key += rule.uses_rng
-        yield UpdateCall(update, (state,), hyperparams, key_data)
+        yield UpdateCall(update, (state,), hyperparams, key_data, age=call.age)
 
 
 def _jitted(update: CombinedUpdate, treedef: Any) -> SmallJit:

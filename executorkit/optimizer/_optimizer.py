@@ -254,6 +254,15 @@ class Optimizer(CheckedKeywords):
             self._index_update_count[i] = count
             self.num_update = max(count, self.num_update)
 
+    def age_of(self, indices: Sequence[Any]) -> int:
+        """The number of updates that have been counted of those of these parameters that had most.
+
+        First steps of a training may be computed in another way than later ones, and this number
+        tells them apart, also in a run that is resumed.
+        """
+        counts, begin = self._index_update_count, self.begin_num_update
+        return max([counts.get(i, begin) for i in indices], default=begin)
+
     def _count_undo(self, indices: Sequence[Any]) -> Callable[[], None]:
         """A function that takes back updates of these parameters that are counted from now on."""
         counts = self._index_update_count
@@ -420,9 +429,9 @@ class Optimizer(CheckedKeywords):
                 explain(type(self).__name__, "it defines no update(index, weight, grad, state)")
             )
         together = len(indices) if self.aggregate_num else 1
-        undo = self._count_undo(indices)
+        undo, age = self._count_undo(indices), self.age_of(indices)
         apply_rules(
-            rules, weights, grads, states, lambda: self._count_step(indices, together), undo
+            rules, weights, grads, states, lambda: self._count_step(indices, together), undo, age
         )
 
     def to_optax(

@@ -39,6 +39,7 @@ class Updater:
         self.states_synced: dict[Any, bool] = {}
         self.aggregate_updates = optimizer.aggregate_num > 0
         self.n_updates = 0
+        self._compiles_at_once = False
 
     def __repr__(self) -> str:
         return brief(self, None, [repr(self.optimizer), many(len(self.states), "state")])
@@ -105,13 +106,13 @@ class Updater:
             if not same_shape_and_dtype(w, g):
                 name = f"{type(optimizer).__name__}: parameter {optimizer.idx2name.get(i, i)!r}"
                 check_arrays(name, w, g)
-        together = optimizer.aggregate_num or 1
+        together, age = optimizer.aggregate_num or 1, self._age(indices)
 
         def count() -> list[Any]:
             self.n_updates += 1
             return [x for batch, *_ in batches for x in optimizer._count_step(batch, together)]
 
-        apply_rules(rules, weights, grads, states, count, self._count_undo(indices))
+        apply_rules(rules, weights, grads, states, count, self._count_undo(indices), age)
 
     def _calls(self, *columns: list[Any]) -> list[tuple[Any, ...]]:
         """Arguments of an overridden ``update_multi_precision``: those of one parameter, or tuples
@@ -124,6 +125,14 @@ class Updater:
             for start in range(0, len(columns[0]), size)
         ]
         return [(*map(tuple, arrays), states) for *arrays, states in parts]
+
+    def compile_at_once(self) -> None:
+        """Has no update interpreted, however young the training is."""
+        self._compiles_at_once = True
+
+    def _age(self, indices: Sequence[Any]) -> int | None:
+        """The number of updates of these parameters so far; None if that does not matter."""
+        return None if self._compiles_at_once else self.optimizer.age_of(indices)
 
     def _count_undo(self, indices: Sequence[Any]) -> Callable[[], None]:
         """A function that takes back one update of these parameters, counted from now on."""
@@ -167,10 +176,10 @@ class Updater:
             optimizer._set_current_context(context.device_id)
             self._prepare_all(indices, first_weights)
             states = tuple(map(state_of, indices))
-            undo = self._count_undo(indices)
+            undo, age = self._count_undo(indices), self._age(indices)
             self.n_updates += 1
             hyperparams = optimizer._count_step(indices, optimizer.aggregate_num or 1)
-            call = plan_update(rules, hyperparams).call(states, context, undo)
+            call = plan_update(rules, hyperparams).call(states, context, undo, age)
             return call
 
         try:

@@ -92,6 +92,8 @@ class DataParallelCore:
         self.steps_taken = 0
         self.pmapped = self._bind_pmapped(inferred[0])
         self._execs = [] if self.pmapped else [self._bind(k) for k in range(len(self.contexts))]
+        if len(self.contexts) > 1:
+            self.compile_at_once()
         self.outputs: list[PerDevice] = (
             list(self.pmapped.outputs)
             if self.pmapped
@@ -183,6 +185,16 @@ class DataParallelCore:
         """Chooses whether gradients that an update consumes in the same program are stored."""
         for runnable in [self.pmapped] if self.pmapped else self._execs:
             runnable.set_keep_gradients(keep)
+
+    def set_updates(self, updates: int) -> None:
+        """Tells the executors the number of updates that the optimizer has counted."""
+        for executor in self._execs:
+            executor.set_updates(updates)
+
+    def compile_at_once(self) -> None:
+        """Has no step of the group interpreted from now on."""
+        for executor in self._execs:
+            executor.compile_at_once()
 
     @property
     def traces(self) -> int:

@@ -20,19 +20,26 @@ class CheckedJit(InstrumentedJit):
     def _counting(self) -> Callable[..., Any]:
         return collect_checks(super()._counting())
 
-    def __call__(self, *args: Any) -> Any:
-        results = super().__call__(*args)
+    def call_at(self, age: int | None, *args: Any) -> Any:
+        """As for other functions; a failed check is raised where a result is read."""
+        results = super().call_at(age, *args)
         if self.donates:
             return results
         values, outcome = results
         deferred_errors.note(values, outcome)
         return values
 
-    def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
+    def call_into(
+        self,
+        results: list[Any],
+        donated: Donated,
+        args: tuple[Any, ...],
+        age: int | None = None,
+    ) -> None:
         """As for other functions; waits for the checks, so that a failed one destroys nothing."""
         donated.save()
         pairs: list[Any] = []
-        super().call_into(pairs, donated, args)
+        super().call_into(pairs, donated, args, age)
         values, outcome = pairs[0]
         error = failed_check(outcome)
         if error is not None:

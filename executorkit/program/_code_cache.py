@@ -25,7 +25,14 @@ import jax
 from ..errors import NotCompiledError
 from ._donation import Donated, call_donating
 from ._environment_settings import bytes_of
-from ._first_calls import FirstCalls, interpretation_choice, is_traced_for_call, tracing_allowed
+from ._first_calls import (
+    FirstCalls,
+    InterpretedFunction,
+    interpretation_choice,
+    is_traced_for_call,
+    tracing_allowed,
+)
+from ._first_steps import FirstSteps
 from ._program_options import current_options
 
 #: Memory of an executable that has been compiled in this process, however small, in bytes.
@@ -130,8 +137,9 @@ class SmallJit:
     """
 
     __slots__ = (
-        "__wrapped__", "_device", "_first_calls", "_jitted", "_kept_in", "_options", "_static",
-        "_updates", "executable_bytes", "executables", "function", "last_use",
+        "__wrapped__", "_device", "_first_calls", "_first_steps", "_jitted", "_kept_in",
+        "_options", "_static", "_updates", "executable_bytes", "executables", "function",
+        "last_use",
     )  # fmt: skip
 
     in_use = False
@@ -150,7 +158,7 @@ class SmallJit:
 
         ``device`` is that of the results where the arguments have none; ``kept_in`` the cache that
         bounds it, where its owner does not put it into one; ``updates`` says that it updates
-        parameters, which is compiled at once, so that runs repeat to the last bit; ``options`` are
+        parameters, whose first calls have a rule of their own (:meth:`call_into`); ``options`` are
         those of ``jax.jit``.
         """
 
@@ -186,6 +194,7 @@ class SmallJit:
                 self._count()
 
         self._first_calls = FirstCalls(jitted, self._interprets, count, self._static, self._device)
+        self._first_steps = FirstSteps(self._first_calls, self._interprets_young)
 
     def __call__(self, *args: Any) -> Any:
         """The results for such arguments."""
@@ -207,14 +216,25 @@ class SmallJit:
         self._count()
         return results
 
-    def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
+    def call_into(
+        self,
+        results: list[Any],
+        donated: Donated,
+        args: tuple[Any, ...],
+        age: int | None = None,
+    ) -> None:
         """Appends the result for ``(donated.tree, *args)`` to ``results``, for a function whose
         first argument is donated. After any exception either it is in the list, or
-        ``donated.restored()`` has the arrays that were donated."""
-        interpretation = None
+        ``donated.restored()`` has the arrays that were donated. ``age`` is that of the training
+        whose parameters are updated: see :mod:`._first_steps`."""
+        interpretation: InterpretedFunction | None = None
         is_new = False
         if self._first_calls.shapes:
             interpretation = self._first_calls.known((Donated(donated.tree), *args))
+        elif age is not None:
+            if self._first_steps.full:
+                self.clear()
+            interpretation = self._first_steps.interpretation((Donated(donated.tree), *args), age)
         try:
             if interpretation is None:
                 call_donating(self._jitted, results, donated, args)
@@ -232,6 +252,10 @@ class SmallJit:
     def _interprets(self) -> bool | None:
         choice = interpretation_choice(current_options().interpret)
         return False if choice is None and self._updates else choice
+
+    def _interprets_young(self) -> bool:
+        """True if updates in a young training may be interpreted."""
+        return self._updates and interpretation_choice(current_options().interpret) is None
 
     def _count(self) -> None:
         """Counts one executable more."""

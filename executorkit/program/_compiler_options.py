@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Any
 
 import jax
+import jaxlib
 
 from ..lowering import Graph, InferenceResult, memoize
 from ..ops.schema.inference import is_fully_known
@@ -35,6 +36,11 @@ _BARRIERS_ON_CPU = {"xla_disable_hlo_passes": "cse_barrier_expander"}
 #: pieces, if no value is larger: XLA's compiler warns of those that are.
 _MAX_PIECE = 30 * 2**20
 _PIECES_ON_CPU = {"xla_multiheap_size_constraint_per_heap": str(_MAX_PIECE)}
+#: Options that this module may ask for.
+EVERY_OPTION = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU | _PIECES_ON_CPU
+#: Versions of jaxlib that are known to take all of them. To ask the compiler takes 30 ms, which
+#: the first bind of a process would wait for.
+_VERSIONS_THAT_TAKE_ALL = frozenset({"0.10.2"})
 
 
 def compiler_options(
@@ -53,8 +59,9 @@ def compiler_options(
         (_BARRIERS_ON_CPU, convolves or has_barriers),
         (_PIECES_ON_CPU, split_temp_buffers),
     )
-    every = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU | _PIECES_ON_CPU
-    takes_all = compiler_accepts(tuple(every.items()))
+    takes_all = jaxlib.__version__ in _VERSIONS_THAT_TAKE_ALL or compiler_accepts(
+        tuple(EVERY_OPTION.items())
+    )
     accepted: dict[str, Any] = {}
     for options, needed in choices:
         if needed and (takes_all or compiler_accepts(tuple(options.items()))):

@@ -14,8 +14,8 @@ call of a compiled function costs nothing more.
 
 Programs are compiled at once on anything but one CPU device, where the interpreter lacks a
 primitive, where its estimate of the work is above what compilation takes, while the profiler
-records, and where somebody asked for a compiled program. So are the programs of training: a run
-that is repeated in the same process, or resumed, is then equal to the last bit.
+records, and where somebody asked for a compiled program. Programs of training have a rule of their
+own, which does not depend on what the process has done before (:mod:`._first_steps`).
 """
 
 from __future__ import annotations
@@ -29,6 +29,9 @@ from typing import Any
 
 import jax
 import numpy as np
+
+# ``jax.device_put`` of an array takes seven times as long as its function in C.
+from jax._src.lib import xla_client
 from jax.core import Tracer
 
 from ..errors import NotCompiledError
@@ -40,7 +43,7 @@ from .disk_cache import trace_context
 
 #: The call with the same shapes that has the program compiled in the background, and that of a
 #: program whose interpretation takes more than these seconds.
-_COMPILE_AT, _COMPILE_LARGE_AT, _LARGE_SECONDS = 4, 2, 5e-3
+_COMPILE_AT, _COMPILE_LARGE_AT, LARGE_SECONDS = 4, 2, 5e-3
 #: Minimum number of calls from there to the one that first runs the compiled program, and maximum
 #: number of the latter.
 _MIN_CALLS, _MAX_TAKE_OVER = 4, 32
@@ -128,11 +131,11 @@ class FirstCalls:
 
         Counts the call; the one that takes over waits for the compiled program.
         """
-        _, signature = self._split(args)
+        _, signature = self.split(args)
         entry = self.shapes.get(signature)
         if entry is None:
             return None
-        if not is_recording() and entry.next_call(self._compilation, args):
+        if not is_recording() and entry.next_call(self.compilation, args):
             return entry
         self._end(signature)
         return None
@@ -141,18 +144,31 @@ class FirstCalls:
         """The interpretation of calls with arguments of new shapes; None where the program is to be
         compiled. Traces the function."""
         entry = None
-        leaves, signature = self._split(args)
-        target = _target(leaves, self._device)
-        if target is not None and signature not in self._compiled and _settings_allow():
-            with tracing_allowed():
-                traced = self._jitted.trace(*args)
-            entry = _interpretation(traced, target, self._static, bool(self._choice()))
+        leaves, signature = self.split(args)
+        planned = None if signature in self._compiled else self.planned(args, leaves)
+        if planned is not None:
+            entry = _interpretation(planned, bool(self._choice()))
         if entry is None:
             self._end(signature)
             return None
-        entry.next_call(self._compilation, args)
+        entry.next_call(self.compilation, args)
         self.shapes[signature] = entry
         return entry
+
+    def planned(
+        self, args: Sequence[Any], leaves: Sequence[Any]
+    ) -> tuple[Plan, Any, _Target, frozenset[int]] | None:
+        """The arguments of :class:`InterpretedFunction` for calls with such arguments; None where
+        they cannot be interpreted. Traces the function."""
+        target = _target(leaves, self._device)
+        if target is None or not settings_allow():
+            return None
+        with tracing_allowed():
+            traced = self._jitted.trace(*args)
+        if any(not _is_plain(aval) for aval in traced.jaxpr.out_avals):
+            return None
+        steps = plan(traced.jaxpr)
+        return None if steps.uncovered else (steps, traced, target, self._static)
 
     def compile(self, args: Sequence[Any]) -> None:
         """Compiles the program for such arguments, which JAX finds at the next call."""
@@ -160,7 +176,7 @@ class FirstCalls:
             executable = self._jitted.lower(*args).compile()
         self._count(executable)
 
-    def _compilation(self, args: Sequence[Any]) -> Callable[[], None]:
+    def compilation(self, args: Sequence[Any]) -> Callable[[], None]:
         """:meth:`compile` for a background thread, under this thread's setting of 64-bit types."""
         x64 = _x64()
 
@@ -172,7 +188,7 @@ class FirstCalls:
 
     def forget(self, args: Sequence[Any]) -> None:
         """Ends the interpretation of calls with such arguments."""
-        _, signature = self._split(args)
+        _, signature = self.split(args)
         if signature in self.shapes:
             self._end(signature)
 
@@ -186,7 +202,7 @@ class FirstCalls:
         self.shapes.pop(signature, None)
         self._jitted._clear_cache()
 
-    def _split(self, args: Sequence[Any]) -> tuple[list[Any], Hashable]:
+    def split(self, args: Sequence[Any]) -> tuple[list[Any], Hashable]:
         """The arrays and numbers among the arguments, and the signature of all."""
         static = self._static
         fixed = tuple([args[i] for i in sorted(static) if i < len(args)])
@@ -195,30 +211,57 @@ class FirstCalls:
         return leaves, (structure, kinds, fixed, _x64(), trace_context())
 
 
-class Interpretation:
-    """The plan of calls with arguments of certain shapes, and the number of those interpreted."""
+class InterpretedFunction:
+    """The plan of calls with arguments of certain shapes.
+
+    estimate, compilation
+        estimated seconds of a call, and of compiling the function's program.
+    """
 
     __slots__ = (
-        "_calls", "_compile_at", "_in_avals", "_out_tree", "_plan", "_static", "_take_over_at",
-        "_target", "_task",
+        "_are_keys", "_avals", "_dtypes", "_out_tree", "_plan", "_static", "_target",
+        "compilation", "estimate",
     )  # fmt: skip
 
     def __init__(
-        self,
-        steps: Plan,
-        traced: Any,
-        target: _Target,
-        static: frozenset[int],
-        compile_at: float,
-        take_over_at: float,
+        self, steps: Plan, traced: Any, target: _Target, static: frozenset[int] = frozenset()
     ) -> None:
         self._plan = steps
         self._static = static
-        self._in_avals = traced.jaxpr.in_avals
+        avals = traced.jaxpr.in_avals
+        self._are_keys = [_is_key(a) for a in avals]
+        self._dtypes = [None if _is_key(a) else a.dtype for a in avals]
+        self._avals = traced.jaxpr.out_avals
         self._out_tree = traced.out_tree
         self._target = target
-        self._compile_at = compile_at
-        self._take_over_at = take_over_at
+        self.estimate = steps.estimate
+        self.compilation = _COMPILE_SECONDS + _EQUATION_SECONDS * steps.equations
+
+    def run(self, args: Sequence[Any]) -> Any:
+        """The results of a call with such arguments."""
+        leaves = jax.tree.leaves(_arrays_of(args, self._static))
+        host = [
+            _key_data(x) if is_key else np.asarray(x, dtype)
+            for x, is_key, dtype in zip(leaves, self._are_keys, self._dtypes, strict=True)
+        ]
+        results = self._plan.run(host)
+        return jax.tree.unflatten(self._out_tree, self._target.arrays(self._avals, results))
+
+
+class Interpretation(InterpretedFunction):
+    """A function that is interpreted, and the number of calls so far."""
+
+    __slots__ = ("_calls", "_compile_at", "_take_over_at", "_task")
+
+    def __init__(
+        self, steps: Plan, traced: Any, target: _Target, static: frozenset[int], always: bool
+    ) -> None:
+        super().__init__(steps, traced, target, static)
+        self._compile_at, self._take_over_at = math.inf, math.inf
+        if not always:
+            self._compile_at = _COMPILE_LARGE_AT if self.estimate > LARGE_SECONDS else _COMPILE_AT
+            calls = max(round(self.compilation / max(self.estimate, 1e-3)), _MIN_CALLS)
+            self._take_over_at = min(self._compile_at + calls, _MAX_TAKE_OVER)
         self._calls = 0
         self._task: CompileTask | None = None
 
@@ -238,31 +281,29 @@ class Interpretation:
             self._task = submit(compilation(args))
         return True
 
-    def run(self, args: Sequence[Any]) -> Any:
-        """The results of a call with such arguments."""
-        leaves = jax.tree.leaves(_arrays_of(args, self._static))
-        results = self._plan.run([_host(x, a) for x, a in zip(leaves, self._in_avals, strict=True)])
-        return jax.tree.unflatten(self._out_tree, [self._target.array(x) for x in results])
-
 
 class _Target:
     """The CPU device of a call's results, and whether they are bound to it."""
 
-    __slots__ = ("_sharding",)
+    __slots__ = ("_bound", "_devices", "_sharding")
 
-    def __init__(self, device: Any) -> None:
-        self._sharding = None if device is None else jax.sharding.SingleDeviceSharding(device)
+    def __init__(self, device: Any, bound: bool) -> None:
+        self._bound = bound
+        self._devices = [device]
+        self._sharding = jax.sharding.SingleDeviceSharding(device)
 
-    def array(self, host: np.ndarray) -> jax.Array:
-        """A device array that takes over a host array."""
-        if self._sharding is None:
-            return jax.device_put(host)
-        return jax.make_array_from_callback(host.shape, self._sharding, lambda _: host)
+    def arrays(self, avals: Sequence[Any], results: Sequence[np.ndarray]) -> list[jax.Array]:
+        """Device arrays that take over arrays on the host."""
+        sharding, devices, bound = self._sharding, self._devices, self._bound
+        return [
+            xla_client.batched_device_put(aval, sharding, [x], devices, bound)
+            for aval, x in zip(avals, results, strict=True)
+        ]
 
 
 @lru_cache(maxsize=64)
-def _target_of(device: Any) -> _Target:
-    return _Target(device)
+def _target_of(device: Any, bound: bool) -> _Target:
+    return _Target(device, bound)
 
 
 def _target(leaves: Sequence[Any], device: Any) -> _Target | None:
@@ -277,9 +318,18 @@ def _target(leaves: Sequence[Any], device: Any) -> _Target | None:
             bound = bound or x.committed
     if len(devices) > 1 or any(d.platform != "cpu" for d in devices):
         return None
-    if not bound and jax.default_backend() != "cpu":
-        return None
-    return _target_of(next(iter(devices)) if bound else None)
+    if bound:
+        return _target_of(next(iter(devices)), True)
+    default = _default_device()
+    return _target_of(default, False) if default.platform == "cpu" else None
+
+
+def _default_device() -> Any:
+    """The device of arrays that are made without naming one."""
+    device = jax.config.jax_default_device  # pyright: ignore[reportAttributeAccessIssue]
+    if device is None or isinstance(device, str):
+        return jax.local_devices(backend=device)[0]
+    return device
 
 
 def _x64() -> bool:
@@ -287,7 +337,7 @@ def _x64() -> bool:
     return jax.config.jax_enable_x64  # type: ignore[attr-defined]
 
 
-def _settings_allow() -> bool:
+def settings_allow() -> bool:
     """False where JAX's settings, or a profiler, ask for what only its own programs do."""
     config: Any = jax.config
     debugged = config.jax_debug_nans or config.jax_debug_infs or config.jax_disable_jit
@@ -295,21 +345,13 @@ def _settings_allow() -> bool:
 
 
 def _interpretation(
-    traced: Any, target: _Target, static: frozenset[int], always: bool
+    planned: tuple[Plan, Any, _Target, frozenset[int]], always: bool
 ) -> Interpretation | None:
-    """The interpretation of a traced function; None if it cannot be interpreted, or should not."""
-    steps = plan(traced.jaxpr)
-    if steps.uncovered or any(not _is_plain(aval) for aval in traced.jaxpr.out_avals):
+    """The interpretation of a planned function; None if it should be compiled."""
+    interpretation = Interpretation(*planned, always)
+    if not always and interpretation.estimate > interpretation.compilation:
         return None
-    compilation = _COMPILE_SECONDS + _EQUATION_SECONDS * steps.equations
-    if always:
-        return Interpretation(steps, traced, target, static, math.inf, math.inf)
-    if steps.estimate > compilation:
-        return None
-    compile_at = _COMPILE_LARGE_AT if steps.estimate > _LARGE_SECONDS else _COMPILE_AT
-    calls = max(round(compilation / max(steps.estimate, 1e-3)), _MIN_CALLS)
-    take_over_at = min(compile_at + calls, _MAX_TAKE_OVER)
-    return Interpretation(steps, traced, target, static, compile_at, take_over_at)
+    return interpretation
 
 
 def _arrays_of(args: Sequence[Any], static: frozenset[int]) -> tuple[Any, ...]:
@@ -331,10 +373,10 @@ def _kind(x: Any) -> Hashable:
     return type(x)
 
 
-def _host(x: Any, aval: Any) -> np.ndarray:
-    """An argument as the interpreter takes it: an array on the host, of PRNG keys their data."""
-    if isinstance(x, jax.Array):
-        if jax.numpy.issubdtype(x.dtype, jax.dtypes.prng_key):
-            return np.asarray(jax.random.key_data(x))
-        return np.asarray(x)
-    return np.asarray(x, aval.dtype)
+def _is_key(aval: Any) -> bool:
+    return jax.numpy.issubdtype(aval.dtype, jax.dtypes.prng_key)
+
+
+def _key_data(key: Any) -> np.ndarray:
+    """Typed keys as the interpreter takes them: their data."""
+    return np.asarray(jax.random.key_data(key))

@@ -20,11 +20,12 @@ from ._deferred_errors import deferred_errors
 from ._donation import Donated, call_donating
 from ._first_calls import (
     FirstCalls,
-    Interpretation,
+    InterpretedFunction,
     interpretation_choice,
     is_traced_for_call,
     tracing_allowed,
 )
+from ._first_steps import MAX_AGE, FirstSteps
 from ._thread_state import ThreadState
 
 #: Maximum number of shapes of one function that stay compiled; one more empties its cache.
@@ -88,7 +89,8 @@ class InstrumentedJit:
         whether calls are interpreted: always, never, or (None) the first ones, unless the
         environment says otherwise.
     trains
-        whether it is a part of training, which is compiled at once unless ``interpret`` is True.
+        whether it is a part of training, whose first calls have a rule of their own: see
+        :meth:`call_at`.
     fingerprint
         makes a text that distinguishes this function from all others, in every process, so that its
         executables can be stored in the disk cache; None for one that is never stored.
@@ -99,8 +101,9 @@ class InstrumentedJit:
     """
 
     __slots__ = (
-        "_compilations", "_compilations_since_clear", "_dispatcher", "_first_calls", "_jitted",
-        "_tasks", "_threads_to_log", "avals", "code_bytes", "compiler_options", "donates",
+        "_compilations", "_compilations_since_clear", "_dispatcher", "_first_calls",
+        "_first_steps", "_jitted", "_tasks", "_threads_to_log", "avals", "code_bytes",
+        "compiler_options", "donates",
         "fingerprint", "function", "interpret", "last_use", "loads", "name", "seconds",
         "trace_log", "traces", "trains",
     )  # fmt: skip
@@ -158,6 +161,7 @@ class InstrumentedJit:
                 self._count_executable(executable, loaded=False)
 
         self._first_calls = FirstCalls(jitted, self._interprets, count)
+        self._first_steps = FirstSteps(self._first_calls, self._interprets_young)
         self._dispatcher: disk_cache.CachedJit | _Direct = (
             _Direct(self._jitted)
             if self.fingerprint is None
@@ -175,6 +179,12 @@ class InstrumentedJit:
             return False
         choice = interpretation_choice(self.interpret)
         return False if choice is None and self.trains else choice
+
+    def _interprets_young(self) -> bool:
+        """True if calls in a young training may be interpreted."""
+        if not self.trains or self.devices or self._dispatcher.caches:
+            return False
+        return interpretation_choice(self.interpret) is None
 
     def transform(self, traced: Callable[..., Any]) -> Any:
         """The jitted form of the function; subclasses may map it over devices."""
@@ -207,9 +217,17 @@ class InstrumentedJit:
         self._threads_to_log[threading.get_ident()] = loaded
 
     def __call__(self, *args: Any) -> Any:
+        """The results for such arguments."""
+        return self.call_at(None, *args)
+
+    def call_at(self, age: int | None, *args: Any) -> Any:
+        """The results for such arguments in a training of that age: see :mod:`._first_steps`.
+
+        Without an age a function of training is compiled at once.
+        """
         if self.donates:
             stored: list[Any] = []
-            self.call_into(stored, Donated(args[0]), args[1:])
+            self.call_into(stored, Donated(args[0]), args[1:], age)
             return stored[0]
         if self._tasks:
             self._finish_task(args)
@@ -219,8 +237,9 @@ class InstrumentedJit:
         interpretation = None
         try:
             with jax.enable_x64(True):
-                if self._first_calls.shapes:
-                    interpretation = self._first_calls.known(args)
+                young = age is not None and (age < MAX_AGE or self._first_steps.tasks)
+                if young or self._first_calls.shapes:
+                    interpretation = self._interpretation(args, age)
                 if interpretation is None:
                     try:
                         results = self._dispatcher.run(*args)
@@ -241,7 +260,14 @@ class InstrumentedJit:
             deferred_errors.follow(args, results)
         return results
 
-    def _run_first(self, args: tuple[Any, ...]) -> tuple[Interpretation | None, Any]:
+    def _interpretation(self, args: tuple[Any, ...], age: int | None) -> InterpretedFunction | None:
+        """How a call is interpreted; None if JAX is to be called, which may turn out to be the
+        first time."""
+        if self._first_calls.shapes:
+            return self._first_calls.known(args)
+        return None if age is None else self._first_steps.interpretation(args, age)
+
+    def _run_first(self, args: tuple[Any, ...]) -> tuple[InterpretedFunction | None, Any]:
         """The results of the first call with arguments of such shapes, and how it was interpreted,
         if it was."""
         interpretation = self._first_calls.first(args)
@@ -264,8 +290,15 @@ class InstrumentedJit:
             except (TypeError, ValueError):
                 return self._run_widened(args)
 
-    def call_into(self, results: list[Any], donated: Donated, args: tuple[Any, ...]) -> None:
-        """Appends the result for ``(donated.tree, *args)`` to ``results``.
+    def call_into(
+        self,
+        results: list[Any],
+        donated: Donated,
+        args: tuple[Any, ...],
+        age: int | None = None,
+    ) -> None:
+        """Appends the result for ``(donated.tree, *args)`` to ``results``; ``age`` as in
+        :meth:`call_at`.
 
         After any exception either it is in the list, or ``donated.restored()`` has the arrays that
         were donated.
@@ -275,12 +308,10 @@ class InstrumentedJit:
         before = self._compilations
         start = time.perf_counter()
         state = ThreadState()
-        interpretation = None
         is_new = False
         try:
             with jax.enable_x64(True):
-                if self._first_calls.shapes:
-                    interpretation = self._first_calls.known((Donated(donated.tree), *args))
+                interpretation = self._interpretation((Donated(donated.tree), *args), age)
                 try:
                     if interpretation is None:
                         self._donate_checked(results, donated, args)

@@ -71,7 +71,7 @@ class PartitionedProgram(BaseProgram):
             _SegmentedFunction(self._forward_backward, False),
             _SegmentedFunction(self._forward_backward, True),
         )
-        self.backward = self._backward
+        self.backward = _SegmentedFunction(lambda _, *args: self._backward(*args), True)
 
     # -- running ---------------------------------------------------------------------------------
 
@@ -252,6 +252,10 @@ class _SegmentedFunction:
 
     def __call__(self, *args: Any) -> Any:
         return self._method(self._train, *args)
+
+    def call_at(self, age: int | None, *args: Any) -> Any:
+        """A call, whatever the age: what runs on several devices is compiled at once."""
+        return self(*args)
 
     def compile(self, args: Arrays, aux: Arrays, key: Any, *gradients: Arrays) -> None:
         """Compiles by running once on zeros: segments' inputs are other segments' outputs."""

@@ -108,6 +108,8 @@ class Step(Viewed):
         self._output_names = graph.output_names
         self._uses_rng = graph.uses_rng(True)
         self._last_update: UpdateSpec | None = None
+        #: Number of steps so far, those before :meth:`restore` included.
+        self._age = 0
         self._updater: opt.Updater | None = None
         if isinstance(optimizer, str):
             optimizer = opt.create(optimizer, param_idx2name=dict(enumerate(self.names)))
@@ -160,13 +162,17 @@ class Step(Viewed):
         backend = self._backend
         thread, keys = ThreadState(), StreamPositions() if self._uses_rng else None
         step: TrainingStep | None = None
+        age = self._age
         try:
             step = backend.start()
             step.backward(self._head_gradients(step))
             self._attach_update()
+            self._age = age + 1
         except BaseException:
             thread.restore()
-            if (step is None or not step.withdraw()) and keys is not None:
+            has_run = step is not None and step.withdraw()
+            self._age = age + has_run
+            if not has_run and keys is not None:
                 keys.rewind()
             raise
         self._feeder.count_step()
@@ -178,7 +184,7 @@ class Step(Viewed):
         targets = tuple(range(len(self.names)))
         call: UpdateCall | None
         if updater is None:
-            call = UpdateCall(self._update, self._state, (), None)
+            call = UpdateCall(self._update, self._state, (), None, age=self._age)
             if not opt.attach_update(weights, grads, lambda: call):
                 call = None
         else:
@@ -276,7 +282,7 @@ class Step(Viewed):
         args = {n: self._backend.first(i) for n, i in zip(self.names, self._argnums, strict=True)}
         aux = [a if isinstance(a, NDArray) else a[0] for a in self._backend.aux_arrays]
         aux_params = dict(zip(self._feeder.graph.aux_names, aux, strict=True))
-        state = self._updater or OptaxState(self.names, self.opt_state)
+        state = self._updater or OptaxState(self.names, self.opt_state, self._age)
         write_step(prefix, epoch, self._feeder.symbol, args, aux_params, state)
 
     def restore(self, prefix: Any, epoch: int) -> None:
@@ -292,10 +298,11 @@ class Step(Viewed):
             self._feeder.set_params(args, aux)
             restore()
             return
-        leaves, set_random_state = unpack_optax_state(
-            content, path, OptaxState(self.names, self.opt_state)
+        leaves, age, set_random_state = unpack_optax_state(
+            content, path, OptaxState(self.names, self.opt_state, self._age)
         )
         self._feeder.set_params(args, aux)
         refs = [self._backend.state_ref(x) for x in leaves]
         self._state = jax.tree.unflatten(jax.tree.structure(self._state), refs)
+        self._age = age
         set_random_state()

@@ -2,13 +2,14 @@
 
 MXNet's optimizers: the bytes of a module's ``.states`` file. Optax: NumPy's ``.npz``, an array of
 bytes for each leaf of the state, and ``header``, a JSON text with the leaves' paths, types and
-shapes, the parameters' names and the state of ``mx.random``.
+shapes, the parameters' names, the number of steps and the state of ``mx.random``.
 """
 
 from __future__ import annotations
 
 import io
 import json
+import operator
 import zipfile
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -25,12 +26,17 @@ from ..ndarray import NDArray
 from ..optimizer import Updater, checked_random_state, dump_updater
 from ..symbol import Symbol
 
+#: Number of steps of files that do not tell it: enough for all that follow to be compiled.
+_MANY_STEPS = 1 << 20
+
 
 class OptaxState(NamedTuple):
-    """The state of an optax transformation, and the names of the parameters that it is for."""
+    """The state of an optax transformation, the names of the parameters that it is for, and the
+    number of steps so far."""
 
     names: tuple[str, ...]
     state: Any
+    steps: int
 
     @property
     def leaves(self) -> list[jax.Array]:
@@ -78,8 +84,9 @@ def read_step(prefix: Any, epoch: int) -> tuple[Any, Any, bytes, str]:
 
 def unpack_optax_state(
     content: bytes, path: str, present: OptaxState
-) -> tuple[list[jax.Array], Callable[[], None]]:
-    """The leaves of a state in bytes, and a function that sets the state of ``mx.random``.
+) -> tuple[list[jax.Array], int, Callable[[], None]]:
+    """The leaves of a state in bytes, the number of steps, and a function that sets the state of
+    ``mx.random``.
 
     FileFormatError if the file is not of a step with the same parameters and optimizer.
     """
@@ -94,11 +101,12 @@ def unpack_optax_state(
                     hint="a step with the same parameters and optimizer as the one that was saved",
                 )
             )
-    return [jnp.asarray(a) for a in arrays], partial(random.set_state, header["random"])
+    leaves = [jnp.asarray(a) for a in arrays]
+    return leaves, header["steps"], partial(random.set_state, header["random"])
 
 
 def _packed(state: OptaxState) -> bytes:
-    header = {**state.layout(), "random": random.get_state()}
+    header = {**state.layout(), "steps": state.steps, "random": random.get_state()}
     leaves = [np.asarray(x) for x in state.leaves]
     arrays: dict[str, Any] = {
         f"state{i}": np.frombuffer(x.tobytes(), np.uint8) for i, x in enumerate(leaves)
@@ -120,6 +128,7 @@ def _unpacked(content: bytes, path: str) -> tuple[Mapping[str, Any], list[np.nda
                     zip(header["types"], header["shapes"], strict=True)
                 )
             ]
+            header["steps"] = operator.index(header.get("steps", _MANY_STEPS))
             header["random"] = checked_random_state(header["random"])
     except (
         ValueError, LookupError, TypeError, AttributeError, OSError, EOFError, RecursionError,

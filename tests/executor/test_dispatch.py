@@ -16,8 +16,9 @@ _HOME = str(Path(mx.__file__).parent)
 
 
 def _calls(function) -> int:
-    """Number of functions of this package that one more call of ``function`` calls."""
-    for _ in range(5):
+    """Number of functions of this package that one more call of ``function`` calls, once it is no
+    first step of a training."""
+    for _ in range(40):
         function()
     names: list[str] = []
 

@@ -188,6 +188,7 @@ def test_one_program_for_all_parameters_and_steps(name: str) -> None:
     np.testing.assert_array_equal(held, np.ones(5))
 
 
+@pytest.mark.usefixtures("compiled")
 def test_buffers_are_updated_in_place() -> None:
     """The old buffers of weight and state are gone, unless someone holds them."""
     updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", momentum=0.9))

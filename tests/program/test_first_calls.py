@@ -1,4 +1,7 @@
-"""First calls are interpreted; compiled programs take over at a fixed count of calls."""
+"""First calls are interpreted; compiled programs take over at a fixed count of calls.
+
+Training has a rule of its own: ``test_first_steps.py``.
+"""
 
 from __future__ import annotations
 
@@ -20,20 +23,6 @@ TAKES_OVER = 32
 def _automatic(monkeypatch):
     monkeypatch.delenv("EXECUTORKIT_INTERPRET", raising=False)
     clear_cache()
-
-
-@pytest.fixture
-def compilations():
-    """Names of the programs that JAX compiles meanwhile."""
-    names: list[str] = []
-
-    def note(event: str, duration_secs: float, **kwargs: Any) -> None:
-        if event.endswith("backend_compile_duration"):
-            names.append(str(kwargs["fun_name"]).removeprefix("jit(").rstrip(")"))
-
-    jax.monitoring.register_event_duration_secs_listener(note)
-    yield names
-    jax.monitoring.unregister_event_duration_listener(note)
 
 
 def _network():
@@ -117,25 +106,6 @@ def test_the_environment_forbids_or_forces(monkeypatch, compilations):
         _ = mx.nd.ones((4, 12)) + 1
     with pytest.raises(ValueError, match="interpret"):
         mx.program.options(interpret="never").__enter__()
-
-
-def test_training_is_compiled_at_once_and_interpreted_if_asked_to(compilations):
-    def trained(choice) -> np.ndarray:
-        with mx.program.options(interpret=choice):
-            net = mx.sym.SoftmaxOutput(_network(), name="softmax")
-            executor = net.simple_bind(mx.cpu(), data=(3, 5))
-        executor.arg_dict["fc_weight"][:] = 0.1
-        updater = mx.optimizer.get_updater(mx.optimizer.SGD(learning_rate=0.5, momentum=0.9))
-        for _ in range(3):
-            executor.forward(is_train=True, data=np.eye(3, 5), softmax_label=np.arange(3))
-            executor.backward()
-            updater(0, executor.grad_dict["fc_weight"], executor.arg_dict["fc_weight"])
-        return executor.arg_dict["fc_weight"].asnumpy()
-
-    compiled = trained(None)
-    assert compilations == ["step"]
-    np.testing.assert_allclose(trained(True), compiled, rtol=1e-5)
-    assert compilations == ["step"]
 
 
 def test_results_are_on_the_device_of_the_arguments():

@@ -278,6 +278,7 @@ def test_debug_str_tells_what_xla_says():
     assert "FLOPs" in text
 
 
+@pytest.mark.usefixtures("compiled")
 def test_one_run_of_each_program_per_step():
     """Counted from outside, by JAX itself."""
     seen: Counter[str] = Counter()

@@ -1,0 +1,113 @@
+"""First calls of training: interpreted as long as the training is young.
+
+A training that is repeated in the same process, or resumed from its files in another one, has to be
+equal to the last bit. So it must not matter what a process has called, traced or compiled before:
+what decides is the *age* of the training, the number of updates that its optimizer has counted (for
+an executor without one, the number of its own steps), and the program. Age is restored with the
+optimizer's states, and a repetition begins at 0 again. Each program of training is interpreted
+below an age that follows from its size, even where it has been compiled meanwhile, and compiled
+from there on. It is compiled in the background some steps earlier; the first step that needs it
+waits for it.
+
+Programs of which a call takes long are compiled at once, whatever the age.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from ._background_tasks import CompileTask, submit
+from ._first_calls import (
+    LARGE_SECONDS,
+    MAX_SHAPES,
+    FirstCalls,
+    InterpretedFunction,
+    settings_allow,
+)
+
+#: Age from which on everything is compiled.
+MAX_AGE = 32
+#: Minimum number of steps that are interpreted, if one is.
+_MIN_STEPS = 4
+#: Maximum estimated seconds of a step that is interpreted. Above, it takes so much longer than the
+#: compiled program that the steps until this takes over would be slower than compiling.
+_MAX_SECONDS = 0.05
+
+
+class InterpretedStep(InterpretedFunction):
+    """A function of training with the ages at which it is compiled.
+
+    compile_at
+        age from which on the program is compiled in the background: half of the way for a small
+        one, so that a script of a few steps compiles nothing.
+    take_over_at
+        age from which on the compiled program runs.
+    """
+
+    __slots__ = ("compile_at", "take_over_at")
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        calls = round(self.compilation / max(self.estimate, 1e-3))
+        self.take_over_at = min(max(calls, _MIN_STEPS), MAX_AGE)
+        self.compile_at = 1 if self.estimate > LARGE_SECONDS else self.take_over_at // 2
+
+
+class FirstSteps:
+    """The calls of a function in young trainings; ``allowed()`` is False where none of them may be
+    interpreted.
+
+    tasks
+        compilations in the background that nobody has waited for, by signature of the arguments.
+    """
+
+    __slots__ = ("_allowed", "_calls", "_plans", "_requested", "tasks")
+
+    def __init__(self, calls: FirstCalls, allowed: Callable[[], bool]) -> None:
+        self._calls = calls
+        self._allowed = allowed
+        #: What is interpreted, by signature; None for what is compiled at once.
+        self._plans: dict[Hashable, InterpretedStep | None] = {}
+        #: Signatures for which a compilation was asked for.
+        self._requested: set[Hashable] = set()
+        self.tasks: dict[Hashable, CompileTask] = {}
+
+    def interpretation(self, args: Sequence[Any], age: int) -> InterpretedStep | None:
+        """The interpretation of a call at such an age; None where the compiled program runs.
+
+        Traces the function where the arguments' shapes are new, and waits for the program that is
+        compiled in the background if it is its turn.
+        """
+        if not (age < MAX_AGE or self.tasks) or not self._allowed() or not settings_allow():
+            return None
+        leaves, signature = self._calls.split(args)
+        step = self._plans.get(signature, _NEW)
+        if step is _NEW and age < MAX_AGE:
+            step = self._plans[signature] = self._planned(args, leaves)
+        if step is None or step is _NEW:
+            return None
+        if age >= step.compile_at and signature not in self._requested:
+            self._requested.add(signature)
+            self.tasks[signature] = submit(self._calls.compilation(args))
+        if age < step.take_over_at:
+            return step
+        task = self.tasks.pop(signature, None)
+        if task is not None:
+            task.finish()
+        return None
+
+    @property
+    def full(self) -> bool:
+        """True if the function should begin anew before it meets further shapes."""
+        return len(self._plans) >= MAX_SHAPES
+
+    def _planned(self, args: Sequence[Any], leaves: Sequence[Any]) -> InterpretedStep | None:
+        planned = self._calls.planned(args, leaves)
+        if planned is None:
+            return None
+        step = InterpretedStep(*planned)
+        return step if step.estimate <= min(_MAX_SECONDS, step.compilation) else None
+
+
+_NEW: Any = object()
