@@ -143,3 +143,22 @@ def test_equal_first_stages_are_recognised() -> None:
     assert first.preparation == second.preparation
     other = _split(lambda x, w: (x @ jnp.cos(w),), jnp.ones((2, 8)), w)
     assert first.preparation != other.preparation
+
+
+def test_equal_blocks_with_folded_normalisations_are_no_loop() -> None:
+    """Their weights are computed from parameters, but are parameters of blocks of their own."""
+    x = mx.sym.Variable("data")
+    for i in range(6):
+        x = mx.sym.Convolution(x, kernel=(1, 1), num_filter=3, no_bias=True, name=f"conv{i}")
+        x = mx.sym.Activation(mx.sym.BatchNorm(x, name=f"bn{i}"), act_type="relu")
+    net = mx.sym.SoftmaxOutput(mx.sym.FullyConnected(x, num_hidden=4), name="softmax")
+    function = net.to_jax()
+    args, aux = _arrays(net)
+    data = args.pop("data")
+    (expected,), _ = function({**args, "data": data}, aux)
+    prepared = function.prepare(args, aux, inputs={"data": SHAPE})
+    np.testing.assert_allclose(prepared({"data": data})[0], expected, 1e-5)
+    program = jax.make_jaxpr(lambda p, x: p({"data": x}))(prepared, data)
+    names = [equation.primitive.name for equation in program.eqns]
+    assert names.count("dot_general") == 7
+    assert not {"scan", "slice", "concatenate"}.intersection(names)

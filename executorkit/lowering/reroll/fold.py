@@ -162,8 +162,15 @@ def is_vectorizable(use_def: UseDef, pack: Pack) -> bool:
     ]
     if not varying:
         return steps[0].op.key_name is not None
-    reads_variables = any(use_def.producer[v] is None for values in varying for v in values)
-    return not (multiplies_matrices(steps[0]) and len(varying) > 1 and reads_variables)
+    if not multiplies_matrices(steps[0]) or len(varying) == 1:
+        return True
+    return not any(_reads_variables(use_def, values) for values in varying)
+
+
+def _reads_variables(use_def: UseDef, values: ValueIds) -> bool:
+    """True if repetitions read variables of their own, or what only these make: weights into which
+    a normalisation was folded."""
+    return any(use_def.producer[v] is None for v in values) or use_def.own_variables(values)
 
 
 def _loop_of(
@@ -257,7 +264,7 @@ def _pays(
     """
     products = [i for i, pack in enumerate(packs) if multiplies_matrices(pack[0])]
     reads_stacked_variables = any(
-        operand.is_stacked and any(use_def.producer[v] is None for v in operand.values)
+        operand.is_stacked and _reads_variables(use_def, operand.values)
         for i in products
         for operand in operands[i]
     )

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter, defaultdict, deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from ...ops.schema.traits import MATMUL
@@ -22,6 +22,8 @@ Pack = tuple[int, ...]
 
 #: Minimum number of repetitions of a loop.
 MIN_REPEATS = 4
+#: Maximum number of steps that make a weight out of variables.
+_MAX_WEIGHT_STEPS = 16
 #: Maximum number of steps visited by one search backwards for the previous repetition.
 _MAX_VISITS = 400
 #: Maximum number of steps visited by all searches of one graph together.
@@ -57,6 +59,33 @@ class UseDef:
                 self.consumers[value].append((s, position))
         self.heads = frozenset(graph.heads)
         self.labels = self._labels()
+
+    def own_variables(self, values: Sequence[int]) -> bool:
+        """True if each value is a variable, or computed from variables by a few steps, and no two
+        of them from the same one: the weights of separate blocks, with or without what was folded
+        into them."""
+        earlier: set[int] = set()
+        for value in values:
+            variables = self._variables_of(value)
+            if not variables or not earlier.isdisjoint(variables):
+                return False
+            earlier |= variables
+        return True
+
+    def _variables_of(self, value: int) -> set[int] | None:
+        """The variables that a value is computed from; None if that takes many steps."""
+        variables, pending, steps = set(), [value], 0
+        while pending:
+            value = pending.pop()
+            producer = self.producer[value]
+            if producer is None:
+                variables.add(value)
+                continue
+            steps += 1
+            if steps > _MAX_WEIGHT_STEPS:
+                return None
+            pending += self.steps[producer].inputs
+        return variables
 
     def _labels(self) -> list[int | None]:
         calls = [(s.op, s.params.key) if self._may_repeat(s) else None for s in self.steps]
