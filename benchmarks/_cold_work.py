@@ -1,4 +1,4 @@
-"""One cold work in a fresh process; prints its seconds, once the library has been imported.
+"""One work of bench_cold in a fresh process; prints its seconds, once the library is imported.
 
 python -m benchmarks._cold_work PACKAGE TITLE REPETITIONS
 """
@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from ._new_shapes import WORKS
+from ._known_shapes import KNOWN_WORKS
+from ._new_shapes import NEW_WORKS
 from ._small_scripts import SCRIPTS
 
 
@@ -23,8 +24,9 @@ def main(package: str, title: str, repetitions: str) -> None:
     np.random.seed(0)
     mx.random.seed(0)
     mx.nd.ones(1).asnumpy()  # starts the library
-    if title in WORKS:
-        seconds = WORKS[title](mx, int(repetitions))
+    works = {**NEW_WORKS, **KNOWN_WORKS}
+    if title in works:
+        seconds = works[title](mx, int(repetitions))
     else:
         start = time.perf_counter()
         result = SCRIPTS[title](mx)

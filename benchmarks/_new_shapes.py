@@ -76,28 +76,8 @@ def bind_perceptron(mx: Any, repetitions: int) -> float:
     return _per_size(range(3, 3 + repetitions), lambda n: bind_and_step(mx, symbol, n))
 
 
-def rebind_perceptron(mx: Any, repetitions: int, programs: int = 100) -> float:
-    """Bind and one training step of a known graph, in a process that holds many others."""
-    executors = []
-    for number in range(programs):
-        symbol = perceptron(mx, 33 + number)
-        executors.append((symbol, bind_and_step(mx, symbol, 16)))
-    symbol = perceptron(mx)
-    for _ in range(12):  # enough calls for everything to be compiled
-        bind_and_step(mx, symbol, 16).asnumpy()
-    return _minimum(lambda: bind_and_step(mx, symbol, 16), 3 * repetitions)
-
-
-def _minimum(call: Callable[[], Any], count: int) -> float:
-    times = []
-    for _ in range(count):
-        start = time.perf_counter()
-        call().asnumpy()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
-def _small_convolution(mx: Any) -> Any:
+def small_convolution(mx: Any) -> Any:
+    """An executor of a convolution with eight kernels of 3 x 3 on a picture of 16 x 16."""
     x = mx.sym.Variable("data")
     x = mx.sym.Convolution(x, kernel=(3, 3), num_filter=8, pad=(1, 1), name="conv")
     executor = mx.sym.Activation(x, act_type="relu").simple_bind(
@@ -110,7 +90,7 @@ def _small_convolution(mx: Any) -> Any:
 
 def reshape_to_new(mx: Any, repetitions: int) -> float:
     """``Executor.reshape`` to a new size of pictures, forward, read."""
-    executor = _small_convolution(mx)
+    executor = small_convolution(mx)
 
     def call(n: int) -> Any:
         return executor.reshape(data=(1, 3, 16 + n, 16 + n), allow_up_sizing=True).forward()[0]
@@ -118,30 +98,12 @@ def reshape_to_new(mx: Any, repetitions: int) -> float:
     return _per_size(range(3, 3 + repetitions), call)
 
 
-def reshape_to_known(mx: Any, repetitions: int) -> float:
-    """``Executor.reshape`` to a size that has been used before, forward, read."""
-    executor = _small_convolution(mx)
-    sizes = [24, 16] * (8 * repetitions)
-
-    def call() -> Any:
-        nonlocal executor
-        size = sizes.pop()
-        executor = executor.reshape(data=(1, 3, size, size), allow_up_sizing=True)
-        return executor.forward()[0]
-
-    for _ in range(24):  # enough calls for everything to be compiled
-        call().asnumpy()
-    return _minimum(call, 8 * repetitions)
-
-
 #: Work by title.
-WORKS: dict[str, Work] = {
+NEW_WORKS: dict[str, Work] = {
     "new shape: a + b": add,
     "new shape: dot": dot,
     "new shape: softmax": softmax,
     "new shape: Convolution": convolution,
     "new rows: bind and train a perceptron": bind_perceptron,
     "new picture size: reshape, forward, read": reshape_to_new,
-    "known picture size: reshape, forward, read": reshape_to_known,
-    "known graph among 100: bind, forward, backward": rebind_perceptron,
 }

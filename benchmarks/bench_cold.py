@@ -1,4 +1,4 @@
-"""Cold work: shapes, graphs and processes that are new, beside MXNet's.
+"""Shapes, graphs and processes that are new, and small calls of known ones, beside MXNet's.
 
 python -m benchmarks.bench_cold [--only TEXT] [--repeats N] [--save FILE]
 
@@ -23,8 +23,9 @@ from typing import Any
 
 from executorkit.display import text_table
 
+from ._known_shapes import KNOWN_WORKS
 from ._measure import ORACLE
-from ._new_shapes import WORKS
+from ._new_shapes import NEW_WORKS
 from ._small_scripts import SCRIPTS
 from ._workers import Worker
 
@@ -60,7 +61,7 @@ def first_call(title: str, python: str, package: str, env: Mapping[str, str]) ->
 
 
 def work(title: str, repetitions: int, python: str, package: str, env: Mapping[str, str]) -> float:
-    """Seconds of a work of ``_new_shapes`` or of a script."""
+    """Seconds of a work of ``_new_shapes`` or ``_known_shapes``, or of a script."""
     command = [python, "-m", "benchmarks._cold_work", package, title, str(repetitions)]
     done = subprocess.run(
         command, cwd=Path(__file__).parents[1], env={**os.environ, **env}, text=True,
@@ -73,7 +74,7 @@ def work(title: str, repetitions: int, python: str, package: str, env: Mapping[s
 
 def measures(repetitions: int) -> dict[str, Measure]:
     """All lines of the table."""
-    titles = [*WORKS, *SCRIPTS]
+    titles = [*NEW_WORKS, *KNOWN_WORKS, *SCRIPTS]
     return {t: partial(first_call, t) for t in FIRST_CALLS} | {
         t: partial(work, t, repetitions) for t in titles
     }
