@@ -87,7 +87,9 @@ def lowered(net: Network, platform: str, train: bool) -> str:
         function: Any
         ((function, avals),) = PrecompileSpec(True).calls(executor, *bound_avals(executor))
         with jax.enable_x64(True):
-            return function.trace(*avals).lower(lowering_platforms=(platform,)).as_text()
+            # What the function itself traces is for this process's devices alone.
+            traced = jax.jit(function.function).trace(*avals)
+            return traced.lower(lowering_platforms=(platform,)).as_text()
 
 
 def library_calls(text: str) -> set[str]:

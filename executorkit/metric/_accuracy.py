@@ -44,7 +44,7 @@ class Accuracy(DeviceMetric):
         super().__init__(name, output_names, label_names, axis=axis)
 
     def _measure(self) -> Measure:
-        return Measure(_accuracy, (("axis", self.axis),))
+        return Measure(_accuracy, (("axis", self.axis),), exact=True)
 
     def _check(self, label: Any, pred: Any) -> None:
         count = pred.size
@@ -104,7 +104,7 @@ class TopKAccuracy(DeviceMetric):
         super().__init__(name, output_names, label_names, top_k=top_k)
 
     def _measure(self) -> Measure:
-        return Measure(_top_k, (("top_k", self.top_k),))
+        return Measure(_top_k, (("top_k", self.top_k),), exact=True)
 
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim != 2 or pred.shape[1] < self.top_k:

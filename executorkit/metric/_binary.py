@@ -167,9 +167,9 @@ def _mcc(tp: float, fp: float, fn: float, tn: float) -> float:
 
 
 #: The counts of a pair.
-_COUNTING = Measure(_counts)
+_COUNTING = Measure(_counts, exact=True)
 #: The storing of counts as a numbered row of a table.
-_STORING = Measure(_numbered_row, merge=_with_row)
+_STORING = Measure(_numbered_row, merge=_with_row, exact=True)
 
 
 @register

@@ -210,4 +210,4 @@ def _confusion(xp: Any, label: Any, pred: Any) -> Any:
 
 
 #: The counts of a pair by predicted and true class.
-_CONFUSION = Measure(_confusion)
+_CONFUSION = Measure(_confusion, exact=True)

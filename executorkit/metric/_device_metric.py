@@ -34,11 +34,12 @@ _HOST_SIZE = 1 << 18
 class Measure(NamedTuple):
     """The measurement of a pair: ``function(xp, label, pred, **options)`` is its tally, computed
     with the module ``xp``, ``numpy`` or ``jax.numpy``; ``merge`` adds two tallies, by default as
-    vectors."""
+    vectors. An ``exact`` one only counts, so that any way of computing it gives the same bits."""
 
     function: Callable[..., Any]
     options: tuple[tuple[str, Any], ...] = ()
     merge: Callable[[Any, Any], Any] | None = None
+    exact: bool = False
 
     def on_host(self, label: Any, pred: Any) -> np.ndarray:
         """The tally of a pair, by NumPy."""
@@ -267,6 +268,7 @@ def tally_step(measure: Measure) -> InstrumentedJit:
         addend = function(label, pred)
         return tally + addend if merge is None else merge(tally, addend)
 
-    # Compiled at once: the statistics of a repeated or resumed run are equal to the last bit.
+    # Unless they are exact, statistics are compiled at once: those of a repeated or resumed run
+    # are equal to the last bit.
     name = f"metric_{measure.function.__name__.strip('_')}"
-    return InstrumentedJit(step, name, trains=True)
+    return InstrumentedJit(step, name, trains=not measure.exact)

@@ -23,6 +23,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import jax
 
 from ..errors import NotCompiledError
+from ..ops.platforms import this_process_only
 from ._donation import Donated, call_donating
 from ._environment_settings import bytes_of
 from ._first_calls import (
@@ -183,7 +184,8 @@ class SmallJit:
         def traced(*args: Any) -> Any:
             if is_traced_for_call(self._interprets):
                 self._count()
-            return function(*args)
+            with this_process_only():
+                return function(*args)
 
         self.executables = 0
         jitted = self._jitted = jax.jit(traced, static_argnums=self._static, **self._options)

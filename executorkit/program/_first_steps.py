@@ -27,7 +27,7 @@ from ._first_calls import (
 )
 
 #: Age from which on everything is compiled.
-MAX_AGE = 32
+MAX_AGE = 64
 #: Minimum number of steps that are interpreted, if one is.
 _MIN_STEPS = 4
 #: Maximum estimated seconds of a step that is interpreted. Above, it takes so much longer than the

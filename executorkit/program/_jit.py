@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from ..errors import NotCompiledError
+from ..ops.platforms import this_process_only
 from . import disk_cache
 from ._background_tasks import CompileTask, submit
 from ._code_cache import EXECUTABLE_BYTES, code_bytes, count_code, function_limit_bytes
@@ -198,9 +199,10 @@ class InstrumentedJit:
                 self.traces += 1
                 counters.traces += 1
                 self._count_compilation(loaded=False)
-            if self.donates:
-                return self.function(args[0].tree, *args[1:])
-            return self.function(*args)
+            with this_process_only():
+                if self.donates:
+                    return self.function(args[0].tree, *args[1:])
+                return self.function(*args)
 
         traced.__name__ = traced.__qualname__ = self.name
         return traced

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
+from executorkit.program import MAX_AGE
 
 pytestmark = pytest.mark.usefixtures("compiled")
 
@@ -18,7 +19,7 @@ _HOME = str(Path(mx.__file__).parent)
 def _calls(function) -> int:
     """Number of functions of this package that one more call of ``function`` calls, once it is no
     first step of a training."""
-    for _ in range(40):
+    for _ in range(MAX_AGE + 1):
         function()
     names: list[str] = []
 

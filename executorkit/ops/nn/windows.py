@@ -26,6 +26,7 @@ import numpy as np
 from jax import lax
 
 from ..manual_axes import varying_struct
+from ..platforms import for_platform
 from ..schema.attrs import Shape
 from ..symbolic_sizes import at_least, is_known
 from ..tensor.reverse_rules import linear_with_transpose, with_vjp
@@ -159,7 +160,7 @@ def _window_sums(x: jax.Array, windows: WindowGrid) -> jax.Array:
         return _reduce_windows(x, False, windows)
 
     def transposed(g: jax.Array) -> jax.Array:
-        return lax.platform_dependent(
+        return for_platform(
             g,
             cpu=lambda g: _add_to_windows(g, shape, windows),
             default=lambda g: jax.linear_transpose(default, varying_struct(shape, g.dtype, g))(g)[
@@ -168,7 +169,7 @@ def _window_sums(x: jax.Array, windows: WindowGrid) -> jax.Array:
         )
 
     def forward(x: jax.Array) -> jax.Array:
-        return lax.platform_dependent(x, cpu=cpu, default=default)
+        return for_platform(x, cpu=cpu, default=default)
 
     if not jnp.issubdtype(x.dtype, jnp.floating) or not windows.known(shape):
         return forward(x)
@@ -197,7 +198,7 @@ def reduce_windows(
         return _reduce_windows(x, maximum, windows)
     if not maximum:
         return _window_sums(x, windows)
-    return lax.platform_dependent(
+    return for_platform(
         x,
         cpu=lambda x: _combine(x, True, windows),
         default=lambda x: _reduce_windows(x, True, windows),
@@ -257,7 +258,7 @@ def window_maximum(
         if not first_only or not windows.known(x.shape):
             return (by_offsets(head, out, x),)
         return (
-            lax.platform_dependent(
+            for_platform(
                 head, out, x,
                 cpu=lambda *arrays: _to_first_maxima(*arrays, windows), default=by_offsets,
             ),

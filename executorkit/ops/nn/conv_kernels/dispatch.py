@@ -34,6 +34,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ...manual_axes import varying_struct
+from ...platforms import for_platform
 from ...schema.attrs import Shape
 from ...symbolic_sizes import at_least
 from ...tensor.derivatives import delay_residuals
@@ -131,7 +132,7 @@ def cpu_kernels(
 def _for_platform(cpu: Any, default: Any, *arrays: jax.Array) -> jax.Array:
     if cpu is None:
         return default(*arrays)
-    return lax.platform_dependent(*arrays, cpu=cpu, default=default)
+    return for_platform(*arrays, cpu=cpu, default=default)
 
 
 def _forward(data: jax.Array, weight: jax.Array, dims: ConvDims, winograd: Winograd) -> jax.Array:
@@ -259,7 +260,7 @@ def _pointwise_bwd(residuals: Any, g: jax.Array) -> tuple[jax.Array, jax.Array]:
     (data, weight), g = delay_residuals(residuals, g)
     positions, channels = data.shape
     if channels < weight.shape[0] and at_least(positions, channels + 1, otherwise=True):
-        d_weight = lax.platform_dependent(
+        d_weight = for_platform(
             g, data, cpu=_pointwise_weight_grad_transposed, default=_pointwise_weight_grad
         )
     else:

@@ -1,0 +1,31 @@
+"""Choices between platforms: a form of an operator for CPUs, and one for all other devices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any
+
+import jax
+from jax import lax
+
+_cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False)
+
+
+@contextmanager
+def this_process_only() -> Iterator[None]:
+    """What is traced in this context runs in this process alone: where that has nothing but CPUs,
+    forms for other devices are not traced, which can be half of the time that a trace takes."""
+    token = _cpus_only.set(jax.default_backend() == "cpu")
+    try:
+        yield
+    finally:
+        _cpus_only.reset(token)
+
+
+def for_platform(*arrays: Any, cpu: Callable[..., Any], default: Callable[..., Any]) -> Any:
+    """``cpu(*arrays)`` on CPUs, ``default(*arrays)`` on other devices."""
+    if _cpus_only.get():
+        return cpu(*arrays)
+    return lax.platform_dependent(*arrays, cpu=cpu, default=default)
