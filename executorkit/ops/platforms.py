@@ -15,8 +15,8 @@ _cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False
 
 @contextmanager
 def this_process_only() -> Iterator[None]:
-    """What is traced in this context runs in this process alone: where that has nothing but CPUs,
-    forms for other devices are not traced, which can be half of the time that a trace takes."""
+    """Traces in this context run in this process alone: where it has nothing but CPUs, forms for
+    other devices are not traced, which can be half of the time that a trace takes."""
     token = _cpus_only.set(jax.default_backend() == "cpu")
     try:
         yield

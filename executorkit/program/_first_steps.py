@@ -2,14 +2,17 @@
 
 A training that is repeated in the same process, or resumed from its files in another one, has to be
 equal to the last bit. So it must not matter what a process has called, traced or compiled before:
-what decides is the *age* of the training, the number of updates that its optimizer has counted (for
-an executor without one, the number of its own steps), and the program. Age is restored with the
-optimizer's states, and a repetition begins at 0 again. Each program of training is interpreted
-below an age that follows from its size, even where it has been compiled meanwhile, and compiled
-from there on. It is compiled in the background some steps earlier; the first step that needs it
-waits for it.
+what decides is the *age* of the training and the program. The age is the number of updates that the
+optimizer has counted, which is restored with its states. An executor whose optimizer is not known
+counts its own steps, and those of the executors that it was reshaped from. A repetition begins at 0
+again.
 
-Programs of which a call takes long are compiled at once, whatever the age.
+Each program of training is interpreted below an age that follows from its size, even where it has
+been compiled meanwhile, and compiled from there on. It is compiled in the background some steps
+earlier; the first step that needs it waits for it.
+
+Programs of which a call takes long are compiled at once, whatever the age; so is the training of
+groups of devices, of programs in the disk cache, and of executors and modules that compile ahead.
 """
 
 from __future__ import annotations
@@ -67,7 +70,7 @@ class FirstSteps:
     def __init__(self, calls: FirstCalls, allowed: Callable[[], bool]) -> None:
         self._calls = calls
         self._allowed = allowed
-        #: What is interpreted, by signature; None for what is compiled at once.
+        #: Interpreted steps by signature; None for a program that is compiled at once.
         self._plans: dict[Hashable, InterpretedStep | None] = {}
         #: Signatures for which a compilation was asked for.
         self._requested: set[Hashable] = set()

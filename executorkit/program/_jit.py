@@ -263,8 +263,7 @@ class InstrumentedJit:
         return results
 
     def _interpretation(self, args: tuple[Any, ...], age: int | None) -> InterpretedFunction | None:
-        """How a call is interpreted; None if JAX is to be called, which may turn out to be the
-        first time."""
+        """The interpretation of a call; None if JAX is to be called, perhaps for the first time."""
         if self._first_calls.shapes:
             return self._first_calls.known(args)
         return None if age is None else self._first_steps.interpretation(args, age)

@@ -45,10 +45,13 @@ class Options:
         whether calls on one CPU device are computed by NumPy instead of a compiled program: None
         (the first calls with arguments of certain shapes, where that is quicker than compiling
         them; which calls is a fixed count), False (never) or True (always, where the interpreter
-        covers the program). Programs of training are compiled where it is None, so that a repeated
-        run is equal to the last bit. The environment variable EXECUTORKIT_INTERPRET ('auto', '0',
-        '1') says it where this is None. Both compute the same but for rounding: inference whose
-        results are to be equal to the last bit, whether a shape is new or not, needs False.
+        covers the program). Steps of training are interpreted while their optimizer, or the
+        executor where that is not known, has counted few of them, so that runs which are repeated,
+        or resumed with their optimizer's states, are equal to the last bit. The environment
+        variable EXECUTORKIT_INTERPRET ('auto', '0', '1') says it where this is None. Both compute
+        the same but for rounding: inference whose results are to be equal to the last bit, whether
+        a shape is new or not, needs False; so does a run that is resumed without its optimizer's
+        states, in order to be equal to the one that was not interrupted.
     prepare
         whether inference computes what depends on parameters alone once per set of parameters
         (folded normalisations, turned and packed weights), which takes memory for a copy of the
