@@ -33,6 +33,7 @@ from ._program_options import (
     use_options,
 )
 from ._program_view import program_parts
+from ._retained_memory import retain_freed_memory
 from ._staged_inference import InferenceHistory
 from ._thread_state import ThreadState
 from ._trace_history import History, Trace
@@ -99,6 +100,7 @@ __all__ = [
     "program_for",
     "program_parts",
     "reached_arguments",
+    "retain_freed_memory",
     "set_cache_limit",
     "small_jit",
     "submit",
