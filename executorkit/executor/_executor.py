@@ -26,6 +26,7 @@ from ..program import (
     current_options,
     program_for,
     reached_arguments,
+    retain_freed_memory,
     use_options,
 )
 from ..symbol import Symbol
@@ -114,6 +115,8 @@ class Executor(Runnable[NDArray], Viewed):
         }
         #: True if programs may split their temporary buffers, as the graph's shapes allow.
         self.split_temp_buffers = can_split_temp_buffers(graph, inferred)
+        if self.split_temp_buffers:
+            retain_freed_memory(graph, inferred)
         self._gradients = list(targets.values())
         super().__init__(
             graph,
