@@ -114,7 +114,7 @@ def simple_bind(
     check_distinct_names(graph)
     shapes, ignored = _parse_shapes(kwargs or {})
     dtypes = {n: _parse_dtype(n, t) for n, t in (type_dict or {}).items() if t is not None}
-    inferred = infer(graph, shapes, dtypes)
+    inferred = infer(graph, shapes, dtypes, default_dtype="float32")
     unknown = [
         f"{name}: {shape_text(shape)}"
         for name, shape in (

@@ -15,6 +15,7 @@ from ..ndarray import NDArray
 from ..ndarray.handle import buffer_of
 from ..ndarray.protocol import PendingValue
 from ..ndarray.storage import Storage
+from ..ndarray.values import to_device
 
 
 class Buffers(NamedTuple):
@@ -44,8 +45,7 @@ def read_buffers(buffers: Iterable[PendingValue]) -> tuple[jax.Array, ...]:
 
 def filled(shape: Sequence[int], dtype: str | np.dtype, ctx: Context, number: float) -> jax.Array:
     """A new array of one number, on the context's device."""
-    with jax.enable_x64(True):
-        return jax.device_put(np.full(shape, number, jnp.dtype(dtype)), ctx.device)
+    return to_device(np.full(shape, number, jnp.dtype(dtype)), ctx.device)
 
 
 def lazy_zeros(shape: tuple[int, ...], dtype: str | None, ctx: Context) -> NDArray:

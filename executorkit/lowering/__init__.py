@@ -22,6 +22,7 @@ from ._lower import channels_last_allowed, lower
 from ._numbering import graph_of
 from ._passes import LOWERING_PASSES, PASSES, disabled, disabled_passes, optimized
 from ._segments import DeviceSegment, device_segments, evaluate_with_checkpoints, placements
+from ._signature import signature_of
 from ._subgraphs import LoweredBody
 from .reroll import plan_of
 from .staging import Stages, two_stages
@@ -65,6 +66,7 @@ __all__ = [
     "resolved_params",
     "set_inference_cache",
     "shared_state_updates",
+    "signature_of",
     "to_jax",
     "two_stages",
     "value_dtypes",

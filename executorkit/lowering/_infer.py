@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, NoReturn, Protocol
+from typing import Any, NamedTuple, NoReturn, Protocol
 
 import jax
 
@@ -27,12 +27,17 @@ from ..ops.schema.inference import (
 )
 from ..ops.schema.traits import CUTS_AXES
 from ._graph import Graph, GraphStep, memoize
+from ._signature import signature_of
 
 #: Pairs of sizes put in place of unknown dimensions: divisible by the usual divisors of sizes; and
 #: small ones, for operators that refuse sizes above a known one.
 _PROBES = ((5040, 10080), (1, 2))
 _OUTPUTS: dict[Any, Any] = {}
 _OUTPUTS_LIMIT = 16384
+#: Results by the graph's signature and what is known of its variables: a graph composed anew is
+#: not inferred again.
+_RESULTS: dict[Any, InferenceResult] = {}
+_RESULTS_LIMIT = 256
 _SHAPE_TEXT = make_attr("__shape__", Shape, ())
 
 #: Facts of arguments, outputs and auxiliary states: shapes or dtype names.
@@ -86,23 +91,37 @@ def infer(
     shapes: Mapping[str, Sequence[int]] | None = None,
     dtypes: Mapping[str, str] | None = None,
     bound: bool = False,
+    default_dtype: str | None = None,
 ) -> InferenceResult:
     """Shapes and dtypes that follow from those given by variable name (others are ignored).
 
-    ``bound`` says that they are those of arrays, which the message of an error then names.
+    ``bound`` says that they are those of arrays, which the message of an error then names;
+    ``default_dtype`` is the dtype of variables for which none follows.
     Raises :class:`ShapeError` or :class:`DTypeError`, naming the node, when they contradict.
     """
     given_shapes = {n: tuple(max(int(d), 0) for d in s) for n, s in (shapes or {}).items()}
-    key = (tuple(sorted(given_shapes.items())), tuple(sorted((dtypes or {}).items())))
+    key = (
+        tuple(sorted(given_shapes.items())),
+        (*sorted((dtypes or {}).items()), *((default_dtype,) if default_dtype else ())),
+    )
     memoized = graph.memo.get(key)
     if memoized is not None:
         return memoized
-    cache = _cache
-    inferred = None if cache is None else cache.get(graph, key)
+    values, types = _initial_shapes(graph, given_shapes), _initial_dtypes(graph, dtypes or {})
+    shared_key = None
+    if _is_shareable(graph):
+        shared_key = (signature_of(graph), tuple(values), tuple(types), default_dtype)
+    inferred = None if shared_key is None else _RESULTS.get(shared_key)
     if inferred is None:
-        inferred = _inferred(graph, given_shapes, dtypes or {}, bound)
-        if cache is not None:
-            cache.put(graph, key, inferred)
+        cache = _cache
+        inferred = None if cache is None else cache.get(graph, key)
+        if inferred is None:
+            given = _Given(given_shapes, dtypes or {}, bound)
+            inferred = _inferred(graph, values, types, given, default_dtype)
+            if cache is not None:
+                cache.put(graph, key, inferred)
+        if shared_key is not None:
+            memoize(_RESULTS, shared_key, inferred, _RESULTS_LIMIT)
     names = (*graph.arg_names, *graph.aux_names)
     all_dtypes = (*inferred.arg_dtypes, *inferred.aux_dtypes, *inferred.out_dtypes)
     if inferred.complete and None not in all_dtypes and len(set(names)) == len(names):
@@ -113,11 +132,32 @@ def infer(
     return memoize(graph.memo, key, inferred)
 
 
+class _Given(NamedTuple):
+    """What was given by name, for messages."""
+
+    shapes: Mapping[str, Shape]
+    dtypes: Mapping[str, str]
+    bound: bool
+
+
+def _is_shareable(graph: Graph) -> bool:
+    """True if equal graphs have equal results: no user's Python says what they are."""
+    return not graph.has_effects and not any(step.node.subgraphs for step in graph.steps)
+
+
 def _inferred(
-    graph: Graph, given_shapes: Mapping[str, Shape], dtypes: Mapping[str, str], bound: bool
+    graph: Graph,
+    values: list[Shape | None],
+    types: list[str | None],
+    given: _Given,
+    default_dtype: str | None,
 ) -> InferenceResult:
-    types = value_dtypes(graph, dtypes, bound)
-    values = _infer_shapes(graph, given_shapes, types, bound)
+    types = _settle(graph, types, _TypeVisitor(), given.dtypes, given.bound)
+    if default_dtype is not None and any(types[i] is None for _, i in graph.variables):
+        for _, i in graph.variables:
+            types[i] = types[i] or default_dtype
+        types = _settle(graph, types, _TypeVisitor(), given.dtypes, True)
+    values = _settle(graph, values, _ShapeVisitor(types), given.shapes, given.bound)
     return InferenceResult(
         arg_shapes=tuple(values[i] for i in graph.arg_values),
         out_shapes=tuple(values[i] for i in graph.heads),
@@ -158,16 +198,10 @@ def resolve_open_shapes(graph: Graph, values: Sequence[Shape | None]) -> dict[in
     return resolved
 
 
-def _infer_shapes(
-    graph: Graph,
-    given_shapes: Mapping[str, Shape],
-    types: Sequence[str | None],
-    bound: bool = False,
-) -> list[Shape | None]:
+def _initial_shapes(graph: Graph, given_shapes: Mapping[str, Shape]) -> list[Shape | None]:
+    """The shapes of all values that are given or declared."""
     values: list[Shape | None] = [None] * graph.n_values
-    for node, i in zip(
-        (*graph.args, *graph.aux), (*graph.arg_values, *graph.aux_values), strict=True
-    ):
+    for node, i in graph.variables:
         values[i] = given_shapes.get(node.name)
         text = node.attrs.get("__shape__")
         if text:
@@ -177,17 +211,20 @@ def _infer_shapes(
             except ValueError:
                 # The caller's shape wins over the variable's declaration.
                 continue
-    return _settle(graph, values, _ShapeVisitor(types), given_shapes, bound)
+    return values
 
 
-def value_dtypes(graph: Graph, dtypes: Mapping[str, str], bound: bool = False) -> list[str | None]:
+def value_dtypes(graph: Graph, dtypes: Mapping[str, str]) -> list[str | None]:
     """The dtype name of every value of a graph, by number; None where unknown."""
+    return _settle(graph, _initial_dtypes(graph, dtypes), _TypeVisitor(), dtypes, False)
+
+
+def _initial_dtypes(graph: Graph, dtypes: Mapping[str, str]) -> list[str | None]:
+    """The dtype names of all values that are given or declared."""
     values: list[str | None] = [None] * graph.n_values
-    for node, i in zip(
-        (*graph.args, *graph.aux), (*graph.arg_values, *graph.aux_values), strict=True
-    ):
+    for node, i in graph.variables:
         values[i] = dtypes.get(node.name) or _declared_dtype(node.attrs.get("__dtype__"))
-    return _settle(graph, values, _TypeVisitor(), dtypes, bound)
+    return values
 
 
 def _declared_dtype(text: str | None) -> str | None:
@@ -311,7 +348,12 @@ class _ShapeVisitor:
         dtypes = tuple(self.types[i] or "float32" for i in step.inputs)
         if all(0 not in shape for shape in inputs):
             for k, shape in enumerate(output_shapes(op, p, inputs, dtypes)[: step.n_outputs]):
-                facts.set(f"out{k}", shape, because=f"that is what {_describe(step, inputs)} gives")
+                name = f"out{k}"
+                if facts[name] is None:
+                    facts[name] = shape
+                elif facts[name] != shape:
+                    because = f"that is what {_describe(step, inputs)} gives"
+                    facts.set(name, shape, because=because)
             return facts, True
         for k, shape in enumerate(_partial_output_shapes(op, p, inputs, dtypes)):
             if k < step.n_outputs:

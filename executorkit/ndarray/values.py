@@ -10,6 +10,8 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax._src.lib import xla_client
+from jax.core import ShapedArray
 
 from ..context import Device
 from ..errors import ShapeError, explain
@@ -78,8 +80,9 @@ def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
 def to_device(host: np.ndarray, device: Device) -> jax.Array:
     """A device array of a NumPy array that nobody will write to any more."""
     with jax.enable_x64(True):
-        # The effect of jax.device_put with a third of its Python.
-        return jax.make_array_from_callback(host.shape, _sharding(device), lambda _: host)
+        # The effect of jax.device_put with a sixth of its Python.
+        aval = ShapedArray(host.shape, host.dtype)
+        return xla_client.batched_device_put(aval, _sharding(device), [host], [device], True)
 
 
 @lru_cache(maxsize=64)

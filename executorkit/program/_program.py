@@ -5,7 +5,7 @@ from __future__ import annotations
 import weakref
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache, partial
+from functools import partial
 from typing import Any, TypeVar
 
 import jax
@@ -20,6 +20,7 @@ from ..lowering import (
     disabled_passes,
     evaluate,
     memoize,
+    signature_of,
 )
 from ..ops.nn.conv_kernels import use_winograd, winograd_in
 from ..ops.schema.traits import MATMUL
@@ -431,36 +432,6 @@ class Program(BaseProgram):
 
     def explain(self) -> History:
         return compilation_history(self, self.all_functions, cached_programs())
-
-
-class Signature:
-    """A graph's structure as a value: equal when the same computations read the same values.
-
-    Names of nodes and variables do not count, nor do annotations. Comparing two of them costs one
-    walk; the hash is computed once.
-    """
-
-    __slots__ = ("_hash", "content")
-
-    def __init__(self, graph: Graph) -> None:
-        self.content = graph.structure
-        self._hash = hash(self.content)
-
-    def __hash__(self) -> int:
-        return self._hash
-
-    def __eq__(self, other: object) -> bool:
-        return self is other or (
-            isinstance(other, Signature)
-            and self._hash == other._hash
-            and self.content == other.content
-        )
-
-
-@lru_cache(maxsize=512)
-def signature_of(graph: Graph) -> Signature:
-    """The signature of a graph, computed once per graph."""
-    return Signature(graph)
 
 
 def program_for(

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import executorkit as mx
-from executorkit.lowering import evaluate, graph_of, infer
-from executorkit.lowering._infer import _OUTPUTS, _OUTPUTS_LIMIT
+from executorkit.lowering import _infer, evaluate, graph_of, infer
+from executorkit.lowering._infer import _OUTPUTS, _OUTPUTS_LIMIT, _RESULTS, _RESULTS_LIMIT
 from tests.lowering._graphs import graphs
 
 QUICK = settings(max_examples=40, deadline=None)
@@ -125,12 +125,42 @@ def test_the_second_time_costs_a_look_up():
     assert _seconds(lambda: infer(graph_of(net.heads), {"x": (2, 4)})) < first / 20
 
 
+def test_a_graph_composed_anew_is_not_inferred_again(monkeypatch):
+    def net():
+        x = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+        return mx.sym.SoftmaxOutput(x, name="softmax")
+
+    net().simple_bind(mx.cpu(), data=(2, 5))
+    with monkeypatch.context() as patch:
+        patch.setattr(_infer, "_settle", _not_again)
+        executor = net().simple_bind(mx.cpu(), data=(2, 5))
+        assert executor.arg_dict["fc_weight"].shape == (3, 5)
+        with pytest.raises(AssertionError, match="inferred"):
+            net().simple_bind(mx.cpu(), data=(2, 6))
+    assert net().simple_bind(mx.cpu(), data=(2, 6)).arg_dict["fc_weight"].shape == (3, 6)
+
+
+def _not_again(*args):
+    raise AssertionError("inferred")
+
+
+def test_binding_infers_a_graph_once(monkeypatch):
+    passes = []
+    settle = _infer._settle
+    monkeypatch.setattr(_infer, "_settle", lambda *args: passes.append(args) or settle(*args))
+    x = mx.sym.Variable("a") * mx.sym.Variable("b") + mx.sym.Variable("c")
+    x.simple_bind(mx.cpu(), a=(2, 7))
+    # Types, with float32 where none follows, and shapes.
+    assert len(passes) == 3
+
+
 def test_memos_are_bounded():
     graph = graph_of((mx.sym.Variable("x") * 2).heads)
     for n in range(1, 200):
         infer(graph, {"x": (n,)})
     assert len(graph.memo) <= 64
     assert len(_OUTPUTS) <= _OUTPUTS_LIMIT
+    assert len(_RESULTS) <= _RESULTS_LIMIT
 
 
 @pytest.mark.parametrize(

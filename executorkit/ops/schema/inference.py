@@ -44,12 +44,15 @@ def merge_shapes(old: Shape | None, new: Iterable[int] | None) -> Shape | None:
     """
     if new is None:
         return old
-    new = tuple(int(d) for d in new)
-    if old is None:
+    new = tuple([int(d) for d in new])
+    if old is None or old == new:
         return new
-    if len(old) != len(new) or any(a and b and a != b for a, b in zip(old, new, strict=True)):
+    if len(old) != len(new):
         raise ValueError
-    return tuple(a or b for a, b in zip(old, new, strict=True))
+    for a, b in zip(old, new, strict=True):
+        if a and b and a != b:
+            raise ValueError
+    return tuple([a or b for a, b in zip(old, new, strict=True)])
 
 
 def shape_text(shape: Shape | None) -> str:
@@ -98,6 +101,8 @@ class ShapeFacts(Facts):
         if name not in self:
             return
         old = self[name]
+        if shape == old:
+            return
         try:
             new = merge_shapes(old, shape)
         except ValueError:
