@@ -116,8 +116,8 @@ def infer(
         cache = _cache
         inferred = None if cache is None else cache.get(graph, key)
         if inferred is None:
-            given = _Given(given_shapes, dtypes or {}, bound)
-            inferred = _inferred(graph, values, types, given, default_dtype)
+            known = _KnownFacts(given_shapes, dtypes or {}, bound)
+            inferred = _inferred(graph, values, types, known, default_dtype)
             if cache is not None:
                 cache.put(graph, key, inferred)
         if shared_key is not None:
@@ -132,8 +132,8 @@ def infer(
     return memoize(graph.memo, key, inferred)
 
 
-class _Given(NamedTuple):
-    """What was given by name, for messages."""
+class _KnownFacts(NamedTuple):
+    """The shapes and dtypes given by name, for messages; ``bound`` says that they are of arrays."""
 
     shapes: Mapping[str, Shape]
     dtypes: Mapping[str, str]
@@ -149,15 +149,15 @@ def _inferred(
     graph: Graph,
     values: list[Shape | None],
     types: list[str | None],
-    given: _Given,
+    known: _KnownFacts,
     default_dtype: str | None,
 ) -> InferenceResult:
-    types = _settle(graph, types, _TypeVisitor(), given.dtypes, given.bound)
+    types = _settle(graph, types, _TypeVisitor(), known.dtypes, known.bound)
     if default_dtype is not None and any(types[i] is None for _, i in graph.variables):
         for _, i in graph.variables:
             types[i] = types[i] or default_dtype
-        types = _settle(graph, types, _TypeVisitor(), given.dtypes, True)
-    values = _settle(graph, values, _ShapeVisitor(types), given.shapes, given.bound)
+        types = _settle(graph, types, _TypeVisitor(), known.dtypes, True)
+    values = _settle(graph, values, _ShapeVisitor(types), known.shapes, known.bound)
     return InferenceResult(
         arg_shapes=tuple(values[i] for i in graph.arg_values),
         out_shapes=tuple(values[i] for i in graph.heads),
