@@ -59,9 +59,8 @@ def compiler_options(
         (_BARRIERS_ON_CPU, convolves or has_barriers),
         (_PIECES_ON_CPU, split_temp_buffers),
     )
-    takes_all = jaxlib.__version__ in _VERSIONS_THAT_TAKE_ALL or compiler_accepts(
-        tuple(EVERY_OPTION.items())
-    )
+    every = _CONVOLUTIONS_ON_CPU | _BARRIERS_ON_CPU | _PIECES_ON_CPU
+    takes_all = compiler_accepts(tuple(every.items()))
     accepted: dict[str, Any] = {}
     for options, needed in choices:
         if needed and (takes_all or compiler_accepts(tuple(options.items()))):
@@ -117,6 +116,8 @@ def _convolves(graph: Graph) -> bool:
 @lru_cache(maxsize=16)
 def compiler_accepts(options: tuple[tuple[str, str], ...]) -> bool:
     """True if the compiler of this process takes these options: they change between versions."""
+    if jaxlib.__version__ in _VERSIONS_THAT_TAKE_ALL and EVERY_OPTION.items() >= set(options):
+        return True
     return cached_answer((options, jax.default_backend()), lambda: _compiles_with(options))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import jax
+import jaxlib
 import pytest
 
 import executorkit as mx
@@ -139,6 +140,12 @@ def test_options_of_convolutions_are_for_cpus(monkeypatch: pytest.MonkeyPatch) -
     assert _compiler_options.compiler_options(graph)
     monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
     assert not _compiler_options.compiler_options(graph)
+
+
+def test_versions_that_are_said_to_take_all_options_do() -> None:
+    options = tuple(_compiler_options.EVERY_OPTION.items())
+    listed = jaxlib.__version__ in _compiler_options._VERSIONS_THAT_TAKE_ALL
+    assert _compiler_options._compiles_with(options) or not listed
 
 
 def test_options_that_the_compiler_does_not_know_are_not_used(

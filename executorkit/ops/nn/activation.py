@@ -23,8 +23,13 @@ _softrelu = with_jvp(
     lambda x: jnp.maximum(x, 0) + jnp.log1p(jnp.exp(-jnp.abs(x))),
     lambda t, out, x: t * jax.nn.sigmoid(x),
 )
+#: As ``jax.nn.relu``, which takes twice as long to trace.
+_relu = with_jvp(
+    lambda x: lax.max(x, lax.full_like(x, 0)),
+    lambda t, out, x: lax.select(lax.gt(x, lax.full_like(x, 0)), t, lax.full_like(t, 0)),
+)
 _ACTIVATIONS = {
-    "relu": jax.nn.relu,
+    "relu": _relu,
     "sigmoid": jax.nn.sigmoid,
     "softrelu": _softrelu,
     "softsign": lambda x: x / (1 + jnp.abs(x)),

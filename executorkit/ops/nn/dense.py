@@ -61,7 +61,7 @@ def fully_connected(
     axes; weight (num_hidden, K); bias (num_hidden,), absent with ``no_bias``. Returns
     (N, num_hidden) or (..., num_hidden), in the dtype of data (floating).
     """
-    if flatten:
+    if flatten and data.ndim != 2:
         data = data.reshape(data.shape[0], -1)
     out = lax.dot_general(data, weight, (((data.ndim - 1,), (1,)), ((), ())))
     if bias is None:
