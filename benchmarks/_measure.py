@@ -96,7 +96,8 @@ def measure(name: str, net: Network, oracle: Oracle | None, pairs: int) -> list[
 
 
 class Ours:
-    """An executor of a network and its calls; each call but :meth:`read` passes the inputs.
+    """An executor of a network and its calls; each call but :meth:`read` passes the inputs. It
+    compiles its training at once: first steps have a benchmark of their own (``bench_cold``).
 
     arrays
         parameters, states and inputs, for a hand-written function.
@@ -104,6 +105,7 @@ class Ours:
 
     def __init__(self, net: Network) -> None:
         self.executor = executor = net.filled(mx, net.build(mx))
+        executor.compile_at_once()
         self.inputs = {n: mx.nd.array(v) for n, v in net.inputs().items()}
         self.data = {n: v for n, v in self.inputs.items() if not n.endswith("label")}
         parameters = {n: a.jax for n, a in executor.arg_dict.items() if n not in self.inputs}
