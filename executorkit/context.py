@@ -137,7 +137,7 @@ _entered = _ContextStack()
 @lru_cache(maxsize=256)
 def _device(device_type: str, device_id: int) -> Device:
     if device_type not in ("gpu", "tpu"):
-        devices = jax.local_devices(backend="cpu")
+        devices = _cpus()
         return devices[device_id % len(devices)]
     devices = _accelerators(device_type)
     if 0 <= device_id < len(devices):
@@ -154,6 +154,21 @@ def _device(device_type: str, device_id: int) -> Device:
             + f", or install JAX with {name} support",
         )
     )
+
+
+def _cpus() -> list[Device]:
+    try:
+        return jax.local_devices(backend="cpu")
+    except RuntimeError as error:
+        raise MXNetError(
+            explain(
+                "context cpu(0)",
+                "this process has no CPU device",
+                because=str(error).partition("\n")[0],
+                hint="add cpu to the environment variable JAX_PLATFORMS, as in 'cuda,cpu': "
+                "arrays are on CPUs unless a context is named",
+            )
+        ) from None
 
 
 def warn_of_shared_cpus(contexts: Iterable[Context]) -> None:

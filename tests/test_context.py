@@ -94,6 +94,17 @@ def test_a_missing_gpu_suggests_an_alternative():
     ]
 
 
+def test_missing_cpus_are_explained(monkeypatch):
+    def refuse(**_):
+        raise RuntimeError("Unknown backend cpu")
+
+    monkeypatch.setattr(jax, "local_devices", refuse)
+    with pytest.raises(
+        MXNetError, match=r"no CPU device[\s\S]*Unknown backend cpu[\s\S]*'cuda,cpu'"
+    ):
+        _ = cpu(10_007).device
+
+
 def test_pickle():
     assert pickle.loads(pickle.dumps(gpu(2))) == gpu(2)
 
