@@ -137,7 +137,8 @@ class Executor(Runnable[NDArray], Viewed):
         self._fed = FedArguments(graph.arg_names)
         self.may_prepare = self.program.may_prepare
         self.program.add_user(self)
-        self.program.prefetch(lambda: expected_calls(self))
+        bound = inferred.arg_shapes, inferred.arg_dtypes, inferred.aux_shapes, ctx
+        self.program.prefetch(bound, lambda: expected_calls(self))
 
     def _make_program(self, graph: Graph, argnums: tuple[int, ...]) -> BaseProgram:
         lowered = graph_of(optimized(graph.head_entries))

@@ -39,7 +39,7 @@ from ._checked_jit import CheckedJit
 from ._compiler_options import compiler_options
 from ._graph_evaluator import GraphEvaluator
 from ._integer_gradients import integer_gradients
-from ._jit import InstrumentedJit
+from ._jit import MAX_SHAPES, InstrumentedJit
 from ._program_cache import cached_program, cached_programs
 from ._program_options import Options, current_options, mirrored_steps
 from ._program_report import (
@@ -105,6 +105,8 @@ class Program(BaseProgram):
         self._train_steps: dict[tuple[bool, StepSpec], InstrumentedJit] = {}
         self._derived: dict[Hashable, Any] = {}
         self._users: weakref.WeakSet[object] = weakref.WeakSet()
+        #: Arrays, by shapes and dtypes, for which executables were looked for on disk.
+        self._prefetched: set[Hashable] = set()
         self.infer = self._both_modes(self._infer, "infer", on_disk=True)
         self._staged = self._staged_inference()
         self.may_prepare = self._staged is not None
@@ -329,9 +331,12 @@ class Program(BaseProgram):
             form = self._derived[key] = make()
         return form
 
-    def prefetch(self, calls: Callable[[], Iterable[ProgramCall]]) -> None:
-        if not disk_cache.disk_cache_enabled():
+    def prefetch(self, bound: Hashable, calls: Callable[[], Iterable[ProgramCall]]) -> None:
+        if bound in self._prefetched or not disk_cache.disk_cache_enabled():
             return
+        if len(self._prefetched) >= MAX_SHAPES:
+            self._prefetched.clear()
+        self._prefetched.add(bound)
         for function, avals in calls():
             if isinstance(function, InstrumentedJit):
                 function.prefetch(*avals)
@@ -350,6 +355,7 @@ class Program(BaseProgram):
         return sum(function.code_bytes for function in self.all_functions)
 
     def clear(self) -> None:
+        self._prefetched.clear()
         for function in self.all_functions:
             function.clear()
 

@@ -8,7 +8,7 @@ views use nothing else.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, Protocol
 
 from ..display import Viewed, brief, many
@@ -170,11 +170,11 @@ class BaseProgram(Viewed, ABC):
     def train_steps(self, train: bool) -> Sequence[InstrumentedJit]:
         """The training steps of a mode, in the order in which they were first asked for."""
 
-    def prefetch(self, calls: Callable[[], Iterable[ProgramCall]]) -> None:
+    def prefetch(self, bound: Hashable, calls: Callable[[], Iterable[ProgramCall]]) -> None:
         """Loads executables for the calls from the disk cache, in the background.
 
-        Does nothing, and does not ask for the calls, unless the disk cache is enabled and this
-        kind of program uses it.
+        Does nothing, and does not ask for the calls, unless the disk cache is enabled, this kind of
+        program uses it, and it was not done before for equal ``bound`` arrays.
         """
         return
 

@@ -18,7 +18,9 @@ from jax.experimental.compilation_cache import compilation_cache
 import executorkit as mx
 from executorkit.errors import NotFingerprintableError
 from executorkit.lowering import graph_of, infer, set_inference_cache
+from executorkit.lowering._infer import _RESULTS
 from executorkit.program import cache_info, clear_cache
+from executorkit.program._jit import InstrumentedJit
 from executorkit.program.disk_cache.fingerprint import environment_fingerprint, fingerprint
 from executorkit.program.disk_cache.store import DiskCache, InferenceDiskCache, set_disk_cache
 
@@ -131,6 +133,27 @@ def test_every_shape_has_its_executable_and_returns_to_it(new_process):
     second, *counts = new_process(values)
     assert counts == [0, 2]
     assert first == second == [[2.0] * n for n in (3, 2, 3)]
+
+
+def test_executables_of_a_known_shape_are_looked_for_once(new_process, monkeypatch):
+    asked = []
+    prefetch = InstrumentedJit.prefetch
+    monkeypatch.setattr(
+        InstrumentedJit,
+        "prefetch",
+        lambda self, *a: asked.append(a[0][0].shape) or prefetch(self, *a),
+    )
+
+    def reshape():
+        executor = (x * 2).simple_bind(mx.cpu(), "null", x=(4,))
+        for n in (3, 4, 3, 4):
+            executor = executor.reshape(allow_up_sizing=True, x=(n,))
+            executor.forward()[0].wait_to_read()
+
+    new_process(reshape)
+    assert asked == [(4,), (3,)]
+    new_process(reshape)
+    assert asked == [(4,), (3,)] * 2
 
 
 def test_steps_of_optax_are_stored_unless_they_contain_functions_of_the_user(new_process):
@@ -258,11 +281,13 @@ def test_shapes_are_inferred_once(inference_cache, monkeypatch):
     first = infer(graph, {"x": (2, 5)})
     monkeypatch.setattr("executorkit.lowering._infer._inferred", None)
     graph.memo.clear()
+    _RESULTS.clear()  # of equal graphs, in this process
     assert infer(graph, {"x": (2, 5)}) == first
     assert first.arg_shapes == ((2, 5), (3, 5), (3,))
     named_otherwise = mx.sym.FullyConnected(mx.sym.Variable("y"), num_hidden=3, name="fc")
     assert inference_cache.get(graph_of(named_otherwise.heads), (("x", (2, 5)),)) is None
     declared = mx.sym.FullyConnected(mx.sym.Variable("x", shape=(2, 5)), num_hidden=3, name="fc")
+    _RESULTS.clear()
     with pytest.raises(TypeError):  # it would be inferred
         infer(graph_of(declared.heads), {"x": (2, 5)})
 
