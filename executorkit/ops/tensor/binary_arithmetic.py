@@ -62,9 +62,46 @@ def scalar_constant(scalar: float, dtype: np.dtype) -> jax.Array:
     return jnp.asarray(scalar, dtype)
 
 
+def where(mask: jax.Array, a: jax.Array | float, b: jax.Array | float) -> jax.Array:
+    """``a`` where the mask is true, ``b`` elsewhere: an array of the mask's shape and a number.
+
+    JAX traces it in a third of the time of ``jnp.where``.
+    """
+    one = a if isinstance(a, jax.Array) else b
+    assert isinstance(one, jax.Array)
+    if one.shape != mask.shape:
+        return jnp.where(mask, a, b)
+    a, b = (x if isinstance(x, jax.Array) else lax.full_like(one, x) for x in (a, b))
+    return lax.select(mask, a, b)
+
+
+def _by_primitive(
+    primitive: Callable[[jax.Array, jax.Array], jax.Array],
+    general: Callable[[jax.Array, jax.Array], jax.Array],
+) -> Callable[[jax.Array, jax.Array], jax.Array]:
+    """The function of ``jax.numpy`` called ``general``, as the primitive that it comes to for
+    numbers of one dtype: every new shape is traced, and a function that is jitted itself takes
+    three times as long."""
+
+    def run(a: jax.Array, b: jax.Array) -> jax.Array:
+        if a.dtype != b.dtype or a.dtype == bool:
+            return general(a, b)
+        if a.shape != b.shape:
+            if a.ndim and b.ndim:
+                return general(a, b)
+            shape = a.shape or b.shape
+            a, b = (x if x.ndim else lax.broadcast_in_dim(x, shape, ()) for x in (a, b))
+        return primitive(a, b)
+
+    return run
+
+
+_divide = _by_primitive(lax.div, jnp.true_divide)
+
+
 def _div(a: jax.Array, b: jax.Array) -> jax.Array:
     if is_floating(a):
-        return jnp.true_divide(a, b)
+        return _divide(a, b)
     return lax.div(*jnp.broadcast_arrays(a, b))
 
 
@@ -73,12 +110,11 @@ def _mod(a: jax.Array, b: jax.Array) -> jax.Array:
     return jnp.where(zero, 0, jnp.mod(a, jnp.where(zero, 1, b)))
 
 
-def _compared(fn: Callable[..., jax.Array]) -> Callable[..., jax.Array]:
-    return lambda a, b: fn(a, b).astype(a.dtype)
-
-
-def _where(mask: jax.Array, tangent: jax.Array) -> jax.Array:
-    return jnp.where(mask, tangent, 0)
+def _compared(
+    primitive: Callable[..., jax.Array] | None, general: Callable[..., jax.Array]
+) -> Callable[..., jax.Array]:
+    fn = general if primitive is None else _by_primitive(primitive, general)
+    return lambda a, b: lax.convert_element_type(fn(a, b), a.dtype)
 
 
 power = with_jvp(
@@ -97,14 +133,14 @@ hypot = with_jvp(
     lambda t, out, a, b: t * (b / out),
 )
 maximum = with_jvp(
-    jnp.maximum,
-    lambda t, out, a, b: _where(a >= b, t),
-    lambda t, out, a, b: _where(a < b, t),
+    _by_primitive(lax.max, jnp.maximum),
+    lambda t, out, a, b: where(a >= b, t, 0),
+    lambda t, out, a, b: where(a < b, t, 0),
 )
 minimum = with_jvp(
-    jnp.minimum,
-    lambda t, out, a, b: _where(a <= b, t),
-    lambda t, out, a, b: _where(a > b, t),
+    _by_primitive(lax.min, jnp.minimum),
+    lambda t, out, a, b: where(a <= b, t, 0),
+    lambda t, out, a, b: where(a > b, t, 0),
 )
 
 
@@ -139,24 +175,30 @@ _COMPARISON = "Results are 0 and 1 in the dtype of the inputs; the gradient is z
 
 #: Two-argument functions by the stem of their operators' names.
 BINARY = {
-    "add": BinaryFunction(jnp.add, "{a} + {b}"),
-    "sub": BinaryFunction(jnp.subtract, "{a} - {b}"),
-    "mul": BinaryFunction(jnp.multiply, "{a} * {b}"),
+    "add": BinaryFunction(_by_primitive(lax.add, jnp.add), "{a} + {b}"),
+    "sub": BinaryFunction(_by_primitive(lax.sub, jnp.subtract), "{a} - {b}"),
+    "mul": BinaryFunction(_by_primitive(lax.mul, jnp.multiply), "{a} * {b}"),
     "div": BinaryFunction(_div, "{a} / {b}", _DIVISION),
     "mod": BinaryFunction(mod, "{a} mod {b}", _MOD),
     "power": BinaryFunction(power, "{a} ^ {b}", _POWER),
     "hypot": BinaryFunction(hypot, "sqrt({a}^2 + {b}^2)", _HYPOT),
     "maximum": BinaryFunction(maximum, "max({a}, {b})", _TIE),
     "minimum": BinaryFunction(minimum, "min({a}, {b})", _TIE),
-    "equal": BinaryFunction(_compared(jnp.equal), "{a} == {b}", _COMPARISON),
-    "not_equal": BinaryFunction(_compared(jnp.not_equal), "{a} != {b}", _COMPARISON),
-    "greater": BinaryFunction(_compared(jnp.greater), "{a} > {b}", _COMPARISON),
-    "greater_equal": BinaryFunction(_compared(jnp.greater_equal), "{a} >= {b}", _COMPARISON),
-    "lesser": BinaryFunction(_compared(jnp.less), "{a} < {b}", _COMPARISON),
-    "lesser_equal": BinaryFunction(_compared(jnp.less_equal), "{a} <= {b}", _COMPARISON),
-    "logical_and": BinaryFunction(_compared(jnp.logical_and), "{a} != 0 and {b} != 0", _COMPARISON),
-    "logical_or": BinaryFunction(_compared(jnp.logical_or), "{a} != 0 or {b} != 0", _COMPARISON),
+    "equal": BinaryFunction(_compared(lax.eq, jnp.equal), "{a} == {b}", _COMPARISON),
+    "not_equal": BinaryFunction(_compared(lax.ne, jnp.not_equal), "{a} != {b}", _COMPARISON),
+    "greater": BinaryFunction(_compared(lax.gt, jnp.greater), "{a} > {b}", _COMPARISON),
+    "greater_equal": BinaryFunction(
+        _compared(lax.ge, jnp.greater_equal), "{a} >= {b}", _COMPARISON
+    ),
+    "lesser": BinaryFunction(_compared(lax.lt, jnp.less), "{a} < {b}", _COMPARISON),
+    "lesser_equal": BinaryFunction(_compared(lax.le, jnp.less_equal), "{a} <= {b}", _COMPARISON),
+    "logical_and": BinaryFunction(
+        _compared(None, jnp.logical_and), "{a} != 0 and {b} != 0", _COMPARISON
+    ),
+    "logical_or": BinaryFunction(
+        _compared(None, jnp.logical_or), "{a} != 0 or {b} != 0", _COMPARISON
+    ),
     "logical_xor": BinaryFunction(
-        _compared(jnp.logical_xor), "({a} != 0) != ({b} != 0)", _COMPARISON
+        _compared(None, jnp.logical_xor), "({a} != 0) != ({b} != 0)", _COMPARISON
     ),
 }

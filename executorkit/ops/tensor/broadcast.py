@@ -21,6 +21,8 @@ _ALIASES = {"add": ("broadcast_plus",), "sub": ("broadcast_minus",)}
 
 def _broadcast_op(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Array], jax.Array]:
     def op(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
+        if lhs.shape == rhs.shape:
+            return rule.fn(lhs, rhs)
         try:
             shape = jnp.broadcast_shapes(lhs.shape, rhs.shape)
         except ValueError:

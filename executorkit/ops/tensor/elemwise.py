@@ -26,12 +26,13 @@ from .binary_arithmetic import (
     is_floating,
     scalar_constant,
     through_float,
+    where,
 )
 from .derivatives import with_jvp
 
 
 def _relu(x: jax.Array) -> jax.Array:
-    return jnp.maximum(x, 0)
+    return lax.max(x, lax.full_like(x, 0))
 
 
 def sign(x: jax.Array) -> jax.Array:
@@ -77,43 +78,43 @@ _UNARY_FUNCTIONS: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] =
     "floor": (_rounding(jnp.floor), "the largest integer <= x", "The gradient is zero."),
     "trunc": (_rounding(jnp.trunc), "x without its fraction", "The gradient is zero."),
     "fix": (_rounding(jnp.trunc), "x rounded towards zero", "The gradient is zero."),
-    "negative": (jnp.negative, "-x", ""),
+    "negative": (lax.neg, "-x", ""),
     "reciprocal": (
         with_jvp(lambda x: 1 / x, lambda t, out, x: -t * (out * out)),
         "1 / x",
         "The gradient at 0 is -inf.",
     ),
     "square": (lambda x: x * x, "x^2", ""),
-    "sqrt": (jnp.sqrt, "sqrt(x)", "The gradient at 0 is inf."),
+    "sqrt": (lax.sqrt, "sqrt(x)", "The gradient at 0 is inf."),
     "rsqrt": (lax.rsqrt, "1 / sqrt(x)", "The gradient at 0 is -inf."),
     "cbrt": (
-        with_jvp(jnp.cbrt, lambda t, out, x: t / (3 * out * out)),
+        with_jvp(lax.cbrt, lambda t, out, x: t / (3 * out * out)),
         "the cube root of x",
         "The gradient at 0 is inf.",
     ),
     "rcbrt": (
-        with_jvp(lambda x: 1 / jnp.cbrt(x), lambda t, out, x: t * (out / (-3 * x))),
+        with_jvp(lambda x: 1 / lax.cbrt(x), lambda t, out, x: t * (out / (-3 * x))),
         "1 / cbrt(x)",
         "The gradient at 0 is -inf.",
     ),
-    "exp": (jnp.exp, "e^x", ""),
-    "expm1": (jnp.expm1, "e^x - 1", "Accurate for small x."),
-    "log": (jnp.log, "ln x", ""),
+    "exp": (lax.exp, "e^x", ""),
+    "expm1": (lax.expm1, "e^x - 1", "Accurate for small x."),
+    "log": (lax.log, "ln x", ""),
     "log10": (jnp.log10, "log10 x", ""),
     "log2": (jnp.log2, "log2 x", ""),
-    "log1p": (jnp.log1p, "ln(1 + x)", "Accurate for small x."),
-    "sin": (jnp.sin, "sin x", "x is in radians."),
-    "cos": (jnp.cos, "cos x", "x is in radians."),
-    "tan": (jnp.tan, "tan x", "x is in radians."),
-    "arcsin": (jnp.arcsin, "arcsin x", "In radians, from -pi/2 to pi/2."),
-    "arccos": (jnp.arccos, "arccos x", "In radians, from 0 to pi."),
-    "arctan": (jnp.arctan, "arctan x", "In radians, from -pi/2 to pi/2."),
-    "sinh": (jnp.sinh, "sinh x", ""),
-    "cosh": (jnp.cosh, "cosh x", ""),
-    "tanh": (jnp.tanh, "tanh x", ""),
-    "arcsinh": (jnp.arcsinh, "arsinh x", ""),
+    "log1p": (lax.log1p, "ln(1 + x)", "Accurate for small x."),
+    "sin": (lax.sin, "sin x", "x is in radians."),
+    "cos": (lax.cos, "cos x", "x is in radians."),
+    "tan": (lax.tan, "tan x", "x is in radians."),
+    "arcsin": (lax.asin, "arcsin x", "In radians, from -pi/2 to pi/2."),
+    "arccos": (lax.acos, "arccos x", "In radians, from 0 to pi."),
+    "arctan": (lax.atan, "arctan x", "In radians, from -pi/2 to pi/2."),
+    "sinh": (lax.sinh, "sinh x", ""),
+    "cosh": (lax.cosh, "cosh x", ""),
+    "tanh": (lax.tanh, "tanh x", ""),
+    "arcsinh": (lax.asinh, "arsinh x", ""),
     "arccosh": (jnp.arccosh, "arcosh x", ""),
-    "arctanh": (jnp.arctanh, "artanh x", ""),
+    "arctanh": (lax.atanh, "artanh x", ""),
     "degrees": (lambda x: x * _DEGREES, "180 x / pi", "Radians to degrees."),
     "radians": (lambda x: x / _DEGREES, "pi x / 180", "Degrees to radians."),
     "erf": (lax.erf, "2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x", ""),
@@ -129,7 +130,7 @@ _UNARY_FUNCTIONS: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] =
         "The gradient is the digamma function.",
     ),
     "relu": (
-        with_jvp(_relu, lambda t, out, x: jnp.where(x > 0, t, 0)),
+        with_jvp(_relu, lambda t, out, x: where(x > 0, t, 0)),
         "max(x, 0)",
         "The gradient at 0 is 0; at NaN it is 0 too, where MXNet gives NaN.",
     ),
@@ -227,7 +228,7 @@ register("_scatter_elemwise_div", infer_shape=same_shapes)(
 @register("add_n", "ElementWiseSum", infer_shape=same_shapes, layout_rule=layout_elementwise)
 def add_n(*args: jax.Array, num_args: int) -> jax.Array:
     """Sum of ``num_args`` arrays of one shape and dtype, element by element."""
-    return reduce(jnp.add, args)
+    return reduce(BINARY["add"].fn, args)
 
 
 #: (Stem of the function, True if the scalar is its first argument): operator names, MXNet's
