@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..errors import explain
 from ..ops import lookup
-from ._eager import invoke
+from ._eager import ResolvedCall, invoke, run_plain
 from .handle import Handle
 
 
@@ -69,12 +70,21 @@ def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
     row = BINARY[name]
     left, right = isinstance(lhs, Handle), isinstance(rhs, Handle)
     if left and right:
+        if out is None:
+            return run_plain(_of_arrays(row.arrays), type(lhs), (lhs, rhs))
         return _run(row.arrays, out, lhs, rhs)
     if left:
         return _run(row.scalar, out, lhs, scalar=_number(name, rhs))
     if right:
         return _run(row.reverse, out, rhs, scalar=_number(name, lhs))
     return row.numbers(_number(name, lhs), _number(name, rhs))
+
+
+@cache
+def _of_arrays(name: str) -> ResolvedCall:
+    op = lookup(name)
+    assert op is not None, name
+    return ResolvedCall(op, (), ())
 
 
 def _run(name: str, out: Handle | None, *arrays: Handle, **attrs: Any) -> Any:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from operator import is_
 from typing import Any
 
 from ..errors import InputTypeError, MXNetError, explain
 from ..ops import OpDef
 from ..ops.schema.calls import bind_call
 from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method, operator_module
-from ._eager import invoke, parse_attrs
+from ._eager import ResolvedCall, invoke, parse_attrs, resolved_call, run_plain
 from .handle import Handle
 
 _METHODS = (*OPERATOR_METHODS, "diag")
@@ -27,6 +28,57 @@ def call_operator(
 
     Results are of class ``cls``, that of the first argument if it is None.
     """
+    key = _call_key(op, args, kwargs)
+    resolved = _resolved_calls.get(key)
+    result_class = type(args[0]) if cls is None else cls
+    if resolved is not None:
+        return run_plain(resolved, result_class, args)
+    arrays, attrs, out, ctx = _sorted(op, func_name, args, kwargs)
+    result = invoke(op, result_class, arrays, attrs, out, ctx)
+    if key is not None and len(arrays) == len(args) and all(map(is_, arrays, args)):
+        resolved = resolved_call(op, attrs)
+        if resolved is not None:
+            if len(_resolved_calls) >= _RESOLVED_LIMIT:
+                _resolved_calls.clear()
+            _resolved_calls[key] = resolved
+    return result
+
+
+#: Resolved calls on arrays alone, with plain attributes, by :func:`_call_key`.
+_resolved_calls: dict[Any, ResolvedCall] = {}
+_RESOLVED_LIMIT = 4096
+#: Types of attributes whose values are their own keys, if the type is known too.
+_PLAIN_TYPES = frozenset({int, bool, str, float, type(None)})
+
+
+def _call_key(op: OpDef, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A key of all that a call says but for the contents of its arrays; None for other calls than
+    of arrays, one at least, with numbers, texts and shapes as attributes."""
+    if not args:
+        return None
+    for x in args:
+        if not isinstance(x, Handle):
+            return None
+    if not kwargs:
+        return op, len(args)
+    if "ctx" in kwargs:
+        return None
+    attrs = []
+    for name, value in kwargs.items():
+        kind = value.__class__
+        if kind is tuple:
+            if not all(d.__class__ is int for d in value):
+                return None
+        elif kind not in _PLAIN_TYPES:
+            return None
+        attrs.append((name, kind, value))
+    return op, len(args), *attrs
+
+
+def _sorted(
+    op: OpDef, func_name: str, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[list[Any], dict[str, Any], Any, Any]:
+    """The arrays of a call in the operator's order, the attributes, ``out`` and ``ctx``."""
     call = bind_call(op, "ndarray", func_name, args, kwargs)
     attrs = call.attrs
     out = call.options.get("out")
@@ -55,7 +107,7 @@ def call_operator(
                     hint="mx.nd.array(...)",
                 )
             )
-    return invoke(op, type(args[0]) if cls is None else cls, arrays, attrs, out, ctx)
+    return arrays, attrs, out, ctx
 
 
 def _in_order(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[Any]:

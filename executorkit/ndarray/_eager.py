@@ -135,6 +135,62 @@ def clear_eager_cache() -> None:
     _functions.clear()
 
 
+class ResolvedCall:
+    """An operator with its attributes, and all that a call of it has to know about them.
+
+    key
+        of its jitted function in the cache, but for the device of a call without arrays.
+    n_visible
+        number of outputs that a call returns.
+    is_plain
+        whether a call has no effect but its results, and draws no random numbers.
+    """
+
+    __slots__ = ("aux", "constant_inputs", "is_plain", "key", "n_visible", "op", "params")
+
+    def __init__(self, op: OpDef, texts: tuple[tuple[str, str], ...], dynamic: tuple[str, ...]):
+        self.op = op
+        self.params = _parsed(op, texts)
+        self.key = op, self.params.key, dynamic, None
+        self.n_visible = op.visible(self.params)
+        self.aux = op.aux_of(self.params)
+        self.constant_inputs = op.constant_inputs(self.params)
+        self.is_plain = op.key_name is None and not self.aux and not self.constant_inputs
+
+
+#: Calls with equal texts share what follows from them.
+_resolved = lru_cache(maxsize=4096)(ResolvedCall)
+
+
+def resolved_call(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall | None:
+    """The call of an operator on arrays, if :func:`run_plain` can run it: None if it has other
+    effects, or attributes that are passed as values."""
+    if op.name in _UNCOMPILED or not attrs.keys().isdisjoint(_DYNAMIC):
+        return None
+    resolved = _resolved(op, tuple((k, to_text(v)) for k, v in attrs.items()), ())
+    return resolved if resolved.is_plain else None
+
+
+def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle]) -> Any:
+    """:func:`invoke` of a resolved call on one array or more."""
+    context = arrays[0]._context
+    values = [a.value if a._context is context else _moved(resolved.op, a, context) for a in arrays]
+    try:
+        with jax.enable_x64(True):
+            entry = _functions.get(resolved.key)
+            if entry is None:
+                entry = _functions.get_or_make(resolved.key, lambda: _jitted(*resolved.key))
+            results = entry.function(None, (), *values)
+    except _NEEDS_VALUES:
+        return invoke(resolved.op, cls, arrays, resolved.params)
+    if deferred_errors.open:
+        deferred_errors.follow(values, results)
+    if resolved.n_visible == 1:
+        return cls.from_jax(results[0], context, shared=False)
+    visible = results[: resolved.n_visible]
+    return [cls.from_jax(value, context, shared=False) for value in visible]
+
+
 def invoke(
     op: OpDef,
     cls: type[Handle],
@@ -155,31 +211,40 @@ def invoke(
     context = arrays[0]._context if arrays else _context(ctx)
     values = [a.value if a._context is context else _moved(op, a, context) for a in arrays]
     texts, dynamic = _texts(op, attrs, values)
-    p = _parsed(op, texts)
+    resolved = _resolved(op, texts, tuple([k for k, _ in dynamic]))
     key = next_key(context) if op.key_name is not None else None
     device = None if arrays else context.device
     try:
-        results = _run(op, p, dynamic, key, values, device)
+        results = _run(resolved, dynamic, key, values, device)
     except _NEEDS_VALUES:
         (_STATIC if dynamic else _UNCOMPILED).add(op.name)
-        results = _run(op, parse_attrs(op, attrs), (), key, values, device)
+        texts = tuple((k, to_text(v)) for k, v in attrs.items())
+        results = _run(_resolved(op, texts, ()), (), key, values, device)
     if deferred_errors.open:
         deferred_errors.follow(values, results)
-    visible = results[: op.visible(p)]
+    visible = results[: resolved.n_visible]
     if out is not None:
         assign_out(op, out, visible)
-    aux, constant_inputs = op.aux_of(p), op.constant_inputs(p)
+    if not resolved.is_plain:
+        _assign_states(resolved, arrays, results)
+    if out is not None:
+        return out
+    outputs = [cls.from_jax(value, context, shared=False) for value in visible]
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _assign_states(
+    resolved: ResolvedCall, arrays: Sequence[Handle], results: Sequence[jax.Array]
+) -> None:
+    """Writes the new auxiliary states and the constants that an operator fixes."""
+    aux, constant_inputs = resolved.aux, resolved.constant_inputs
     if aux or constant_inputs:
-        inputs = dict(zip(op.inputs(p), arrays, strict=True))
+        inputs = dict(zip(resolved.op.inputs(resolved.params), arrays, strict=True))
         for name, value in zip(aux, results[len(results) - len(aux) :], strict=True):
             inputs[name].assign(value)
         for name, number in constant_inputs.items():
             x = inputs[name]
             x.assign(filled(number, x._shape, x.storage.dtype, x._context.device))
-    if out is not None:
-        return out
-    outputs = [cls.from_jax(value, context, shared=False) for value in visible]
-    return outputs[0] if len(outputs) == 1 else outputs
 
 
 def call(name: str, *arrays: Handle, **attrs: Any) -> Any:
@@ -218,7 +283,7 @@ def _texts(
     if (
         attrs.keys().isdisjoint(_DYNAMIC)
         or op.name in _STATIC
-        or not all(jnp.issubdtype(v.dtype, jnp.floating) for v in values)
+        or not all(_is_floating(v.dtype) for v in values)
     ):
         return tuple((k, to_text(v)) for k, v in attrs.items()), ()
     texts, dynamic = [], []
@@ -232,6 +297,11 @@ def _texts(
         else:
             texts.append((k, to_text(v)))
     return tuple(texts), tuple(dynamic)
+
+
+@lru_cache(maxsize=64)
+def _is_floating(dtype: Any) -> bool:
+    return jnp.issubdtype(dtype, jnp.floating)
 
 
 @lru_cache(maxsize=4096)
@@ -256,21 +326,20 @@ def _context(ctx: Any) -> Context:
 
 
 def _run(
-    op: OpDef,
-    p: Params,
+    resolved: ResolvedCall,
     dynamic: tuple[tuple[str, Any], ...],
     key: Any,
     values: Sequence[jax.Array],
     device: Device | None,
 ) -> tuple[jax.Array, ...]:
+    op = resolved.op
     with jax.enable_x64(True):
         if op.name in _UNCOMPILED:
-            return op.apply(p, values, key=key)
-        names = tuple([k for k, _ in dynamic])
-        cache_key = op, p.key, names, device
+            return op.apply(resolved.params, values, key=key)
+        cache_key = resolved.key if device is None else (*resolved.key[:-1], device)
         entry = _functions.get(cache_key)
         if entry is None:
-            entry = _functions.get_or_make(cache_key, lambda: _jitted(op, p.key, names, device))
+            entry = _functions.get_or_make(cache_key, lambda: _jitted(*cache_key))
         return entry.function(key, tuple([v for _, v in dynamic]), *values)
 
 

@@ -76,12 +76,15 @@ class Handle:
 
         ``shared=False`` states that nobody else holds the buffer, so that it may be donated.
         """
-        return cls.from_storage(
-            Storage(array.shape, array.dtype, array, shared),
-            0,
-            array.shape,
-            current_context() if context is None else context,
-        )
+        self = cls.__new__(cls)
+        self._shape = shape = array.shape
+        self.storage = Storage(shape, array.dtype, array, shared)
+        self._offset = 0
+        self._context = current_context() if context is None else context
+        self.covers_storage = True
+        self._seen = None
+        self._seen_version = -1
+        return self
 
     def show(self, other: Handle) -> None:
         """Makes this handle a view of the elements that ``other`` shows, in its shape."""

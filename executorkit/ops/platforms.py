@@ -24,8 +24,13 @@ def this_process_only() -> Iterator[None]:
         _cpus_only.reset(token)
 
 
+def traced_for_cpus() -> bool:
+    """True in a trace that only runs in this process, which has nothing but CPUs."""
+    return _cpus_only.get()
+
+
 def for_platform(*arrays: Any, cpu: Callable[..., Any], default: Callable[..., Any]) -> Any:
     """``cpu(*arrays)`` on CPUs, ``default(*arrays)`` on other devices."""
-    if _cpus_only.get():
+    if traced_for_cpus():
         return cpu(*arrays)
     return lax.platform_dependent(*arrays, cpu=cpu, default=default)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import inspect
 
+import jax
 import numpy as np
 import pytest
 
 from executorkit import ndarray as nd
 from executorkit.context import cpu
 from executorkit.errors import AttributeValueError, DTypeError, MXNetError, ShapeError
-from executorkit.ndarray import _eager
+from executorkit.ndarray import _array_operators, _eager
 from executorkit.ops import lookup, register
+from executorkit.ops.platforms import this_process_only
 from executorkit.ops.schema import operator_registry as _registry
 from executorkit.ops.schema.calls import call_doc, namespace_entries
 
@@ -54,6 +56,55 @@ def test_another_shape_traces_again(x):
     before = _traces()
     nd.sum(nd.ones((4, 5)), axis=1)
     assert _traces() == before + 1
+
+
+def test_the_arguments_of_equal_calls_are_sorted_once(x, monkeypatch):
+    calls = []
+    sort = _array_operators.bind_call
+    monkeypatch.setattr(
+        _array_operators, "bind_call", lambda *args: calls.append(args[2]) or sort(*args)
+    )
+    _array_operators._resolved_calls.clear()
+    results = [nd.sum(x, axis=axis).asnumpy().tolist() for axis in (0, 0, 1, (0,), (0,))]
+    assert results == [[3, 5, 7], [3, 5, 7], [3, 12], [3, 5, 7], [3, 5, 7]]
+    assert calls == ["sum"] * 3
+    # What has another effect, or another type, is sorted anew.
+    out = nd.zeros((3,))
+    for _ in range(2):
+        assert nd.sum(x, axis=0, out=out) is out
+        nd.sum(x, axis=np.int64(0))
+    for keepdims in (True, 1, True, 1):
+        assert nd.max(x, keepdims=keepdims).shape == (1, 1)
+    assert calls[3:] == ["sum"] * 4 + ["max"] * 2
+
+
+@pytest.mark.parametrize("shapes", [((8, 8), (8, 8)), ((1, 3), (3, 2)), ((2, 0), (0, 3))])
+@pytest.mark.parametrize("transposed", [(False, False), (True, False), (False, True), (True, True)])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_small_products_are_products(shapes, transposed, dtype):
+    a, b = (np.random.default_rng(3).normal(size=shape).astype(dtype) for shape in shapes)
+    flags = dict(zip(("transpose_a", "transpose_b"), transposed, strict=True))
+    inputs = [
+        nd.array(x.T if t else x, dtype=dtype) for x, t in zip((a, b), transposed, strict=True)
+    ]
+    product = nd.dot(*inputs, **flags)
+    assert product.dtype == np.dtype(dtype)
+    limit = 4e-3 if dtype == "float16" else 1e-6
+    assert np.abs(product.asnumpy() - a.astype("float64") @ b).max(initial=0) < 8 * limit
+
+
+def test_products_that_xla_runs_at_once_are_sums():
+    op = lookup("dot")
+
+    def primitives(n: int, dtype: str = "float32") -> set[str]:
+        with this_process_only():
+            x = jax.ShapeDtypeStruct((n, n), dtype)
+            jaxpr = jax.make_jaxpr(lambda a, b: op.apply(op.parse({}), (a, b)))(x, x)
+        return {equation.primitive.name for equation in jaxpr.eqns}
+
+    assert "dot_general" not in primitives(8)
+    assert "dot_general" in primitives(9)
+    assert "dot_general" in primitives(8, "float16")
 
 
 def test_a_changing_number_compiles_nothing(x):

@@ -18,7 +18,6 @@ from jax.experimental.compilation_cache import compilation_cache
 import executorkit as mx
 from executorkit.errors import NotFingerprintableError
 from executorkit.lowering import graph_of, infer, set_inference_cache
-from executorkit.lowering._infer import _RESULTS
 from executorkit.program import cache_info, clear_cache
 from executorkit.program._jit import InstrumentedJit
 from executorkit.program.disk_cache.fingerprint import environment_fingerprint, fingerprint
@@ -281,13 +280,14 @@ def test_shapes_are_inferred_once(inference_cache, monkeypatch):
     first = infer(graph, {"x": (2, 5)})
     monkeypatch.setattr("executorkit.lowering._infer._inferred", None)
     graph.memo.clear()
-    _RESULTS.clear()  # of equal graphs, in this process
+    # Results of equal graphs, in this process.
+    monkeypatch.setattr("executorkit.lowering._infer._RESULTS", {})
     assert infer(graph, {"x": (2, 5)}) == first
     assert first.arg_shapes == ((2, 5), (3, 5), (3,))
     named_otherwise = mx.sym.FullyConnected(mx.sym.Variable("y"), num_hidden=3, name="fc")
     assert inference_cache.get(graph_of(named_otherwise.heads), (("x", (2, 5)),)) is None
     declared = mx.sym.FullyConnected(mx.sym.Variable("x", shape=(2, 5)), num_hidden=3, name="fc")
-    _RESULTS.clear()
+    monkeypatch.setattr("executorkit.lowering._infer._RESULTS", {})
     with pytest.raises(TypeError):  # it would be inferred
         infer(graph_of(declared.heads), {"x": (2, 5)})
 
