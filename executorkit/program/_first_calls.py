@@ -3,10 +3,10 @@
 XLA compiles the smallest program in 30 ms, a network in seconds; many programs are called once, or
 a few times. So the first calls with arguments of certain shapes are traced, and their jaxpr is
 interpreted (:mod:`executorkit.jaxpr_interpreter`). Calls are counted for each function and each set
-of shapes, never timed, so that a run repeats bit for bit: the fourth call (the second of a program
+of shapes, never timed, so that a run repeats bit for bit: the 16th call (the second of a program
 with much work) has the program compiled in the background, and a later call waits for it and runs
 it. The number of that call follows from the program's size, such that compilation should have
-ended.
+ended, or that scripts of a few dozens of calls end before.
 
 A function that JAX is about to trace for a call of its own raises
 :class:`~executorkit.errors.NotCompiledError`: whoever made the call then decides here, so that a
@@ -43,10 +43,10 @@ from .disk_cache import trace_context
 
 #: The call with the same shapes that has the program compiled in the background, and that of a
 #: program whose interpretation takes more than these seconds.
-_COMPILE_AT, _COMPILE_LARGE_AT, LARGE_SECONDS = 4, 2, 5e-3
+_COMPILE_AT, _COMPILE_LARGE_AT, LARGE_SECONDS = 16, 2, 5e-3
 #: Minimum number of calls from there to the one that first runs the compiled program, and maximum
 #: number of the latter.
-_MIN_CALLS, _MAX_TAKE_OVER = 4, 32
+_MIN_CALLS, _MAX_TAKE_OVER = 4, 48
 #: Estimated seconds of compiling a program, however small, and of each equation of its jaxpr.
 _COMPILE_SECONDS, _EQUATION_SECONDS = 0.03, 0.0015
 #: Maximum number of sets of shapes of a function that are interpreted at a time; one more and the
@@ -139,6 +139,11 @@ class FirstCalls:
             return entry
         self._end(signature)
         return None
+
+    def are_new(self, args: Sequence[Any]) -> bool:
+        """True if calls with such arguments have neither been interpreted nor compiled here."""
+        _, signature = self.split(args)
+        return signature not in self._compiled and signature not in self.shapes
 
     def first(self, args: Sequence[Any]) -> Interpretation | None:
         """The interpretation of calls with arguments of new shapes; None where the program is to be

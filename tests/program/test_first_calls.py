@@ -16,7 +16,7 @@ import executorkit as mx
 from executorkit.program import InstrumentedJit, SmallJit, clear_cache, small_jit
 
 #: The call that is the first to run the compiled form of a small program.
-TAKES_OVER = 32
+TAKES_OVER = 48
 
 
 @pytest.fixture(autouse=True)
