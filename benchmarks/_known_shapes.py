@@ -15,7 +15,7 @@ from ._networks import network
 from ._new_shapes import Work, bind_and_step, perceptron, small_convolution
 
 #: Calls before a measurement, enough for everything to be compiled, and calls of a loop.
-WARM_CALLS, LOOP = 40, 300
+WARM_CALLS, LOOP = 50, 300
 #: Graphs in the process of :func:`rebind_perceptron`, and the share of them that is trained.
 GRAPHS, TRAINED = 500, 5
 

@@ -55,7 +55,7 @@ COLUMNS = {
 #: Networks that the workers of a library do not know.
 LACKING = {"torch": ("ssd_detect", "text_line"), "onnx": ()}
 #: Calls before the first measurement: enough for everything to be compiled and prepared.
-WARM_CALLS = 40
+WARM_CALLS = 50
 #: Time in seconds after which idle threads of other libraries sleep.
 PAUSE = 0.25
 #: Largest difference of checksums, relative to one or the larger of them.
