@@ -60,6 +60,22 @@ def test_new_shapes_compile_nothing(compilations):
     assert compilations == []
 
 
+def test_jax_is_not_asked_for_programs_of_new_shapes():
+    device = mx.cpu().device
+    first, second, third = (jax.device_put(np.ones(n, np.float32), device) for n in (2, 3, 4))
+    function = SmallJit(jax.lax.neg)
+    # Nothing tells that calls are interpreted until one was.
+    assert _python_calls_of_jax(lambda: function(first)) == 1
+    assert _python_calls_of_jax(lambda: function(second)) == 0
+    compiled = SmallJit(jax.lax.neg)
+    with mx.program.options(interpret=False):
+        compiled(second)
+    compiled(first)
+    # What is compiled is found; whether this is, only JAX knows.
+    assert _python_calls_of_jax(lambda: compiled(second)) == 0
+    assert _python_calls_of_jax(lambda: compiled(third)) == 1
+
+
 def test_a_program_takes_over_at_a_fixed_call(compilations):
     executor = _executor(4)
     data = np.random.randn(4, 5)
