@@ -64,7 +64,8 @@ def measure(name: str, net: Network, oracle: Oracle | None, pairs: int) -> list[
     side = Ours(net)
     bind = time.perf_counter() - start
     executor, arrays = side.executor, side.arrays
-    infer, train = functions(name)
+    by_hand: tuple[Any, Any] = functions(name)
+    infer, train = by_hand
     rows = []
     for mode, ours, function in (("forward", side.forward, infer), ("step", side.step, train)):
         stages = executor_stages(executor, mode)
@@ -96,16 +97,16 @@ def measure(name: str, net: Network, oracle: Oracle | None, pairs: int) -> list[
 
 
 class Ours:
-    """An executor of a network and its calls; each call but :meth:`read` passes the inputs. It
-    compiles its training at once: first steps have a benchmark of their own (``bench_cold``).
+    """An executor of a network and its calls; each call but :meth:`read` passes the inputs. All
+    calls are compiled: first calls have a benchmark of their own (``bench_cold``).
 
     arrays
         parameters, states and inputs, for a hand-written function.
     """
 
     def __init__(self, net: Network) -> None:
-        self.executor = executor = net.filled(mx, net.build(mx))
-        executor.compile_at_once()
+        with mx.program.options(interpret=False):
+            self.executor = executor = net.filled(mx, net.build(mx))
         self.inputs = {n: mx.nd.array(v) for n, v in net.inputs().items()}
         self.data = {n: v for n, v in self.inputs.items() if not n.endswith("label")}
         parameters = {n: a.jax for n, a in executor.arg_dict.items() if n not in self.inputs}
@@ -141,6 +142,7 @@ def processor_stages(net: Network) -> list[float]:
         return result
 
     executor = done(net.bind(mx, symbol))
+    function: Any
     ((function, avals),) = PrecompileSpec(True).calls(executor, *bound_avals(executor))
     with jax.enable_x64(True):
         traced = done(function.trace(*avals))

@@ -104,7 +104,7 @@ def table(rows: list[Row]) -> tuple[list[str], list[list[str]]]:
         "cold", "ours", "from disk cache", "MXNet", "MXNet / ours", "MXNet / from disk cache",
     ]  # fmt: skip
     cells = [
-        [r["work"], *(_milliseconds(r.get(k)) for k in ("ours", "cached", "mxnet")),
+        [r["work"], *(_duration(r.get(k)) for k in ("ours", "cached", "mxnet")),
          *(_ratio(r.get("mxnet"), r[k]) for k in ("ours", "cached"))]
         for r in rows
     ]  # fmt: skip
@@ -123,8 +123,10 @@ def lines(
             yield list(results.values())
 
 
-def _milliseconds(seconds: float | None) -> str:
-    return "" if seconds is None else f"{seconds * 1e3:,.2f} ms"
+def _duration(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds * 1e6:,.1f} us" if seconds < 1e-4 else f"{seconds * 1e3:,.2f} ms"
 
 
 def _ratio(theirs: float | None, ours: float) -> str:

@@ -25,8 +25,8 @@ from ._networks import network
 from ._new_shapes import bind_and_step, perceptron
 from ._workers import timed
 
-#: Calls before a measurement: enough for everything to be compiled and prepared.
-WARM_CALLS = 33
+#: Calls before a measurement: enough for everything to be prepared.
+WARM_CALLS = 4
 Rows = Iterator[list[str]]
 
 
@@ -110,22 +110,22 @@ def shapes(small: bool) -> Rows:
 
 def memory(small: bool) -> Rows:
     """The memory that inference of one picture holds: parameters, prepared arrays, and the bytes
-    that the cache of programs counts for it (compiled programs and prepared arrays)."""
+    that the caches count for it (compiled programs and prepared arrays)."""
     names = ("lenet", "mlp") if small else ("squeezenet", "mobilenet_v2", "resnet18", "resnet50")
     return (_held(name, 28 if small else 224) for name in names)
 
 
 def _held(name: str, pixels: int) -> list[str]:
     gc.collect()
-    before = mx.program.cache_info().kinds["programs"].bytes
+    before = mx.program.cache_info().bytes
     ours = Ours(network(name, 1, pixels))
     for _ in range(WARM_CALLS):
         jax.block_until_ready(ours.forward())
     executor = ours.executor
     arrays = [*executor.arg_dict.items(), *executor.aux_dict.items()]
     parameters = sum(4 * a.size for n, a in arrays if n not in ours.inputs)
-    programs = mx.program.cache_info().kinds["programs"]
-    held = executor.program.prepared_bytes, programs.bytes - before, programs.limit_bytes
+    info = mx.program.cache_info()
+    held = executor.program.prepared_bytes, info.bytes - before, info.limit_bytes
     return [name, *map(_mb, (parameters, *held))]
 
 
