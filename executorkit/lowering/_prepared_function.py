@@ -59,7 +59,8 @@ class PreparedFunction:
                     )
                 )
         keys = [] if key is None else [key]
-        return self._stages.run(*arrays, *keys, *self.arrays)
+        with jax.enable_x64(True):  # operators may count in 64 bits
+            return self._stages.run(*arrays, *keys, *self.arrays)
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Its arrays, and the rest."""
@@ -104,7 +105,9 @@ def prepared_function(
     arguments = [*(inputs[name] for name in fed), *keys, *staying]
     first = len(arguments) - len(staying)
     platform = jax.default_backend()
-    stages = two_stages(evaluate, arguments, [i >= first for i in range(len(arguments))], platform)
-    prepared = jax.jit(stages.prepare)(*(arguments[i] for i in stages.sources))
+    stay = [i >= first for i in range(len(arguments))]
+    with jax.enable_x64(True):
+        stages = two_stages(evaluate, arguments, stay, platform)
+        prepared = jax.jit(stages.prepare)(*(arguments[i] for i in stages.sources))
     held = [arguments[i] for i in stages.held]
     return PreparedFunction(stages, {name: inputs[name] for name in fed}, (*held, *prepared))

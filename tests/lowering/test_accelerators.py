@@ -12,8 +12,14 @@ import pytest
 from jax import export
 
 import executorkit as mx
+from executorkit.contrib import quantization
 from executorkit.lowering import graph_of, lower
 from executorkit.ops.nn.conv_kernels import winograd
+from tests.golden import quantization_questions
+from tests.models.lstm import lstm
+from tests.models.mobilenet import mobilenet
+from tests.models.resnet import resnet50
+from tests.models.ssd import ssd_detect
 
 PLATFORMS = [("gpu", "cuda"), ("tpu", "tpu")]
 
@@ -113,3 +119,71 @@ def test_recurrent_networks_are_rolled(monkeypatch, backend: str, platform: str)
     text = training(outputs, platform, data=(2, 12, 4))
     assert text.count("stablehlo.while") == 2
     assert text.count("stablehlo.dot_general") < 12
+
+
+def operations(text: str) -> dict[str, int]:
+    """Numbers of the operations in which forms for CPUs differ, and of calls of libraries."""
+    names = "convolution", "dot_general", "transpose", "while", "custom_call"
+    counts = {n: len(re.findall(rf"stablehlo\.{n}\b", text)) for n in names}
+    return {n: count for n, count in counts.items() if count}
+
+
+#: Pictures of 64 x 64, inference and training. MobileNet's last layer is a convolution of one
+#: pixel, which is a product everywhere; JAX's rule for gradients of groups turns their weights.
+IMAGES = {
+    "resnet50": (
+        resnet50, {"convolution": 53, "dot_general": 1}, {"convolution": 159, "dot_general": 3},
+    ),
+    "mobilenet": (
+        mobilenet, {"convolution": 27, "dot_general": 1},
+        {"convolution": 81, "dot_general": 3, "transpose": 13},
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", IMAGES)
+def test_networks_of_images_are_plain(monkeypatch, name: str) -> None:
+    """A convolution per layer, and two more for its gradients; nothing calls the host."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    build, inference, steps = IMAGES[name]
+    shape = (1, 3, 64, 64)
+    assert operations(prepared_inference(build(mx), "cuda", data=shape)) == inference
+    assert operations(training(build(mx), "cuda", data=shape)) == steps
+
+
+def test_language_model_is_a_loop_per_layer(monkeypatch) -> None:
+    """And another one per layer for the gradients."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    states = {f"l{layer}_init_{state}": (2, 8) for layer in (0, 1) for state in "hc"}
+    shapes = {"data": (2, 8), "softmax_label": (2, 8), **states}
+    symbol = lstm(mx, steps=8, layers=2, hidden=8, embed=8, words=10)
+    inference = operations(prepared_inference(symbol, "cuda", **shapes))
+    assert inference == {"dot_general": 5, "transpose": 1, "while": 2}
+    steps = operations(training(symbol, "cuda", **shapes))
+    assert steps == {"dot_general": 15, "transpose": 4, "while": 4}
+
+
+def test_detection_calls_no_library(monkeypatch) -> None:
+    """Suppression of boxes is a loop of the program, not one of the host. A convolution of one
+    pixel is a product."""
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    text = prepared_inference(ssd_detect(mx), "cuda", data=(1, 3, 300, 300))
+    counts = operations(text)
+    layers = ssd_detect(mx).tojson().count('"op": "Convolution"')
+    assert counts["convolution"] + counts["dot_general"] == layers
+    assert counts["while"] == 1
+    assert "custom_call" not in counts
+
+
+def test_quantised_layers_are_plain(monkeypatch) -> None:
+    """Bytes are multiplied as float32, which is exact; long sums in two parts."""
+    symbol = quantization_questions.NETWORKS["small"](mx.sym)
+    shapes = {"data": (2, 3, 16, 16), "softmax_label": (2,)}
+    executor = symbol.simple_bind(mx.cpu(), grad_req="null", **shapes)
+    args = {n: a for n, a in executor.arg_dict.items() if n not in shapes}
+    quantised, *_ = quantization.quantize_model(
+        symbol, args, executor.aux_dict, calib_mode="none", quantized_dtype="int8"
+    )
+    monkeypatch.setattr(jax, "default_backend", lambda: "gpu")
+    text = prepared_inference(quantised, "cuda", **shapes)
+    assert operations(text) == {"convolution": 1, "dot_general": 2}
