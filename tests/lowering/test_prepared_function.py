@@ -162,3 +162,16 @@ def test_equal_blocks_with_folded_normalisations_are_no_loop() -> None:
     names = [equation.primitive.name for equation in program.eqns]
     assert names.count("dot_general") == 7
     assert not {"scan", "slice", "concatenate"}.intersection(names)
+
+
+@pytest.mark.parametrize(("rows", "outputs", "copies"), [(1, 1024, 0), (2, 1024, 1), (1, 8, 1)])
+def test_a_product_of_one_row_reads_a_large_weight_as_it_is(
+    rows: int, outputs: int, copies: int
+) -> None:
+    data, weight = (jax.ShapeDtypeStruct((n, 4096), np.float32) for n in (rows, outputs))
+    stages = two_stages(
+        lambda x, w: (jax.lax.dot_general(x, w, (((1,), (1,)), ((), ()))),),
+        (data, weight), [False, True], "cpu",
+    )  # fmt: skip
+    assert len(stages.prepare.outputs) == copies
+    assert len(stages.held) == 1 - copies

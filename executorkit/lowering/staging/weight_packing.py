@@ -3,6 +3,11 @@
 XLA's CPU backend turns a convolution's weight into (kernel..., inputs, filters), and a product's
 second matrix into (contracted, free), at every call. As operations on the weight alone these
 transpositions belong to the first stage.
+
+A product of one row with a large weight is better with the weight as it is, its rows read one after
+the other, and needs no copy of it. Measured on two cores, as it is and turned beforehand,
+milliseconds: 25088 inputs and 512 results 1.12 and 1.93, 4096 and 4096 1.46 and 1.66, 4096 and
+1000 0.38 and 0.39, 2048 and 1000 0.21 and 0.15; of four rows, 25088 and 512 3.25 and 1.60.
 """
 
 from __future__ import annotations
@@ -15,6 +20,9 @@ import jax
 from jax import lax
 
 from .flat_program import FlatProgram, FlatValue, Operation
+
+#: Minimum number of elements of a weight that a product of one row reads as it is.
+_MIN_READ_AS_IT_IS = 2**22
 
 
 def pack_weights(program: FlatProgram, static: set[FlatValue]) -> FlatProgram:
@@ -66,6 +74,8 @@ def _pack_product(operation: Operation) -> list[Operation]:
     (left, right), batch = operation.params["dimension_numbers"]
     weight = operation.inputs[1]
     if batch[1] or len(weight.shape) != 2 or tuple(right) != (1,):
+        return [operation]
+    if weight.size >= _MIN_READ_AS_IT_IS and operation.inputs[0].size == weight.shape[1]:
         return [operation]
     transposed = _transposed(weight, (1, 0), operation.scope)
     params = {**operation.params, "dimension_numbers": ((left, (0,)), batch)}
