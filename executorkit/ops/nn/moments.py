@@ -101,16 +101,20 @@ def _batch_norm_gradients(
 ) -> tuple[jax.Array, ...]:
     """Gradients of x, gamma and beta: the sums that gamma and beta need are those that x needs.
 
-    Each device has its part of the gradients of gamma and beta, as it has of all parameters.
+    Each device has its part of the gradients of gamma and beta, as it has of all parameters. The
+    gradient of x is a loop of its own, behind a barrier: XLA's CPU backend would store the
+    standardised x for it, or, where gamma is fixed, have the library that computes the sums compute
+    it too, which takes up to three times as long (0.83 for 0.48 ms: 4 x 14 x 14 x 1024).
     """
     (x, gamma, mean, var), g = delay_residuals(residuals, g)
     scale = lax.rsqrt(var + eps)
-    y = (x - mean) * scale
     d_beta = jnp.sum(g, axes, keepdims=True)
-    d_gamma = jnp.sum(g * y, axes, keepdims=True)
+    d_gamma = jnp.sum(g * (x - mean), axes, keepdims=True) * scale
     n = x.size // d_beta.size
-    projection = mean_over(over, d_beta) + y * mean_over(over, d_gamma)
-    return (g - projection / n) * (gamma * scale), d_gamma, d_beta
+    (x, mean), sums = delay_residuals((x, mean), (d_beta, d_gamma))
+    factor = gamma * scale
+    shift, slope = (factor * mean_over(over, total) / n for total in sums)
+    return g * factor - (x - mean) * (slope * scale) - shift, d_gamma, d_beta
 
 
 # Layers of equal shapes are traced once.
