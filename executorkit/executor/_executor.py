@@ -15,7 +15,7 @@ from ..errors import MXNetError, UnknownArgumentError, did_you_mean, explain
 from ..lowering import Graph, InferenceResult, graph_of, optimized, placements
 from ..ndarray import NDArray
 from ..ndarray.pending import complete
-from ..ndarray.random_state import StreamPositions, next_key
+from ..ndarray.random_state import next_key, rewound_on_error
 from ..program import (
     BaseProgram,
     Options,
@@ -210,14 +210,9 @@ class Executor(Runnable[NDArray], Viewed):
         if self.program.constant_inputs:
             self.overwrite_constants()
         train = is_train if is_train.__class__ is bool else parse_is_train(is_train)
-        keys = StreamPositions() if self.uses_rng[train] else None
         self.steps_taken = 0
-        try:
+        with rewound_on_error(self.uses_rng[train]):
             self.last_step = step = PendingStep(self, train)
-        except BaseException:
-            if keys is not None:
-                keys.rewind()
-            raise
         if self._monitor is not None:
             self._monitor.observe_forward(step, self.outputs)
         elif self.runs_eagerly:

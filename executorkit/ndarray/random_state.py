@@ -11,7 +11,9 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from functools import lru_cache
+from typing import Any
 
 import jax
 import numpy as np
@@ -63,13 +65,21 @@ _streams = _Streams()
 
 
 class StreamPositions:
-    """The position of every context's stream, to return to after a step that did not come about."""
+    """The position of every context's stream, to return to after a step that did not come about:
+    as a context manager, after any exception."""
 
     __slots__ = ("_positions",)
 
     def __init__(self) -> None:
         streams = _streams.running.items()
         self._positions = {context: (stream, stream.position) for context, stream in streams}
+
+    def __enter__(self) -> StreamPositions:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *_: Any) -> None:
+        if kind is not None:
+            self.rewind()
 
     def rewind(self) -> None:
         """Lets the streams go on from these positions, but for those that were seeded since."""
@@ -80,6 +90,16 @@ class StreamPositions:
                     stream.position = position
                 elif known is None:
                     del _streams.running[context]
+
+
+#: Stands for the positions where nothing is drawn.
+_NO_POSITIONS = nullcontext()
+
+
+def rewound_on_error(draws: bool) -> AbstractContextManager[Any]:
+    """A context that returns all streams to their positions after an exception; ``draws`` is False
+    where none of them is drawn from."""
+    return StreamPositions() if draws else _NO_POSITIONS
 
 
 def seed(seed_state: int, ctx: Context | str = "all") -> None:

@@ -20,7 +20,7 @@ from ..executor import (
 from ..lowering import Graph
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue
-from ..ndarray.random_state import StreamPositions, wrap_key
+from ..ndarray.random_state import rewound_on_error, wrap_key
 from ..ops.schema.inference import is_fully_known
 from ..program import Program, ProgramCall
 from ..symbol import Symbol
@@ -146,13 +146,8 @@ class PmapExecutor(Runnable[ReplicatedArray]):
         for executor in execs:
             executor.forget_step()
         self.overwrite_constants()
-        keys = StreamPositions() if self.uses_rng[is_train] else None
-        try:
+        with rewound_on_error(self.uses_rng[is_train]):
             self.last_step = PendingStep(self, is_train)
-        except BaseException:
-            if keys is not None:
-                keys.rewind()
-            raise
 
     def backward(self, heads: Sequence[PerDevice | None]) -> None:
         """Computes the gradients on all devices; ``heads`` are the outputs' head gradients."""

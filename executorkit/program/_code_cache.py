@@ -29,6 +29,7 @@ from ._environment_settings import bytes_of
 from ._first_calls import (
     FirstCalls,
     InterpretedFunction,
+    call_or_interpret,
     interpretation_choice,
     is_traced_for_call,
     tracing_allowed,
@@ -235,26 +236,23 @@ class SmallJit:
         ``donated.restored()`` has the arrays that were donated. ``age`` is that of the training
         whose parameters are updated: see :mod:`._first_steps`."""
         interpretation: InterpretedFunction | None = None
-        is_new = False
+        wrapped = (Donated(donated.tree), *args)
         if self._first_calls.shapes:
-            interpretation = self._first_calls.known((Donated(donated.tree), *args))
+            interpretation = self._first_calls.known(wrapped)
         elif age is not None:
             if self._first_steps.full:
                 self.clear()
-            interpretation = self._first_steps.interpretation((Donated(donated.tree), *args), age)
-        try:
-            if interpretation is None:
-                call_donating(self._jitted, results, donated, args)
-        except NotCompiledError:
-            is_new = True
-        if is_new:
-            interpretation = self._first_calls.first((Donated(donated.tree), *args))
-            if interpretation is None:
-                with tracing_allowed():
-                    call_donating(self._jitted, results, donated, args)
-                self._count()
-        if interpretation is not None:
-            results.append(interpretation.run((donated.tree, *args)))
+            interpretation = self._first_steps.interpretation(wrapped, age)
+        _, compiled = call_or_interpret(
+            self._first_calls,
+            interpretation,
+            lambda: call_donating(self._jitted, results, donated, args),
+            results,
+            (donated.tree, *args),
+            wrapped,
+        )
+        if compiled:
+            self._count()
 
     def _are_new(self, args: tuple[Any, ...]) -> bool:
         """True if JAX would find, in a fifth of the time that a first call takes, that it has no

@@ -31,7 +31,7 @@ import jax
 import numpy as np
 
 # ``jax.device_put`` of an array takes seven times as long as its function in C.
-from jax._src.lib import xla_client
+from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax.core import Tracer
 
 from ..errors import NotCompiledError
@@ -214,6 +214,37 @@ class FirstCalls:
         leaves, structure = jax.tree.flatten(_arrays_of(args, static))
         kinds = tuple([_kind(x) for x in leaves])
         return leaves, (structure, kinds, fixed, _x64(), trace_context())
+
+
+def call_or_interpret(
+    first_calls: FirstCalls,
+    interpretation: InterpretedFunction | None,
+    call: Callable[[], object],
+    results: list[Any],
+    args: tuple[Any, ...],
+    wrapped: tuple[Any, ...],
+) -> tuple[InterpretedFunction | None, bool]:
+    """Appends the result for ``args`` to ``results``: by ``interpretation`` or, if that is None, by
+    ``call()``, which appends it too. Where JAX has no program for them yet, the first call decides.
+
+    ``wrapped`` are the arguments as the jitted function takes them. Returns the interpretation that
+    was used, and whether a program was compiled instead.
+    """
+    compiles = False
+    if interpretation is None:
+        try:
+            call()
+        except NotCompiledError:
+            compiles = True  # what comes now should not name this exception as its context
+    if compiles:
+        interpretation = first_calls.first(wrapped)
+        compiles = interpretation is None
+        if compiles:
+            with tracing_allowed():
+                call()
+    if interpretation is not None:
+        results.append(interpretation.run(args))
+    return interpretation, compiles
 
 
 class InterpretedFunction:

@@ -22,6 +22,7 @@ from ._donation import Donated, call_donating
 from ._first_calls import (
     FirstCalls,
     InterpretedFunction,
+    call_or_interpret,
     interpretation_choice,
     is_traced_for_call,
     tracing_allowed,
@@ -309,22 +310,17 @@ class InstrumentedJit:
         before = self._compilations
         start = time.perf_counter()
         state = ThreadState()
-        is_new = False
+        wrapped = (Donated(donated.tree), *args)
         try:
             with jax.enable_x64(True):
-                interpretation = self._interpretation((Donated(donated.tree), *args), age)
-                try:
-                    if interpretation is None:
-                        self._donate_checked(results, donated, args)
-                except NotCompiledError:
-                    is_new = True
-                if is_new:
-                    interpretation = self._first_calls.first((Donated(donated.tree), *args))
-                    if interpretation is None:
-                        with tracing_allowed():
-                            self._donate_checked(results, donated, args)
-                if interpretation is not None:
-                    results.append(interpretation.run((donated.tree, *args)))
+                interpretation, _ = call_or_interpret(
+                    self._first_calls,
+                    self._interpretation(wrapped, age),
+                    lambda: self._donate_checked(results, donated, args),
+                    results,
+                    (donated.tree, *args),
+                    wrapped,
+                )
         except BaseException:
             state.restore()
             raise
