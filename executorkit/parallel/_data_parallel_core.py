@@ -12,7 +12,7 @@ from ..executor import Executor, PendingStep, PrecompileSpec, bound_avals, needs
 from ..lowering import InferenceResult, graph_of, infer, optimized
 from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
-from ..program import CompileTask, current_options, program_for
+from ..program import CompileTask, can_split_temp_buffers, current_options, program_for
 from ..symbol import Symbol
 from ._batch_transfer import BatchInput, assign_scattered, scatter, slice_array
 from ._pmap_executor import PmapExecutor, replicated_outputs
@@ -90,6 +90,8 @@ class DataParallelCore:
         self.arg_arrays, self.grad_arrays, self.aux_arrays = arrays
         #: Number of steps that a ``training.Step`` has taken since the last forward.
         self.steps_taken = 0
+        #: True if mapped programs may split their temporary buffers, as a device's shapes allow.
+        self.split_temp_buffers = can_split_temp_buffers(graph, inferred[0])
         self.pmapped = self._bind_pmapped(inferred[0])
         self._execs = [] if self.pmapped else [self._bind(k) for k in range(len(self.contexts))]
         if len(self.contexts) > 1:
@@ -151,7 +153,7 @@ class DataParallelCore:
             self.symbol,
             self.graph,
             self.contexts,
-            program_for(lowered, argnums),
+            program_for(lowered, argnums, self.split_temp_buffers),
             args,
             grads,
             self.grad_req,

@@ -17,7 +17,7 @@ from ._analysis import Analysis
 from ._background_tasks import CompileTask, Precompilation, submit
 from ._checked_jit import CheckedJit
 from ._code_cache import SMALL_BYTES, CacheInfo, CodeCache, SmallJit, cached_code, small_jit
-from ._compiler_options import can_split_temp_buffers
+from ._compiler_options import can_split_temp_buffers, mapped_options
 from ._deferred_errors import deferred_errors
 from ._donation import Donated, call_donating, copied
 from ._first_steps import MAX_AGE
@@ -95,6 +95,7 @@ __all__ = [
     "dependent_results",
     "enable_disk_cache",
     "make_step",
+    "mapped_options",
     "options",
     "options_from_arguments",
     "program_for",

@@ -277,7 +277,7 @@ class PmapBackend:
             core.symbol,
             core.graph,
             core.contexts,
-            gradient_program(core.graph, argnums),
+            gradient_program(core.graph, argnums, core.split_temp_buffers),
             pmapped.arg_arrays,
             [None] * n_args,
             ["null"] * n_args,
