@@ -116,6 +116,35 @@ def test_weight_gradients_channels_last(case):
     np.testing.assert_allclose(result_back(g)[0], back(g)[0], rtol=1e-4, atol=2e-3)
 
 
+#: data, weight, stride, pad: channels last
+COLUMNS = {
+    "strided": ((2, 19, 16, 3), (4, 7, 7, 3), (2, 2), (3, 3)),
+    "rest": ((2, 20, 18, 3), (4, 6, 7, 3), (2, 2), (1, 2)),
+    "every_position": ((2, 6, 5, 1), (4, 3, 3, 1), (1, 1), (1, 1)),
+    "stride_beyond_a_kernel_side": ((1, 40, 18, 2), (3, 36, 2, 2), (1, 4), (0, 0)),
+}
+
+
+@pytest.mark.parametrize("case", COLUMNS)
+def test_input_gradients_of_few_channels(case):
+    data, weight, strides, pads = COLUMNS[case]
+    dims = ConvDims(strides, pads, (1, 1), 1, "NHWC")
+    rng = np.random.RandomState(3)
+    x, w = (jnp.asarray(rng.standard_normal(s), jnp.float32) for s in (data, weight))
+    out, back = jax.vjp(lambda x: xla_conv(x, w, dims), x)
+    g = jnp.asarray(rng.standard_normal(out.shape), jnp.float32)
+    columns = input_grad.column_input_grad(data, weight, dims)
+    np.testing.assert_allclose(columns(g, w, data), back(g)[0], rtol=1e-4, atol=1e-4)
+    result = jax.vjp(lambda x: convolve(x, w, dims), x)[1](g)[0]
+    np.testing.assert_allclose(result, back(g)[0], rtol=1e-4, atol=1e-4)
+
+
+def test_columns_are_for_few_channels_and_many_windows():
+    dims = ConvDims((2, 2), (3, 3), (1, 1), 1, "NHWC")
+    assert input_grad.column_input_grad((4, 32, 32, 8), (16, 7, 7, 8), dims) is None
+    assert input_grad.column_input_grad((4, 32, 32, 3), (16, 3, 3, 3), dims) is None
+
+
 #: data, weight, stride, pad, dilation: channels last, and whether shifted products are used
 INPUT_GRADIENTS = {
     "inside": ((2, 6, 5, 3), (4, 3, 2, 3), (1, 1), (0, 0), (1, 1), True),

@@ -41,7 +41,7 @@ from ...tensor.derivatives import delay_residuals
 from ...tensor.reverse_rules import bilinear_tangent, with_vjp
 from .conv_dims import ConvDims
 from .depthwise import depthwise_kernels, shifted_patches
-from .input_grad import shifted_matmul_input_grad
+from .input_grad import column_input_grad, shifted_matmul_input_grad
 from .weight_grad import IM2COL_MIN_CHANNELS, im2col_weight_grad, tiled_weight_grad
 from .winograd import Winograd, current_winograd, winograd_kernels
 
@@ -111,7 +111,11 @@ def cpu_kernels(
     channels = dims.layout.index("C")
     if dims.groups == 1:
         forward, by_rows = winograd_kernels(data, weight, dims, winograd)
-        input_grad = shifted_matmul_input_grad(data, weight, dims) or by_rows
+        input_grad = (
+            shifted_matmul_input_grad(data, weight, dims)
+            or by_rows
+            or column_input_grad(data, weight, dims)
+        )
         im2col = im2col_weight_grad(data, weight, dims)
         if im2col or data[channels] >= IM2COL_MIN_CHANNELS:
             return forward, input_grad, im2col

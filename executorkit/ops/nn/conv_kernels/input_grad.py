@@ -1,7 +1,8 @@
-"""Input gradient of a convolution as shifted matrix products, one per element of the kernel.
+"""Input gradients of convolutions: shifted matrix products, and columns for few channels.
 
-XLA's own form is a convolution of the padded gradient: it multiplies at every position of the data,
-though only the fewer windows have a gradient. Here each element of the kernel, one per iteration,
+**Shifted products** (:func:`shifted_matmul_input_grad`), one per element of the kernel. XLA's own
+form is a convolution of the padded gradient: it multiplies at every position of the data, though
+only the fewer windows have a gradient. Here each element of the kernel, one per iteration,
 multiplies the gradient as it is and adds the product at the data positions that the element met.
 Measured on one core:
 
@@ -13,6 +14,16 @@ Measured on one core:
 | 128    | 9 x 9   | 3 x 3  | 64       | 128     | 16 ms  | 9.6 ms  |
 | 4      | 12 x 12 | 3 x 3  | 256      | 256     | 6.7 ms | 4.7 ms  |
 | 32     | 16 x 16 | 3 x 3  | 32       | 32      | no difference    ||
+
+**Columns** (:func:`column_input_grad`), for few channels, which fill no vector: one product per row
+of windows gives what each element of the kernel contributes to each channel, as rows of positions,
+which are then added in their places. Measured on one core, 4 images of 3 channels, 64 filters:
+
+| pixels    | kernel | stride | XLA    | columns |
+| --------- | ------ | ------ | ------ | ------- |
+| 224 x 224 | 7 x 7  | 2      | 14 ms  | 7.5 ms  |
+| 224 x 224 | 3 x 3  | 1      | 32 ms  | 13 ms   |
+| 299 x 299 | 3 x 3  | 2      | 2.7 ms | 3.1 ms  |
 
 The gradient of the result is (N, H', W', F), weight (F, kernel..., C), data (N, H, W, C).
 """
@@ -36,6 +47,8 @@ from .conv_dims import ConvDims, as_unsigned, kernel_offset
 
 #: Minimum number of data positions per window for which this algorithm is faster.
 _MIN_POSITIONS_PER_WINDOW = 4 / 3
+#: Maximum number of channels, and minimum number of windows per position, for columns.
+_MAX_CHANNELS, _MIN_WINDOWS = 4, 9
 _0 = np.uint32(0)
 
 
@@ -75,3 +88,59 @@ def _shifted_matmuls(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDi
     start = (0, *dims.pads, 0)
     stop = [first + size for first, size in zip(start, shape, strict=True)]
     return lax.slice(total, start, stop).astype(g.dtype)
+
+
+def column_input_grad(
+    data: Shape, weight: Shape, dims: ConvDims
+) -> Callable[..., jax.Array] | None:
+    """The input gradient as ``f(g, weight, shape)``, or None where XLA's is as good."""
+    if dims.layout != "NHWC" or max(dims.dilation) > 1 or not is_known(*data[1:-1]):
+        return None
+    if data[-1] > _MAX_CHANNELS:
+        return None
+    if math.prod(weight[1:-1]) < _MIN_WINDOWS * math.prod(dims.strides):
+        return None
+    return partial(_columns, dims=dims)
+
+
+def _columns(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
+    n, rows, columns, filters = g.shape
+    height, width, channels = weight.shape[1:]
+    down, along = dims.strides
+    dtype = jnp.promote_types(g.dtype, "float32")
+    elements = jnp.transpose(weight, (0, 3, 1, 2)).reshape(filters, -1)
+    # Columns of data are (block of a stride, offset in it); the offsets are an axis in front.
+    blocks = columns + (width - 1) // along
+    covered = (rows - 1) * down + height, blocks * along
+
+    def add_row(number: Any, total: jax.Array) -> jax.Array:
+        number = as_unsigned(number)
+        g_row = lax.dynamic_slice(g, (_0, number, _0, _0), (n, 1, columns, filters))
+        parts = lax.dot_general(
+            elements, g_row.reshape(-1, filters), (((0,), (1,)), ((), ())),
+            preferred_element_type=dtype,
+        ).reshape(channels, height, width, n, columns)  # fmt: skip
+        offsets = []
+        for offset in range(along):
+            placed = [
+                jnp.pad(
+                    parts[:, :, k], [(0, 0)] * 3 + [(k // along, blocks - columns - k // along)]
+                )
+                for k in range(offset, width, along)
+            ]
+            empty = jnp.zeros((channels, height, n, blocks), dtype)
+            offsets.append(sum(placed[1:], placed[0]) if placed else empty)
+        row = jnp.stack(offsets, 1).swapaxes(2, 3)
+        start = (_0, _0, _0, number * np.uint32(down), _0)
+        row = row + lax.dynamic_slice(total, start, row.shape)
+        return lax.dynamic_update_slice(total, row, start)
+
+    zeros = jnp.zeros((channels, along, n, covered[0], blocks), dtype)
+    total = lax.fori_loop(0, rows, add_row, varying_as(zeros, g, weight))
+    total = jnp.transpose(total, (2, 3, 4, 1, 0)).reshape(n, *covered, channels)
+    edges = [
+        (-pad, size + pad - length, 0)
+        for pad, size, length in zip(dims.pads, shape[1:-1], covered, strict=True)
+    ]
+    edges = [(0, 0, 0), *edges, (0, 0, 0)]
+    return lax.pad(total, np.zeros((), dtype), edges).astype(g.dtype)
