@@ -268,7 +268,7 @@ def main() -> None:
     results: dict[str, Any] = {"rows": [], "inference": [], "cold": []}
     if options.save and options.save.exists():
         results |= json.loads(options.save.read_text())
-    results["machine"] = machine()
+    results["machine"] = machine() + ("; small networks (--quick)" if options.quick else "")
     for part in options.parts:
         for key, rows in PARTS[part](options, pythons, budget, results):
             results[key] = rows
