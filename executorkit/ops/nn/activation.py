@@ -156,7 +156,8 @@ def leaky_relu(
     """
     x = data
     if act_type == "leaky":
-        return jnp.where(x > 0, x, slope * x)
+        below = lax.mul(x, lax.full_like(x, slope))
+        return lax.select(lax.gt(x, lax.full_like(x, 0)), x, below)
     if act_type == "prelu":
         assert gamma is not None, "inputs() names gamma for prelu"
         return _prelu(x, gamma)

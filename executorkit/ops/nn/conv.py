@@ -127,8 +127,10 @@ def with_bias(out: jax.Array, bias: jax.Array | None, layout: str) -> jax.Array:
     """``out`` plus one number per channel, if there is a bias."""
     if bias is None:
         return out
-    shape = tuple(bias.shape[0] if letter == "C" else 1 for letter in layout)
-    return out + bias.reshape(shape)
+    if bias.dtype != out.dtype:
+        shape = tuple(bias.shape[0] if letter == "C" else 1 for letter in layout)
+        return out + bias.reshape(shape)
+    return lax.add(out, lax.broadcast_in_dim(bias, out.shape, (layout.index("C"),)))
 
 
 def _pointwise(data: jax.Array, weight: jax.Array, layout: str) -> jax.Array:

@@ -342,11 +342,14 @@ def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
 
     def clipped(x: jax.Array) -> jax.Array:
         if is_floating(x) and a_min <= a_max:
-            return jnp.clip(x, low, high)
+            return lax.clamp(low, x, high)
         below, above = outside(x)
         return jnp.where(above, high, jnp.where(below, low, x))
 
-    return with_jvp(clipped, lambda t, out, x: jnp.where(jnp.logical_or(*outside(x)), 0, t))(data)
+    def tangent(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+        return where(lax.bitwise_or(*outside(x)), 0, t)
+
+    return with_jvp(clipped, tangent)(data)
 
 
 @register("smooth_l1", infer_shape=same_shapes)
