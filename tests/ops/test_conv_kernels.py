@@ -276,3 +276,30 @@ def test_weights_of_depth_wise_convolutions_lie_as_they_are_read():
     loops = [c for c in re.split(r"\n(?=%\S+ \()", text) if "multiply(" in c]
     assert len(loops) == 2
     assert not any(re.search(r"f32\[16,3,3,1\]\S* parameter", loop) for loop in loops)
+
+
+@pytest.mark.parametrize(
+    ("size", "kernel", "stride", "dilation"),
+    [((2, 2), (3, 3), (1, 1), (1, 1)), ((1, 7), (3, 2), (1, 2), (1, 1)),
+     ((4, 3), (2, 3), (1, 1), (1, 2))],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_kernels_larger_than_the_data_are_products(size, kernel, stride, dilation, dtype):
+    """Channels last, where XLA has a loop over single numbers: forward and both gradients."""
+    rng = np.random.RandomState(3)
+    dims = ConvDims(stride, (1, 1), dilation, 1, "NHWC")
+    x = jnp.asarray(rng.standard_normal((2, *size, 5)), dtype)
+    w = jnp.asarray(rng.standard_normal((4, *kernel, 5)), dtype)
+    forward, input_grad, _ = cpu_kernels(x.shape, w.shape, dims, Winograd())
+    assert forward is not None
+    assert input_grad is not None
+    assert "conv_general_dilated" not in str(jax.make_jaxpr(forward)(x, w))
+    expected, back = jax.vjp(lambda x, w: xla_conv(x, w, dims), x, w)
+    out, result_back = jax.vjp(lambda x, w: convolve(x, w, dims), x, w)
+    g = jnp.asarray(rng.standard_normal(out.shape), dtype)
+    tolerance = 1e-4 if dtype == "float32" else 0.1
+    for a, b in zip((out, *result_back(g)), (expected, *back(g)), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_allclose(
+            np.asarray(a, "float32"), np.asarray(b, "float32"), rtol=tolerance, atol=tolerance
+        )

@@ -6,6 +6,7 @@
 | CPU, one group, channels first   | XLA           | XLA                   | XLA                   |
 | CPU, one group, channels last    | XLA           | ``input_grad``        | ``weight_grad``       |
 | the same, kernel of three rows   | ``winograd``  | ``winograd``          | ``weight_grad``       |
+| the same, larger than the data   | ``columns``   | ``columns``           | ``weight_grad``       |
 | CPU, a group per channel         | ``depthwise`` | ``depthwise``         | ``depthwise``         |
 | CPU, few groups, channels first  | one per group | one per group         | one per group         |
 | CPU, many groups, channels first | XLA           | XLA                   | products of matrices  |
@@ -39,6 +40,7 @@ from ...schema.attrs import Shape
 from ...symbolic_sizes import at_least
 from ...tensor.derivatives import delay_residuals
 from ...tensor.reverse_rules import bilinear_tangent, with_vjp
+from .columns import column_kernels
 from .conv_dims import ConvDims
 from .depthwise import depthwise_kernels, shifted_patches
 from .input_grad import column_input_grad, shifted_matmul_input_grad
@@ -110,12 +112,14 @@ def cpu_kernels(
     for data and weight of these shapes."""
     channels = dims.layout.index("C")
     if dims.groups == 1:
-        forward, by_rows = winograd_kernels(data, weight, dims, winograd)
-        input_grad = (
-            shifted_matmul_input_grad(data, weight, dims)
-            or by_rows
-            or column_input_grad(data, weight, dims)
-        )
+        forward, input_grad = column_kernels(data, weight, dims)
+        if forward is None:
+            forward, by_rows = winograd_kernels(data, weight, dims, winograd)
+            input_grad = (
+                shifted_matmul_input_grad(data, weight, dims)
+                or by_rows
+                or column_input_grad(data, weight, dims)
+            )
         im2col = im2col_weight_grad(data, weight, dims)
         if im2col or data[channels] >= IM2COL_MIN_CHANNELS:
             return forward, input_grad, im2col
