@@ -129,7 +129,7 @@ def test_golden_cases_channels_last(name, dtype, free, monkeypatch):
 
 def test_products_and_additions_only(free):
     """Six convolutions of one row of kernel elements; nothing is gathered."""
-    x, w = jnp.zeros((2, 9, 8, 4)), jnp.zeros((3, 3, 3, 4))
+    x, w = jnp.zeros((2, 9, 8, 6)), jnp.zeros((3, 3, 3, 6))
 
     def gradient(x, w):
         return jax.vjp(lambda x: convolve(x, w, PADDED), x)[1]
