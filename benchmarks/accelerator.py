@@ -69,7 +69,7 @@ COMMON_TARGETS = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "A
 #: Ratio below which a choice of form is called wrong.
 WRONG = 0.9
 #: Ends of the parts, as a fraction of the time.
-SMOKE_END, PROGRAMS_END, FORMS_END, NETWORKS_END = 0.3, 0.45, 0.6, 0.9
+OPERATORS_END, SMOKE_END, PROGRAMS_END, FORMS_END, NETWORKS_END = 0.2, 0.3, 0.4, 0.55, 0.9
 
 
 def contexts() -> list[mx.Context]:
@@ -298,11 +298,10 @@ def _run(options: argparse.Namespace, table: _Table) -> None:
 
 def _run_parts(options: argparse.Namespace, table: _Table, devices: list[mx.Context]) -> None:
     in_time = table.in_time
-    parts = trainings(devices, in_time), networks(in_time), operators(in_time)
-    table.run(
-        "Smoke tests", ["test", "result", "time"], SMOKE_END,
-        itertools.chain.from_iterable(parts),
-    )  # fmt: skip
+    header = ["test", "result", "time"]
+    small = itertools.chain(trainings(devices, in_time), operators(in_time))
+    table.run("Trainings and operators", header, OPERATORS_END, small)
+    table.run("Small networks", header, SMOKE_END, networks(in_time))
     platform = jax.devices()[0].platform
     platform = "cuda" if platform in ("cpu", "gpu") else platform
     table.run(
