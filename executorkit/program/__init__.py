@@ -20,7 +20,7 @@ from ._code_cache import SMALL_BYTES, CacheInfo, CodeCache, SmallJit, cached_cod
 from ._compiler_options import can_split_temp_buffers, mapped_options
 from ._deferred_errors import deferred_errors
 from ._donation import Donated, call_donating, copied
-from ._first_steps import MAX_AGE
+from ._first_steps import MAX_AGE, MAX_TRAININGS
 from ._jit import InstrumentedJit
 from ._partitioned import PartitionedProgram
 from ._program import Program, program_for
@@ -56,6 +56,7 @@ OptionError = ArgumentValueError
 
 __all__ = [
     "MAX_AGE",
+    "MAX_TRAININGS",
     "REPLICATED_ARGS",
     "SMALL_BYTES",
     "Analysis",

@@ -13,6 +13,8 @@ earlier; the first step that needs it waits for it.
 
 Programs of which a call takes long are compiled at once, whatever the age; so is the training of
 groups of devices, of programs in the disk cache, and of executors and modules that compile ahead.
+Many trainings of the same shapes in one process are compiled from a fixed number on: a script that
+binds anew for each batch would have every step interpreted otherwise.
 """
 
 from __future__ import annotations
@@ -36,6 +38,8 @@ _MIN_STEPS = 4
 #: Maximum estimated seconds of a step that is interpreted. Above, it takes so much longer than the
 #: compiled program that the steps until this takes over would be slower than compiling.
 _MAX_SECONDS = 0.05
+#: Number of trainings of the same shapes whose first steps are interpreted.
+MAX_TRAININGS = 32
 
 
 class InterpretedStep(InterpretedFunction):
@@ -46,15 +50,24 @@ class InterpretedStep(InterpretedFunction):
         one, so that a script of a few steps compiles nothing.
     take_over_at
         age from which on the compiled program runs.
+    trainings
+        number of trainings that have begun.
     """
 
-    __slots__ = ("compile_at", "take_over_at")
+    __slots__ = ("compile_at", "take_over_at", "trainings")
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
         calls = round(self.compilation / max(self.estimate, 1e-3))
         self.take_over_at = min(max(calls, _MIN_STEPS), MAX_AGE)
         self.compile_at = 1 if self.estimate > LARGE_SECONDS else self.take_over_at // 2
+        self.trainings = 0
+
+    def covers(self, age: int) -> bool:
+        """True if the step at such an age is interpreted. Counts a training that begins."""
+        if age == 0:
+            self.trainings += 1
+        return age < self.take_over_at and self.trainings <= MAX_TRAININGS
 
 
 class FirstSteps:
@@ -93,7 +106,7 @@ class FirstSteps:
         if age >= step.compile_at and signature not in self._requested:
             self._requested.add(signature)
             self.tasks[signature] = submit(self._calls.compilation(args))
-        if age < step.take_over_at:
+        if step.covers(age):
             return step
         task = self.tasks.pop(signature, None)
         if task is not None:

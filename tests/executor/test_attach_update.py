@@ -105,10 +105,10 @@ def test_replaced_arrays_are_donated_and_shared_ones_are_copied():
         after = [a.value.unsafe_buffer_pointer() for a in (weight, mean)]
         # The first values may lie in memory that is NumPy's; those are never donated.
         assert step == 0 or after == before
-        held.append(executor.arg_dict["fc1_bias"].jax)
+        held.append(executor.arg_dict["fc2_bias"].jax)
     biases = [np.array(h) for h in held]
     assert len({b.tobytes() for b in biases}) == 3
-    np.testing.assert_array_equal(biases[-1], executor.arg_dict["fc1_bias"].asnumpy())
+    np.testing.assert_array_equal(biases[-1], executor.arg_dict["fc2_bias"].asnumpy())
 
 
 def test_reading_a_consumed_gradient_raises():

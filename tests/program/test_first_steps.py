@@ -12,7 +12,7 @@ import optax
 import pytest
 
 import executorkit as mx
-from executorkit.program import MAX_AGE, clear_cache
+from executorkit.program import MAX_AGE, MAX_TRAININGS, clear_cache
 
 # That parameters are loaded, and not initialised again, is warned of, as in MXNet.
 pytestmark = pytest.mark.filterwarnings("ignore:init_params:UserWarning")
@@ -300,3 +300,20 @@ def test_a_file_without_the_number_of_steps_is_of_a_compiled_training(tmp_path, 
     step.restore(tmp_path / "net", 1)
     step(**_batches()[0])[0].wait_to_read()
     assert "step" in compilations
+
+
+def test_a_script_that_binds_for_each_batch_ends_up_with_a_compiled_program(compilations):
+    data = mx.sym.FullyConnected(mx.sym.var("data"), num_hidden=3, name="fc")
+    net = mx.sym.LinearRegressionOutput(data, mx.sym.var("label"))
+    arrays = {n: mx.nd.ones(s) for n, s in [("data", (2, 5)), ("fc_weight", (3, 5))]}
+    arrays |= {"fc_bias": mx.nd.ones(3), "label": mx.nd.ones((2, 3))}
+    gradients = []
+    zeros = {n: np.zeros(a.shape) for n, a in arrays.items()}
+    compilations.clear()
+    for number in range(MAX_TRAININGS + 3):
+        executor = net.bind(mx.cpu(), arrays, {n: mx.nd.array(z) for n, z in zeros.items()})
+        executor.forward(is_train=True)
+        executor.backward()
+        gradients.append(executor.grad_dict["fc_weight"].asnumpy())
+        assert compilations == ([] if number < MAX_TRAININGS else ["forward_backward_train"])
+    np.testing.assert_allclose(gradients, np.stack([gradients[0]] * len(gradients)), rtol=1e-6)
