@@ -105,10 +105,10 @@ def test_replaced_arrays_are_donated_and_shared_ones_are_copied():
         after = [a.value.unsafe_buffer_pointer() for a in (weight, mean)]
         # The first values may lie in memory that is NumPy's; those are never donated.
         assert step == 0 or after == before
-        held.append(executor.arg_dict["fc2_bias"].jax)
-    biases = [np.array(h) for h in held]
-    assert len({b.tobytes() for b in biases}) == 3
-    np.testing.assert_array_equal(biases[-1], executor.arg_dict["fc2_bias"].asnumpy())
+        held.append(executor.arg_dict["bn_beta"].jax)
+    betas = [np.array(h) for h in held]
+    assert len({b.tobytes() for b in betas}) == 3
+    np.testing.assert_array_equal(betas[-1], executor.arg_dict["bn_beta"].asnumpy())
 
 
 def test_reading_a_consumed_gradient_raises():
