@@ -257,12 +257,11 @@ def window_maximum(
         x, out = residuals
         if not first_only or not windows.known(x.shape):
             return (by_offsets(head, out, x),)
-        return (
-            for_platform(
-                head, out, x,
-                cpu=lambda *arrays: _to_first_maxima(*arrays, windows), default=by_offsets,
-            ),
-        )  # fmt: skip
+
+        def by_places(head: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
+            return _to_first_maxima(head, out, x, windows)
+
+        return (for_platform(head, out, x, cpu=by_places, default=by_offsets),)
 
     def tangent(residuals: tuple[jax.Array, jax.Array], tangents: Sequence[Any]) -> jax.Array:
         x, out = residuals
