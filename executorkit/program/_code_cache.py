@@ -199,7 +199,8 @@ class SmallJit:
                 self._count()
 
         self._first_calls = FirstCalls(jitted, self._interprets, count, self._static, self._device)
-        self._first_steps = FirstSteps(self._first_calls, self._interprets_young)
+        # Parameters of equal shapes are updated one after the other at one age.
+        self._first_steps = FirstSteps(self._first_calls, self._interprets_young, math.inf)
 
     def __call__(self, *args: Any) -> Any:
         """The results for such arguments."""

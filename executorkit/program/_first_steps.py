@@ -51,7 +51,7 @@ class InterpretedStep(InterpretedFunction):
     take_over_at
         age from which on the compiled program runs.
     trainings
-        number of trainings that have begun.
+        number of calls at age 0.
     """
 
     __slots__ = ("compile_at", "take_over_at", "trainings")
@@ -63,26 +63,35 @@ class InterpretedStep(InterpretedFunction):
         self.compile_at = 1 if self.estimate > LARGE_SECONDS else self.take_over_at // 2
         self.trainings = 0
 
-    def covers(self, age: int) -> bool:
+    def covers(self, age: int, max_trainings: float) -> bool:
         """True if the step at such an age is interpreted. Counts a training that begins."""
         if age == 0:
             self.trainings += 1
-        return age < self.take_over_at and self.trainings <= MAX_TRAININGS
+        return age < self.take_over_at and self.trainings <= max_trainings
 
 
 class FirstSteps:
     """The calls of a function in young trainings; ``allowed()`` is False where none of them may be
     interpreted.
 
+    ``max_trainings`` is the number of trainings of the same shapes whose first steps are
+    interpreted, infinite for a function that one training calls many times at one age.
+
     tasks
         compilations in the background that nobody has waited for, by signature of the arguments.
     """
 
-    __slots__ = ("_allowed", "_calls", "_plans", "_requested", "tasks")
+    __slots__ = ("_allowed", "_calls", "_max_trainings", "_plans", "_requested", "tasks")
 
-    def __init__(self, calls: FirstCalls, allowed: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        calls: FirstCalls,
+        allowed: Callable[[], bool],
+        max_trainings: float = MAX_TRAININGS,
+    ) -> None:
         self._calls = calls
         self._allowed = allowed
+        self._max_trainings = max_trainings
         #: Interpreted steps by signature; None for a program that is compiled at once.
         self._plans: dict[Hashable, InterpretedStep | None] = {}
         #: Signatures for which a compilation was asked for.
@@ -106,7 +115,7 @@ class FirstSteps:
         if age >= step.compile_at and signature not in self._requested:
             self._requested.add(signature)
             self.tasks[signature] = submit(self._calls.compilation(args))
-        if step.covers(age):
+        if step.covers(age, self._max_trainings):
             return step
         task = self.tasks.pop(signature, None)
         if task is not None:
