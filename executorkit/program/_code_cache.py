@@ -15,6 +15,7 @@ what it keeps. The memory of constants and of working buffers is not counted.
 from __future__ import annotations
 
 import gc
+import math
 import threading
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import wraps

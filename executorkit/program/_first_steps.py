@@ -14,7 +14,8 @@ earlier; the first step that needs it waits for it.
 Programs of which a call takes long are compiled at once, whatever the age; so is the training of
 groups of devices, of programs in the disk cache, and of executors and modules that compile ahead.
 Many trainings of the same shapes in one process are compiled from a fixed number on: a script that
-binds anew for each batch would have every step interpreted otherwise.
+binds anew for each batch would have every step interpreted otherwise. They are equal to the earlier
+ones but for rounding.
 """
 
 from __future__ import annotations

@@ -317,3 +317,18 @@ def test_a_script_that_binds_for_each_batch_ends_up_with_a_compiled_program(comp
         gradients.append(executor.grad_dict["fc_weight"].asnumpy())
         assert compilations == ([] if number < MAX_TRAININGS else ["forward_backward_train"])
     np.testing.assert_allclose(gradients, np.stack([gradients[0]] * len(gradients)), rtol=1e-6)
+
+
+def test_equal_parameters_that_are_updated_one_by_one_are_one_training(compilations):
+    def train() -> bytes:
+        updater = mx.optimizer.get_updater(mx.optimizer.RMSProp(learning_rate=0.01, wd=1e-3))
+        rng = np.random.default_rng(0)
+        weights = [mx.nd.array(rng.normal(size=(4, 4))) for _ in range(MAX_TRAININGS + 2)]
+        for _ in range(2):
+            for i, weight in enumerate(weights):
+                updater(i, mx.nd.array(rng.normal(size=(4, 4))), weight)
+        return b"".join(w.asnumpy().tobytes() for w in weights)
+
+    compilations.clear()
+    assert train() == train()
+    assert compilations == []
