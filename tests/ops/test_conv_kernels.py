@@ -303,3 +303,15 @@ def test_kernels_larger_than_the_data_are_products(size, kernel, stride, dilatio
         np.testing.assert_allclose(
             np.asarray(a, "float32"), np.asarray(b, "float32"), rtol=tolerance, atol=tolerance
         )
+
+
+@pytest.mark.parametrize(
+    ("size", "kernel"), [((8, 8), (9, 9)), ((1, 100_000), (3, 3))], ids=["kernel", "data"]
+)
+def test_matrices_of_windows_are_bounded(size, kernel):
+    """Each element of a kernel is a slice to compile, and a copy of the data."""
+    dims = ConvDims((1, 1), tuple(k // 2 for k in kernel), (1, 1), 1, "NHWC")
+    forward, *_ = cpu_kernels((2, *size, 32), (32, *kernel, 32), dims, Winograd())
+    if forward is not None:
+        x, w = (jax.ShapeDtypeStruct(s, "float32") for s in ((2, *size, 32), (32, *kernel, 32)))
+        assert "concatenate" not in str(jax.make_jaxpr(forward)(x, w))

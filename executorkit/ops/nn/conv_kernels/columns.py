@@ -29,16 +29,25 @@ from ...symbolic_sizes import is_known
 from .conv_dims import ConvDims
 from .depthwise import shifted_patches
 
+#: Maximum number of elements of a kernel, each of which is a slice to compile, and of the matrix of
+#: windows. (17 x 17 took 8 s to compile in place of 0.2.)
+_MAX_KERNEL, _MAX_ELEMENTS = 49, 2**24
+
 
 def column_kernels(
     data: Shape, weight: Shape, dims: ConvDims
 ) -> tuple[Callable[..., jax.Array] | None, Callable[..., jax.Array] | None]:
     """Forward as ``f(data, weight)`` and input gradient as ``f(g, weight, shape)``; None where
-    the kernel fits into the data, or the layout is another one."""
+    the kernel fits into the data, the layout is another one, or the matrix would be too large."""
     if dims.layout != "NHWC" or not is_known(*data[1:-1]):
         return None, None
     axes = zip(data[1:-1], weight[1:-1], dims.dilation, strict=True)
     if not any((kernel - 1) * step >= size for size, kernel, step in axes):
+        return None, None
+    windows = math.prod(dims.output_sizes(data[1:-1], weight[1:-1]))
+    images = data[0] if is_known(data[0]) else 1
+    elements = math.prod(weight[1:-1])
+    if elements > _MAX_KERNEL or images * windows * elements * data[-1] > _MAX_ELEMENTS:
         return None, None
     return partial(_convolve_columns, dims=dims), partial(_column_input_grad, dims=dims)
 
