@@ -69,3 +69,16 @@ def test_a_window_with_nan_passes_no_gradient() -> None:
     out, vjp = jax.vjp(lambda x: window_maximum(x, (1,), (2,), (2,), True), x)
     np.testing.assert_array_equal(out, [[np.nan, 3.0]])
     np.testing.assert_array_equal(vjp(np.ones_like(out))[0], [[0.0, 0.0, 0.0, 1.0]])
+
+
+@pytest.mark.parametrize("shape", ["n, 8, 8, 3", "n, h, 8, 3"])
+@pytest.mark.parametrize("kernel", [(2, 2), (3, 3)])
+def test_gradients_of_sums_are_exported_with_unknown_sizes(shape: str, kernel: Any) -> None:
+    def sums(x: Any) -> Any:
+        return reduce_windows(x, False, (1, 2), kernel, (2, 2), [(0, 0), (0, 0)])
+
+    gradient = jax.jit(jax.grad(lambda x: (sums(x) ** 2).sum()))
+    x = np.random.RandomState(0).randn(2, 8, 8, 3).astype("float32")
+    aval = jax.ShapeDtypeStruct(jax.export.symbolic_shape(shape), "float32")
+    exported = jax.export.export(gradient)(aval)
+    np.testing.assert_allclose(exported.call(x), gradient(x), rtol=1e-5, atol=1e-5)

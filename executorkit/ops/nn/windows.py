@@ -143,7 +143,7 @@ def _add_to_windows(g: jax.Array, shape: Shape, windows: WindowGrid) -> jax.Arra
 
     def term(parts: Sequence[jax.Array], element: np.ndarray) -> jax.Array:
         if (element >= 0).all():
-            return jnp.broadcast_to(parts[0], np.broadcast_shapes(parts[0].shape, element.shape))
+            return jnp.broadcast_to(parts[0], jnp.broadcast_shapes(parts[0].shape, element.shape))
         return jnp.where(element >= 0, parts[0], np.zeros((), g.dtype))
 
     return _spread([(g, 0)], shape, windows, term)
@@ -171,7 +171,9 @@ def _window_sums(x: jax.Array, windows: WindowGrid) -> jax.Array:
     def forward(x: jax.Array) -> jax.Array:
         return for_platform(x, cpu=cpu, default=default)
 
-    if not jnp.issubdtype(x.dtype, jnp.floating) or not windows.known(shape):
+    if not windows.known(shape):
+        return default(x)  # JAX cannot pad slices of unknown sizes, which their gradient does
+    if not jnp.issubdtype(x.dtype, jnp.floating):
         return forward(x)
     return linear_with_transpose(forward, transposed)(x)
 
