@@ -180,3 +180,12 @@ class TestRefusals:
             function("_arange", start=5, stop=0)()
         with pytest.raises(AttributeValueError, match="no operator that uses it tells its length"):
             function("_arange", start=5, infer_range=True)()
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32"])
+def test_exponentials_of_integers_are_computed_in_float32(dtype):
+    data = jnp.asarray([[1, 2, 3]], dtype)
+    assert function("log_softmax")(data).tolist() == [[-2, -1, 0]]
+    for name in ("softmax", "softmin", "SoftmaxActivation"):
+        assert function(name)(data).tolist() == [[0, 0, 0]]
+        assert function(name)(data).dtype == dtype

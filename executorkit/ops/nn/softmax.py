@@ -12,6 +12,7 @@ from ...errors import AttributeValueError, ShapeError
 from ..schema.inference import Params, ShapeFacts, TypeFacts, normal_axis
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
+from ..tensor.binary_arithmetic import is_floating
 from ..tensor.derivatives import with_jvp
 from .moments import at_least_float32
 
@@ -46,8 +47,13 @@ def _infer_type(t: TypeFacts, p: Params) -> None:
         t.set("out0", p.dtype, because=f"dtype={p.dtype}")
 
 
+def _wide(data: jax.Array) -> jax.Array:
+    """``data`` in float32 if it has a narrower type, or integers."""
+    return at_least_float32(data) if is_floating(data) else data.astype("float32")
+
+
 def _divided_by_temperature(data: jax.Array, temperature: float | None) -> jax.Array:
-    return at_least_float32(data) if temperature is None else at_least_float32(data) / temperature
+    return _wide(data) if temperature is None else _wide(data) / temperature
 
 
 def _spread(per_row: jax.Array, x: jax.Array, axis: int) -> jax.Array:
@@ -179,4 +185,4 @@ def softmax_activation(data: jax.Array, *, mode: Literal["channel", "instance"] 
     that of the forward.
     """
     axis = -1 if mode == "instance" else 1
-    return _softmax(at_least_float32(data), axis).astype(data.dtype)
+    return _softmax(_wide(data), axis).astype(data.dtype)
