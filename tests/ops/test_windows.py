@@ -35,7 +35,7 @@ def _xla(x: Any, maximum: bool, axes: Any, kernel: Any, stride: Any, pads: Any) 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_windows_are_those_of_xla(name: str, dtype: str) -> None:
     shape, *windows = CASES[name]
-    x = np.random.RandomState(0).randn(*shape).astype(dtype)
+    x: Any = np.random.RandomState(0).randn(*shape).astype(dtype)
     for maximum in (False, True):
         expected, vjp = jax.vjp(lambda x, m=maximum: _xla(x, m, *windows), x)
         out = reduce_windows(x, maximum, *windows)
@@ -59,7 +59,7 @@ def test_the_first_maximum_of_a_window_gets_its_gradient(name: str) -> None:
 
 
 def test_whole_numbers_are_summed() -> None:
-    x = np.arange(24, dtype="int32").reshape(1, 4, 6)
+    x: Any = np.arange(24, dtype="int32").reshape(1, 4, 6)
     windows = ((1, 2), (2, 3), (2, 3), [(0, 0)] * 2)
     np.testing.assert_array_equal(reduce_windows(x, False, *windows), [[[24, 42], [96, 114]]])
 

@@ -41,7 +41,7 @@ def can_write_out(kernel: Shape) -> bool:
 
 
 class WindowGrid(NamedTuple):
-    """WindowGrid of the size ``kernel`` at each ``stride`` along some axes of unpadded data."""
+    """Windows of the size ``kernel`` at each ``stride`` along some axes of unpadded data."""
 
     axes: Shape
     kernel: Shape
