@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any
 
 import jax
-import jaxlib
+import jaxlib.version
 
 from ..lowering import Graph, InferenceResult, memoize
 from ..ops.schema.inference import is_fully_known
@@ -127,7 +127,9 @@ def _convolves(graph: Graph) -> bool:
 @lru_cache(maxsize=16)
 def compiler_accepts(options: tuple[tuple[str, str], ...]) -> bool:
     """True if the compiler of this process takes these options: they change between versions."""
-    if jaxlib.__version__ in _VERSIONS_THAT_TAKE_ALL and EVERY_OPTION.items() >= set(options):
+    if jaxlib.version.__version__ in _VERSIONS_THAT_TAKE_ALL and EVERY_OPTION.items() >= set(
+        options
+    ):
         return True
     return cached_answer((options, jax.default_backend()), lambda: _compiles_with(options))
 

@@ -24,7 +24,7 @@ def _bound(grad_req: Any, net: Any = None, **shapes: Any) -> Any:
     return executor
 
 
-def _train(executor: Any, times: int = 1, read: bool = False) -> list[np.ndarray]:
+def _train(executor: Any, times: int = 1, read: bool = False) -> list[Any]:
     for _ in range(times):
         (out,) = executor.forward(is_train=True)
         if read:
