@@ -55,7 +55,8 @@ class SingleThreadedProducts:
 
     def __init__(self, libraries: Callable[[], Iterable[BlasLibrary]] = loaded_libraries) -> None:
         self._find = libraries
-        self._lock = threading.Lock()
+        # Held again by its own thread, should that be interrupted while it leaves.
+        self._lock = threading.RLock()
         #: Threads that are in the context.
         self._inside: set[int] = set()
         #: The libraries, and their numbers of threads outside of the context.
