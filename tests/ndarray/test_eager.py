@@ -40,6 +40,8 @@ def my_operator():
     yield add
     for name in names:
         del _registry._OPS[name]
+        for namespace in (nd, nd.op):
+            vars(namespace).pop(name, None)
 
 
 def test_equal_calls_compile_once(x):

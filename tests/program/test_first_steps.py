@@ -90,10 +90,10 @@ def test_a_training_of_a_few_steps_compiles_nothing(look, compilations, monkeypa
 def test_the_compiled_program_takes_over_at_an_age(compilations):
     executor = _executor()
     _train(executor, MAX_AGE + 3)
-    assert compilations == ["step"]
+    assert compilations.count("step") == 1
     assert executor.program.traces == 1
     _train(_executor(), MAX_AGE + 3)
-    assert compilations == ["step"]
+    assert compilations.count("step") == 1
 
 
 @pytest.mark.parametrize("look", [False, True])
