@@ -1,8 +1,10 @@
 """Maxima and sums over windows, and their gradients.
 
 XLA's CPU backend reduces windows element by element. A few shifted slices of the data, combined
-with each other, are one loop over whole vectors instead, with the same results. Measured on one
-core, channels last, milliseconds:
+with each other, are one loop over whole vectors instead, with the same results. Maxima of windows
+that do not overlap stay XLA's: the loop takes in the function that makes the data, such as a tanh,
+and computes it number by number (LeNet's inference took 1.36 ms for 1.17). Measured on one core,
+channels last, milliseconds:
 
 | windows                    | data               | XLA's | slices | gradient, XLA's | blocks |
 | -------------------------- | ------------------ | ----- | ------ | --------------- | ------ |
@@ -200,6 +202,8 @@ def reduce_windows(
         return _reduce_windows(x, maximum, windows)
     if not maximum:
         return _window_sums(x, windows)
+    if all(step >= size for step, size in zip(stride, kernel, strict=True)):
+        return _reduce_windows(x, True, windows)
     return for_platform(
         x,
         cpu=lambda x: _combine(x, True, windows),
