@@ -15,8 +15,8 @@ _cpus_only: ContextVar[bool] = ContextVar("executorkit_cpus_only", default=False
 
 @contextmanager
 def this_process_only() -> Iterator[None]:
-    """Traces in this context run in this process alone: where it has nothing but CPUs, forms for
-    other devices are not traced, which can be half of the time that a trace takes."""
+    """Traces in this context run in this process alone: where its default devices are CPUs, forms
+    for other devices are not traced, which can be half of the time that a trace takes."""
     token = _cpus_only.set(jax.default_backend() == "cpu")
     try:
         yield
@@ -25,7 +25,7 @@ def this_process_only() -> Iterator[None]:
 
 
 def traced_for_cpus() -> bool:
-    """True in a trace that only runs in this process, which has nothing but CPUs."""
+    """True in a trace that only runs in this process, whose default devices are CPUs."""
     return _cpus_only.get()
 
 
