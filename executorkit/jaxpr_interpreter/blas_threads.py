@@ -13,10 +13,12 @@ import ctypes
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 #: Names of OpenBLAS's functions: as they are, and in the wheels of NumPy.
 _PREFIXES, _SUFFIXES = ("", "scipy_"), ("", "64_", "_64")
+#: Seconds after which a lock that is held for microseconds counts as lost.
+_LOST_AFTER = 1.0
 
 
 class BlasLibrary(NamedTuple):
@@ -55,7 +57,6 @@ class SingleThreadedProducts:
 
     def __init__(self, libraries: Callable[[], Iterable[BlasLibrary]] = loaded_libraries) -> None:
         self._find = libraries
-        # Held again by its own thread, should that be interrupted while it leaves.
         self._lock = threading.RLock()
         #: Threads that are in the context.
         self._inside: set[int] = set()
@@ -64,7 +65,8 @@ class SingleThreadedProducts:
         self._counts: dict[int, int] = {}
 
     def __enter__(self) -> None:
-        with self._lock:
+        lock = self._acquired_lock()
+        try:
             if self._libraries is None:
                 self._libraries = list(self._find())
             self._inside.add(threading.get_ident())
@@ -73,14 +75,29 @@ class SingleThreadedProducts:
                 if count > 1:
                     self._counts[i] = count
                     library.set(1)
+        finally:
+            lock.release()
 
     def __exit__(self, *exception: object) -> None:
-        with self._lock:
+        lock = self._acquired_lock()
+        try:
             self._inside.discard(threading.get_ident())
             if not self._inside:
                 for i, count in self._counts.items():
                     self._libraries[i].set(count)  # pyright: ignore[reportOptionalSubscript]
                 self._counts.clear()
+        finally:
+            lock.release()
+
+    def _acquired_lock(self) -> Any:
+        """The lock, acquired. One that a thread has not released for long was lost to an exception
+        between two instructions, and is replaced; its own thread acquires it again."""
+        while True:
+            lock = self._lock
+            if lock.acquire(timeout=_LOST_AFTER):
+                return lock
+            if self._lock is lock:
+                self._lock = threading.RLock()
 
 
 single_threaded_products = SingleThreadedProducts()

@@ -8,7 +8,7 @@ import jax
 import numpy as np
 import pytest
 
-from executorkit.jaxpr_interpreter import plan
+from executorkit.jaxpr_interpreter import blas_threads, plan
 from executorkit.jaxpr_interpreter.blas_threads import (
     BlasLibrary,
     SingleThreadedProducts,
@@ -65,3 +65,15 @@ def test_a_run_leaves_the_numbers_of_the_loaded_libraries():
     x = np.ones((4, 4), np.float32)
     plan(jax.make_jaxpr(lambda x: x @ x)(x)).run([x])
     assert [library.get() for library in loaded_libraries()] == before
+
+
+def test_a_lock_that_an_exception_has_left_behind_is_replaced(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(blas_threads, "_LOST_AFTER", 0.02)
+    blas = FakeBlas(4)
+    context = SingleThreadedProducts(lambda: [blas.library()])
+    lost = threading.Thread(target=context._acquired_lock)
+    lost.start()
+    lost.join()
+    with context:
+        assert blas.count == 1
+    assert blas.count == 4
