@@ -44,7 +44,7 @@ def operators(in_time: InTime) -> Iterator[list[str]]:
 
 
 def _problem(family: str, case: Case) -> str:
-    """What differs from MXNet's answer, in a line; empty if nothing does."""
+    """The difference from MXNet's answer, in a line; empty if there is none."""
     stored, key = _golden.answers(family), case.key("float32")
     case = replace(case, rtol=max(RTOL, case.rtol or 0))
     try:

@@ -235,7 +235,7 @@ class _Table:
         self.running = ""
 
     def in_time(self, name: str) -> bool:
-        """Whether something may begin: not after the end of its part."""
+        """True if something may begin: not after the end of its part."""
         if time.perf_counter() - self._start < self._end:
             self.running = name
             return True
