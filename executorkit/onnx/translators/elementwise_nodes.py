@@ -117,6 +117,8 @@ def _smooth_l1(w: NodeWriter) -> Operand:
     def loss(w: NodeWriter, x: Operand) -> str:
         size = w.op("Abs", x)
         inner = w.op("Mul", w.op("Mul", x, x), _number(w, 0.5 * square))
+        if not square:
+            return inner
         outer = w.op("Sub", size, _number(w, 0.5 / square))
         return w.op("Where", w.op("Greater", size, _number(w, 1 / square)), outer, inner)
 

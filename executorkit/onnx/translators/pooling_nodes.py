@@ -80,7 +80,8 @@ def _root(w: NodeWriter, data: str, power: int) -> str:
         return data
     if power == 2:
         return w.op("Sqrt", data)
-    return w.op("Pow", data, w.scalar(1 / power))
+    size = w.op("Pow", w.op("Abs", data), w.scalar(1 / power))
+    return w.op("Mul", w.op("Sign", data), size)
 
 
 def _global(w: NodeWriter, data: Operand, axes: list[int]) -> str:

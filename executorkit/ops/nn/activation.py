@@ -16,6 +16,7 @@ from ..schema.inference import Params, ShapeFacts, same_shapes
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
+from ..tensor.elemwise import softsign
 
 _SELU_SCALE, _SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
@@ -32,7 +33,7 @@ _ACTIVATIONS = {
     "relu": _relu,
     "sigmoid": jax.nn.sigmoid,
     "softrelu": _softrelu,
-    "softsign": lambda x: x / (1 + jnp.abs(x)),
+    "softsign": softsign,
     "tanh": jnp.tanh,
 }
 
@@ -94,7 +95,9 @@ def _prelu(x: jax.Array, gamma: jax.Array, axis: int = 1) -> jax.Array:
                 because=f"data is {x.shape}",
             )
         )
-    return jnp.where(x > 0, x, gamma.reshape(lengths) * x)
+    above = x > 0
+    # Infinities times the gradient 0 of what is not used would be NaN.
+    return jnp.where(above, x, gamma.reshape(lengths) * jnp.where(above, 0, x))
 
 
 def _elu(x: jax.Array, slope: float) -> jax.Array:

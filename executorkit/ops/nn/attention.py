@@ -10,13 +10,13 @@ import math
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from ...errors import ShapeError
 from ..schema.inference import same_shapes
 from ..schema.operator_registry import register
 from ..schema.traits import MATMUL
 from ..symbolic_sizes import is_known
-from ..tensor.binary_arithmetic import through_float
 
 
 def _parts(x: jax.Array, name: str, heads: int, count: int) -> list[jax.Array]:
@@ -106,11 +106,8 @@ def interleaved_matmul_encdec_valatt(keys_values: jax.Array, attention: jax.Arra
 def div_sqrt_dim(data: jax.Array):
     """data / sqrt(size of its last axis), for data of any shape and dtype, which the result has.
 
-    Integers are computed in float32 and truncated.
+    Integers are divided by the root without its fraction, and truncated.
     """
     size = data.shape[-1]
-
-    def scaled(x: jax.Array) -> jax.Array:
-        return x / (math.sqrt(size) if is_known(size) else jnp.sqrt(jnp.asarray(size, x.dtype)))
-
-    return through_float(scaled)(data)
+    root = math.sqrt(size) if is_known(size) else jnp.sqrt(jnp.asarray(size, "float32"))
+    return lax.div(data, jnp.asarray(root).astype(data.dtype))

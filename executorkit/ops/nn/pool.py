@@ -104,7 +104,7 @@ def _root(total: jax.Array, power: int) -> jax.Array:
         return total
     zero = total == 0
     safe = jnp.where(zero, jnp.ones_like(total), total)
-    root = jnp.sqrt(safe) if power == 2 else jnp.power(safe, 1.0 / power)
+    root = jnp.sqrt(safe) if power == 2 else jnp.cbrt(safe)
     return jnp.where(zero, jnp.zeros_like(total), root)
 
 
@@ -163,8 +163,8 @@ def pooling(
       "full" divides by the size of the whole window, where MXNet leaves it to oneDNN: for float32,
       channels first, padding included, if (outputs + 2 pad - kernel) is divisible by the stride.
     * ``sum``.
-    * ``lp``: ``(sum x ** p_value) ** (1 / p_value)``, p_value 1, 2 or 3, without magnitudes.
-      Where the result is 0 its gradient is 0.
+    * ``lp``: ``(sum x ** p_value) ** (1 / p_value)``, p_value 1, 2 or 3, without magnitudes; the
+      third root of a negative sum is negative. Where the result is 0 its gradient is 0.
 
     MXNet accepts ``"same"`` in its signature but refuses every use of it.
     """

@@ -7,6 +7,7 @@ straight-through estimators and ``gradientmultiplier``.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from functools import reduce
 
@@ -50,8 +51,17 @@ def _rint(x: jax.Array) -> jax.Array:
 
 
 def _digamma(x: jax.Array) -> jax.Array:
-    """The digamma function, +inf at 0 as MXNet's gradients of gamma need it (JAX gives NaN)."""
-    return jnp.where(x == 0, jnp.inf, lax.digamma(x))
+    """The digamma function; at 0, -1, ... float64's largest number, infinite in other types, as
+    MXNet's gradients need it (JAX gives NaN)."""
+    pole = float(jnp.finfo(x.dtype).max) if x.dtype == jnp.float64 else jnp.inf
+    return jnp.where((x <= 0) & (x == lax.floor(x)), pole, lax.digamma(x))
+
+
+#: x / (1 + |x|); the gradient is 0 at infinities, where that of the quotient is NaN.
+softsign = with_jvp(
+    lambda x: x / (1 + jnp.abs(x)),
+    lambda t, out, x: t / lax.square(1 + jnp.abs(x)),
+)
 
 
 _DEGREES = 180 / jnp.pi
@@ -135,14 +145,7 @@ _UNARY_FUNCTIONS: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] =
         "The gradient at 0 is 0; at NaN it is 0 too, where MXNet gives NaN.",
     ),
     "sigmoid": (lax.logistic, "1 / (1 + e^-x)", ""),
-    "softsign": (
-        with_jvp(
-            lambda x: x / (1 + jnp.abs(x)),
-            lambda t, out, x: t / lax.square(1 + jnp.abs(x)),
-        ),
-        "x / (1 + |x|)",
-        "",
-    ),
+    "softsign": (softsign, "x / (1 + |x|)", ""),
     "logical_not": (
         lambda x: (x == 0).astype(x.dtype),
         "x == 0",
@@ -360,13 +363,14 @@ def smooth_l1(data: jax.Array, *, scalar: float = 1.0, is_int: Tuning[bool] = Tr
     has its shape and dtype. The gradient is s^2 x inside and sign(x) outside.
     """
     square = scalar * scalar
+    bound = 1 / square if square else math.inf
 
     def loss(x: jax.Array) -> jax.Array:
-        far = jnp.abs(x) > 1 / square
-        return jnp.where(far, jnp.abs(x) - 0.5 / square, 0.5 * square * x * x)
+        far = jnp.abs(x) > bound
+        return jnp.where(far, jnp.abs(x) - 0.5 * bound, 0.5 * square * x * x)
 
     def slope(t: jax.Array, out: jax.Array, x: jax.Array) -> jax.Array:
-        return t * jnp.where(jnp.abs(x) > 1 / square, jnp.sign(x), square * x)
+        return t * jnp.where(jnp.abs(x) > bound, jnp.sign(x), square * x)
 
     return with_jvp(through_float(loss), slope)(data)
 

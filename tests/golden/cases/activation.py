@@ -5,6 +5,7 @@ from __future__ import annotations
 from ._case import Case, normal, uniform, values
 
 MORE = ("float16", "float64")
+INFINITE = values([[-float("inf"), -1.0], [1.0, float("inf")]])
 EDGES = values([[-100.0, -25.0, -1.0, -1e-3, 0.0, 1e-3, 1.0, 25.0, 60.0]])
 SINGLE = "MXNet keeps the constants in float32"
 
@@ -39,6 +40,11 @@ CASES = [
             ((2, 4, 3, 5), (2, 4)),
         )
     ),
+    Case("Activation_softsign_infinite", "Activation", {"data": INFINITE},
+         {"act_type": "softsign"}, also=MORE),
+    Case("LeakyReLU_prelu_infinite", "LeakyReLU",
+         {"data": values([[-2.0, -1.0], [1.0, float("inf")]]), "gamma": uniform(2)},
+         {"act_type": "prelu"}, also=MORE, rtol64=1e-6, why=SINGLE),
     Case("LeakyReLU_prelu_zero", "LeakyReLU", {"data": values([[0.0, -1.0]]),
          "gamma": values([0.25, 0.5])}, {"act_type": "prelu"}),
 ]  # fmt: skip

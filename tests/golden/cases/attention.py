@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ._case import Case, normal, uniform
+from ._case import Case, normal, uniform, values
 
 ALSO = ("float16", "float64")
 
@@ -18,5 +18,7 @@ CASES = [
     Case("encdec_valatt", "_contrib_interleaved_matmul_encdec_valatt",
          {"keys_values": normal(5, 2, 24), "attention": uniform(6, 4, 5)}, {"heads": 3}),
     Case("div_sqrt_dim", "_contrib_div_sqrt_dim", {"data": normal(2, 3, 5)}, also=(*ALSO, "int32")),
+    Case("div_sqrt_dim_whole", "_contrib_div_sqrt_dim",
+         {"data": values([[-6, 7, 100], [5, -1, 2]])}, dtype="int32", also=("int64", "int8")),
     Case("div_sqrt_dim_one", "_contrib_div_sqrt_dim", {"data": normal(1)}),
 ]  # fmt: skip

@@ -88,6 +88,9 @@ CASES = [
             pad=(1, 1)),
     _deconv("Deconvolution_dilate", (1, 2, 4, 4), (3, 3), 2, dilate=(2, 2), pad=(1, 1)),
     _deconv("Deconvolution_large_pad", (1, 2, 5, 5), (2, 2), 2, stride=(3, 3), pad=(3, 3)),
+    # XLA's simplifier ended the process for such a pair of axes.
+    _deconv("Deconvolution_two_rows", (1, 2, 5, 2), (2, 4), 3, also=OTHERS, stride=(2, 2),
+            pad=(1, 1)),
     _deconv("Deconvolution_1d", (2, 3, 5), (4,), 2, stride=(2,), pad=(1,)),
     _deconv("Deconvolution_3d", (1, 2, 3, 3, 2), (2, 3, 2), 3, stride=(2, 1, 2), pad=(0, 1, 0)),
     _conv("Convolution_v1_stride", (1, 2, 6, 5), (2, 2), 2, op="Convolution_v1", stride=(2, 1),

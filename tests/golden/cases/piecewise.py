@@ -24,6 +24,7 @@ CASES = [
     Case("smooth_l1", "smooth_l1", {"data": X}, {"scalar": 1.0}, also=("float16", "float64")),
     Case("smooth_l1-default", "smooth_l1", {"data": X}),
     Case("smooth_l1-narrow", "smooth_l1", {"data": X}, {"scalar": 2.0}),
+    Case("smooth_l1-everywhere_square", "smooth_l1", {"data": X}, {"scalar": 0.0}),
     Case("smooth_l1-whole", "smooth_l1", {"data": WHOLE}, {"scalar": 2.0}, dtype="int32"),
     Case("quadratic", "_contrib_quadratic", {"data": X}, {"a": 0.5, "b": -1.5, "c": 0.25},
          also=("float16", "float64")),

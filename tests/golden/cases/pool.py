@@ -81,6 +81,8 @@ CASES = [
           kernel=(2,), stride=(2,)),
     _pool("Pooling__lp_signed", values([[[0.0, 0, 1, 2, -3, 4]]]), pool_type="lp", p_value=3,
           kernel=(2,), stride=(2,)),
+    _pool("Pooling__lp_below_zero", values([[[-3.0, 1, 2, -2, 1, -4]]]), ALSO, pool_type="lp",
+          p_value=3, kernel=(2,), stride=(2,)),
     _pool("Pooling__lp_global", normal(1, 2, 3, 4), pool_type="lp", p_value=2, global_pool=True),
     *_each_type("pad", normal(1, 2, 5, 6), op="Pooling_v1", kernel=(3, 3), stride=(2, 2),
                 pad=(1, 1)),

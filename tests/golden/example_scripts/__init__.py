@@ -4,7 +4,17 @@ Each uses several parts of the API together, as such programs do. They run on bo
 answers are stored. Random numbers come from NumPy, so that the answers can be compared.
 """
 
-from . import classics, generation, pictures, play, tools, words
+from . import classics, generation, pictures, play, shapes, tools, words
 from ._facts import SCRIPTS, run
 
-__all__ = ["SCRIPTS", "classics", "generation", "pictures", "play", "run", "tools", "words"]
+__all__ = [
+    "SCRIPTS",
+    "classics",
+    "generation",
+    "pictures",
+    "play",
+    "run",
+    "shapes",
+    "tools",
+    "words",
+]

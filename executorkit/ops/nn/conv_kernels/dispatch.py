@@ -32,6 +32,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ...manual_axes import varying_struct
@@ -67,7 +68,19 @@ def xla_conv(data: jax.Array, weight: jax.Array, dims: ConvDims) -> jax.Array:
 
 def _xla_input_grad(g: jax.Array, weight: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
     data = varying_struct(shape, g.dtype, g, weight)
-    return jax.linear_transpose(lambda data: xla_conv(data, weight, dims), data)(g)[0]
+    # Of an axis with kernel 2, stride 2 and padding 1 XLA's simplifier ends the process ("Window
+    # dimensions do not match RHS shape") if the kernel is larger than ``g`` on another axis.
+    kernel = dims.spatial(weight.shape)
+    fatal = [axis == (2, 2, 1) for axis in zip(kernel, dims.strides, dims.pads, strict=True)]
+    pads = tuple([0 if f else x for f, x in zip(fatal, dims.pads, strict=True)])
+    edges = dims.per_axis((0, 0, 0), (0, 0, 0), [(int(f), int(f), 0) for f in fatal])
+
+    def conv(data: jax.Array) -> jax.Array:
+        if any(fatal):
+            data = lax.pad(data, np.zeros((), data.dtype), edges)
+        return xla_conv(data, weight, dims._replace(pads=pads))
+
+    return jax.linear_transpose(conv, data)(g)[0]
 
 
 def _xla_weight_grad(data: jax.Array, g: jax.Array, shape: Shape, dims: ConvDims) -> jax.Array:
