@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextvars import Context
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -71,7 +72,10 @@ class Plan:
         number of calls of NumPy.
     """
 
-    __slots__ = ("_constants", "_inputs", "_results", "_steps", "equations", "uncovered", "work")
+    __slots__ = (
+        "_constants", "_inputs", "_large_products", "_results", "_steps", "equations", "uncovered",
+        "work",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -81,7 +85,9 @@ class Plan:
         constants: list[Any],
         uncovered: tuple[str, ...],
         work: Work,
+        large_products: bool,
     ) -> None:
+        self._large_products = large_products
         self._steps = steps
         self._inputs = inputs
         self._results = results
@@ -115,14 +121,29 @@ class Plan:
         values = self._constants.copy()
         for (position, is_key), x in zip(self._inputs, args, strict=True):
             values[position] = keys_of_data(x) if is_key else x
-        with np.errstate(all="ignore"), single_threaded_products:
-            execute(self._steps, values)
+        # Setting NumPy's reaction to overflows takes longer than running in a context that has it.
+        try:
+            context = _silent_contexts.pop()
+        except IndexError:
+            context = _silent_context()
+        if self._large_products:
+            with single_threaded_products:
+                context.run(execute, self._steps, values)
+        else:
+            context.run(execute, self._steps, values)
+        _silent_contexts.append(context)
         results = []
-        for position, aval, fresh, is_key in self._results:
-            x = np.asarray(values[position], dtype=aval.dtype)
-            if not (fresh and x.flags.c_contiguous):
-                x = np.array(x, order="C", copy=True)
-            results.append(data_of_keys(x) if is_key else x.reshape(aval.shape))
+        for position, (shape, dtype), fresh, is_key in self._results:
+            x = values[position]
+            if not fresh or x.__class__ is not np.ndarray or x.dtype != dtype:
+                x = np.array(x, dtype, order="C", copy=None if fresh else True)
+            if not x.flags.c_contiguous:
+                x = np.array(x, order="C")
+            if is_key:
+                x = data_of_keys(x)
+            elif x.shape != shape:
+                x = x.reshape(shape)
+            results.append(x)
         return results
 
     def evaluate(self, args: Sequence[Any]) -> list[Any]:
@@ -132,6 +153,16 @@ class Plan:
             values[position] = x
         execute(self._steps, values)
         return [values[result[0]] for result in self._results]
+
+
+def _silent_context() -> Context:
+    context = Context()
+    context.run(np.seterr, all="ignore")
+    return context
+
+
+#: Contexts in which NumPy is silent and in which no thread is at present.
+_silent_contexts: list[Context] = []
 
 
 class NestedKernel:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..errors import explain
 from ..ops import lookup
-from ._eager import ResolvedCall, invoke, run_plain
+from ._eager import ResolvedCall, invoke, is_floating, run_plain, run_scalar
 from .handle import Handle
 
 
@@ -74,9 +74,9 @@ def binary(name: str, lhs: Any, rhs: Any, out: Handle | None = None) -> Any:
             return run_plain(_of_arrays(row.arrays), type(lhs), (lhs, rhs))
         return _run(row.arrays, out, lhs, rhs)
     if left:
-        return _run(row.scalar, out, lhs, scalar=_number(name, rhs))
+        return _run_scalar(row.scalar, out, lhs, _number(name, rhs))
     if right:
-        return _run(row.reverse, out, rhs, scalar=_number(name, lhs))
+        return _run_scalar(row.reverse, out, rhs, _number(name, lhs))
     return row.numbers(_number(name, lhs), _number(name, rhs))
 
 
@@ -85,6 +85,21 @@ def _of_arrays(name: str) -> ResolvedCall:
     op = lookup(name)
     assert op is not None, name
     return ResolvedCall(op, (), ())
+
+
+def _run_scalar(name: str, out: Handle | None, array: Handle, number: float) -> Any:
+    result = None
+    if is_floating(array.storage.dtype):
+        result = run_scalar(_of_scalar(name), type(array), array, float(number), out)
+    return _run(name, out, array, scalar=number) if result is None else result
+
+
+@cache
+def _of_scalar(name: str) -> ResolvedCall:
+    """The call with a number that is passed as a value."""
+    op = lookup(name)
+    assert op is not None, name
+    return ResolvedCall(op, (("scalar", "1"),), ("scalar",))
 
 
 def _run(name: str, out: Handle | None, *arrays: Handle, **attrs: Any) -> Any:

@@ -7,7 +7,7 @@ from functools import partial
 from operator import is_
 from typing import Any
 
-from ..errors import InputTypeError, MXNetError, explain
+from ..errors import InputTypeError, MXNetError, explain, shorten
 from ..ops import OpDef
 from ..ops.schema.calls import bind_call
 from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method, operator_module
@@ -99,19 +99,29 @@ def _sorted(
         arrays = _in_order(op, call.named, op.inputs(parse_attrs(op, attrs)))
     for i, x in enumerate(arrays):
         if not isinstance(x, Handle):
-            name = f"array {i}" if op.variadic is not None else repr(op.array_names[i])
-            raise InputTypeError(
-                explain(
-                    f"operator {op.name}",
-                    f"{name} is {x!r} ({type(x).__name__}), expected an NDArray",
-                    hint="mx.nd.array(...)",
-                )
+            raise _not_an_array(
+                op, f"array {i}" if op.variadic is not None else repr(op.array_names[i]), x
             )
     return arrays, attrs, out, ctx
 
 
+def _not_an_array(op: OpDef, name: str, value: Any) -> InputTypeError:
+    hint = "mx.nd.array(...)"
+    if isinstance(value, list | tuple) and any(isinstance(x, Handle) for x in value):
+        what = f"a {type(value).__name__} of {len(value)} arrays"
+        hint = "the arrays one by one: *arrays"
+    else:
+        what = f"{shorten(repr(value))} ({type(value).__name__})"
+    problem = f"{name} is {what}, expected an NDArray"
+    return InputTypeError(explain(f"operator {op.name}", problem, hint=hint))
+
+
 def _in_order(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
-    """Arrays by name in the operator's order; MXNetError for a missing or unknown name."""
+    """Arrays by name in the operator's order; MXNetError for a missing or unknown name, and for
+    what is no array."""
+    for name, value in named.items():
+        if not isinstance(value, Handle):
+            raise _not_an_array(op, repr(name), value)
     missing = [n for n in names if n not in named]
     surplus = [n for n in named if n not in names]
     if missing or surplus:

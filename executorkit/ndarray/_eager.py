@@ -14,6 +14,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ..context import Context, Device, current_context
 from ..errors import (
@@ -29,10 +30,11 @@ from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import to_text
 from ..ops.schema.inference import ShapeFacts, TypeFacts
 from ..ops.value_checks import collect_checks
-from ..program import CacheInfo, CodeCache, SmallJit, deferred_errors
+from ..program import CacheInfo, CodeCache, SmallJit, deferred_errors, host_plans_allowed
 from .handle import Handle
 from .random_state import next_key
-from .values import filled
+from .storage import Storage
+from .values import HostContents, filled, to_device
 
 
 def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
@@ -173,13 +175,16 @@ def resolved_call(op: OpDef, attrs: Mapping[str, Any]) -> ResolvedCall | None:
 
 def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle]) -> Any:
     """:func:`invoke` of a resolved call on one array or more."""
+    entry = _functions.get(resolved.key)
+    if entry is None:
+        entry = _functions.get_or_make(resolved.key, lambda: _jitted(*resolved.key))
+    results = _host_results(entry, arrays, ()) if entry.host_plans else None
+    if results is not None:
+        return _delivered(resolved, cls, arrays, results, None)
     context = arrays[0]._context
     values = [a.value if a._context is context else _moved(resolved.op, a, context) for a in arrays]
     try:
         with jax.enable_x64(True):
-            entry = _functions.get(resolved.key)
-            if entry is None:
-                entry = _functions.get_or_make(resolved.key, lambda: _jitted(*resolved.key))
             results = entry.function(None, (), *values)
     except _NEEDS_VALUES:
         return invoke(resolved.op, cls, arrays, resolved.params)
@@ -189,6 +194,96 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
         return cls.from_jax(results[0], context, shared=False)
     visible = results[: resolved.n_visible]
     return [cls.from_jax(value, context, shared=False) for value in visible]
+
+
+def run_scalar(
+    resolved: ResolvedCall, cls: type[Handle], array: Handle, number: float, out: Handle | None
+) -> Any:
+    """:func:`invoke` of a call with an array and a number that is passed as a value; None where
+    that has to do it."""
+    entry = _functions.get(resolved.key)
+    if entry is None or not entry.host_plans:
+        return None
+    results = _host_results(entry, (array,), (number,))
+    return None if results is None else _delivered(resolved, cls, (array,), results, out)
+
+
+#: Types of contexts whose arrays are in the host's memory.
+_HOST_TYPES = frozenset(Context.devstr2type[name] for name in ("cpu", "cpu_pinned", "cpu_shared"))
+
+
+def _host_key(args: tuple[Any, ...]) -> Any:
+    """The key of a call's plan on the host: shapes and dtypes of its arrays. None if it draws
+    random numbers, has no arrays, or numbers of other types than float."""
+    key, numbers, *arrays = args
+    if key is not None or not arrays or any(n.__class__ is not float for n in numbers):
+        return None
+    return tuple([(a.shape, a.dtype) for a in arrays])
+
+
+def _host_results(
+    entry: SmallJit, arrays: Sequence[Handle], numbers: Sequence[Any]
+) -> list[np.ndarray] | None:
+    """The results of a call that the host computes for good; None for another one."""
+    plan = entry.host_plans.get(tuple([(a._shape, a.storage.dtype) for a in arrays]))
+    if plan is None or not host_plans_allowed():
+        return None
+    operands: list[Any] = [np.float64(n) for n in numbers if n.__class__ is float]
+    if len(operands) != len(numbers):
+        return None
+    for array in arrays:
+        if array._context.device_typeid not in _HOST_TYPES:
+            return None
+        operands.append(array.host)
+    return plan.run(operands)
+
+
+def _delivered(
+    resolved: ResolvedCall,
+    cls: type[Handle],
+    arrays: Sequence[Handle],
+    results: Sequence[np.ndarray],
+    out: Any,
+) -> Any:
+    """Results on the host as :func:`invoke` returns them."""
+    context = arrays[0]._context
+    if out is None and resolved.n_visible == 1 and not deferred_errors.open:
+        return _on_host(cls, results[0], context)
+    visible = results[: resolved.n_visible]
+    if deferred_errors.open or not (out is None or _takes(out, visible, context)):
+        device = context.device
+        values = [to_device(x, device) for x in visible]
+        if deferred_errors.open:
+            deferred_errors.follow([a.value for a in arrays], values)
+        if out is not None:
+            assign_out(resolved.op, out, values)
+            return out
+        outputs = [cls.from_jax(value, context, shared=False) for value in values]
+    elif out is not None:
+        out.storage.defer(HostContents(visible[0], context))
+        return out
+    else:
+        outputs = [_on_host(cls, x, context) for x in visible]
+    return outputs[0] if len(outputs) == 1 else outputs
+
+
+def _on_host(cls: type[Handle], x: np.ndarray, context: Context) -> Handle:
+    """An array with contents on the host."""
+    shape = x.shape
+    storage = Storage(shape, x.dtype, producer=HostContents(x, context))
+    return cls.from_storage(storage, 0, shape, context)
+
+
+def _takes(out: Any, results: Sequence[np.ndarray], context: Context) -> bool:
+    """True for an array that a call's only result replaces as it is."""
+    return (
+        isinstance(out, Handle)
+        and len(results) == 1
+        and out.covers_storage
+        and out._shape == results[0].shape
+        and out.storage.dtype == results[0].dtype
+        and out._context == context
+    )
 
 
 def invoke(
@@ -208,10 +303,16 @@ def invoke(
     """
     if op.in_place is not None and (out[0] if isinstance(out, list) else out) is arrays[0]:
         op = op.in_place
+    texts, dynamic = _texts(op, attrs, arrays)
+    resolved = _resolved(op, texts, tuple([k for k, _ in dynamic]))
+    if arrays and resolved.is_plain:
+        entry = _functions.get(resolved.key)
+        if entry is not None and entry.host_plans:
+            host = _host_results(entry, arrays, [v for _, v in dynamic])
+            if host is not None:
+                return _delivered(resolved, cls, arrays, host, out)
     context = arrays[0]._context if arrays else _context(ctx)
     values = [a.value if a._context is context else _moved(op, a, context) for a in arrays]
-    texts, dynamic = _texts(op, attrs, values)
-    resolved = _resolved(op, texts, tuple([k for k, _ in dynamic]))
     key = next_key(context) if op.key_name is not None else None
     device = None if arrays else context.device
     try:
@@ -276,14 +377,14 @@ def parse_attrs(op: OpDef, attrs: Mapping[str, Any]) -> Params:
 
 
 def _texts(
-    op: OpDef, attrs: Mapping[str, Any], values: Sequence[jax.Array]
+    op: OpDef, attrs: Mapping[str, Any], arrays: Sequence[Handle]
 ) -> tuple[tuple[tuple[str, str], ...], tuple[tuple[str, Any], ...]]:
     """Attributes as texts (the key under which they are parsed once), and the dynamic ones as
     values."""
     if (
         attrs.keys().isdisjoint(_DYNAMIC)
         or op.name in _STATIC
-        or not all(_is_floating(v.dtype) for v in values)
+        or not all(is_floating(a.storage.dtype) for a in arrays)
     ):
         return tuple((k, to_text(v)) for k, v in attrs.items()), ()
     texts, dynamic = [], []
@@ -300,7 +401,8 @@ def _texts(
 
 
 @lru_cache(maxsize=64)
-def _is_floating(dtype: Any) -> bool:
+def is_floating(dtype: Any) -> bool:
+    """True for dtypes of real and complex numbers."""
     return jnp.issubdtype(dtype, jnp.floating)
 
 
@@ -371,7 +473,7 @@ def _jitted(
 
     run.__name__ = op.name
     if not op.checks_values(params):
-        return SmallJit(run, device=device)
+        return SmallJit(run, device=device, host_key=_host_key)
     entry = SmallJit(collect_checks(run))
     entry.function = _checked(entry)
     return entry

@@ -161,10 +161,9 @@ class NDArray(Viewed, Handle):
 
     def wait_to_read(self) -> None:
         """Waits until the contents are computed; an error in the computation is raised here."""
-        value = self.value
+        self.storage.wait(self._offset, self._shape)
         if deferred_errors.open:
-            deferred_errors.raise_for(value)
-        value.block_until_ready()
+            deferred_errors.raise_for(self.value)
 
     # Shapes
 

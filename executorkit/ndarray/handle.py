@@ -17,7 +17,7 @@ import numpy as np
 from ..context import Context, current_context
 from ..program import deferred_errors
 from .protocol import PendingValue, Producer
-from .storage import Shape, Storage
+from .storage import MadeContents, Shape, Storage
 
 
 @lru_cache(maxsize=64)
@@ -109,6 +109,16 @@ class Handle:
         if self.covers_storage:
             return self.storage.current
         return self._seen if self._seen_version == self.storage.version else None
+
+    @property
+    def host(self) -> np.ndarray:
+        """The contents in the host's memory, not to be written to."""
+        storage = self.storage
+        if self.covers_storage and storage.current is None:
+            producer = storage.producer
+            if isinstance(producer, MadeContents) and producer.host is not None:
+                return producer.host
+        return np.asarray(self.value)
 
     @property
     def jax(self) -> jax.Array:
@@ -216,10 +226,10 @@ class Handle:
 
     def asnumpy(self) -> np.ndarray:
         """A NumPy copy of the contents; an error in their computation is raised here."""
-        value = self.value
+        host = self.host
         if deferred_errors.open:
-            deferred_errors.raise_for(value)
-        return np.array(value)
+            deferred_errors.raise_for(self.value)
+        return np.array(host)
 
 
 def buffer_of(array: PendingValue) -> PendingValue:

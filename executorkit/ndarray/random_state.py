@@ -10,16 +10,15 @@ from __future__ import annotations
 
 import operator
 import threading
-from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from functools import lru_cache
 from typing import Any
 
 import jax
 import numpy as np
 
-from ..context import Context, Device, current_context
+from ..context import Context, current_context
 from ..errors import explain
+from .values import to_device
 
 _MASK = 2**64 - 1
 
@@ -153,7 +152,8 @@ def set_state(state: State) -> None:
 def next_key(ctx: Context | None = None) -> jax.Array:
     """A new PRNG key for one operator call, on the device of ``ctx`` (default: the current one)."""
     context = current_context() if ctx is None else ctx
-    return _wrapping(context.device)(next_key_data(context))
+    # Without a compiled function: its compilation would cost what 10,000 draws save.
+    return wrap_key(to_device(next_key_data(context), context.device))
 
 
 def next_key_data(context: Context) -> np.ndarray:
@@ -168,8 +168,3 @@ def next_key_data(context: Context) -> np.ndarray:
 def wrap_key(key_data: jax.Array) -> jax.Array:
     """The PRNG key of two words of key data; may be traced."""
     return jax.random.wrap_key_data(key_data, impl="threefry2x32")
-
-
-@lru_cache(maxsize=64)
-def _wrapping(device: Device) -> Callable[[np.ndarray], jax.Array]:
-    return jax.jit(wrap_key, out_shardings=jax.sharding.SingleDeviceSharding(device))

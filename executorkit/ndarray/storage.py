@@ -15,14 +15,15 @@ order sees to it that the storage then holds what it held before, or what it was
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from typing import Any
 
 import jax
 import numpy as np
 from jax import lax
 
 from ..program import small_jit
-from .protocol import PendingValue, Producer, UpdateCall
+from .protocol import Producer
 
 Shape = tuple[int, ...]
 
@@ -76,33 +77,36 @@ class Overlay:
         self.producer = producer
 
 
-class LazyContents:
-    """The producer of a storage's first contents, which are made and not computed."""
+class MadeContents:
+    """A storage's contents that are made, and not computed, when someone reads them on the device.
 
-    __slots__ = ("make", "storage")
+    host
+        the contents in the host's memory; None where there are none.
+    """
 
+    __slots__ = ("host",)
+
+    host: Any
     #: Nothing has to be computed.
     source = None
 
-    def __init__(self, storage: Storage, make: Callable[[], jax.Array]) -> None:
-        self.storage = storage
-        self.make = make
+    def make(self) -> jax.Array:
+        """The contents on their device."""
+        raise NotImplementedError
 
-    def __call__(self) -> None:
-        self.storage.assign(self.make())
 
-    def force(self) -> None:
-        """Makes the contents."""
-        self()
+class LazyContents(MadeContents):
+    """Contents that a function makes."""
 
-    def attach_update(
-        self,
-        weights: Sequence[PendingValue],
-        grads: Sequence[PendingValue],
-        prepare: Callable[[], UpdateCall | None],
-    ) -> bool:
-        """Returns False: there is no program that an update could be part of."""
-        return False
+    __slots__ = ("_make",)
+
+    def __init__(self, make: Callable[[], jax.Array]) -> None:
+        self.host = None
+        self._make = make
+
+    def make(self) -> jax.Array:
+        """The contents on their device."""
+        return self._make()
 
 
 class Storage:
@@ -111,7 +115,8 @@ class Storage:
     current
         the contents, of shape ``shape``; None while they are deferred or partly overwritten.
     producer
-        computes the contents: calling it must assign them (or write over them).
+        computes the contents: calling it must assign them (or write over them). Lazy contents are
+        made and assigned.
     shared
         whether anyone but this storage may hold the buffer, so that it must not be donated.
     version
@@ -133,7 +138,7 @@ class Storage:
 
     def __init__(
         self, shape: Shape, dtype: np.dtype, value: jax.Array | None = None, shared: bool = False,
-        producer: Producer | None = None,
+        producer: Producer | MadeContents | None = None,
     ) -> None:  # fmt: skip
         self.current = value
         self.shape = shape
@@ -148,9 +153,7 @@ class Storage:
     @classmethod
     def lazy(cls, shape: Shape, dtype: np.dtype, make: Callable[[], jax.Array]) -> Storage:
         """A storage whose first contents are made when someone reads them."""
-        self = cls(shape, dtype)
-        self.producer = LazyContents(self, make)
-        return self
+        return cls(shape, dtype, producer=LazyContents(make))
 
     @property
     def value(self) -> jax.Array:
@@ -176,7 +179,7 @@ class Storage:
             self._base = None
         self.shared = shared
 
-    def defer(self, producer: Producer) -> None:
+    def defer(self, producer: Producer | MadeContents) -> None:
         """Lets the whole contents come from ``producer``."""
         self.version += 1
         self.producer = producer
@@ -251,7 +254,17 @@ class Storage:
                 )
             return slice_flat(buffer, np.int64(offset), shape)
 
-    def producer_of(self, start: int, shape: Shape) -> Producer | None:
+    def wait(self, start: int, shape: Shape) -> None:
+        """Waits until the elements from ``start`` on are computed, without reading them."""
+        if isinstance(self.producer, MadeContents):
+            return
+        if self.current is None:
+            self._run_producers(start, start + math.prod(shape))
+        for value in (self.current, self._base, *[o.value for o in self._overlays]):
+            if value is not None:
+                value.block_until_ready()
+
+    def producer_of(self, start: int, shape: Shape) -> Producer | MadeContents | None:
         """The producer of exactly these elements, None if they were set or deferred otherwise."""
         size = math.prod(shape)
         if size == self.size:
@@ -284,8 +297,11 @@ class Storage:
                 if o in self._overlays:
                     raise RuntimeError("the producer of a deferred NDArray did not assign it")
 
-    def _run(self, producer: Producer) -> None:
+    def _run(self, producer: Producer | MadeContents) -> None:
         """Computes the whole contents."""
+        if isinstance(producer, MadeContents):
+            self.assign(producer.make())
+            return
         producer()
         if self.producer is producer:
             raise RuntimeError("the producer of a deferred NDArray did not assign it")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -13,15 +12,12 @@ import numpy as np
 from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax.core import ShapedArray
 
-from ..context import Device
+from ..context import Context, Device
 from ..errors import ShapeError, explain
 from ..ops.tensor.binary_arithmetic import convert
 from ..program import small_jit
 from .handle import Handle
-from .storage import Shape
-
-#: Maximum size in bytes of an array whose copy costs less than the Python call that makes it.
-SMALL = 1 << 20
+from .storage import MadeContents, Shape
 
 
 class FittedValue(NamedTuple):
@@ -85,26 +81,24 @@ def to_device(host: np.ndarray, device: Device) -> jax.Array:
         return xla_client.batched_device_put(aval, _sharding(device), [host], [device], True)
 
 
+class HostContents(MadeContents):
+    """Contents that are in the host's memory until a program reads them; nobody writes to ``host``
+    any more."""
+
+    __slots__ = ("_context",)
+
+    def __init__(self, host: np.ndarray, context: Context) -> None:
+        self.host = host
+        self._context = context
+
+    def make(self) -> jax.Array:
+        """The contents on their device."""
+        return to_device(self.host, self._context.device)
+
+
 @lru_cache(maxsize=64)
 def _sharding(device: Device) -> jax.sharding.Sharding:
     return jax.sharding.SingleDeviceSharding(device)
-
-
-def batch_to_device(host: np.ndarray, device: Device) -> jax.Array:
-    """:func:`to_device` for the batches of a loop, whose shapes recur.
-
-    Small arrays are transferred by a compiled identity function: ``jax.device_put`` is Python code
-    that costs 0.1 ms when, between two steps, it has left the processor's caches.
-    """
-    if host.nbytes > SMALL:
-        return to_device(host, device)
-    with jax.enable_x64(True):
-        return _transfer(device)(host)
-
-
-@lru_cache(maxsize=64)
-def _transfer(device: Device) -> Callable[[np.ndarray], jax.Array]:
-    return small_jit(lambda x: x, device=device)
 
 
 def filled(number: Any, shape: Shape, dtype: np.dtype, device: Device) -> jax.Array:

@@ -48,6 +48,29 @@ def test_dead_equations_are_neither_planned_nor_missed():
     assert (kept.uncovered, kept.equations) == ((), 1)
 
 
+@pytest.mark.parametrize(
+    ("function", "equations"),
+    [
+        (lambda x: jnp.maximum(x, 0), 1),
+        (lambda x: x * lax.slice(x, (1, 0), (2, 4)), 2),
+        (lambda x: x * lax.slice(x, (0, 1), (3, 2)), 2),
+        (lambda x: jnp.sum(x, 1, keepdims=True).reshape(-1).reshape(3), 1),
+        (lambda x: x + lax.full((2, 3, 4), 2, x.dtype)[:1].reshape(3, 4), 1),
+        # One of both has to have the shape of the result.
+        (lambda x: lax.broadcast(jnp.max(x, 0), (5,)) * lax.broadcast(jnp.min(x, 0), (5,)), 5),
+        # NumPy broadcasts along leading axes by itself, not along the last one.
+        (lambda x: x + lax.broadcast_in_dim(jnp.max(x, 1), (3, 4), (0,)), 3),
+        (lambda x: lax.broadcast(x, (2,)), 1),
+    ],
+)
+def test_what_numpy_does_by_itself_is_not_planned(function, equations):
+    steps = planned(function, X)
+    (y,) = steps.run([X])
+    np.testing.assert_array_equal(y, np.asarray(function(jnp.asarray(X))))
+    assert y.shape == function(jnp.asarray(X)).shape
+    assert steps.equations == equations
+
+
 def test_called_jaxprs_are_inlined():
     @jax.custom_vjp
     def own(x: Any) -> Any:

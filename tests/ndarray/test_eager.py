@@ -246,6 +246,13 @@ def test_error_texts(x):
     assert _text(TypeError, lambda: nd.sum(3)) == (  # type: ignore[reportArgumentType]
         "operator sum: 'data' is 3 (int), expected an NDArray\n  try: mx.nd.array(...)"
     )
+    assert _text(TypeError, lambda: nd.concat([x, x], dim=0)) == (  # type: ignore[reportArgumentType]
+        "operator Concat: array 0 is a list of 2 arrays, expected an NDArray\n"
+        "  try: the arrays one by one: *arrays"
+    )
+    assert _text(TypeError, lambda: nd.FullyConnected(data=4, num_hidden=4)) == (  # type: ignore[reportArgumentType]
+        "operator FullyConnected: 'data' is 4 (int), expected an NDArray\n  try: mx.nd.array(...)"
+    )
     assert _text(ShapeError, lambda: nd.sum(x, out=nd.zeros((4,)))) == (
         "operator sum: out is (4,), expected (1,)"
     )

@@ -59,8 +59,7 @@ def test_contents_are_deferred_computed_once_and_replaced(k):
 
 def test_lazy_contents_are_made_on_first_read_and_nothing_is_pending():
     storage = Storage.lazy((2,), nd.zeros((1,)).storage.dtype, lambda: nd.ones((2,)).jax)
-    producer: Producer | None = storage.producer
-    assert isinstance(producer, LazyContents)
+    assert isinstance(storage.producer, LazyContents)
     assert storage.pending is None
     assert storage.current is None
     assert storage.value.tolist() == [1, 1]

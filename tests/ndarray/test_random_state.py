@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from typing import Any
 
 import jax
 import numpy as np
@@ -88,3 +89,19 @@ def test_zipfian_classes_are_in_range_and_expected_counts_add_up():
     assert 0 <= sampled.asnumpy().min() <= sampled.asnumpy().max() < 10
     assert float(true.sum()) == pytest.approx(50)
     assert drawn.shape == (50,)
+
+
+def test_a_key_compiles_nothing():
+    compiled = []
+
+    def note(event: str, duration_secs: float, **kwargs: Any) -> None:
+        if event.endswith("backend_compile_duration"):
+            compiled.append(kwargs["fun_name"])
+
+    jax.monitoring.register_event_duration_secs_listener(note)
+    try:
+        key = next_key(cpu(6))
+    finally:
+        jax.monitoring.unregister_event_duration_listener(note)
+    assert compiled == []
+    assert key.devices() == {cpu(6).device}

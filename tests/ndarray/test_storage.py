@@ -229,3 +229,18 @@ def test_numpy_buffers_are_copied():
     out[:] = 5
     np.asarray(copied)[:] = 6
     assert copied.asnumpy().sum() == 0
+
+
+def test_waiting_for_a_view_does_not_read_it():
+    x = nd.arange(SIZE)
+    view = x[2:5]
+    view.wait_to_read()
+    assert view.current is None
+    x[3] = 1
+    view.wait_to_read()
+    assert view.current is None
+    assert view.asnumpy().tolist() == [2, 1, 4]
+    produced = []
+    x.defer(lambda: produced.append(x.assign(nd.zeros((SIZE,)).jax)))  # type: ignore[reportArgumentType]
+    view.wait_to_read()
+    assert len(produced) == 1
