@@ -14,6 +14,8 @@ from ._eval_metric import alias, check_label_shapes, register
 
 def make_tally(xp: Any, total: Any, count: Any, invalid: Any = 0) -> Any:
     """A plain tally: sum, count, number of invalid labels."""
+    if xp is np:
+        return np.array((total, count, invalid), np.float64)
     return xp.stack([xp.asarray(x, xp.float64) for x in (total, count, invalid)])
 
 
@@ -69,9 +71,10 @@ class Accuracy(DeviceMetric):
 
 def _accuracy(xp: Any, label: Any, pred: Any, *, axis: int) -> Any:
     if pred.shape != label.shape:
-        pred = xp.argmax(pred, axis)
+        pred = pred.argmax(axis)
     right = pred.astype(xp.int32).ravel() == label.astype(xp.int32).ravel()
-    return make_tally(xp, xp.sum(right, dtype=xp.float64), right.size)
+    count = np.count_nonzero(right) if xp is np else xp.sum(right, dtype=xp.float64)
+    return make_tally(xp, count, right.size)
 
 
 @register

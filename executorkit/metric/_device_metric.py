@@ -4,8 +4,10 @@ An update runs one small program for each pair, ``tally = step(tally, label, pre
 of the prediction, to which labels are copied. Tallies are float64 vectors, one per device. Reading
 the metric fetches them all at once and merges them on the host.
 
-A metric has programs compiled for a few shapes only. Pairs of further shapes whose predictions are
-on a CPU and not large are measured by NumPy, as are arrays of NumPy.
+Pairs whose predictions are on a CPU and small are measured by NumPy, which takes less than the call
+of a program: the latest one waits for the next update, lest an update wait for the predictions. Of
+larger ones a metric has programs compiled for a few shapes only; those of further shapes are
+measured by NumPy if they are not large, as are arrays of NumPy.
 """
 
 from __future__ import annotations
@@ -27,8 +29,9 @@ from ._eval_metric import EvalMetric, check_label_shapes, ratio_or_nan
 
 #: Maximum number of shapes that a metric compiles for, as long as NumPy can measure others.
 MAX_COMPILED_SHAPES = 8
-#: Maximum size of a prediction on a CPU that NumPy may measure, in elements.
-_HOST_SIZE = 1 << 18
+#: Maximum size of a prediction on a CPU that NumPy measures in any case, and of one that it may
+#: measure, in elements.
+_SMALL_SIZE, _HOST_SIZE = 1 << 14, 1 << 18
 
 
 class Measure(NamedTuple):
@@ -68,6 +71,8 @@ class DeviceMetric(EvalMetric):
 
     def _clear_tallies(self) -> None:
         self._device_tallies: dict[tuple[Device, int], jax.Array] = {}
+        #: The pair that NumPy is to measure next, with its measurement.
+        self._waiting: tuple[Measure, Any, Any] | None = None
         self._local_tally = np.zeros(self._tally_size)
         self._global_tally = np.zeros(self._tally_size)
 
@@ -120,8 +125,12 @@ class DeviceMetric(EvalMetric):
         """Adds a pair to the tally of that length on its device, or to those on the host."""
         value, device = value_and_device(pred)
         if self._is_for_host(label, pred, value, device):
-            deferred_errors.raise_for(value)
-            self._add_on_host(measure.on_host(move_to_device(label, device), value))
+            self._measure_waiting()
+            label_value = move_to_device(label, device)
+            self._waiting = measure, label_value, value
+            # The user may write to arrays of NumPy.
+            if value.__class__ is np.ndarray or label_value.__class__ is np.ndarray:
+                self._measure_waiting()
             return
         key = device, width
         tally = self._device_tallies.get(key)
@@ -132,6 +141,8 @@ class DeviceMetric(EvalMetric):
 
     def _is_for_host(self, label: Any, pred: Any, value: Any, device: Device) -> bool:
         """True if NumPy measures the pair: no program is compiled, or to be compiled, for it."""
+        if device.platform == "cpu" and value.size <= _SMALL_SIZE:
+            return True
         shapes = None if label is None else label.shape, pred.shape
         if shapes in self._compiled_shapes:
             return False
@@ -143,6 +154,14 @@ class DeviceMetric(EvalMetric):
         self._compiled_shapes.add(shapes)
         return False
 
+    def _measure_waiting(self) -> None:
+        if self._waiting is not None:
+            measure, label, value = self._waiting
+            self._waiting = None
+            if deferred_errors.open:
+                deferred_errors.raise_for(value)
+            self._add_on_host(measure.on_host(label, value))
+
     def _add_on_host(self, tally: np.ndarray) -> None:
         self._local_tally = self._merge(self._local_tally, tally)
         self._global_tally = self._merge(self._global_tally, tally)
@@ -151,6 +170,7 @@ class DeviceMetric(EvalMetric):
 
     def _fetch_tallies(self) -> None:
         """Adds the devices' tallies to those on the host, and clears them."""
+        self._measure_waiting()
         if self._device_tallies:
             deferred_errors.raise_for(*self._device_tallies.values())
             tallies = jax.device_get(list(self._device_tallies.values()))

@@ -12,6 +12,7 @@ import pytest
 from jax._src.array import ArrayImpl
 
 import executorkit as mx
+from executorkit.metric import _device_metric
 from executorkit.metric._device_metric import MAX_COMPILED_SHAPES, tally_step
 
 CLASSES = {
@@ -53,6 +54,7 @@ def test_fetches_are_counted(fetched):
     assert len(fetched) == 4
 
 
+@pytest.mark.usefixtures("on_devices")
 @pytest.mark.parametrize("name", EVERY)
 def test_nothing_is_fetched_before_the_value_is_read(name, fetched):
     metric = mx.metric.create(name, **EVERY[name])
@@ -69,7 +71,7 @@ def test_nothing_is_fetched_before_the_value_is_read(name, fetched):
     assert len(fetched) == 1
 
 
-@pytest.mark.usefixtures("compiled")
+@pytest.mark.usefixtures("compiled", "on_devices")
 @pytest.mark.parametrize("name", EVERY)
 def test_predictions_on_several_devices_count_like_those_on_one(name, fetched):
     pairs = [_pair(name, n=3 + s, seed=s) for s in range(4)]
@@ -86,6 +88,7 @@ def test_predictions_on_several_devices_count_like_those_on_one(name, fetched):
     assert isinstance(four.get()[1], float)
 
 
+@pytest.mark.usefixtures("on_devices")
 def test_tallies_stay_on_the_devices_of_the_predictions():
     metric = mx.metric.Accuracy()
     for i in (0, 3):
@@ -95,6 +98,7 @@ def test_tallies_stay_on_the_devices_of_the_predictions():
     assert places == {mx.cpu(0).device, mx.cpu(3).device}
 
 
+@pytest.mark.usefixtures("on_devices")
 @pytest.mark.parametrize("name", EVERY)
 def test_one_trace_for_each_shape_whatever_the_number_of_metrics(name):
     tally_step.cache_clear()
@@ -109,6 +113,7 @@ def test_one_trace_for_each_shape_whatever_the_number_of_metrics(name):
     assert mx.program.cache_info().traces - traces == 2 + steps
 
 
+@pytest.mark.usefixtures("on_devices")
 @pytest.mark.parametrize("name", EVERY)
 def test_the_length_of_a_list_compiles_nothing(name):
     tally_step.cache_clear()
@@ -121,6 +126,7 @@ def test_the_length_of_a_list_compiles_nothing(name):
     assert mx.program.cache_info().traces - traces == (2 if name == "f1" else 1)
 
 
+@pytest.mark.usefixtures("on_devices")
 @pytest.mark.parametrize("name", EVERY)
 def test_many_shapes_compile_a_few_programs_and_are_measured_alike(name):
     sizes = range(3, 43)
@@ -136,6 +142,48 @@ def test_many_shapes_compile_a_few_programs_and_are_measured_alike(name):
     assert metric.get()[1] == pytest.approx(one_by_one.get()[1], rel=1e-6)
     assert mx.program.cache_info().traces - traces <= MAX_COMPILED_SHAPES + 1
     assert mx.program.cache_info().kinds["metrics"].size <= 2
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_small_pairs_are_measured_without_a_program(name, monkeypatch):
+    tally_step.cache_clear()
+    traces = mx.program.cache_info().traces
+    metric, other = (mx.metric.create(name, **EVERY[name]) for _ in range(2))
+    pairs = [[mx.nd.array(x) for x in _pair(name, n, seed=n)] for n in (8, 5, 8, 30)]
+    for label, pred in pairs:
+        metric.update([label], [pred])
+    assert mx.program.cache_info().traces == traces
+    assert vars(metric)["_device_tallies"] == {}
+    monkeypatch.setattr(_device_metric, "_SMALL_SIZE", -1)
+    for label, pred in pairs:
+        other.update([label], [pred])
+    assert mx.program.cache_info().traces > traces
+    assert metric.get()[1] == pytest.approx(other.get()[1], rel=1e-6)
+    assert metric.get_global()[1] == pytest.approx(other.get_global()[1], rel=1e-6)
+
+
+def test_the_latest_small_pair_waits_for_the_next_update():
+    metric = mx.metric.Accuracy()
+    pairs = [[mx.nd.array(x) for x in _pair("acc", seed=s)] for s in range(3)]
+    for label, pred in pairs:
+        metric.update([label], [pred])
+    right = [(y.asnumpy() == p.asnumpy().argmax(1)).sum() for y, p in pairs]
+    # Measuring it would wait for the predictions. A write that comes before does not change it.
+    assert metric._local_tally[0] == sum(right[:2])
+    pairs[2][1][:] = 0
+    assert metric.get()[1] == sum(right) / 24
+    metric.update([pairs[0][0]], [pairs[0][1]])
+    metric.reset()
+    assert np.isnan(metric.get()[1])
+
+
+def test_arrays_of_numpy_are_measured_at_once():
+    metric = mx.metric.MAE()
+    label, pred = np.zeros(4), np.ones(4)
+    metric.update([mx.nd.array(label)], [pred])
+    metric.update([label], [mx.nd.array(pred)])
+    label[:] = pred[:] = 7
+    assert metric.get()[1] == 1
 
 
 @pytest.mark.parametrize("name", ["f1", "mcc"])
