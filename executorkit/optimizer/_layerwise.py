@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -287,8 +288,8 @@ class LBSGD(Optimizer):
             self.__dict__.setdefault("_rates", {})[i] = self._get_lr(i)
             super()._update_count(i)
 
-    def _counted_lr(self, index: Any) -> float:
-        return self._rates[index]
+    def _counted_lrs(self, indices: Sequence[Any]) -> list[float]:
+        return [self._rates[i] for i in indices]
 
     def _schedule_count(self, position: int, count: Any) -> Any:
         return count - 1 if position == 0 else count

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import difflib
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 
 import jax
@@ -214,24 +214,33 @@ class Optimizer(CheckedKeywords):
         }
 
     def _multiplier(self, index: Any, kind: str) -> float:
-        multipliers = getattr(self, kind)
-        if index in self.param_dict:
-            return getattr(self.param_dict[index], kind)
-        if index in multipliers:
-            return multipliers[index]
-        return multipliers.get(self.idx2name.get(index), 1.0)
+        return self._multipliers([index], kind)[0]
 
-    def _get_lrs(self, indices: Iterable[Any]) -> list[float]:
+    def _multipliers(self, indices: Sequence[Any], kind: str) -> list[float]:
+        params, multipliers, names = self.param_dict, getattr(self, kind), self.idx2name
+        if not (params or multipliers):
+            return [1.0] * len(indices)
+        return [
+            getattr(params[i], kind)
+            if i in params
+            else multipliers[i]
+            if i in multipliers
+            else multipliers.get(names.get(i), 1.0)
+            for i in indices
+        ]
+
+    def _get_lrs(self, indices: Sequence[Any]) -> list[float]:
         """The rates of parameters at the current number of updates."""
         lr = self.learning_rate
-        return [lr * self._multiplier(index, "lr_mult") for index in indices]
+        return [lr * multiplier for multiplier in self._multipliers(indices, "lr_mult")]
 
     def _get_lr(self, index: Any) -> float:
         return self._get_lrs([index])[0]
 
-    def _get_wds(self, indices: Iterable[Any]) -> list[float]:
+    def _get_wds(self, indices: Sequence[Any]) -> list[float]:
         """The weight decays of parameters."""
-        return [self.wd * self._multiplier(index, "wd_mult") for index in indices]
+        wd = self.wd
+        return [wd * multiplier for multiplier in self._multipliers(indices, "wd_mult")]
 
     def _get_wd(self, index: Any) -> float:
         return self._get_wds([index])[0]
@@ -369,9 +378,17 @@ class Optimizer(CheckedKeywords):
     def shared_state(self, shared_state: Any) -> None:
         pass
 
-    def _counted_lr(self, index: Any) -> float:
-        """The rate of an update that has just been counted."""
-        return self._get_lr(index)
+    def _counted_lrs(self, indices: Sequence[Any]) -> list[float]:
+        """The rates of updates that have just been counted."""
+        if type(self)._get_lr is not Optimizer._get_lr:
+            return [self._get_lr(i) for i in indices]
+        return self._get_lrs(indices)
+
+    def _counted_wds(self, indices: Sequence[Any]) -> list[float]:
+        """The weight decays of updates that have just been counted."""
+        if type(self)._get_wd is not Optimizer._get_wd:
+            return [self._get_wd(i) for i in indices]
+        return self._get_wds(indices)
 
     def _schedule_count(self, position: int, count: Any) -> Any:
         """The number of updates that is passed to the scheduler for update ``count``.
@@ -379,12 +396,6 @@ class Optimizer(CheckedKeywords):
         ``position`` is the index of the parameter among those that are updated at each step.
         """
         return count
-
-    def _counted_hyperparams(self, index: Any) -> Hyperparams:
-        lr, wd = self._counted_lr(index), self._get_wd(index)
-        count = self._index_update_count[index]
-        hyperparams, self.shared_state = self._hyperparams(lr, wd, count, self.shared_state)
-        return hyperparams
 
     def _count_step(self, indices: Sequence[Any], together: int = 1) -> list[Hyperparams]:
         """Counts an update of each parameter; returns the hyperparameters for their rules.
@@ -396,7 +407,11 @@ class Optimizer(CheckedKeywords):
             group = indices[start : start + together]
             self._update_count(group)
             self.shared_state = self._begin_step(self.learning_rate, self.shared_state)
-            hyperparams += [self._counted_hyperparams(i) for i in group]
+            rates = zip(group, self._counted_lrs(group), self._counted_wds(group), strict=True)
+            for i, lr, wd in rates:
+                count, shared = self._index_update_count[i], self.shared_state
+                numbers, self.shared_state = self._hyperparams(lr, wd, count, shared)
+                hyperparams.append(numbers)
         return hyperparams
 
     # Updates

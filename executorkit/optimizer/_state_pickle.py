@@ -332,7 +332,8 @@ def load_states(data: bytes, where: str = "optimizer states", *, whole: bool = F
         raise
     except Exception as error:
         problem = f"they cannot be read: {type(error).__name__}: {shorten(error)}"
-        raise FileFormatError(explain(where, problem)) from error
+        hint = "what save_optimizer_states or get_states wrote"
+        raise FileFormatError(explain(where, problem, hint=hint)) from error
     if not isinstance(states, dict) or not isinstance(optimizer, Optimizer | None):
         problem = f"{type(states).__name__} found, expected states by index"
         raise FileFormatError(explain(where, problem))

@@ -104,7 +104,7 @@ class _Strange:
         (pickle.dumps([1, 2]), "list found, expected states by index"),
         (pickle.dumps(({}, 3)), "dict found|expected states by index"),
         (b"", "cannot be read"),
-        (b"\x80\x04nonsense", "cannot be read"),
+        (b"\x80\x04nonsense", "what save_optimizer_states or get_states wrote"),
         ("text", "str given, expected bytes"),
     ],
 )
