@@ -8,10 +8,13 @@ Unlike MXNet, the CPU contexts are real devices when JAX has several
 numbers of ``cpu(i)`` wrap around, with a warning where several contexts are bound that share a
 device. ``tpu`` is a device type. Under ``jax.distributed`` contexts name the devices of this
 process, as each of MXNet's workers had its own.
+
+Importing this gives JAX's logger the level WARNING unless it has one.
 """
 
 from __future__ import annotations
 
+import logging
 import operator
 import threading
 import warnings
@@ -25,6 +28,12 @@ from .errors import InputTypeError, MXNetError, UnknownNameError, explain
 
 #: Former name of an exception class.
 UnknownDeviceError = UnknownNameError
+
+_jax_logger = logging.getLogger("jax")
+if _jax_logger.level == logging.NOTSET:
+    # MXNet's scripts begin with logging.basicConfig(level=logging.DEBUG), by which JAX would log
+    # hundreds of lines about tracing and compilation. A level set before or afterwards is kept.
+    _jax_logger.setLevel(logging.WARNING)
 
 #: ``jax.Device``, which type checkers take for a variable and not for a type.
 Device: TypeAlias = Any

@@ -86,6 +86,7 @@ def test_progress_bar_with_tqdm(monkeypatch, caplog):
     shown = io.StringIO()
     quick = partial(tqdm, file=shown, mininterval=0)
     monkeypatch.setattr("tqdm.tqdm", quick)
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
     bar = mx.callback.ProgressBar(total=3, length=60)
     with caplog.at_level(logging.INFO):
         for epoch in range(2):
@@ -104,6 +105,15 @@ def test_progress_bar_with_tqdm(monkeypatch, caplog):
     assert "1/3" not in shown.getvalue().rpartition("3/3")[2]
     assert all(len(line) <= 60 for line in lines)
     assert [any(f"Epoch[{i}]" in line for line in lines) for i in range(4)] == [True] * 4
+
+
+def test_progress_is_logged_where_stderr_is_no_terminal(monkeypatch, caplog):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: False)
+    bar = mx.callback.ProgressBar(total=2, length=4)
+    with caplog.at_level(logging.INFO):
+        for nbatch in range(3):
+            bar(Batch(0, nbatch, None, None))
+    assert caplog.messages == ["[----] 0%\r", "[==--] 50%\r", "[====] 100%\r"]
 
 
 def test_progress_bar_in_a_notebook(monkeypatch):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
+import sys
 import threading
 
 import jax
@@ -141,3 +143,31 @@ def test_contexts_on_devices_of_their_own_are_not_reported():
     for bound in (_module, _grouped):
         bound([cpu(0), cpu(1)])
         bound([cpu(0), cpu(0)])
+
+
+_SCRIPT = """
+import logging
+{before}
+import executorkit as mx
+logging.basicConfig(level=logging.DEBUG)
+x = mx.nd.ones((2, 3))
+executor = mx.sym.exp(mx.sym.var("x")).bind(mx.cpu(), {{"x": x}})
+executor.compile()
+print(executor.forward()[0].asnumpy().shape)
+logging.debug("a line of the script")
+"""
+
+
+def _log_of_script(before: str) -> str:
+    program = [sys.executable, "-c", _SCRIPT.format(before=before)]
+    run = subprocess.run(program, capture_output=True, text=True, timeout=120, check=True)
+    assert run.stdout == "(2, 3)\n"
+    return run.stderr
+
+
+def test_scripts_that_show_debug_lines_see_none_of_jax():
+    assert _log_of_script("") == "DEBUG:root:a line of the script\n"
+
+
+def test_a_level_that_jax_has_is_kept():
+    assert "DEBUG:jax." in _log_of_script('logging.getLogger("jax").setLevel(logging.DEBUG)')

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import math
+import sys
 import time
 from importlib.util import find_spec
 from typing import Any
@@ -26,8 +27,8 @@ class ProgressBar:
     ends full. Batches beyond ``total`` do not begin another bar: a notebook's bar says how many
     they are, and one in a terminal is finished. In a notebook it is static HTML that is renewed in
     place and stays in the file. In a terminal it is one of ``tqdm`` if that is installed (``pip
-    install executorkit[progress]``), and otherwise MXNet's line in the log, at level INFO, made of
-    the batch's number.
+    install executorkit[progress]``). Otherwise, and where stderr goes to a file, it is MXNet's line
+    in the log, at level INFO, made of the batch's number.
     """
 
     def __init__(self, total: int, length: int = 80) -> None:
@@ -56,7 +57,8 @@ class ProgressBar:
         """A bar for a notebook or a terminal; None for the log."""
         if notebook_display() is not None:
             return _NotebookBar(self.total, title)
-        if find_spec("tqdm") is None:
+        in_terminal = sys.stderr is not None and sys.stderr.isatty()
+        if not in_terminal or find_spec("tqdm") is None:
             return None
         from tqdm import tqdm  # imported only when a bar is drawn: it takes a while
 

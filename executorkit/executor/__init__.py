@@ -23,10 +23,10 @@ from ._pending_step import PendingStep
 from ._precompile_spec import PrecompileSpec, bound_avals
 from ._snapshot import last_snapshot, node_devices
 from ._validation import (
+    check_distinct_names,
     convert_for,
     is_input_name,
     parse_grad_req,
-    transfer_batch,
 )
 from .protocol import Runnable
 
@@ -43,6 +43,7 @@ __all__ = [
     "SectionEntry",
     "bind",
     "bound_avals",
+    "check_distinct_names",
     "check_head_gradients",
     "convert_for",
     "executor_parts",
@@ -57,6 +58,5 @@ __all__ = [
     "pending_status",
     "section_views",
     "simple_bind",
-    "transfer_batch",
     "value_shapes",
 ]

@@ -111,7 +111,7 @@ def simple_bind(
     _check_context(ctx, group2ctx)
     _check_storage(stype_dict)
     graph = graph_of(symbol.heads)
-    check_distinct_names(graph)
+    check_distinct_names(graph, "simple_bind")
     shapes, ignored = _parse_shapes(kwargs or {})
     dtypes = {n: _parse_dtype(n, t) for n, t in (type_dict or {}).items() if t is not None}
     inferred = infer(graph, shapes, dtypes, default_dtype="float32")

@@ -9,14 +9,13 @@ from __future__ import annotations
 import itertools
 import operator
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import jax
 import numpy as np
 
-from ..context import Context, Device
+from ..context import Context
 from ..errors import (
     BindError,
     DTypeError,
@@ -26,7 +25,7 @@ from ..errors import (
 )
 from ..lowering import Graph, InferenceResult, infer
 from ..ndarray import NDArray
-from ..ndarray.values import FittedValue, batch_to_device, fit, host_array
+from ..ndarray.values import FittedValue, fit
 from ..ops.schema.inference import is_fully_known
 
 GRAD_REQS = ("null", "write", "add")
@@ -158,17 +157,6 @@ def convert_for(value: Any, target: NDArray, where: str) -> FittedValue:
     return fit(value, target.shape, target.storage.dtype, target.context.device, where)
 
 
-def transfer_batch(value: Any, target: NDArray, where: str) -> FittedValue:
-    """:func:`convert_for`, for inputs of every step. NumPy arrays of a shape that has come a few
-    times get a compiled transfer, which is faster and costs a compilation for each shape."""
-    if not isinstance(value, np.ndarray) or value.shape != target.shape:
-        return convert_for(value, target, where)
-    device, dtype = target.context.device, target.storage.dtype
-    if next(_transfers_of(device, value.shape, dtype)) < _COMPILE_AFTER:
-        return convert_for(value, target, where)
-    return FittedValue(batch_to_device(host_array(value, dtype, where), device), False)
-
-
 def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
     """The value of an argument of ``forward``, converted to be assigned to ``target``."""
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
@@ -179,23 +167,13 @@ def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
             )
         )
     try:
-        return transfer_batch(value, target, f"forward: {name!r}")
+        return convert_for(value, target, f"forward: {name!r}")
     except ShapeError as error:
         if value.shape[1:] != target.shape[1:]:
             raise
         grows = "allow_up_sizing=True, " if len(value) > len(target) else ""
         hint = f"executor.reshape({grows}{name}={tuple(value.shape)}, ...)"
         raise ShapeError(f"{error}\n  try: {hint}") from None
-
-
-#: Number of transfers of a new shape before one is compiled for it.
-_COMPILE_AFTER = 3
-
-
-@lru_cache(maxsize=256)
-def _transfers_of(device: Device, shape: tuple[int, ...], dtype: Any) -> Iterator[int]:
-    """A counter of the transfers of arrays of one shape to a device."""
-    return itertools.count()
 
 
 def count_phrase(things: Sequence[Any], noun: str) -> str:
@@ -294,8 +272,8 @@ def dict_by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict
     return by_name
 
 
-def check_distinct_names(graph: Graph) -> None:
-    """BindError if two arguments, or two auxiliary states, are called alike.
+def check_distinct_names(graph: Graph, binding: str) -> None:
+    """BindError by ``binding`` if two arguments, or two auxiliary states, are called alike.
 
     One variable that several operators read is one argument; two of one name would be two arrays
     that nobody can tell apart.
@@ -312,7 +290,7 @@ def check_distinct_names(graph: Graph) -> None:
             because = f"several variables are called {repeated[0]!r}"
             hint = "create the variable once and pass it to each layer that shares it"
         problem = f"{what} share a name: {', '.join(map(repr, repeated))}"
-        raise BindError(explain("simple_bind", problem, because=because, hint=hint))
+        raise BindError(explain(binding, problem, because=because, hint=hint))
 
 
 def _repeated(names: Sequence[str]) -> list[str]:

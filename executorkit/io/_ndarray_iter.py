@@ -12,7 +12,7 @@ import numpy as np
 from ..context import Context
 from ..errors import BatchError, DataArgumentError, ShapeError, explain
 from ..ndarray import NDArray, array
-from ..ndarray.values import batch_to_device
+from ..ndarray.values import to_device
 from ..program import small_jit
 from ._data_batch import DataBatch, DataDesc, DataIter
 
@@ -38,7 +38,7 @@ class Source(NamedTuple):
             taken = np.ascontiguousarray(self.value[(slice(None),) * axis + (window,)])
         # A contiguous part may be used without a copy, so it must not be donated.
         return NDArray.from_jax(
-            batch_to_device(taken, self.context.device), self.context, shared=consecutive
+            to_device(taken, self.context.device), self.context, shared=consecutive
         )
 
 

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..context import Context
-from ..errors import ArgumentValueError, BatchError, ModuleUsageError, explain
+from ..errors import (
+    ArgumentValueError,
+    BatchError,
+    DataArgumentError,
+    ModuleUsageError,
+    explain,
+    shorten,
+)
 from ..executor import parse_grad_req
 from ..io import DataDesc
 from ..ops.schema.attrs import dtype_name
@@ -74,8 +81,20 @@ def _check_count(entries: Sequence[Any], count: int, source: str) -> None:
 
 
 def as_data_desc(desc: Any) -> DataDesc:
-    """A DataDesc, or a tuple of its constructor's arguments, (name, shape, ...), as a DataDesc."""
-    return desc if isinstance(desc, DataDesc) else DataDesc(*desc)
+    """A DataDesc, or a tuple of its constructor's arguments, (name, shape, ...), as a DataDesc;
+    DataArgumentError (a TypeError and a ValueError) for anything else."""
+    if isinstance(desc, DataDesc):
+        return desc
+    match desc:
+        case [str(), shape, *_] if isinstance(shape, Iterable) and not isinstance(shape, str):
+            return DataDesc(*desc)
+    raise DataArgumentError(
+        explain(
+            "data_shapes, label_shapes",
+            f"{shorten(repr(desc))} in place of a name and a shape",
+            hint="[('data', (32, 784))], or the provide_data of an iterator",
+        )
+    )
 
 
 def group_input(desc: DataDesc, axis: int) -> BatchInput:

@@ -1,4 +1,4 @@
-"""Checks of the names and shapes that a module is given."""
+"""Checks of the names, shapes, batches and iterators that a module is given."""
 
 from __future__ import annotations
 
@@ -7,8 +7,11 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
-from ..errors import BindError, explain
+import numpy as np
+
+from ..errors import BatchTypeError, BindError, explain
 from ..io import DataDesc
+from ..ndarray import NDArray
 from ..symbol import Symbol
 from ._group_arguments import as_data_desc
 
@@ -48,6 +51,29 @@ def data_descs(
         text = _mismatch(method, "label", label_names, labels or [])
         warnings.warn(text, UserWarning, stacklevel=4)
     return data, labels
+
+
+def check_batch(batch: Any) -> None:
+    """BatchTypeError (a TypeError and an AttributeError) for arrays in place of a batch."""
+    if _is_of_arrays(batch):
+        hint = "mx.io.DataBatch([data], [label]) of NDArrays"
+        raise BatchTypeError(explain("forward", f"the batch is {_kind(batch)}", hint=hint))
+
+
+def check_iterator(data: Any, name: str) -> None:
+    """BatchTypeError (a TypeError and an AttributeError) for arrays in place of an iterator."""
+    if _is_of_arrays(data):
+        hint = "mx.io.NDArrayIter(data, label, batch_size)"
+        raise BatchTypeError(explain(name, f"it is {_kind(data)}, expected an iterator", hint=hint))
+
+
+def _is_of_arrays(value: Any) -> bool:
+    """True for arrays, containers of them, and None; a named tuple may be a batch."""
+    return isinstance(value, np.ndarray | NDArray) or type(value) in (tuple, list, dict, type(None))
+
+
+def _kind(value: Any) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"
 
 
 def _mismatch(method: str, kind: str, names: Sequence[str], descs: Sequence[DataDesc]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 import warnings
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -48,7 +49,7 @@ from ._argument_types import (
 from ._batch_callbacks import as_sequence, call_batch_callbacks, update_metric_of
 from ._module_optimizer import discard_gradients
 from ._module_words import module_repr
-from ._preconditions import check_input_names, data_descs
+from ._preconditions import check_input_names, check_iterator, data_descs
 from ._specs import BindSpec, FitSpec, OptimizerSpec, ParameterSpec
 
 __all__ = ["BaseModule"]
@@ -485,6 +486,7 @@ class BaseModule(Viewed, CheckedKeywords):
         """
         if num_epoch is None:
             raise ModuleUsageError(explain("fit", "num_epoch is missing", hint="fit(num_epoch=10)"))
+        check_iterator(train_data, "fit: train_data")
         self.bind(
             data_shapes=train_data.provide_data,
             label_shapes=train_data.provide_label,
@@ -581,7 +583,9 @@ class BaseModule(Viewed, CheckedKeywords):
         """Forward, backward and update. After an exception parameters, states, counts and random
         streams are all as before the batch, or all as after it."""
         thread, keys = ThreadState(), StreamPositions()
-        n_updates, steps = self.n_updates, self.last_steps()
+        n_updates = self.n_updates
+        # An old step holds the weights: they could not be updated in place.
+        earlier = [weakref.ref(step) for step in self.last_steps()]
         try:
             self.forward_backward(batch)
             self.update()
@@ -589,7 +593,7 @@ class BaseModule(Viewed, CheckedKeywords):
             thread.restore()
             if self.n_updates == n_updates:
                 for step in self.last_steps():
-                    if step not in steps:
+                    if all(reference() is not step for reference in earlier):
                         step.withdraw()
                 keys.rewind()
             raise
@@ -719,6 +723,7 @@ class BaseModule(Viewed, CheckedKeywords):
     ) -> Iterator[tuple[int, Any]]:
         """Numbers and batches, each after its forward."""
         if reset:
+            check_iterator(eval_data, "eval_data")
             eval_data.reset()
         for nbatch, batch in enumerate(eval_data):
             if nbatch == num_batch:

@@ -24,7 +24,7 @@ from ._argument_types import Batch, Descriptions, HeadGradients
 from ._group_arguments import as_data_desc
 from ._module_optimizer import ModuleOptimizer
 from ._parameters import ParameterStore, Params
-from ._preconditions import check_input_names, data_descs
+from ._preconditions import check_batch, check_input_names, data_descs
 from ._specs import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule, require
 from .executor_group import DataParallelExecutorGroup
@@ -484,6 +484,7 @@ class Module(BaseModule, DataParallel):
         require(self, "forward", "binded", "params_initialized")
         batch = concatenated_batches(data_batch) if isinstance(data_batch, list) else data_batch
         train = self.for_training if is_train is None else bool(is_train)
+        check_batch(batch)
         self._reshape_for(batch, train)
         core = self._exec_group.core
         if self._module_optimizer is not None:
@@ -565,6 +566,8 @@ def concatenated_batches(batches: Sequence[Any]) -> DataBatch:
     """One batch of several, one for each device: AssertionError unless their shapes agree."""
     if not batches:
         raise ModuleUsageError(explain("forward", "the list of batches is empty"))
+    for batch in batches:
+        check_batch(batch)
     for arrays in zip(*(batch.data for batch in batches), strict=False):
         shapes = [tuple(array.shape) for array in arrays]
         if len(set(shapes)) > 1:

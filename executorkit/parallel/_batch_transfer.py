@@ -13,7 +13,7 @@ from jax import lax
 
 from ..context import Context
 from ..errors import BatchError, BatchTypeError, explain
-from ..executor import transfer_batch
+from ..executor import convert_for
 from ..ndarray import NDArray
 from ..ndarray.values import host_array, to_device
 from ..ops.tensor.binary_arithmetic import convert
@@ -50,7 +50,7 @@ def scatter(
     """
     _check(value, whole, where)
     if isinstance(target, list) and len(target) == 1:
-        return [transfer_batch(value, target[0], where).value]
+        return [convert_for(value, target[0], where).value]
     dtype = target.dtype if isinstance(target, ReplicatedArray) else target[0].storage.dtype
     host = _on_host(value, dtype)
     if isinstance(target, ReplicatedArray):

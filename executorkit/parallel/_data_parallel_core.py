@@ -8,7 +8,14 @@ from typing import Any
 from ..context import Context, warn_of_shared_cpus
 from ..display import brief, brief_arrays
 from ..errors import BatchError, MXNetError, SliceError, UnknownNameError, explain
-from ..executor import Executor, PendingStep, PrecompileSpec, bound_avals, needs_head_gradients
+from ..executor import (
+    Executor,
+    PendingStep,
+    PrecompileSpec,
+    bound_avals,
+    check_distinct_names,
+    needs_head_gradients,
+)
 from ..lowering import InferenceResult, graph_of, infer, optimized
 from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
@@ -74,6 +81,7 @@ class DataParallelCore:
         warn_of_shared_cpus(self.contexts)
         self.options = current_options()
         self.graph = graph = graph_of(symbol.heads)
+        check_distinct_names(graph, "bind")
         self.arg_names = graph.arg_names
         self.aux_names = graph.aux_names
         self.output_names = graph.output_names

@@ -9,7 +9,7 @@ import jax
 
 from ..context import Context
 from ..errors import MXNetError, ShapeError, explain
-from ..executor import lazy_zeros
+from ..executor import is_input_name, lazy_zeros
 from ..lowering import Graph, InferenceResult, placements
 from ._replicated_array import PerDevice, ReplicatedArray
 
@@ -89,7 +89,7 @@ class ReplicaArrayFactory:
         name, shared = self._graph.arg_names[i], self._shared_argument(i)
         shapes, dtype = self._shapes(i), self._dtype(i)
         if self._shared is not None and name in self._shared.names:
-            return _checked_shared(shared, name, shapes, dtype)
+            return self._checked_shared(shared, name, shapes, dtype)
         if shared is not None and _has_shapes(shared, shapes, dtype):
             return shared
         return self._new(shapes, dtype, self._graph.args[i])
@@ -110,7 +110,7 @@ class ReplicaArrayFactory:
             names, arrays = self._shared.graph.aux_names, self._shared.arrays.aux
             state = _find_by_name(names, arrays, name)
             if state is not None:
-                return _checked_shared(state, name, shapes, dtype)
+                return self._checked_shared(state, name, shapes, dtype)
         return self._new(shapes, dtype, self._graph.aux[i])
 
     def _shared_argument(self, i: int) -> PerDevice | None:
@@ -135,6 +135,33 @@ class ReplicaArrayFactory:
         ]
         return [lazy_zeros(s, dtype, c) for s, c in zip(shapes, contexts, strict=True)]
 
+    def _checked_shared(
+        self, arrays: PerDevice | None, name: str, shapes: Sequence[Any], dtype: str
+    ) -> PerDevice:
+        where = f"group: shared parameter {name!r}"
+        if arrays is None:
+            problem = "the group that it is to be shared with has none of that name"
+            hint = "share with the group of the largest bucket, whose symbol has them all"
+            raise MXNetError(explain(where, problem, hint=hint))
+        if not _has_shapes(arrays, shapes, dtype):
+            first = arrays if isinstance(arrays, ReplicatedArray) else arrays[0]
+            actual = f"{first.shape} {jax.numpy.dtype(first.dtype).name}"
+            names, sizes = self._graph.arg_names, self._inferred[0].arg_shapes
+            raise ShapeError(
+                explain(
+                    where,
+                    f"{actual}, expected {shapes[0]} {dtype}",
+                    because="that is what this group's symbol infers for its inputs",
+                    given_by=", ".join(
+                        f"{n}={s}" for n, s in zip(names, sizes, strict=True) if n in self._loaded
+                    ),
+                    hint=f"label_names=[{name!r}], if it is a label"
+                    if is_input_name(name)
+                    else None,
+                )
+            )
+        return arrays
+
 
 def _has_shapes(arrays: PerDevice, shapes: Sequence[Any], dtype: str) -> bool:
     first = arrays if isinstance(arrays, ReplicatedArray) else arrays[0]
@@ -144,29 +171,6 @@ def _has_shapes(arrays: PerDevice, shapes: Sequence[Any], dtype: str) -> bool:
         else [a.shape for a in arrays]
     )
     return actual == list(shapes) and jax.numpy.dtype(first.dtype).name == dtype
-
-
-def _checked_shared(
-    arrays: PerDevice | None, name: str, shapes: Sequence[Any], dtype: str
-) -> PerDevice:
-    if arrays is None:
-        raise MXNetError(
-            explain(
-                f"group: shared parameter {name!r}",
-                "the group that it is to be shared with has none of that name",
-                hint="share with the group of the largest bucket, whose symbol has them all",
-            )
-        )
-    if not _has_shapes(arrays, shapes, dtype):
-        first = arrays if isinstance(arrays, ReplicatedArray) else arrays[0]
-        raise ShapeError(
-            explain(
-                f"group: shared parameter {name!r}",
-                f"{first.shape} {jax.numpy.dtype(first.dtype).name}, expected {shapes[0]} {dtype}",
-                because="that is what this group's symbol infers for its inputs",
-            )
-        )
-    return arrays
 
 
 def _find_by_name(names: Sequence[str], arrays: Sequence[Any], name: str) -> Any:

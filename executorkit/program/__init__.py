@@ -16,7 +16,15 @@ from ._activity import active_values, dependent_results, reached_arguments
 from ._analysis import Analysis
 from ._background_tasks import CompileTask, Precompilation, submit
 from ._checked_jit import CheckedJit
-from ._code_cache import SMALL_BYTES, CacheInfo, CodeCache, SmallJit, cached_code, small_jit
+from ._code_cache import (
+    SMALL_BYTES,
+    CacheInfo,
+    CodeCache,
+    SmallJit,
+    cached_code,
+    host_plans_allowed,
+    small_jit,
+)
 from ._compiler_options import can_split_temp_buffers, mapped_options
 from ._deferred_errors import deferred_errors
 from ._donation import Donated, call_donating, copied
@@ -95,6 +103,7 @@ __all__ = [
     "deferred_errors",
     "dependent_results",
     "enable_disk_cache",
+    "host_plans_allowed",
     "make_step",
     "mapped_options",
     "options",

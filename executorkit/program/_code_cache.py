@@ -24,19 +24,22 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import jax
 
 from ..errors import NotCompiledError
+from ..jaxpr_interpreter import Plan
 from ..ops.platforms import this_process_only
 from ._donation import Donated, call_donating
 from ._environment_settings import bytes_of
 from ._first_calls import (
+    MAX_SHAPES,
     FirstCalls,
     InterpretedFunction,
     call_or_interpret,
     interpretation_choice,
     is_traced_for_call,
+    settings_allow,
     tracing_allowed,
 )
 from ._first_steps import FirstSteps
-from ._program_options import current_options
+from ._program_options import current_options, forbids_interpreter
 
 #: Memory of an executable that has been compiled in this process, however small, in bytes.
 EXECUTABLE_BYTES = 1_500_000
@@ -137,12 +140,16 @@ class SmallJit:
         the function to call.
     executables, executable_bytes
         number of its executables, and the estimated memory of each.
+    host_plans
+        plans of small calls, by the key that ``host_key`` gives for their arguments: NumPy takes
+        less for these than the call of a compiled program. Whoever gives ``host_key`` may run them
+        where :func:`host_plans_allowed` says so.
     """
 
     __slots__ = (
-        "__wrapped__", "_device", "_first_calls", "_first_steps", "_jitted", "_kept_in",
-        "_options", "_static", "_traced_by_jax", "_updates", "executable_bytes", "executables",
-        "function", "last_use",
+        "__wrapped__", "_device", "_first_calls", "_first_steps", "_host_key", "_jitted",
+        "_kept_in", "_met_exception", "_options", "_static", "_traced_by_jax", "_updates",
+        "executable_bytes", "executables", "function", "host_plans", "last_use",
     )  # fmt: skip
 
     in_use = False
@@ -155,14 +162,16 @@ class SmallJit:
         device: Any = None,
         kept_in: CodeCache[SmallJit] | None = None,
         updates: bool = False,
+        host_key: Callable[[tuple[Any, ...]], Hashable | None] | None = None,
         **options: Any,
     ) -> None:
         """Wraps a function of positional arguments.
 
         ``device`` is that of the results where the arguments have none; ``kept_in`` the cache that
         bounds it, where its owner does not put it into one; ``updates`` says that it updates
-        parameters, whose first calls have a rule of their own (:meth:`call_into`); ``options`` are
-        those of ``jax.jit``.
+        parameters, whose first calls have a rule of their own (:meth:`call_into`); ``host_key``
+        gives the key of a call in ``host_plans``, None for one that has none; ``options`` are those
+        of ``jax.jit``.
         """
 
         if device is not None:
@@ -173,6 +182,7 @@ class SmallJit:
         self._options = options
         self._kept_in = kept_in
         self._updates = updates
+        self._host_key = host_key
         self.executable_bytes = executable_bytes
         self.function: Callable[..., Any] = self.__call__
         self.last_use = 0
@@ -191,8 +201,11 @@ class SmallJit:
                 return function(*args)
 
         self.executables = 0
+        self.host_plans: dict[Hashable, Plan] = {}
         self._traced_by_jax = False
-        jitted = self._jitted = jax.jit(traced, static_argnums=self._static, **self._options)
+        self._met_exception = False
+        jitted: Any = jax.jit(traced, static_argnums=self._static, **self._options)
+        self._jitted = jitted
 
         def count(executable: jax.stages.Compiled) -> None:
             # A background task may end after the function has begun anew.
@@ -213,13 +226,21 @@ class SmallJit:
             is_new = self._are_new(args)
         if not is_new:
             try:
-                return self._jitted(*args)
+                results = self._jitted(*args)
             except NotCompiledError:
-                pass  # what comes now should not name this exception as its context
-        if self._first_calls.full:
+                # The rest is outside of this block, lest its exceptions name this one.
+                self._met_exception = True
+            else:
+                if self._met_exception:
+                    self._call_from_c()
+                return results
+        if self._first_calls.full or len(self.host_plans) >= MAX_SHAPES:
             self.clear()
-        interpretation = self._first_calls.first(args)
+        key = None if self._host_key is None else self._host_key(args)
+        interpretation = self._first_calls.first(args, may_stay=key is not None)
         if interpretation is not None:
+            if interpretation.stays:
+                self.host_plans[key] = interpretation.plan
             return interpretation.run(args)
         with tracing_allowed():
             results = self._jitted(*args)
@@ -256,6 +277,11 @@ class SmallJit:
         if compiled:
             self._count()
 
+    def _call_from_c(self) -> None:
+        """Lets JAX call compiled programs from C again, which it does not after an exception."""
+        self._met_exception = False
+        self._jitted._clear_cache()
+
     def _are_new(self, args: tuple[Any, ...]) -> bool:
         """True if JAX would find, in a fifth of the time that a first call takes, that it has no
         program for such arguments."""
@@ -287,6 +313,11 @@ class SmallJit:
         """Frees its executables; the next calls compile again."""
         # JAX's clear_cache of one function makes it look up the traces of all others again.
         self._start()
+
+
+def host_plans_allowed() -> bool:
+    """True where calls may be evaluated by the plans of :class:`SmallJit`."""
+    return settings_allow() and not forbids_interpreter()
 
 
 _C = TypeVar("_C", bound=Code)

@@ -49,6 +49,9 @@ _COMPILE_AT, _COMPILE_LARGE_AT, LARGE_SECONDS = 16, 2, 5e-3
 _MIN_CALLS, _MAX_TAKE_OVER = 4, 48
 #: Estimated seconds of compiling a program, however small, and of each equation of its jaxpr.
 _COMPILE_SECONDS, _EQUATION_SECONDS = 0.03, 0.0015
+#: Maximum estimated seconds of a call that is interpreted for good: that of an operator on small
+#: arrays, for which NumPy takes less time than the call of a compiled program.
+STAYING_SECONDS = 6e-6
 #: Maximum number of sets of shapes of a function that are interpreted at a time; one more and the
 #: function should begin anew, so that JAX forgets their traces too.
 MAX_SHAPES = 256
@@ -145,9 +148,13 @@ class FirstCalls:
         _, signature = self.split(args)
         return signature not in self._compiled and signature not in self.shapes
 
-    def first(self, args: Sequence[Any]) -> Interpretation | None:
+    def first(self, args: Sequence[Any], may_stay: bool = False) -> Interpretation | None:
         """The interpretation of calls with arguments of new shapes; None where the program is to be
-        compiled. Traces the function."""
+        compiled. Traces the function.
+
+        With ``may_stay`` one that takes less than the call of a compiled program is left to the
+        caller (``stays``), who keeps it: it is neither counted nor found again here.
+        """
         entry = None
         leaves, signature = self.split(args)
         planned = None if signature in self._compiled else self.planned(args, leaves)
@@ -156,6 +163,9 @@ class FirstCalls:
         if entry is None:
             self._end(signature)
             return None
+        if may_stay and entry.plan.estimate <= STAYING_SECONDS:
+            entry.stays = True
+            return entry
         entry.next_call(self.compilation, args)
         self.shapes[signature] = entry
         return entry
@@ -250,19 +260,21 @@ def call_or_interpret(
 class InterpretedFunction:
     """The plan of calls with arguments of certain shapes.
 
+    plan
+        evaluates the function on NumPy arrays.
     estimate, compilation
         estimated seconds of a call, and of compiling the function's program.
     """
 
     __slots__ = (
-        "_are_keys", "_avals", "_dtypes", "_out_tree", "_plan", "_static", "_target",
-        "compilation", "estimate",
+        "_are_keys", "_avals", "_dtypes", "_out_tree", "_static", "_target", "compilation",
+        "estimate", "plan",
     )  # fmt: skip
 
     def __init__(
         self, steps: Plan, traced: Any, target: _Target, static: frozenset[int] = frozenset()
     ) -> None:
-        self._plan = steps
+        self.plan = steps
         self._static = static
         avals = traced.jaxpr.in_avals
         self._are_keys = [_is_key(a) for a in avals]
@@ -280,19 +292,24 @@ class InterpretedFunction:
             _key_data(x) if is_key else np.asarray(x, dtype)
             for x, is_key, dtype in zip(leaves, self._are_keys, self._dtypes, strict=True)
         ]
-        results = self._plan.run(host)
+        results = self.plan.run(host)
         return jax.tree.unflatten(self._out_tree, self._target.arrays(self._avals, results))
 
 
 class Interpretation(InterpretedFunction):
-    """A function that is interpreted, and the number of calls so far."""
+    """A function that is interpreted, and the number of calls so far.
 
-    __slots__ = ("_calls", "_compile_at", "_take_over_at", "_task")
+    stays
+        whether it is interpreted for good, and not counted.
+    """
+
+    __slots__ = ("_calls", "_compile_at", "_take_over_at", "_task", "stays")
 
     def __init__(
         self, steps: Plan, traced: Any, target: _Target, static: frozenset[int], always: bool
     ) -> None:
         super().__init__(steps, traced, target, static)
+        self.stays = False
         self._compile_at, self._take_over_at = math.inf, math.inf
         if not always:
             self._compile_at = _COMPILE_LARGE_AT if self.estimate > LARGE_SECONDS else _COMPILE_AT

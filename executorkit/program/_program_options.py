@@ -119,6 +119,12 @@ def current_options() -> Options:
     return Options(remat="mirror") if mirror else Options()
 
 
+def forbids_interpreter() -> bool:
+    """True where :func:`options` says that nothing is to be interpreted."""
+    chosen = _current.get()
+    return chosen is not None and chosen.interpret is False
+
+
 @contextmanager
 def options(**choices: Any) -> Iterator[Options]:
     """Sets options for everything bound in this context: executors, groups, modules, steps.

@@ -181,7 +181,10 @@ def entry_of(value: Any, name: str) -> Entry:
         shape = getattr(value, "shape", None)
         description = repr(value) if shape is None else f"an array of shape {shape}"
         hint = "wrap it in mx.sym.Variable"
-        if shape is not None:
+        if isinstance(value, list | tuple) and any(isinstance(x, PythonOperators) for x in value):
+            description = f"a {type(value).__name__} of {len(value)} symbols"
+            hint = "the symbols one by one: *symbols"
+        elif shape is not None:
             hint = f"mx.sym.Variable({name!r}), and the array where you bind or call forward"
         problem = f"{name!r} is {description}, expected a Symbol"
         raise InputTypeError(explain("symbol input", problem, hint=hint))

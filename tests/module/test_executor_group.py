@@ -133,7 +133,8 @@ def test_a_failed_reshape_leaves_the_group_as_it_was():
         group.reshape([("data", (8, 6))], [("softmax_label", (8,))])
     assert str(error.value) == (
         "group: shared parameter 'fc1_weight': (4, 5) float32, expected (4, 6) float32\n"
-        "  because that is what this group's symbol infers for its inputs"
+        "  because that is what this group's symbol infers for its inputs\n"
+        "  given by: data=(4, 6), softmax_label=(4,)"
     )
     assert (group.batch_size, group.slices[-1].stop) == (6, 6)
     group.forward(_batch())

@@ -20,6 +20,22 @@ def _unbound() -> Any:
     return mx.mod.Module(_net())
 
 
+def _one_name_twice() -> Any:
+    x = mx.sym.Variable("data")
+    for layer in ("fc1", "fc2"):
+        x = mx.sym.FullyConnected(
+            x, mx.sym.Variable("weight"), num_hidden=5, no_bias=True, name=layer
+        )
+    return mx.mod.Module(x, label_names=None)
+
+
+def _without_label_names() -> Any:
+    module = mx.mod.Module(_net(), label_names=None)
+    module.bind([("data", (2, 5))], for_training=False)
+    module.init_params(arg_params={"softmax_label": mx.nd.zeros(2)}, allow_missing=True)
+    return module
+
+
 def _bound() -> Any:
     module = _unbound()
     module.bind([("data", (2, 5))], [("softmax_label", (2,))])
@@ -54,6 +70,62 @@ CASES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         ValueError,
         "Module: data_names: 'dat' is not an argument of the symbol\n"
         "  given by: data_names=['dat']\n  try: one of: data",
+    ),
+    "shared": (
+        lambda: _one_name_twice().bind([("data", (2, 5))]),
+        RuntimeError,
+        "bind: arguments share a name: 'weight'\n"
+        "  because several variables are called 'weight'\n"
+        "  try: create the variable once and pass it to each layer that shares it",
+    ),
+    "batch of arrays": (
+        lambda: _ready().forward(np.ones((2, 5))),
+        TypeError,
+        "forward: the batch is of type ndarray\n"
+        "  try: mx.io.DataBatch([data], [label]) of NDArrays",
+    ),
+    "batches of arrays": (
+        lambda: _ready().forward([mx.nd.ones((2, 5))]),
+        AttributeError,
+        "forward: the batch is of type NDArray\n"
+        "  try: mx.io.DataBatch([data], [label]) of NDArrays",
+    ),
+    "no batch": (
+        lambda: _ready().forward(None),
+        AttributeError,
+        "forward: the batch is None\n  try: mx.io.DataBatch([data], [label]) of NDArrays",
+    ),
+    "fit arrays": (
+        lambda: _unbound().fit(np.ones((2, 5)), num_epoch=1),
+        AttributeError,
+        "fit: train_data: it is of type ndarray, expected an iterator\n"
+        "  try: mx.io.NDArrayIter(data, label, batch_size)",
+    ),
+    "score arrays": (
+        lambda: _ready().score([np.ones((2, 5))], "acc"),
+        AttributeError,
+        "eval_data: it is of type list, expected an iterator\n"
+        "  try: mx.io.NDArrayIter(data, label, batch_size)",
+    ),
+    "one shape": (
+        lambda: _unbound().bind(("data", (2, 5))),
+        TypeError,
+        "data_shapes, label_shapes: 'data' in place of a name and a shape\n"
+        "  try: [('data', (32, 784))], or the provide_data of an iterator",
+    ),
+    "shape without name": (
+        lambda: _unbound().bind([(2, 5)]),
+        ValueError,
+        "data_shapes, label_shapes: (2, 5) in place of a name and a shape\n"
+        "  try: [('data', (32, 784))], or the provide_data of an iterator",
+    ),
+    "label as parameter": (
+        lambda: _without_label_names().forward(mx.io.DataBatch([mx.nd.ones((3, 5))])),
+        RuntimeError,
+        "group: shared parameter 'softmax_label': (2,) float32, expected (3,) float32\n"
+        "  because that is what this group's symbol infers for its inputs\n"
+        "  given by: data=(3, 5)\n"
+        "  try: label_names=['softmax_label'], if it is a label",
     ),
     "fixed": (
         lambda: mx.mod.Module(_net(), fixed_param_names=["zz"]),

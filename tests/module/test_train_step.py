@@ -198,6 +198,22 @@ def _fit(callback: Any) -> Any:
     return module
 
 
+@pytest.mark.parametrize("where", ["one", "two"])
+def test_fit_updates_weights_in_place(where, monkeypatch):
+    copies = []
+    monkeypatch.setattr(
+        "executorkit.executor._pending_step.copied",
+        lambda x: copies.append(x.shape) or mx.program.copied(x),
+    )
+    module = mx.mod.Module(_net(), context=CONTEXTS[where])
+    batches = mx.io.NDArrayIter(np.ones((6 * ROWS, 5)), np.zeros(6 * ROWS), ROWS)
+    counts = []
+    # The first step finds weights that the parameters' initial values share.
+    module.fit(batches, num_epoch=1, batch_end_callback=lambda _: counts.append(len(copies)))
+    assert len(counts) == 6
+    assert counts == [counts[0]] * 6
+
+
 def test_fit_discards_gradients_and_says_so():
     module = _fit(mx.callback.Speedometer(ROWS, 2))
     with pytest.raises(GradientConsumedError, match="a callback of your own keeps gradients"):

@@ -76,6 +76,77 @@ def test_jax_is_not_asked_for_programs_of_new_shapes():
     assert _python_calls_of_jax(lambda: compiled(third)) == 1
 
 
+_SMALL = {
+    "two arrays": lambda x, y: x + y,
+    "numbers": lambda x, y: 2 - x * 3,
+    "a product": lambda x, y: mx.nd.dot(x, y, transpose_b=True),
+    "a layer": lambda x, y: mx.nd.FullyConnected(x, y, num_hidden=12, no_bias=True),
+    "a sum": lambda x, y: mx.nd.sum(x, axis=1),
+    "a function": lambda x, y: mx.nd.relu(x - y),
+    "into an array": lambda x, y: mx.nd.broadcast_mul(x, y, out=mx.nd.zeros((12, 12))),
+    "into the first": lambda x, y: mx.nd.elemwise_add(x.copy(), y, out=x.copy()),
+}
+
+
+@pytest.mark.parametrize("name", _SMALL)
+def test_small_calls_of_operators_stay_on_the_host(name, compilations):
+    function = _SMALL[name]
+    x, y = (mx.nd.array(np.random.default_rng(k).normal(size=(12, 12))) for k in range(2))
+    first = function(x, y)
+    results = [function(x, y) for _ in range(TAKES_OVER + 1)]
+    assert compilations == []
+    assert all(r.storage.current is None for r in results)
+    assert all((r.asnumpy() == first.asnumpy()).all() for r in results)
+    with mx.program.options(interpret=False):
+        compiled = function(x, y)
+    assert compilations != []
+    assert compiled.storage.current is not None
+    np.testing.assert_allclose(compiled.asnumpy(), first.asnumpy(), rtol=1e-5, atol=1e-6)
+    assert results[0].storage.current is None
+    assert results[0].jax.tolist() == first.asnumpy().tolist()
+
+
+def test_larger_calls_of_operators_are_compiled(compilations):
+    x = mx.nd.ones((2000, 100))
+    for _ in range(TAKES_OVER + 1):
+        y = x + x
+    assert y.storage.current is not None
+    assert compilations.count("broadcast_add") == 1
+
+
+def test_small_calls_are_seen_by_the_debugger_of_numbers():
+    x = mx.nd.array([-1, 4])
+    assert np.isnan(mx.nd.sqrt(x).asnumpy()[0])
+    assert np.isnan(mx.nd.sqrt(x).asnumpy()[0])
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        mx.nd.sqrt(x)
+
+
+def test_arrays_on_the_host_are_written_viewed_and_moved():
+    x = mx.nd.ones((2, 3))
+    for _ in range(3):
+        y = x + 1
+    y[0] = 7
+    assert y.asnumpy().tolist() == [[7] * 3, [2] * 3]
+    z = x + y
+    flat = z.reshape((6,))
+    z += 1
+    flat[5] = 0
+    assert flat[2:].asnumpy().tolist() == [9, 4, 4, 0]
+    moved = mx.nd.elemwise_add(x, x).as_in_context(mx.cpu(1))
+    assert moved.jax.devices() == {mx.cpu(1).device}
+    total = moved + moved
+    total = moved + moved
+    assert total.context == mx.cpu(1)
+    assert total.jax.devices() == {mx.cpu(1).device}
+    out = mx.nd.zeros((4, 3))
+    for _ in range(2):
+        mx.nd.elemwise_add(x, x, out=out[1:3])
+        with pytest.raises(mx.base.MXNetError, match="expected"):
+            mx.nd.elemwise_add(x, x, out=out)
+    assert out.asnumpy()[:, 0].tolist() == [0, 2, 2, 0]
+
+
 def test_a_program_takes_over_at_a_fixed_call(compilations):
     executor = _executor(4)
     data = np.random.randn(4, 5)

@@ -40,6 +40,9 @@ def _fc(**kwargs):
         (lambda: mx.sym.FullyConnected(np.ones((2, 3)), num_hidden=3), InputTypeError,  # type: ignore[reportArgumentType]
          "symbol input: 'data' is an array of shape (2, 3), expected a Symbol\n"
          "  try: mx.sym.Variable('data'), and the array where you bind or call forward"),
+        (lambda: mx.sym.Concat([_x(), _x()], dim=1), InputTypeError,  # type: ignore[reportArgumentType]
+         "symbol input: 'arg0' is a list of 2 symbols, expected a Symbol\n"
+         "  try: the symbols one by one: *symbols"),
         (lambda: mx.sym.FullyConected(_x(), num_hidden=3), AttributeError,
          "module 'executorkit.symbol' has no attribute 'FullyConected'\n  try: 'FullyConnected'"),
         (lambda: mx.sym.relu(mx.sym.Group([_x(), mx.sym.var("y")])), MXNetError,
