@@ -65,6 +65,27 @@ def test_prepared_functions_have_no_normalisation_and_turn_no_weight() -> None:
     assert len(turned) <= 2
 
 
+@pytest.mark.parametrize(("side", "filters", "products"), [(8, 6, 1), (7, 6, 2), (8, 2**14 + 4, 2)])
+def test_products_of_small_weights_over_many_positions_are_convolutions(
+    side: int, filters: int, products: int
+) -> None:
+    x = mx.sym.Convolution(mx.sym.Variable("data"), kernel=(1, 1), num_filter=filters, name="point")
+    net = mx.sym.FullyConnected(mx.sym.Activation(x, act_type="relu"), num_hidden=3)
+    shape = (1, 4, side, side)
+    rng = np.random.default_rng(0)
+    shapes = dict(zip(net.list_arguments(), net.infer_shape(data=shape)[0], strict=True))
+    args = {n: jnp.asarray(rng.standard_normal(s), jnp.float32) for n, s in shapes.items()}
+    function = net.to_jax()
+    (expected,), _ = function(args)
+    data = args.pop("data")
+    prepared = function.prepare(args, inputs={"data": shape})
+    jaxpr = str(jax.make_jaxpr(lambda p, x: p({"data": x}))(prepared, data))
+    assert jaxpr.count("dot_general[") == products
+    assert jaxpr.count("conv_general_dilated[") == 2 - products
+    (output,) = prepared({"data": data})
+    np.testing.assert_allclose(output, expected, 1e-4, 1e-3)
+
+
 def test_a_prepared_function_says_what_it_takes() -> None:
     net = _net()
     args, aux = _arrays(net)
@@ -160,7 +181,7 @@ def test_equal_blocks_with_folded_normalisations_are_no_loop() -> None:
     np.testing.assert_allclose(prepared({"data": data})[0], expected, 1e-5)
     program = jax.make_jaxpr(lambda p, x: p({"data": x}))(prepared, data)
     names = [equation.primitive.name for equation in program.eqns]
-    assert names.count("dot_general") == 7
+    assert names.count("dot_general") + names.count("conv_general_dilated") == 7
     assert not {"scan", "slice", "concatenate"}.intersection(names)
 
 

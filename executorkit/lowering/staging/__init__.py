@@ -12,6 +12,7 @@ from typing import Any
 import jax
 
 from .flat_program import FlatProgram, flatten
+from .pointwise_products import convolve_pointwise
 from .split import Stages, split, static_values
 from .weight_packing import pack_weights
 
@@ -35,5 +36,5 @@ def two_stages(
     """
     program = flatten(jax.make_jaxpr(function)(*arguments), platform)
     if platform == "cpu":
-        program = pack_weights(program, static_values(program, staying))
+        program = convolve_pointwise(pack_weights(program, static_values(program, staying)))
     return split(program, staying)

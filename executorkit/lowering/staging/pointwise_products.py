@@ -1,0 +1,72 @@
+"""Products of pictures by small matrices, computed as the convolutions of 1 x 1 that they were.
+
+A convolution of 1 x 1 is lowered to a product of matrices, (positions, channels) by
+(channels, filters). XLA's CPU backend computes products by the library YNNPACK, convolutions by
+Eigen. For small weights the latter is quicker within a network, on pictures of 64 positions or
+more. One picture, time of all of a network's products as convolutions to the time as products,
+two cores of an Intel Xeon: MobileNet v2 0.87, SqueezeNet 0.95, DenseNet-121 0.95, ResNet-50 0.97,
+MobileNet 0.98, ResNet-18 1.00, Inception-v3 1.00. Of two cores of an AMD EPYC: 0.84 to 0.93, 0.90
+and, ResNet-50, 1.00.
+"""
+
+from __future__ import annotations
+
+import jax
+import numpy as np
+from jax import lax
+
+from .flat_program import FlatProgram, FlatValue, Operation
+
+#: Minimum number of positions, and maximum number of elements of the weight.
+_MIN_POSITIONS, _MAX_WEIGHT = 64, 2**16
+#: Axes of pictures and weight: channels last, filters last.
+_SPECS = ("NHWC", "HWIO", "NHWC")
+
+
+def convolve_pointwise(program: FlatProgram) -> FlatProgram:
+    """The program with products of pictures by small matrices as convolutions of 1 x 1."""
+    makers = {value: made for made in program.operations for value in made.outputs}
+    operations = [
+        _as_convolution(operation) if _is_pointwise(operation, makers) else operation
+        for operation in program.operations
+    ]
+    return FlatProgram(program.inputs, operations, program.outputs)
+
+
+def _is_pointwise(operation: Operation, makers: dict[FlatValue, Operation]) -> bool:
+    if operation.name != "dot_general":
+        return False
+    pixels, weight = operation.inputs
+    made = makers.get(pixels)
+    return (
+        operation.params["dimension_numbers"] == (((1,), (0,)), ((), ()))
+        and len(pixels.shape) == len(weight.shape) == 2
+        and pixels.dtype == weight.dtype == operation.outputs[0].dtype == np.float32
+        and pixels.shape[0] >= _MIN_POSITIONS
+        and weight.size <= _MAX_WEIGHT
+        and made is not None
+        and made.name == "reshape"
+        and len(made.inputs[0].shape) == 4
+        and made.inputs[0].shape[3] == pixels.shape[1]
+    )
+
+
+def _as_convolution(operation: Operation) -> Operation:
+    precision = operation.params["precision"]
+
+    def convolve(pixels: jax.Array, weight: jax.Array) -> tuple[jax.Array]:
+        row, kernel = pixels[None, None], weight[None, None]
+        result = lax.conv_general_dilated(
+            row, kernel, (1, 1), "VALID", dimension_numbers=_SPECS, precision=precision
+        )
+        return (result[0, 0],)
+
+    return Operation(
+        operation.name,
+        operation.params,
+        convolve,
+        operation.inputs,
+        operation.outputs,
+        operation.scope,
+        operation.has_effects,
+    )
