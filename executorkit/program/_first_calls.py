@@ -34,6 +34,7 @@ import numpy as np
 from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax.core import Tracer
 
+from .._garbage_collection import paused_collection
 from ..errors import NotCompiledError
 from ..jaxpr_interpreter import Plan, plan
 from ..profiler import is_recording
@@ -178,17 +179,20 @@ class FirstCalls:
         target = _target(leaves, self._device)
         if target is None or not settings_allow():
             return None
-        with tracing_allowed():
-            traced = self._jitted.trace(*args)
-        if any(not _is_plain(aval) for aval in traced.jaxpr.out_avals):
-            return None
-        steps = plan(traced.jaxpr)
+        with paused_collection():
+            with tracing_allowed():
+                traced = self._jitted.trace(*args)
+            if any(not _is_plain(aval) for aval in traced.jaxpr.out_avals):
+                return None
+            steps = plan(traced.jaxpr)
         return None if steps.uncovered else (steps, traced, target, self._static)
 
     def compile(self, args: Sequence[Any]) -> None:
         """Compiles the program for such arguments, which JAX finds at the next call."""
         with tracing_allowed():
-            executable = self._jitted.lower(*args).compile()
+            with paused_collection():
+                lowered = self._jitted.lower(*args)
+            executable = lowered.compile()
         self._count(executable)
 
     def compilation(self, args: Sequence[Any]) -> Callable[[], None]:

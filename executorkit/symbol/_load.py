@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 
+from .._garbage_collection import paused_collection
 from ..errors import FileFormatError, explain, shorten
 from ._compose import check_auxiliaries, complete_inputs
 from ._coverage import CheckedNode, report
@@ -31,20 +29,8 @@ def read_json(text: str | bytes) -> tuple[Entry, ...]:
     Time and memory are proportional to the length of the text: a million nodes take ten seconds and
     2 GiB, twice what they take in MXNet.
     """
-    with _paused_collection(len(text) >= _LONG_TEXT):
+    with paused_collection(len(text) >= _LONG_TEXT):
         return _read(text)
-
-
-@contextmanager
-def _paused_collection(pause: bool) -> Iterator[None]:
-    if not (pause and gc.isenabled()):
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
 
 
 def _read(text: str | bytes) -> tuple[Entry, ...]:

@@ -11,6 +11,7 @@ from typing import Any
 
 import jax
 
+from ..._garbage_collection import paused_collection
 from .flat_program import FlatProgram, flatten
 from .pointwise_products import convolve_pointwise
 from .split import Stages, split, static_values
@@ -34,7 +35,8 @@ def two_stages(
     platform
         where it will run (``cpu``): functions that differ between platforms are those of this one.
     """
-    program = flatten(jax.make_jaxpr(function)(*arguments), platform)
-    if platform == "cpu":
-        program = convolve_pointwise(pack_weights(program, static_values(program, staying)))
-    return split(program, staying)
+    with paused_collection():
+        program = flatten(jax.make_jaxpr(function)(*arguments), platform)
+        if platform == "cpu":
+            program = convolve_pointwise(pack_weights(program, static_values(program, staying)))
+        return split(program, staying)
