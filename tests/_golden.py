@@ -56,7 +56,8 @@ def questions() -> Iterator[tuple[str, Case, str]]:
                 yield family, case, dtype
 
 
-def _parsed(case: Case) -> tuple[OpDef, Params]:
+def parsed(case: Case) -> tuple[OpDef, Params]:
+    """The operator of a case, and its attributes."""
     op = lookup(case.op)
     assert op is not None, f"operator {case.op} is not registered"
     attrs: dict[str, Any] = dict(case.attrs)
@@ -70,7 +71,7 @@ def run_case(case: Case, dtype: str, evaluated: Callable[..., Any] = jax.jit) ->
 
     ``evaluated`` makes a function that runs the program; by default it is compiled.
     """
-    op, p = _parsed(case)
+    op, p = parsed(case)
     inputs = case.arrays(dtype)
     names = op.inputs(p)
     assert len(names) == len(inputs), f"{case.op} has inputs {names}, the case gives {list(inputs)}"
@@ -225,7 +226,7 @@ def check_case(family: str, case: Case, dtype: str) -> None:
 
 def check_inference(case: Case, facts: Mapping[str, Any]) -> list[str]:
     """Fails unless all shapes and types that MXNet infers from one input are inferred here."""
-    op, p = _parsed(case)
+    op, p = parsed(case)
     ours = dict(zip(case.inputs, op.inputs(p), strict=True))
     first = next(iter(case.inputs), None)
     outs = [f"out{i}" for i in range(len(op.outputs(p)))]

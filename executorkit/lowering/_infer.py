@@ -2,8 +2,9 @@
 
 Operators say how their inputs follow from each other (``infer_shape``, ``infer_type``); output
 shapes are those of the function itself under ``jax.eval_shape``, cached by operator, attributes and
-input shapes. Where a dimension is not known yet, the function is evaluated with two different
-sizes in its place: output dimensions that stay the same are known, the others are not.
+input shapes, unless the operator states them (``output_shapes``). Where a dimension is not known
+yet, the function is evaluated with two different sizes in its place: output dimensions that stay
+the same are known, the others are not.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ _OUTPUTS_LIMIT = 16384
 #: not inferred again.
 _RESULTS: dict[Any, InferenceResult] = {}
 _RESULTS_LIMIT = 256
+#: Types for which an operator's own rule of output shapes is taken: functions may refuse others.
+_FLOATING = frozenset({"float16", "bfloat16", "float32", "float64"})
 _SHAPE_TEXT = make_attr("__shape__", Shape, ())
 
 #: Facts of arguments, outputs and auxiliary states: shapes or dtype names.
@@ -364,7 +367,11 @@ class _ShapeVisitor:
 def output_shapes(
     op: OpDef, p: Params, shapes: tuple[Shape, ...], dtypes: tuple[str, ...]
 ) -> tuple[Shape, ...]:
-    """Shapes of all results of an operator (outputs, then new auxiliary states)."""
+    """Shapes of the outputs of an operator, perhaps followed by those of new auxiliary states."""
+    if op.output_shapes is not None and all(dtype in _FLOATING for dtype in dtypes):
+        stated = op.output_shapes(p, shapes)
+        if stated is not None:
+            return stated
     return tuple(r.shape for r in _results(op, p, shapes, dtypes))
 
 

@@ -33,7 +33,7 @@ def _one_case_per_operator() -> dict[str, Any]:
     cases: dict[str, Any] = {}
     for family in _golden.families():
         for case in _golden.cases(family):
-            op, _ = _golden._parsed(case)
+            op, _ = _golden.parsed(case)
             floating = any(a.dtype.kind == "f" for a in case.arrays(case.dtype).values())
             if floating and not case.eager and (case.train or op.name not in OWN_RULES):
                 cases.setdefault(op.name, case)
@@ -45,7 +45,7 @@ CASES = _one_case_per_operator()
 
 def _function(case: Any, dtype: str) -> tuple[Callable[..., Any], dict[str, jax.Array]]:
     """The floating outputs of a case's operator as a function of its floating arguments."""
-    op, p = _golden._parsed(case)
+    op, p = _golden.parsed(case)
     inputs = case.arrays(dtype)
     states = op.aux_of(p)
 

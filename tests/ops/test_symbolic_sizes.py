@@ -74,7 +74,7 @@ class _Question(NamedTuple):
 
 def _question(case: Any) -> _Question | None:
     """The question that a case gives; None if it has no batch axis."""
-    op, p = _golden._parsed(case)
+    op, p = _golden.parsed(case)
     inputs = case.arrays(case.dtype)
     axis = BATCH_AXIS.get(op.name, 0)
     first = next(iter(inputs.values()), np.empty(()))

@@ -12,7 +12,7 @@ from jax import lax
 from ...errors import ShapeError, explain
 from ..schema.attrs import Key, Shape, Train
 from ..schema.channels_last import LayoutRewrite, layout_elementwise
-from ..schema.inference import Params, ShapeFacts, same_shapes
+from ..schema.inference import Params, ShapeFacts, same_shapes, shape_of_data
 from ..schema.operator_registry import FileFormat, register
 from ..schema.traits import NAMED_DATA
 from ..tensor.derivatives import with_jvp
@@ -38,7 +38,10 @@ _ACTIVATIONS = {
 }
 
 
-@register("Activation", infer_shape=same_shapes, layout_rule=layout_elementwise, kind="act")
+@register(
+    "Activation", infer_shape=same_shapes, output_shapes=shape_of_data,
+    layout_rule=layout_elementwise, kind="act",
+)  # fmt: skip
 def activation(
     data: jax.Array, *, act_type: Literal["relu", "sigmoid", "softrelu", "softsign", "tanh"]
 ):
@@ -123,6 +126,7 @@ def _gelu(x: jax.Array) -> jax.Array:
     inputs=_leaky_inputs,
     outputs=_leaky_outputs,
     infer_shape=_infer_leaky_relu_shape,
+    output_shapes=lambda p, shapes: None if p.act_type == "rrelu" else shapes[:1],
     uses_rng=lambda p, train: train and p.act_type == "rrelu",
     layout_rule=_leaky_relu_layout,
     traits={NAMED_DATA},

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ..schema.attrs import Aux, Train, Tuning
+from ..schema.attrs import Aux, Shape, Train, Tuning
 from ..schema.calls import same_signature
 from ..schema.channels_last import layout_per_channel
 from ..schema.inference import Params, ShapeFacts, TypeFacts, channel_shapes
@@ -32,6 +32,11 @@ def _infer_type(t: TypeFacts, p: Params) -> None:
         t.set(name, stats, because=f"data is {t['data']}")
 
 
+def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    data, channels = shapes[:2]
+    return data, channels, channels
+
+
 def _visible(p: Params) -> int:
     return 3 if p.output_mean_var else 1
 
@@ -44,6 +49,7 @@ _RULES = {
     "outputs": ("output", "mean", "var"),
     "visible": _visible,
     "infer_shape": _infer_shape,
+    "output_shapes": _output_shapes,
     "infer_type": _infer_type,
     "constant_inputs": _constant_inputs,
     "traits": (MOVING_STATISTICS,),

@@ -123,6 +123,29 @@ def infer_convolution_shape(s: ShapeFacts, p: Params) -> None:
     s.set("data", sizes)
 
 
+def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+    data, weight = shapes[:2]
+    rank = len(p.kernel)
+    layout = data_layout(p.layout, rank)
+    stride, dilate = per_axis("stride", p.stride, rank, 1), per_axis("dilate", p.dilate, rank, 1)
+    pad = per_axis("pad", p.pad, rank, 0)
+    channels = data[layout.index("C")] if len(data) == len(layout) else 0
+    expected = shape_in_layout(layout, p.num_filter, channels // p.num_group, p.kernel)
+    if min(*stride, *dilate, *p.kernel) < 1 or min(pad) < 0 or weight != expected:
+        return None
+    if channels % p.num_group or p.num_filter % p.num_group:
+        return None
+    sizes = tuple(
+        [
+            (data[axis] + 2 * x - d * (k - 1) - 1) // s + 1
+            for axis, k, s, d, x in zip(
+                spatial_axes(layout), p.kernel, stride, dilate, pad, strict=True
+            )
+        ]
+    )
+    return (shape_in_layout(layout, data[0], p.num_filter, sizes),) if min(sizes) > 0 else None
+
+
 def with_bias(out: jax.Array, bias: jax.Array | None, layout: str) -> jax.Array:
     """``out`` plus one number per channel, if there is a bias."""
     if bias is None:
@@ -214,6 +237,7 @@ def _convolution_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | N
 _CONVOLUTION: dict[str, Any] = {
     "inputs": conv_inputs,
     "infer_shape": infer_convolution_shape,
+    "output_shapes": _output_shapes,
     "layout_rule": _convolution_layout,
     "traits": (CONVOLUTION, MATMUL, FILTERS_FIRST),
 }

@@ -7,7 +7,7 @@ import math
 import jax
 from jax import lax
 
-from ..schema.attrs import Count
+from ..schema.attrs import Count, Shape
 from ..schema.inference import Params, ShapeFacts, is_fully_known
 from ..schema.operator_registry import register
 from ..schema.traits import FILTERS_FIRST, MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT
@@ -39,10 +39,17 @@ def infer_dense_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (out[0], *data[1:]) if p.flatten else (*out[:-1], data[-1]))
 
 
+def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+    data, weight = shapes[:2]
+    rows, features = (data[:1], math.prod(data[1:])) if p.flatten else (data[:-1], data[-1])
+    return ((*rows, p.num_hidden),) if weight == (p.num_hidden, features) else None
+
+
 @register(
     "FullyConnected",
     inputs=_inputs,
     infer_shape=infer_dense_shape,
+    output_shapes=_output_shapes,
     traits={MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, FILTERS_FIRST},
     kind="dense",
 )

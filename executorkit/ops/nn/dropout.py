@@ -21,6 +21,11 @@ def _infer_shape(s: ShapeFacts, p: Params) -> None:
     s.same("data", "out0")
 
 
+def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
+    (data,) = shapes
+    return data, tuple([1 if i in p.axes else n for i, n in enumerate(data)])
+
+
 def _keep_mask(key: jax.Array, keep: float, shape: Shape) -> jax.Array:
     """Booleans that are True with probability ``keep``, from 32 random bits each for any dtype."""
     threshold = np.uint32(min(round(keep * 2**32), 2**32 - 1))
@@ -36,6 +41,7 @@ def _uses_rng(p: Params, train: bool) -> bool:
     outputs=("output", "mask"),
     visible=1,
     infer_shape=_infer_shape,
+    output_shapes=_output_shapes,
     uses_rng=_uses_rng,
     traits={NAMED_DATA},
     kind="act",

@@ -269,6 +269,7 @@ def _infer_softmax_output_shape(s: ShapeFacts, p: Params) -> None:
 
 @register(
     "SoftmaxOutput", "Softmax", infer_shape=_infer_softmax_output_shape, loss=True,
+    output_shapes=lambda p, shapes: shapes[:1] if len(shapes[0]) > 1 else None,
     traits={LABEL_FOR_GRADIENT}, kind="loss",
 )  # fmt: skip
 def softmax_output(

@@ -70,6 +70,27 @@ def _infer_shape(s: ShapeFacts, p: Params) -> None:
             )
 
 
+def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+    (data,) = shapes
+    rank = len(data) - 2 if p.global_pool else len(p.kernel)
+    axes = spatial_axes(data_layout(p.get("layout"), rank))
+    if len(data) != rank + 2:
+        return None
+    out = list(data)
+    if p.global_pool:
+        counts = (1,) * rank
+    else:
+        stride = _window_attr("stride", p.stride, rank, 1)
+        pad = _window_attr("pad", p.pad, rank, 0)
+        if min(stride) < 1 or not all(0 <= x < k for x, k in zip(pad, p.kernel, strict=True)):
+            return None
+        sizes = tuple([data[axis] for axis in axes])
+        counts = _out_sizes(sizes, p.kernel, stride, pad, p.pooling_convention)
+    for axis, count in zip(axes, counts, strict=True):
+        out[axis] = count
+    return (tuple(out),) if min(counts) > 0 else None
+
+
 def _pads(sizes: Shape, outs: Shape, kernel: Shape, stride: Shape, pad: Shape) -> list[Shape]:
     """Padding of each axis: at the start as asked, at the end as the last window needs."""
     return [
@@ -129,8 +150,9 @@ def _pooling_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
 
 
 @register(
-    "Pooling", infer_shape=_infer_shape, layout_rule=_pooling_layout, traits={NAMED_DATA},
-    kind="pool", file_format=FileFormat(scratch_outputs=lambda p: int(p.pool_type == "max")),
+    "Pooling", infer_shape=_infer_shape, output_shapes=_output_shapes,
+    layout_rule=_pooling_layout, traits={NAMED_DATA}, kind="pool",
+    file_format=FileFormat(scratch_outputs=lambda p: int(p.pool_type == "max")),
 )  # fmt: skip
 def pooling(
     data: jax.Array,

@@ -169,6 +169,8 @@ def normal_axes(axes: tuple[int, ...], ndim: int, name: str = "axes") -> tuple[i
 
 #: ``rule(shapes, params)`` deduces shapes, see :func:`register`.
 InferShape = Callable[[ShapeFacts, Params], None]
+#: ``rule(params, shapes)`` states output shapes, see :func:`register`.
+OutputShapes = Callable[[Params, tuple[Shape, ...]], tuple[Shape, ...] | None]
 #: ``rule(dtypes, params)`` deduces element types.
 InferType = Callable[[TypeFacts, Params], None]
 
@@ -199,6 +201,16 @@ def output_dtype(output: str, *inputs: str) -> InferType:
 def same_shapes(s: ShapeFacts, p: Params) -> None:
     """The rule of element-wise operators: every input and output has one shape."""
     s.same()
+
+
+def shape_of_inputs(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+    """The output shape of element-wise operators: that of every input."""
+    return shapes[:1] if shapes.count(shapes[0]) == len(shapes) else None
+
+
+def shape_of_data(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape]:
+    """The output shape of operators that have that of their first input."""
+    return shapes[:1]
 
 
 def channel_shapes(s: ShapeFacts, axis: int, *names: str) -> None:

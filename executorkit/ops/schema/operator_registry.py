@@ -26,7 +26,7 @@ from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 from ...errors import AttributeValueError, did_you_mean, explain
 from .attrs import AUX, BODIES, KEY, TRAIN, Attr, make_attr, to_text
 from .channels_last import LayoutRule
-from .inference import InferShape, InferType, Params, same_dtypes
+from .inference import InferShape, InferType, OutputShapes, Params, same_dtypes
 from .traits import ALL_TRAITS, LABEL_FOR_GRADIENT
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -70,6 +70,7 @@ class OpDef:
     key_name: str | None
     train_name: str | None
     infer_shape: InferShape | None
+    output_shapes: OutputShapes | None
     infer_type: InferType
     loss: Callable[[Params], bool]
     constant_inputs: Callable[[Params], Mapping[str, float]]
@@ -235,6 +236,7 @@ def register(
     outputs: tuple[str, ...] | Callable[[Params], tuple[str, ...]] = ("output",),
     visible: int | Callable[[Params], int] | None = None,
     infer_shape: InferShape | None = None,
+    output_shapes: OutputShapes | None = None,
     infer_type: InferType = same_dtypes,
     loss: bool | Callable[[Params], bool] = False,
     constant_inputs: Callable[[Params], Mapping[str, float]] | None = None,
@@ -265,8 +267,12 @@ def register(
         names of the outputs, and the number of them that a symbol shows.
     infer_shape
         ``infer_shape(shapes, params)`` deduces unknown input shapes (and, where inference runs
-        backwards, uses ``shapes["out0"]``). Output shapes are never written: they come from the
+        backwards, uses ``shapes["out0"]``). Output shapes need not be written: they come from the
         function.
+    output_shapes
+        ``output_shapes(params, shapes)``: those of the outputs for known shapes of all inputs, of
+        floating types; None where the function has to say, or to refuse them. For operators that
+        networks are full of: a trace of the function takes a hundred times as long.
     infer_type
         ``infer_type(dtypes, params)``; the default states that all inputs and outputs are of one
         type.
@@ -339,6 +345,7 @@ def register(
             names=(name, *aliases),
             fn=fn,
             infer_shape=infer_shape,
+            output_shapes=output_shapes,
             infer_type=infer_type,
             loss=_as_function(loss),
             constant_inputs=constant_inputs or (lambda p: {}),

@@ -52,6 +52,15 @@ def _infer_broadcast_shape(s: ShapeFacts, p: Params) -> None:
     s.set("out0", [0 if {a, b} == {0, 1} else max(a, b) for a, b in pairs][::-1])
 
 
+def _broadcast(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+    lhs, rhs = shapes
+    if lhs == rhs:
+        return (lhs,)
+    pairs = list(zip_longest(lhs[::-1], rhs[::-1], fillvalue=1))
+    fits = all(a == b or 1 in (a, b) for a, b in pairs)
+    return (tuple([max(pair) for pair in reversed(pairs)]),) if fits else None
+
+
 for _stem, _rule in BINARY.items():
     _name = f"broadcast_{_stem}"
     _fn = _broadcast_op(_name, _rule)
@@ -59,6 +68,7 @@ for _stem, _rule in BINARY.items():
         _name,
         *_ALIASES.get(_stem, ()),
         infer_shape=_infer_broadcast_shape,
+        output_shapes=_broadcast,
         layout_rule=layout_elementwise,
     )(_fn)
 

@@ -10,7 +10,14 @@ from jax import lax
 
 from ...errors import AttributeValueError, explain
 from ..schema.channels_last import layout_elementwise
-from ..schema.inference import Params, ShapeFacts, TypeFacts, output_dtype, same_shapes
+from ..schema.inference import (
+    Params,
+    ShapeFacts,
+    TypeFacts,
+    output_dtype,
+    same_shapes,
+    shape_of_data,
+)
 from ..schema.operator_registry import register
 from ..schema.traits import AMP_CAST, IDENTITY, STOPS_GRADIENT
 from .binary_arithmetic import convert, is_floating
@@ -21,8 +28,9 @@ _WIDTH = {"float16": 16, "bfloat16": 15, "float32": 32}
 
 
 @register(
-    "_copy", "identity", infer_shape=same_shapes, layout_rule=layout_elementwise, traits={IDENTITY}
-)
+    "_copy", "identity", infer_shape=same_shapes, output_shapes=shape_of_data,
+    layout_rule=layout_elementwise, traits={IDENTITY},
+)  # fmt: skip
 def copy(data: jax.Array) -> jax.Array:
     """data itself, of any shape and dtype."""
     return data
@@ -34,7 +42,10 @@ def identity_with_attr_like_rhs(lhs: jax.Array, rhs: jax.Array) -> jax.Array:
     return lhs
 
 
-@register("BlockGrad", "stop_gradient", infer_shape=same_shapes, loss=True, traits={STOPS_GRADIENT})
+@register(
+    "BlockGrad", "stop_gradient", infer_shape=same_shapes, output_shapes=shape_of_data, loss=True,
+    traits={STOPS_GRADIENT},
+)  # fmt: skip
 def block_grad(data: jax.Array) -> jax.Array:
     """data itself, of any shape and dtype; its gradient is zero."""
     return lax.stop_gradient(data)

@@ -18,7 +18,7 @@ from jax import lax
 
 from ..schema.attrs import Tuning
 from ..schema.channels_last import layout_elementwise
-from ..schema.inference import Params, TypeFacts, same_shapes
+from ..schema.inference import Params, TypeFacts, same_shapes, shape_of_data, shape_of_inputs
 from ..schema.operator_registry import register
 from .binary_arithmetic import (
     BINARY,
@@ -177,7 +177,8 @@ def _unary_op(
 
 for _name, _row in _UNARY_FUNCTIONS.items():
     register(
-        _name, infer_shape=same_shapes, layout_rule=layout_elementwise,
+        _name, infer_shape=same_shapes, output_shapes=shape_of_data,
+        layout_rule=layout_elementwise,
         kind="act" if _name in ("relu", "sigmoid", "tanh") else None,
     )(_unary_op(_name, *_row))  # fmt: skip
 
@@ -218,9 +219,10 @@ def _binary_op(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Arra
 
 
 for _stem, _names in _BINARY_NAMES.items():
-    register(*_names, infer_shape=same_shapes, layout_rule=layout_elementwise)(
-        _binary_op(_names[0], BINARY[_stem])
-    )
+    register(
+        *_names, infer_shape=same_shapes, output_shapes=shape_of_inputs,
+        layout_rule=layout_elementwise,
+    )(_binary_op(_names[0], BINARY[_stem]))  # fmt: skip
 # Gradient accumulation and sparse-aware variants: for dense arrays they are the plain operators.
 register("_grad_add", infer_shape=same_shapes)(_binary_op("_grad_add", BINARY["add"]))
 register("_scatter_elemwise_div", infer_shape=same_shapes)(
@@ -228,7 +230,10 @@ register("_scatter_elemwise_div", infer_shape=same_shapes)(
 )
 
 
-@register("add_n", "ElementWiseSum", infer_shape=same_shapes, layout_rule=layout_elementwise)
+@register(
+    "add_n", "ElementWiseSum", infer_shape=same_shapes, output_shapes=shape_of_inputs,
+    layout_rule=layout_elementwise,
+)  # fmt: skip
 def add_n(*args: jax.Array, num_args: int) -> jax.Array:
     """Sum of ``num_args`` arrays of one shape and dtype, element by element."""
     return reduce(BINARY["add"].fn, args)
@@ -293,6 +298,7 @@ for (_stem, _first), _names in _SCALAR_NAMES.items():
     register(
         *_names,
         infer_shape=same_shapes,
+        output_shapes=shape_of_data,
         infer_type=_infer_scalar_type,
         layout_rule=layout_elementwise,
     )(_fn)
@@ -322,7 +328,9 @@ def hard_sigmoid(data: jax.Array, *, alpha: float = 0.2, beta: float = 0.5) -> j
     return with_jvp(line, lambda t, out, x: jnp.where((out > 0) & (out < 1), alpha * t, 0))(data)
 
 
-@register("clip", infer_shape=same_shapes, layout_rule=layout_elementwise)
+@register(
+    "clip", infer_shape=same_shapes, output_shapes=shape_of_data, layout_rule=layout_elementwise
+)
 def clip(data: jax.Array, *, a_min: float, a_max: float) -> jax.Array:
     """min(max(x, a_min), a_max), for every element x of data.
 

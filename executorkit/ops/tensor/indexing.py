@@ -242,8 +242,9 @@ def _infer_embedding_type(t: TypeFacts, p: Params) -> None:
 
 
 @register(
-    "Embedding", infer_shape=infer_embedding_shape, infer_type=_infer_embedding_type, kind="dense"
-)
+    "Embedding", infer_shape=infer_embedding_shape, infer_type=_infer_embedding_type, kind="dense",
+    output_shapes=lambda p, shapes: ((*shapes[0], shapes[1][-1]),),
+)  # fmt: skip
 @register(
     "_contrib_SparseEmbedding", infer_shape=infer_embedding_shape, infer_type=_infer_embedding_type
 )

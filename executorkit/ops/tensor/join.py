@@ -43,10 +43,22 @@ def _infer_concat_shape(s: ShapeFacts, p: Params) -> None:
         s.set(unknown[0], (max(left, 0) if i == at else 0 for i in range(ndim)))
 
 
+def _joined(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+    first = shapes[0]
+    at = p.dim % len(first) if -len(first) <= p.dim < len(first) else len(first)
+    others = (*first[:at], *first[at + 1 :])
+    if at == len(first) or any(
+        len(s) != len(first) or (*s[:at], *s[at + 1 :]) != others for s in shapes
+    ):
+        return None
+    return ((*first[:at], sum([s[at] for s in shapes]), *first[at + 1 :]),)
+
+
 @register(
     "Concat",
     "concat",
     infer_shape=_infer_concat_shape,
+    output_shapes=_joined,
     layout_rule=layout_with_axis("dim"),
     traits={CONCAT},
     kind="shape",
@@ -102,11 +114,22 @@ def _infer_split_shape(s: ShapeFacts, p: Params) -> None:
     s.set("data", (*out[:at], size, *trailing), because=f"num_outputs={p.num_outputs}, each {out}")
 
 
+def _parts(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...] | None:
+    (data,) = shapes
+    at = normal_axis(p.axis, len(data))
+    size, remainder = divmod(data[at], max(p.num_outputs, 1))
+    if p.num_outputs < 1 or remainder or (p.squeeze_axis and size != 1):
+        return None
+    part = () if p.squeeze_axis else (size,)
+    return ((*data[:at], *part, *data[at + 1 :]),) * p.num_outputs
+
+
 @register(
     "SliceChannel",
     "split",
     outputs=lambda p: _numbered(p.num_outputs),
     infer_shape=_infer_split_shape,
+    output_shapes=_parts,
     layout_rule=layout_with_parts,
     traits={NAMED_DATA, SPLIT},
     kind="shape",

@@ -127,7 +127,16 @@ def _infer_reshape_shape(s: ShapeFacts, p: Params) -> None:
         )
 
 
-@register("Reshape", "reshape", infer_shape=_infer_reshape_shape, kind="shape")
+def _reshaped(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+    if not p.shape:
+        return None
+    way = -1 if p.reverse else 1
+    return (resolve_shape(shapes[0][::way], p.shape[::way])[::way],)
+
+
+@register(
+    "Reshape", "reshape", infer_shape=_infer_reshape_shape, output_shapes=_reshaped, kind="shape"
+)
 def reshape(
     data: jax.Array,
     *,
@@ -198,7 +207,10 @@ def _infer_flatten_shape(s: ShapeFacts, p: Params) -> None:
         s.set("data", (out[0], *data[1:]))
 
 
-@register("Flatten", "flatten", infer_shape=_infer_flatten_shape, kind="shape")
+@register(
+    "Flatten", "flatten", infer_shape=_infer_flatten_shape, kind="shape",
+    output_shapes=lambda p, shapes: ((shapes[0][0], math.prod(shapes[0][1:])),),
+)  # fmt: skip
 def flatten(data: jax.Array):
     """data (N, ...) as a matrix (N, K); a vector (N,) becomes (N, 1)."""
     return lax.reshape(data, (data.shape[0], math.prod(data.shape[1:])))
@@ -248,7 +260,13 @@ def _infer_transpose_shape(s: ShapeFacts, p: Params) -> None:
         _set_permuted_shape(s, axes)
 
 
-@register("transpose", infer_shape=_infer_transpose_shape, kind="shape")
+def _transposed(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+    (data,) = shapes
+    order = p.axes or tuple(reversed(range(len(data))))
+    return (tuple([data[i] for i in order]),) if sorted(order) == list(range(len(data))) else None
+
+
+@register("transpose", infer_shape=_infer_transpose_shape, output_shapes=_transposed, kind="shape")
 def transpose(data: jax.Array, *, axes: Shape = ()):
     """data, of any shape, with its axes in the order ``axes`` (none given: reversed)."""
     order = axes or tuple(reversed(range(data.ndim)))
