@@ -75,7 +75,7 @@ _OPS: dict[str, Callable[..., Any]] = {
     ),
     "_minus_scalar": lambda c, x: x - c["scalar"],
     "_mul_scalar": lambda c, x: x * c["scalar"],
-    "clip": lambda c, x: x.clamp(c["a_min"], c["a_max"]),
+    "clip": lambda c, x: x.clamp(float(c["a_min"]), float(c["a_max"])),
     "depth_to_space": _depth_to_space,
     "elemwise_add": lambda c, a, b: a + b,
     "elemwise_mul": lambda c, a, b: a * b,
