@@ -87,9 +87,9 @@ def _register_ufuncs() -> None:
         return lambda call: in_float32(_of_dtype(kernel, call), call)
 
     for name, (kernel, weight) in _UFUNCS.items():
-        rule(name, fresh=True, weight=weight)(always(kernel))
+        rule(name, fresh=True, weight=weight, any_shape=True)(always(kernel))
     for name, (kernel, weight) in _FUNCTIONS.items():
-        rule(name, fresh=True, weight=weight)(rounded(kernel))
+        rule(name, fresh=True, weight=weight, any_shape=True)(rounded(kernel))
 
 
 def _of_dtype(kernel: Any, call: Call) -> Kernel:
@@ -103,19 +103,19 @@ def _of_dtype(kernel: Any, call: Call) -> Kernel:
 _register_ufuncs()
 
 
-@rule("logistic", fresh=True, weight=10)
+@rule("logistic", fresh=True, weight=10, any_shape=True)
 def _logistic(call: Call) -> Kernel:
     one = np.float32(1) if is_small_float(call.dtype) else call.dtype.type(1)
     return in_float32(lambda x: one / (one + np.exp(-x)), call)
 
 
-@rule("rsqrt", fresh=True, weight=6)
+@rule("rsqrt", fresh=True, weight=6, any_shape=True)
 def _rsqrt(call: Call) -> Kernel:
     one = np.float32(1) if is_small_float(call.dtype) else call.dtype.type(1)
     return in_float32(lambda x: one / np.sqrt(x), call)
 
 
-@rule("div", fresh=True, weight=3)
+@rule("div", fresh=True, weight=3, any_shape=True)
 def _div(call: Call) -> Kernel:
     if call.dtype.kind not in "iu":
         return np.true_divide
@@ -131,14 +131,14 @@ def _div(call: Call) -> Kernel:
     return divide
 
 
-@rule("rem", fresh=True, weight=20)
+@rule("rem", fresh=True, weight=20, any_shape=True)
 def _rem(call: Call) -> Kernel:
     if call.dtype.kind not in "iu":
         return in_float32(np.fmod, call)
     return lambda x, y: np.where(y == 0, x, np.fmod(x, y))
 
 
-@rule("round", fresh=True, weight=6)
+@rule("round", fresh=True, weight=6, any_shape=True)
 def _round(call: Call) -> Kernel:
     if int(call.params["rounding_method"]) == 1:
         return np.rint
@@ -151,7 +151,7 @@ def _round(call: Call) -> Kernel:
     return in_float32(away_from_zero, call)
 
 
-@rule("integer_pow", fresh=True, weight=3)
+@rule("integer_pow", fresh=True, weight=3, any_shape=True)
 def _integer_pow(call: Call) -> Kernel:
     exponent = call.params["y"]
     one = call.dtype.type(1)
@@ -173,7 +173,7 @@ def _integer_pow(call: Call) -> Kernel:
     return power
 
 
-@rule("pow", fresh=True, weight=30)
+@rule("pow", fresh=True, weight=30, any_shape=True)
 def _pow(call: Call) -> Kernel | None:
     base, exponent = call.ins
     if exponent.dtype.kind in "iub":
@@ -184,7 +184,7 @@ def _pow(call: Call) -> Kernel | None:
     return in_float32(np.power, call)
 
 
-@rule("clamp", fresh=True, weight=2)
+@rule("clamp", fresh=True, weight=2, any_shape=True)
 def _clamp(call: Call) -> Kernel:
     return lambda low, x, high: np.minimum(np.maximum(x, low), high)
 
@@ -302,7 +302,7 @@ def _total_order(call: Call) -> Kernel:
 # Conversions
 
 
-@rule("convert_element_type", fresh=True, weight=2)
+@rule("convert_element_type", fresh=True, weight=2, any_shape=True)
 def _convert_element_type(call: Call) -> Kernel:
     source, target = call.ins[0].dtype, call.dtype
     if target.kind == "b":

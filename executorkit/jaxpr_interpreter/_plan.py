@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from contextvars import Context
 from typing import Any, NamedTuple
@@ -10,6 +11,9 @@ import numpy as np
 
 from ._rules import KEY, Aval, Kernel
 from .blas_threads import single_threaded_products
+
+#: Seconds that an equation takes beside the work on its elements.
+CALL_SECONDS = 2e-6
 
 
 class Work(NamedTuple):
@@ -70,11 +74,13 @@ class Plan:
         estimated seconds of one run.
     equations
         number of calls of NumPy.
+    any_shape
+        True if the steps are those for arguments of other shapes too (:meth:`for_shapes`).
     """
 
     __slots__ = (
-        "_constants", "_inputs", "_large_products", "_results", "_steps", "equations", "uncovered",
-        "work",
+        "_constants", "_inputs", "_large_products", "_results", "_steps", "any_shape", "equations",
+        "uncovered", "work",
     )  # fmt: skip
 
     def __init__(
@@ -86,6 +92,7 @@ class Plan:
         uncovered: tuple[str, ...],
         work: Work,
         large_products: bool,
+        any_shape: bool = False,
     ) -> None:
         self._large_products = large_products
         self._steps = steps
@@ -95,6 +102,7 @@ class Plan:
         self.uncovered = uncovered
         self.work = work
         self.equations = len(steps)
+        self.any_shape = any_shape
 
     @property
     def flops(self) -> float:
@@ -110,6 +118,23 @@ class Plan:
     def estimate(self) -> float:
         """Estimated seconds of one run."""
         return self.work.seconds
+
+    def for_shapes(self, shapes: Sequence[tuple[int, ...]]) -> Plan:
+        """The plan for arguments whose results have these shapes, of a plan for any shape.
+
+        Its estimate grows with the largest result.
+        """
+        largest = max([aval.size for _, aval, _, _ in self._results])
+        growth = max(1.0, max(map(math.prod, shapes)) / max(largest, 1))
+        calls = Work(seconds=CALL_SECONDS * self.equations)
+        work = self.work.plus(calls.times(-1)).times(growth).plus(calls)
+        results = [
+            result._replace(aval=result.aval._replace(shape=shape))
+            for result, shape in zip(self._results, shapes, strict=True)
+        ]
+        return Plan(
+            self._steps, self._inputs, results, self._constants, self.uncovered, work, False, True
+        )
 
     def run(self, args: Sequence[Any]) -> list[np.ndarray]:
         """The results for NumPy arrays of the jaxpr's shapes and dtypes.

@@ -9,12 +9,10 @@ import numpy as np
 from jax.extend.core import ClosedJaxpr
 
 from ._flatten import Equation, Flattened
-from ._plan import NestedKernel, Plan, PlanInput, PlanResult, PlanStep, Work
+from ._plan import CALL_SECONDS, NestedKernel, Plan, PlanInput, PlanResult, PlanStep, Work
 from ._rules import Kernel, is_small_float
 from ._simplify import simplified
 
-#: Seconds that an equation takes beside the work on its elements.
-CALL_SECONDS = 2e-6
 #: Seconds of an addition of two elements in a cache.
 ELEMENT_SECONDS = 1.5e-10
 #: Factor of the time of an element of 16 bits, for which NumPy has no vector instructions.
@@ -47,7 +45,7 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
     shared = _shared(live)
     steps: list[PlanStep] = []
     uncovered = _faults(flattened, live, arguments, results)
-    work, large_products = Work(), False
+    work, large_products, any_shape = Work(), False, bool(results)
     # Values that still have to be read; the last reader may free or overwrite them.
     dead_after = _last_uses(live, set(results))
     owned = {i for e in live if e.rule is not None and e.rule.fresh for i in e.outs}
@@ -59,17 +57,20 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
         if isinstance(kernel, NestedKernel):
             uncovered.update(kernel.uncovered)
             work = work.plus(kernel.work)
-            large_products = True
+            large_products, any_shape = True, False
         else:
             work = work.plus(_work(equation))
             large_products = large_products or _has_large_product(equation)
             reusable = [i for i in dead if i in owned and i not in shared]
-            kernel = _overwriting(kernel, equation, reusable)
+            overwriting = _overwriting(kernel, equation, reusable)
+            any_shape = any_shape and overwriting is kernel and equation.rule.any_shape
+            kernel = overwriting
         out = equation.outs if equation.several else equation.outs[0]
         steps.append(PlanStep(kernel, equation.ins, out, dead))
     constants: list[Any] = [None] * len(flattened.avals)
     for i, x in flattened.constants.items():
         constants[i] = x
+    read = {*results, *(i for e in live for i in e.ins)}
     return Plan(
         steps,
         [PlanInput(i, _is_key(v.aval)) for i, v in zip(arguments, jaxpr.invars, strict=True)],
@@ -81,6 +82,7 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
         tuple(sorted(uncovered)),
         work,
         large_products,
+        any_shape and all(constants[i] is None or np.ndim(constants[i]) == 0 for i in read),
     )
 
 

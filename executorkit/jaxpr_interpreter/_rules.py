@@ -63,6 +63,8 @@ class KernelRule(NamedTuple):
     in_place
         makes a kernel that changes and returns its first input, for an equation that is the last
         to read it.
+    any_shape
+        True if the kernel for one call is that of calls with other shapes, which NumPy broadcasts.
     """
 
     make: Callable[[Call], Kernel | None]
@@ -70,6 +72,7 @@ class KernelRule(NamedTuple):
     weight: float
     flops: Callable[[Call], float] | None
     in_place: Callable[[Call], Kernel] | None
+    any_shape: bool
 
 
 RULES: dict[str, KernelRule] = {}
@@ -81,12 +84,13 @@ def rule(
     weight: float = 1.0,
     flops: Callable[[Call], float] | None = None,
     in_place: Callable[[Call], Kernel] | None = None,
+    any_shape: bool = False,
 ) -> Callable[[Callable[[Call], Kernel | None]], Callable[[Call], Kernel | None]]:
     """Registers the decorated function as the rule of the primitives ``names``."""
 
     def register(make: Callable[[Call], Kernel | None]) -> Callable[[Call], Kernel | None]:
         for name in names:
-            RULES[name] = KernelRule(make, fresh, weight, flops, in_place)
+            RULES[name] = KernelRule(make, fresh, weight, flops, in_place, any_shape)
         return make
 
     return register

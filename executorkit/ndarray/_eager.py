@@ -4,12 +4,15 @@
 and attributes. Inputs are checked by the operator's own rules when a function is traced, ``out``
 arrays when it has run. Numbers that change from call to call (a scalar operand, a learning rate)
 are passed as values where the operator allows it, so that a decaying rate compiles nothing.
+
+NumPy evaluates small calls for good, by a plan for their shapes; that of an element-wise operator
+serves other shapes too, so that ever-new shapes are not traced.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import jax
@@ -28,6 +31,7 @@ from ..errors import (
 )
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import to_text
+from ..ops.schema.channels_last import layout_elementwise
 from ..ops.schema.inference import ShapeFacts, TypeFacts
 from ..ops.value_checks import collect_checks
 from ..program import CacheInfo, CodeCache, SmallJit, deferred_errors, host_plans_allowed
@@ -146,9 +150,14 @@ class ResolvedCall:
         number of outputs that a call returns.
     is_plain
         whether a call has no effect but its results, and draws no random numbers.
+    output_shapes
+        of a plain call that computes each element for itself: the shapes of its results for those
+        of arrays that are not empty, None where they do not fit. None for other calls.
     """
 
-    __slots__ = ("aux", "constant_inputs", "is_plain", "key", "n_visible", "op", "params")
+    __slots__ = (
+        "aux", "constant_inputs", "is_plain", "key", "n_visible", "op", "output_shapes", "params",
+    )  # fmt: skip
 
     def __init__(self, op: OpDef, texts: tuple[tuple[str, str], ...], dynamic: tuple[str, ...]):
         self.op = op
@@ -158,6 +167,9 @@ class ResolvedCall:
         self.aux = op.aux_of(self.params)
         self.constant_inputs = op.constant_inputs(self.params)
         self.is_plain = op.key_name is None and not self.aux and not self.constant_inputs
+        self.output_shapes = None
+        if self.is_plain and op.output_shapes is not None and op.layout_rule is layout_elementwise:
+            self.output_shapes = partial(op.output_shapes, self.params)
 
 
 #: Calls with equal texts share what follows from them.
@@ -178,7 +190,7 @@ def run_plain(resolved: ResolvedCall, cls: type[Handle], arrays: Sequence[Handle
     entry = _functions.get(resolved.key)
     if entry is None:
         entry = _functions.get_or_make(resolved.key, lambda: _jitted(*resolved.key))
-    results = _host_results(entry, arrays, ()) if entry.host_plans else None
+    results = _host_results(entry, resolved, arrays, ()) if entry.host_plans else None
     if results is not None:
         return _delivered(resolved, cls, arrays, results, None)
     context = arrays[0]._context
@@ -204,7 +216,7 @@ def run_scalar(
     entry = _functions.get(resolved.key)
     if entry is None or not entry.host_plans:
         return None
-    results = _host_results(entry, (array,), (number,))
+    results = _host_results(entry, resolved, (array,), (number,))
     return None if results is None else _delivered(resolved, cls, (array,), results, out)
 
 
@@ -222,10 +234,15 @@ def _host_key(args: tuple[Any, ...]) -> Any:
 
 
 def _host_results(
-    entry: SmallJit, arrays: Sequence[Handle], numbers: Sequence[Any]
+    entry: SmallJit, resolved: ResolvedCall, arrays: Sequence[Handle], numbers: Sequence[Any]
 ) -> list[np.ndarray] | None:
     """The results of a call that the host computes for good; None for another one."""
-    plan = entry.host_plans.get(tuple([(a._shape, a.storage.dtype) for a in arrays]))
+    key = tuple([(a._shape, a.storage.dtype) for a in arrays])
+    plan = entry.host_plans.get(key)
+    if plan is None and resolved.output_shapes is not None:
+        shapes = tuple([shape for shape, _ in key])
+        results = None if any(map(_is_empty, shapes)) else resolved.output_shapes(shapes)
+        plan = None if results is None else entry.host_plan_for(key, results)
     if plan is None or not host_plans_allowed():
         return None
     operands: list[Any] = [np.float64(n) for n in numbers if n.__class__ is float]
@@ -236,6 +253,10 @@ def _host_results(
             return None
         operands.append(array.host)
     return plan.run(operands)
+
+
+def _is_empty(shape: tuple[int, ...]) -> bool:
+    return 0 in shape
 
 
 def _delivered(
@@ -308,7 +329,7 @@ def invoke(
     if arrays and resolved.is_plain:
         entry = _functions.get(resolved.key)
         if entry is not None and entry.host_plans:
-            host = _host_results(entry, arrays, [v for _, v in dynamic])
+            host = _host_results(entry, resolved, arrays, [v for _, v in dynamic])
             if host is not None:
                 return _delivered(resolved, cls, arrays, host, out)
     context = arrays[0]._context if arrays else _context(ctx)

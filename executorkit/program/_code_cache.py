@@ -30,6 +30,7 @@ from ._donation import Donated, call_donating
 from ._environment_settings import bytes_of
 from ._first_calls import (
     MAX_SHAPES,
+    STAYING_SECONDS,
     FirstCalls,
     InterpretedFunction,
     call_or_interpret,
@@ -132,6 +133,10 @@ class Code(Protocol):
         ...
 
 
+#: Shapes and dtypes of the arrays of a call.
+HostKey = tuple[tuple[tuple[int, ...], Any], ...]
+
+
 class SmallJit:
     """A jitted function of an operator or of arrays, whose executables are small. Its first calls
     with new shapes are interpreted.
@@ -147,9 +152,9 @@ class SmallJit:
     """
 
     __slots__ = (
-        "__wrapped__", "_device", "_first_calls", "_first_steps", "_host_key", "_jitted",
-        "_kept_in", "_met_exception", "_options", "_static", "_traced_by_jax", "_updates",
-        "executable_bytes", "executables", "function", "host_plans", "last_use",
+        "__wrapped__", "_device", "_first_calls", "_first_steps", "_general_plans", "_host_key",
+        "_jitted", "_kept_in", "_met_exception", "_options", "_static", "_traced_by_jax",
+        "_updates", "executable_bytes", "executables", "function", "host_plans", "last_use",
     )  # fmt: skip
 
     in_use = False
@@ -162,7 +167,7 @@ class SmallJit:
         device: Any = None,
         kept_in: CodeCache[SmallJit] | None = None,
         updates: bool = False,
-        host_key: Callable[[tuple[Any, ...]], Hashable | None] | None = None,
+        host_key: Callable[[tuple[Any, ...]], HostKey | None] | None = None,
         **options: Any,
     ) -> None:
         """Wraps a function of positional arguments.
@@ -201,7 +206,9 @@ class SmallJit:
                 return function(*args)
 
         self.executables = 0
-        self.host_plans: dict[Hashable, Plan] = {}
+        self.host_plans: dict[HostKey, Plan] = {}
+        #: Plans for any shape, by the number of axes and the dtype of each array.
+        self._general_plans: dict[Hashable, Plan] = {}
         self._traced_by_jax = False
         self._met_exception = False
         jitted: Any = jax.jit(traced, static_argnums=self._static, **self._options)
@@ -239,13 +246,29 @@ class SmallJit:
         key = None if self._host_key is None else self._host_key(args)
         interpretation = self._first_calls.first(args, may_stay=key is not None)
         if interpretation is not None:
-            if interpretation.stays:
+            if key is not None and interpretation.stays:
                 self.host_plans[key] = interpretation.plan
+                if interpretation.plan.any_shape:
+                    self._general_plans[_ranks(key)] = interpretation.plan
             return interpretation.run(args)
         with tracing_allowed():
             results = self._jitted(*args)
         self._count()
         return results
+
+    def host_plan_for(self, key: HostKey, shapes: Sequence[tuple[int, ...]]) -> Plan | None:
+        """The plan of a small call of new shapes, whose results have ``shapes``, without a trace:
+        that of an earlier call whose arrays had as many axes and the same dtypes, if its steps are
+        those for any shape. None if there is none, or the call is not small or must be compiled."""
+        general = self._general_plans.get(_ranks(key))
+        if general is None or self._interprets() is False:
+            return None
+        plan = general.for_shapes(shapes)
+        if plan.estimate > STAYING_SECONDS:
+            return None
+        if len(self.host_plans) < MAX_SHAPES:
+            self.host_plans[key] = plan
+        return plan
 
     def call_into(
         self,
@@ -313,6 +336,10 @@ class SmallJit:
         """Frees its executables; the next calls compile again."""
         # JAX's clear_cache of one function makes it look up the traces of all others again.
         self._start()
+
+
+def _ranks(key: HostKey) -> Hashable:
+    return tuple([(len(shape), dtype) for shape, dtype in key])
 
 
 def host_plans_allowed() -> bool:

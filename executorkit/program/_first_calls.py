@@ -52,7 +52,7 @@ _MIN_CALLS, _MAX_TAKE_OVER = 4, 48
 _COMPILE_SECONDS, _EQUATION_SECONDS = 0.03, 0.0015
 #: Maximum estimated seconds of a call that is interpreted for good: that of an operator on small
 #: arrays, for which NumPy takes less time than the call of a compiled program.
-STAYING_SECONDS = 6e-6
+STAYING_SECONDS = 1e-5
 #: Maximum number of sets of shapes of a function that are interpreted at a time; one more and the
 #: function should begin anew, so that JAX forgets their traces too.
 MAX_SHAPES = 256

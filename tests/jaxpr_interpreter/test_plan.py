@@ -209,6 +209,40 @@ def test_estimates_grow_with_the_work():
     assert loop.flops >= 100 * 2 * 3**3
 
 
+@pytest.mark.parametrize(
+    ("function", "any_shape"),
+    [
+        (lambda x, y: (x + y) * 2, True),
+        (lambda x, y: jax.nn.relu(x) - jnp.tanh(y), True),
+        (lambda x, y: x.astype("int32"), True),
+        (lambda x, y: x + np.arange(3, dtype="float32"), False),
+        (lambda x, y: x.sum(0), False),
+        (lambda x, y: x.T, False),
+        (lambda x, y: x[:1] + y, False),
+        (lambda x, y: jnp.where(x > 0, x, y), False),
+        (lambda x, y: lax.cond(x[0, 0] > 0, lambda: x, lambda: y), False),
+    ],
+)
+def test_a_plan_of_elementwise_steps_is_one_for_any_shape(function, any_shape):
+    first = [np.ones((2, 3), np.float32)] * 2
+    made = plan(jax.make_jaxpr(function)(*first))
+    assert made.any_shape == any_shape
+    if not any_shape:
+        return
+    rng = np.random.default_rng(0)
+    others = [rng.standard_normal((5, 70)).astype("float32") for _ in range(2)]
+    resized = made.for_shapes([(5, 70)])
+    assert resized.any_shape
+    (result,) = resized.run(others)
+    expected = function(*map(jnp.asarray, others))
+    assert (result.shape, result.dtype) == (expected.shape, expected.dtype)
+    np.testing.assert_allclose(result, expected, 1e-6)
+    (again,) = made.run(first)
+    assert again.shape == (2, 3)
+    assert made.estimate < resized.estimate < made.for_shapes([(500, 700)]).estimate
+    assert made.for_shapes([(1, 1)]).estimate == pytest.approx(made.estimate)
+
+
 def test_runs_repeat_bit_for_bit_in_threads():
     x = np.random.default_rng(0).normal(size=(64, 300)).astype(np.float32)
     again = planned(lambda x: jnp.tanh(x @ x.T).sum(0), x)

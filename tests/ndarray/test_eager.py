@@ -61,6 +61,70 @@ def test_another_shape_traces_again(x):
     assert _traces() == before + 1
 
 
+@pytest.mark.parametrize(
+    ("name", "attrs", "count"),
+    [("relu", {}, 1), ("elemwise_mul", {}, 2), ("broadcast_add", {}, 2), ("exp", {}, 1),
+     ("_plus_scalar", {"scalar": 2.5}, 1), ("_greater_scalar", {"scalar": 0.0}, 1),
+     ("Activation", {"act_type": "tanh"}, 1), ("add_n", {"num_args": 3}, 3)],
+)  # fmt: skip
+@pytest.mark.parametrize("dtype", ["float32", "float64", "float16"])
+def test_new_shapes_of_small_elementwise_calls_are_not_traced(name, attrs, count, dtype):
+    rng = np.random.default_rng(0)
+
+    def call(*shape: int) -> tuple[np.ndarray, list[np.ndarray]]:
+        values = [rng.standard_normal(shape).astype(dtype) for _ in range(count)]
+        arrays = [nd.array(x, dtype=dtype) for x in values]
+        return _eager.call(name, *arrays, **attrs).asnumpy(), values
+
+    call(2, 3)
+    before = _traces()
+    shapes = [(1, 1), (3, 2), (7, 5), (1, 9), (12, 12)]
+    results = [call(*shape) for shape in shapes]
+    assert _traces() == before
+    op = lookup(name)
+    p = op.parse(attrs)
+    for shape, (result, values) in zip(shapes, results, strict=True):
+        with jax.enable_x64(True):
+            (expected,) = jax.jit(lambda *xs: op.apply(p, xs))(*values)
+        assert result.shape == shape
+        assert result.dtype == expected.dtype
+        np.testing.assert_allclose(result, expected, 2e-3 if dtype == "float16" else 1e-6)
+
+
+def test_new_shapes_are_broadcast_and_checked_without_a_trace():
+    def add(lhs: tuple[int, ...], rhs: tuple[int, ...]) -> nd.NDArray:
+        return nd.broadcast_add(nd.ones(lhs), nd.ones(rhs))
+
+    add((2, 3), (1, 3))
+    before = _traces()
+    for lhs, rhs, shape in [((4, 1), (1, 5), (4, 5)), ((3, 3), (3, 1), (3, 3))]:
+        result = add(lhs, rhs)
+        assert result.shape == shape
+        np.testing.assert_array_equal(result.asnumpy(), np.full(shape, 2))
+    assert _traces() == before
+    with pytest.raises(ShapeError, match=r"\(4, 2\) and rhs \(4, 3\) do not broadcast"):
+        add((4, 2), (4, 3))
+    assert add((0, 3), (1, 3)).shape == (0, 3)
+    with pytest.raises(ShapeError):
+        nd.elemwise_add(nd.ones((2, 2)), nd.ones((2, 3)))
+
+
+def test_a_large_call_of_a_new_shape_is_not_left_to_numpy():
+    name = "Activation", "softsign"
+    nd.Activation(nd.ones((2, 2)), act_type=name[1]).asnumpy()
+    before = _traces()
+    nd.Activation(nd.ones((512, 512)), act_type=name[1]).asnumpy()
+    assert _traces() == before + 1
+
+
+def test_more_shapes_than_are_kept():
+    nd.sqrt(nd.ones((1, 2))).asnumpy()
+    before = _traces()
+    for n in range(2, 600):
+        assert nd.sqrt(nd.full((n, 1), 4)).asnumpy().sum() == 2 * n
+    assert _traces() == before
+
+
 def test_the_arguments_of_equal_calls_are_sorted_once(x, monkeypatch):
     calls = []
     sort = _array_operators.bind_call

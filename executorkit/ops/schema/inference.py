@@ -203,12 +203,12 @@ def same_shapes(s: ShapeFacts, p: Params) -> None:
     s.same()
 
 
-def shape_of_inputs(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
+def shape_of_inputs(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...] | None:
     """The output shape of element-wise operators: that of every input."""
     return shapes[:1] if shapes.count(shapes[0]) == len(shapes) else None
 
 
-def shape_of_data(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape]:
+def shape_of_data(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...]:
     """The output shape of operators that have that of their first input."""
     return shapes[:1]
 
