@@ -45,7 +45,7 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
     shared = _shared(live)
     steps: list[PlanStep] = []
     uncovered = _faults(flattened, live, arguments, results)
-    work, large_products, any_shape = Work(), False, bool(results)
+    work, large_products, overwrites = Work(), False, False
     # Values that still have to be read; the last reader may free or overwrite them.
     dead_after = _last_uses(live, set(results))
     owned = {i for e in live if e.rule is not None and e.rule.fresh for i in e.outs}
@@ -57,14 +57,13 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
         if isinstance(kernel, NestedKernel):
             uncovered.update(kernel.uncovered)
             work = work.plus(kernel.work)
-            large_products, any_shape = True, False
+            large_products = True
         else:
             work = work.plus(_work(equation))
             large_products = large_products or _has_large_product(equation)
             reusable = [i for i in dead if i in owned and i not in shared]
-            overwriting = _overwriting(kernel, equation, reusable)
-            any_shape = any_shape and overwriting is kernel and equation.rule.any_shape
-            kernel = overwriting
+            plain, kernel = kernel, _overwriting(kernel, equation, reusable)
+            overwrites = overwrites or kernel is not plain
         out = equation.outs if equation.several else equation.outs[0]
         steps.append(PlanStep(kernel, equation.ins, out, dead))
     constants: list[Any] = [None] * len(flattened.avals)
@@ -82,7 +81,10 @@ def plan(closed_jaxpr: ClosedJaxpr) -> Plan:
         tuple(sorted(uncovered)),
         work,
         large_products,
-        any_shape and all(constants[i] is None or np.ndim(constants[i]) == 0 for i in read),
+        bool(results)
+        and not overwrites
+        and all(e.rule is not None and e.rule.any_shape for e in live)
+        and all(np.ndim(constants[i]) == 0 for i in read),
     )
 
 
