@@ -123,6 +123,10 @@ _QUESTIONS = st.one_of(
         lambda data, shape, reverse: ("Reshape", {"shape": shape, "reverse": reverse}, [data]),
         _DATA, st.lists(st.integers(-4, 6), min_size=1, max_size=4).map(tuple), _BOOLEANS,
     ),
+    st.builds(
+        lambda data, slopes: ("LeakyReLU", {"act_type": "prelu"}, [data, slopes]),
+        _DATA, st.lists(_SIZES, min_size=1, max_size=2).map(tuple),
+    ),
     st.builds(lambda data, axes: ("transpose", {"axes": axes}, [data]), _DATA, _AXES),
     st.builds(lambda data, axes: ("Dropout", {"axes": axes}, [data]), _DATA, _AXES),
     st.builds(

@@ -1,12 +1,13 @@
 """Products of pictures by small matrices, computed as the convolutions of 1 x 1 that they were.
 
 A convolution of 1 x 1 is lowered to a product of matrices, (positions, channels) by
-(channels, filters). XLA's CPU backend computes products by the library YNNPACK, convolutions by
-Eigen. For small weights the latter is quicker within a network, on pictures of 64 positions or
-more. One picture, time of all of a network's products as convolutions to the time as products,
-two cores of an Intel Xeon: MobileNet v2 0.87, SqueezeNet 0.95, DenseNet-121 0.95, ResNet-50 0.97,
-MobileNet 0.98, ResNet-18 1.00, Inception-v3 1.00. Of two cores of an AMD EPYC: 0.84 to 0.93, 0.90
-and, ResNet-50, 1.00.
+(channels, filters), which XLA's CPU backend hands to the library YNNPACK. It makes a product of a
+convolution of 1 x 1 too, but later than that, and computes it by Eigen. For small weights this is
+quicker within a network, on pictures of 64 positions or more. One picture, time of a network with
+such products as convolutions to the time without, two cores of an Intel Xeon: MobileNet v2 0.84 to
+0.89, SqueezeNet 0.95 to 0.98, DenseNet-121 0.96, ResNet-50 0.97 to 0.99, MobileNet 0.98, ResNet-18
+1.00, Inception-v3 1.00. Two cores of an AMD EPYC: MobileNet v2 0.84 to 0.93, SqueezeNet 0.90,
+ResNet-50 1.00.
 """
 
 from __future__ import annotations

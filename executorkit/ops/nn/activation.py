@@ -71,6 +71,12 @@ def _infer_leaky_relu_shape(s: ShapeFacts, p: Params) -> None:
     s.set("gamma", data[1:2], because=f"data is {data}, with one slope per channel")
 
 
+def _leaky_relu_output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape, ...] | None:
+    data, *gamma = shapes
+    fits = p.act_type != "rrelu" and all(slopes in ((1,), data[1:2]) for slopes in gamma)
+    return (data,) if fits else None
+
+
 def _leaky_relu_layout(p: Params, shapes: Sequence[Shape]) -> LayoutRewrite | None:
     if p.act_type == "rrelu":  # its random numbers are in the order of the elements
         return None
@@ -126,7 +132,7 @@ def _gelu(x: jax.Array) -> jax.Array:
     inputs=_leaky_inputs,
     outputs=_leaky_outputs,
     infer_shape=_infer_leaky_relu_shape,
-    output_shapes=lambda p, shapes: None if p.act_type == "rrelu" else shapes[:1],
+    output_shapes=_leaky_relu_output_shapes,
     uses_rng=lambda p, train: train and p.act_type == "rrelu",
     layout_rule=_leaky_relu_layout,
     traits={NAMED_DATA},
