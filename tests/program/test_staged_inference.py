@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
+from jax.experimental.compilation_cache import compilation_cache
 
 import executorkit as mx
 from executorkit.display import view_of
@@ -288,6 +290,22 @@ def test_compile_makes_both_stages_ahead() -> None:
     assert executor.program.traces == traces
 
 
+@pytest.fixture
+def restored_cache_settings() -> Iterator[None]:
+    """Leaves JAX's own cache of compiled programs, which the tests have, as it was."""
+    names = (
+        "jax_compilation_cache_dir",
+        "jax_persistent_cache_min_compile_time_secs",
+        "jax_persistent_cache_min_entry_size_bytes",
+    )
+    before = {name: getattr(jax.config, name) for name in names}
+    yield
+    for name, setting in before.items():
+        jax.config.update(name, setting)
+    compilation_cache.reset_cache()
+
+
+@pytest.mark.usefixtures("restored_cache_settings")
 def test_stages_are_found_in_the_disk_cache(tmp_path: Any) -> None:
     results = []
     mx.program.enable_disk_cache(tmp_path)
