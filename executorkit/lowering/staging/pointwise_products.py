@@ -26,29 +26,29 @@ _SPECS = ("NHWC", "HWIO", "NHWC")
 
 def convolve_pointwise(program: FlatProgram) -> FlatProgram:
     """The program with products of pictures by small matrices as convolutions of 1 x 1."""
-    makers = {value: made for made in program.operations for value in made.outputs}
+    producers = {x: operation for operation in program.operations for x in operation.outputs}
     operations = [
-        _as_convolution(operation) if _is_pointwise(operation, makers) else operation
+        _as_convolution(operation) if _is_pointwise(operation, producers) else operation
         for operation in program.operations
     ]
     return FlatProgram(program.inputs, operations, program.outputs)
 
 
-def _is_pointwise(operation: Operation, makers: dict[FlatValue, Operation]) -> bool:
+def _is_pointwise(operation: Operation, producers: dict[FlatValue, Operation]) -> bool:
     if operation.name != "dot_general":
         return False
     pixels, weight = operation.inputs
-    made = makers.get(pixels)
+    source = producers.get(pixels)
     return (
         operation.params["dimension_numbers"] == (((1,), (0,)), ((), ()))
         and len(pixels.shape) == len(weight.shape) == 2
         and pixels.dtype == weight.dtype == operation.outputs[0].dtype == np.float32
         and pixels.shape[0] >= _MIN_POSITIONS
         and weight.size <= _MAX_WEIGHT
-        and made is not None
-        and made.name == "reshape"
-        and len(made.inputs[0].shape) == 4
-        and made.inputs[0].shape[3] == pixels.shape[1]
+        and source is not None
+        and source.name == "reshape"
+        and len(source.inputs[0].shape) == 4
+        and source.inputs[0].shape[3] == pixels.shape[1]
     )
 
 
