@@ -15,6 +15,7 @@ import argparse
 import os
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -32,8 +33,7 @@ from ._fitting import MOMENTUM, RATE, module_step
 from ._handwritten import FORWARD, trained
 from ._measure import ORACLE, Oracle
 from ._networks import Network, network
-from ._workers import timed
-from .run import PAUSE
+from ._workers import PAUSE, timed, wake
 
 NETWORKS = (("mlp", 64), ("mlp", 1024), ("lenet", 32), ("lstm", 32))
 #: Networks, batches and pixels of a side, for the memory with and without remat.
@@ -127,7 +127,9 @@ def _beside(ours: Callable[[], Any], oracle: Oracle, pairs: int) -> float:
     ratios = []
     for _ in range(pairs):
         time.sleep(PAUSE)
+        wake(waited)
         our_time = timed(waited, calls)
+        wake(partial(oracle.seconds, "step"))
         ratios.append(oracle.seconds("step", calls) / our_time)
     return median(ratios)
 

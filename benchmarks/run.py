@@ -40,12 +40,10 @@ from ._measure import Ours, check
 from ._networks import Network, network
 from ._oracle import DISK_CACHE
 from ._report import markdown_table, report
-from ._workers import Worker, checksum, timed
+from ._workers import PAUSE, Worker, checksum, timed, wake
 
 #: Modules of the workers, by library.
 WORKERS = {"mxnet": "_oracle", "torch": "_torch", "onnx": "_onnx"}
-#: Time in seconds after which idle threads of other libraries sleep.
-PAUSE = 0.25
 Row = dict[str, Any]
 #: Rows of a part, more and more complete, with their key in the results.
 Results = Iterator[tuple[str, list[Row]]]
@@ -160,26 +158,27 @@ class Comparison:
         """Milliseconds of both, and the median ratio of the pairs that fit into the budget.
 
         ``pause`` is the time in seconds to wait after theirs: threads of other libraries (OpenMP's)
-        look for work for a while, on processors that the next measurement needs. A measurement
-        begins with a call that does not count: after a pause caches are cold and threads asleep.
+        look for work for a while, on processors that the next measurement needs. Where there are
+        pauses, a measurement begins with calls that do not count, else with one.
         """
+        begin = wake if pause else lambda call: call()
 
         def run() -> Any:
             return jax.block_until_ready(ours())
 
         def seconds_of_ours(calls: int) -> float:
-            timed(run)
+            begin(run)
             return timed(run, calls)
 
         def seconds_of_theirs(calls: int) -> float:
-            theirs(1)
+            begin(lambda: theirs(1))
             result = theirs(calls)
             time.sleep(pause)
             return result
 
         each = seconds_of_ours(1), seconds_of_theirs(1)
         calls = max(1, min(1000, int(0.01 / max(each))))
-        pairs = max(3, min(40, int(self.budget / ((calls + 1) * sum(each) + pause))))
+        pairs = max(3, min(40, int(self.budget / ((calls + 1) * sum(each) + 2 * pause))))
         times = alternate(lambda: seconds_of_ours(calls), lambda: seconds_of_theirs(calls), pairs)
         return {
             "ours": times.ours * 1e3,
