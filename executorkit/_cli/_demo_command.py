@@ -179,7 +179,9 @@ def compare(executor: Executor, digits: Digits) -> PairedTimes:
     for _ in range(3):
         a, b = executor_step(images, labels), handwritten(images, labels)
     for name in a:
-        np.testing.assert_allclose(a[name], b[name], rtol=1e-3, atol=1e-4)
+        # Rounding, which differs between processors, may flip the sign of a ReLU's input.
+        tolerance = 1e-2 * float(np.abs(b[name]).max())
+        np.testing.assert_allclose(a[name], b[name], rtol=0, atol=tolerance)
     return time_in_pairs(
         lambda: executor_step(images, labels), lambda: handwritten(images, labels), PAIRS
     )
