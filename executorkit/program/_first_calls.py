@@ -190,9 +190,7 @@ class FirstCalls:
     def compile(self, args: Sequence[Any]) -> None:
         """Compiles the program for such arguments, which JAX finds at the next call."""
         with tracing_allowed():
-            with paused_collection():
-                lowered = self._jitted.lower(*args)
-            executable = lowered.compile()
+            executable = self._jitted.lower(*args).compile()
         self._count(executable)
 
     def compilation(self, args: Sequence[Any]) -> Callable[[], None]:
