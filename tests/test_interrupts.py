@@ -165,6 +165,11 @@ def test_without_copies_lost_arrays_are_an_error_that_says_so():
 
 
 def test_the_state_of_the_thread_is_restored():
+    with jax.enable_x64(False):  # whatever an interrupt in another test has left
+        _check_that_it_is_restored()
+
+
+def _check_that_it_is_restored() -> None:
     state = ThreadState()
     jax.enable_x64.set_local(True)
     state.restore()
