@@ -241,8 +241,9 @@ def _host_results(
     plan = entry.host_plans.get(key)
     if plan is None and resolved.output_shapes is not None:
         shapes = tuple([shape for shape, _ in key])
-        results = None if any(map(_is_empty, shapes)) else resolved.output_shapes(shapes)
-        plan = None if results is None else entry.host_plan_for(key, results)
+        empty = any(0 in shape for shape in shapes)
+        out_shapes = None if empty else resolved.output_shapes(shapes)
+        plan = None if out_shapes is None else entry.host_plan_for(key, out_shapes)
     if plan is None or not host_plans_allowed():
         return None
     operands: list[Any] = [np.float64(n) for n in numbers if n.__class__ is float]
@@ -253,10 +254,6 @@ def _host_results(
             return None
         operands.append(array.host)
     return plan.run(operands)
-
-
-def _is_empty(shape: tuple[int, ...]) -> bool:
-    return 0 in shape
 
 
 def _delivered(

@@ -72,7 +72,8 @@ def _half_down(w: NodeWriter, x: Operand) -> str:
     return w.op("Ceil", w.op("Sub", x, _number(w, 0.5)))
 
 
-def _cube_root(w: NodeWriter, x: Operand) -> str:
+def cube_root(w: NodeWriter, x: Operand) -> str:
+    """The third root, which is negative for negative numbers."""
     root = w.op("Pow", w.op("Abs", x), _number(w, 1 / 3))
     return w.op("Mul", w.op("Sign", x), root)
 
@@ -80,8 +81,8 @@ def _cube_root(w: NodeWriter, x: Operand) -> str:
 _FUNCTIONS: dict[str, Unary] = {
     "square": lambda w, x: w.op("Mul", x, x),
     "rsqrt": lambda w, x: w.op("Reciprocal", w.op("Sqrt", x)),
-    "cbrt": _cube_root,
-    "rcbrt": lambda w, x: w.op("Reciprocal", _cube_root(w, x)),
+    "cbrt": cube_root,
+    "rcbrt": lambda w, x: w.op("Reciprocal", cube_root(w, x)),
     "log2": lambda w, x: w.op("Div", w.op("Log", x), _number(w, math.log(2))),
     "log10": lambda w, x: w.op("Div", w.op("Log", x), _number(w, math.log(10))),
     "log1p": lambda w, x: w.op("Log", w.op("Add", x, _number(w, 1))),

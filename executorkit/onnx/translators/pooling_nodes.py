@@ -16,6 +16,7 @@ from .._draft import Value
 from .._node_writer import NodeWriter, Operand
 from .._translators import translates
 from .convolution_nodes import is_channels_last, per_axis, to_channels_first, to_channels_last
+from .elementwise_nodes import cube_root
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +81,7 @@ def _root(w: NodeWriter, data: str, power: int) -> str:
         return data
     if power == 2:
         return w.op("Sqrt", data)
-    size = w.op("Pow", w.op("Abs", data), w.scalar(1 / power))
-    return w.op("Mul", w.op("Sign", data), size)
+    return cube_root(w, data)
 
 
 def _global(w: NodeWriter, data: Operand, axes: list[int]) -> str:

@@ -135,14 +135,8 @@ def _output_shapes(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
         return None
     if channels % p.num_group or p.num_filter % p.num_group:
         return None
-    sizes = tuple(
-        [
-            (data[axis] + 2 * x - d * (k - 1) - 1) // s + 1
-            for axis, k, s, d, x in zip(
-                spatial_axes(layout), p.kernel, stride, dilate, pad, strict=True
-            )
-        ]
-    )
+    dims = ConvDims(stride, pad, dilate, p.num_group, layout)
+    sizes = dims.output_sizes(dims.spatial(data), p.kernel)
     return (shape_in_layout(layout, data[0], p.num_filter, sizes),) if min(sizes) > 0 else None
 
 

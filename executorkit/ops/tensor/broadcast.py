@@ -7,6 +7,7 @@ from itertools import zip_longest
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from ...errors import AttributeValueError, ShapeError, explain
 from ..schema.attrs import Shape
@@ -53,12 +54,10 @@ def _infer_broadcast_shape(s: ShapeFacts, p: Params) -> None:
 
 
 def _broadcast(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
-    lhs, rhs = shapes
-    if lhs == rhs:
-        return (lhs,)
-    pairs = list(zip_longest(lhs[::-1], rhs[::-1], fillvalue=1))
-    fits = all(a == b or 1 in (a, b) for a, b in pairs)
-    return (tuple([max(pair) for pair in reversed(pairs)]),) if fits else None
+    try:
+        return (np.broadcast_shapes(*shapes),)
+    except ValueError:
+        return None
 
 
 for _stem, _rule in BINARY.items():

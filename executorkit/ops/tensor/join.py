@@ -45,11 +45,9 @@ def _infer_concat_shape(s: ShapeFacts, p: Params) -> None:
 
 def _joined(p: Params, shapes: tuple[Shape, ...]) -> tuple[Shape] | None:
     first = shapes[0]
-    at = p.dim % len(first) if -len(first) <= p.dim < len(first) else len(first)
+    at = normal_axis(p.dim, len(first), "dim")
     others = (*first[:at], *first[at + 1 :])
-    if at == len(first) or any(
-        len(s) != len(first) or (*s[:at], *s[at + 1 :]) != others for s in shapes
-    ):
+    if any(len(s) != len(first) or (*s[:at], *s[at + 1 :]) != others for s in shapes):
         return None
     return ((*first[:at], sum([s[at] for s in shapes]), *first[at + 1 :]),)
 
