@@ -61,7 +61,7 @@ class RecordFile:
                 with open(self._descriptor, "rb", closefd=False) as file:
                     self._whole = file.read()
         except OSError as error:
-            raise FileAccessError(explain(path, _unreadable(error))) from None
+            raise FileAccessError(path, _unreadable(error)) from None
 
     @property
     def size(self) -> int:
@@ -82,7 +82,7 @@ class RecordFile:
                     break
                 data += piece
         except OSError as error:
-            raise FileAccessError(explain(self.path, _unreadable(error))) from None
+            raise FileAccessError(self.path, _unreadable(error)) from None
         return data
 
     def close(self) -> None:
@@ -110,9 +110,7 @@ def encode_record(content: bytes | bytearray | memoryview, where: str) -> list[b
     """
     data = bytes(content)
     if len(data) >= MAX_LENGTH:
-        raise RecordError(
-            explain(where, f"a record of {len(data)} bytes, expected fewer than {MAX_LENGTH}")
-        )
+        raise RecordError(where, f"a record of {len(data)} bytes, expected fewer than {MAX_LENGTH}")
     parts = _split(data)
     pieces = []
     for number, part in enumerate(parts):
@@ -193,7 +191,7 @@ def _part_header(file: RecordFile, offset: int) -> tuple[int, int] | None:
 
 
 def _broken(file: RecordFile, offset: int, problem: str, because: str | None = None) -> RecordError:
-    return RecordError(explain(f"{file.path}, offset {offset}", problem, because=because))
+    return RecordError(f"{file.path}, offset {offset}", problem, because=because)
 
 
 def record_offsets(file: RecordFile, begin: int, end: int) -> Iterator[int]:
@@ -240,9 +238,9 @@ def read_index(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
         raise FileNotFoundError(explain(name, "cannot be read: there is no such file")) from None
     except OSError as error:
         problem = f"cannot be read: {error.strerror or error}"
-        raise FileAccessError(explain(name, problem)) from None
+        raise FileAccessError(name, problem) from None
     except UnicodeDecodeError:
-        raise RecordError(explain(name, "it is not an index file of records")) from None
+        raise RecordError(name, "it is not an index file of records") from None
     if lines[-1] == "":
         del lines[-1]
     entries = []
@@ -251,9 +249,7 @@ def read_index(path: str | os.PathLike[str]) -> list[tuple[str, int]]:
         offset = remainder.partition("\t")[0]
         if not offset.strip().isdecimal():
             raise RecordError(
-                explain(
-                    f"{name}, line {number}", f"{line!r}, expected a key, a tabulator and an offset"
-                )
+                f"{name}, line {number}", f"{line!r}, expected a key, a tabulator and an offset"
             )
         entries.append((key, int(offset)))
     return entries

@@ -52,7 +52,7 @@ class _ContextType(type):
     def default_ctx(cls, context: Context) -> None:
         if not isinstance(context, Context):
             raise InputTypeError(
-                explain("Context.default_ctx", f"{context!r} is no context", hint="mx.cpu()")
+                "Context.default_ctx", f"{context!r} is no context", hint="mx.cpu()"
             )
         replace_current_context(context)
 
@@ -82,11 +82,9 @@ class Context(metaclass=_ContextType):
             self.device_typeid = self.devstr2type[device_type]
         except (KeyError, TypeError):
             raise UnknownNameError(
-                explain(
-                    "Context",
-                    f"unknown device type {device_type!r}",
-                    hint="one of: " + ", ".join(self.devstr2type),
-                )
+                "Context",
+                f"unknown device type {device_type!r}",
+                hint="one of: " + ", ".join(self.devstr2type),
             ) from None
         self.device_id = operator.index(device_id)
 
@@ -153,15 +151,13 @@ def _device(device_type: str, device_id: int) -> Device:
         return devices[device_id]
     name = device_type.upper()
     raise MXNetError(
-        explain(
-            f"context {device_type}({device_id})",
-            f"this process has {len(devices)} {name} device(s)"
-            if devices
-            else f"this process has no {name} (JAX sees: {jax.default_backend()})",
-            hint="use mx.cpu()"
-            + (f", or {device_type}(0) to {device_type}({len(devices) - 1})" if devices else "")
-            + f", or install JAX with {name} support",
-        )
+        f"context {device_type}({device_id})",
+        f"this process has {len(devices)} {name} device(s)"
+        if devices
+        else f"this process has no {name} (JAX sees: {jax.default_backend()})",
+        hint="use mx.cpu()"
+        + (f", or {device_type}(0) to {device_type}({len(devices) - 1})" if devices else "")
+        + f", or install JAX with {name} support",
     )
 
 
@@ -170,13 +166,11 @@ def _cpus() -> list[Device]:
         return jax.local_devices(backend="cpu")
     except RuntimeError as error:
         raise MXNetError(
-            explain(
-                "context cpu(0)",
-                "this process has no CPU device",
-                because=str(error).partition("\n")[0],
-                hint="add cpu to the environment variable JAX_PLATFORMS, as in 'cuda,cpu': "
-                "arrays are on CPUs unless a context is named",
-            )
+            "context cpu(0)",
+            "this process has no CPU device",
+            because=str(error).partition("\n")[0],
+            hint="add cpu to the environment variable JAX_PLATFORMS, as in 'cuda,cpu': "
+            "arrays are on CPUs unless a context is named",
         ) from None
 
 
@@ -254,5 +248,5 @@ def gpu_memory_info(device_id: int = 0) -> tuple[int, int]:
     context = gpu(device_id)
     stats = context.device.memory_stats() or {}
     if "bytes_limit" not in stats:
-        raise MXNetError(explain(f"context {context}", "its backend reports no memory figures"))
+        raise MXNetError(f"context {context}", "its backend reports no memory figures")
     return stats["bytes_limit"] - stats.get("bytes_in_use", 0), stats["bytes_limit"]

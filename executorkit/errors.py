@@ -2,8 +2,8 @@
 
 The classes have MXNet's names where MXNet has one. Each also derives from the built-in classes
 that MXNet raises at the same place, AssertionError among them, so that ``except`` clauses written
-for MXNet still work. :func:`explain` words a message: where, what was expected and what came, why,
-what to try.
+for MXNet still work. A message is worded from its parts: where, what was expected and what came,
+why, what to try.
 """
 
 from __future__ import annotations
@@ -23,9 +23,19 @@ _INNER = frozenset({__name__.partition(".")[0], "jax", "jaxlib", "contextlib", "
 class MXNetError(RuntimeError):
     """Base class of every error that executorkit raises about a graph, an array or a file.
 
+    Two arguments, where and the problem, become the text of :func:`explain`; one is the message. An
+    operator's function gives the problem alone, perhaps with ``because``: who calls it adds where.
+
     IPython and notebooks show the frames of the caller's code and the message. All frames are there
     with ``JAX_TRACEBACK_FILTERING=off`` in the environment, and outside of notebooks.
     """
+
+    def __init__(self, *parts: object, **circumstances: str | None) -> None:
+        if len(parts) == 2:
+            parts = (explain(str(parts[0]), str(parts[1]), **circumstances),)
+        elif circumstances:
+            parts = (*parts, circumstances["because"])
+        super().__init__(*parts)
 
     def _render_traceback_(self) -> list[str]:  # IPython's name
         """The lines that IPython shows."""

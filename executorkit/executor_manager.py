@@ -36,7 +36,7 @@ from typing import Any
 from .context import Context
 from .debugging import FiniteReport
 from .display import Line, View, Viewed, brief, view_of
-from .errors import BatchError, BatchTypeError, NotSupportedError, SliceError, explain
+from .errors import BatchError, BatchTypeError, NotSupportedError, SliceError
 from .ndarray import NDArray
 from .parallel import (
     DataParallel,
@@ -68,7 +68,7 @@ def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
             continue
         rows = target[-1][0].stop
         if source.shape[0] != rows:
-            raise BatchError(explain("batch", f"{source.shape[0]} rows, expected {rows}"))
+            raise BatchError("batch", f"{source.shape[0]} rows, expected {rows}")
         for part, array in target:
             source[part].copyto(array)
 
@@ -120,11 +120,9 @@ class DataParallelExecutorManager(Viewed, DataParallel):
         loads = [1] * len(ctx) if work_load_list is None else work_load_list
         if not isinstance(loads, list) or len(loads) != len(ctx):
             raise SliceError(
-                explain(
-                    "manager: work_load_list",
-                    f"{loads!r}, expected a list of {len(ctx)} numbers",
-                    because=f"the contexts are {list(ctx)}",
-                )
+                "manager: work_load_list",
+                f"{loads!r}, expected a list of {len(ctx)} numbers",
+                because=f"the contexts are {list(ctx)}",
             )
         self.slices = _split_input_slice(train_data.batch_size, loads)
         self.arg_names = arg_names
@@ -147,9 +145,7 @@ class DataParallelExecutorManager(Viewed, DataParallel):
     def install_monitor(self, monitor: Any) -> None:
         """Installs a monitor on the executors of all devices; NotImplementedError with buckets."""
         if self.sym_gen is not None:
-            raise NotSupportedError(
-                explain("install_monitor", "a manager with buckets takes no monitor")
-            )
+            raise NotSupportedError("install_monitor", "a manager with buckets takes no monitor")
         for executor in self.execgrp.train_execs:
             monitor.install(executor)
 
@@ -230,7 +226,7 @@ class DataParallelExecutorManager(Viewed, DataParallel):
     def _current(self, method: str) -> DataParallelExecutorGroup:
         if self.curr_execgrp is None:
             raise BatchTypeError(
-                explain(method, "no batch is loaded", hint="call load_data_batch(batch) first")
+                method, "no batch is loaded", hint="call load_data_batch(batch) first"
             )
         return self.curr_execgrp
 

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec
 
-from .errors import UnknownArgumentError, explain, similar_names
+from .errors import UnknownArgumentError, similar_names
 
 Arguments = ParamSpec("Arguments")
 
@@ -70,9 +70,7 @@ def _refusal(kind: type, name: str) -> UnknownArgumentError:
     synonym = _SYNONYMS.get(name)
     hint = repr(synonym) if synonym in names else similar_names(name, names)
     problem = f"unknown argument {name!r}"
-    return UnknownArgumentError(
-        explain(kind.__name__, problem, hint=hint or f"one of: {', '.join(names)}")
-    )
+    return UnknownArgumentError(kind.__name__, problem, hint=hint or f"one of: {', '.join(names)}")
 
 
 def _constructor_names(kind: type) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
-from .errors import NotSupportedError, explain
+from .errors import NotSupportedError
 
 __all__ = ["find_conf_path", "find_include_path", "find_lib_path"]
 
@@ -14,12 +14,10 @@ __version__ = "1.9.1"
 
 def _refuse(function: str) -> NoReturn:
     raise NotSupportedError(
-        explain(
-            f"libinfo.{function}",
-            "there is no MXNet library here",
-            because="executorkit is Python on JAX",
-            hint="mx.operator.register, or jax.ffi, for operators of one's own",
-        )
+        f"libinfo.{function}",
+        "there is no MXNet library here",
+        because="executorkit is Python on JAX",
+        hint="mx.operator.register, or jax.ffi, for operators of one's own",
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from .errors import FileAccessError, NotSupportedError, explain
+from .errors import FileAccessError, NotSupportedError
 
 __all__ = ["load"]
 
@@ -13,11 +13,9 @@ def load(path: str, verbose: bool = True) -> None:
     """Raises FileAccessError if there is no such file, and NotSupportedError if there is one."""
     where = f"library.load({path!r})"
     if not os.path.exists(path):
-        raise FileAccessError(explain(where, "no such file"))
+        raise FileAccessError(where, "no such file")
     raise NotSupportedError(
-        explain(
-            where,
-            "it is compiled for MXNet's C interface",
-            hint="write the operator in Python: mx.operator.register, or executorkit.ops",
-        )
+        where,
+        "it is compiled for MXNet's C interface",
+        hint="write the operator in Python: mx.operator.register, or executorkit.ops",
     )

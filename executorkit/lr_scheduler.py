@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 
 from .display import brief, changed_values
-from .errors import ArgumentValueError, InputTypeError, NotSupportedError, explain
+from .errors import ArgumentValueError, InputTypeError, NotSupportedError
 from .keyword_arguments import CheckedKeywords
 from .unserved import attribute_getter
 
@@ -82,10 +82,8 @@ class LRScheduler(CheckedKeywords):
         after the warm-up."""
         if not num_update < self.warmup_steps:
             raise InputTypeError(
-                explain(
-                    type(self).__name__,
-                    f"update {num_update} is not among the {self.warmup_steps} of the warm-up",
-                )
+                type(self).__name__,
+                f"update {num_update} is not among the {self.warmup_steps} of the warm-up",
             )
         return self._warmup(num_update)
 
@@ -102,9 +100,7 @@ class LRScheduler(CheckedKeywords):
 
     def __call__(self, num_update: int) -> float:
         """The rate after ``num_update`` updates."""
-        raise NotSupportedError(
-            explain(type(self).__name__, "it does not define __call__(num_update)")
-        )
+        raise NotSupportedError(type(self).__name__, "it does not define __call__(num_update)")
 
     def to_optax(self, begin: int = 0) -> Schedule:
         """The rates from now on as a pure, traceable function of a count.
@@ -131,11 +127,9 @@ class LRScheduler(CheckedKeywords):
     def _rate(self) -> Callable[[Any], Any]:
         """The rate after warming up as a pure function of the number of updates."""
         raise NotSupportedError(
-            explain(
-                type(self).__name__,
-                "its rates are computed by Python code, so that a program cannot",
-                hint="define _rate(self), a function of a traced count, or use an optax schedule",
-            )
+            type(self).__name__,
+            "its rates are computed by Python code, so that a program cannot",
+            hint="define _rate(self), a function of a traced count, or use an optax schedule",
         )
 
 
@@ -220,7 +214,7 @@ class MultiFactorScheduler(LRScheduler):
         super().__init__(base_lr, warmup_steps, warmup_begin_lr, warmup_mode)
         if not isinstance(step, list) or not step:
             raise InputTypeError(
-                explain(type(self).__name__, f"step is {step!r}, expected a list of numbers")
+                type(self).__name__, f"step is {step!r}, expected a list of numbers"
             )
         _check(
             self,
@@ -357,7 +351,7 @@ def _power(factor: float, exponent: jax.Array) -> jax.Array:
 
 def _check(scheduler: LRScheduler, valid: bool, problem: str) -> None:
     if not valid:
-        raise ArgumentValueError(explain(type(scheduler).__name__, problem))
+        raise ArgumentValueError(type(scheduler).__name__, problem)
 
 
 def _check_factor(scheduler: LRScheduler, factor: float) -> None:
@@ -366,9 +360,7 @@ def _check_factor(scheduler: LRScheduler, factor: float) -> None:
 
 def _check_integer(scheduler: LRScheduler, name: str, number: Any) -> None:
     if not isinstance(number, int):
-        raise InputTypeError(
-            explain(type(scheduler).__name__, f"{name} is {number!r}, expected an integer")
-        )
+        raise InputTypeError(type(scheduler).__name__, f"{name} is {number!r}, expected an integer")
 
 
 if not TYPE_CHECKING:

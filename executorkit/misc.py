@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 
-from .errors import ArgumentValueError, NotSupportedError, explain
+from .errors import ArgumentValueError, NotSupportedError
 
 __all__ = ["FactorScheduler", "LearningRateScheduler"]
 
@@ -21,7 +21,7 @@ class LearningRateScheduler:
     def __call__(self, iteration: int) -> float:
         """The rate at a number of updates; NotImplementedError unless overridden."""
         raise NotSupportedError(
-            explain(type(self).__name__, "it does not define __call__", hint="FactorScheduler")
+            type(self).__name__, "it does not define __call__", hint="FactorScheduler"
         )
 
 
@@ -35,13 +35,9 @@ class FactorScheduler(LearningRateScheduler):
     def __init__(self, step: int, factor: float = 0.1) -> None:
         super().__init__()
         if step < 1:
-            raise ArgumentValueError(
-                explain("FactorScheduler", f"step is {step}, expected 1 or more")
-            )
+            raise ArgumentValueError("FactorScheduler", f"step is {step}, expected 1 or more")
         if factor >= 1:
-            raise ArgumentValueError(
-                explain("FactorScheduler", f"factor is {factor}, expected less than 1")
-            )
+            raise ArgumentValueError("FactorScheduler", f"factor is {factor}, expected less than 1")
         self.step = step
         self.factor = factor
         self.old_lr = self.base_lr

@@ -37,7 +37,7 @@ from .display import (
     view_of,
 )
 from .display import value as shown
-from .errors import InputTypeError, explain
+from .errors import InputTypeError
 from .executor import Executor
 from .keyword_arguments import CheckedKeywords
 from .ndarray import NDArray
@@ -261,11 +261,9 @@ def _listed(name: str, statistic: Any) -> list[NDArray]:
     arrays = [statistic] if isinstance(statistic, NDArray) else statistic
     if not isinstance(arrays, list) or not all(isinstance(a, NDArray) for a in arrays):
         raise InputTypeError(
-            explain(
-                f"monitor: statistic of {name!r}",
-                f"stat_func returned a {type(statistic).__name__}, "
-                "expected an NDArray or a list of them",
-            )
+            f"monitor: statistic of {name!r}",
+            f"stat_func returned a {type(statistic).__name__}, "
+            "expected an NDArray or a list of them",
         )
     return arrays
 

@@ -16,7 +16,6 @@ from .errors import (
     FileFormatError,
     MissingDependencyError,
     ShapeError,
-    explain,
 )
 
 #: Bits of a decoding flag for reduced sizes, which MXNet does not hear.
@@ -34,12 +33,10 @@ def require_opencv() -> Any:
         import cv2
     except ImportError:
         raise MissingDependencyError(
-            explain(
-                "OpenCV (the module cv2)",
-                "it is not installed",
-                because="images are decoded, resized and encoded by it",
-                hint="pip install 'executorkit[image]'",
-            )
+            "OpenCV (the module cv2)",
+            "it is not installed",
+            because="images are decoded, resized and encoded by it",
+            hint="pip install 'executorkit[image]'",
         ) from None
     return cv2
 
@@ -62,30 +59,26 @@ def decode_image(data: Any, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
     cv2 = require_opencv()
     buffer = np.frombuffer(data, np.uint8)
     if flag < 0:
-        raise AttributeValueError(explain("decoding an image", f"flag={flag}, expected 0 or 1"))
+        raise AttributeValueError("decoding an image", f"flag={flag}, expected 0 or 1")
     if not buffer.size:
-        raise FileFormatError(explain("decoding an image", "the buffer is empty"))
+        raise FileFormatError("decoding an image", "the buffer is empty")
     image = _decoded(cv2, buffer, flag & ~_UNHEARD)
     if image is None and bytes(buffer[:2]) == b"\xff\xd8":
         image = _decoded(cv2, np.concatenate([buffer, _JPEG_END]), flag & ~_UNHEARD)
     if image is None:
         raise FileFormatError(
-            explain(
-                "decoding an image",
-                f"{buffer.size} bytes are no image that OpenCV can read",
-                because=f"they begin with {bytes(buffer[:8])!r}",
-            )
+            "decoding an image",
+            f"{buffer.size} bytes are no image that OpenCV can read",
+            because=f"they begin with {bytes(buffer[:8])!r}",
         )
     if image.ndim == 2:
         image = image[:, :, None]
     if image.dtype != np.uint8 or image.shape[2] != (3 if flag else 1):
         raise AttributeValueError(
-            explain(
-                "decoding an image",
-                f"flag={flag} gives {image.dtype} of shape {image.shape}, expected three channels "
-                "of uint8",
-                hint="flag=1, or flag=0 for one channel",
-            )
+            "decoding an image",
+            f"flag={flag} gives {image.dtype} of shape {image.shape}, expected three channels "
+            "of uint8",
+            hint="flag=1, or flag=0 for one channel",
         )
     if to_rgb and flag:
         cv2.cvtColor(image, cv2.COLOR_BGR2RGB, image)
@@ -114,24 +107,20 @@ def resize_image(image: np.ndarray, width: int, height: int, interp: int = 1) ->
     cv2 = require_opencv()
     if image.ndim != 3 or not image.size:
         raise ShapeError(
-            explain("resizing", f"the image is {image.shape}, expected (height, width, channels)")
+            "resizing", f"the image is {image.shape}, expected (height, width, channels)"
         )
     if width < 1 or height < 1:
         raise AttributeValueError(
-            explain("resizing", f"width={width}, height={height}, expected positive numbers")
+            "resizing", f"width={width}, height={height}, expected positive numbers"
         )
     if image.dtype.name not in ("uint8", "float32", "float64", "int8", "int32"):
-        raise DTypeError(
-            explain("resizing", f"images of {image.dtype.name} are not served", hint="uint8")
-        )
+        raise DTypeError("resizing", f"images of {image.dtype.name} are not served", hint="uint8")
     if image.shape[:2] == (height, width):
         return image.copy()
     if not 0 <= interp <= 5:
-        raise AttributeValueError(explain("resizing", f"interp={interp}, expected 0 to 5"))
+        raise AttributeValueError("resizing", f"interp={interp}, expected 0 to 5")
     if image.dtype == np.int32 and interp not in (0, 5):
-        raise DTypeError(
-            explain("resizing", f"images of {image.dtype.name} are not served with {interp=}")
-        )
+        raise DTypeError("resizing", f"images of {image.dtype.name} are not served with {interp=}")
     source = np.ascontiguousarray(image)
     if image.dtype == np.int8:
         source = source.view(np.uint8)

@@ -34,7 +34,7 @@ import numpy as np
 
 from . import ops
 from .context import Context, cpu
-from .errors import DTypeError, MXNetError, NotSupportedError, UnknownOperatorError, explain
+from .errors import DTypeError, MXNetError, NotSupportedError, UnknownOperatorError
 from .ndarray import NDArray, array, clear_eager_cache
 from .ops.custom import Arrays, CustomKernel, register_factory
 from .ops.schema.attrs import DTYPE_NUMBERS, Shape, dtype_name
@@ -212,7 +212,7 @@ class _CheckedProp:
             return getattr(self._prop, method)(inputs)
         except Exception as error:
             problem = f"{method} raised {type(error).__name__}: {error}"
-            raise MXNetError(explain(self._where, problem)) from error
+            raise MXNetError(self._where, problem) from error
 
     def _checked(self, method: str, answer: Sequence[Any]) -> list[list[Any]]:
         answers = [list(values or []) for values in answer]
@@ -225,11 +225,9 @@ class _CheckedProp:
         ):
             if len(values) != len(names):
                 raise MXNetError(
-                    explain(
-                        self._where,
-                        f"{method} answers for {len(values)} {kind}, it has {len(names)}",
-                        given_by=f"{type(self._prop).__name__}.{method}",
-                    )
+                    self._where,
+                    f"{method} answers for {len(values)} {kind}, it has {len(names)}",
+                    given_by=f"{type(self._prop).__name__}.{method}",
                 )
         return answers
 
@@ -317,7 +315,7 @@ class PythonOp:
         variables.
         """
         raise NotSupportedError(
-            explain("PythonOp.get_symbol", "it is the base class", hint="NumpyOp or CustomOp")
+            "PythonOp.get_symbol", "it is the base class", hint="NumpyOp or CustomOp"
         )
 
     def forward(self, in_data: list[Any], out_data: list[Any]) -> None:
@@ -463,7 +461,7 @@ class _ObjectInfo:
         ):
             if len(shapes) != len(names):
                 problem = f"infer_shape answers for {len(shapes)} {kind}, it has {len(names)}"
-                raise MXNetError(explain(self._where, problem))
+                raise MXNetError(self._where, problem)
         return _tuples(ins), _tuples(outs), []
 
     def types(self, inputs: list[str]) -> tuple[list[str], list[str], list[str]]:
@@ -471,7 +469,7 @@ class _ObjectInfo:
         for name, dtype in zip(self.arguments, inputs, strict=True):
             if dtype != "float32":
                 raise DTypeError(
-                    explain(self._where, f"{name!r} is {dtype}, expected float32", hint="CustomOp")
+                    self._where, f"{name!r} is {dtype}, expected float32", hint="CustomOp"
                 )
         return ["float32"] * len(inputs), ["float32"] * len(self.outputs), []
 
@@ -506,7 +504,7 @@ def get_operator_arguments(op_name: str) -> OperatorArguments:
     """
     op = ops.lookup(op_name)
     if op is None:
-        raise UnknownOperatorError(explain("get_operator_arguments", f"no operator {op_name!r}"))
+        raise UnknownOperatorError("get_operator_arguments", f"no operator {op_name!r}")
     types = dict.fromkeys(op.array_names, "NDArray-or-Symbol")
     if op.variadic is not None:
         types = {op.variadic: "NDArray-or-Symbol[]"}

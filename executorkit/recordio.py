@@ -24,7 +24,6 @@ from .errors import (
     ModuleUsageError,
     RecordError,
     UnknownNameError,
-    explain,
 )
 from .opencv import require_opencv
 
@@ -79,7 +78,7 @@ class MXRecordIO:
         """Opens the file, at its begin; one for writing is emptied."""
         if self.flag not in ("r", "w"):
             problem = f"{self.flag!r}, expected 'r' or 'w'"
-            raise ArgumentValueError(explain(f"{type(self).__name__}: flag", problem))
+            raise ArgumentValueError(f"{type(self).__name__}: flag", problem)
         self._release()
         self.writable = self.flag == "w"
         if self.writable:
@@ -122,12 +121,12 @@ class MXRecordIO:
         """Refuses a closed file, and one that another process has opened."""
         if self.pid != os.getpid():
             problem = "it was opened by another process" if self.is_open else "it is closed"
-            raise ModuleUsageError(explain(self.uri, problem, hint="call reset() first"))
+            raise ModuleUsageError(self.uri, problem, hint="call reset() first")
 
     def _check_mode(self, writable: bool) -> None:
         if self.writable != writable:
             mode, call = ("writing", "reads") if self.writable else ("reading", "writes")
-            raise ModuleUsageError(explain(self.uri, f"it is open for {mode}, and the call {call}"))
+            raise ModuleUsageError(self.uri, f"it is open for {mode}, and the call {call}")
 
     def reset(self) -> None:
         """Goes back to the first record; a file for writing is emptied."""
@@ -141,7 +140,7 @@ class MXRecordIO:
         if not isinstance(buf, bytes | bytearray | memoryview):
             hint = "text.encode()" if isinstance(buf, str) else None
             problem = f"a {type(buf).__name__}, expected bytes"
-            raise InputTypeError(explain(f"{type(self).__name__}.write", problem, hint=hint))
+            raise InputTypeError(f"{type(self).__name__}.write", problem, hint=hint)
         pieces = encode_record(buf, self.uri)
         assert self._file is not None
         _write_whole(self._file, b"".join(pieces), self.uri)
@@ -218,7 +217,7 @@ class MXIndexedRecordIO(MXRecordIO):
             return self.key_type(key)
         except (TypeError, ValueError):
             problem = f"{key!r}, expected a key of type {self.key_type.__name__}"
-            raise RecordError(explain(self.idx_path, problem)) from None
+            raise RecordError(self.idx_path, problem) from None
 
     def _release(self) -> None:
         super()._release()
@@ -233,7 +232,7 @@ class MXIndexedRecordIO(MXRecordIO):
             self.reset()
         if idx not in self.idx:
             problem = f"it has no key {idx!r}"
-            raise UnknownNameError(explain(self.idx_path, problem))
+            raise UnknownNameError(self.idx_path, problem)
         self._offset = self.idx[idx]
 
     def tell(self) -> int:
@@ -265,7 +264,7 @@ def _create(path: str) -> io.FileIO:
         return open(path, "wb", buffering=0)
     except OSError as error:
         problem = f"cannot be written: {error.strerror or error}"
-        raise FileAccessError(explain(path, problem)) from None
+        raise FileAccessError(path, problem) from None
 
 
 def _write_whole(file: io.FileIO, data: bytes, path: str) -> None:
@@ -275,7 +274,7 @@ def _write_whole(file: io.FileIO, data: bytes, path: str) -> None:
             remainder = remainder[file.write(remainder) or 0 :]
     except OSError as error:
         problem = f"cannot be written: {error.strerror or error}"
-        raise FileAccessError(explain(path, problem)) from None
+        raise FileAccessError(path, problem) from None
 
 
 #: The header of an image's record: ``flag`` is the number of labels (0: one, in the header itself),
@@ -307,10 +306,10 @@ def pack(header: Any, s: bytes) -> bytes:
     try:
         head = struct.pack(_IR_FORMAT, flag, label, number, number2)
     except struct.error as error:
-        raise RecordError(explain("pack: header", f"{header!r}: {error}")) from None
+        raise RecordError("pack: header", f"{header!r}: {error}") from None
     if isinstance(s, str):
         problem = "a str, expected bytes"
-        raise InputTypeError(explain("pack: s", problem, hint="text.encode()"))
+        raise InputTypeError("pack: s", problem, hint="text.encode()")
     return head + labels + s
 
 
@@ -321,7 +320,7 @@ def unpack(s: Any) -> tuple[IRHeader, Any]:
     """
     if len(s) < _IR_SIZE:
         problem = f"{len(s)} bytes, expected at least {_IR_SIZE}"
-        raise RecordError(explain("the record of an image", problem))
+        raise RecordError("the record of an image", problem)
     header = IRHeader(*struct.unpack_from(_IR_FORMAT, s))
     content = s[_IR_SIZE:]
     if header.flag > 0:
@@ -329,7 +328,7 @@ def unpack(s: Any) -> tuple[IRHeader, Any]:
         if len(content) < size:
             problem = f"{len(content)} bytes after its header, expected at least {size}"
             because = f"its header announces {header.flag} labels"
-            raise RecordError(explain("the record of an image", problem, because=because))
+            raise RecordError("the record of an image", problem, because=because)
         labels = np.frombuffer(content, np.float32, header.flag)
         header = IRHeader(header.flag, labels, header.id, header.id2)
         content = content[size:]
@@ -370,5 +369,5 @@ def pack_img(header: Any, img: Any, quality: int = 95, img_fmt: str = ".jpg") ->
         options = [cv2.IMWRITE_PNG_COMPRESSION, min(quality, 9)]
     encoded, buffer = cv2.imencode(img_fmt, np.asarray(img), options or [])
     if not encoded:
-        raise ArgumentValueError(explain("pack_img", f"OpenCV cannot encode it as {img_fmt!r}"))
+        raise ArgumentValueError("pack_img", f"OpenCV cannot encode it as {img_fmt!r}")
     return pack(header, buffer.tobytes())

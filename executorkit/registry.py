@@ -11,7 +11,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
-from .errors import RegistryError, explain, shorten
+from .errors import RegistryError, shorten
 
 __all__ = [
     "RegistryError",
@@ -46,9 +46,7 @@ def get_register_func(base_class: type, nickname: str) -> Registration:
 
     def register(klass: Class, name: str | None = None) -> Class:
         if not (isinstance(klass, type) and issubclass(klass, base_class)):
-            raise RegistryError(
-                explain(f"{nickname}: register", f"{klass!r} is no {base_class.__name__}")
-            )
+            raise RegistryError(f"{nickname}: register", f"{klass!r} is no {base_class.__name__}")
         key = (name or klass.__name__).lower()
         previous = registered.get(key)
         if previous is not None and previous is not klass:
@@ -91,23 +89,21 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
 
     def create(*args: Any, **kwargs: Any) -> Any:
         if not args and nickname not in kwargs:
-            raise RegistryError(explain(f"{nickname}: create", "no name is given"))
+            raise RegistryError(f"{nickname}: create", "no name is given")
         target, *arguments = args or (kwargs.pop(nickname),)
         if isinstance(target, base_class):
             if arguments or kwargs:
                 raise RegistryError(
-                    explain(
-                        f"{nickname}: create",
-                        "arguments are given beside an instance",
-                        hint=f"give the name of the {nickname}, or the instance alone",
-                    )
+                    f"{nickname}: create",
+                    "arguments are given beside an instance",
+                    hint=f"give the name of the {nickname}, or the instance alone",
                 )
             return target
         if isinstance(target, dict):
             return create(**target)
         if not isinstance(target, str):
             raise RegistryError(
-                explain(f"{nickname}: create", f"{target!r}, expected the name of a {nickname}")
+                f"{nickname}: create", f"{target!r}, expected the name of a {nickname}"
             )
         if target[:1] in ("[", "{"):
             name, options = _parsed(target, nickname)
@@ -116,11 +112,9 @@ def get_create_func(base_class: type, nickname: str) -> Callable[..., Any]:
         if klass is None:
             similar = difflib.get_close_matches(target.lower(), registered, 3, 0.5)
             raise RegistryError(
-                explain(
-                    f"{nickname}: create",
-                    f"{target!r} is not registered",
-                    hint=" or ".join(map(repr, similar or sorted(registered))),
-                )
+                f"{nickname}: create",
+                f"{target!r} is not registered",
+                hint=" or ".join(map(repr, similar or sorted(registered))),
             )
         return klass(*arguments, **kwargs)
 
@@ -139,5 +133,5 @@ def _parsed(text: str, nickname: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
     except (TypeError, ValueError, RecursionError):
         text = shorten(text)
         raise RegistryError(
-            explain(f"{nickname}: create", f"{text!r} is neither [name, options] nor an object")
+            f"{nickname}: create", f"{text!r} is neither [name, options] nor an object"
         ) from None

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 
 from .context import num_gpus
-from .errors import UnknownNameError, did_you_mean, explain
+from .errors import UnknownNameError, did_you_mean
 
 __all__ = ["Feature", "Features", "feature_list"]
 
@@ -71,6 +71,6 @@ class Features(OrderedDict[str, Feature]):
         name = feature_name.upper()
         if name not in self:
             raise UnknownNameError(
-                explain("Features", f"unknown feature {name!r}", hint=did_you_mean(name, self))
+                "Features", f"unknown feature {name!r}", hint=did_you_mean(name, self)
             )
         return self[name].enabled

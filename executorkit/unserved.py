@@ -14,7 +14,7 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 from typing import Any, NoReturn
 
-from .errors import MissingDependencyError, explain, similar_names
+from .errors import MissingDependencyError, similar_names
 
 _GRADIENTS = "executor.backward(), or jax.grad of a function around symbol.to_jax()"
 _ARRAYS = "numpy, jax.numpy or mx.nd"
@@ -66,17 +66,15 @@ class UnservedModules(MetaPathFinder):
             return
         if name in ELSEWHERE:
             raise MissingDependencyError(
-                explain(fullname, "it is not part of executorkit", hint=ELSEWHERE[name])
+                fullname, "it is not part of executorkit", hint=ELSEWHERE[name]
             )
         parent, _, last = fullname.rpartition(".")
         alias = getattr(sys.modules.get(parent), last, None)
         if isinstance(alias, ModuleType) and alias.__name__ != fullname:
             raise MissingDependencyError(
-                explain(
-                    fullname,
-                    f"it is an attribute of {parent}, not a module",
-                    hint=f"import {alias.__name__}, or from {parent} import {last}",
-                )
+                fullname,
+                f"it is an attribute of {parent}, not a module",
+                hint=f"import {alias.__name__}, or from {parent} import {last}",
             )
 
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from .context import Context, gpu_memory_info, num_gpus
-from .errors import ArgumentValueError, InputTypeError, NotSupportedError, explain
+from .errors import ArgumentValueError, InputTypeError, NotSupportedError
 from .shape_semantics import numpy_shapes, set_numpy_shapes
 
 __all__ = [
@@ -74,7 +74,7 @@ def get_cuda_compute_capability(ctx: Context) -> int | None:
     """
     if ctx.device_type != "gpu":
         raise ArgumentValueError(
-            explain("get_cuda_compute_capability", f"{ctx} is no gpu", hint="mx.gpu(0)")
+            "get_cuda_compute_capability", f"{ctx} is no gpu", hint="mx.gpu(0)"
         )
     capability = getattr(ctx.device, "compute_capability", None)
     return None if capability is None else int(str(capability).replace(".", ""))
@@ -146,7 +146,7 @@ def use_np_shape(func: T) -> T:
                 setattr(func, name, wrapped)
         return func
     if not callable(func):
-        raise InputTypeError(explain("use_np_shape", f"{func!r} is neither a class nor a function"))
+        raise InputTypeError("use_np_shape", f"{func!r} is neither a class nor a function")
     return _with_numpy_shapes(func)  # type: ignore[return-value]
 
 
@@ -181,12 +181,10 @@ def is_np_array() -> bool:
 
 def _refuse_arrays(where: str) -> None:
     raise NotSupportedError(
-        explain(
-            where,
-            "arrays of mx.np are not available",
-            because="executorkit serves mx.nd and mx.sym",
-            hint="np_shape alone, or NumPy arrays and mx.nd.array",
-        )
+        where,
+        "arrays of mx.np are not available",
+        because="executorkit serves mx.nd and mx.sym",
+        hint="np_shape alone, or NumPy arrays and mx.nd.array",
     )
 
 
@@ -222,7 +220,7 @@ def set_np(shape: bool = True, array: bool = True) -> None:
     (ArgumentValueError) if arrays are asked for without shapes."""
     if array and not shape:
         raise ArgumentValueError(
-            explain("set_np", "array=True needs shape=True", hint="set_np(True, False)")
+            "set_np", "array=True needs shape=True", hint="set_np(True, False)"
         )
     if array:
         _refuse_arrays("set_np")
@@ -263,11 +261,11 @@ def _check_ufunc_options(function: Callable[..., Any], options: dict[str, Any]) 
     name = function.__name__
     for key, value in options.items():
         if key not in _UFUNC_OPTIONS and key != "dtype":
-            raise InputTypeError(explain(name, f"{key!r} is no option of it"))
+            raise InputTypeError(name, f"{key!r} is no option of it")
         accepted = _UFUNC_OPTIONS.get(key, (None,))
         if value not in accepted:
             raise NotSupportedError(
-                explain(name, f"{key}={value!r} is not supported", hint=f"{key}={accepted[0]!r}")
+                name, f"{key}={value!r} is not supported", hint=f"{key}={accepted[0]!r}"
             )
 
 

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from .._files import HEAD, PARAMS, open_to_read, recognise
-from ..errors import ArgumentValueError, FileAccessError, explain
+from ..errors import ArgumentValueError, FileAccessError
 from ..model import checkpoint_epochs, params_path
 
 Shape = tuple[int, ...]
@@ -74,7 +74,7 @@ def checkpoint_files(
             symbol = _once(symbol, text, "symbol")
     if len(prefixes) > 1:
         raise ArgumentValueError(
-            explain(f"{prefixes[1]!r}", f"no such file, and {prefixes[0]!r} is a prefix already")
+            f"{prefixes[1]!r}", f"no such file, and {prefixes[0]!r} is a prefix already"
         )
     for prefix in prefixes:
         params = params or params_path(prefix, _epoch(prefix, epoch))
@@ -101,7 +101,7 @@ def _is_params(path: str) -> bool:
 
 def _once(earlier: str | None, text: str, kind: str) -> str:
     if earlier is not None:
-        raise ArgumentValueError(explain(text, f"a second {kind} file, after {earlier}"))
+        raise ArgumentValueError(text, f"a second {kind} file, after {earlier}")
     return text
 
 
@@ -110,14 +110,12 @@ def _epoch(prefix: str, epoch: int | None) -> int:
     epochs = checkpoint_epochs(prefix)
     if not epochs:
         raise FileAccessError(
-            explain(
-                f"{prefix}-*.params",
-                "there is no such file",
-                hint="the path of a symbol file and of a .params file, or the prefix of both",
-            )
+            f"{prefix}-*.params",
+            "there is no such file",
+            hint="the path of a symbol file and of a .params file, or the prefix of both",
         )
     if epoch is not None and epoch not in epochs:
         problem = f"there is no epoch {epoch}"
         hint = "one of those there: " + ", ".join(map(str, epochs[-_EPOCHS:]))
-        raise FileAccessError(explain(f"{prefix}-*.params", problem, hint=hint))
+        raise FileAccessError(f"{prefix}-*.params", problem, hint=hint)
     return epochs[-1] if epoch is None else epoch

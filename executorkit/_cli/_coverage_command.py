@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from .._files import HEAD, SYMBOL, naming, open_to_read, read_bytes, recognise
-from ..errors import FileAccessError, MXNetError, explain
+from ..errors import FileAccessError, MXNetError
 from ..symbol import Coverage, coverage
 
 
@@ -68,7 +68,7 @@ def _files(paths: Sequence[Path]) -> Iterator[Path]:
         symbols = [file for file in sorted(path.rglob("*.json")) if _may_be_symbol(file)]
         if not symbols:
             problem = "there is no symbol file in this folder"
-            raise FileAccessError(explain(str(path), problem, hint="names end in .json"))
+            raise FileAccessError(str(path), problem, hint="names end in .json")
         yield from symbols
 
 

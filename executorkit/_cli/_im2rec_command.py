@@ -16,7 +16,7 @@ import numpy as np
 
 from .._files import write_atomically
 from .._record_format import encode_record, read_whole
-from ..errors import DataArgumentError, FileAccessError, explain
+from ..errors import DataArgumentError, FileAccessError
 from ..opencv import require_opencv
 from ..recordio import IRHeader, pack, pack_img
 
@@ -82,7 +82,7 @@ def run(options: argparse.Namespace) -> int:
     lists = _lists(options.prefix)
     if not lists:
         problem = "there is no list whose path begins so"
-        raise FileAccessError(explain(options.prefix, problem, hint="--list makes one"))
+        raise FileAccessError(options.prefix, problem, hint="--list makes one")
     for path in lists:
         written, skipped = make_records(path, options)
         print(f"{path.with_suffix('.rec')}: {written} images", end="")
@@ -94,13 +94,13 @@ def _check(options: argparse.Namespace) -> None:
     for name in ("chunks", "num_thread"):
         if getattr(options, name) < 1:
             problem = f"{getattr(options, name)}, expected a positive number"
-            raise DataArgumentError(explain(f"--{name.replace('_', '-')}", problem))
+            raise DataArgumentError(f"--{name.replace('_', '-')}", problem)
     ratios = options.train_ratio, options.test_ratio
     if min(ratios) < 0 or sum(ratios) > 1 + 1e-9:
         problem = f"{ratios}, expected numbers from 0 on whose sum is at most 1"
-        raise DataArgumentError(explain("--train-ratio, --test-ratio", problem))
+        raise DataArgumentError("--train-ratio, --test-ratio", problem)
     if not os.path.isdir(options.root):
-        raise FileAccessError(explain(options.root, "there is no such folder"))
+        raise FileAccessError(options.root, "there is no such folder")
 
 
 def make_lists(options: argparse.Namespace) -> None:

@@ -12,7 +12,7 @@ from .._files import naming
 from .._record_format import read_whole
 from ..display import scaled, text_table
 from ..display import shape as shape_text
-from ..errors import ArgumentValueError, ShapeError, explain
+from ..errors import ArgumentValueError, ShapeError
 from ..export import InferenceNetwork, read_parameters
 from ..inspection import deduce_inputs, label_names, plain_name
 from ..opencv import decode_image, require_opencv, resize_image
@@ -117,7 +117,7 @@ def _image_input(
     if len(inputs) != 1 or len(shape) != 4 or shape[1] not in (0, 1, 3):
         listed = ", ".join(f"{n} {shape_text(s)}" for n, s in inputs.items())
         problem = f"its inputs are {listed}, expected one of shape (N, 3, H, W) or (N, 1, H, W)"
-        raise ShapeError(explain("a network for pictures", problem))
+        raise ShapeError("a network for pictures", problem)
     return name, (1, shape[1] or 3, *sizes)
 
 
@@ -125,9 +125,9 @@ def _check_per_channel(channels: int, **options: Sequence[float]) -> None:
     for option, numbers in options.items():
         if len(numbers) not in (1, channels):
             problem = f"{len(numbers)} numbers for {channels} channels"
-            raise ArgumentValueError(explain(f"--{option}", problem))
+            raise ArgumentValueError(f"--{option}", problem)
     if 0.0 in options["std"]:
-        raise ArgumentValueError(explain("--std", "it holds 0, and pixels are divided by it"))
+        raise ArgumentValueError("--std", "it holds 0, and pixels are divided by it")
 
 
 def prepare(

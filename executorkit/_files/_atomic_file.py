@@ -48,7 +48,7 @@ def write_atomically(
     Raises :class:`FileAccessError` if writing fails; the old file is then unchanged.
     """
     if "\0" in os.fspath(path):
-        raise FileAccessError(explain(os.fspath(path), "cannot be written: a null character"))
+        raise FileAccessError(os.fspath(path), "cannot be written: a null character")
     target = os.path.realpath(path)
     try:
         if os.path.exists(target) and not os.path.isfile(target):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
 
-from ..errors import FileAccessError, FileFormatError, MXNetError, explain
+from ..errors import FileAccessError, FileFormatError, MXNetError
 from ._atomic_file import remove_leftovers
 from ._file_formats import HEAD, FileKind, describe_misfit
 
@@ -27,7 +27,7 @@ def open_to_read(path: str | os.PathLike[str]) -> BufferedReader:
         reason = getattr(error, "strerror", None) or error
         hint = _longer_names(os.fspath(path)) if isinstance(error, FileNotFoundError) else None
         problem = f"cannot be read: {reason}"
-        raise FileAccessError(explain(os.fspath(path), problem, hint=hint)) from None
+        raise FileAccessError(os.fspath(path), problem, hint=hint) from None
     remove_leftovers(path)
     return file
 
@@ -64,7 +64,7 @@ def read_bytes(path: str | os.PathLike[str], kind: FileKind) -> bytes:
             return read_kind(file, path, kind)
         except OSError as error:
             problem = f"cannot be read: {error.strerror or error}"
-            raise FileAccessError(explain(os.fspath(path), problem)) from None
+            raise FileAccessError(os.fspath(path), problem) from None
 
 
 def read_kind(file: BufferedReader, path: str | os.PathLike[str], kind: FileKind) -> bytes:

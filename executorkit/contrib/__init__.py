@@ -36,6 +36,4 @@ def __getattr__(name: str) -> NoReturn:
     hint = ELSEWHERE.get(f"contrib.{name}")
     if hint is None:
         raise AttributeError(absent_attribute(__name__, name, __all__))
-    raise MissingDependencyError(
-        explain(f"contrib.{name}", "it is not part of executorkit", hint=hint)
-    )
+    raise MissingDependencyError(f"contrib.{name}", "it is not part of executorkit", hint=hint)

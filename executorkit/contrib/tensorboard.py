@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..errors import MissingDependencyError, explain
+from ..errors import MissingDependencyError
 
 __all__ = ["LogMetricsCallback"]
 
@@ -45,9 +45,7 @@ def _writer_class() -> Any:
         except ImportError:
             continue
     raise MissingDependencyError(
-        explain(
-            "LogMetricsCallback",
-            "no package that writes TensorBoard's files is installed",
-            hint="pip install tensorboardX",
-        )
+        "LogMetricsCallback",
+        "no package that writes TensorBoard's files is installed",
+        hint="pip install tensorboardX",
     )

@@ -129,15 +129,11 @@ def simple_bind(
         extra = next((n for n in shapes if n not in names), None)
         because = f"{extra!r} is not an argument of the symbol" if extra else None
         raise MXNetError(
-            explain(
-                "simple_bind",
-                f"these shapes cannot be inferred: {', '.join(unknown)}",
-                because=because or (f"{ignored} is no shape" if ignored else None),
-                given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes",
-                hint=did_you_mean(extra, names)
-                if extra
-                else "give their shapes as keyword arguments",
-            )
+            "simple_bind",
+            f"these shapes cannot be inferred: {', '.join(unknown)}",
+            because=because or (f"{ignored} is no shape" if ignored else None),
+            given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes",
+            hint=did_you_mean(extra, names) if extra else "give their shapes as keyword arguments",
         )
     if ignored:
         text = explain("simple_bind", f"ignored: {ignored}", because="a shape is a tuple or a list")
@@ -231,10 +227,8 @@ class _ArrayFactory:
         actual = "no such argument" if array is None else f"{array.dtype_name} {array.shape}"
         if array is None or actual != expected:
             raise ShapeError(
-                explain(
-                    f"simple_bind: shared argument {name!r}",
-                    f"shared_exec has {actual}, expected {expected}",
-                )
+                f"simple_bind: shared argument {name!r}",
+                f"shared_exec has {actual}, expected {expected}",
             )
         return array
 
@@ -275,9 +269,7 @@ def _check_storage(stype_dict: Mapping[str, str] | None) -> None:
     sparse = {n: s for n, s in (stype_dict or {}).items() if s not in (None, "default")}
     if sparse:
         raise BindError(
-            explain(
-                "simple_bind: stype_dict",
-                ", ".join(f"{n}={s!r}" for n, s in sparse.items()) + ", expected 'default'",
-                because="sparse storage is not served",
-            )
+            "simple_bind: stype_dict",
+            ", ".join(f"{n}={s!r}" for n, s in sparse.items()) + ", expected 'default'",
+            because="sparse storage is not served",
         )

@@ -269,9 +269,7 @@ class Executor(Runnable[NDArray], Viewed):
             target = arrays.get(name)
             if target is None:
                 hint = did_you_mean(name, arrays)
-                raise UnknownArgumentError(
-                    explain("forward", f"unknown argument {name!r}", hint=hint)
-                )
+                raise UnknownArgumentError("forward", f"unknown argument {name!r}", hint=hint)
             if value.__class__ is NDArray and is_assignable(value, target):
                 writes.append((target, value.jax, True))
             else:
@@ -532,11 +530,9 @@ class Executor(Runnable[NDArray], Viewed):
         unknown = [n for n in wanted if n not in entries]
         if unknown:
             raise MXNetError(
-                explain(
-                    "internals",
-                    f"no output named {', '.join(map(repr, unknown))}",
-                    hint="symbol.get_internals().list_outputs() lists the names",
-                )
+                "internals",
+                f"no output named {', '.join(map(repr, unknown))}",
+                hint="symbol.get_internals().list_outputs() lists the names",
             )
         first = {s.node: s.first_output for s in graph.steps}
         first.update(zip(graph.args, graph.arg_values, strict=True))

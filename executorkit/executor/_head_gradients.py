@@ -29,11 +29,9 @@ def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Arr
         unknown = [n for n in out_grads if n not in names]
         if unknown and not all(n in out_grads for n in names):
             raise UnknownNameError(
-                explain(
-                    "backward: out_grads",
-                    f"{', '.join(map(repr, unknown))} is not an output",
-                    hint="one of: " + ", ".join(names),
-                )
+                "backward: out_grads",
+                f"{', '.join(map(repr, unknown))} is not an output",
+                hint="one of: " + ", ".join(names),
             )
         heads = [out_grads.get(n) for n in names]
     elif isinstance(out_grads, Sequence) and not isinstance(out_grads, str):
@@ -83,10 +81,8 @@ def check_head_gradients(
     for head, name, need in zip(heads, names, needed, strict=True):
         if head is None and need:
             raise UnknownNameError(
-                explain(
-                    f"backward: output {name!r}",
-                    "it needs a head gradient, and none is given",
-                    because="it is not the output of a loss operator",
-                    hint="backward(out_grads=...), or wrap the output in mx.sym.MakeLoss",
-                )
+                f"backward: output {name!r}",
+                "it needs a head gradient, and none is given",
+                because="it is not the output of a loss operator",
+                hint="backward(out_grads=...), or wrap the output in mx.sym.MakeLoss",
             )

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 
-from ..errors import GradientConsumedError, explain
+from ..errors import GradientConsumedError
 from ..ndarray.protocol import PendingValue, Producer, UpdateCall
 from ..program import MAX_AGE, Donated, StepSpec, UpdateSpec, copied
 from ._buffers import read_buffers
@@ -140,12 +140,10 @@ class PendingStep:
                 self._compute_outputs()
             elif any(b.pending is self for b in self.runnable.buffers.grads):
                 raise GradientConsumedError(
-                    explain(
-                        "gradient",
-                        "it was used up by the update that ran as one program with backward",
-                        hint="look at it between backward and update; during fit, a callback of "
-                        "your own keeps gradients",
-                    )
+                    "gradient",
+                    "it was used up by the update that ran as one program with backward",
+                    hint="look at it between backward and update; during fit, a callback of "
+                    "your own keeps gradients",
                 )
 
     @property

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import jax
 
-from ..errors import MXNetError, explain
+from ..errors import MXNetError
 from ..ndarray import NDArray
 from ..program import InstrumentedJit, Precompilation, ProgramCall
 from ._buffers import aval
@@ -121,11 +121,9 @@ def precompile_shapes(
     """Compiles for other shapes in the background; all shapes are checked first."""
     if runnable.runs_eagerly:
         raise MXNetError(
-            explain(
-                "precompile",
-                "the symbol has Python operators",
-                because="their objects belong to one executor, so that programs are not shared",
-            )
+            "precompile",
+            "the symbol has Python operators",
+            because="their objects belong to one executor, so that programs are not shared",
         )
     bound = bound_avals(runnable)
     arrays = [*runnable.arg_arrays, *runnable.aux_arrays]

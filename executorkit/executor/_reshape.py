@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..errors import MXNetError, ShapeError, did_you_mean, explain
+from ..errors import MXNetError, ShapeError, did_you_mean
 from ..lowering import Graph, InferenceResult, infer
 from ..ndarray import NDArray
 from ..ops.schema.inference import is_fully_known
@@ -78,21 +78,17 @@ def infer_new_shapes(
     names = [*graph.arg_names, *graph.aux_names]
     for name in shapes:
         if name not in names:
-            raise MXNetError(
-                explain(where, f"unknown argument {name!r}", hint=did_you_mean(name, names))
-            )
+            raise MXNetError(where, f"unknown argument {name!r}", hint=did_you_mean(name, names))
     parsed = {n: parse_shape(s, f"{where}: {n!r}") for n, s in shapes.items()}
     dtypes = {n: a.dtype_name for n, a in zip(names, arrays, strict=True)}
     inferred = infer(graph, parsed, dtypes)
     for name, shape in zip(names, (*inferred.arg_shapes, *inferred.aux_shapes), strict=True):
         if not is_fully_known(shape):
             raise ShapeError(
-                explain(
-                    f"{where}: {name!r}",
-                    "its new shape does not follow from the shapes given",
-                    given_by=", ".join(f"{n}={s}" for n, s in parsed.items()) or "no shapes",
-                    hint=f"give {name}=...",
-                )
+                f"{where}: {name!r}",
+                "its new shape does not follow from the shapes given",
+                given_by=", ".join(f"{n}={s}" for n, s in parsed.items()) or "no shapes",
+                hint=f"give {name}=...",
             )
     return inferred
 
@@ -109,19 +105,15 @@ def _check_reshape(
 ) -> None:
     if not may_change:
         raise ShapeError(
-            explain(
-                f"reshape: {name!r}",
-                f"its shape changes from {array.shape} to {shape}, but it is not named",
-                because="a parameter of another shape would no longer be shared",
-                hint=f"give {name}={shape}, or pass partial_shaping=True",
-            )
+            f"reshape: {name!r}",
+            f"its shape changes from {array.shape} to {shape}, but it is not named",
+            because="a parameter of another shape would no longer be shared",
+            hint=f"give {name}={shape}, or pass partial_shaping=True",
         )
     if shared_view(array, shape) is None and not may_grow:
         raise ShapeError(
-            explain(
-                f"reshape: {name!r}",
-                f"it grows from {array.shape} to {shape}",
-                because="memory is shared with the smaller array",
-                hint="bind the largest shape first, or pass allow_up_sizing=True",
-            )
+            f"reshape: {name!r}",
+            f"it grows from {array.shape} to {shape}",
+            because="memory is shared with the smaller array",
+            hint="bind the largest shape first, or pass allow_up_sizing=True",
         )

@@ -36,9 +36,7 @@ def parse_shape(value: Any, where: str) -> tuple[int, ...]:
     try:
         return tuple(operator.index(d) for d in value)
     except TypeError:
-        raise BindError(
-            explain(where, f"{value!r} is no shape, expected a tuple of integers")
-        ) from None
+        raise BindError(where, f"{value!r} is no shape, expected a tuple of integers") from None
 
 
 def ordered_arrays(
@@ -50,21 +48,17 @@ def ordered_arrays(
         missing = [n for n in names if arrays.get(n) is None]
         if missing and not optional:
             raise BindError(
-                explain(
-                    f"bind: {what}",
-                    f"no array for {', '.join(map(repr, missing))}",
-                    given_by=f"a dict with {', '.join(map(repr, arrays)) or 'no entries'}",
-                    hint=f"add {missing[0]!r} to {what}, or let simple_bind make the arrays",
-                )
+                f"bind: {what}",
+                f"no array for {', '.join(map(repr, missing))}",
+                given_by=f"a dict with {', '.join(map(repr, arrays)) or 'no entries'}",
+                hint=f"add {missing[0]!r} to {what}, or let simple_bind make the arrays",
             )
         ordered = [arrays.get(n) for n in names]
     elif isinstance(arrays, Sequence) and not isinstance(arrays, str):
         if len(arrays) != len(names):
             raise BindError(
-                explain(
-                    f"bind: {what}",
-                    f"{count_phrase(arrays, 'array')}, expected {len(names)}: {', '.join(names)}",
-                )
+                f"bind: {what}",
+                f"{count_phrase(arrays, 'array')}, expected {len(names)}: {', '.join(names)}",
             )
         ordered = list(arrays)
     else:
@@ -94,22 +88,17 @@ def parse_grad_req(grad_req: Any, names: Sequence[str]) -> list[str]:
         reqs = list(grad_req)
         if len(reqs) != len(names):
             raise BindError(
-                explain(
-                    "bind: grad_req",
-                    f"{len(reqs)} for {count_phrase(names, 'argument')}: {', '.join(names)}",
-                )
+                "bind: grad_req",
+                f"{len(reqs)} for {count_phrase(names, 'argument')}: {', '.join(names)}",
             )
     else:
         raise BindError(
-            explain("bind: grad_req", f"{grad_req!r}, expected a text, a list or a dict of them")
+            "bind: grad_req", f"{grad_req!r}, expected a text, a list or a dict of them"
         )
     for name, req in zip(names, reqs, strict=True):
         if req not in GRAD_REQS:
             raise BindError(
-                explain(
-                    f"bind: grad_req of {name!r}",
-                    f"{req!r}, expected one of {', '.join(GRAD_REQS)}",
-                )
+                f"bind: grad_req of {name!r}", f"{req!r}, expected one of {', '.join(GRAD_REQS)}"
             )
     return reqs
 
@@ -121,13 +110,11 @@ def check_contexts(
     for name, array, context in zip(names, arrays, expected, strict=True):
         if array is not None and array.context != context:
             raise BindError(
-                explain(
-                    f"bind: {what}[{name!r}]",
-                    f"it is in {array.context}, expected {context}",
-                    because="arrays are in the context that is bound to, or in that of their "
-                    "ctx_group, and gradients beside their arguments",
-                    hint=f"{name}.as_in_context(mx.{context})",
-                )
+                f"bind: {what}[{name!r}]",
+                f"it is in {array.context}, expected {context}",
+                because="arrays are in the context that is bound to, or in that of their "
+                "ctx_group, and gradients beside their arguments",
+                hint=f"{name}.as_in_context(mx.{context})",
             )
 
 
@@ -153,7 +140,7 @@ def convert_for(value: Any, target: NDArray, where: str) -> FittedValue:
             )
         )  # fmt: skip
     if value.shape != target.shape:
-        raise ShapeError(explain(where, f"shape {tuple(value.shape)}, expected {target.shape}"))
+        raise ShapeError(where, f"shape {tuple(value.shape)}, expected {target.shape}")
     return fit(value, target.shape, target.storage.dtype, target.context.device, where)
 
 
@@ -161,10 +148,8 @@ def convert_input(value: Any, target: NDArray, name: str) -> FittedValue:
     """The value of an argument of ``forward``, converted to be assigned to ``target``."""
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
         raise BindError(
-            explain(
-                f"forward: {name!r}",
-                f"{type_phrase(value)}, expected an NDArray, a NumPy or a JAX array",
-            )
+            f"forward: {name!r}",
+            f"{type_phrase(value)}, expected an NDArray, a NumPy or a JAX array",
         )
     try:
         return convert_for(value, target, f"forward: {name!r}")
@@ -223,14 +208,10 @@ def check_arrays(
     shapes = (*inferred.arg_shapes, *inferred.aux_shapes)
     for (name, array), shape in zip(arrays, shapes, strict=True):
         if array.shape != shape:
-            raise ShapeError(
-                explain(f"bind: argument {name!r}", f"shape {array.shape}, expected {shape}")
-            )
+            raise ShapeError(f"bind: argument {name!r}", f"shape {array.shape}, expected {shape}")
     for name, shape in zip(graph.output_names, inferred.out_shapes, strict=True):
         if not is_fully_known(shape):
-            raise ShapeError(
-                explain(f"bind: output {name!r}", f"its shape {shape} cannot be inferred")
-            )
+            raise ShapeError(f"bind: output {name!r}", f"its shape {shape} cannot be inferred")
     for name, array, grad in zip(
         graph.arg_names, arg_arrays, grad_arrays or [None] * len(arg_arrays),
         strict=True,
@@ -241,11 +222,11 @@ def check_arrays(
         if grad.shape != array.shape:
             problem = f"shape {grad.shape}, expected {array.shape}"
             because = f"that is the shape of argument {name!r}"
-            raise ShapeError(explain(where, problem, because=because))
+            raise ShapeError(where, problem, because=because)
         if grad.dtype != array.dtype:
             problem = f"{grad.dtype_name}, expected {array.dtype_name}"
             because = f"that is the type of argument {name!r}"
-            raise DTypeError(explain(where, problem, because=because))
+            raise DTypeError(where, problem, because=because)
     return inferred
 
 
@@ -263,11 +244,9 @@ def dict_by_name(names: Sequence[str], arrays: Sequence[Any], what: str) -> dict
     by_name = dict(zip(names, arrays, strict=True))
     if len(by_name) != len(names):
         raise BindError(
-            explain(
-                "executor",
-                f"{what} share a name: {', '.join(map(repr, _repeated(names)))}",
-                hint="use the list of arrays, or give the variables different names",
-            )
+            "executor",
+            f"{what} share a name: {', '.join(map(repr, _repeated(names)))}",
+            hint="use the list of arrays, or give the variables different names",
         )
     return by_name
 
@@ -290,7 +269,7 @@ def check_distinct_names(graph: Graph, binding: str) -> None:
             because = f"several variables are called {repeated[0]!r}"
             hint = "create the variable once and pass it to each layer that shares it"
         problem = f"{what} share a name: {', '.join(map(repr, repeated))}"
-        raise BindError(explain(binding, problem, because=because, hint=hint))
+        raise BindError(binding, problem, because=because, hint=hint)
 
 
 def _repeated(names: Sequence[str]) -> list[str]:
@@ -327,10 +306,8 @@ def _unknown_parameter(
     names = ", ".join(map(repr, itertools.islice(params, 8))) + (", ..." if len(params) > 8 else "")
     similar = f"{similar_names(name, arrays)}, or ".removeprefix(", or ")
     return BindError(
-        explain(
-            "copy_params_from",
-            f"{name!r} is not an {what} of this symbol",
-            given_by=f"a dict with {names}",
-            hint=f"{similar}allow_extra_params=True to skip such names",
-        )
+        "copy_params_from",
+        f"{name!r} is not an {what} of this symbol",
+        given_by=f"a dict with {names}",
+        hint=f"{similar}allow_extra_params=True to skip such names",
     )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError
 from ..onnx import OPSET, require_onnx, run_model, save_model, to_onnx
 from ..symbol import load as load_symbol
 from ._differences import Comparison
@@ -72,14 +72,14 @@ def export_checkpoint(
     """
     if form not in ENDINGS:
         hint = "one of: " + ", ".join(ENDINGS)
-        raise ArgumentValueError(explain("export", f"there is no format {form!r}", hint=hint))
+        raise ArgumentValueError("export", f"there is no format {form!r}", hint=hint)
     if form == "onnx":
         require_onnx()
     if "safetensors" in (form, os.fspath(params).rpartition(".")[2]):
         require_safetensors()
     check_platforms(platforms)
     if batch != "free" and batch < 1:
-        raise ArgumentValueError(explain("export", f"batch={batch}, expected 'free' or a number"))
+        raise ArgumentValueError("export", f"batch={batch}, expected 'free' or a number")
     path = os.fspath(output) if output is not None else _default_path(os.fspath(params), form)
     _check_output(path, symbol, params)
     arrays = read_parameters(params)
@@ -89,7 +89,7 @@ def export_checkpoint(
             comparison = Comparison.of("array", arrays, written)
     elif symbol is None:
         raise ArgumentValueError(
-            explain(f"export to {form}", "a network is exported, and no symbol file is given")
+            f"export to {form}", "a network is exported, and no symbol file is given"
         )
     else:
         network = InferenceNetwork.of(load_symbol(symbol), arrays, shapes)
@@ -125,4 +125,4 @@ def _check_output(path: str, *sources: Any) -> None:
     for source in sources:
         if source is not None and os.path.exists(path) and os.path.samefile(path, source):
             problem = "it would be written over the file that is exported"
-            raise ArgumentValueError(explain(path, problem, hint="another --output"))
+            raise ArgumentValueError(path, problem, hint="another --output")

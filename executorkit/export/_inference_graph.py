@@ -15,7 +15,6 @@ from ..errors import (
     NotSupportedError,
     ShapeError,
     UnknownArgumentError,
-    explain,
 )
 from ..inspection import check_parameters, deduce_inputs, example_shapes, label_names, plain_name
 from ..lowering import graph_of, infer, value_dtypes
@@ -82,11 +81,9 @@ class InferenceNetwork:
         unknown = [name for name, shape in inputs.items() if not is_fully_known(shape)]
         if unknown:
             raise ShapeError(
-                explain(
-                    "shapes of the inputs",
-                    f"those of {', '.join(unknown[:_LISTED])} do not follow from the parameters",
-                    hint=f"give them, such as {unknown[0]}=(1, 3, 224, 224)",
-                )
+                "shapes of the inputs",
+                f"those of {', '.join(unknown[:_LISTED])} do not follow from the parameters",
+                hint=f"give them, such as {unknown[0]}=(1, 3, 224, 224)",
             )
         used = {*symbol.list_arguments(), *symbol.list_auxiliary_states()}
         types = {name: array.dtype.name for name, array in arrays.items() if name in used}
@@ -174,7 +171,7 @@ def refuse_random(symbol: Symbol, form: str) -> None:
     if names:
         listed = ", ".join(names[:_LISTED])
         raise NotSupportedError(
-            explain(f"export to {form}", f"nodes that draw random numbers at inference: {listed}")
+            f"export to {form}", f"nodes that draw random numbers at inference: {listed}"
         )
 
 
@@ -183,11 +180,9 @@ def _check_names(symbol: Symbol, sizes: Mapping[str, Shape], stored: Mapping[str
     unknown = [name for name in sizes if name not in symbol.list_arguments()]
     if unknown:
         raise UnknownArgumentError(
-            explain(
-                f"the shape of {unknown[0]!r}",
-                "it is not an argument of this symbol",
-                hint="one of: " + ", ".join(inputs[:_LISTED]),
-            )
+            f"the shape of {unknown[0]!r}",
+            "it is not an argument of this symbol",
+            hint="one of: " + ", ".join(inputs[:_LISTED]),
         )
 
 
@@ -200,10 +195,10 @@ def _check_fit(
         listed = ", ".join(check.missing[:_LISTED])
         count = len(check.missing)
         raise MissingParameterError(
-            explain("parameters", f"{count} that the symbol needs are missing: {listed}")
+            "parameters", f"{count} that the symbol needs are missing: {listed}"
         )
     if check.misshaped:
         name, (shape, expected) = next(iter(check.misshaped.items()))
-        raise ShapeError(explain(f"parameter {name!r}", f"it is {shape}, expected {expected}"))
+        raise ShapeError(f"parameter {name!r}", f"it is {shape}, expected {expected}")
     # The message of a contradiction names the node.
     infer(graph_of(symbol.heads), {**{n: shapes[n] for n in shapes}, **inputs})

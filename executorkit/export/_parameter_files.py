@@ -31,7 +31,6 @@ from ..errors import (
     InputTypeError,
     MissingDependencyError,
     MXNetError,
-    explain,
 )
 from ..ndarray import NDArray
 from ..ndarray import save as save_params
@@ -71,7 +70,7 @@ def save_safetensors(
     for name, array in hosts.items():
         if array.dtype.name not in _SAFETENSORS_TYPES:
             problem = f"safetensors has no element type {array.dtype}"
-            raise DTypeError(explain(f"save_safetensors: {name!r}", problem))
+            raise DTypeError(f"save_safetensors: {name!r}", problem)
     # Wide elements first: each array then begins at a multiple of the size of its elements.
     order = sorted(hosts, key=lambda name: (-hosts[name].dtype.itemsize, name))
     header: dict[str, Any] = {"__metadata__": {"format": "np", **(metadata or {})}}
@@ -108,7 +107,7 @@ def _open_safetensors(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
         with library.safe_open(os.fspath(path), "np") as file:
             yield LazyArrays(file.offset_keys(), file.get_tensor)
     except library.SafetensorError as error:
-        raise FileFormatError(explain(os.fspath(path), str(error))) from None
+        raise FileFormatError(os.fspath(path), str(error)) from None
 
 
 def require_safetensors() -> Any:
@@ -120,12 +119,10 @@ def require_safetensors() -> Any:
         import safetensors
     except ImportError:
         raise MissingDependencyError(
-            explain(
-                "safetensors",
-                "it is not installed",
-                because="files in its format are read by it",
-                hint="pip install 'executorkit[safetensors]'",
-            )
+            "safetensors",
+            "it is not installed",
+            because="files in its format are read by it",
+            hint="pip install 'executorkit[safetensors]'",
         ) from None
     return safetensors
 
@@ -170,7 +167,7 @@ def _open_npz(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
     except (ValueError, zipfile.BadZipFile, EOFError, KeyError) as error:
         if isinstance(error, MXNetError):
             raise
-        raise FileFormatError(explain(os.fspath(path), str(error))) from None
+        raise FileFormatError(os.fspath(path), str(error)) from None
 
 
 def read_npz(path: str | os.PathLike[str]) -> dict[str, np.ndarray]:
@@ -214,7 +211,7 @@ def open_parameters(path: str | os.PathLike[str]) -> Iterator[LazyArrays]:
         headers = ParamsHeaders(path)
         stored = {array.name: array for array in headers if array.name is not None}
         if len(stored) < len(headers) and any(array.name is None for array in headers):
-            raise FileFormatError(explain(headers.path, "its arrays have no names"))
+            raise FileFormatError(headers.path, "its arrays have no names")
         yield LazyArrays(stored, lambda name: headers.read(stored[name]))
 
 
@@ -242,11 +239,11 @@ def host_arrays(arrays: Mapping[str, Any]) -> dict[str, np.ndarray]:
     """Arrays of any library as NumPy's, contiguous and little-endian."""
     if not isinstance(arrays, Mapping):
         problem = f"a {type(arrays).__name__}, expected a dict of arrays by name"
-        raise InputTypeError(explain("arrays to write", problem))
+        raise InputTypeError("arrays to write", problem)
     hosts = {}
     for name, array in arrays.items():
         if not isinstance(name, str):
-            raise InputTypeError(explain("arrays to write", f"the name {name!r} is no text"))
+            raise InputTypeError("arrays to write", f"the name {name!r} is no text")
         host = array.asnumpy() if isinstance(array, NDArray) else np.asarray(array)
         if host.dtype.byteorder == ">":
             host = host.astype(host.dtype.newbyteorder("<"))

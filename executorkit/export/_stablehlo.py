@@ -31,7 +31,6 @@ from ..errors import (
     NotSupportedError,
     UnknownArgumentError,
     did_you_mean,
-    explain,
 )
 from ..symbol import Symbol
 from ._differences import Comparison
@@ -104,11 +103,9 @@ def check_platforms(platforms: Sequence[str]) -> None:
     """Raises ArgumentValueError for names that are no platforms."""
     if isinstance(platforms, str) or not platforms or set(platforms) - set(_KNOWN_PLATFORMS):
         raise ArgumentValueError(
-            explain(
-                "export to StableHLO",
-                f"platforms={platforms!r}",
-                hint="one or more of " + ", ".join(_KNOWN_PLATFORMS),
-            )
+            "export to StableHLO",
+            f"platforms={platforms!r}",
+            hint="one or more of " + ", ".join(_KNOWN_PLATFORMS),
         )
 
 
@@ -135,12 +132,10 @@ def _exported(
             free = batch == "free"
             reason = str(error).strip().partition("\n")[0]
             raise NotSupportedError(
-                explain(
-                    "export to StableHLO",
-                    "JAX cannot express this network" + " with a free batch size" * free,
-                    because=f"{type(error).__name__}: {reason}",
-                    hint="a fixed batch size" if free else None,
-                )
+                "export to StableHLO",
+                "JAX cannot express this network" + " with a free batch size" * free,
+                because=f"{type(error).__name__}: {reason}",
+                hint="a fixed batch size" if free else None,
             ) from error
 
 
@@ -206,7 +201,7 @@ class StableHLOModel:
         if missing or unknown:
             problem = f"no input {unknown[0]!r}" if unknown else f"missing: {', '.join(missing)}"
             hint = did_you_mean(unknown[0], self.inputs) if unknown else None
-            raise UnknownArgumentError(explain("inputs of the network", problem, hint=hint))
+            raise UnknownArgumentError("inputs of the network", problem, hint=hint)
         with jax.enable_x64(self._wide):
             arrays = {n: jnp.asarray(x, self.inputs[n].dtype) for n, x in inputs.items()}
             return self._call(self.parameters, arrays)
@@ -225,7 +220,7 @@ def load(path: str | os.PathLike[str]) -> StableHLOModel:
     arrays = read_npz(path)
     if _PROGRAM not in arrays:
         problem = f"it has no entry {_PROGRAM!r}: no program was exported to it"
-        raise FileFormatError(explain(os.fspath(path), problem))
+        raise FileFormatError(os.fspath(path), problem)
     raw = arrays.pop(_PROGRAM)
     try:
         program = jax_export.deserialize(bytearray(raw.tobytes()))
@@ -233,6 +228,6 @@ def load(path: str | os.PathLike[str]) -> StableHLOModel:
         # A damaged program fails in the reader of JAX's format, in any way.
         reason = str(error).strip().partition("\n")[0]
         raise FileFormatError(
-            explain(os.fspath(path), "its program cannot be read", because=reason)
+            os.fspath(path), "its program cannot be read", because=reason
         ) from error
     return StableHLOModel(program, arrays)

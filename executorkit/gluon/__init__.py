@@ -21,10 +21,8 @@ def __getattr__(name: str) -> NoReturn:
     if name not in _GLUON:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     raise MissingDependencyError(
-        explain(
-            f"gluon.{name}",
-            "Gluon is not part of executorkit",
-            because="executorkit runs symbols, not blocks",
-            hint=ELSEWHERE["gluon.nn"],
-        )
+        f"gluon.{name}",
+        "Gluon is not part of executorkit",
+        because="executorkit runs symbols, not blocks",
+        hint=ELSEWHERE["gluon.nn"],
     )

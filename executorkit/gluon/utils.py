@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..context import Context
-from ..errors import ArgumentValueError, DTypeError, FileAccessError, explain
+from ..errors import ArgumentValueError, DTypeError, FileAccessError
 from ..ndarray import NDArray, array
 from ..shape_semantics import numpy_shapes
 
@@ -48,11 +48,9 @@ def split_data(data: A, num_slice: int, batch_axis: int = 0, even_split: bool = 
     size = data.shape[batch_axis]
     if even_split and size % num_slice:
         raise ArgumentValueError(
-            explain(
-                "split_data",
-                f"axis {batch_axis} of {data.shape} cannot be divided evenly by {num_slice}",
-                hint=f"a multiple of {num_slice}, or even_split=False",
-            )
+            "split_data",
+            f"axis {batch_axis} of {data.shape} cannot be divided evenly by {num_slice}",
+            hint=f"a multiple of {num_slice}, or even_split=False",
         )
     if num_slice == 1:
         return [data]
@@ -92,14 +90,12 @@ def clip_global_norm(
     Arrays are float32 or float64 (MXNet: float32). DTypeError for others.
     """
     if not arrays:
-        raise ArgumentValueError(explain("clip_global_norm", "no arrays are given"))
+        raise ArgumentValueError("clip_global_norm", "no arrays are given")
     for number, item in enumerate(arrays):
         if np.dtype(item.dtype).name not in ("float32", "float64"):
             raise DTypeError(
-                explain(
-                    "clip_global_norm",
-                    f"array {number} is {np.dtype(item.dtype).name}, expected float32",
-                )
+                "clip_global_norm",
+                f"array {number} is {np.dtype(item.dtype).name}, expected float32",
             )
     by_context: dict[Context, list[NDArray]] = {}
     for item in arrays:
@@ -172,7 +168,7 @@ def download(
     have to be, or its hash is wrong.
     """
     if retries < 0:
-        raise ArgumentValueError(explain("download", f"retries is {retries}, expected 0 or more"))
+        raise ArgumentValueError("download", f"retries is {retries}, expected 0 or more")
     target = _target(url, path)
     if target.exists() and not overwrite and _is_intact(target, sha1_hash):
         return str(target)
@@ -180,14 +176,12 @@ def download(
     source = Path(unquote(address.path) if address.scheme == "file" else url).expanduser()
     if not source.is_file():
         raise FileAccessError(
-            explain(
-                "download",
-                f"{url} is not fetched: executorkit does not use the net",
-                hint=f"fetch it by other means and store it as {target}",
-            )
+            "download",
+            f"{url} is not fetched: executorkit does not use the net",
+            hint=f"fetch it by other means and store it as {target}",
         )
     if not _is_intact(source, sha1_hash):
-        raise FileAccessError(explain("download", f"the SHA-1 of {source} is not {sha1_hash}"))
+        raise FileAccessError("download", f"the SHA-1 of {source} is not {sha1_hash}")
     target.parent.mkdir(parents=True, exist_ok=True)
     partial = target.with_name(f"{target.name}.{os.getpid()}.part")
     shutil.copyfile(source, partial)
@@ -201,7 +195,7 @@ def _target(url: str, path: str | None) -> Path:
         return Path(path).expanduser()
     if not name:
         raise ArgumentValueError(
-            explain("download", f"{url!r} names no file", hint="path=, the file to write")
+            "download", f"{url!r} names no file", hint="path=, the file to write"
         )
     return Path(path or "").expanduser() / name
 
@@ -221,5 +215,5 @@ def shape_is_known(shape: Sequence[int] | None) -> bool:
     if not shape:
         return numpy_shapes()
     if min(shape) < unknown:
-        raise ArgumentValueError(explain("shape_is_known", f"{shape} has a length below {unknown}"))
+        raise ArgumentValueError("shape_is_known", f"{shape} has a length below {unknown}")
     return unknown not in shape

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError
 from ..ndarray import NDArray
 from ._augmenters import (
     Augmenter,
@@ -62,11 +62,9 @@ def check_statistics(name: str, values: Any, kinds: tuple[type, ...]) -> None:
     """AssertionError unless a mean or deviation is an array of one or three numbers."""
     if not isinstance(values, kinds) or values.shape[0] not in (1, 3):
         raise ArgumentValueError(
-            explain(
-                name,
-                f"{values!r}, expected True, None, or an array of 1 or 3 numbers "
-                f"({' or '.join(kind.__name__ for kind in kinds)})",
-            )
+            name,
+            f"{values!r}, expected True, None, or an array of 1 or 3 numbers "
+            f"({' or '.join(kind.__name__ for kind in kinds)})",
         )
 
 
@@ -119,7 +117,7 @@ def CreateAugmenter(  # noqa: N802 - MXNet's name and arguments
     if rand_resize:
         if not rand_crop:
             raise ArgumentValueError(
-                explain("CreateAugmenter", "rand_resize without rand_crop", hint="rand_crop=True")
+                "CreateAugmenter", "rand_resize without rand_crop", hint="rand_crop=True"
             )
         proportions = (3.0 / 4.0, 4.0 / 3.0)
         augmenters.append(RandomSizedCropAug(crop_size, 0.08, proportions, inter_method))

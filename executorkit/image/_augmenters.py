@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import ArgumentValueError, NotSupportedError, explain
+from ..errors import ArgumentValueError, NotSupportedError
 from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
 from ._host_images import check_colours, host_view, to_ndarray, update_in_place
@@ -63,7 +63,7 @@ class Augmenter(CheckedKeywords):
 
     def __call__(self, src: Any) -> Any:
         """The changed image."""
-        raise NotSupportedError(explain(type(self).__name__, "it does not define __call__"))
+        raise NotSupportedError(type(self).__name__, "it does not define __call__")
 
 
 class SequentialAug(Augmenter):
@@ -163,7 +163,7 @@ class RandomSizedCropAug(Augmenter):
             warnings.warn("`min_area` is called `area` now", DeprecationWarning, stacklevel=2)
             area = kwargs.pop("min_area")
         if kwargs:
-            raise ArgumentValueError(explain("RandomSizedCropAug", f"it takes no {list(kwargs)}"))
+            raise ArgumentValueError("RandomSizedCropAug", f"it takes no {list(kwargs)}")
         self.size = size
         self.area = area
         self.ratio = ratio

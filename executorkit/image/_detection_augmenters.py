@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentValueError, DataArgumentError, NotSupportedError, explain
+from ..errors import ArgumentValueError, DataArgumentError, NotSupportedError
 from ..ndarray import NDArray
 from ._augmenter_list import (
     IMAGENET_MEAN,
@@ -54,7 +54,7 @@ class DetAugmenter:
 
     def __call__(self, src: Any, label: np.ndarray) -> tuple[Any, np.ndarray]:
         """The changed image and labels."""
-        raise NotSupportedError(explain(type(self).__name__, "it does not define __call__"))
+        raise NotSupportedError(type(self).__name__, "it does not define __call__")
 
 
 class DetBorrowAug(DetAugmenter):
@@ -63,7 +63,7 @@ class DetBorrowAug(DetAugmenter):
     def __init__(self, augmenter: Augmenter) -> None:
         if not isinstance(augmenter, Augmenter):
             raise DataArgumentError(
-                explain("DetBorrowAug", f"{augmenter!r} is no Augmenter", hint="CastAug()")
+                "DetBorrowAug", f"{augmenter!r} is no Augmenter", hint="CastAug()"
             )
         super().__init__(augmenter=augmenter.dumps())
         self.augmenter = augmenter
@@ -87,11 +87,9 @@ class DetRandomSelectAug(DetAugmenter):
         for augmenter in aug_list:
             if not isinstance(augmenter, DetAugmenter):
                 raise DataArgumentError(
-                    explain(
-                        "DetRandomSelectAug",
-                        f"{augmenter!r} is no DetAugmenter",
-                        hint="DetBorrowAug(augmenter)",
-                    )
+                    "DetRandomSelectAug",
+                    f"{augmenter!r} is no DetAugmenter",
+                    hint="DetBorrowAug(augmenter)",
                 )
         self.aug_list = list(aug_list)
         self.skip_prob = skip_prob if aug_list else 1
@@ -128,7 +126,7 @@ def _range_of(where: str, name: str, value: Any) -> Any:
     if isinstance(value, tuple | list):
         return value
     if not isinstance(value, int | float | np.generic):
-        raise ArgumentValueError(explain(where, f"{name}={value!r}, expected a pair of numbers"))
+        raise ArgumentValueError(where, f"{name}={value!r}, expected a pair of numbers")
     logging.info("%s: %s is always %s", where, name, value)
     return (value, value)
 
@@ -136,11 +134,11 @@ def _range_of(where: str, name: str, value: Any) -> Any:
 def _check_ranges(where: str, area: Any, aspect_ratio: Any, least_area: float) -> None:
     if area[1] <= least_area or area[0] > area[1]:
         raise DataArgumentError(
-            explain(where, f"area_range={area}, expected a rising pair that exceeds {least_area}")
+            where, f"area_range={area}, expected a rising pair that exceeds {least_area}"
         )
     if aspect_ratio[0] <= 0 or aspect_ratio[0] > aspect_ratio[1]:
         raise DataArgumentError(
-            explain(where, f"aspect_ratio_range={aspect_ratio}, expected a rising, positive pair")
+            where, f"aspect_ratio_range={aspect_ratio}, expected a rising, positive pair"
         )
 
 
@@ -309,7 +307,7 @@ class DetRandomPadAug(DetAugmenter):
     ) -> None:
         where = type(self).__name__
         if not isinstance(pad_val, list | tuple | int | float | np.generic):
-            raise ArgumentValueError(explain(where, f"{pad_val=}, expected numbers"))
+            raise ArgumentValueError(where, f"{pad_val=}, expected numbers")
         aspect_ratio_range = _range_of(where, "aspect_ratio_range", aspect_ratio_range)
         area_range = _range_of(where, "area_range", area_range)
         super().__init__(
@@ -398,10 +396,8 @@ def CreateMultiRandCropAugmenter(  # noqa: N802 - MXNet's name
     for values in lists:
         if len(values) not in (1, count):
             raise ArgumentValueError(
-                explain(
-                    "CreateMultiRandCropAugmenter",
-                    f"{values} has {len(values)} entries, another list has {count}",
-                )
+                "CreateMultiRandCropAugmenter",
+                f"{values} has {len(values)} entries, another list has {count}",
             )
     rows = zip(*(values * count if len(values) == 1 else values for values in lists), strict=True)
     return DetRandomSelectAug([DetRandomCropAug(*row) for row in rows], skip_prob=skip_prob)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..context import Context
-from ..errors import DTypeError, ShapeError, explain
+from ..errors import DTypeError, ShapeError
 from ..ndarray import NDArray
 from ..ndarray.values import to_device
 
@@ -68,13 +68,9 @@ def _broadcasts(shape: tuple[int, ...], target: tuple[int, ...]) -> bool:
 def check_colours(where: str, image: NDArray, channels: tuple[int, ...] = (3,)) -> None:
     """Raises MXNetError unless the image is float32 with one of the numbers of channels."""
     if image.dtype != np.float32:
-        raise DTypeError(
-            explain(where, f"the image is {np.dtype(image.dtype).name}, expected float32",
-                    hint="CastAug() first")
-        )  # fmt: skip
+        raise DTypeError(where, f"the image is {np.dtype(image.dtype).name}, expected float32",
+                    hint="CastAug() first")  # fmt: skip
     if image.shape[-1] not in channels:
         raise ShapeError(
-            explain(
-                where, f"the image is {image.shape}, expected {channels[0]} channels at the end"
-            )
+            where, f"the image is {image.shape}, expected {channels[0]} channels at the end"
         )

@@ -14,7 +14,6 @@ from ..errors import (
     FileFormatError,
     MissingDependencyError,
     NotSupportedError,
-    explain,
 )
 from ..ndarray import NDArray
 from ..opencv import require_opencv
@@ -116,7 +115,7 @@ class ImageDetIter(ImageIter):
             raise self._broken("no object is left")
 
     def _broken(self, problem: str) -> FileFormatError:
-        return FileFormatError(explain(f"{type(self).__name__}: {self._current()}", problem))
+        return FileFormatError(f"{type(self).__name__}: {self._current()}", problem)
 
     def augmentation_transform(self, data: Any, label: Any = None) -> tuple[Any, Any]:
         """The image and its labels after all augmenters."""
@@ -176,7 +175,7 @@ class ImageDetIter(ImageIter):
             problem = f"{label_shape} has objects of another length than {self.label_shape}"
         else:
             return
-        raise ArgumentValueError(explain(where, problem))
+        raise ArgumentValueError(where, problem)
 
     def sync_label_shape(self, it: ImageDetIter, verbose: bool = False) -> ImageDetIter:
         """Gives this iterator and ``it`` the larger number of objects of both; returns ``it``.
@@ -185,10 +184,8 @@ class ImageDetIter(ImageIter):
         """
         if not isinstance(it, ImageDetIter) or it.label_shape[1] != self.label_shape[1]:
             raise ArgumentValueError(
-                explain(
-                    f"{type(self).__name__}.sync_label_shape",
-                    f"{it!r} is no ImageDetIter with objects of {self.label_shape[1]} numbers",
-                )
+                f"{type(self).__name__}.sync_label_shape",
+                f"{it!r} is no ImageDetIter with objects of {self.label_shape[1]} numbers",
             )
         shapes = (self.label_shape, it.label_shape)
         largest = (max(shape[0] for shape in shapes), self.label_shape[1])
@@ -302,5 +299,5 @@ def _show(cv2: Any, image: np.ndarray, window: str, milliseconds: int) -> None:
         cv2.waitKey(milliseconds)
     except cv2.error as error:
         raise NotSupportedError(
-            explain("draw_next", f"this OpenCV shows no windows: {error}", hint="waitKey=None")
+            "draw_next", f"this OpenCV shows no windows: {error}", hint="waitKey=None"
         ) from None

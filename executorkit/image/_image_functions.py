@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import ArgumentValueError, DataArgumentError, ShapeError, explain
+from ..errors import ArgumentValueError, DataArgumentError, ShapeError
 from ..ndarray import NDArray
 from ..ndarray.opencv_arrays import (
     copy_make_border,
@@ -46,10 +46,7 @@ def imdecode(buf: Any, *args: Any, **kwargs: Any) -> NDArray:
         return cvimdecode(buf, *args, **kwargs)
     if not isinstance(buf, bytes | bytearray | np.ndarray):
         raise DataArgumentError(
-            explain(
-                "imdecode",
-                f"'buf' is a {type(buf).__name__}, expected bytes, a bytearray or an array",
-            )
+            "imdecode", f"'buf' is a {type(buf).__name__}, expected bytes, a bytearray or an array"
         )
     return decode_bytes(buf, *args, **kwargs)
 
@@ -76,7 +73,7 @@ def get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
         if not sizes:
             return 2
         if len(sizes) != 4:
-            raise ArgumentValueError(explain("interp=9", f"{sizes=}, expected four numbers"))
+            raise ArgumentValueError("interp=9", f"{sizes=}, expected four numbers")
         old_height, old_width, new_height, new_width = sizes
         if new_height > old_height and new_width > old_width:
             return 2
@@ -85,7 +82,7 @@ def get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
         return random.randint(0, 4)
     if interp not in range(5):
         raise ArgumentValueError(
-            explain("interp", f"{interp!r}, expected 0 to 4, 9 (by size) or 10 (at random)")
+            "interp", f"{interp!r}, expected 0 to 4, 9 (by size) or 10 (at random)"
         )
     return interp
 
@@ -135,11 +132,9 @@ def fixed_crop(
     part = image[y0 : y0 + h, x0 : x0 + w]
     if not part.size:
         raise ShapeError(
-            explain(
-                "fixed_crop",
-                f"columns {x0} to {x0 + w} and rows {y0} to {y0 + h} of an image of shape "
-                f"{image.shape} hold no pixel",
-            )
+            "fixed_crop",
+            f"columns {x0} to {x0 + w} and rows {y0} to {y0 + h} of an image of shape "
+            f"{image.shape} hold no pixel",
         )
     out = to_ndarray(part.copy(), src.context) if isinstance(src, NDArray) else part
     if size is None or (w, h) == size:
@@ -195,7 +190,7 @@ def random_size_crop(
         warnings.warn("`min_area` is called `area` now", DeprecationWarning, stacklevel=2)
         area = kwargs.pop("min_area")
     if kwargs:
-        raise ArgumentValueError(explain("random_size_crop", f"it takes no {list(kwargs)}"))
+        raise ArgumentValueError("random_size_crop", f"it takes no {list(kwargs)}")
     least, most = (area, 1.0) if isinstance(area, int | float | np.generic) else area
     for _ in range(10):
         target = random.uniform(least, most) * (height * width)

@@ -11,7 +11,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..context import current_context
-from ..errors import DataArgumentError, FileAccessError, FileFormatError, ShapeError, explain
+from ..errors import DataArgumentError, FileAccessError, FileFormatError, ShapeError
 from ..io import DataBatch, DataIter
 from ..ndarray import NDArray
 from ..recordio import MXIndexedRecordIO, MXRecordIO, unpack
@@ -122,11 +122,11 @@ class ImageIter(DataIter):
         where = type(self).__name__
         if not (path_imgrec or path_imglist or isinstance(imglist, list)):
             raise DataArgumentError(
-                explain(where, "no images", hint="path_imgrec, path_imglist, or imglist (a list)")
+                where, "no images", hint="path_imgrec, path_imglist, or imglist (a list)"
             )
         if dtype not in LABEL_TYPES:
             problem = f"{dtype!r}, expected one of {', '.join(LABEL_TYPES)}"
-            raise DataArgumentError(explain(f"{where}: dtype", problem))
+            raise DataArgumentError(f"{where}: dtype", problem)
         source = path_imgrec or path_imglist or f"a list of {len(imglist or ())}"
         logging.info("%s: images of %s", where, source)
 
@@ -138,18 +138,16 @@ class ImageIter(DataIter):
         elif self.shuffle or num_parts > 1 or indexed:
             if self.imgidx is None:
                 raise DataArgumentError(
-                    explain(
-                        where,
-                        "a file of records without an index can neither be shuffled nor divided",
-                        hint="path_imgidx",
-                    )
+                    where,
+                    "a file of records without an index can neither be shuffled nor divided",
+                    hint="path_imgidx",
                 )
             sequence = self.imgidx
         else:
             return None
         if num_parts > 1:
             if part_index >= num_parts:
-                raise DataArgumentError(explain(where, f"{part_index=} of {num_parts=}"))
+                raise DataArgumentError(where, f"{part_index=} of {num_parts=}")
             count = len(sequence) // num_parts
             sequence = sequence[part_index * count : (part_index + 1) * count]
         return sequence
@@ -209,7 +207,7 @@ class ImageIter(DataIter):
         """The bytes of the file ``fname`` below ``path_root``."""
         if self.path_root is None:
             raise DataArgumentError(
-                explain(type(self).__name__, f"{fname!r}: below which folder?", hint="path_root")
+                type(self).__name__, f"{fname!r}: below which folder?", hint="path_root"
             )
         with open(os.path.join(self.path_root, fname), "rb") as file:
             return file.read()
@@ -220,7 +218,7 @@ class ImageIter(DataIter):
             return imdecode(s)
         except Exception as error:
             raise FileFormatError(
-                explain(type(self).__name__, f"{self._current()} is a broken image: {error}")
+                type(self).__name__, f"{self._current()} is a broken image: {error}"
             ) from error
 
     def _current(self) -> str:
@@ -234,16 +232,14 @@ class ImageIter(DataIter):
         """ValueError unless the shape is (3, height, width)."""
         if len(data_shape) != 3 or data_shape[0] != 3:
             raise DataArgumentError(
-                explain(
-                    f"{type(self).__name__}: data_shape",
-                    f"{data_shape}, expected three channels, height and width",
-                )
+                f"{type(self).__name__}: data_shape",
+                f"{data_shape}, expected three channels, height and width",
             )
 
     def check_valid_image(self, data: Any) -> None:
         """MXNetError (RuntimeError) for an image without axes, which is then left out."""
         if len(data[0].shape) == 0:
-            raise ShapeError(explain(type(self).__name__, "the image has one axis or none"))
+            raise ShapeError(type(self).__name__, "the image has one axis or none")
 
     def augmentation_transform(self, data: Any) -> Any:
         """The image after all augmenters."""
@@ -324,11 +320,9 @@ class ImageIter(DataIter):
             target[...] = host
         except ValueError:
             raise ShapeError(
-                explain(
-                    f"{type(self).__name__}: {self._current()}",
-                    f"the {what} is {host.shape}, expected {target.shape}",
-                    hint="label_width, or the augmenters' size",
-                )
+                f"{type(self).__name__}: {self._current()}",
+                f"the {what} is {host.shape}, expected {target.shape}",
+                hint="label_width, or the augmenters' size",
             ) from None
 
 
@@ -336,7 +330,7 @@ def _labels(values: Any, dtype: str, where: str) -> NDArray:
     try:
         return nd.array(np.array(values, np.dtype(dtype)), dtype=dtype)
     except (TypeError, ValueError):
-        raise DataArgumentError(explain(where, f"{values!r} are no labels")) from None
+        raise DataArgumentError(where, f"{values!r} are no labels") from None
 
 
 def _listed_in_file(path: str, dtype: str) -> dict[Any, tuple[NDArray, str]]:
@@ -348,14 +342,12 @@ def _listed_in_file(path: str, dtype: str) -> dict[Any, tuple[NDArray, str]]:
                 key, *labels, name = line.strip().split("\t")
                 listed[int(key)] = _labels(labels, dtype, f"{path}, line {number}"), name
     except OSError as error:
-        raise FileAccessError(explain("path_imglist", f"{path!r}: {error.strerror}")) from None
+        raise FileAccessError("path_imglist", f"{path!r}: {error.strerror}") from None
     except ValueError as error:
         if isinstance(error, DataArgumentError):
             raise
-        raise FileFormatError(
-            explain(path, f"line {number} is {line.rstrip()!r}, expected a number, labels and a "
-                    "path, separated by tabs")
-        ) from None  # fmt: skip
+        problem = f"line {number} is {line.rstrip()!r}, expected a number, labels and a path"
+        raise FileFormatError(path, f"{problem}, separated by tabs") from None
     return listed
 
 

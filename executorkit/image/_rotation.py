@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import ArgumentValueError, DTypeError, InputTypeError, ShapeError, explain
+from ..errors import ArgumentValueError, DTypeError, InputTypeError, ShapeError
 from ..ndarray import NDArray
 from ._host_images import host_view, to_ndarray
 
@@ -30,15 +30,13 @@ def imrotate(
     """
     where = "imrotate"
     if zoom_in and zoom_out:
-        raise ArgumentValueError(explain(where, "zoom_in and zoom_out exclude each other"))
+        raise ArgumentValueError(where, "zoom_in and zoom_out exclude each other")
     if not isinstance(src, NDArray) or src.dtype is not np.float32:
-        raise DTypeError(explain(where, "the images are no NDArray of float32"))
+        raise DTypeError(where, "the images are no NDArray of float32")
     if src.ndim not in (3, 4):
-        raise ShapeError(explain(where, f"the images are {src.shape}, expected three or four axes"))
+        raise ShapeError(where, f"the images are {src.shape}, expected three or four axes")
     if src.ndim == 3 and not isinstance(rotation_degrees, Number):
-        raise InputTypeError(
-            explain(where, "the angle is an array, expected a number for a single image")
-        )
+        raise InputTypeError(where, "the angle is an array, expected a number for a single image")
     count = 1 if src.ndim == 3 else src.shape[0]
     if isinstance(rotation_degrees, Number):
         degrees = np.full(count, rotation_degrees, np.float32)
@@ -46,14 +44,11 @@ def imrotate(
         degrees = rotation_degrees.asnumpy().astype(np.float32)
     else:
         raise InputTypeError(
-            explain(
-                where,
-                f"the angles are a {type(rotation_degrees).__name__}, expected an NDArray or a "
-                "number",
-            )
+            where,
+            f"the angles are a {type(rotation_degrees).__name__}, expected an NDArray or a number",
         )
     if len(degrees) != count:
-        raise ShapeError(explain(where, f"{len(degrees)} angles for {count} images"))
+        raise ShapeError(where, f"{len(degrees)} angles for {count} images")
     with np.errstate(all="ignore"):  # one row or column has no places: 0 (NaN in MXNet)
         grid = _grid(degrees, (src.shape[-2], src.shape[-1]), zoom_in, zoom_out)
     batch = src if src.ndim == 4 else to_ndarray(host_view(src)[None], src.context)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InitializerError, explain
+from ..errors import InitializerError
 from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray, array, load
 from ..ops.nn.rnn_parameters import GateParameters, Mode
@@ -39,7 +39,7 @@ class Load(CheckedKeywords):
         arrays: Any = load(param) if isinstance(param, str) else param
         if not isinstance(arrays, Mapping):
             raise InitializerError(
-                explain("Load: param", f"a {type(arrays).__name__}, expected arrays by name")
+                "Load: param", f"a {type(arrays).__name__}, expected arrays by name"
             )
         self.param: dict[str, NDArray] = {
             name[4:] if name.startswith(("arg:", "aux:")) else name: value
@@ -54,18 +54,16 @@ class Load(CheckedKeywords):
         if loaded is not None:
             if loaded.shape != arr.shape:
                 problem = f"the loaded array has shape {loaded.shape}, the parameter {arr.shape}"
-                raise InitializerError(explain(f"Load: parameter {name!r}", problem))
+                raise InitializerError(f"Load: parameter {name!r}", problem)
             arr[:] = loaded
         elif self.default_init is not None:
             self.default_init(name, arr)
         else:
             raise InitializerError(
-                explain(
-                    f"Load: parameter {name!r}",
-                    "it is not among the loaded arrays",
-                    because="they are " + (", ".join(sorted(self.param)) or "none"),
-                    hint="default_init=mx.init.Xavier()",
-                )
+                f"Load: parameter {name!r}",
+                "it is not among the loaded arrays",
+                because="they are " + (", ".join(sorted(self.param)) or "none"),
+                hint="default_init=mx.init.Xavier()",
             )
         if self.verbose:
             how = "by default_init" if loaded is None else "from the loaded arrays"
@@ -92,7 +90,7 @@ class Mixed(CheckedKeywords):
     def __init__(self, patterns: Sequence[str], initializers: Sequence[AnyInitializer]) -> None:
         if len(patterns) != len(initializers):
             raise InitializerError(
-                explain("Mixed", f"{len(patterns)} patterns, {len(initializers)} initializers")
+                "Mixed", f"{len(patterns)} patterns, {len(initializers)} initializers"
             )
         self.map = [(re.compile(p), i) for p, i in zip(patterns, initializers, strict=True)]
 
@@ -103,12 +101,10 @@ class Mixed(CheckedKeywords):
                 initializer(name, arr)
                 return
         raise InitializerError(
-            explain(
-                f"Mixed: parameter {name!r}",
-                "no pattern fits",
-                because="they are " + ", ".join(repr(p.pattern) for p, _ in self.map),
-                hint="'.*' as the last pattern",
-            )
+            f"Mixed: parameter {name!r}",
+            "no pattern fits",
+            because="they are " + ", ".join(repr(p.pattern) for p, _ in self.map),
+            hint="'.*' as the last pattern",
         )
 
 
@@ -156,12 +152,10 @@ class FusedRNN(Initializer):
         initializer = network_init if self._init is None else self._init
         if initializer is None or initializer is self:
             raise InitializerError(
-                explain(
-                    f"FusedRNN: parameter {name!r}",
-                    "no initializer for the weights inside",
-                    because="init is None, and so is that of the whole network",
-                    hint="init=mx.init.Xavier()",
-                )
+                f"FusedRNN: parameter {name!r}",
+                "no initializer for the weights inside",
+                because="init is None, and so is that of the whole network",
+                hint="init=mx.init.Xavier()",
             )
         host = arr.asnumpy().copy()
         for piece_name, piece_slice, shape in self._gates.pieces(self._gates.features(arr.size)):

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import InitializerError, explain
+from ..errors import InitializerError
 from ..ndarray import NDArray
 from ._host_numbers import bilinear
 from ._initializer import Initializer, alias, register
@@ -68,10 +68,8 @@ class Bilinear(Initializer):
     def _init_weight(self, name: str, arr: NDArray) -> None:
         if len(arr.shape) < 4:
             raise InitializerError(
-                explain(
-                    f"Bilinear: parameter {name!r}",
-                    f"shape {arr.shape}, expected four axes: (out, in, rows, columns)",
-                )
+                f"Bilinear: parameter {name!r}",
+                f"shape {arr.shape}, expected four axes: (out, in, rows, columns)",
             )
         arr[:] = bilinear(arr.shape)
 

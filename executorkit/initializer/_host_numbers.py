@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import DTypeError, explain
+from ..errors import DTypeError
 from ..ndarray import NDArray
 from ..ndarray.random_state import next_key_data
 
@@ -26,7 +26,7 @@ def _drawn_dtype(arr: NDArray) -> type[np.float32] | type[np.float64]:
     dtype = np.dtype(arr.dtype)
     if dtype.kind in "biu":
         raise DTypeError(
-            explain("initializer", f"an array of {dtype}, expected a floating type for random ones")
+            "initializer", f"an array of {dtype}, expected a floating type for random ones"
         )
     return np.float64 if dtype == np.float64 else np.float32
 

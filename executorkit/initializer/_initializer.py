@@ -160,7 +160,7 @@ class Initializer(CheckedKeywords):
     def _init_loc_bias(self, name: str, arr: NDArray) -> None:
         if arr.shape[0] != 6:
             problem = f"shape {arr.shape}, expected 6 numbers, those of an affine transformation"
-            raise InitializerError(explain(f"parameter {name!r}", problem))
+            raise InitializerError(f"parameter {name!r}", problem)
         arr[:] = np.array([1, 0, 0, 0, 1, 0], np.float32)
 
     def _init_zero(self, name: str, arr: NDArray) -> None:
@@ -196,12 +196,10 @@ class Initializer(CheckedKeywords):
 
     def _init_default(self, name: str, arr: NDArray) -> None:
         raise InitializerError(
-            explain(
-                f"{type(self).__name__}: parameter {name!r}",
-                "nothing is known about names that end so",
-                because=f"known ends are {', '.join(_METHODS_BY_SUFFIX)}",
-                hint=f"mx.sym.var({str(name)!r}, init=mx.init.Zero()), or mx.init.Mixed",
-            )
+            f"{type(self).__name__}: parameter {name!r}",
+            "nothing is known about names that end so",
+            because=f"known ends are {', '.join(_METHODS_BY_SUFFIX)}",
+            hint=f"mx.sym.var({str(name)!r}, init=mx.init.Zero()), or mx.init.Mixed",
         )
 
     def __eq__(self, other: object) -> bool:

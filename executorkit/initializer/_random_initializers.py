@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import InitializerError, explain
+from ..errors import InitializerError
 from ..ndarray import NDArray
 from ._host_numbers import draw_normal, draw_uniform, host_generator
 from ._initializer import Initializer, register
@@ -142,4 +142,4 @@ def _refused(
     initializer: Initializer, name: str, problem: str, hint: str | None = None
 ) -> InitializerError:
     where = f"{type(initializer).__name__}: parameter {name!r}"
-    return InitializerError(explain(where, problem, hint=hint))
+    return InitializerError(where, problem, hint=hint)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from ..display import Line, Lines, View, Viewed, clipped, many, scaled, view_of
 from ..display import shape as shape_text
-from ..errors import FileFormatError, UnknownNameError, explain
+from ..errors import FileFormatError, UnknownNameError
 from ..lowering import Summary, graph_of, infer
 from ..ndarray.params_file import ParamsHeaders
 from ..symbol import Symbol, load_json
@@ -135,7 +135,7 @@ def diagnose(
     sizes = {name: tuple(shape) for name, shape in (shapes or {}).items()}
     if headers is not None and any(array.name is None for array in headers):
         raise FileFormatError(
-            explain(headers.path, "its arrays have no names, so they belong to no argument")
+            headers.path, "its arrays have no names, so they belong to no argument"
         )
     stored = {plain_name(a.name): a.shape for a in headers or () if a.name is not None}
     _check_names(network, sizes)
@@ -190,11 +190,9 @@ def _check_names(symbol: Symbol, shapes: Mapping[str, Shape]) -> None:
         if name not in arguments:
             inputs = [n for n in arguments if n not in weights] or arguments
             raise UnknownNameError(
-                explain(
-                    f"the shape of {name!r}",
-                    "it is not an argument of this symbol",
-                    hint="one of: " + _listed(inputs),
-                )
+                f"the shape of {name!r}",
+                "it is not an argument of this symbol",
+                hint="one of: " + _listed(inputs),
             )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataArgumentError, FileAccessError, FileFormatError, explain
+from ..errors import DataArgumentError, FileAccessError, FileFormatError
 from ._iterator_options import warn_of_unknown
 from ._row_iter import RowIter
 
@@ -57,11 +57,11 @@ class CSVIter(RowIter):
     ) -> None:
         warn_of_unknown("CSVIter", unknown)
         if data_csv is None:
-            raise DataArgumentError(explain("CSVIter: data_csv", "it is missing"))
+            raise DataArgumentError("CSVIter: data_csv", "it is missing")
         dtype_name = "float32" if dtype is None else np.dtype(dtype).name
         if dtype_name not in _TYPES:
             raise DataArgumentError(
-                explain("CSVIter: dtype", f"{dtype_name}, expected one of {', '.join(_TYPES)}")
+                "CSVIter: dtype", f"{dtype_name}, expected one of {', '.join(_TYPES)}"
             )
         shape, labels = _dims(data_shape, "data_shape"), _dims(label_shape, "label_shape")
         label_dims = () if labels == (1,) else labels
@@ -71,9 +71,7 @@ class CSVIter(RowIter):
         else:
             label = _read(label_csv, labels, dtype_name).reshape(-1, *label_dims)
         if len(label) < len(data):
-            raise FileFormatError(
-                explain(str(label_csv), f"it has {len(label)} rows, expected {len(data)}")
-            )
+            raise FileFormatError(str(label_csv), f"it has {len(label)} rows, expected {len(data)}")
         super().__init__(batch_size, data, label, bool(round_batch), data_name, label_name)
 
 
@@ -82,9 +80,9 @@ def _dims(shape: Any, name: str) -> tuple[int, ...]:
         dims = tuple(operator.index(d) for d in shape)
     except TypeError:
         problem = "it is missing" if shape is None else f"{shape!r}, expected a tuple of integers"
-        raise DataArgumentError(explain(f"CSVIter: {name}", problem)) from None
+        raise DataArgumentError(f"CSVIter: {name}", problem) from None
     if not dims or min(dims) < 1:
-        raise DataArgumentError(explain(f"CSVIter: {name}", f"{dims}, expected sizes from 1 on"))
+        raise DataArgumentError(f"CSVIter: {name}", f"{dims}, expected sizes from 1 on")
     return dims
 
 
@@ -94,15 +92,13 @@ def _read(path: Any, shape: tuple[int, ...], dtype: str) -> np.ndarray:
         with open(os.fspath(path)) as file:
             rows = np.loadtxt(file, np.dtype(dtype), delimiter=",", ndmin=2)
     except OSError as error:
-        raise FileAccessError(explain(str(path), error.strerror or str(error))) from None
+        raise FileAccessError(str(path), error.strerror or str(error)) from None
     except ValueError as error:
-        raise FileFormatError(explain(str(path), str(error))) from None
+        raise FileFormatError(str(path), str(error)) from None
     if rows.shape[1] != math.prod(shape):
         raise FileFormatError(
-            explain(
-                str(path),
-                f"a row has {rows.shape[1]} numbers, expected {math.prod(shape)}",
-                because=f"an example has shape {shape}",
-            )
+            str(path),
+            f"a row has {rows.shape[1]} numbers, expected {math.prod(shape)}",
+            because=f"an example has shape {shape}",
         )
     return rows.reshape(-1, *shape)

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..display import brief, brief_arrays
-from ..errors import DataArgumentError, explain
+from ..errors import DataArgumentError
 from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
 
@@ -109,11 +109,9 @@ class DataBatch:
         for kind, arrays in (("data", data), ("label", label)):
             if arrays is not None and not isinstance(arrays, list | tuple):
                 raise DataArgumentError(
-                    explain(
-                        f"DataBatch: {kind}",
-                        f"a {type(arrays).__name__}, expected a list of NDArrays",
-                        hint=f"{kind}=[array]",
-                    )
+                    f"DataBatch: {kind}",
+                    f"a {type(arrays).__name__}, expected a list of NDArrays",
+                    hint=f"{kind}=[array]",
                 )
         self.data = data
         self.label = label

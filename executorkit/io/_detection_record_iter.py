@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._record_format import read_index
-from ..errors import DataArgumentError, FileFormatError, explain
+from ..errors import DataArgumentError, FileFormatError
 from ._image_record_iter import RecordImageIter, select_options
 from ._record_decoder import augmenter_names, unpack_record
 from ._record_detection import DetectionAugmenter, DetectionDecoder
@@ -77,7 +77,7 @@ class ImageDetRecordIter(RecordImageIter):
         augmentation.check(where)
         if options.dtype not in (None, "float32"):
             problem = f"{options.dtype}, expected float32"
-            raise DataArgumentError(explain(f"{where}: dtype", problem))
+            raise DataArgumentError(f"{where}: dtype", problem)
         channels, height, width = options.data_shape
         names = augmenter_names(where, options.aug_seq, ["det_aug_default"])
         files = RecordFiles(options.path_imgrec)
@@ -85,7 +85,7 @@ class ImageDetRecordIter(RecordImageIter):
         if augmentation.mean_img:
             mean = load_mean_image(augmentation.mean_img, options.data_shape)
             if mean is None:
-                raise FileFormatError(explain(augmentation.mean_img, "there is no such file"))
+                raise FileFormatError(augmentation.mean_img, "there is no such file")
         images = ImageList(options.path_imglist, None) if options.path_imglist else None
         decoder = DetectionDecoder(
             options,
@@ -109,11 +109,9 @@ def _label_width(
         return longest
     if options.label_pad_width < longest:
         raise DataArgumentError(
-            explain(
-                "ImageDetRecordIter: label_pad_width",
-                f"{options.label_pad_width}, expected at least {longest}",
-                because="a record has this many labels",
-            )
+            "ImageDetRecordIter: label_pad_width",
+            f"{options.label_pad_width}, expected at least {longest}",
+            because="a record has this many labels",
         )
     return options.label_pad_width
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..context import Context, current_context
-from ..errors import DataArgumentError, MXNetError, explain
+from ..errors import DataArgumentError, MXNetError
 from ..ndarray import NDArray
 from ..ndarray.values import to_device
 from ._data_batch import DataBatch, DataDesc, DataIter
@@ -79,9 +79,7 @@ class MXDataIter(DataIter):
 
     def _current(self) -> tuple[Rows, Rows, int, np.ndarray]:
         if self._batch is None:
-            raise MXNetError(
-                explain(type(self).__name__, "it has no current batch", hint="call next()")
-            )
+            raise MXNetError(type(self).__name__, "it has no current batch", hint="call next()")
         return self._batch
 
 
@@ -93,5 +91,5 @@ def positive_integer(where: str, name: str, value: Any) -> int:
         number = 0
     if number < 1:
         problem = "it is missing" if value is None else f"{value!r}, expected an integer from 1 on"
-        raise DataArgumentError(explain(f"{where}: {name}", problem))
+        raise DataArgumentError(f"{where}: {name}", problem)
     return number

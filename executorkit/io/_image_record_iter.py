@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import BatchError, DataArgumentError, explain
+from ..errors import BatchError, DataArgumentError
 from ..ndarray import NDArray
 from ..ndarray.values import to_device
 from ._file_iter import MXDataIter
@@ -117,11 +117,9 @@ class RecordImageIter(MXDataIter):
     def _check_size(self, offsets: list[int]) -> None:
         if len(offsets) < self.batch_size:
             raise BatchError(
-                explain(
-                    f"{type(self).__name__}: batch_size",
-                    f"{self.batch_size}, expected at most twice the number of records",
-                    because=f"there are {len(offsets) // 2} records",
-                )
+                f"{type(self).__name__}: batch_size",
+                f"{self.batch_size}, expected at most twice the number of records",
+                because=f"there are {len(offsets) // 2} records",
             )
 
     def _load(self) -> tuple[NDArray, NDArray, int, np.ndarray] | None:
@@ -251,10 +249,10 @@ class ImageRecordIter(RecordImageIter):
         dtype = self._dtype or options.dtype or "float32"
         if dtype not in ("float32", "uint8", "int8"):
             problem = f"{dtype}, expected float32, uint8 or int8"
-            raise DataArgumentError(explain(f"{where}: dtype", problem))
+            raise DataArgumentError(f"{where}: dtype", problem)
         if options.label_width < 1:
             problem = f"{options.label_width}, expected an integer from 1 on"
-            raise DataArgumentError(explain(f"{where}: label_width", problem))
+            raise DataArgumentError(f"{where}: label_width", problem)
         names = augmenter_names(where, options.aug_seq, ["aug_default"])
         augmenters = [RecordAugmenter(augment, (height, width)) for _ in names]
         files = RecordFiles(options.path_imgrec)

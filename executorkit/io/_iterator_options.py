@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any, Literal, TypeVar
 
-from ..errors import DataArgumentError, explain
+from ..errors import DataArgumentError
 
 Options = TypeVar("Options")
 _TRUE, _FALSE = ("true", "1"), ("false", "0")
@@ -35,7 +35,7 @@ def parse_options(kind: type[Options], where: str, keywords: Mapping[str, Any]) 
             argument = f"{where}: {field.name}"
             values[field.name] = convert_option(argument, hints[field.name], keywords[field.name])
         elif field.default is dataclasses.MISSING:
-            raise DataArgumentError(explain(f"{where}: {field.name}", "it is missing"))
+            raise DataArgumentError(f"{where}: {field.name}", "it is missing")
     return kind(**values)
 
 
@@ -50,7 +50,7 @@ def convert_option(where: str, kind: Any, value: Any) -> Any:
         return _converted(kind, value)
     except (TypeError, ValueError, SyntaxError):
         problem = f"{value!r}, expected {_in_words(kind)}"
-        raise DataArgumentError(explain(where, problem)) from None
+        raise DataArgumentError(where, problem) from None
 
 
 def _converted(kind: Any, value: Any) -> Any:

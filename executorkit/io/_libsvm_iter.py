@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._record_format import read_whole
-from ..errors import DataArgumentError, FileFormatError, explain
+from ..errors import DataArgumentError, FileFormatError
 from ._iterator_options import parse_options, warn_of_unknown
 from ._row_iter import RowIter
 
@@ -71,7 +71,7 @@ class LibSVMIter(RowIter):
             label = SparseRows(options.label_libsvm, options.label_shape[0], options)
         if len(label) < len(rows):
             problem = f"it has {len(label)} rows, expected {len(rows)}"
-            raise FileFormatError(explain(options.label_libsvm, problem))
+            raise FileFormatError(options.label_libsvm, problem)
         super().__init__(
             options.batch_size, rows, label, True, options.data_name, options.label_name
         )
@@ -82,19 +82,19 @@ def _check(where: str, options: LibSVMOptions) -> None:
         shape = getattr(options, name)
         if len(shape) != 1 or shape[0] < 1:
             problem = f"{shape}, expected a tuple of one positive length"
-            raise DataArgumentError(explain(f"{where}: {name}", problem))
+            raise DataArgumentError(f"{where}: {name}", problem)
     if options.label_libsvm != "NULL" and options.label_shape == (1,):
         problem = "(1,), expected a length of at least 2"
         because = "label_libsvm is given"
-        raise DataArgumentError(explain(f"{where}: label_shape", problem, because=because))
+        raise DataArgumentError(f"{where}: label_shape", problem, because=because)
     if not options.round_batch:
-        raise DataArgumentError(explain(f"{where}: round_batch", "False, expected True"))
+        raise DataArgumentError(f"{where}: round_batch", "False, expected True")
     if options.dtype not in (None, "None", "float32"):
-        raise DataArgumentError(explain(f"{where}: dtype", f"{options.dtype}, expected float32"))
+        raise DataArgumentError(f"{where}: dtype", f"{options.dtype}, expected float32")
     if not 0 <= options.part_index < options.num_parts:
         problem = f"{options.part_index}, expected one of 0 to num_parts - 1"
         because = f"num_parts is {options.num_parts}"
-        raise DataArgumentError(explain(f"{where}: part_index", problem, because=because))
+        raise DataArgumentError(f"{where}: part_index", problem, because=because)
 
 
 class SparseRows:
@@ -113,9 +113,9 @@ class SparseRows:
             starts.append(len(indices))
             if max(row, default=0) >= columns:
                 problem = f"index {max(row)}, expected at most {columns - 1}"
-                raise FileFormatError(explain(where, problem))
+                raise FileFormatError(where, problem)
         if not labels:
-            raise FileFormatError(explain(path, "there are no rows"))
+            raise FileFormatError(path, "there are no rows")
         self.labels = np.array(labels, np.float32)
         self._starts = np.array(starts, np.int64)
         self._indices = np.array(indices, np.int64)
@@ -158,7 +158,7 @@ def _parse(line: str, where: str) -> tuple[float, dict[int, float]]:
     try:
         number = float(label.partition(":")[0])
     except ValueError:
-        raise FileFormatError(explain(where, f"{label!r}, expected a label")) from None
+        raise FileFormatError(where, f"{label!r}, expected a label") from None
     for pair in pairs:
         index, colon, value = pair.partition(":")
         if index == "qid":
@@ -169,5 +169,5 @@ def _parse(line: str, where: str) -> tuple[float, dict[int, float]]:
             row[int(index)] = float(value)
         except ValueError:
             problem = f"{pair!r}, expected an index from 0 on, a colon and a number"
-            raise FileFormatError(explain(where, problem)) from None
+            raise FileFormatError(where, problem) from None
     return number, row

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataArgumentError, FileAccessError, FileFormatError, explain
+from ..errors import DataArgumentError, FileAccessError, FileFormatError
 from ._file_iter import MXDataIter, positive_integer
 from ._iterator_options import warn_of_unknown
 from ._shuffle import shuffle_in_place
@@ -67,19 +67,15 @@ class MNISTIter(MXDataIter):
     ) -> None:
         warn_of_unknown("MNISTIter", unknown)
         if dtype is not None and np.dtype(dtype) != np.float32:
-            raise DataArgumentError(
-                explain("MNISTIter: dtype", f"{np.dtype(dtype).name}, expected float32")
-            )
+            raise DataArgumentError("MNISTIter: dtype", f"{np.dtype(dtype).name}, expected float32")
         part_count = positive_integer("MNISTIter", "num_parts", num_parts)
         if not 0 <= part_index < part_count:
             raise DataArgumentError(
-                explain("MNISTIter: part_index", f"{part_index}, expected 0 to {part_count - 1}")
+                "MNISTIter: part_index", f"{part_index}, expected 0 to {part_count - 1}"
             )
         images, labels = _idx(image, _IMAGES, 3), _idx(label, _LABELS, 1)
         if len(images) != len(labels):
-            raise FileFormatError(
-                explain(str(label), f"{len(labels)} labels, expected {len(images)}")
-            )
+            raise FileFormatError(str(label), f"{len(labels)} labels, expected {len(images)}")
         height, width = images.shape[1:]
         shape = (height * width,) if flat else (1, height, width)
         super().__init__(batch_size, shape, (), "float32", data_name, label_name)
@@ -88,7 +84,7 @@ class MNISTIter(MXDataIter):
         self._rows = rows[shuffled_indices(len(rows), seed)] if shuffle else rows
         if len(rows) < self.batch_size:
             raise DataArgumentError(
-                explain("MNISTIter: batch_size", f"{self.batch_size} of {len(rows)} examples")
+                "MNISTIter: batch_size", f"{self.batch_size} of {len(rows)} examples"
             )
         self._images = images.reshape(-1, *shape)
         self._labels = labels
@@ -130,26 +126,24 @@ def _idx(path: Any, magic: int, ndim: int) -> np.ndarray:
             head = source.read(header)
             if len(head) < header or int.from_bytes(head[:4], "big") != magic:
                 raise FileFormatError(
-                    explain(str(path), f"it does not start with {magic}, the mark of such a file")
+                    str(path), f"it does not start with {magic}, the mark of such a file"
                 )
             shape = struct.unpack(f">{ndim}I", head[4:])
             # One byte more than there should be, and no more than there can be.
             possible = os.fstat(file.fileno()).st_size * (_MAX_RATIO if zipped else 1)
             content = source.read(min(math.prod(shape) + 1, possible))
     except gzip.BadGzipFile as error:
-        raise FileFormatError(explain(str(path), str(error))) from None
+        raise FileFormatError(str(path), str(error)) from None
     except OSError as error:
-        raise FileAccessError(explain(str(path), error.strerror or str(error))) from None
+        raise FileAccessError(str(path), error.strerror or str(error)) from None
     except (EOFError, zlib.error):
-        raise FileFormatError(explain(str(path), "the gzipped file is truncated")) from None
+        raise FileFormatError(str(path), "the gzipped file is truncated") from None
     if len(content) != math.prod(shape):
         more = "more than " if len(content) > math.prod(shape) else ""
         size = min(len(content), math.prod(shape))
         raise FileFormatError(
-            explain(
-                str(path),
-                f"it holds {more}{size} values, expected {math.prod(shape)}",
-                because=f"its header says {shape}",
-            )
+            str(path),
+            f"it holds {more}{size} values, expected {math.prod(shape)}",
+            because=f"its header says {shape}",
         )
     return np.frombuffer(content, np.uint8).reshape(shape)

@@ -10,7 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..context import Context
-from ..errors import BatchError, DataArgumentError, ShapeError, explain
+from ..errors import BatchError, DataArgumentError, ShapeError
 from ..ndarray import NDArray, array
 from ..ndarray.values import to_device
 from ..program import small_jit
@@ -58,10 +58,8 @@ def named_sources(arrays: Any, name: str, what: str) -> list[Source]:
         arrays = dict(zip(names, arrays, strict=True))
     if not isinstance(arrays, Mapping):
         raise DataArgumentError(
-            explain(
-                f"NDArrayIter: {what}",
-                f"a {type(arrays).__name__}, expected an array, a list of arrays or a dict",
-            )
+            f"NDArrayIter: {what}",
+            f"a {type(arrays).__name__}, expected an array, a list of arrays or a dict",
         )
     return [_source(name, arrays[name]) for name in sorted(arrays)]
 
@@ -70,7 +68,7 @@ def _source(name: str, source: Any) -> Source:
     try:
         values = source if isinstance(source, NDArray) else array(source)
     except (TypeError, ValueError) as error:
-        raise DataArgumentError(explain(f"NDArrayIter: {name!r}", str(error))) from None
+        raise DataArgumentError(f"NDArrayIter: {name!r}", str(error)) from None
     value: Any = values.jax
     if values.context.device.platform == "cpu":
         value = np.asarray(value)
@@ -136,13 +134,11 @@ class NDArrayIter(DataIter):
         """The number of examples, after all arguments have been checked."""
         if self.last_batch_handle not in _LAST_BATCH_MODES:
             problem = f"{self.last_batch_handle!r}, expected one of {', '.join(_LAST_BATCH_MODES)}"
-            raise BatchError(explain("NDArrayIter: last_batch_handle", problem))
+            raise BatchError("NDArrayIter: last_batch_handle", problem)
         if self.batch_size < 1:
-            raise BatchError(
-                explain("NDArrayIter: batch_size", f"{self.batch_size}, expected at least 1")
-            )
+            raise BatchError("NDArrayIter: batch_size", f"{self.batch_size}, expected at least 1")
         if not self._data:
-            raise DataArgumentError(explain("NDArrayIter: data", "there is none"))
+            raise DataArgumentError("NDArrayIter: data", "there is none")
         first = self._data[0]
         self._check_rows([first], 0, "")
         count = first.value.shape[self._axis]
@@ -155,20 +151,14 @@ class NDArrayIter(DataIter):
             where = f"NDArrayIter: {source.name!r}"
             if not 0 <= self._axis < source.value.ndim:
                 raise ShapeError(
-                    explain(
-                        where,
-                        f"shape {source.value.shape} has no batch axis in layout {self.layout!r}",
-                        hint="a layout whose 'N' stands for an axis of every array",
-                    )
+                    where,
+                    f"shape {source.value.shape} has no batch axis in layout {self.layout!r}",
+                    hint="a layout whose 'N' stands for an axis of every array",
                 )
             rows = source.value.shape[self._axis]
             if rows < count:
                 raise ShapeError(
-                    explain(
-                        where,
-                        f"{rows} examples, expected {count}",
-                        because=f"{owner} has {count}",
-                    )
+                    where, f"{rows} examples, expected {count}", because=f"{owner} has {count}"
                 )
 
     @property
@@ -287,9 +277,9 @@ class NDArrayIter(DataIter):
         """Numbers of the current batch's examples, in the order of the arrays given."""
         start, stop = self.cursor, self.cursor + self.batch_size
         if start >= self.num_data:
-            raise BatchError(explain("NDArrayIter", "it is at its end", hint="call reset()"))
+            raise BatchError("NDArrayIter", "it is at its end", hint="call reset()")
         if start <= -self.batch_size:
-            raise BatchError(explain("NDArrayIter", "it has no batch yet", hint="call next()"))
+            raise BatchError("NDArrayIter", "it has no batch yet", hint="call next()")
         if start < 0:
             assert self._remainder is not None
             return np.concatenate([self._remainder, self._order[: max(stop, 0)]])

@@ -12,7 +12,7 @@ from random import Random
 
 import numpy as np
 
-from ..errors import BatchError, explain
+from ..errors import BatchError
 from ..opencv import require_opencv
 from ._record_options import AugmentOptions
 
@@ -151,11 +151,9 @@ class RecordAugmenter:
         options = self._options
         if min(image.shape[:2]) < options.max_crop_size:
             raise BatchError(
-                explain(
-                    "max_crop_size",
-                    f"{options.max_crop_size}, expected at most the image's edges",
-                    because=f"an image is {image.shape[1]} pixels wide and {image.shape[0]} high",
-                )
+                "max_crop_size",
+                f"{options.max_crop_size}, expected at most the image's edges",
+                because=f"an image is {image.shape[1]} pixels wide and {image.shape[0]} high",
             )
         size = random.randint(max(options.min_crop_size, 1), max(options.max_crop_size, 1))
         crop = self._crop_at(image, size, size, random)

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ..errors import BatchError, DataArgumentError, FileFormatError, RecordError, explain
+from ..errors import BatchError, DataArgumentError, FileFormatError, RecordError
 from ..opencv import require_opencv
 from ..recordio import IRHeader, unpack
 from ._record_labels import ImageList
@@ -57,7 +57,7 @@ class LabelledImageDecoder:
         image = augment(image, self._augmenters, random, where)
         if image.shape[:2] != data.shape[1:]:
             problem = f"an image of {image.shape[:2]} pixels, expected {data.shape[1:]}"
-            raise BatchError(explain(where, problem, because="no augmenter crops it"))
+            raise BatchError(where, problem, because="no augmenter crops it")
         self._normalization.write(image, data, random)
         return header.id
 
@@ -68,11 +68,9 @@ class LabelledImageDecoder:
         count = header.flag or 1
         if count != self._width:
             raise FileFormatError(
-                explain(
-                    where,
-                    f"{count} labels, expected {self._width}",
-                    because=f"label_width is {self._width}",
-                )
+                where,
+                f"{count} labels, expected {self._width}",
+                because=f"label_width is {self._width}",
             )
         return header.label if self.label_shape or not header.flag else header.label[0]
 
@@ -82,7 +80,7 @@ def unpack_record(record: Any, where: str) -> tuple[IRHeader, Any]:
     try:
         return unpack(record)
     except RecordError as error:
-        raise RecordError(explain(where, str(error))) from None
+        raise RecordError(where, str(error)) from None
 
 
 def decode_image(encoded: Any, channels: int, where: str) -> np.ndarray:
@@ -94,10 +92,10 @@ def decode_image(encoded: Any, channels: int, where: str) -> np.ndarray:
     data = np.frombuffer(encoded, np.uint8)
     image = require_opencv().imdecode(data, _FLAGS[channels]) if data.size else None
     if image is None:
-        raise RecordError(explain(where, f"{data.size} bytes that OpenCV cannot decode"))
+        raise RecordError(where, f"{data.size} bytes that OpenCV cannot decode")
     if channels == 4 and image.shape[2:] != (4,):
         number = image.shape[2] if image.ndim == 3 else 1
-        raise RecordError(explain(where, f"an image of {number} channels, expected 4"))
+        raise RecordError(where, f"an image of {number} channels, expected 4")
     return image
 
 
@@ -114,7 +112,7 @@ def augment(
             image = augmenter(image, random)
     except cv2.error as error:
         size = f"an image of {image.shape[1]} x {image.shape[0]} pixels cannot be augmented"
-        raise BatchError(explain(where, size, because=error.err)) from None
+        raise BatchError(where, size, because=error.err) from None
     return image
 
 
@@ -124,5 +122,5 @@ def augmenter_names(where: str, sequence: str, known: Sequence[str]) -> list[str
     for name in names:
         if name not in known:
             problem = f"{name!r}, expected {' or '.join(map(repr, known))}"
-            raise DataArgumentError(explain(f"{where}: aug_seq", problem))
+            raise DataArgumentError(f"{where}: aug_seq", problem)
     return names

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import BatchError, RecordError, explain
+from ..errors import BatchError, RecordError
 from ..opencv import require_opencv
 from ._record_augmenter import pad_image, resize_image, resize_shorter_edge
 from ._record_decoder import augment, decode_image, unpack_record
@@ -59,7 +59,7 @@ class Objects:
         numbers = ", ".join(f"{x:g}" for x in label[:8])
         problem = f"a label of {len(label)} numbers ({numbers} ...)"
         because = "it begins with the lengths of its header and of each object, 2 and 5 at least"
-        raise RecordError(explain(where, problem, because=because))
+        raise RecordError(where, problem, because=because)
 
     @property
     def label(self) -> np.ndarray:
@@ -256,7 +256,7 @@ class DetectionDecoder:
         expected = self._options.label_width
         if 0 < expected != len(numbers):
             problem = f"{len(numbers)} labels, expected {expected}"
-            raise RecordError(explain(where, problem, because=f"label_width is {expected}"))
+            raise RecordError(where, problem, because=f"label_width is {expected}")
         objects = Objects.of(numbers, where)
         image = decode_image(encoded, data.shape[0], where)
         for augmenter in self._augmenters:
@@ -283,11 +283,11 @@ class DetectionDecoder:
         height, width = image.shape[:2]
         if height > data.shape[1] or width > data.shape[2]:
             problem = f"an image of {image.shape[:2]} pixels, expected at most {data.shape[1:]}"
-            raise BatchError(explain(where, problem, because="no augmenter resizes it"))
+            raise BatchError(where, problem, because="no augmenter resizes it")
         numbers = objects.label
         if len(numbers) > len(label) - _PREFIX:
             problem = f"{len(numbers)} labels, expected at most {len(label) - _PREFIX}"
-            raise RecordError(explain(where, problem, because="label_pad_width is smaller"))
+            raise RecordError(where, problem, because="label_pad_width is smaller")
         if (height, width) != data.shape[1:]:
             data[:] = 0
         self._normalization.write(image, data[:, :height, :width], random)

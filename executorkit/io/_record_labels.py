@@ -7,7 +7,7 @@ import os
 import numpy as np
 
 from .._record_format import read_whole
-from ..errors import FileFormatError, explain
+from ..errors import FileFormatError
 
 
 class ImageList:
@@ -37,9 +37,7 @@ class ImageList:
             values, key = np.empty(0, np.float32), 0
         if len(values) < (1 if width is None else width):
             count = "labels" if width is None else f"{width} labels"
-            raise FileFormatError(
-                explain(where, f"{line.strip()!r}, expected a number, {count} and a path")
-            )
+            raise FileFormatError(where, f"{line.strip()!r}, expected a number, {count} and a path")
         self._labels[key] = values
 
     @property
@@ -52,7 +50,5 @@ class ImageList:
         labels = self._labels.get(number)
         if labels is None:
             because = f"{where} has an image with this number"
-            raise FileFormatError(
-                explain(self.path, f"it has no line of number {number}", because=because)
-            )
+            raise FileFormatError(self.path, f"it has no line of number {number}", because=because)
         return labels

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
-from ..errors import DataArgumentError, explain
+from ..errors import DataArgumentError
 
 DType = Literal["bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8"]
 
@@ -41,19 +41,19 @@ class RecordOptions:
     def check(self, where: str) -> None:
         """Raises DataArgumentError for a value that cannot be."""
         if not self.path_imgrec:
-            raise DataArgumentError(explain(f"{where}: path_imgrec", "it is missing"))
+            raise DataArgumentError(f"{where}: path_imgrec", "it is missing")
         shape = self.data_shape
         if len(shape) != 3 or shape[0] not in (1, 3, 4) or min(shape) < 1:
             problem = f"{shape}, expected (channels, height, width) with 1, 3 or 4 channels"
-            raise DataArgumentError(explain(f"{where}: data_shape", problem))
+            raise DataArgumentError(f"{where}: data_shape", problem)
         for name in ("batch_size", "preprocess_threads", "num_parts"):
             if getattr(self, name) < 1:
                 problem = f"{getattr(self, name)}, expected an integer from 1 on"
-                raise DataArgumentError(explain(f"{where}: {name}", problem))
+                raise DataArgumentError(f"{where}: {name}", problem)
         for name in ("prefetch_buffer", "shuffle_chunk_size"):
             if getattr(self, name) < 0:
                 problem = f"{getattr(self, name)}, expected an integer from 0 on"
-                raise DataArgumentError(explain(f"{where}: {name}", problem))
+                raise DataArgumentError(f"{where}: {name}", problem)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,19 +132,19 @@ class AugmentOptions:
         check_interpolation(where, self.inter_method)
         if self.resize == 0 or self.resize < -1:
             problem = f"{self.resize}, expected a positive number of pixels, or -1 for none"
-            raise DataArgumentError(explain(f"{where}: resize", problem))
+            raise DataArgumentError(f"{where}: resize", problem)
         scaled = (self.min_random_scale, self.max_random_scale) != (1.0, 1.0)
         if self.random_resized_crop and (scaled or self.has_crop_size or self.rand_crop):
             problem = "it excludes rand_crop, min_ and max_random_scale, min_ and max_crop_size"
-            raise DataArgumentError(explain(f"{where}: random_resized_crop", problem))
+            raise DataArgumentError(f"{where}: random_resized_crop", problem)
         if self.max_crop_size < self.min_crop_size:
             problem = f"{self.max_crop_size}, expected at least min_crop_size"
             because = f"min_crop_size is {self.min_crop_size}"
-            raise DataArgumentError(explain(f"{where}: max_crop_size", problem, because=because))
+            raise DataArgumentError(f"{where}: max_crop_size", problem, because=because)
         if channels == 1 and (self.has_colour_jitter or self.has_hls_shift):
             problem = "1 channel, expected 3 or 4"
             because = "colours are changed at random"
-            raise DataArgumentError(explain(f"{where}: data_shape", problem, because=because))
+            raise DataArgumentError(f"{where}: data_shape", problem, because=because)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +234,7 @@ class DetectionOptions:
         check_interpolation(where, self.inter_method)
         if self.resize == 0 or self.resize < -1:
             problem = f"{self.resize}, expected a positive number of pixels, or -1 for none"
-            raise DataArgumentError(explain(f"{where}: resize", problem))
+            raise DataArgumentError(f"{where}: resize", problem)
         if not self.rand_crop_prob > 0:
             return
         for bound in self.BOUNDS:
@@ -242,20 +242,18 @@ class DetectionOptions:
                 if len(getattr(self, name)) not in (1, self.num_crop_sampler):
                     problem = f"{len(getattr(self, name))} values, expected 1 or num_crop_sampler"
                     because = f"num_crop_sampler is {self.num_crop_sampler}"
-                    raise DataArgumentError(explain(f"{where}: {name}", problem, because=because))
+                    raise DataArgumentError(f"{where}: {name}", problem, because=because)
         for number in range(self.num_crop_sampler):
             low = self.sampler("min_crop_scales", number)
             high = self.sampler("max_crop_scales", number)
             if not 0 <= low < high <= 1:
                 problem = f"{high}, expected more than min_crop_scales, at most 1"
                 because = f"min_crop_scales is {low}"
-                raise DataArgumentError(
-                    explain(f"{where}: max_crop_scales", problem, because=because)
-                )
+                raise DataArgumentError(f"{where}: max_crop_scales", problem, because=because)
 
 
 def check_interpolation(where: str, method: int) -> None:
     """Raises DataArgumentError for an unknown number of an interpolation."""
     if method not in (0, 1, 2, 3, 4, 9, 10):
         problem = f"{method}, expected 0 to 4, 9 or 10"
-        raise DataArgumentError(explain(f"{where}: inter_method", problem))
+        raise DataArgumentError(f"{where}: inter_method", problem)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import FileFormatError, explain
+from ..errors import FileFormatError
 from ..ndarray import array, load, save
 from ..opencv import require_opencv
 from ._record_options import DetectionOptions, NormalizeOptions
@@ -122,7 +122,7 @@ def load_mean_image(path: str, shape: tuple[int, ...]) -> np.ndarray | None:
     if len(values) != 1 or values[0].shape != shape:
         shapes = ", ".join(str(v.shape) for v in values)
         raise FileFormatError(
-            explain(path, f"arrays of shapes {shapes or 'none'}, expected one mean image {shape}")
+            path, f"arrays of shapes {shapes or 'none'}, expected one mean image {shape}"
         )
     return values[0].asnumpy().astype(np.float32)
 

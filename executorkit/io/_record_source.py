@@ -20,7 +20,7 @@ from .._record_format import (
     read_index,
     record_offsets,
 )
-from ..errors import DataArgumentError, FileFormatError, explain
+from ..errors import DataArgumentError, FileFormatError
 from ._shuffle import shuffle_in_place
 
 #: Length in bytes of the parts of a file that are shuffled by themselves without an index file.
@@ -44,7 +44,7 @@ class RecordFiles:
             self._begins.append(self._begins[-1] + file.size)
         self.size = self._begins[-1]
         if not self.size:
-            raise FileFormatError(explain(path, "it is empty, expected records"))
+            raise FileFormatError(path, "it is empty, expected records")
 
     def read(self, offset: int) -> bytes:
         """The record at an offset. Raises RecordError if there is none."""
@@ -111,7 +111,7 @@ class Order:
         if not 0 <= self.part < self.parts:
             problem = f"{self.part}, expected one of 0 to num_parts - 1"
             because = f"num_parts is {self.parts}"
-            raise DataArgumentError(explain(f"{where}: part_index", problem, because=because))
+            raise DataArgumentError(f"{where}: part_index", problem, because=because)
 
 
 def epochs(files: RecordFiles, order: Order) -> Iterator[Iterator[int]]:
@@ -161,7 +161,7 @@ def _indexed(files: RecordFiles, order: Order) -> list[int]:
     if not offsets or offsets[-1] >= files.size:
         problem = "it has no entries" if not offsets else f"offset {offsets[-1]} of a record"
         because = f"the records end at offset {files.size}" if offsets else None
-        raise FileFormatError(explain(order.index, problem, because=because))
+        raise FileFormatError(order.index, problem, because=because)
     count = -(-len(offsets) // order.parts)
     return offsets[count * order.part : count * (order.part + 1)]
 

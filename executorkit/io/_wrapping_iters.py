@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from ..errors import BatchError, explain
+from ..errors import BatchError
 from ._data_batch import DataBatch, DataDesc, DataIter, rename_descriptions
 
 
@@ -94,7 +94,7 @@ class PrefetchingIter(_BatchHolder):
         self.iters = list(iters) if isinstance(iters, list | tuple) else [iters]
         self.n_iter = len(self.iters)
         if not self.iters:
-            raise BatchError(explain("PrefetchingIter", "iters is empty, expected iterators"))
+            raise BatchError("PrefetchingIter", "iters is empty, expected iterators")
         super().__init__(self.iters[0].batch_size)
         self.rename_data = rename_data
         self.rename_label = rename_label
@@ -140,12 +140,10 @@ class PrefetchingIter(_BatchHolder):
             return False
         if len(complete) != len(batches):
             ended = ", ".join(str(i) for i, b in enumerate(batches) if b is None)
-            raise BatchError(
-                explain("PrefetchingIter", f"iterator {ended} ended before the others")
-            )
+            raise BatchError("PrefetchingIter", f"iterator {ended} ended before the others")
         pads = [b.pad for b in complete]
         if len(set(pads)) > 1:
-            raise BatchError(explain("PrefetchingIter", f"the iterators' batches have pads {pads}"))
+            raise BatchError("PrefetchingIter", f"the iterators' batches have pads {pads}")
         self.current_batch = DataBatch(
             [x for b in complete for x in b.data or ()],
             [x for b in complete for x in b.label or ()],

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DataArgumentError, explain
+from ..errors import DataArgumentError
 from ..ndarray import NDArray, array
 from ._ndarray_iter import named_sources
 
@@ -18,7 +18,7 @@ def _init_data(data: Any, allow_empty: bool, default_name: str) -> list[tuple[st
     """
     sources = named_sources(data, default_name, default_name)
     if not sources and not allow_empty:
-        raise DataArgumentError(explain(f"_init_data: {default_name!r}", "there are no arrays"))
+        raise DataArgumentError(f"_init_data: {default_name!r}", "there are no arrays")
     return [(source.name, array(source.value, source.context)) for source in sources]
 
 

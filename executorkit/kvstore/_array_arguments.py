@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import InputTypeError, explain
+from ..errors import InputTypeError
 from ..ndarray import NDArray
 from ..parallel import PerDevice, ReplicatedArray
 
@@ -26,11 +26,9 @@ def arrays_by_key(key: Any, arrays: Any, where: str) -> dict[Key, PerDevice]:
         return {_checked_key(key, where): _as_arrays(key, arrays, where)}
     if not isinstance(arrays, list | tuple) or len(key) != len(arrays):
         count = len(arrays) if isinstance(arrays, list | tuple) else repr(arrays)
-        raise InputTypeError(
-            explain(where, f"{len(key)} keys with {count} arrays", given_by=f"keys {key}")
-        )
+        raise InputTypeError(where, f"{len(key)} keys with {count} arrays", given_by=f"keys {key}")
     if len({isinstance(_checked_key(k, where), str) for k in key}) > 1:
-        raise InputTypeError(explain(where, f"keys of two types: {key}"))
+        raise InputTypeError(where, f"keys of two types: {key}")
     by_key: dict[Key, PerDevice] = {}
     for k, entry in zip(key, arrays, strict=True):
         key_arrays = _as_arrays(k, entry, where)
@@ -40,9 +38,7 @@ def arrays_by_key(key: Any, arrays: Any, where: str) -> dict[Key, PerDevice]:
 
 def _checked_key(key: Any, where: str) -> Key:
     if not isinstance(key, int | str):
-        raise InputTypeError(
-            explain(where, f"a {type(key).__name__} as key, expected an int or a str")
-        )
+        raise InputTypeError(where, f"a {type(key).__name__} as key, expected an int or a str")
     return key
 
 
@@ -53,9 +49,7 @@ def _as_arrays(key: Key, arrays: Any, where: str) -> PerDevice:
         return arrays
     if not isinstance(arrays, list | tuple) or not all(isinstance(a, NDArray) for a in arrays):
         raise InputTypeError(
-            explain(
-                f"{where}: key {key!r}",
-                f"a {type(arrays).__name__}, expected an NDArray or a list of NDArrays",
-            )
+            f"{where}: key {key!r}",
+            f"a {type(arrays).__name__}, expected an NDArray or a list of NDArrays",
         )
     return list(arrays)

@@ -9,7 +9,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..errors import KVStoreError, ShapeError, explain
+from ..errors import KVStoreError, ShapeError
 from ..ndarray import NDArray
 from ..optimizer import Updater
 from ..parallel import PerDevice, ReplicatedArray, reduce_replicated
@@ -70,7 +70,7 @@ class KeyValueTable:
         for key, arrays in new_arrays.items():
             self._check_type(key, "init")
             if key in self._entries or len(arrays) > 1:
-                raise KVStoreError(explain("init", f"the key {key!r} is there already"))
+                raise KVStoreError("init", f"the key {key!r} is there already")
         for key, arrays in new_arrays.items():
             for array in arrays:
                 stored = array.copy()
@@ -188,24 +188,22 @@ class KeyValueTable:
             self._check_type(key, where)
             if key not in self._entries:
                 raise KVStoreError(
-                    explain(where, f"the key {key!r} is not there", hint=f"init({key!r}, value)")
+                    where, f"the key {key!r} is not there", hint=f"init({key!r}, value)"
                 )
             shape = self._entries[key].array.shape
             for array in [arrays] if isinstance(arrays, ReplicatedArray) else arrays:
                 if array.shape != shape:
                     raise ShapeError(
-                        explain(f"{where}: key {key!r}", f"shape {array.shape}, expected {shape}")
+                        f"{where}: key {key!r}", f"shape {array.shape}, expected {shape}"
                     )
 
     def _check_type(self, key: Key, where: str) -> None:
         first_key = next(iter(self._entries), key)
         if isinstance(first_key, str) != isinstance(key, str):
             raise KVStoreError(
-                explain(
-                    where,
-                    f"the key {key!r} is of another type than those before",
-                    because=f"{first_key!r} is in the store",
-                )
+                where,
+                f"the key {key!r} is of another type than those before",
+                because=f"{first_key!r} is in the store",
             )
 
 

@@ -11,7 +11,7 @@ from jax.experimental import multihost_utils
 from .. import optimizer as opt
 from .._files import naming, write_atomically
 from ..display import brief, many
-from ..errors import InputTypeError, KVStoreError, explain
+from ..errors import InputTypeError, KVStoreError
 from ._array_arguments import arrays_by_key
 from ._key_value_table import KeyValueTable
 from ._kvstore_base import KVStoreBase
@@ -29,9 +29,7 @@ def create(name: str = "local") -> Any:
     Raises TypeError if ``name`` is no str, MXNetError if there is no such store.
     """
     if not isinstance(name, str):
-        raise InputTypeError(
-            explain("kvstore: create", f"a {type(name).__name__} as name, expected a str")
-        )
+        raise InputTypeError("kvstore: create", f"a {type(name).__name__} as name, expected a str")
     registered = KVStoreBase.kv_registry.get(name.lower())
     return KVStore(name) if registered is None else registered()
 
@@ -56,11 +54,9 @@ class KVStore(KVStoreBase):
         name = name.lower()
         if name not in (*_LOCAL, *_DEVICE, *_DIST):
             raise KVStoreError(
-                explain(
-                    f"kvstore {name!r}",
-                    "there is no such store",
-                    hint=" or ".join(map(repr, ("local", "device", "nccl", *_DIST))),
-                )
+                f"kvstore {name!r}",
+                "there is no such store",
+                hint=" or ".join(map(repr, ("local", "device", "nccl", *_DIST))),
             )
         self._name = name
         self._table = KeyValueTable(
@@ -96,7 +92,7 @@ class KVStore(KVStoreBase):
     def is_capable(self, capability: str) -> bool:
         """True for 'optimizer'; ValueError for anything else."""
         if capability.lower() != self.OPTIMIZER:
-            raise KVStoreError(explain("is_capable", f"{capability!r} is no known capability"))
+            raise KVStoreError("is_capable", f"{capability!r} is no known capability")
         return True
 
     def init(self, key: Any, value: Any) -> None:
@@ -123,7 +119,7 @@ class KVStore(KVStoreBase):
         ``ignore_sparse`` changes nothing, since nothing is sparse here.
         """
         if out is None:
-            raise InputTypeError(explain("pull", "out is None, expected NDArrays"))
+            raise InputTypeError("pull", "out is None, expected NDArrays")
         self._table.pull(arrays_by_key(key, out, "pull"), "pull")
 
     def pushpull(self, key: Any, value: Any, out: Any = None, priority: int = 0) -> None:
@@ -146,9 +142,9 @@ class KVStore(KVStoreBase):
     ) -> None:
         """Not served: MXNetError, as in MXNet for arrays that are not row_sparse."""
         if out is None or row_ids is None:
-            raise InputTypeError(explain("row_sparse_pull", "out or row_ids is None"))
+            raise InputTypeError("row_sparse_pull", "out or row_ids is None")
         raise KVStoreError(
-            explain("row_sparse_pull", "sparse storage is not served", hint="pull(key, out=...)")
+            "row_sparse_pull", "sparse storage is not served", hint="pull(key, out=...)"
         )
 
     def set_updater(self, updater: Callable[..., Any]) -> None:
@@ -184,15 +180,15 @@ class KVStore(KVStoreBase):
         """
         where = "set_gradient_compression"
         if "device" not in self._name and not self._table.dist:
-            raise KVStoreError(explain(where, f"a {self._name!r} store does not compress"))
+            raise KVStoreError(where, f"a {self._name!r} store does not compress")
         if not isinstance(compression_params, Mapping):
-            raise InputTypeError(explain(where, f"{compression_params!r}, expected a dict"))
+            raise InputTypeError(where, f"{compression_params!r}, expected a dict")
         kind = compression_params.get("type")
         if kind != "2bit":
-            raise KVStoreError(explain(where, f"type {kind!r}, expected '2bit'"))
+            raise KVStoreError(where, f"type {kind!r}, expected '2bit'")
         threshold = float(compression_params.get("threshold", 0.5))
         if not threshold > 0:
-            raise KVStoreError(explain(where, f"threshold {threshold:g}, expected more than 0"))
+            raise KVStoreError(where, f"threshold {threshold:g}, expected more than 0")
         self._table.threshold = threshold
 
     def save_optimizer_states(self, fname: Any, dump_optimizer: bool = False) -> None:
@@ -216,7 +212,7 @@ class KVStore(KVStoreBase):
     def _with_states(self, where: str) -> Any:
         if self._updater is None:
             raise InputTypeError(
-                explain(where, "there is no optimizer", hint="set_optimizer(optimizer) first")
+                where, "there is no optimizer", hint="set_optimizer(optimizer) first"
             )
         return self._updater
 
@@ -245,7 +241,7 @@ class TestStore(KVStoreBase):
     def is_capable(capability: str) -> bool:
         """False for 'optimizer'; ValueError for anything else."""
         if capability.lower() != KVStoreBase.OPTIMIZER:
-            raise KVStoreError(explain("is_capable", f"{capability!r} is no known capability"))
+            raise KVStoreError("is_capable", f"{capability!r} is no known capability")
         return False
 
     @property

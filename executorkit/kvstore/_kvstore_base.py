@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar, TypeVar
 
-from ..errors import InputTypeError, explain
+from ..errors import InputTypeError
 
 Class = TypeVar("Class", bound=type)
 
@@ -27,7 +27,7 @@ class KVStoreBase:
     def register(klass: Class) -> Class:
         """Makes a class available to ``create`` under its lower-case name; a decorator."""
         if not isinstance(klass, type):
-            raise InputTypeError(explain("KVStoreBase.register", f"{klass!r} is no class"))
+            raise InputTypeError("KVStoreBase.register", f"{klass!r} is no class")
         name = klass.__name__.lower()
         former = KVStoreBase.kv_registry.get(name)
         if former is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import NotSupportedError, explain
+from ..errors import NotSupportedError
 
 __all__ = ["KVStoreServer"]
 
@@ -14,10 +14,8 @@ class KVStoreServer:
 
     def __init__(self, kvstore: Any) -> None:
         raise NotSupportedError(
-            explain(
-                "KVStoreServer",
-                "there are no servers",
-                because="sums over processes are made by jax.distributed",
-                hint="start workers only, and call jax.distributed.initialize in each",
-            )
+            "KVStoreServer",
+            "there are no servers",
+            because="sums over processes are made by jax.distributed",
+            hint="start workers only, and call jax.distributed.initialize in each",
         )

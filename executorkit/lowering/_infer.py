@@ -270,7 +270,7 @@ def _settle(
                 inputs = [values[i] for i in step.inputs]
                 problem = f"its inputs do not fit: {_describe(step, inputs)}"
                 because = str(error).strip().partition("\n")[0]
-                _fail(graph, step, ShapeError(problem, because), given_facts, bound)
+                _fail(graph, step, ShapeError(problem, because=because), given_facts, bound)
             for k, name in enumerate(step.names):
                 changed |= _store(values, step.inputs[k], facts[name])
             for k in range(step.n_outputs):

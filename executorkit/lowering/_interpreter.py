@@ -12,7 +12,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from ..errors import MXNetError, explain
+from ..errors import MXNetError
 from ..ops import Params
 from ..ops.schema.attrs import Shape
 from ..ops.schema.channels_last import LayoutRewrite
@@ -223,9 +223,7 @@ def require_key(step: GraphStep, key: Any) -> Any:
     """The run's key; MXNetError if there is none for a step that draws random numbers."""
     if key is None:
         raise MXNetError(
-            explain(
-                step_label(step), "it draws random numbers", hint="pass a key: jax.random.key(0)"
-            )
+            step_label(step), "it draws random numbers", hint="pass a key: jax.random.key(0)"
         )
     return key
 

@@ -17,7 +17,6 @@ from ..errors import (
     ShapeError,
     UnknownArgumentError,
     did_you_mean,
-    explain,
 )
 from ..ops.schema.attrs import Shape
 from ..ops.schema.inference import shape_text
@@ -92,9 +91,7 @@ class JaxFunction:
             is_train = train
         if isinstance(is_train, Tracer):
             hint = 'jax.jit(function, static_argnames="is_train")'
-            raise InputTypeError(
-                explain(_WHERE, "is_train is traced, expected a Python bool", hint=hint)
-            )
+            raise InputTypeError(_WHERE, "is_train is traced, expected a Python bool", hint=hint)
         aux = aux or {}
         self._check_names(args, aux)
         graph, run = self._run(frozenset(self.optional).difference(args))
@@ -152,7 +149,7 @@ class JaxFunction:
         for what, arrays in (("args", args), ("aux", aux)):
             if not isinstance(arrays, Mapping):
                 problem = f"{what} is a {type(arrays).__name__}, expected a dict of arrays by name"
-                raise InputTypeError(explain(_WHERE, problem))
+                raise InputTypeError(_WHERE, problem)
         groups = (
             ("args", "argument", args, self.arguments, self.auxiliary_states, "aux"),
             ("aux", "auxiliary state", aux, self.auxiliary_states, self.arguments, "args"),
@@ -167,15 +164,13 @@ class JaxFunction:
             if unknown:
                 name = unknown[0]
                 raise UnknownArgumentError(
-                    explain(
-                        _WHERE,
-                        f"{what} names no {kind} of {self.__name__}: {', '.join(unknown)}",
-                        because=missing or None,
-                        hint=f"{other}[{name!r}]" if name in others else did_you_mean(name, names),
-                    )
+                    _WHERE,
+                    f"{what} names no {kind} of {self.__name__}: {', '.join(unknown)}",
+                    because=missing or None,
+                    hint=f"{other}[{name!r}]" if name in others else did_you_mean(name, names),
                 )
         if missing:
-            raise MissingParameterError(explain(_WHERE, missing))
+            raise MissingParameterError(_WHERE, missing)
 
     def _description(self, shapes: Mapping[str, Sequence[int]]) -> str:
         known = self._known_shapes(shapes)
@@ -208,7 +203,7 @@ class JaxFunction:
         for name in shapes:
             if name not in names:
                 problem = f"there is no argument {name!r}"
-                raise MXNetError(explain("to_jax", problem, hint=did_you_mean(name, names)))
+                raise MXNetError("to_jax", problem, hint=did_you_mean(name, names))
         try:
             inferred = infer(self._graph, shapes)
         except MXNetError:
@@ -229,7 +224,7 @@ def _as_array(value: Any, where: str) -> jax.Array:
         return jnp.asarray(value)
     except (TypeError, ValueError):
         problem = f"it is a {type(value).__name__}, expected an array"
-        raise InputTypeError(explain(f"{_WHERE}: {where}", problem)) from None
+        raise InputTypeError(f"{_WHERE}: {where}", problem) from None
 
 
 def _as_aval(value: Any, where: str) -> jax.ShapeDtypeStruct:

@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from ..errors import MissingParameterError, ShapeError, explain
+from ..errors import MissingParameterError, ShapeError
 from ._batch_norm_folding import lower_for_inference
 from ._graph import Graph
 from .staging import Stages, two_stages
@@ -46,17 +46,15 @@ class PreparedFunction:
     def __call__(self, inputs: Mapping[str, Any], key: Any = None) -> tuple[jax.Array, ...]:
         missing = [name for name in self.names if name not in inputs]
         if missing:
-            raise MissingParameterError(explain(_WHERE, f"missing inputs: {', '.join(missing)}"))
+            raise MissingParameterError(_WHERE, f"missing inputs: {', '.join(missing)}")
         arrays = [jax.numpy.asarray(inputs[n], aval.dtype) for n, aval in self._inputs.items()]
         for (name, aval), x in zip(self._inputs.items(), arrays, strict=True):
             if x.shape != aval.shape:
                 raise ShapeError(
-                    explain(
-                        f"{_WHERE}: {name!r}",
-                        f"its shape is {x.shape}, expected {aval.shape}",
-                        because="weights are prepared for inputs of one shape",
-                        hint="prepare(...) once for each shape",
-                    )
+                    f"{_WHERE}: {name!r}",
+                    f"its shape is {x.shape}, expected {aval.shape}",
+                    because="weights are prepared for inputs of one shape",
+                    hint="prepare(...) once for each shape",
                 )
         keys = [] if key is None else [key]
         with jax.enable_x64(True):  # operators may count in 64 bits

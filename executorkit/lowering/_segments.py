@@ -10,7 +10,7 @@ from math import isqrt
 from typing import Any, NamedTuple
 
 from ..context import Context
-from ..errors import MXNetError, explain
+from ..errors import MXNetError
 from ..symbol.node import Entry, Node
 from ._graph import Graph, GraphStep
 from ._interpreter import (
@@ -36,12 +36,10 @@ def placements(graph: Graph, ctx: Context, group2ctx: Mapping[str, Context]) -> 
             continue
         if group not in group2ctx:
             raise MXNetError(
-                explain(
-                    f"node {node.name!r}",
-                    f"its ctx_group {group!r} has no context",
-                    given_by=f"group2ctx with {', '.join(map(repr, group2ctx))}",
-                    hint=f"add {group!r} to group2ctx",
-                )
+                f"node {node.name!r}",
+                f"its ctx_group {group!r} has no context",
+                given_by=f"group2ctx with {', '.join(map(repr, group2ctx))}",
+                hint=f"add {group!r} to group2ctx",
             )
         placed[node] = group2ctx[group]
     for step in graph.steps:

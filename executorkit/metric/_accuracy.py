@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from jax import lax
 
-from ..errors import MetricShapeError, explain
+from ..errors import MetricShapeError
 from ._device_metric import DeviceMetric, Measure
 from ._eval_metric import alias, check_label_shapes, register
 
@@ -53,19 +53,15 @@ class Accuracy(DeviceMetric):
         if pred.shape != label.shape:
             if not -pred.ndim <= self.axis < pred.ndim:
                 raise MetricShapeError(
-                    explain(
-                        f"metric {self.name!r}",
-                        f"predictions {pred.shape} have no axis {self.axis}",
-                        hint="axis=..., the axis of the classes",
-                    )
+                    f"metric {self.name!r}",
+                    f"predictions {pred.shape} have no axis {self.axis}",
+                    hint="axis=..., the axis of the classes",
                 )
             count = count // max(pred.shape[self.axis], 1)
         if label.size != count:
             raise MetricShapeError(
-                explain(
-                    f"metric {self.name!r}",
-                    f"labels {label.shape} for predictions {pred.shape}, expected {count} labels",
-                )
+                f"metric {self.name!r}",
+                f"labels {label.shape} for predictions {pred.shape}, expected {count} labels",
             )
 
 
@@ -96,9 +92,7 @@ class TopKAccuracy(DeviceMetric):
     ) -> None:
         if top_k <= 1:
             raise MetricShapeError(
-                explain(
-                    f"metric {name!r}", f"top_k is {top_k}, expected at least 2", hint="Accuracy()"
-                )
+                f"metric {name!r}", f"top_k is {top_k}, expected at least 2", hint="Accuracy()"
             )
         self.top_k = top_k
         suffix = f"_{top_k}"
@@ -112,18 +106,14 @@ class TopKAccuracy(DeviceMetric):
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim != 2 or pred.shape[1] < self.top_k:
             raise MetricShapeError(
-                explain(
-                    f"metric {self.name!r}",
-                    f"predictions {pred.shape}, expected scores of at least {self.top_k} classes "
-                    "for each example, (N, C)",
-                )
+                f"metric {self.name!r}",
+                f"predictions {pred.shape}, expected scores of at least {self.top_k} classes "
+                "for each example, (N, C)",
             )
         check_label_shapes(label, pred)
         if label.size != label.shape[0]:
             raise MetricShapeError(
-                explain(
-                    f"metric {self.name!r}", f"labels {label.shape}, expected {label.shape[:1]}"
-                )
+                f"metric {self.name!r}", f"labels {label.shape}, expected {label.shape[:1]}"
             )
 
 

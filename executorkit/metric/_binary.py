@@ -11,7 +11,7 @@ import jax
 import numpy as np
 
 from ..context import Device
-from ..errors import MetricShapeError, explain
+from ..errors import MetricShapeError
 from ..ndarray.values import to_device
 from ._device_metric import (
     DeviceMetric,
@@ -64,10 +64,8 @@ class _Binary(DeviceMetric):
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim < 2:
             raise MetricShapeError(
-                explain(
-                    f"metric {self.name!r}",
-                    f"predictions {pred.shape}, expected scores of two classes, (N, 2)",
-                )
+                f"metric {self.name!r}",
+                f"predictions {pred.shape}, expected scores of two classes, (N, 2)",
             )
         check_label_shapes(label, pred)
 

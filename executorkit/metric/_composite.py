@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import RegistryError, explain
+from ..errors import RegistryError
 from ._custom import CustomMetric
 from ._eval_metric import EvalMetric, alias, create_registered, register
 
@@ -63,7 +63,7 @@ class CompositeEvalMetric(EvalMetric):
             return self.metrics[index]
         except IndexError:
             raise RegistryError(
-                explain(f"metric {self.name!r}", f"{len(self.metrics)} members, no number {index}")
+                f"metric {self.name!r}", f"{len(self.metrics)} members, no number {index}"
             ) from None
 
     def update_dict(self, labels: Mapping[str, Any], preds: Mapping[str, Any]) -> None:  # type: ignore[override]

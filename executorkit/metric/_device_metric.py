@@ -21,7 +21,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from ..context import Device, current_context
-from ..errors import MetricValueError, explain
+from ..errors import MetricValueError
 from ..ndarray import NDArray
 from ..ndarray.values import to_device
 from ..program import InstrumentedJit, cached_code, deferred_errors
@@ -183,12 +183,10 @@ class DeviceMetric(EvalMetric):
         tally = self._global_tally if all_batches else self._local_tally
         if tally[-1]:
             raise MetricValueError(
-                explain(
-                    f"metric {self.name!r}",
-                    f"{int(tally[-1])} labels are not what it takes",
-                    because=self._label_requirement,
-                    hint="reset() before going on",
-                )
+                f"metric {self.name!r}",
+                f"{int(tally[-1])} labels are not what it takes",
+                because=self._label_requirement,
+                hint="reset() before going on",
             )
         return self._sums(tally)
 

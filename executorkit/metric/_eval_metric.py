@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..display import brief
-from ..errors import MetricShapeError, explain
+from ..errors import MetricShapeError
 from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
 from ..registry import get_alias_func, get_create_func, get_register_func
@@ -24,9 +24,7 @@ def check_label_shapes(
     sizes = (labels.shape, preds.shape) if shape else (len(labels), len(preds))
     if sizes[0] != sizes[1]:
         kind = "shape" if shape else "length"
-        raise MetricShapeError(
-            explain("metric", f"labels have {kind} {sizes[0]}, predictions {sizes[1]}")
-        )
+        raise MetricShapeError("metric", f"labels have {kind} {sizes[0]}, predictions {sizes[1]}")
     if wrap:
         labels = [labels] if isinstance(labels, NDArray) else labels
         preds = [preds] if isinstance(preds, NDArray) else preds

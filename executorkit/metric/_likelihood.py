@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import MetricShapeError, explain
+from ..errors import MetricShapeError
 from ..ops.tensor.indexing import pick
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, Measure
@@ -29,18 +29,14 @@ class _Likelihood(DeviceMetric):
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim < 2:
             raise MetricShapeError(
-                explain(
-                    f"metric {self.name!r}",
-                    f"predictions {pred.shape}, expected a probability for each class, (N, C)",
-                )
+                f"metric {self.name!r}",
+                f"predictions {pred.shape}, expected a probability for each class, (N, C)",
             )
         if label.size != pred.shape[0]:
             raise MetricShapeError(
-                explain(
-                    f"metric {self.name!r}",
-                    f"{label.size} labels for {pred.shape[0]} predictions",
-                    because=f"labels are {label.shape}, predictions {pred.shape}",
-                )
+                f"metric {self.name!r}",
+                f"{label.size} labels for {pred.shape[0]} predictions",
+                because=f"labels are {label.shape}, predictions {pred.shape}",
             )
 
 
@@ -125,12 +121,10 @@ class Perplexity(DeviceMetric):
     def _check(self, label: Any, pred: Any) -> None:
         if pred.ndim != 2 or not -2 <= self.axis < 2 or label.size != pred.shape[1 - self.axis % 2]:
             raise MetricShapeError(
-                explain(
-                    f"metric {self.name!r}",
-                    f"labels {label.shape} for predictions {pred.shape}, expected N labels for "
-                    f"predictions of two axes with the classes along axis {self.axis}",
-                    hint="reshape predictions to (N, C)",
-                )
+                f"metric {self.name!r}",
+                f"labels {label.shape} for predictions {pred.shape}, expected N labels for "
+                f"predictions of two axes with the classes along axis {self.axis}",
+                hint="reshape predictions to (N, C)",
             )
 
     def _final(self, value: float) -> float:

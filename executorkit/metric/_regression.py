@@ -8,7 +8,7 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
-from ..errors import MetricShapeError, explain
+from ..errors import MetricShapeError
 from ._accuracy import make_tally
 from ._device_metric import DeviceMetric, Measure
 from ._eval_metric import register
@@ -27,10 +27,8 @@ class _Distance(DeviceMetric):
             np.broadcast_shapes(_columns(label), _columns(pred))
         except ValueError:
             raise MetricShapeError(
-                explain(
-                    f"metric {self.name!r}",
-                    f"labels {label.shape} and predictions {pred.shape} do not broadcast",
-                )
+                f"metric {self.name!r}",
+                f"labels {label.shape} and predictions {pred.shape} do not broadcast",
             ) from None
 
 

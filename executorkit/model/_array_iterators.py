@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
-from ..errors import BatchError, DataArgumentError, explain
+from ..errors import BatchError, DataArgumentError
 from ..io import DataIter, NDArrayIter
 from ..ndarray import NDArray
 
@@ -30,21 +30,21 @@ def as_iterator(data: Any, labels: Any, rows: int, train: bool) -> DataIter:
         return data
     if not isinstance(data, _ARRAYS):
         problem = f"a {type(data).__name__}, expected a DataIter, an NDArray or a NumPy array"
-        raise DataArgumentError(explain("X", problem))
+        raise DataArgumentError("X", problem)
     count = data.shape[0]
     if labels is None:
         if train:
-            raise BatchError(explain("y", "no labels are given, X is an array"))
+            raise BatchError("y", "no labels are given, X is an array")
         labels = np.zeros(count)
     if not isinstance(labels, _ARRAYS):
         problem = f"a {type(labels).__name__}, expected an array since X is one"
-        raise DataArgumentError(explain("y", problem))
+        raise DataArgumentError("y", problem)
     if labels.shape[0] != count:
-        raise BatchError(explain("y", f"{labels.shape[0]} labels for {count} examples"))
+        raise BatchError("y", f"{labels.shape[0]} labels for {count} examples")
     if labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels.reshape((-1,))
     if labels.ndim != 1:
-        raise BatchError(explain("y", f"shape {labels.shape}, expected ({count},)"))
+        raise BatchError("y", f"shape {labels.shape}, expected ({count},)")
     rows = min(count, rows)
     if train:
         return NDArrayIter(data, labels, rows, shuffle=True, last_batch_handle="roll_over")
@@ -60,10 +60,10 @@ def evaluation_iterator(eval_data: Any, rows: int) -> DataIter | None:
         return eval_data
     if not isinstance(eval_data, tuple | list) or len(eval_data) != 2:
         problem = f"a {type(eval_data).__name__}, expected a DataIter or a pair (data, labels)"
-        raise DataArgumentError(explain("eval_data", problem))
+        raise DataArgumentError("eval_data", problem)
     data, labels = eval_data
     if data is None:
-        raise BatchError(explain("eval_data", "the data in the pair is None"))
+        raise BatchError("eval_data", "the data in the pair is None")
     if labels is None and isinstance(data, DataIter):
         return data
     data, labels = (np.array(a) if isinstance(a, list) else a for a in (data, labels))

@@ -81,23 +81,19 @@ def load_params(prefix: Any, epoch: int) -> tuple[Params, Params]:
         return {}, {}
     if not isinstance(entries, dict):
         raise FileFormatError(
-            explain(
-                f"load_params: {path}",
-                f"{len(entries)} arrays without names, expected names such as 'arg:fc1_weight'",
-                hint="mx.nd.load(file), which gives the list",
-            )
+            f"load_params: {path}",
+            f"{len(entries)} arrays without names, expected names such as 'arg:fc1_weight'",
+            hint="mx.nd.load(file), which gives the list",
         )
     params: dict[str, Params] = {"arg": {}, "aux": {}}
     for key, value in entries.items():
         kind, colon, name = key.partition(":")
         if not colon:
             raise FileFormatError(
-                explain(
-                    f"load_params: {path}",
-                    f"the entry {key!r} has no kind, expected 'arg:{key}' or 'aux:{key}'",
-                    because="it is no checkpoint; files that Gluon's save_parameters wrote are not",
-                    hint="mx.nd.load(file), which gives a dict of all entries",
-                )
+                f"load_params: {path}",
+                f"the entry {key!r} has no kind, expected 'arg:{key}' or 'aux:{key}'",
+                because="it is no checkpoint; files that Gluon's save_parameters wrote are not",
+                hint="mx.nd.load(file), which gives a dict of all entries",
             )
         if kind in params:
             params[kind][name] = value

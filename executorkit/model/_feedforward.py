@@ -10,7 +10,7 @@ from .. import metric as metrics
 from .. import ndarray as nd
 from .. import optimizer as opt
 from ..context import Context, cpu
-from ..errors import FeedForwardError, explain
+from ..errors import FeedForwardError
 from ..executor import Executor
 from ..executor_manager import DataParallelExecutorManager, _check_arguments, _load_data
 from ..initializer import Uniform
@@ -76,7 +76,7 @@ class FeedForward:
         )
         if not isinstance(symbol, Symbol) and not callable(symbol):
             raise FeedForwardError(
-                explain("FeedForward", f"a {type(symbol).__name__}, expected a Symbol or function")
+                "FeedForward", f"a {type(symbol).__name__}, expected a Symbol or function"
             )
         self.symbol = symbol if isinstance(symbol, Symbol) else None
         self.argument_checked = self.symbol is not None
@@ -132,7 +132,7 @@ class FeedForward:
         Raises ValueError or TypeError for data that does not fit.
         """
         if self.num_epoch is None:
-            raise FeedForwardError(explain("fit", "num_epoch is None, expected a number"))
+            raise FeedForwardError("fit", "num_epoch is None, expected a number")
         data: Any = as_iterator(X, y, self.numpy_batch_size, train=True)
         eval_data = evaluation_iterator(eval_data, self.numpy_batch_size)
         if self.sym_gen is not None:
@@ -236,7 +236,7 @@ class FeedForward:
         epoch = self.num_epoch if epoch is None else epoch
         if epoch is None or self.arg_params is None:
             missing = "epoch" if epoch is None else "arg_params"
-            raise FeedForwardError(explain("save", f"{missing} is None"))
+            raise FeedForwardError("save", f"{missing} is None")
         symbol = self._symbol("save")
         save_checkpoint(
             prefix, epoch, symbol, self.arg_params, self.aux_params or {}, remove_amp_cast
@@ -285,7 +285,7 @@ class FeedForward:
 
     def _symbol(self, method: str) -> Symbol:
         if self.symbol is None:
-            raise FeedForwardError(explain(method, "there is no symbol", hint="fit first"))
+            raise FeedForwardError(method, "there is no symbol", hint="fit first")
         return self.symbol
 
     def _check_symbol(self, symbol: Symbol) -> None:
@@ -313,11 +313,9 @@ class FeedForward:
         arg_types, _, aux_types = symbol.infer_type(**{d.name: d.dtype for d in descs})
         if arg_shapes is None or arg_types is None:
             raise FeedForwardError(
-                explain(
-                    "FeedForward",
-                    "the shapes of the parameters do not follow from those of the inputs",
-                    given_by=", ".join(f"{d.name} {d.shape}" for d in descs),
-                )
+                "FeedForward",
+                "the shapes of the parameters do not follow from those of the inputs",
+                given_by=", ".join(f"{d.name} {d.shape}" for d in descs),
             )
         input_names = {d.name for d in descs}
         args = {
@@ -345,7 +343,7 @@ class FeedForward:
         """An executor for an iterator's batches on the first device, with the parameters."""
         symbol = self._symbol("predict")
         if self.arg_params is None:
-            raise FeedForwardError(explain("predict", "arg_params is None", hint="fit first"))
+            raise FeedForwardError("predict", "arg_params is None", hint="fit first")
         descs = [d if isinstance(d, DataDesc) else DataDesc(*d) for d in data.provide_data]
         shapes = {name: a.shape for name, a in self.arg_params.items()}
         shapes.update({d.name: d.shape for d in descs})
@@ -372,7 +370,7 @@ class FeedForward:
             return opt.create(optimizer, sym=self.symbol, param_idx2name=index_names, **options)
         if not isinstance(optimizer, opt.Optimizer):
             raise FeedForwardError(
-                explain("fit: optimizer", f"{optimizer!r}, expected a name or an Optimizer")
+                "fit: optimizer", f"{optimizer!r}, expected a name or an Optimizer"
             )
         if not optimizer.idx2name:
             optimizer.idx2name = index_names

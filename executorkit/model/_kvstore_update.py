@@ -22,7 +22,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from .. import kvstore as kvs
-from ..errors import InputTypeError, explain
+from ..errors import InputTypeError
 from ..ndarray import NDArray
 from ..parallel import PerDevice, ReplicatedArray
 
@@ -58,7 +58,7 @@ def _create_kvstore(
         store = kvstore
     else:
         raise InputTypeError(
-            explain("kvstore", f"a {type(kvstore).__name__}, expected a KVStore, a name or None")
+            "kvstore", f"a {type(kvstore).__name__}, expected a KVStore, a name or None"
         )
     return store, update_on_kvstore and store.is_capable(kvs.KVStoreBase.OPTIMIZER)
 

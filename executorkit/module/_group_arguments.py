@@ -11,7 +11,6 @@ from ..errors import (
     BatchError,
     DataArgumentError,
     ModuleUsageError,
-    explain,
     shorten,
 )
 from ..executor import parse_grad_req
@@ -34,15 +33,13 @@ def grad_req_by_argument(
     if isinstance(grad_req, list | tuple):
         if len(grad_req) != len(names):
             raise ArgumentValueError(
-                explain(
-                    "group: grad_req",
-                    f"{len(grad_req)} entries for {len(names)} arguments: {', '.join(names)}",
-                )
+                "group: grad_req",
+                f"{len(grad_req)} entries for {len(names)} arguments: {', '.join(names)}",
             )
         return dict(zip(names, parse_grad_req(grad_req, names), strict=True))
     if not isinstance(grad_req, str | Mapping):
         raise ArgumentValueError(
-            explain("group: grad_req", f"{grad_req!r}, expected a text, a list or a dict")
+            "group: grad_req", f"{grad_req!r}, expected a text, a list or a dict"
         )
     default = grad_req if isinstance(grad_req, str) else "write"
     named = {} if isinstance(grad_req, str) else grad_req
@@ -67,17 +64,15 @@ def group2ctxs_per_context(group2ctxs: Any, count: int) -> list[ContextGroups | 
         _check_count(group2ctxs, count, "")
         return list(group2ctxs)
     raise ModuleUsageError(
-        explain(
-            "group: group2ctxs",
-            f"{group2ctxs!r}, expected a dict from ctx_group to context, or a list of such dicts",
-        )
+        "group: group2ctxs",
+        f"{group2ctxs!r}, expected a dict from ctx_group to context, or a list of such dicts",
     )
 
 
 def _check_count(entries: Sequence[Any], count: int, source: str) -> None:
     if len(entries) != count:
         number = f"{len(entries)} entries {source}".rstrip()
-        raise ModuleUsageError(explain("group: group2ctxs", f"{number}, expected {count}"))
+        raise ModuleUsageError("group: group2ctxs", f"{number}, expected {count}")
 
 
 def as_data_desc(desc: Any) -> DataDesc:
@@ -89,11 +84,9 @@ def as_data_desc(desc: Any) -> DataDesc:
         case [str(), shape, *_] if isinstance(shape, Iterable) and not isinstance(shape, str):
             return DataDesc(*desc)
     raise DataArgumentError(
-        explain(
-            "data_shapes, label_shapes",
-            f"{shorten(repr(desc))} in place of a name and a shape",
-            hint="[('data', (32, 784))], or the provide_data of an iterator",
-        )
+        "data_shapes, label_shapes",
+        f"{shorten(repr(desc))} in place of a name and a shape",
+        hint="[('data', (32, 784))], or the provide_data of an iterator",
     )
 
 
@@ -114,11 +107,9 @@ def batch_axes_and_size(shapes: Sequence[Any], batch_size: int | None) -> tuple[
         rows = desc.shape[axis]
         if batch_size is not None and rows != batch_size:
             raise BatchError(
-                explain(
-                    f"group: input {desc.name!r}",
-                    f"shape {tuple(desc.shape)} with {rows} rows, expected {batch_size}",
-                    because="all data and labels of a batch have the same number of rows",
-                )
+                f"group: input {desc.name!r}",
+                f"shape {tuple(desc.shape)} with {rows} rows, expected {batch_size}",
+                because="all data and labels of a batch have the same number of rows",
             )
         batch_size = rows
     return axes, batch_size or 0

@@ -296,7 +296,7 @@ def _make_optimizer(
         return opt.create(optimizer, sym=symbol, param_idx2name=dict(index_names), **params)
     if not isinstance(optimizer, opt.Optimizer):
         problem = f"a {type(optimizer).__name__}, expected a name or an Optimizer"
-        raise ModuleUsageError(explain("init_optimizer: optimizer", problem))
+        raise ModuleUsageError("init_optimizer: optimizer", problem)
     if optimizer.rescale_grad != rescale:
         warnings.warn(
             explain(

@@ -7,7 +7,7 @@ from typing import Any
 
 from .. import ndarray as nd
 from ..context import cpu
-from ..errors import InputTypeError, MissingParameterError, ShapeError, explain
+from ..errors import InputTypeError, MissingParameterError, ShapeError
 from ..initializer import InitDesc
 from ..ndarray import NDArray
 from ._specs import ParameterSpec
@@ -83,11 +83,9 @@ class ParameterStore:
                     continue
                 if values is not None and not spec.allow_missing:
                     raise MissingParameterError(
-                        explain(
-                            f"init_params: {name!r}",
-                            "it is not among the given parameters",
-                            hint="allow_missing=True initialises such parameters",
-                        )
+                        f"init_params: {name!r}",
+                        "it is not among the given parameters",
+                        hint="allow_missing=True initialises such parameters",
                     )
                 if spec.initializer is not None or values is None:
                     actions.append(
@@ -110,9 +108,7 @@ def _with_zeros(params: Params | None, names: Sequence[str], arrays: Sequence[An
 
 def _copy_action(name: str, value: Any, array: NDArray) -> Callable[[], Any]:
     if tuple(value.shape) != array.shape:
-        raise ShapeError(
-            explain(f"init_params: {name!r}", f"shape {value.shape}, expected {array.shape}")
-        )
+        raise ShapeError(f"init_params: {name!r}", f"shape {value.shape}, expected {array.shape}")
     return lambda: array.__setitem__(slice(None), value)
 
 
@@ -121,10 +117,8 @@ def _initialise_action(
 ) -> Callable[[], Any]:
     if not callable(initializer):
         raise InputTypeError(
-            explain(
-                f"init_params: {name!r}",
-                f"the initializer is {initializer!r}, expected a function of name and array",
-                hint="mx.init.Xavier()",
-            )
+            f"init_params: {name!r}",
+            f"the initializer is {initializer!r}, expected a function of name and array",
+            hint="mx.init.Xavier()",
         )
     return lambda: initializer(InitDesc(name, attributes), array)

@@ -57,14 +57,14 @@ def check_batch(batch: Any) -> None:
     """BatchTypeError (a TypeError and an AttributeError) for arrays in place of a batch."""
     if _is_of_arrays(batch):
         hint = "mx.io.DataBatch([data], [label]) of NDArrays"
-        raise BatchTypeError(explain("forward", f"the batch is {_kind(batch)}", hint=hint))
+        raise BatchTypeError("forward", f"the batch is {_kind(batch)}", hint=hint)
 
 
 def check_iterator(data: Any, name: str) -> None:
     """BatchTypeError (a TypeError and an AttributeError) for arrays in place of an iterator."""
     if _is_of_arrays(data):
         hint = "mx.io.NDArrayIter(data, label, batch_size)"
-        raise BatchTypeError(explain(name, f"it is {_kind(data)}, expected an iterator", hint=hint))
+        raise BatchTypeError(name, f"it is {_kind(data)}, expected an iterator", hint=hint)
 
 
 def _is_of_arrays(value: Any) -> bool:

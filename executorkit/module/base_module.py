@@ -22,7 +22,6 @@ from ..errors import (
     FileFormatError,
     ModuleUsageError,
     NotSupportedError,
-    explain,
 )
 from ..executor import PendingStep
 from ..initializer import Uniform
@@ -73,7 +72,7 @@ def require(module: Any, method: str, *states: str) -> None:
     for state in states:
         if not getattr(module, state):
             problem, remedy = _REMEDIES[state]
-            raise ModuleUsageError(explain(method, problem, hint=remedy))
+            raise ModuleUsageError(method, problem, hint=remedy)
 
 
 def _as_list(obj: Any) -> Any:
@@ -129,9 +128,7 @@ class BaseModule(Viewed, CheckedKeywords):
 
     def _not_provided(self, method: str) -> NotSupportedError:
         return NotSupportedError(
-            explain(
-                method, f"{type(self).__name__} does not have it", hint="define it in a subclass"
-            )
+            method, f"{type(self).__name__} does not have it", hint="define it in a subclass"
         )
 
     # Descriptions
@@ -404,10 +401,8 @@ class BaseModule(Viewed, CheckedKeywords):
             kind, _, name = str(key).partition(":")
             if kind not in params or not name:
                 raise FileFormatError(
-                    explain(
-                        f"load_params: {fname}",
-                        f"an entry is called {key!r}, expected 'arg:<name>' or 'aux:<name>'",
-                    )
+                    f"load_params: {fname}",
+                    f"an entry is called {key!r}, expected 'arg:<name>' or 'aux:<name>'",
                 )
             params[kind][name] = value
         self.set_params(params["arg"], params["aux"])
@@ -418,7 +413,7 @@ class BaseModule(Viewed, CheckedKeywords):
         if merge_multi_context:
             problem = "states are not merged"
             raise ModuleUsageError(
-                explain("get_states", problem, hint="get_states(merge_multi_context=False)")
+                "get_states", problem, hint="get_states(merge_multi_context=False)"
             )
         return []
 
@@ -426,7 +421,7 @@ class BaseModule(Viewed, CheckedKeywords):
         """Sets the states; AssertionError for a module that has none."""
         require(self, "set_states", "binded", "params_initialized")
         if states or value:
-            raise ModuleUsageError(explain("set_states", f"{type(self).__name__} has no states"))
+            raise ModuleUsageError("set_states", f"{type(self).__name__} has no states")
 
     # Training
 
@@ -485,7 +480,7 @@ class BaseModule(Viewed, CheckedKeywords):
         notebooks and terminals. AssertionError without ``num_epoch``.
         """
         if num_epoch is None:
-            raise ModuleUsageError(explain("fit", "num_epoch is missing", hint="fit(num_epoch=10)"))
+            raise ModuleUsageError("fit", "num_epoch is missing", hint="fit(num_epoch=10)")
         check_iterator(train_data, "fit: train_data")
         self.bind(
             data_shapes=train_data.provide_data,
@@ -555,7 +550,7 @@ class BaseModule(Viewed, CheckedKeywords):
         next_batch = next(batches, None)
         if next_batch is None:
             raise EmptyIteratorError(
-                explain("fit: train_data", "it has no batch", hint="reset() an iterator first")
+                "fit: train_data", "it has no batch", hint="reset() an iterator first"
             )
         values = []
         nbatch = 0
@@ -696,9 +691,7 @@ class BaseModule(Viewed, CheckedKeywords):
             return self.get_outputs()[0]
         if not isinstance(eval_data, DataIter):
             kind = type(eval_data).__name__
-            raise DataArgumentError(
-                explain("predict", f"a {kind}, expected an NDArray or a DataIter")
-            )
+            raise DataArgumentError("predict", f"a {kind}, expected an NDArray or a DataIter")
         batches = [
             [output.copy() for output in self._unpadded_outputs(batch)]
             for _, batch in self._forward_batches(eval_data, num_batch, reset, sparse_row_id_fn)
@@ -708,12 +701,10 @@ class BaseModule(Viewed, CheckedKeywords):
         counts = sorted({len(outputs) for outputs in batches})
         if len(counts) > 1:
             raise ModuleUsageError(
-                explain(
-                    "predict",
-                    f"batches have {' and '.join(map(str, counts))} outputs",
-                    because="buckets may differ in their number of outputs",
-                    hint="merge_batches=False",
-                )
+                "predict",
+                f"batches have {' and '.join(map(str, counts))} outputs",
+                because="buckets may differ in their number of outputs",
+                hint="merge_batches=False",
             )
         merged = [nd.concatenate(list(arrays)) for arrays in zip(*batches, strict=True)]
         return merged[0] if len(merged) == 1 and not always_output_list else merged

@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import ndarray as nd
 from ..debugging import FiniteReport
-from ..errors import FileFormatError, ModuleUsageError, explain
+from ..errors import FileFormatError, ModuleUsageError
 from ..executor import PendingStep
 from ..io import DataDesc
 from ..metric import EvalMetric
@@ -64,7 +64,7 @@ class BucketingModule(BaseModule, DataParallel):
         super().__init__(logger=logger)
         if default_bucket_key is None:
             raise ModuleUsageError(
-                explain("BucketingModule", "default_bucket_key is missing", hint="the largest key")
+                "BucketingModule", "default_bucket_key is missing", hint="the largest key"
             )
         self._default_bucket_key = default_bucket_key
         self._sym_gen = sym_gen
@@ -172,7 +172,7 @@ class BucketingModule(BaseModule, DataParallel):
         """
         if not self._buckets:
             raise ModuleUsageError(
-                explain("save_checkpoint", "there is no bucket yet", hint="bind(...) first")
+                "save_checkpoint", "there is no bucket yet", hint="bind(...) first"
             )
         self.save_params(f"{prefix}-{int(epoch):04d}.params")
         for key in self._buckets:
@@ -252,7 +252,7 @@ class BucketingModule(BaseModule, DataParallel):
     def _bind(self, spec: BindSpec) -> None:
         """Binds the default bucket; ``shared_module`` is refused."""
         if spec.shared_module is not None:
-            raise ModuleUsageError(explain("bind", "buckets take no shared_module"))
+            raise ModuleUsageError("bind", "buckets take no shared_module")
         key = self._default_bucket_key
         params = self.get_params() if self.params_initialized else None
         buckets = {} if self.binded else self._buckets
@@ -283,7 +283,7 @@ class BucketingModule(BaseModule, DataParallel):
         if module is None or not module.binded:
             if data_shapes is None:
                 problem = f"bucket {bucket_key!r} is new, and its batch has no provide_data"
-                raise ModuleUsageError(explain("switch_bucket", problem))
+                raise ModuleUsageError("switch_bucket", problem)
             module = module or self._make_bucket(bucket_key)
             module.bind(
                 data_shapes,
@@ -442,7 +442,7 @@ def _read_bucket_keys(path: str) -> list[Any]:
     keys = arrays[0].asnumpy() if isinstance(arrays, list) and len(arrays) == 1 else None
     if keys is None or keys.dtype.kind not in "iu" or keys.ndim not in (1, 2):
         problem = "it holds no keys of buckets, expected one array of integers"
-        raise FileFormatError(explain(path, problem))
+        raise FileFormatError(path, problem)
     return [tuple(k) if isinstance(k, list) else k for k in keys.tolist()]
 
 
@@ -450,4 +450,4 @@ def _require_arguments(method: str, **values: Any) -> None:
     """AssertionError for the first argument that is None."""
     for name, value in values.items():
         if value is None:
-            raise ModuleUsageError(explain(f"BucketingModule.{method}", f"{name} is missing"))
+            raise ModuleUsageError(f"BucketingModule.{method}", f"{name} is missing")

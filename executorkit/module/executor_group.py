@@ -10,7 +10,7 @@ from typing import Any
 from ..context import Context
 from ..debugging import FiniteReport
 from ..display import Viewed, brief
-from ..errors import BatchError, ModuleUsageError, explain
+from ..errors import BatchError, ModuleUsageError
 from ..executor import Executor, PrecompileSpec
 from ..io import DataDesc
 from ..ndarray import NDArray
@@ -387,11 +387,7 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         """
         if not self.for_training:
             raise ModuleUsageError(
-                explain(
-                    "backward",
-                    "the group is bound for inference",
-                    hint="bind with for_training=True",
-                )
+                "backward", "the group is bound for inference", hint="bind with for_training=True"
             )
         if out_grads is None:
             self.core.backward()
@@ -428,11 +424,7 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         """For each state the arrays of all devices. They are not merged: AssertionError."""
         if merge_multi_context:
             raise ModuleUsageError(
-                explain(
-                    "get_states",
-                    "states are not merged",
-                    hint="get_states(merge_multi_context=False)",
-                )
+                "get_states", "states are not merged", hint="get_states(merge_multi_context=False)"
             )
         return self.state_arrays
 
@@ -440,9 +432,7 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         """Sets the states: to arrays (for each state a list with one per device), or all elements
         to one number. AssertionError unless exactly one of the two is given."""
         if (states is None) == (value is None):
-            raise ModuleUsageError(
-                explain("set_states", "expected either states or value, and not both")
-            )
+            raise ModuleUsageError("set_states", "expected either states or value, and not both")
         targets = [self._arguments(name) for name in self.state_names]
         if states is None:
             for target in targets:
@@ -453,16 +443,12 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         for name, target, arrays in zip(self.state_names, targets, states, strict=False):
             if len(arrays) != len(target):
                 raise BatchError(
-                    explain(
-                        f"set_states: {name!r}", f"{len(arrays)} arrays for {len(target)} devices"
-                    )
+                    f"set_states: {name!r}", f"{len(arrays)} arrays for {len(target)} devices"
                 )
             for array, new in zip(target, arrays, strict=True):
                 if new.shape != array.shape:
                     raise BatchError(
-                        explain(
-                            f"set_states: {name!r}", f"shape {new.shape}, expected {array.shape}"
-                        )
+                        f"set_states: {name!r}", f"shape {new.shape}, expected {array.shape}"
                     )
                 writes.append((array, new))
         for array, new in writes:
@@ -475,11 +461,9 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         (With several devices MXNet fails to merge where there is a None.)"""
         if not self.inputs_need_grad:
             raise ModuleUsageError(
-                explain(
-                    "get_input_grads",
-                    "the group is bound without gradients of its inputs",
-                    hint="bind with inputs_need_grad=True",
-                )
+                "get_input_grads",
+                "the group is bound without gradients of its inputs",
+                hint="bind with inputs_need_grad=True",
             )
         if not merge_multi_context:
             return self.input_grad_arrays or []

@@ -10,7 +10,7 @@ from typing import Any, Self
 from .. import ndarray as nd
 from ..context import Context, cpu
 from ..debugging import FiniteReport
-from ..errors import ModuleUsageError, explain
+from ..errors import ModuleUsageError
 from ..executor import PendingStep
 from ..io import DataBatch, DataDesc
 from ..metric import EvalMetric
@@ -90,7 +90,7 @@ class Module(BaseModule, DataParallel):
         self._work_load_list = list(work_load_list or [1] * len(self._context))
         if len(self._work_load_list) != len(self._context):
             problem = f"{len(self._work_load_list)} of them for {len(self._context)} contexts"
-            raise ModuleUsageError(explain("Module: work_load_list", problem))
+            raise ModuleUsageError("Module: work_load_list", problem)
         self._group2ctxs = group2ctxs
         self._compute_dtype = compute_dtype
         self._remat = remat
@@ -267,7 +267,7 @@ class Module(BaseModule, DataParallel):
     def _bind(self, spec: BindSpec) -> None:
         if spec.inputs_need_grad and not spec.for_training:
             raise ModuleUsageError(
-                explain("bind", "inputs_need_grad is for training", hint="for_training=True")
+                "bind", "inputs_need_grad is for training", hint="for_training=True"
             )
         data, labels = data_descs(
             self._data_names, self._label_names, spec.data_shapes, spec.label_shapes, "bind"
@@ -565,15 +565,13 @@ class Module(BaseModule, DataParallel):
 def concatenated_batches(batches: Sequence[Any]) -> DataBatch:
     """One batch of several, one for each device: AssertionError unless their shapes agree."""
     if not batches:
-        raise ModuleUsageError(explain("forward", "the list of batches is empty"))
+        raise ModuleUsageError("forward", "the list of batches is empty")
     for batch in batches:
         check_batch(batch)
     for arrays in zip(*(batch.data for batch in batches), strict=False):
         shapes = [tuple(array.shape) for array in arrays]
         if len(set(shapes)) > 1:
-            raise ModuleUsageError(
-                explain("forward", f"batches of a list have different shapes: {shapes}")
-            )
+            raise ModuleUsageError("forward", f"batches of a list have different shapes: {shapes}")
     labels = [batch.label for batch in batches]
     return DataBatch(
         _concatenated([b.data for b in batches]), _concatenated(labels) if all(labels) else None
@@ -603,11 +601,11 @@ def _are_named(descs: Sequence[Any] | None, names: Sequence[str]) -> bool:
 def _check_shared(module: Any, count: int) -> None:
     if not isinstance(module, Module):
         problem = f"shared_module is a {type(module).__name__}, expected a Module"
-        raise ModuleUsageError(explain("bind", problem))
+        raise ModuleUsageError("bind", problem)
     require(module, "bind: shared_module", "binded", "params_initialized")
     if len(module._context) < count:
         problem = f"shared_module is on {len(module._context)} devices, expected {count}"
-        raise ModuleUsageError(explain("bind", problem))
+        raise ModuleUsageError("bind", problem)
 
 
 def _warn_initialised(method: str) -> None:

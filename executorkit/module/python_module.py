@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from .. import ndarray as nd
-from ..errors import ModuleUsageError, explain
+from ..errors import ModuleUsageError
 from ..ndarray import NDArray
 from ._specs import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule
@@ -67,9 +67,7 @@ class PythonModule(BaseModule):
         """Stores the shapes. AssertionError if the names are others than the module's, or for
         another ``grad_req`` than 'write'."""
         if spec.grad_req != "write":
-            raise ModuleUsageError(
-                explain("bind", f"grad_req is {spec.grad_req!r}, expected 'write'")
-            )
+            raise ModuleUsageError("bind", f"grad_req is {spec.grad_req!r}, expected 'write'")
         for kind, names, shapes in (
             ("data", self._data_names, spec.data_shapes),
             ("label", self._label_names, spec.label_shapes),
@@ -77,7 +75,7 @@ class PythonModule(BaseModule):
             shape_names = None if shapes is None else [s[0] for s in shapes]
             if shape_names is not None and shape_names != names:
                 problem = f"they are of {shape_names}, expected those of {names}"
-                raise ModuleUsageError(explain(f"bind: {kind}_shapes", problem))
+                raise ModuleUsageError(f"bind: {kind}_shapes", problem)
         self.for_training = spec.for_training
         self.inputs_need_grad = spec.inputs_need_grad
         self._data_shapes = spec.data_shapes
@@ -109,7 +107,7 @@ class PythonModule(BaseModule):
         if self._label_shapes is None:
             return
         if pre_sliced:
-            raise ModuleUsageError(explain("update_metric", "the labels come in slices"))
+            raise ModuleUsageError("update_metric", "the labels come in slices")
         eval_metric.update(labels, self.get_outputs())
 
 
@@ -138,10 +136,10 @@ class PythonLossModule(PythonModule):
         for kind, names in (("data", data_names), ("label", label_names)):
             if len(names) != 1:
                 problem = f"{len(names)} names, expected one"
-                raise ModuleUsageError(explain(f"PythonLossModule: {kind}_names", problem))
+                raise ModuleUsageError(f"PythonLossModule: {kind}_names", problem)
         if grad_func is not None and not callable(grad_func):
             problem = f"{grad_func!r}, expected a function of scores and labels"
-            raise ModuleUsageError(explain("PythonLossModule: grad_func", problem))
+            raise ModuleUsageError("PythonLossModule: grad_func", problem)
         self._grad_func = grad_func
         self._scores: Any = None
         self._labels: Any = None
@@ -160,10 +158,10 @@ class PythonLossModule(PythonModule):
         """Computes the gradient of the scores. AssertionError for head gradients, and unless bound
         for training."""
         if out_grads is not None:
-            raise ModuleUsageError(explain("backward", "a loss takes no head gradients"))
+            raise ModuleUsageError("backward", "a loss takes no head gradients")
         if not self.for_training:
             raise ModuleUsageError(
-                explain("backward", "bound for inference", hint="bind with for_training=True")
+                "backward", "bound for inference", hint="bind with for_training=True"
             )
         self._backward_impl()
 
@@ -187,4 +185,4 @@ class PythonLossModule(PythonModule):
 def _check_merged(method: str, merge_multi_context: bool) -> None:
     if not merge_multi_context:
         problem = "a module in Python has whole batches only"
-        raise ModuleUsageError(explain(method, problem, hint="merge_multi_context=True"))
+        raise ModuleUsageError(method, problem, hint="merge_multi_context=True")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 from ..debugging import FiniteReport
-from ..errors import ModuleUsageError, explain
+from ..errors import ModuleUsageError
 from ..executor import PendingStep
 from ..io import DataBatch, DataDesc
 from ..ndarray.pending import all_or_none
@@ -49,9 +49,7 @@ class SequentialModule(BaseModule):
         keywords = (self.META_TAKE_LABELS, self.META_AUTO_WIRING)
         unknown = [key for key in kwargs if key not in keywords]
         if unknown:
-            raise ModuleUsageError(
-                explain("add", f"{unknown[0]!r} is unknown", hint=" or ".join(keywords))
-            )
+            raise ModuleUsageError("add", f"{unknown[0]!r} is unknown", hint=" or ".join(keywords))
         self._modules.append(module)
         self._metas.append(kwargs)
         self.binded = False
@@ -108,7 +106,7 @@ class SequentialModule(BaseModule):
             (not self._modules, "the chain has no module"),
         ):
             if refused:
-                raise ModuleUsageError(explain("bind", problem))
+                raise ModuleUsageError("bind", problem)
         shapes = spec.data_shapes
         for number, (module, meta) in enumerate(zip(self._modules, self._metas, strict=True)):
             if meta.get(self.META_AUTO_WIRING):
@@ -152,11 +150,9 @@ class SequentialModule(BaseModule):
                 for name in module.get_params()[position]:
                     if name in owners:
                         raise ModuleUsageError(
-                            explain(
-                                f"init_params: {kind} {name!r}",
-                                f"modules {owners[name]} and {number} of the chain both have it",
-                                hint="give operators names of their own (name=...)",
-                            )
+                            f"init_params: {kind} {name!r}",
+                            f"modules {owners[name]} and {number} of the chain both have it",
+                            hint="give operators names of their own (name=...)",
                         )
                     owners[name] = number
 
@@ -229,7 +225,7 @@ class SequentialModule(BaseModule):
         require(self, "check_finite", "binded", "params_initialized")
         if out_grads is not None:
             raise ModuleUsageError(
-                explain("check_finite", "a chain takes no out_grads", hint="run backward first")
+                "check_finite", "a chain takes no out_grads", hint="run backward first"
             )
         report = FiniteReport((), 0, (), (), ())
         for module in self._modules:
@@ -275,9 +271,7 @@ def _renamed(shapes: Sequence[Any], names: Sequence[str], number: int) -> list[D
     """Shapes in order under the names of a module's inputs."""
     if len(shapes) != len(names):
         raise ModuleUsageError(
-            explain(
-                f"module {number} of the chain",
-                f"{len(shapes)} outputs come for its {len(names)} inputs ({', '.join(names)})",
-            )
+            f"module {number} of the chain",
+            f"{len(shapes)} outputs come for its {len(names)} inputs ({', '.join(names)})",
         )
     return [DataDesc(name, shape) for name, (_, shape) in zip(names, shapes, strict=True)]

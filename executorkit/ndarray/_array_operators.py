@@ -7,7 +7,7 @@ from functools import partial
 from operator import is_
 from typing import Any
 
-from ..errors import InputTypeError, MXNetError, explain, shorten
+from ..errors import InputTypeError, MXNetError, shorten
 from ..ops import OpDef
 from ..ops.schema.calls import bind_call
 from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method, operator_module
@@ -92,7 +92,7 @@ def _sorted(
             names = op.inputs(parse_attrs(op, attrs))[len(arrays) :]
             arrays += _in_order(op, named, names)
         if not arrays:
-            raise MXNetError(explain(f"operator {op.name}", "it is given no arrays"))
+            raise MXNetError(f"operator {op.name}", "it is given no arrays")
     elif len(call.named) == len(op.array_names):
         arrays = [call.named[name] for name in op.array_names]
     else:
@@ -113,7 +113,7 @@ def _not_an_array(op: OpDef, name: str, value: Any) -> InputTypeError:
     else:
         what = f"{shorten(repr(value))} ({type(value).__name__})"
     problem = f"{name} is {what}, expected an NDArray"
-    return InputTypeError(explain(f"operator {op.name}", problem, hint=hint))
+    return InputTypeError(f"operator {op.name}", problem, hint=hint)
 
 
 def _in_order(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[Any]:
@@ -126,14 +126,12 @@ def _in_order(op: OpDef, named: dict[str, Any], names: tuple[str, ...]) -> list[
     surplus = [n for n in named if n not in names]
     if missing or surplus:
         raise MXNetError(
-            explain(
-                f"operator {op.name}",
-                " and ".join(
-                    [f"input {n!r} is not given" for n in missing]
-                    + [f"input {n!r} is not taken" for n in surplus]
-                ),
-                hint=f"with these attributes it takes {', '.join(names) or 'no arrays'}",
-            )
+            f"operator {op.name}",
+            " and ".join(
+                [f"input {n!r} is not given" for n in missing]
+                + [f"input {n!r} is not taken" for n in surplus]
+            ),
+            hint=f"with these attributes it takes {', '.join(names) or 'no arrays'}",
         )
     return [named[n] for n in names]
 

@@ -25,7 +25,6 @@ from ..errors import (
     MXNetError,
     NotSupportedError,
     ShapeError,
-    explain,
 )
 from ..ops import lookup
 from ._eager import call, invoke
@@ -44,7 +43,7 @@ def _context(ctx: Context | None) -> Context:
     if ctx is None:
         return current_context()
     if not isinstance(ctx, Context):
-        raise MXNetError(explain("ctx", f"{ctx!r} is no context", hint="mx.cpu(0), mx.gpu(0)"))
+        raise MXNetError("ctx", f"{ctx!r} is no context", hint="mx.cpu(0), mx.gpu(0)")
     return ctx
 
 
@@ -60,7 +59,7 @@ def _dims(shape: Any) -> Shape:
         dims = (-1,)
     if any(d < 0 for d in dims):
         raise ShapeError(
-            explain("shape", f"{shape!r} is no shape", hint="a tuple of numbers, none negative")
+            "shape", f"{shape!r} is no shape", hint="a tuple of numbers, none negative"
         )
     return dims
 
@@ -103,14 +102,12 @@ def from_numpy(
     """
     if not isinstance(ndarray, np.ndarray):
         kind = type(ndarray).__name__
-        raise InputTypeError(explain("from_numpy", f"a {kind}, expected a NumPy array"))
+        raise InputTypeError("from_numpy", f"a {kind}, expected a NumPy array")
     if zero_copy and not ndarray.flags.c_contiguous:
         raise ArgumentValueError(
-            explain(
-                "from_numpy",
-                "the array is not contiguous",
-                hint="numpy.ascontiguousarray(x), or zero_copy=False",
-            )
+            "from_numpy",
+            "the array is not contiguous",
+            hint="numpy.ascontiguousarray(x), or zero_copy=False",
         )
     context = current_context()
     host = np.array(ndarray, element_type(ndarray.dtype))
@@ -138,11 +135,9 @@ def from_dlpack(dlpack: Any) -> NDArray:
         return NDArray.from_jax(copied, Context(device.platform, device.id), shared=False)
     if not _is_unused_capsule(dlpack):
         raise InputTypeError(
-            explain(
-                "from_dlpack",
-                f"{dlpack!r} is no unused DLPack capsule",
-                because="a capsule can be read once",
-            )
+            "from_dlpack",
+            f"{dlpack!r} is no unused DLPack capsule",
+            because="a capsule can be read once",
         )
     return from_numpy(np.from_dlpack(_Capsule(dlpack)), zero_copy=False)
 
@@ -194,9 +189,7 @@ def zeros(
     [[0, 0], [0, 0]]
     """
     if stype not in (None, "default"):
-        raise NotSupportedError(
-            explain("zeros", f"storage type {stype!r} is not served", hint="'default'")
-        )
+        raise NotSupportedError("zeros", f"storage type {stype!r} is not served", hint="'default'")
     return _constant("zeros", shape, 0, ctx, dtype, kwargs)
 
 
@@ -213,7 +206,7 @@ def _constant(
 ) -> NDArray:
     out = kwargs.pop("out", None)
     if kwargs:
-        raise MXNetError(explain(name, f"unknown argument {', '.join(map(repr, kwargs))}"))
+        raise MXNetError(name, f"unknown argument {', '.join(map(repr, kwargs))}")
     return full(shape, value, ctx, dtype, out)
 
 
@@ -286,15 +279,13 @@ def moveaxis(tensor: NDArray, source: Any, destination: Any) -> NDArray:
     )
     ndim = tensor.ndim
     if len(sources) != len(targets):
-        raise ShapeError(
-            explain("moveaxis", f"{len(sources)} source axes for {len(targets)} destinations")
-        )
+        raise ShapeError("moveaxis", f"{len(sources)} source axes for {len(targets)} destinations")
     for axis in (*sources, *targets):
         if not -ndim <= axis < ndim:
-            raise ShapeError(explain("moveaxis", f"axis {axis} of an array of {ndim} axes"))
+            raise ShapeError("moveaxis", f"axis {axis} of an array of {ndim} axes")
     sources, targets = [s % ndim for s in sources], [t % ndim for t in targets]
     if len({*sources}) != len(sources) or len({*targets}) != len(targets):
-        raise ShapeError(explain("moveaxis", "an axis is named twice"))
+        raise ShapeError("moveaxis", "an axis is named twice")
     order = [axis for axis in range(ndim) if axis not in sources]
     for target, moved in sorted(zip(targets, sources, strict=True)):
         order.insert(target, moved)
@@ -307,7 +298,7 @@ def concatenate(arrays: Sequence[NDArray], axis: int = 0, always_copy: bool = Tr
     A lone array is returned itself unless ``always_copy``.
     """
     if not isinstance(arrays, list | tuple) or not arrays:
-        raise InputTypeError(explain("concatenate", f"{arrays!r}, expected a list of NDArrays"))
+        raise InputTypeError("concatenate", f"{arrays!r}, expected a list of NDArrays")
     if len(arrays) == 1 and not always_copy:
         return arrays[0]
     return call("Concat", *arrays, dim=axis, num_args=len(arrays))
@@ -317,7 +308,7 @@ def onehot_encode(indices: NDArray, out: NDArray) -> NDArray:
     """Writes into ``out`` (N, K) a 1 where row n has its index of ``indices`` (N,), else 0."""
     for name, x in (("indices", indices), ("out", out)):
         if not isinstance(x, NDArray):
-            raise InputTypeError(explain("onehot_encode", f"{name} is {x!r}, expected an NDArray"))
+            raise InputTypeError("onehot_encode", f"{name} is {x!r}, expected an NDArray")
     out[:] = call("one_hot", indices, depth=out.shape[1])
     return out
 

@@ -46,11 +46,9 @@ def check_inputs(op: OpDef, p: Params, arrays: Sequence[Any]) -> None:
     names = op.inputs(p)
     if len(names) != len(arrays):
         raise MXNetError(
-            explain(
-                f"operator {op.name}",
-                f"it takes {len(names)} arrays with these attributes ({', '.join(names)}), "
-                f"got {len(arrays)}",
-            )
+            f"operator {op.name}",
+            f"it takes {len(names)} arrays with these attributes ({', '.join(names)}), "
+            f"got {len(arrays)}",
         )
     outputs = {f"out{i}": None for i in range(len(op.outputs(p)))}
     try:
@@ -90,24 +88,19 @@ def assign_out(op: OpDef, out: Any, results: Sequence[jax.Array]) -> None:
     """Assigns results to the caller's arrays, all or none."""
     targets = [out] if isinstance(out, Handle) else out
     if not isinstance(targets, list | tuple) or not all(isinstance(t, Handle) for t in targets):
-        raise InputTypeError(explain(f"operator {op.name}", f"out is {out!r}, expected NDArrays"))
+        raise InputTypeError(f"operator {op.name}", f"out is {out!r}, expected NDArrays")
     if len(targets) != len(results):
         raise MXNetError(
-            explain(
-                f"operator {op.name}", f"out holds {len(targets)} arrays, expected {len(results)}"
-            )
+            f"operator {op.name}", f"out holds {len(targets)} arrays, expected {len(results)}"
         )
     for target, value in zip(targets, results, strict=True):
         if target.shape != value.shape:
             raise ShapeError(
-                explain(f"operator {op.name}", f"out is {target.shape}, expected {value.shape}")
+                f"operator {op.name}", f"out is {target.shape}, expected {value.shape}"
             )
         if target.storage.dtype != value.dtype:
             raise DTypeError(
-                explain(
-                    f"operator {op.name}",
-                    f"out is {target.dtype_name}, expected {value.dtype.name}",
-                )
+                f"operator {op.name}", f"out is {target.dtype_name}, expected {value.dtype.name}"
             )
     for target, value in zip(targets, results, strict=True):
         device = target._context.device
@@ -380,11 +373,9 @@ def _moved(op: OpDef, array: Handle, context: Context) -> jax.Array:
         return array.value
     if device.platform != "cpu" or source.platform != "cpu":
         raise MXNetError(
-            explain(
-                f"operator {op.name}",
-                f"its inputs are in {context} and in {array._context}",
-                hint=f"x.as_in_context(mx.{context})",
-            )
+            f"operator {op.name}",
+            f"its inputs are in {context} and in {array._context}",
+            hint=f"x.as_in_context(mx.{context})",
         )
     return jax.device_put(array.value, device)
 
@@ -441,7 +432,7 @@ def _context(ctx: Any) -> Context:
         return Context(kind, int(number.removesuffix(")")))
     except (KeyError, ValueError):
         raise AttributeValueError(
-            explain("ctx", f"{ctx!r} is no context", hint="mx.cpu(0), or the text 'cpu(0)'")
+            "ctx", f"{ctx!r} is no context", hint="mx.cpu(0), or the text 'cpu(0)'"
         ) from None
 
 
@@ -482,11 +473,7 @@ def _jitted(
             raise
         except (TypeError, ValueError) as error:
             raise ShapeError(
-                explain(
-                    f"operator {op.name}",
-                    str(error),
-                    given_by=describe_inputs(op, params, arrays),
-                )
+                f"operator {op.name}", str(error), given_by=describe_inputs(op, params, arrays)
             ) from error
 
     run.__name__ = op.name

@@ -76,7 +76,7 @@ class NDArray(Viewed, Handle):
     def __init__(self, handle: None = None, writable: bool = True) -> None:
         if handle is not None:
             raise InputTypeError(
-                explain("NDArray", "it is not constructed directly", hint="mx.nd.array(...)")
+                "NDArray", "it is not constructed directly", hint="mx.nd.array(...)"
             )
         # Without contents, for MXNet's pickles: __setstate__ follows.
         self.show(_unpickle(type(self), np.zeros(0, np.float32), cpu()))
@@ -89,7 +89,7 @@ class NDArray(Viewed, Handle):
         """A copy if ``stype`` is 'default'. MXNetError (NotImplementedError) for sparse storage."""
         if stype != "default":
             raise NotSupportedError(
-                explain("tostype", f"storage type {stype!r} is not served", hint="'default'")
+                "tostype", f"storage type {stype!r} is not served", hint="'default'"
             )
         return self.copy()
 
@@ -127,16 +127,12 @@ class NDArray(Viewed, Handle):
             value = fit(self, self._shape, self.storage.dtype, other.device, "copyto").value
             return self.from_jax(value, other)
         if not isinstance(other, NDArray):
-            raise InputTypeError(
-                explain("copyto", f"{other!r} is neither an NDArray nor a context")
-            )
+            raise InputTypeError("copyto", f"{other!r} is neither an NDArray nor a context")
         if other is self:
             warnings.warn("an NDArray is copied to itself", RuntimeWarning, stacklevel=2)
             return False
         if other._shape != self._shape:
-            raise ShapeError(
-                explain("copyto", f"the target is {other._shape}, expected {self._shape}")
-            )
+            raise ShapeError("copyto", f"the target is {other._shape}, expected {self._shape}")
         new = fit(self, self._shape, other.storage.dtype, other._context.device, "copyto")
         other.assign(*new)
         return other
@@ -217,9 +213,7 @@ class NDArray(Viewed, Handle):
         dropped = {a for a in axes if axis is not None or self._shape[a] == 1}
         for a in dropped:
             if self._shape[a] != 1:
-                raise ArgumentValueError(
-                    explain("squeeze", f"axis {a} of {self._shape} is not of length 1")
-                )
+                raise ArgumentValueError("squeeze", f"axis {a} of {self._shape} is not of length 1")
         kept = tuple(d for a, d in enumerate(self._shape) if a not in dropped)
         return self.flat_view(kept or (1,))
 
@@ -227,10 +221,10 @@ class NDArray(Viewed, Handle):
         """Axes counted from 0, of an axis or a sequence of them, for an array of ``ndim`` axes."""
         axes = [operator.index(a) for a in (axis if isinstance(axis, Sequence) else (axis,))]
         if any(not -ndim <= a < ndim for a in axes):
-            raise ArgumentValueError(explain("axis", f"{axis} of an array of {self.ndim} axes"))
+            raise ArgumentValueError("axis", f"{axis} of an array of {self.ndim} axes")
         counted = [a % ndim for a in axes]
         if len({*counted}) != len(counted):
-            raise ArgumentValueError(explain("axis", f"{axis} names an axis twice"))
+            raise ArgumentValueError("axis", f"{axis} names an axis twice")
         return counted
 
     @property
@@ -279,9 +273,7 @@ class NDArray(Viewed, Handle):
     def asscalar(self) -> Any:
         """The one element, as a NumPy scalar; ValueError if there are more or fewer."""
         if self.size != 1:
-            raise ShapeError(
-                explain("asscalar", f"an array of shape {self.shape} is not one element")
-            )
+            raise ShapeError("asscalar", f"an array of shape {self.shape} is not one element")
         return self.asnumpy().reshape(())[()]
 
     def item(self) -> Any:
@@ -290,9 +282,7 @@ class NDArray(Viewed, Handle):
 
     def __bool__(self) -> bool:
         if self.size > 1:
-            raise ShapeError(
-                explain("bool", f"an array of shape {self.shape} is neither true nor false")
-            )
+            raise ShapeError("bool", f"an array of shape {self.shape} is neither true nor false")
         return bool(self.size and self.asscalar())
 
     __nonzero__ = __bool__
@@ -331,11 +321,9 @@ class NDArray(Viewed, Handle):
     def to_dlpack_for_write(self) -> Any:
         """Not served: the buffers are immutable. Raises MXNetError."""
         raise MXNetError(
-            explain(
-                "to_dlpack_for_write",
-                "the buffer of an NDArray cannot be written to by others",
-                hint="write to the NDArray itself: x[:] = ...",
-            )
+            "to_dlpack_for_write",
+            "the buffer of an NDArray cannot be written to by others",
+            hint="write to the NDArray itself: x[:] = ...",
         )
 
     # Printed form, pickling
@@ -481,11 +469,9 @@ def _unpickle(cls: type[NDArray], host: np.ndarray, context: Context) -> NDArray
 
 def _no_autograd(method: str) -> NotSupportedError:
     return NotSupportedError(
-        explain(
-            method,
-            "imperative gradients are not served",
-            hint="bind a symbol with grad_req, or use jax.grad on symbol.to_jax()",
-        )
+        method,
+        "imperative gradients are not served",
+        hint="bind a symbol with grad_req, or use jax.grad on symbol.to_jax()",
     )
 
 
@@ -501,9 +487,7 @@ def split_v2(
     if isinstance(indices_or_sections, int | np.integer):
         sections = int(indices_or_sections)
         if length % sections:
-            raise ShapeError(
-                explain("split_v2", f"{sections} equal parts of axis {axis} of {ary.shape}")
-            )
+            raise ShapeError("split_v2", f"{sections} equal parts of axis {axis} of {ary.shape}")
         return call(
             "_split_v2", ary, indices=(), axis=axis, squeeze_axis=squeeze_axis, sections=sections
         )

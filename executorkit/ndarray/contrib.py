@@ -59,12 +59,10 @@ def foreach(body: Callable[[Any, Any], tuple[Any, Any]], data: Any, init_states:
     """
     leaves = flatten(data)
     if not leaves or not all(isinstance(x, NDArray) for x in leaves):
-        raise InputTypeError(
-            explain("foreach", f"data is {data!r}, expected an NDArray or a list of them")
-        )
+        raise InputTypeError("foreach", f"data is {data!r}, expected an NDArray or a list of them")
     if len({len(x) for x in leaves}) > 1:
         raise ShapeError(
-            explain("foreach", f"data have first axes of {[len(x) for x in leaves]}, not of one")
+            "foreach", f"data have first axes of {[len(x) for x in leaves]}, not of one"
         )
     states, outputs = init_states, []
     for i in range(len(leaves[0])):

@@ -43,18 +43,16 @@ _ATTRS = {
 def _read(operator: str, name: str, value: Any) -> Any:
     """The value of an attribute given as a number, a text, ..."""
     if value is None:
-        raise AttributeValueError(explain(f"operator {operator}", f"{name} is not given"))
+        raise AttributeValueError(f"operator {operator}", f"{name} is not given")
     return _ATTRS[name].read(operator, to_text(value))
 
 
 def _host(operator: str, name: str, source: Any) -> np.ndarray:
     if not isinstance(source, NDArray):
         raise InputTypeError(
-            explain(
-                f"operator {operator}",
-                f"{name!r} is a {type(source).__name__}, expected an NDArray",
-                hint="mx.nd.array(...)",
-            )
+            f"operator {operator}",
+            f"{name!r} is a {type(source).__name__}, expected an NDArray",
+            hint="mx.nd.array(...)",
         )
     return np.asarray(source.jax)
 
@@ -62,16 +60,14 @@ def _host(operator: str, name: str, source: Any) -> np.ndarray:
 def _check_image(operator: str, image: np.ndarray) -> None:
     if image.ndim != 3:
         raise ShapeError(
-            explain(
-                f"operator {operator}",
-                f"the image is {image.shape}, expected (height, width, channels)",
-            )
+            f"operator {operator}",
+            f"the image is {image.shape}, expected (height, width, channels)",
         )
 
 
 def _refuse_unknown(operator: str, surplus: dict[str, Any]) -> None:
     if surplus:
-        raise UnknownArgumentError(explain(f"operator {operator}", f"it takes no {list(surplus)}"))
+        raise UnknownArgumentError(f"operator {operator}", f"it takes no {list(surplus)}")
 
 
 def decode_bytes(
@@ -132,7 +128,7 @@ def cvimdecode(
     operator = "_cvimdecode"
     data = _host(operator, "buf", buf)
     if data.dtype != np.uint8:
-        raise DTypeError(explain(f"operator {operator}", f"'buf' is {data.dtype}, expected uint8"))
+        raise DTypeError(f"operator {operator}", f"'buf' is {data.dtype}, expected uint8")
     return decode_bytes(data.tobytes(), flag, to_rgb, out, name, **kwargs)
 
 
@@ -153,7 +149,7 @@ def cvimread(
             data = file.read()
     except OSError as error:
         raise FileAccessError(
-            explain("operator _cvimread", f"{str(filename)!r} cannot be read: {error.strerror}")
+            "operator _cvimread", f"{str(filename)!r} cannot be read: {error.strerror}"
         ) from None
     return decode_bytes(data, flag, to_rgb, out, name, **kwargs)
 
@@ -194,12 +190,10 @@ def _border_colour(values: tuple[float, ...], value: float, image: np.ndarray) -
     numbers = [*(values or (value,) * 3)][:4] + [0.0] * 4
     if channels > 4 and len(set(numbers[:4])) > 1:
         raise AttributeValueError(
-            explain(
-                "operator _cvcopyMakeBorder",
-                f"the border is {numbers[:4]} and the image has {channels} channels",
-                because="more than four channels are filled with one number",
-                hint=f"values={(numbers[0],) * 4}",
-            )
+            "operator _cvcopyMakeBorder",
+            f"the border is {numbers[:4]} and the image has {channels} channels",
+            because="more than four channels are filled with one number",
+            hint=f"values={(numbers[0],) * 4}",
         )
     colour = np.resize(numbers[:4], channels)
     if image.dtype.kind in "iu":
@@ -243,11 +237,11 @@ def copy_make_border(
     image = _host(operator, "src", src)
     _check_image(operator, image)
     if min(above, below, before, after) < 0:
-        raise AttributeValueError(explain(f"operator {operator}", f"{margins}: a negative width"))
+        raise AttributeValueError(f"operator {operator}", f"{margins}: a negative width")
     if kind != 0 and kind not in _BORDERS:
-        raise AttributeValueError(explain(f"operator {operator}", f"type={type}, expected 0 to 4"))
+        raise AttributeValueError(f"operator {operator}", f"type={type}, expected 0 to 4")
     if image.dtype == np.float16:
-        raise DTypeError(explain(f"operator {operator}", "images of float16 are not served"))
+        raise DTypeError(f"operator {operator}", "images of float16 are not served")
     rows, columns, channels = image.shape
     if kind == 0:
         colour = _border_colour(
@@ -288,14 +282,12 @@ def imdecode(
     replaced it.
     """
     if channels not in (1, 3):
-        raise AttributeValueError(explain("nd.imdecode", f"channels={channels}, expected 1 or 3"))
+        raise AttributeValueError("nd.imdecode", f"channels={channels}, expected 1 or 3")
     image = opencv.decode_image(str_img, 0 if channels == 1 else 1, to_rgb=False)
     left, top, right, bottom = clip_rect
     if top != bottom:
         if not (0 <= left < right <= image.shape[1] and 0 <= top < bottom <= image.shape[0]):
-            raise ShapeError(
-                explain("nd.imdecode", f"{clip_rect=} is not inside {image.shape[:2]}")
-            )
+            raise ShapeError("nd.imdecode", f"{clip_rect=} is not inside {image.shape[:2]}")
         image = image[top:bottom, left:right]
     result = np.moveaxis(image, 2, 0).astype(np.float32 if out is None else out.dtype)
     if mean is not None:

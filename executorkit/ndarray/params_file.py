@@ -83,7 +83,7 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
     for noun, kind, items in (("name", str, names), ("array", NDArray, arrays)):
         for x in items:
             if not isinstance(x, kind):
-                raise InputTypeError(explain("nd.save", f"{noun} {x!r} is no {kind.__name__}"))
+                raise InputTypeError("nd.save", f"{noun} {x!r} is no {kind.__name__}")
     header = uint64_bytes(_LIST, 0, len(arrays))
     write_atomically(
         _path(fname), itertools.chain((header,), array_records(arrays), _name_parts(names))
@@ -178,16 +178,14 @@ class ParamsHeaders(Sequence[ArrayHeader]):
             for start in range(0, count, size):
                 block = buffer[: min(size, count - start)]
                 if file.readinto(block.view(np.uint8).data) != block.nbytes:
-                    raise FileFormatError(explain(self.path, "it became shorter while it was read"))
+                    raise FileFormatError(self.path, "it became shorter while it was read")
                 yield block
 
 
 def load_frombuffer(buf: bytes | bytearray | memoryview) -> list[NDArray] | dict[str, NDArray]:
     """:func:`load` of ``buf``, the contents of a file."""
     if isinstance(buf, str) or not isinstance(buf, bytes | bytearray | memoryview):
-        raise FileFormatError(
-            explain("load_frombuffer", f"{type(buf).__name__} given, expected bytes")
-        )
+        raise FileFormatError("load_frombuffer", f"{type(buf).__name__} given, expected bytes")
     return load_contents(buf, "buffer")
 
 
@@ -388,7 +386,7 @@ class _ParamsReader:
             raise self._error(f"{part}: expected {size} bytes at {self._at}, found {rest}")
 
     def _error(self, problem: str, hint: str | None = None) -> FileFormatError:
-        return FileFormatError(explain(f"{self._source}: {self._entry}", problem, hint=hint))
+        return FileFormatError(f"{self._source}: {self._entry}", problem, hint=hint)
 
 
 def _home(device_type: int, device_id: int) -> Context:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import AttributeValueError, InputTypeError, explain
+from ..errors import AttributeValueError, InputTypeError
 from ..ops import lookup
 from ..symbol.distributions import Distribution, sampler
 from ._array_operators import array_module
@@ -61,16 +61,16 @@ def _draw(
         if not all(isinstance(v, NDArray) for v in arrays):
             types = ", ".join(f"{k}: {type(v).__name__}" for k, v in parameters.items())
             problem = f"parameters are all NDArrays or all numbers, got {types}"
-            raise InputTypeError(explain(f"random.{name}", problem))
+            raise InputTypeError(f"random.{name}", problem)
         sample = lookup(f"_sample_{name}")
         if sample is None:
             problem = "its parameters are numbers, not NDArrays"
-            raise InputTypeError(explain(f"random.{name}", problem))
+            raise InputTypeError(f"random.{name}", problem)
         return invoke(sample, NDArray, arrays, attrs, out)
     for key, value in parameters.items():
         if isinstance(value, str) or not hasattr(value, "__float__"):
             raise AttributeValueError(
-                explain(f"random.{name}", f"{key} is {value!r}, expected a number or an NDArray")
+                f"random.{name}", f"{key} is {value!r}, expected a number or an NDArray"
             )
     if shape is None:
         attrs["shape"] = (1,) if out is None else out.shape

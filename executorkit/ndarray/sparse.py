@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..context import Context
-from ..errors import InputTypeError, NotSupportedError, explain
+from ..errors import InputTypeError, NotSupportedError
 from ..ops.schema.operator_modules import sparse_module
 from . import op
 from ._arithmetic import add, divide, multiply, subtract
@@ -55,11 +55,9 @@ class RowSparseNDArray(BaseSparseNDArray):
 
 def _refuse(name: str) -> Any:
     raise NotSupportedError(
-        explain(
-            f"nd.sparse.{name}",
-            "sparse arrays are not served",
-            hint="dense arrays: mx.nd.array(x.asnumpy()), or x.tostype('default') with MXNet",
-        )
+        f"nd.sparse.{name}",
+        "sparse arrays are not served",
+        hint="dense arrays: mx.nd.array(x.asnumpy()), or x.tostype('default') with MXNet",
     )
 
 
@@ -76,7 +74,7 @@ def row_sparse_array(arg1: Any, shape: Any = None, ctx: Any = None, dtype: Any =
 def array(source_array: Any, ctx: Any = None, dtype: Any = None) -> Any:
     """Not served: raises MXNetError (NotImplementedError), and TypeError too for dense arrays."""
     if isinstance(source_array, NDArray):
-        raise InputTypeError(explain("nd.sparse.array", "the array is dense", hint="mx.nd.array"))
+        raise InputTypeError("nd.sparse.array", "the array is dense", hint="mx.nd.array")
     _refuse("array")
 
 

@@ -128,4 +128,4 @@ def _check_broadcast(shape: Shape, target: Shape, where: str) -> None:
         d in (1, t) for d, t in zip(reversed(shape), reversed(target), strict=False)
     )
     if not fits:
-        raise ShapeError(explain(where, f"a value of shape {shape} does not broadcast to {target}"))
+        raise ShapeError(where, f"a value of shape {shape} does not broadcast to {target}")

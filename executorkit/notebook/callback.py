@@ -25,7 +25,7 @@ from typing import Any
 from weakref import WeakKeyDictionary
 
 from ..display import Curve, Curves, Live, View, Viewed, view_of
-from ..errors import MissingDependencyError, UnknownNameError, explain
+from ..errors import MissingDependencyError, UnknownNameError
 
 __all__ = [
     "LiveLearningCurve",
@@ -124,11 +124,9 @@ class LiveLearningCurve(Viewed):
         metrics = read_training(param) if training else dict(param.eval_metric.get_name_value())
         if self.metric_name not in metrics:
             raise UnknownNameError(
-                explain(
-                    "LiveLearningCurve",
-                    f"there is no metric {self.metric_name!r}",
-                    hint=" or ".join(map(repr, metrics)),
-                )
+                "LiveLearningCurve",
+                f"there is no metric {self.metric_name!r}",
+                hint=" or ".join(map(repr, metrics)),
             )
         batch = param.nbatch if training else None
         self._records[which].append((param.epoch, batch, float(metrics[self.metric_name])))
@@ -188,11 +186,9 @@ class PandasLogger:
             import pandas
         except ImportError:
             raise MissingDependencyError(
-                explain(
-                    "PandasLogger",
-                    "pandas is not installed",
-                    hint="pip install pandas, or LiveLearningCurve, which needs none",
-                )
+                "PandasLogger",
+                "pandas is not installed",
+                hint="pip install pandas, or LiveLearningCurve, which needs none",
             ) from None
         self._frame = pandas.DataFrame
         self.batch_size = batch_size

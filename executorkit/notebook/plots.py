@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import MissingDependencyError, explain
+from ..errors import MissingDependencyError
 
 __all__ = ["PAGE_STYLE", "follow_page"]
 
@@ -54,7 +54,7 @@ def follow_page() -> None:
         from matplotlib import rcParams, rcsetup
     except ImportError:
         raise MissingDependencyError(
-            explain("follow_page", "matplotlib is not installed", hint="pip install matplotlib")
+            "follow_page", "matplotlib is not installed", hint="pip install matplotlib"
         ) from None
     settings: Any = {**PAGE_STYLE, "axes.prop_cycle": rcsetup.cycler(color=_CYCLE)}
     rcParams.update(settings)

@@ -12,7 +12,7 @@ import jax
 import numpy as np
 
 from ..display import text_table
-from ..errors import NotSupportedError, explain
+from ..errors import NotSupportedError
 from ._exporter import as_numpy, plain_name
 from ._library import onnxruntime, require_onnx
 from ._model_proto import load_model
@@ -95,7 +95,7 @@ def run_model(
         return _run_by_reference(model, inputs)
     except (RuntimeError, NotImplementedError, ValueError, TypeError) as error:
         raise NotSupportedError(
-            explain("a model of ONNX", "it cannot be run here", because=f"{reason}; onnx: {error}")
+            "a model of ONNX", "it cannot be run here", because=f"{reason}; onnx: {error}"
         ) from None
 
 

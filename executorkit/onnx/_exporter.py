@@ -12,7 +12,6 @@ from ..errors import (
     MissingParameterError,
     NotSupportedError,
     UnknownOperatorError,
-    explain,
     shorten,
 )
 from ..lowering import Graph, GraphStep, graph_of, value_dtypes
@@ -270,11 +269,9 @@ def _check_inputs(inputs: Sequence[str], shapes: Mapping[str, Shape]) -> None:
     missing = [name for name in inputs if name not in shapes]
     if missing:
         raise MissingParameterError(
-            explain(
-                "export to ONNX",
-                f"neither inputs nor parameters: {shorten(', '.join(missing), 1000)}",
-                hint="their shapes if they are inputs, or the parameters with these names",
-            )
+            "export to ONNX",
+            f"neither inputs nor parameters: {shorten(', '.join(missing), 1000)}",
+            hint="their shapes if they are inputs, or the parameters with these names",
         )
 
 
@@ -282,5 +279,5 @@ def _check_opset(library: Any, opset: int) -> None:
     newest = library.defs.onnx_opset_version()
     if not OPSET <= opset <= newest:
         raise ArgumentValueError(
-            explain("export to ONNX", f"opset_version={opset}, expected {OPSET} to {newest}")
+            "export to ONNX", f"opset_version={opset}, expected {OPSET} to {newest}"
         )

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from ..errors import MXNetError, ShapeError, explain
+from ..errors import MXNetError, ShapeError
 from ..lowering import Graph, InferenceResult, infer
 from ..ops.schema.attrs import Shape
 from ..ops.schema.inference import is_fully_known, shape_text
@@ -102,7 +102,7 @@ def open_shapes(
         except MXNetError as error:
             if name is not None and free != "batch":
                 raise ShapeError(
-                    explain(f"dimension {name!r}", "it cannot vary", because=str(error))
+                    f"dimension {name!r}", "it cannot vary", because=str(error)
                 ) from None
     return OpenShapes(inferred.values, tuple(dimensions))
 
@@ -125,10 +125,8 @@ def _requests(
     for name, lengths in free.items():
         if len(lengths) != len(inputs[name]):
             raise ShapeError(
-                explain(
-                    f"free dimensions of {name!r}",
-                    f"{len(lengths)} lengths for an input of shape {shape_text(inputs[name])}",
-                )
+                f"free dimensions of {name!r}",
+                f"{len(lengths)} lengths for an input of shape {shape_text(inputs[name])}",
             )
         for axis, length in enumerate(lengths):
             if isinstance(length, str):

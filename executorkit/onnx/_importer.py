@@ -18,7 +18,6 @@ from ..errors import (
     FileFormatError,
     NotSupportedError,
     UnknownOperatorError,
-    explain,
     shorten,
 )
 from ..ndarray import NDArray, array
@@ -51,9 +50,7 @@ def import_model(
     opset = max((o.version for o in model.opset_import if o.domain in ("", "ai.onnx")), default=0)
     if opset < 7:
         raise FileFormatError(
-            explain(
-                os.fspath(model_file), f"its operators are of opset {opset}, expected 7 or newer"
-            )
+            os.fspath(model_file), f"its operators are of opset {opset}, expected 7 or newer"
         )
     return _Importer(library, model, opset).run()
 
@@ -189,7 +186,7 @@ class _Importer:
         if isinstance(value, np.ndarray):
             return self._variable(name, value)
         raise UnknownOperatorError(
-            explain("import of ONNX", f"output {name!r} depends on shapes that are not in the file")
+            "import of ONNX", f"output {name!r} depends on shapes that are not in the file"
         )
 
     def _variable(self, name: str, contents: np.ndarray) -> Symbol:

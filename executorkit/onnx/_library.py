@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-from ..errors import MissingDependencyError, explain
+from ..errors import MissingDependencyError
 
 #: ONNX's number (``TensorProto.DataType``) of each element type.
 TYPE_NUMBERS = {
@@ -26,12 +26,10 @@ def require_onnx() -> Any:
         return import_module("onnx")
     except ImportError:
         raise MissingDependencyError(
-            explain(
-                "ONNX (the package onnx)",
-                "it is not installed",
-                because="files of ONNX are read, checked and written by it",
-                hint="pip install 'executorkit[onnx]'",
-            )
+            "ONNX (the package onnx)",
+            "it is not installed",
+            because="files of ONNX are read, checked and written by it",
+            hint="pip install 'executorkit[onnx]'",
         ) from None
 
 

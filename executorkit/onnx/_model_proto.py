@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._files import open_to_read, write_atomically
-from ..errors import FileFormatError, UnknownOperatorError, explain
+from ..errors import FileFormatError, UnknownOperatorError
 from ._draft import GraphDraft, Value
 from ._free_dimensions import OpenShapes, Origins
 from ._library import TYPE_NUMBERS, require_onnx
@@ -86,7 +86,7 @@ def check(library: Any, model: Any) -> None:
         library.checker.check_model(model, full_check=True)
     except (library.checker.ValidationError, library.shape_inference.InferenceError) as error:
         raise UnknownOperatorError(
-            explain("export to ONNX", "ONNX refuses the model", because=str(error).strip())
+            "export to ONNX", "ONNX refuses the model", because=str(error).strip()
         ) from None
 
 
@@ -162,8 +162,8 @@ def load_model(path: str | os.PathLike[str]) -> Any:
         model = library.load(os.fspath(path))
     except Exception as error:
         raise FileFormatError(
-            explain(os.fspath(path), "it cannot be read as an ONNX model", because=str(error))
+            os.fspath(path), "it cannot be read as an ONNX model", because=str(error)
         ) from None
     if not model.graph.node and not model.graph.output:
-        raise FileFormatError(explain(os.fspath(path), "it holds no graph of ONNX"))
+        raise FileFormatError(os.fspath(path), "it holds no graph of ONNX")
     return model

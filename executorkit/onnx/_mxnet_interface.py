@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..errors import ArgumentValueError, InputTypeError, NotSupportedError, explain
+from ..errors import ArgumentValueError, InputTypeError, NotSupportedError
 from ..ndarray import load as load_arrays
 from ..ops import lookup
 from ..ops.schema.attrs import dtype_name
@@ -111,11 +111,9 @@ def _model(sym: Any, params: Any) -> tuple[Symbol, dict[str, Any]]:
         params = {name: array for part in params for name, array in part.items()}
     if not isinstance(sym, Symbol) or not isinstance(params, Mapping):
         raise InputTypeError(
-            explain(
-                "export_model",
-                f"sym is {type(sym).__name__} and params is {type(params).__name__}",
-                hint="a symbol and a dict of parameters, or the paths of both files",
-            )
+            "export_model",
+            f"sym is {type(sym).__name__} and params is {type(params).__name__}",
+            hint="a symbol and a dict of parameters, or the paths of both files",
         )
     return sym, _plain(params)
 
@@ -134,11 +132,9 @@ def _by_name(what: str, values: Any, names: Sequence[str], every: Sequence[str])
         if len(values) == len(wanted):
             return dict(zip(wanted, values, strict=True))
     raise ArgumentValueError(
-        explain(
-            "export_model",
-            f"{what} has {len(values)} entries, expected {len(names)}",
-            because=f"the inputs are {', '.join(names)}",
-        )
+        "export_model",
+        f"{what} has {len(values)} entries, expected {len(names)}",
+        because=f"the inputs are {', '.join(names)}",
     )
 
 
@@ -189,9 +185,7 @@ def import_to_gluon(model_file: Any, ctx: Any) -> NoReturn:
     Raises :class:`NotSupportedError`.
     """
     raise NotSupportedError(
-        explain(
-            "contrib.onnx.import_to_gluon",
-            "Gluon is not part of executorkit",
-            hint="sym, arg_params, aux_params = mx.contrib.onnx.import_model(model_file)",
-        )
+        "contrib.onnx.import_to_gluon",
+        "Gluon is not part of executorkit",
+        hint="sym, arg_params, aux_params = mx.contrib.onnx.import_model(model_file)",
     )

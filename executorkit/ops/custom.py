@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.experimental import io_callback
 
-from ..errors import UnknownOperatorError, explain
+from ..errors import UnknownOperatorError
 from .schema.attrs import Shape, Train, dtype_name
 from .schema.inference import Params, ShapeFacts, TypeFacts, is_fully_known
 from .schema.operator_registry import register
@@ -89,11 +89,9 @@ def op_info(p: Mapping[str, Any]) -> CustomOpInfo:
     factory = _op_factories.get(p["op_type"])
     if factory is None:
         raise UnknownOperatorError(
-            explain(
-                "operator Custom",
-                f"op_type={p['op_type']!r} is not registered",
-                hint="@mx.operator.register(...) on a CustomOpProp, before the graph is made",
-            )
+            "operator Custom",
+            f"op_type={p['op_type']!r} is not registered",
+            hint="@mx.operator.register(...) on a CustomOpProp, before the graph is made",
         )
     return _cached_op_info(factory, tuple(sorted((k, v) for k, v in p.items() if k != "op_type")))
 

@@ -16,7 +16,7 @@ import jax
 import numpy as np
 
 from ..context import Context, Device
-from ..errors import DTypeError, InputTypeError, ShapeError, explain
+from ..errors import DTypeError, InputTypeError, ShapeError
 from ..ndarray import NDArray
 from ..ndarray.protocol import PendingValue, UpdateCall
 from ..ndarray.random_state import StreamPositions, next_key_data, wrap_key
@@ -58,19 +58,13 @@ def check_arrays(where: str, weight: Any, grad: Any) -> None:
     for name, x in (("weight", weight), ("grad", grad)):
         if not isinstance(x, NDArray):
             raise InputTypeError(
-                explain(
-                    where,
-                    f"{name} is {type(x).__name__}, expected an NDArray",
-                    hint="mx.nd.array(...)",
-                )
+                where, f"{name} is {type(x).__name__}, expected an NDArray", hint="mx.nd.array(...)"
             )
     if weight.shape != grad.shape:
-        raise ShapeError(explain(where, f"grad is {grad.shape}, expected {weight.shape}"))
+        raise ShapeError(where, f"grad is {grad.shape}, expected {weight.shape}")
     if weight.dtype != grad.dtype:
         actual, expected = np.dtype(grad.dtype).name, np.dtype(weight.dtype).name
-        raise DTypeError(
-            explain(where, f"grad is {actual}, expected {expected}", hint="grad.astype(...)")
-        )
+        raise DTypeError(where, f"grad is {actual}, expected {expected}", hint="grad.astype(...)")
 
 
 def attach_update(

@@ -18,7 +18,7 @@ import numpy as np
 import optax
 
 from ..context import current_context
-from ..errors import InputTypeError, NotSupportedError, UnknownNameError, explain
+from ..errors import InputTypeError, NotSupportedError, UnknownNameError
 from ..ndarray import NDArray
 from ..ndarray.random_state import next_key_data, wrap_key
 from ._rule import Rule, RuleProvider, State, is_half
@@ -51,11 +51,9 @@ def transformation(
     """The optax transformation that ``Optimizer.to_optax`` returns."""
     if not optimizer._is_pure:
         raise NotSupportedError(
-            explain(
-                type(optimizer).__name__,
-                "its class overrides update, which works on NDArrays",
-                hint="give the updates to an Updater, or write an optax transformation",
-            )
+            type(optimizer).__name__,
+            "its class overrides update, which works on NDArrays",
+            hint="give the updates to an Updater, or write an optax transformation",
         )
     optimizer = _snapshot(optimizer, names)
     rate = _rate(optimizer)
@@ -69,11 +67,9 @@ def transformation(
         for name, _ in named:
             if name not in order:
                 raise UnknownNameError(
-                    explain(
-                        "to_optax",
-                        f"parameter {name!r} is not among the names given",
-                        hint=", ".join(order),
-                    )
+                    "to_optax",
+                    f"parameter {name!r} is not among the names given",
+                    hint=", ".join(order),
                 )
         rank = order.__getitem__
         return sorted(named, key=lambda leaf: rank(leaf[0]))
@@ -102,7 +98,7 @@ def transformation(
     def update(updates: Any, state: Any, params: Any = None, **extra: Any) -> tuple[Any, Any]:
         if params is None:
             raise InputTypeError(
-                explain("to_optax", "params are not given", hint="tx.update(grads, state, params)")
+                "to_optax", "params are not given", hint="tx.update(grads, state, params)"
             )
         precision = jnp.result_type(float)
         with jax.enable_x64(True):
@@ -183,11 +179,9 @@ def _rate(optimizer: RuleProvider) -> Callable[[Any], Any]:
         return lambda count: jnp.asarray(optimizer.lr, jnp.result_type(float))
     if not hasattr(scheduler, "to_optax"):
         raise NotSupportedError(
-            explain(
-                "to_optax",
-                f"lr_scheduler is {type(scheduler).__name__}, which only Python can run",
-                hint="an mx.lr_scheduler class, or tx.update(..., learning_rate=...) without one",
-            )
+            "to_optax",
+            f"lr_scheduler is {type(scheduler).__name__}, which only Python can run",
+            hint="an mx.lr_scheduler class, or tx.update(..., learning_rate=...) without one",
         )
     return scheduler.to_optax()
 
@@ -206,7 +200,7 @@ def _rule(optimizer: RuleProvider, index: Any, weight: Any) -> Rule:
     rule = optimizer._pure_rule(index, NDArray.from_jax(jnp.asarray(weight)))
     if rule is None:
         raise NotSupportedError(
-            explain(type(optimizer).__name__, "it defines no update(index, weight, grad, state)")
+            type(optimizer).__name__, "it defines no update(index, weight, grad, state)"
         )
     return rule
 

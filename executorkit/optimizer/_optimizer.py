@@ -17,7 +17,7 @@ import numpy as np
 import optax
 
 from ..display import brief, changed_values, many
-from ..errors import InputTypeError, NotSupportedError, RefusedCallError, RegistryError, explain
+from ..errors import InputTypeError, NotSupportedError, RefusedCallError, RegistryError
 from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray, zeros
 from ._apply_rules import apply_rules, check_arrays
@@ -79,11 +79,9 @@ class Optimizer(CheckedKeywords):
     ) -> None:
         if param_idx2name is not None and not isinstance(param_idx2name, dict):
             raise InputTypeError(
-                explain(
-                    type(self).__name__,
-                    f"param_idx2name is {type(param_idx2name).__name__}, expected a dict",
-                    hint="{0: 'fc1_weight', ...}",
-                )
+                type(self).__name__,
+                f"param_idx2name is {type(param_idx2name).__name__}, expected a dict",
+                hint="{0: 'fc1_weight', ...}",
             )
         self.rescale_grad = rescale_grad
         self.lr_scheduler = lr_scheduler
@@ -124,9 +122,7 @@ class Optimizer(CheckedKeywords):
     def register(klass: Class) -> Class:
         """Registers a class under its lower-case name; a decorator. Warns if that is taken."""
         if not isinstance(klass, type):
-            raise InputTypeError(
-                explain("optimizer: register", f"{klass!r} is no class of optimizers")
-            )
+            raise InputTypeError("optimizer: register", f"{klass!r} is no class of optimizers")
         registry, name = Optimizer.opt_registry, klass.__name__.lower()
         previous = registry.get(name)
         if previous is not None and previous is not klass:
@@ -146,18 +142,14 @@ class Optimizer(CheckedKeywords):
         Raises ValueError for a name that is not registered, or not a str.
         """
         if not isinstance(name, str):
-            raise RegistryError(
-                explain("optimizer: create", f"{name!r}, expected the name of an optimizer")
-            )
+            raise RegistryError("optimizer: create", f"{name!r}, expected the name of an optimizer")
         registry = Optimizer.opt_registry
         if name.lower() not in registry:
             similar = difflib.get_close_matches(name.lower(), registry, 3, 0.5)
             raise RegistryError(
-                explain(
-                    "optimizer: create",
-                    f"{name!r} is not registered",
-                    hint=" or ".join(map(repr, similar or sorted(registry))),
-                )
+                "optimizer: create",
+                f"{name!r} is not registered",
+                hint=" or ".join(map(repr, similar or sorted(registry))),
             )
         return registry[name.lower()](**kwargs)
 
@@ -174,17 +166,15 @@ class Optimizer(CheckedKeywords):
         """Sets the rate; RefusedCallError (a UserWarning) if a scheduler computes it."""
         if self.lr_scheduler is not None:
             raise RefusedCallError(
-                explain(
-                    "set_learning_rate",
-                    "lr_scheduler decides on the learning rate",
-                    hint="optimizer.lr_scheduler.base_lr = ...",
-                )
+                "set_learning_rate",
+                "lr_scheduler decides on the learning rate",
+                hint="optimizer.lr_scheduler.base_lr = ...",
             )
         self.lr = lr
 
     def set_lr_scale(self, args_lrscale: Any) -> None:
         """Not supported, as in MXNet: raises a DeprecationWarning."""
-        raise RefusedCallError(explain("set_lr_scale", "it is gone", hint="set_lr_mult(...)"))
+        raise RefusedCallError("set_lr_scale", "it is gone", hint="set_lr_mult(...)")
 
     def set_lr_mult(self, args_lr_mult: Mapping[Any, float]) -> None:
         """Sets multipliers of the rate by name or index, over those of the symbol."""
@@ -441,7 +431,7 @@ class Optimizer(CheckedKeywords):
         rules = [rule_of(i, w) for i, w in zip(indices, weights, strict=True)]
         if None in rules:
             raise NotSupportedError(
-                explain(type(self).__name__, "it defines no update(index, weight, grad, state)")
+                type(self).__name__, "it defines no update(index, weight, grad, state)"
             )
         together = len(indices) if self.aggregate_num else 1
         undo, age = self._count_undo(indices), self.age_of(indices)

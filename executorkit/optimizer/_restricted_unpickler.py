@@ -12,7 +12,7 @@ import pickletools
 from collections.abc import Callable, Iterable
 from typing import Any, ClassVar, Protocol
 
-from ..errors import FileFormatError, explain, shorten
+from ..errors import FileFormatError, shorten
 
 #: Maximum number of instructions: a state takes about thirty.
 MAX_INSTRUCTIONS = 5_000_000
@@ -259,11 +259,9 @@ def _arguments(value: Any) -> tuple[Any, ...]:
 def refused_name(where: str, module: str, name: str) -> FileFormatError:
     """The error for a name that is not in the vocabulary."""
     return FileFormatError(
-        explain(
-            where,
-            f"they name {shorten(module)}.{shorten(name)}, which is not loaded",
-            because="such files may run anything; only arrays, numbers, containers, "
-            "optimizers and schedulers are read",
-            hint="define or import the optimizer's or scheduler's class first",
-        )
+        where,
+        f"they name {shorten(module)}.{shorten(name)}, which is not loaded",
+        because="such files may run anything; only arrays, numbers, containers, "
+        "optimizers and schedulers are read",
+        hint="define or import the optimizer's or scheduler's class first",
     )

@@ -18,7 +18,7 @@ from typing import Any
 from .. import random
 from .._files import PICKLE, read_kind, remove_leftovers
 from ..context import Context
-from ..errors import FileFormatError, MXNetError, explain
+from ..errors import FileFormatError, MXNetError
 from ._state_pickle import load_states
 
 _MAGIC = b"EXECKIT1"
@@ -93,7 +93,7 @@ def prepare_restoration(
     loaded = load_states(pickled, where, whole=True)
     states, optimizer = loaded if isinstance(loaded, tuple) else (loaded, None)
     if not any(all(isinstance(index, kind) for index in states) for kind in (int, str)):
-        raise FileFormatError(explain(where, "the indices of the states are no numbers or names"))
+        raise FileFormatError(where, "the indices of the states are no numbers or names")
     new_indices = _new_indices(states, indices, len(devices))
     new_states = _states_by_new_index(states, new_indices, len(devices))
     counts = None if facts is None else _counts_by_new_index(facts, new_indices, devices)
@@ -206,7 +206,7 @@ def _parsed(text: bytes, where: str) -> dict[str, Any]:
         }
     except (ValueError, TypeError, LookupError, RecursionError, MXNetError):
         raise FileFormatError(
-            explain(where, "the text after the states is damaged", hint="another file")
+            where, "the text after the states is damaged", hint="another file"
         ) from None
 
 

@@ -21,7 +21,7 @@ import numpy as np
 from .. import lr_scheduler
 from .._files import HEAD, PICKLE, describe_misfit
 from ..context import Context
-from ..errors import FileFormatError, MXNetError, explain, shorten
+from ..errors import FileFormatError, MXNetError, shorten
 from ..lr_scheduler import LRScheduler
 from ..ndarray import NDArray
 from ..ndarray.params_file import array_records, load_record
@@ -315,7 +315,7 @@ def load_states(data: bytes, where: str = "optimizer states", *, whole: bool = F
     classes, and with ``whole`` for bytes after the end, which MXNet ignores.
     """
     if not isinstance(data, bytes | bytearray | memoryview):
-        raise FileFormatError(explain(where, f"{type(data).__name__} given, expected bytes"))
+        raise FileFormatError(where, f"{type(data).__name__} given, expected bytes")
     misfit = describe_misfit(where, bytes(data[:HEAD]), PICKLE) if len(data) else None
     if misfit is not None:
         raise FileFormatError(misfit)
@@ -333,10 +333,10 @@ def load_states(data: bytes, where: str = "optimizer states", *, whole: bool = F
     except Exception as error:
         problem = f"they cannot be read: {type(error).__name__}: {shorten(error)}"
         hint = "what save_optimizer_states or get_states wrote"
-        raise FileFormatError(explain(where, problem, hint=hint)) from error
+        raise FileFormatError(where, problem, hint=hint) from error
     if not isinstance(states, dict) or not isinstance(optimizer, Optimizer | None):
         problem = f"{type(states).__name__} found, expected states by index"
-        raise FileFormatError(explain(where, problem))
+        raise FileFormatError(where, problem)
     return loaded
 
 

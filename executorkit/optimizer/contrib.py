@@ -10,7 +10,6 @@ from jax import Array
 from ..errors import (
     ArgumentValueError,
     ParameterShapeError,
-    explain,
 )
 from ..ndarray import NDArray, zeros
 from ..ops.optimizer_updates.adaptive_updates import group_adagrad_update
@@ -56,14 +55,14 @@ class GroupAdaGrad(Optimizer):
     def create_state(self, index: Any, weight: NDArray) -> State:
         if weight.ndim != 2:
             raise ParameterShapeError(
-                explain("GroupAdaGrad", f"weight {index!r} is {weight.shape}, expected a matrix")
+                "GroupAdaGrad", f"weight {index!r} is {weight.shape}, expected a matrix"
             )
         return zeros((weight.shape[0], 1), weight.context, dtype=weight.dtype)
 
     def _hyperparams(self, lr: Any, wd: Any, t: Any, shared_state: Any) -> tuple[Hyperparams, Any]:
         if wd != 0:
             raise ArgumentValueError(
-                explain("GroupAdaGrad", f"wd is {wd}, but it has no weight decay", hint="wd=0")
+                "GroupAdaGrad", f"wd is {wd}, but it has no weight decay", hint="wd=0"
             )
         return super()._hyperparams(lr, wd, t, shared_state)
 

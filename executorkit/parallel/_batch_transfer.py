@@ -12,7 +12,7 @@ import numpy as np
 from jax import lax
 
 from ..context import Context
-from ..errors import BatchError, BatchTypeError, explain
+from ..errors import BatchError, BatchTypeError
 from ..executor import convert_for
 from ..ndarray import NDArray
 from ..ndarray.values import host_array, to_device
@@ -87,7 +87,7 @@ def slice_array(
     dtype = array.storage.dtype if isinstance(array, NDArray) else array.dtype
     last = slices[-1].stop
     if axis >= 0 and (len(array.shape) <= axis or array.shape[axis] < last):
-        raise BatchError(explain(where, f"shape {array.shape}, expected {last} rows"))
+        raise BatchError(where, f"shape {array.shape}, expected {last} rows")
     if isinstance(array, NDArray) and _is_whole(array, slices, axis, contexts):
         return [array]
     host = _on_host(array, dtype)
@@ -135,12 +135,10 @@ def _check(value: Any, whole: BatchInput, where: str) -> None:
         raise _no_array(value, where)
     if tuple(value.shape) != whole.shape:
         raise BatchError(
-            explain(
-                where,
-                f"shape {tuple(value.shape)}, expected {whole.shape}",
-                because="the group is bound to that shape",
-                hint="reshape the group, or have the iterator pad its last batch",
-            )
+            where,
+            f"shape {tuple(value.shape)}, expected {whole.shape}",
+            because="the group is bound to that shape",
+            hint="reshape the group, or have the iterator pad its last batch",
         )
 
 
@@ -154,11 +152,9 @@ def _is_whole(
 
 def _no_array(value: Any, where: str) -> BatchTypeError:
     return BatchTypeError(
-        explain(
-            where,
-            f"{type(value).__name__}, expected an NDArray or a NumPy array",
-            hint="mx.nd.array(value)",
-        )
+        where,
+        f"{type(value).__name__}, expected an NDArray or a NumPy array",
+        hint="mx.nd.array(value)",
     )
 
 

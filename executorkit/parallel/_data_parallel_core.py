@@ -7,7 +7,7 @@ from typing import Any
 
 from ..context import Context, warn_of_shared_cpus
 from ..display import brief, brief_arrays
-from ..errors import BatchError, MXNetError, SliceError, UnknownNameError, explain
+from ..errors import BatchError, MXNetError, SliceError, UnknownNameError
 from ..executor import (
     Executor,
     PendingStep,
@@ -74,9 +74,7 @@ class DataParallelCore:
         self.group2ctxs = list(group2ctxs or [None] * len(self.contexts))
         if len(self.slices) != len(self.contexts):
             raise SliceError(
-                explain(
-                    "group", f"{len(self.slices)} slices, expected one for each of {self.contexts}"
-                )
+                "group", f"{len(self.slices)} slices, expected one for each of {self.contexts}"
             )
         warn_of_shared_cpus(self.contexts)
         self.options = current_options()
@@ -139,12 +137,10 @@ class DataParallelCore:
         ]
         if unknown:
             raise MXNetError(
-                explain(
-                    "group",
-                    f"these shapes cannot be inferred: {', '.join(unknown)}",
-                    given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no inputs",
-                    hint="give their shapes in data_shapes or label_shapes",
-                )
+                "group",
+                f"these shapes cannot be inferred: {', '.join(unknown)}",
+                given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no inputs",
+                hint="give their shapes in data_shapes or label_shapes",
             )
         return inferred
 
@@ -247,12 +243,10 @@ class DataParallelCore:
         if len(values) < len(inputs):
             missing = inputs[len(values)]
             raise BatchError(
-                explain(
-                    f"{what} {missing.name!r}",
-                    f"missing, expected an array of shape {missing.shape}",
-                    given_by=f"a batch with {len(values)} of {len(inputs)} arrays: "
-                    + ", ".join(i.name for i in inputs),
-                )
+                f"{what} {missing.name!r}",
+                f"missing, expected an array of shape {missing.shape}",
+                given_by=f"a batch with {len(values)} of {len(inputs)} arrays: "
+                + ", ".join(i.name for i in inputs),
             )
         assignments = []
         for batch_input, value in zip(inputs, values, strict=False):
@@ -340,11 +334,9 @@ def _check_inputs(inputs: Sequence[BatchInput], arg_names: Sequence[str]) -> Non
     for batch_input in inputs:
         if batch_input.name not in arg_names:
             raise UnknownNameError(
-                explain(
-                    f"group: input {batch_input.name!r}",
-                    "it is not an argument of the symbol",
-                    hint="one of: " + ", ".join(arg_names),
-                )
+                f"group: input {batch_input.name!r}",
+                "it is not an argument of the symbol",
+                hint="one of: " + ", ".join(arg_names),
             )
 
 

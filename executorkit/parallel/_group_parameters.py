@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from ..errors import BindError, ShapeError, explain
+from ..errors import BindError, ShapeError
 from ..executor import convert_for
 from ..ndarray import NDArray
 from ..ndarray.pending import complete
@@ -40,11 +40,9 @@ def set_parameters(
                 writes += _parameter_writes(arrays[names.index(name)], value, where)
             elif not allow_extra:
                 raise BindError(
-                    explain(
-                        "set_params",
-                        f"{name!r} is not an {what} of this symbol",
-                        hint="allow_extra=True to skip such names",
-                    )
+                    "set_params",
+                    f"{name!r} is not an {what} of this symbol",
+                    hint="allow_extra=True to skip such names",
                 )
     complete(lambda: [target.assign(value, shared) for target, value, shared in writes])
 
@@ -54,7 +52,7 @@ def _parameter_writes(
 ) -> list[tuple[Any, jax.Array, bool]]:
     if isinstance(arrays, ReplicatedArray):
         if value.shape != arrays.shape:
-            raise ShapeError(explain(where, f"shape {value.shape}, expected {arrays.shape}"))
+            raise ShapeError(where, f"shape {value.shape}, expected {arrays.shape}")
         one = fit(value, arrays.shape, arrays.dtype, arrays.replicas.devices[0], where).value
         return [(arrays, arrays.replicas.broadcast(one), False)]
     writes = []

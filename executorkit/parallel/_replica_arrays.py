@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import jax
 
 from ..context import Context
-from ..errors import MXNetError, ShapeError, explain
+from ..errors import MXNetError, ShapeError
 from ..executor import is_input_name, lazy_zeros
 from ..lowering import Graph, InferenceResult, placements
 from ._replicated_array import PerDevice, ReplicatedArray
@@ -142,23 +142,19 @@ class ReplicaArrayFactory:
         if arrays is None:
             problem = "the group that it is to be shared with has none of that name"
             hint = "share with the group of the largest bucket, whose symbol has them all"
-            raise MXNetError(explain(where, problem, hint=hint))
+            raise MXNetError(where, problem, hint=hint)
         if not _has_shapes(arrays, shapes, dtype):
             first = arrays if isinstance(arrays, ReplicatedArray) else arrays[0]
             actual = f"{first.shape} {jax.numpy.dtype(first.dtype).name}"
             names, sizes = self._graph.arg_names, self._inferred[0].arg_shapes
             raise ShapeError(
-                explain(
-                    where,
-                    f"{actual}, expected {shapes[0]} {dtype}",
-                    because="that is what this group's symbol infers for its inputs",
-                    given_by=", ".join(
-                        f"{n}={s}" for n, s in zip(names, sizes, strict=True) if n in self._loaded
-                    ),
-                    hint=f"label_names=[{name!r}], if it is a label"
-                    if is_input_name(name)
-                    else None,
-                )
+                where,
+                f"{actual}, expected {shapes[0]} {dtype}",
+                because="that is what this group's symbol infers for its inputs",
+                given_by=", ".join(
+                    f"{n}={s}" for n, s in zip(names, sizes, strict=True) if n in self._loaded
+                ),
+                hint=f"label_names=[{name!r}], if it is a label" if is_input_name(name) else None,
             )
         return arrays
 

@@ -9,7 +9,7 @@ from typing import Any, overload
 import jax
 
 from ..context import Context
-from ..errors import InputTypeError, explain
+from ..errors import InputTypeError
 from ..ndarray import NDArray
 from ..ndarray.pending import complete
 from ..ndarray.protocol import PendingValue, Producer, UpdateCall
@@ -142,11 +142,9 @@ class ReplicatedArray(Sequence[NDArray]):
         """Lets ``arrays[k] += x`` work as on a list; other arrays cannot take a member's place."""
         if value is not self[index]:
             raise InputTypeError(
-                explain(
-                    f"arrays[{index}]",
-                    "the arrays of a group cannot be replaced",
-                    hint=f"write to its contents: arrays[{index}][:] = value",
-                )
+                f"arrays[{index}]",
+                "the arrays of a group cannot be replaced",
+                hint=f"write to its contents: arrays[{index}][:] = value",
             )
 
     def __repr__(self) -> str:

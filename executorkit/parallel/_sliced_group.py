@@ -8,7 +8,7 @@ from typing import Any
 from ..context import Context
 from ..debugging import FiniteReport
 from ..display import View, Viewed, brief, view_of
-from ..errors import BatchTypeError, BindError, explain
+from ..errors import BatchTypeError, BindError
 from ..executor import Executor
 from ..io import DataDesc
 from ..ndarray import NDArray
@@ -33,12 +33,10 @@ def check_arguments(symbol: Symbol) -> None:
         repeated = sorted({n for n in names if names.count(n) > 1})
         if repeated:
             raise BindError(
-                explain(
-                    f"{what} {repeated[0]!r}",
-                    f"{names.count(repeated[0])} of them have this name",
-                    given_by=", ".join(names),
-                    hint="give the operators names of their own (name=...)",
-                )
+                f"{what} {repeated[0]!r}",
+                f"{names.count(repeated[0])} of them have this name",
+                given_by=", ".join(names),
+                hint="give the operators names of their own (name=...)",
             )
 
 
@@ -105,11 +103,9 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         labels = data_batch.label
         if labels is None and self._labels:
             raise BatchTypeError(
-                explain(
-                    f"label {self._labels[0].name!r}",
-                    f"missing, expected an array of shape {self._labels[0].shape}",
-                    given_by="a batch whose label is None",
-                )
+                f"label {self._labels[0].name!r}",
+                f"missing, expected an array of shape {self._labels[0].shape}",
+                given_by="a batch whose label is None",
             )
         writes = self.core.scattered(self._data, data_batch.data, "data")
         writes += self.core.scattered(self._labels, labels or [], "label")

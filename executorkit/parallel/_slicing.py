@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from ..errors import SliceError, explain
+from ..errors import SliceError
 
 
 def split_input_slice(batch_size: int, work_load_list: Sequence[float]) -> list[slice]:
@@ -58,7 +58,7 @@ def _check(batch_size: int, loads: Sequence[float]) -> None:
         hint = f"a batch of at least {len(loads)} rows, or fewer contexts"
     else:
         return
-    raise SliceError(explain("slicing", problem, given_by=request, hint=hint))
+    raise SliceError("slicing", problem, given_by=request, hint=hint)
 
 
 def part_of(shape: Sequence[int], axis: int, rows: slice) -> tuple[int, ...]:

@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 from jax.profiler import TraceAnnotation
 
-from ..errors import ProfilerError, explain
+from ..errors import ProfilerError
 
 #: The metadata entry of an annotation that holds its kind.
 _KIND = "executorkit"
@@ -146,9 +146,7 @@ class Marker:
             'marker'; MXNetError for anything else.
         """
         if scope not in _SCOPES:
-            raise ProfilerError(
-                explain("mark", f"scope {scope!r}", hint=" or ".join(map(repr, _SCOPES)))
-            )
+            raise ProfilerError("mark", f"scope {scope!r}", hint=" or ".join(map(repr, _SCOPES)))
         _instant(self.name, "moment", f"{self.domain},instant_marker", scope=scope)
 
 

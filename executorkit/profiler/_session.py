@@ -11,7 +11,7 @@ from typing import Any
 import jax
 
 from .._files import write_atomically
-from ..errors import ProfilerError, explain
+from ..errors import ProfilerError
 from ._profile_report import SORT_KEYS, as_json, as_table, as_trace, statistics
 from ._profile_timeline import ProfileTimeline
 from ._xspace import Record, Recording
@@ -52,7 +52,7 @@ class Profiler:
             jax.profiler.start_trace(folder, profiler_options=options)
         except RuntimeError as error:
             shutil.rmtree(folder)
-            raise ProfilerError(explain("profiler", f"JAX cannot trace: {error}")) from None
+            raise ProfilerError("profiler", f"JAX cannot trace: {error}") from None
         if self._finished:
             self._records = []
         self._folder, self._started, self._finished = folder, True, False
@@ -86,9 +86,7 @@ class Profiler:
     def require_run(self) -> None:
         """Raises ProfilerError if there is nothing to write."""
         if not self._started or self._finished:
-            raise ProfilerError(
-                explain("dump", "nothing was recorded", hint='set_state("run") first')
-            )
+            raise ProfilerError("dump", "nothing was recorded", hint='set_state("run") first')
 
     def reset(self) -> None:
         """Deletes the records."""
@@ -132,12 +130,10 @@ def set_config(**kwargs: Any) -> None:
     for name, value in kwargs.items():
         if name not in (*_FLAGS, *_OTHERS):
             known = " or ".join((*_FLAGS, *_OTHERS))
-            raise ProfilerError(explain("set_config", f"unknown option {name!r}", hint=known))
+            raise ProfilerError("set_config", f"unknown option {name!r}", hint=known)
         if name in _FLAGS:
             if str(value).lower() not in _TRUTH:
-                raise ProfilerError(
-                    explain(f"set_config: {name}", f"{value!r}, expected True or False")
-                )
+                raise ProfilerError(f"set_config: {name}", f"{value!r}, expected True or False")
             value = _TRUTH[str(value).lower()]
         checked[name] = value
     _profiler.config.update(checked)
@@ -256,4 +252,4 @@ def _deprecated(old: str, new: str) -> None:
 
 def _check_choice(value: Any, allowed: tuple[Any, ...], where: str) -> None:
     if value not in allowed:
-        raise ProfilerError(explain(where, f"{value!r}", hint=" or ".join(map(repr, allowed))))
+        raise ProfilerError(where, f"{value!r}", hint=" or ".join(map(repr, allowed)))

@@ -22,7 +22,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from ..errors import MXNetError, explain
+from ..errors import MXNetError
 
 
 class Donated:
@@ -59,12 +59,10 @@ class Donated:
             return self.tree
         if self.saved is None:
             raise MXNetError(
-                explain(
-                    "training step",
-                    "its parameters are lost",
-                    because="the device failed while the program that replaces them was running",
-                    hint="load the last checkpoint",
-                )
+                "training step",
+                "its parameters are lost",
+                because="the device failed while the program that replaces them was running",
+                hint="load the last checkpoint",
             )
         with jax.enable_x64(True):
             for i in deleted:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError
 
 _CHOICES = {"0": False, "1": True, "auto": None, "": None}
 
@@ -20,7 +20,7 @@ def chosen(option: bool | None, variable: str) -> bool | None:
     text = os.environ.get(variable, "auto")
     if text not in _CHOICES:
         raise ArgumentValueError(
-            explain(variable, f"{text!r}, expected '0' (never), '1' (always) or 'auto'")
+            variable, f"{text!r}, expected '0' (never), '1' (always) or 'auto'"
         )
     return _CHOICES[text]
 
@@ -31,5 +31,5 @@ def bytes_of(variable: str, default: int, may_be_zero: bool = False) -> int:
     text = os.environ.get(variable, str(default))
     if not text.isdecimal() or not (may_be_zero or int(text)):
         least = "" if may_be_zero else " above 0"
-        raise ArgumentValueError(explain(variable, f"{text!r}, expected a number of bytes{least}"))
+        raise ArgumentValueError(variable, f"{text!r}, expected a number of bytes{least}")
     return int(text)

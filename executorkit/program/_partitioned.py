@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import jax
 
 from ..context import Context
-from ..errors import NotSupportedError, explain
+from ..errors import NotSupportedError
 from ..lowering import Cost, DeviceSegment, Graph, device_segments, placements
 from ._analysis import Analysis, summed
 from ._background_tasks import CompileTask, submit
@@ -190,11 +190,9 @@ class PartitionedProgram(BaseProgram):
 
     def step_function(self, train: bool, spec: StepSpec) -> InstrumentedJit:
         raise NotSupportedError(
-            explain(
-                "step_function",
-                "the program runs in segments on several contexts",
-                hint="forward, backward, then an update of its own",
-            )
+            "step_function",
+            "the program runs in segments on several contexts",
+            hint="forward, backward, then an update of its own",
         )
 
     def train_steps(self, train: bool) -> list[InstrumentedJit]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError
 from ._code_cache import CacheInfo, CodeCache, cache_infos, set_code_limit
 from ._jit import counters
 from ._prepared_arrays import prepared_arrays
@@ -79,17 +79,15 @@ def set_cache_limit(
     """
     if prepared_bytes is not None and prepared_bytes < 0:
         raise ArgumentValueError(
-            explain("set_cache_limit: prepared_bytes", f"{prepared_bytes}, expected at least 0")
+            "set_cache_limit: prepared_bytes", f"{prepared_bytes}, expected at least 0"
         )
     for name, limit in (("programs", programs), ("bytes", bytes)):
         if limit is not None and limit < 1:
             raise ArgumentValueError(
-                explain(
-                    f"set_cache_limit: {name}",
-                    f"the program cache needs room for at least one program, not {limit}"
-                    if name == "programs"
-                    else f"{limit}, expected at least 1",
-                )
+                f"set_cache_limit: {name}",
+                f"the program cache needs room for at least one program, not {limit}"
+                if name == "programs"
+                else f"{limit}, expected at least 1",
             )
     if programs is not None:
         _programs.limit = programs

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax.ad_checkpoint import checkpoint_name
 
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError
 from ..lowering import Graph, GraphStep
 from ..ops.nn.conv_kernels import WINOGRAD_SETTINGS, winograd_default
 
@@ -79,31 +79,25 @@ class Options:
     def __post_init__(self) -> None:
         if self.compute_dtype not in (None, "bfloat16", "float16"):
             raise ArgumentValueError(
-                explain(
-                    "options: compute_dtype",
-                    f"{self.compute_dtype!r}, expected 'bfloat16', 'float16' or None",
-                )
+                "options: compute_dtype",
+                f"{self.compute_dtype!r}, expected 'bfloat16', 'float16' or None",
             )
         if not (self.remat in (None, "mirror", "full") or callable(self.remat)):
             raise ArgumentValueError(
-                explain(
-                    "options: remat",
-                    f"{self.remat!r}, expected 'mirror', 'full', a policy or None",
-                    hint="policies are in jax.checkpoint_policies",
-                )
+                "options: remat",
+                f"{self.remat!r}, expected 'mirror', 'full', a policy or None",
+                hint="policies are in jax.checkpoint_policies",
             )
         if self.winograd not in WINOGRAD_SETTINGS:
             raise ArgumentValueError(
-                explain(
-                    "options: winograd",
-                    f"{self.winograd!r}, expected " + ", ".join(map(repr, WINOGRAD_SETTINGS)),
-                )
+                "options: winograd",
+                f"{self.winograd!r}, expected " + ", ".join(map(repr, WINOGRAD_SETTINGS)),
             )
         for name in ("interpret", "prepare"):
             value = getattr(self, name)
             if value not in (None, False, True):
                 raise ArgumentValueError(
-                    explain(f"options: {name}", f"{value!r}, expected True, False or None")
+                    f"options: {name}", f"{value!r}, expected True, False or None"
                 )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ..errors import MXNetError, explain
+from ..errors import MXNetError
 from ..lowering import Cost, Graph, cost_of
 from ._jit import InstrumentedJit
 from ._trace_history import ArgumentNamer, History, Trace, explain_traces
@@ -42,11 +42,9 @@ def compiled_function(
         return next((compiled[n] for n in reversed(_COMPLETENESS) if n in compiled), None)
     if name not in compiled:
         raise MXNetError(
-            explain(
-                f"program.{method}",
-                f"no function {name!r} has been compiled",
-                hint=f"one of: {', '.join(sorted(compiled))}" if compiled else "run it first",
-            )
+            f"program.{method}",
+            f"no function {name!r} has been compiled",
+            hint=f"one of: {', '.join(sorted(compiled))}" if compiled else "run it first",
         )
     return compiled[name]
 
@@ -58,7 +56,7 @@ def required_function(
     function = compiled_function(functions, name, method)
     if function is None or function.avals is None:
         hint = "run the executor, or call executor.compile()"
-        raise MXNetError(explain(f"program.{method}", "nothing has been compiled", hint=hint))
+        raise MXNetError(f"program.{method}", "nothing has been compiled", hint=hint)
     return function, function.avals
 
 

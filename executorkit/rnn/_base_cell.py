@@ -10,7 +10,7 @@ import numpy as np
 
 from .. import symbol as sym
 from ..display import brief
-from ..errors import ArgumentValueError, MissingParameterError, explain
+from ..errors import ArgumentValueError, MissingParameterError
 from ..ndarray import NDArray, array
 from ..symbol import Symbol
 from ._unrolling import Sequential, as_steps, merge_or_split
@@ -120,12 +120,10 @@ class BaseRNNCell:
     def _check_not_modified(self) -> None:
         if self._modified:
             raise ArgumentValueError(
-                explain(
-                    f"{type(self).__name__}.begin_state",
-                    "the cell is inside a modifier cell",
-                    because="ZoneoutCell or ResidualCell was made of it",
-                    hint="begin_state of the modifier cell",
-                )
+                f"{type(self).__name__}.begin_state",
+                "the cell is inside a modifier cell",
+                because="ZoneoutCell or ResidualCell was made of it",
+                hint="begin_state of the modifier cell",
             )
 
     def _hand_to_modifier(self) -> None:
@@ -233,6 +231,6 @@ def pop_parameter(args: Arrays, name: str, method: str) -> NDArray:
     """Removes and returns an entry. Raises KeyError, with its name, if it is missing."""
     if name not in args:
         raise MissingParameterError(
-            explain(method, f"{name!r} is not among the parameters", given_by=", ".join(args))
+            method, f"{name!r} is not among the parameters", given_by=", ".join(args)
         )
     return args.pop(name)

@@ -27,11 +27,9 @@ class _Container(BaseRNNCell):
         if self._override_cell_params:
             if not cell._own_params:
                 raise ArgumentValueError(
-                    explain(
-                        type(self).__name__,
-                        f"both it and its {type(cell).__name__} have params",
-                        hint="give params to the cells inside alone",
-                    )
+                    type(self).__name__,
+                    f"both it and its {type(cell).__name__} have params",
+                    hint="give params to the cells inside alone",
                 )
             cell.params._params.update(self.params._params)
         self.params._params.update(cell.params._params)
@@ -77,11 +75,9 @@ class SequentialRNNCell(_Container):
         for cell in self._cells:
             if isinstance(cell, BidirectionalCell):
                 raise ArgumentValueError(
-                    explain(
-                        "SequentialRNNCell",
-                        "a BidirectionalCell inside cannot be stepped",
-                        hint="unroll",
-                    )
+                    "SequentialRNNCell",
+                    "a BidirectionalCell inside cannot be stepped",
+                    hint="unroll",
                 )
             count = len(cell.state_info)
             inputs, cell_states = cell(inputs, states[:count])

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, TypeAlias
 
 from .. import symbol as sym
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError
 from ..ops.nn.rnn_parameters import GATE_NAMES
 from ..symbol import Symbol
 from ._base_cell import Activation, BaseRNNCell, RNNParams, States, apply_activation
@@ -60,7 +60,7 @@ class BaseConvRNNCell(BaseRNNCell):
         super().__init__(self._default_prefix if prefix is None else prefix, params)
         if any(n % 2 == 0 for n in h2h_kernel[:2]):
             problem = f"{h2h_kernel}, expected odd numbers, which keep the state's size"
-            raise ArgumentValueError(explain(f"{type(self).__name__}: h2h_kernel", problem))
+            raise ArgumentValueError(f"{type(self).__name__}: h2h_kernel", problem)
         self._num_hidden = num_hidden
         self._conv_layout = conv_layout
         self._activation: Activation = activation

@@ -8,7 +8,7 @@ from typing import Any
 
 from .. import initializer as init
 from .. import symbol as sym
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError
 from ..ops.nn.rnn_parameters import GATE_NAMES
 from ..symbol import Symbol
 from ._base_cell import Activation, BaseRNNCell, RNNParams, States, apply_activation
@@ -184,9 +184,7 @@ class DropoutCell(BaseRNNCell):
     ) -> None:
         super().__init__(prefix, params)
         if not isinstance(dropout, Number):
-            raise ArgumentValueError(
-                explain("DropoutCell: dropout", f"{dropout!r}, expected a number")
-            )
+            raise ArgumentValueError("DropoutCell: dropout", f"{dropout!r}, expected a number")
         self.dropout = dropout
 
     @property

@@ -97,7 +97,7 @@ class FusedRNNCell(BaseRNNCell):
             piece = pop_parameter(arrays, self._prefix + name, "pack_weights")
             if piece.shape != shape:
                 problem = f"{self._prefix + name!r} is {piece.shape}, expected {shape}"
-                raise ArgumentValueError(explain("pack_weights", problem, because=f"of {first!r}"))
+                raise ArgumentValueError("pack_weights", problem, because=f"of {first!r}")
             pieces.append(piece.asnumpy().ravel())
         arrays[str(self._parameter.name)] = array(
             np.concatenate(pieces), ctx=weight.context, dtype=weight.dtype
@@ -121,9 +121,7 @@ class FusedRNNCell(BaseRNNCell):
         self.reset()
         axis = time_axis(layout)
         if axis > 1:
-            raise ArgumentValueError(
-                explain("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'")
-            )
+            raise ArgumentValueError("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'")
         sequence = as_sequence(length, inputs, layout)
         if axis == 1:
             sequence = sym.swapaxes(sequence, dim1=0, dim2=1)

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import symbol as sym
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ._base_cell import Arrays, BaseRNNCell, RNNParams, States
@@ -66,11 +66,9 @@ class ZoneoutCell(ModifierCell):
         if isinstance(base_cell, FusedRNNCell | BidirectionalCell):
             fused = isinstance(base_cell, FusedRNNCell)
             raise ArgumentValueError(
-                explain(
-                    "ZoneoutCell",
-                    f"a {type(base_cell).__name__} cannot be stepped",
-                    hint="base_cell.unfuse()" if fused else "ZoneoutCell of the cells inside",
-                )
+                "ZoneoutCell",
+                f"a {type(base_cell).__name__} cannot be stepped",
+                hint="base_cell.unfuse()" if fused else "ZoneoutCell of the cells inside",
             )
         super().__init__(base_cell)
         self.zoneout_outputs = zoneout_outputs

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, TypeAlias
 
 from .. import symbol as sym
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError
 from ..symbol import Symbol
 
 Sequential: TypeAlias = Symbol | Sequence[Symbol]
@@ -19,7 +19,7 @@ def time_axis(layout: str) -> int:
     """The time axis of a layout."""
     axis = layout.find("T")
     if axis < 0:
-        raise ArgumentValueError(explain("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'"))
+        raise ArgumentValueError("unroll: layout", f"{layout!r}, expected 'NTC' or 'TNC'")
     return axis
 
 
@@ -30,11 +30,9 @@ def as_steps(length: int, inputs: Sequential, layout: str) -> list[Symbol]:
         return _checked_steps(length, inputs)
     if len(inputs.list_outputs()) != 1:
         raise ArgumentValueError(
-            explain(
-                "unroll: inputs",
-                f"a symbol of {len(inputs.list_outputs())} outputs, expected one sequence",
-                hint="list(inputs), if each output is a step",
-            )
+            "unroll: inputs",
+            f"a symbol of {len(inputs.list_outputs())} outputs, expected one sequence",
+            hint="list(inputs), if each output is a step",
         )
     return list(sym.split(inputs, axis=axis, num_outputs=length, **SQUEEZE_AXIS))
 
@@ -59,7 +57,5 @@ def _checked_steps(length: int, steps: Sequence[Symbol] | None) -> list[Symbol]:
     symbols = [] if steps is None else list(steps)
     if len(symbols) != length:
         what = "None" if steps is None else f"{len(symbols)} symbols"
-        raise ArgumentValueError(
-            explain("unroll: inputs", f"{what}, expected {length}, one for each step")
-        )
+        raise ArgumentValueError("unroll: inputs", f"{what}, expected {length}, one for each step")
     return symbols

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import UnknownNameError, explain
+from ..errors import UnknownNameError
 from ..io import BatchError, DataBatch, DataDesc, DataIter
 from ..ndarray import NDArray, array
 
@@ -44,11 +44,9 @@ def encode_sentences(
             if token not in numbers:
                 if not is_new and not unknown_token:
                     raise UnknownNameError(
-                        explain(
-                            "encode_sentences",
-                            f"{token!r} is not in the vocabulary",
-                            hint="unknown_token='<unknown>'",
-                        )
+                        "encode_sentences",
+                        f"{token!r} is not in the vocabulary",
+                        hint="unknown_token='<unknown>'",
                     )
                 next_number += next_number == invalid_label
                 token = unknown_token or token
@@ -92,9 +90,7 @@ class BucketSentenceIter(DataIter):
     ) -> None:
         super().__init__(batch_size)
         if layout not in ("NT", "TN"):
-            raise BatchError(
-                explain("BucketSentenceIter: layout", f"{layout!r}, expected 'NT' or 'TN'")
-            )
+            raise BatchError("BucketSentenceIter: layout", f"{layout!r}, expected 'NT' or 'TN'")
         if not buckets:
             counts = np.bincount([len(s) for s in sentences])
             buckets = [int(n) for n in np.flatnonzero(counts >= batch_size)]
@@ -102,13 +98,11 @@ class BucketSentenceIter(DataIter):
         sentences_by_length = _fill(sentences, lengths, invalid_label, dtype)
         if not sentences_by_length:
             raise BatchError(
-                explain(
-                    "BucketSentenceIter: buckets",
-                    "no sentence fits into any",
-                    because=f"buckets are {lengths}"
-                    + ("" if lengths else f": no length has {batch_size} sentences"),
-                    hint="buckets=[length, ...]",
-                )
+                "BucketSentenceIter: buckets",
+                "no sentence fits into any",
+                because=f"buckets are {lengths}"
+                + ("" if lengths else f": no length has {batch_size} sentences"),
+                hint="buckets=[length, ...]",
             )
         self.buckets = list(sentences_by_length)
         self.data = list(sentences_by_length.values())

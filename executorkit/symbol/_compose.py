@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..errors import AttributeValueError, InputTypeError, MXNetError, UnknownOperatorError, explain
+from ..errors import AttributeValueError, InputTypeError, MXNetError, UnknownOperatorError
 from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import to_text
 from ..ops.schema.calls import bind_call
@@ -67,11 +67,9 @@ def compose(
     """
     if op.mutates:
         raise MXNetError(
-            explain(
-                f"node {name!r} ({op.name})",
-                "this operator changes arrays in place, so it cannot be part of a graph",
-                hint="call it on arrays: mx.nd",
-            )
+            f"node {name!r} ({op.name})",
+            "this operator changes arrays in place, so it cannot be part of a graph",
+            hint="call it on arrays: mx.nd",
         )
     named = named or {}
     attrs = dict(attrs)
@@ -81,11 +79,11 @@ def compose(
     names = input_names(op, params, len(positional) + len(named))
     where = f"node {name!r} ({op.name})"
     if len(positional) > len(names):
-        raise MXNetError(explain(where, f"got {len(positional)} inputs, takes {len(names)}"))
+        raise MXNetError(where, f"got {len(positional)} inputs, takes {len(names)}")
     for key in named:
         if key not in names:
             hint = f"one of: {', '.join(names) or 'it has none'}"
-            raise MXNetError(explain(where, f"there is no input {key!r}", hint=hint))
+            raise MXNetError(where, f"there is no input {key!r}", hint=hint)
     entries = {**dict(zip(names, positional, strict=False)), **named}
     states = op.aux_of(params)
     inputs = complete_inputs(op, states, name, attrs, entries, names)
@@ -126,7 +124,7 @@ def check_auxiliary(where: str, key: str, node: Node) -> None:
     """Raises :class:`MXNetError` for an auxiliary state that is the output of an operator."""
     if node.op is not None:
         problem = f"auxiliary state {key!r} is an output of {node.name!r}, expected a variable"
-        raise MXNetError(explain(where, problem))
+        raise MXNetError(where, problem)
 
 
 def check_auxiliaries(node: Node) -> None:
@@ -187,10 +185,10 @@ def entry_of(value: Any, name: str) -> Entry:
         elif shape is not None:
             hint = f"mx.sym.Variable({name!r}), and the array where you bind or call forward"
         problem = f"{name!r} is {description}, expected a Symbol"
-        raise InputTypeError(explain("symbol input", problem, hint=hint))
+        raise InputTypeError("symbol input", problem, hint=hint)
     if len(value.heads) != 1:
         problem = f"{name!r} is {value!r}, which has {len(value.heads)} outputs, expected one"
-        raise MXNetError(explain("symbol input", problem, hint="choose one, as in symbol[0]"))
+        raise MXNetError("symbol input", problem, hint="choose one, as in symbol[0]")
     return value.heads[0]
 
 

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..errors import AttributeValueError, InputTypeError, UnusedInputError, explain
+from ..errors import AttributeValueError, InputTypeError, UnusedInputError
 from ._compose import attr_texts, compose, entry_of, require_operator
 from ._symbol import Symbol, call_operator
 from ._symbol_creation import var
@@ -42,7 +42,7 @@ def symbols_in(values: Any, function: str, role: str) -> list[Symbol]:
     for leaf in leaves:
         if not isinstance(leaf, Symbol):
             problem = f"{role} holds {leaf!r}, expected Symbols, in lists that may be nested"
-            raise InputTypeError(explain(function, problem))
+            raise InputTypeError(function, problem)
         entry_of(leaf, role)
     return leaves
 
@@ -117,7 +117,7 @@ class ControlFlowBody:
         twice = {name for name in self.names if self.names.count(name) > 1}
         if twice:
             problem = f"it reads several variables called {', '.join(sorted(twice))}"
-            raise InputTypeError(explain(f"subgraph {mark}", problem))
+            raise InputTypeError(f"subgraph {mark}", problem)
 
     def positions(self, symbols: Iterable[Symbol], where: str) -> list[int]:
         """Positions of the variables for outer symbols among the body's variables."""
@@ -126,7 +126,7 @@ class ControlFlowBody:
             name = local_name(symbol)
             if name not in self.names:
                 problem = f"the body does not read {symbol.name!r}"
-                raise UnusedInputError(explain(where, problem, hint="add it times 0"))
+                raise UnusedInputError(where, problem, hint="add it times 0")
             positions.append(self.names.index(name))
         return positions
 
@@ -187,7 +187,7 @@ def foreach(
         flat_states = symbols_in(new_states, "foreach", "the body's states")
         if nesting_of(new_states) != nesting_of(init_states):
             problem = "the states that the body returns are not nested like init_states"
-            raise InputTypeError(explain("foreach", problem))
+            raise InputTypeError("foreach", problem)
         heads = heads_of(mark, flat_outs, flat_states)
     bound = {local_name(s): s.heads[0] for s in (*slices, *states)}
     graph = ControlFlowBody(mark, heads, bound)
@@ -223,15 +223,15 @@ def while_loop(
     As in MXNet, ``infer_shape`` does not tell the shapes of the results: bind with arrays.
     """
     if max_iterations is None:
-        raise AttributeValueError(explain("while_loop", "max_iterations is not given"))
+        raise AttributeValueError("while_loop", "max_iterations is not given")
     try:
         limit = int(max_iterations)
     except (TypeError, ValueError):
         problem = f"max_iterations is {max_iterations!r}, expected an integer"
-        raise AttributeValueError(explain("while_loop", problem)) from None
+        raise AttributeValueError("while_loop", problem) from None
     outer = symbols_in(loop_vars, "while_loop", "loop_vars")
     if not outer:
-        raise AttributeValueError(explain("while_loop", "loop_vars is empty"))
+        raise AttributeValueError("while_loop", "loop_vars is empty")
     bound = {local_name(symbol): symbol.heads[0] for symbol in outer}
 
     def inner() -> Any:
@@ -249,7 +249,7 @@ def while_loop(
         flat_new = symbols_in(new, "while_loop", "the step's loop_vars")
         if len(flat_new) != len(outer):
             problem = f"func gives {len(flat_new)} loop_vars, expected {len(outer)}"
-            raise AttributeValueError(explain("while_loop", problem))
+            raise AttributeValueError("while_loop", problem)
         step = ControlFlowBody(mark, heads_of(mark, flat_outs + flat_new), bound)
     inputs, (cond_positions, func_positions) = union_inputs(
         (condition, step), lambda name, _: name in bound
@@ -288,10 +288,10 @@ def cond(
     counts = [len(graph.heads) for graph in graphs]
     if counts[0] != 1:
         problem = f"pred is {counts[0]} Symbols, expected one"
-        raise AttributeValueError(explain("cond", problem))
+        raise AttributeValueError("cond", problem)
     if counts[1] != counts[2]:
         problem = f"the branches give {counts[1]} and {counts[2]} outputs, expected as many"
-        raise AttributeValueError(explain("cond", problem))
+        raise AttributeValueError("cond", problem)
     inputs, positions = union_inputs(graphs, lambda _, entry: entry[0].op is None)
     locations = zip(("cond", "then", "else"), positions, strict=True)
     attrs = {f"{part}_input_locs": at for part, at in locations}

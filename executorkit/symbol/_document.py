@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from .._files import HEAD, SYMBOL, describe_misfit
-from ..errors import FileFormatError, explain, shorten
+from ..errors import FileFormatError, shorten
 from .node import hide
 
 #: The version of files that name none.
@@ -85,7 +85,7 @@ def _check_kind(text: str | bytes) -> None:
 
 
 def _refuse(problem: str, hint: str | None = None) -> NoReturn:
-    raise FileFormatError(explain("symbol JSON", problem, hint=hint))
+    raise FileFormatError("symbol JSON", problem, hint=hint)
 
 
 def _document(raw: Any, version: int | None, depth: int) -> Document:

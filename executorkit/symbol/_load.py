@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from .._garbage_collection import paused_collection
-from ..errors import FileFormatError, explain, shorten
+from ..errors import FileFormatError, shorten
 from ._compose import check_auxiliaries, complete_inputs
 from ._coverage import CheckedNode, report
 from ._document import Document, RawNode, read_document
@@ -95,7 +95,7 @@ def _node(
     elif len(inputs) != len(names) and not subgraphs:
         expected = shorten(", ".join(names))
         problem = f"it has {len(inputs)} inputs, expected {len(names)}: {expected}"
-        raise FileFormatError(explain(f"node {shorten(raw.name)!r} ({op.name})", problem))
+        raise FileFormatError(f"node {shorten(raw.name)!r} ({op.name})", problem)
     for key, (child, _) in zip(names, inputs, strict=False):
         if child.op is None:
             child.attrs.update(resolved.input_attrs.get(key, {}))
@@ -107,5 +107,5 @@ def _node(
 def _output(node: Node, index: int, where: str) -> Entry:
     if index >= node.n_outputs:
         problem = f"asks for output {index} of {shorten(node.name)!r}, which has {node.n_outputs}"
-        raise FileFormatError(explain("symbol JSON", f"{where} {problem}"))
+        raise FileFormatError("symbol JSON", f"{where} {problem}")
     return node, index

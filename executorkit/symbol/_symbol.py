@@ -22,7 +22,6 @@ from ..errors import (
     MXNetError,
     NotImplementedForSymbol,
     NotSupportedError,
-    explain,
     shorten,
     similar_names,
 )
@@ -166,10 +165,10 @@ class Symbol(PythonOperators, Viewed):
         if positions:
             problem = f"{len(positions)} outputs are called {name!r}"
             raise ArgumentValueError(
-                explain(where, problem, hint=f"a number: {', '.join(map(str, positions))}")
+                where, problem, hint=f"a number: {', '.join(map(str, positions))}"
             )
         raise ArgumentValueError(
-            explain(where, f"no output {name!r}", hint=self._similar_output(name, outputs))
+            where, f"no output {name!r}", hint=self._similar_output(name, outputs)
         )
 
     def _similar_output(self, name: str, outputs: Sequence[str]) -> str:
@@ -273,7 +272,7 @@ class Symbol(PythonOperators, Viewed):
             targets = [node for node in variables if node.name == key]
             if not targets:
                 hint = f"one of: {', '.join(node.name for node in variables)}"
-                raise MXNetError(explain(f"{self!r}", f"there is no variable {key!r}", hint=hint))
+                raise MXNetError(f"{self!r}", f"there is no variable {key!r}", hint=hint)
             replace.update(dict.fromkeys(targets, entry_of(value, key)))
         return replace
 
@@ -313,11 +312,9 @@ class Symbol(PythonOperators, Viewed):
         of fused nodes change. MXNetError for a backend that MXNet does not know."""
         if backend not in _BACKENDS:
             raise MXNetError(
-                explain(
-                    "get_backend_symbol",
-                    f"there is no backend {backend!r}",
-                    hint=" or ".join(map(repr, _BACKENDS)),
-                )
+                "get_backend_symbol",
+                f"there is no backend {backend!r}",
+                hint=" or ".join(map(repr, _BACKENDS)),
             )
         return copy(self)
 
@@ -336,7 +333,7 @@ class Symbol(PythonOperators, Viewed):
         """A copy of the symbol, which XLA optimises when it is compiled; the other arguments are
         taken for MXNet's sake. AssertionError if ``backend`` is no str."""
         if not isinstance(backend, str):
-            raise InputTypeError(explain("optimize_for", f"backend is {backend!r}, expected a str"))
+            raise InputTypeError("optimize_for", f"backend is {backend!r}, expected a str")
         return copy(self)
 
     def infer_shape(self, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
@@ -437,7 +434,7 @@ class Symbol(PythonOperators, Viewed):
         for name in kwargs:
             if name not in inputs:
                 hint = f"one of: {', '.join(inputs)}"
-                raise MXNetError(explain(f"{self!r}", f"there is no argument {name!r}", hint=hint))
+                raise MXNetError(f"{self!r}", f"there is no argument {name!r}", hint=hint)
         by_position = zip(names, args, strict=False)
         return {name: value for name, value in by_position if value is not None} | dict(kwargs)
 
@@ -629,7 +626,7 @@ class Symbol(PythonOperators, Viewed):
     def gradient(self, wrt: Sequence[str]) -> NoReturn:
         """MXNet declares this and does not implement it; neither is it here."""
         hint = "bind the symbol and call backward, or use jax.grad on to_jax()"
-        raise MXNetError(explain(f"{self!r}", "gradient is not implemented", hint=hint))
+        raise MXNetError(f"{self!r}", "gradient is not implemented", hint=hint)
 
 
 def _refused_method(name: str) -> Callable[[Symbol], NoReturn]:
@@ -664,12 +661,10 @@ def _unknown_as_zero(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
     for name, shape in shapes.items():
         if 0 in shape:
             raise NotSupportedError(
-                explain(
-                    "infer_shape",
-                    f"{name!r} is {shape}, with an axis of length 0",
-                    because="graphs do not have such axes",
-                    hint="-1 for an unknown length",
-                )
+                "infer_shape",
+                f"{name!r} is {shape}, with an axis of length 0",
+                because="graphs do not have such axes",
+                hint="-1 for an unknown length",
             )
     return {name: tuple(max(d, 0) for d in shape) for name, shape in shapes.items()}
 

@@ -10,7 +10,7 @@ from numbers import Number
 from typing import IO, Any
 
 from .._files import naming
-from ..errors import AttributeValueError, explain
+from ..errors import AttributeValueError
 from ..ops.schema.attrs import DTYPE_NUMBERS, dtype_name, to_text
 from ..ops.schema.calls import numpy_dtype_name
 from ._compose import attr_texts, require_operator
@@ -59,12 +59,10 @@ def var(
     for key, value in kwargs.items():
         if not is_annotation(key):
             hint = f"__{key}__={value!r}"
-            raise AttributeValueError(
-                explain(f"variable {name!r}", f"unknown argument {key!r}", hint=hint)
-            )
+            raise AttributeValueError(f"variable {name!r}", f"unknown argument {key!r}", hint=hint)
     if stype is not None and stype not in _STORAGE:
         problem = f"stype={stype!r}, expected one of {', '.join(_STORAGE)}"
-        raise AttributeValueError(explain(f"variable {name!r}", problem))
+        raise AttributeValueError(f"variable {name!r}", problem)
     annotations = {
         "__shape__": shape,
         "__lr_mult__": lr_mult,

@@ -8,7 +8,7 @@ from __future__ import annotations
 import threading
 from typing import Any, ClassVar, Self
 
-from ..errors import AttributeValueError, InputTypeError, explain
+from ..errors import AttributeValueError, InputTypeError
 
 
 class _Stack(threading.local):
@@ -35,9 +35,7 @@ class _Scoped(type):
     def current(cls, scope: Any) -> None:
         base = cls.__mro__[-2]
         if not isinstance(scope, base):
-            raise InputTypeError(
-                explain(f"{cls.__name__}.current", f"{scope!r} is no {base.__name__}")
-            )
+            raise InputTypeError(f"{cls.__name__}.current", f"{scope!r} is no {base.__name__}")
         cls._stack.entered[-1:] = [scope]
 
 

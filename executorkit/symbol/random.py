@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..errors import InputTypeError, explain
+from ..errors import InputTypeError
 from ._compose import require_operator
 from ._symbol import Symbol, call_operator
 from ._symbol_functions import symbol_module
@@ -51,7 +51,7 @@ def _draw(
     if has_symbols and not all(isinstance(value, Symbol) for value in parameters.values()):
         listed = ", ".join(f"{key}={value!r}" for key, value in parameters.items())
         problem = f"{listed}: parameters must be all symbols or all numbers"
-        raise InputTypeError(explain(f"random {distribution.name}", problem))
+        raise InputTypeError(f"random {distribution.name}", problem)
     op = f"_sample_{distribution.name}" if has_symbols else f"_random_{distribution.name}"
     attrs = {key: value for key, value in options.items() if value is not None}
     return call_operator(require_operator(op), op, (), {**parameters, **attrs, **kwargs})

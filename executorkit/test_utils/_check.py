@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ..context import Context
-from ..errors import MXNetError, explain
+from ..errors import MXNetError
 from ..executor import Executor
 from ..ndarray import NDArray, array
 from ..symbol import Symbol, Variable
@@ -169,7 +169,7 @@ def _refuse_sparse(stypes: Any) -> None:
     kinds = stypes.values() if isinstance(stypes, Mapping) else stypes or ()
     sparse = sorted({k for k in kinds if k not in (None, "default")})
     if sparse:
-        raise MXNetError(explain("gradient storage", f"{', '.join(sparse)}: only dense is served"))
+        raise MXNetError("gradient storage", f"{', '.join(sparse)}: only dense is served")
 
 
 def numeric_grad(

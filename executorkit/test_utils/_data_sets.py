@@ -15,7 +15,7 @@ import numpy as np
 
 from .. import io
 from .._files import write_atomically
-from ..errors import FileAccessError, FileFormatError, explain
+from ..errors import FileAccessError, FileFormatError
 
 _FILES = {
     "train_data": "train-images-idx3-ubyte",
@@ -74,13 +74,11 @@ def get_mnist_ubyte(path: str = "data") -> None:
         compressed = file.with_name(f"{name}.gz")
         if not compressed.exists():
             raise FileAccessError(
-                explain(
-                    "MNIST",
-                    f"{file} is missing",
-                    because="MXNet's copy is no longer served",
-                    hint=f"put the four files {', '.join(_FILES.values())} into {path}/, as they "
-                    "are or with .gz",
-                )
+                "MNIST",
+                f"{file} is missing",
+                because="MXNet's copy is no longer served",
+                hint=f"put the four files {', '.join(_FILES.values())} into {path}/, as they "
+                "are or with .gz",
             )
         write_atomically(file, [gzip.decompress(compressed.read_bytes())])
 
@@ -105,12 +103,10 @@ def get_cifar10() -> None:
 def _require_file(file: Path) -> None:
     if not file.exists():
         raise FileAccessError(
-            explain(
-                "data set",
-                f"{file} is missing",
-                because="MXNet's copy is no longer served",
-                hint=f"put it into {file.parent}/",
-            )
+            "data set",
+            f"{file} is missing",
+            because="MXNet's copy is no longer served",
+            hint=f"put it into {file.parent}/",
         )
 
 
@@ -203,6 +199,6 @@ def _idx(path: Path) -> np.ndarray:
     shape = {2049: (count,), 2051: (count, *struct.unpack_from(">II", content[8:16] + bytes(8)))}
     header_size = {2049: 8, 2051: 16}.get(magic, 0)
     if magic not in shape or len(content) != header_size + int(np.prod(shape[magic])):
-        raise FileFormatError(explain(str(path), "no idx file of bytes, or not a whole one"))
+        raise FileFormatError(str(path), "no idx file of bytes, or not a whole one")
     values = np.frombuffer(content, np.int8 if magic == 2049 else np.uint8, offset=header_size)
     return values.reshape(shape[magic])

@@ -14,7 +14,7 @@ import numpy as np
 
 from .. import context
 from ..context import Context, current_context
-from ..errors import FileAccessError, explain
+from ..errors import FileAccessError
 
 
 def default_context() -> Context:
@@ -126,6 +126,6 @@ def get_im2rec_path(home_env: str = "MXNET_HOME") -> str:
     path = os.path.join(os.environ.get(home_env, ""), "tools", "im2rec.py")
     if not os.path.isfile(path):
         raise FileAccessError(
-            explain("get_im2rec_path", f"no file {path}", hint="python -m executorkit im2rec")
+            "get_im2rec_path", f"no file {path}", hint="python -m executorkit im2rec"
         )
     return path

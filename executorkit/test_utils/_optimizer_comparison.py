@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..context import Context
-from ..errors import ArgumentValueError, NotSupportedError, explain
+from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray
 from ..optimizer import Optimizer
 from ._compare import assert_almost_equal, compare_ndarray_tuple
@@ -42,13 +42,13 @@ def compare_optimizer(
     for stype in (w_stype, g_stype):
         if stype != "default":
             raise NotSupportedError(
-                explain("compare_optimizer", f"storage type {stype!r}", hint="'default'")
+                "compare_optimizer", f"storage type {stype!r}", hint="'default'"
             )
     together = isinstance(shape, list)
     shapes = shape if together else [shape]
     if len(shapes) != ntensors:
         raise ArgumentValueError(
-            explain("compare_optimizer", f"{len(shapes)} shapes for ntensors={ntensors}")
+            "compare_optimizer", f"{len(shapes)} shapes for ntensors={ntensors}"
         )
     ctx = default_context()
     weights = [_random(s, dtype, ctx) for s in shapes]

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from ..context import Context
-from ..errors import MXNetError, NotSupportedError, explain
+from ..errors import MXNetError, NotSupportedError
 from ..ndarray import NDArray, array
 
 
@@ -75,9 +75,7 @@ def rand_ndarray(
     """
     if stype != "default":
         raise MXNetError(
-            explain(
-                "rand_ndarray", f"stype={stype!r}, only dense arrays are served", hint="'default'"
-            )
+            "rand_ndarray", f"stype={stype!r}, only dense arrays are served", hint="'default'"
         )
     return array(random_arrays(shape), ctx, dtype or "float32")
 
@@ -184,7 +182,7 @@ def collapse_sum_like(a: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
 
 def _refuse(name: str) -> NoReturn:
     raise NotSupportedError(
-        explain(f"test_utils.{name}", "sparse arrays are not served", hint="rand_ndarray")
+        f"test_utils.{name}", "sparse arrays are not served", hint="rand_ndarray"
     )
 
 
@@ -211,9 +209,7 @@ def shuffle_csr_column_indices(csr: Any) -> NoReturn:
 def check_gluon_hybridize_consistency(*args: Any, **kwargs: Any) -> NoReturn:
     """Raises NotSupportedError: there are no blocks of Gluon."""
     raise NotSupportedError(
-        explain(
-            "test_utils.check_gluon_hybridize_consistency",
-            "Gluon is not served",
-            hint="check_consistency of the symbol",
-        )
+        "test_utils.check_gluon_hybridize_consistency",
+        "Gluon is not served",
+        hint="check_consistency of the symbol",
     )

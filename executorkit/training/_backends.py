@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import jax
 import numpy as np
 
-from ..errors import StepError, explain
+from ..errors import StepError
 from ..executor import Executor, PendingStep, Runnable, head_gradients
 from ..lowering import Graph, graph_of, optimized
 from ..ndarray import NDArray
@@ -87,7 +87,7 @@ class DiscardedGradient:
     @property
     def value(self) -> jax.Array:
         """Raises StepError: it is never stored."""
-        raise StepError(explain("Step", "the gradients of a training step are not stored"))
+        raise StepError("Step", "the gradients of a training step are not stored")
 
     @property
     def pending(self) -> Producer | None:
@@ -187,11 +187,9 @@ class ExecutorBackend(Runnable[NDArray]):
     def __init__(self, executor: Executor, argnums: tuple[int, ...]) -> None:
         if executor.group2ctx or executor.runs_eagerly:
             raise StepError(
-                explain(
-                    "Step",
-                    "an executor with group2ctx or Python operators cannot be one program",
-                    hint="forward, backward, then tx.update on executor.grads()",
-                )
+                "Step",
+                "an executor with group2ctx or Python operators cannot be one program",
+                hint="forward, backward, then tx.update on executor.grads()",
             )
         self.device_program = gradient_program(executor.graph, argnums, executor.split_temp_buffers)
         super().__init__(

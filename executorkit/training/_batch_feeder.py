@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ..errors import ModuleUsageError, StepError, UnknownArgumentError, explain
+from ..errors import ModuleUsageError, StepError, UnknownArgumentError
 from ..executor import Executor
 from ..lowering import Graph
 from ..parallel import DataParallel, DataParallelCore, assign_scattered, set_parameters
@@ -105,7 +105,7 @@ class BatchFeeder:
         for name in batch:
             if name not in inputs:
                 hint = "one of: " + ", ".join(inputs)
-                raise UnknownArgumentError(explain("step", f"unknown input {name!r}", hint=hint))
+                raise UnknownArgumentError("step", f"unknown input {name!r}", hint=hint)
         selected = [inputs[name] for name in batch]
         for assignment in self.core.scattered(selected, list(batch.values()), "step"):
             assign_scattered(*assignment)
@@ -120,9 +120,7 @@ def _core_of(target: Any) -> DataParallelCore:
         except ModuleUsageError:
             pass
     raise StepError(
-        explain(
-            "Step",
-            f"a {type(target).__name__}, expected an Executor, an executor group or a bound module",
-            hint="module.bind(...) first, or symbol.simple_bind(...)",
-        )
+        "Step",
+        f"a {type(target).__name__}, expected an Executor, an executor group or a bound module",
+        hint="module.bind(...) first, or symbol.simple_bind(...)",
     )

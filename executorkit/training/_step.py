@@ -10,7 +10,7 @@ import jax.numpy as jnp
 
 from .. import optimizer as opt
 from ..display import Viewed, brief, many
-from ..errors import StepError, explain
+from ..errors import StepError
 from ..executor import check_head_gradients
 from ..ndarray import NDArray
 from ..ndarray.protocol import UpdateCall
@@ -144,11 +144,9 @@ class Step(Viewed):
         for name in batch:
             if name in self.names:
                 raise StepError(
-                    explain(
-                        f"step: {name!r}",
-                        "it is a parameter of this step",
-                        hint=f"Step(..., inputs=[{name!r}, ...]), or executor.set_params",
-                    )
+                    f"step: {name!r}",
+                    "it is a parameter of this step",
+                    hint=f"Step(..., inputs=[{name!r}, ...]), or executor.set_params",
                 )
         backend = self._backend
         with backend.lock:
@@ -195,12 +193,10 @@ class Step(Viewed):
             )  # fmt: skip
         if call is None:
             raise StepError(
-                explain(
-                    "Step",
-                    f"{type(self.optimizer).__name__} overrides update, which cannot be a part of "
-                    "a program",
-                    hint="Module.fit, or an updater",
-                )
+                "Step",
+                f"{type(self.optimizer).__name__} overrides update, which cannot be a part of "
+                "a program",
+                hint="Module.fit, or an updater",
             )
         self._last_update = UpdateSpec(targets, call.update, len(call.hyperparams))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import optax
 
-from ..errors import StepError, explain
+from ..errors import StepError
 from ..executor import is_input_name
 from ._batch_feeder import BatchFeeder
 
@@ -23,11 +23,9 @@ def parameter_indices(
         unknown = sorted(fixed - set(names))
         if unknown:
             raise StepError(
-                explain(
-                    "Step: inputs",
-                    f"no argument is called {', '.join(map(repr, unknown))}",
-                    hint="one of: " + ", ".join(names),
-                )
+                "Step: inputs",
+                f"no argument is called {', '.join(map(repr, unknown))}",
+                hint="one of: " + ", ".join(names),
             )
     indices = tuple(
         i
@@ -36,12 +34,10 @@ def parameter_indices(
     )
     if not indices:
         raise StepError(
-            explain(
-                "Step",
-                "there is no parameter to train",
-                because="parameters are arguments with a gradient that are no inputs",
-                hint="bind with gradients: simple_bind(grad_req='write', ...)",
-            )
+            "Step",
+            "there is no parameter to train",
+            because="parameters are arguments with a gradient that are no inputs",
+            hint="bind with gradients: simple_bind(grad_req='write', ...)",
         )
     return indices
 
@@ -52,12 +48,10 @@ def build_transformation(
     """The transformation after clipping of gradients, and within their accumulation."""
     if not isinstance(optimizer, optax.GradientTransformation):
         raise StepError(
-            explain(
-                "Step: optimizer",
-                f"a {type(optimizer).__name__}, expected an optax.GradientTransformation, an "
-                "Optimizer or the name of one",
-                hint="optax.adam(1e-3)",
-            )
+            "Step: optimizer",
+            f"a {type(optimizer).__name__}, expected an optax.GradientTransformation, an "
+            "Optimizer or the name of one",
+            hint="optax.adam(1e-3)",
         )
     if clip_global_norm is not None:
         optimizer = optax.chain(optax.clip_by_global_norm(clip_global_norm), optimizer)
@@ -71,9 +65,7 @@ def reject_options(**options: Any) -> None:
     named = [name for name, is_set in options.items() if is_set]
     if named:
         raise StepError(
-            explain(
-                "Step",
-                f"{', '.join(named)} cannot be combined with MXNet's optimizers",
-                hint="optimizer.to_optax(names), or the optimizer's own rescale_grad",
-            )
+            "Step",
+            f"{', '.join(named)} cannot be combined with MXNet's optimizers",
+            hint="optimizer.to_optax(names), or the optimizer's own rescale_grad",
         )

@@ -21,7 +21,7 @@ import numpy as np
 
 from .. import model, random
 from .._files import HEAD, recognise, remove_leftovers, write_atomically
-from ..errors import FileFormatError, MXNetError, explain, shorten
+from ..errors import FileFormatError, MXNetError, shorten
 from ..ndarray import NDArray
 from ..optimizer import Updater, checked_random_state, dump_updater
 from ..symbol import Symbol
@@ -94,12 +94,10 @@ def unpack_optax_state(
     for what, expected in present.layout().items():
         if header.get(what) != expected:
             raise FileFormatError(
-                explain(
-                    path,
-                    f"{what} of the optimizer's state are {shorten(header.get(what))}, "
-                    f"expected {shorten(expected)}",
-                    hint="a step with the same parameters and optimizer as the one that was saved",
-                )
+                path,
+                f"{what} of the optimizer's state are {shorten(header.get(what))}, "
+                f"expected {shorten(expected)}",
+                hint="a step with the same parameters and optimizer as the one that was saved",
             )
     leaves = [jnp.asarray(a) for a in arrays]
     return leaves, header["steps"], partial(random.set_state, header["random"])
@@ -137,7 +135,7 @@ def _unpacked(content: bytes, path: str) -> tuple[Mapping[str, Any], list[np.nda
         kind = recognise(content[:HEAD])
         reason = shorten(error) if kind is None else f"it is {kind.name}; {shorten(error)}"
         problem = f"it is no state of an optax step: {reason}"
-        raise FileFormatError(explain(path, problem, hint="a file of Step.save")) from None
+        raise FileFormatError(path, problem, hint="a file of Step.save") from None
     return header, arrays
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import InputTypeError, ShapeError, explain
+from ..errors import InputTypeError, ShapeError
 from ..symbol import Symbol
 from ..symbol.symbol_json import without_casts
 
@@ -13,7 +13,7 @@ def checked_symbol(function: str, symbol: Any) -> Symbol:
     """The symbol without the casts that mixed precision put in, as it is written to files."""
     if not isinstance(symbol, Symbol):
         problem = f"{symbol!r} ({type(symbol).__name__}) is no Symbol"
-        raise InputTypeError(explain(function, problem, hint="a network made with mx.sym"))
+        raise InputTypeError(function, problem, hint="a network made with mx.sym")
     return Symbol(without_casts(symbol.heads))
 
 
@@ -23,7 +23,7 @@ def output_shapes(function: str, symbol: Symbol, known: Any) -> dict[str, tuple[
     _, shapes, _ = internals.infer_shape(**known)
     if shapes is None:
         hint = "the shapes of all inputs, as in shape={'data': (1, 3, 224, 224)}"
-        raise ShapeError(explain(function, f"not all shapes follow from {known!r}", hint=hint))
+        raise ShapeError(function, f"not all shapes follow from {known!r}", hint=hint)
     return dict(zip(internals.list_outputs(), shapes, strict=True))
 
 
@@ -32,7 +32,7 @@ def output_types(function: str, symbol: Symbol, known: Any) -> dict[str, Any]:
     internals = symbol.get_internals()
     _, types, _ = internals.infer_type(**known)
     if types is None:
-        raise ShapeError(explain(function, f"not all types follow from {known!r}"))
+        raise ShapeError(function, f"not all types follow from {known!r}")
     return dict(zip(internals.list_outputs(), types, strict=True))
 
 

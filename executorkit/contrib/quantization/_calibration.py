@@ -16,7 +16,6 @@ from ...errors import (
     ArgumentValueError,
     DataArgumentError,
     MissingParameterError,
-    explain,
 )
 from ...io import DataIter
 from ...ndarray import NDArray
@@ -140,7 +139,7 @@ def optimal_threshold(
     histogram = Histogram(*hist_data)
     if len(histogram.counts) % 2 == 0:
         problem = f"the histogram has {len(histogram.counts)} bins, expected an odd number"
-        raise ArgumentValueError(explain("optimal_threshold", problem))
+        raise ArgumentValueError("optimal_threshold", problem)
     if _is_unsigned(histogram, quantized_dtype):
         num_quantized_bins = num_quantized_bins * 2 + 1
     threshold, divergence = nd.contrib.calibrate_entropy(
@@ -159,7 +158,7 @@ def optimal_thresholds(
     """The ranges that lose least for histograms of layers, which it removes from ``hist_dict``."""
     if not isinstance(hist_dict, dict):
         problem = f"{type(hist_dict).__name__}, expected a dict of histograms"
-        raise ArgumentValueError(explain("optimal_thresholds", problem))
+        raise ArgumentValueError("optimal_thresholds", problem)
     ranges: dict[str, tuple[Any, Any]] = {}
     for name in list(hist_dict):
         histogram = Histogram(*hist_dict[name])
@@ -196,9 +195,7 @@ def collect_layers(
     input that nothing gives.
     """
     if not isinstance(batches, DataIter):
-        raise DataArgumentError(
-            explain("calib_data", f"{type(batches).__name__}, expected a DataIter")
-        )
+        raise DataArgumentError("calib_data", f"{type(batches).__name__}, expected a DataIter")
     data: Any = batches  # DataIter's subclasses have the properties that are read here
     internals = symbol.get_internals()
     shown = set(internals.list_outputs())
@@ -210,7 +207,7 @@ def collect_layers(
     if missing:
         problem = f"nothing gives {', '.join(map(repr, missing))}"
         hint = "pass it in arg_params or aux_params, or have calib_data provide it"
-        raise MissingParameterError(explain("calibration", problem, hint=hint))
+        raise MissingParameterError("calibration", problem, hint=hint)
     shapes = {n: d.shape for n, d in fed.items() if n in needed}
     executor = group.simple_bind(ctx, grad_req="null", **shapes)
     known = {n: a for n, a in params.items() if n not in fed}

@@ -14,7 +14,6 @@ from ...errors import (
     ArgumentValueError,
     MissingParameterError,
     NotSupportedError,
-    explain,
 )
 from ...ndarray import NDArray
 from ...symbol import Symbol
@@ -55,7 +54,7 @@ def quantize_params(
         elif source != name:
             if source not in params:
                 problem = f"{name!r} is made of {source!r}, which is not given"
-                raise MissingParameterError(explain("quantize_params", problem))
+                raise MissingParameterError("quantize_params", problem)
             array = params[source]
             arrays = nd.contrib.quantize(
                 array, array.min().reshape((1,)), array.max().reshape((1,)), out_type="int8"
@@ -116,7 +115,7 @@ def quantize_model(
     check_choice(where, "calib_mode", calib_mode, CALIBRATIONS)
     if calib_mode != "none" and calib_data is None:
         problem = f"calib_mode={calib_mode!r} needs calib_data"
-        raise ArgumentValueError(explain(where, problem))
+        raise ArgumentValueError(where, problem)
     if logger:
         logger.info("Quantizing the symbol")
     qsym, layers = quantize_symbol(
@@ -145,7 +144,7 @@ def quantize_model_mkldnn(
     ctx = args[2] if len(args) > 2 else kwargs.get("ctx") or cpu()
     if not isinstance(ctx, Context) or ctx.device_type != "cpu":
         problem = f"ctx is {ctx}, expected one CPU"
-        raise ArgumentValueError(explain("quantize_model_mkldnn", problem))
+        raise ArgumentValueError("quantize_model_mkldnn", problem)
     return quantize_model(sym, arg_params, aux_params, *args, **kwargs)
 
 
@@ -176,7 +175,7 @@ def quantize_graph(
     check_choice(where, "calib_mode", calib_mode, (*CALIBRATIONS, "customize"))
     if calib_mode == "customize" and LayerOutputCollector is None:
         problem = "calib_mode='customize' needs LayerOutputCollector"
-        raise ArgumentValueError(explain(where, problem))
+        raise ArgumentValueError(where, problem)
     qsym, layers = quantize_symbol(
         sym, ctx, check_names(where, "excluded_sym_names", excluded_sym_names),
         check_names(where, "excluded_op_names", excluded_op_names), list(arg_params),
@@ -210,7 +209,7 @@ def calib_graph(
 
 def _check_options(where: str, ctx: Any, quantized_dtype: Any, quantize_granularity: Any) -> None:
     if not isinstance(ctx, Context):
-        raise ArgumentValueError(explain(where, f"ctx: {type(ctx).__name__}, expected one Context"))
+        raise ArgumentValueError(where, f"ctx: {type(ctx).__name__}, expected one Context")
     check_choice(where, "quantized_dtype", quantized_dtype, DTYPES)
     check_choice(where, "quantize_granularity", quantize_granularity, GRANULARITIES)
 
@@ -234,7 +233,7 @@ def _ranges(
 def _refuse_blocks(name: str) -> NoReturn:
     problem = "quantises Gluon blocks, which are not part of executorkit"
     hint = "quantize_model for the symbol and the parameters that block.export wrote"
-    raise NotSupportedError(explain(name, problem, hint=hint))
+    raise NotSupportedError(name, problem, hint=hint)
 
 
 def quantize_net(*args: Any, **kwargs: Any) -> NoReturn:

@@ -9,7 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ...context import Context
-from ...errors import ArgumentValueError, AttributeValueError, explain
+from ...errors import ArgumentValueError, AttributeValueError
 from ...ops import lookup
 from ...ops.quantized.quantized_forms import (
     CALIBRATED_ENTRY,
@@ -86,7 +86,7 @@ def check_choice(where: str, name: str, value: Any, allowed: Sequence[str]) -> N
     """Raises AttributeValueError if an argument is none of the allowed texts."""
     if value not in allowed:
         expected = ", ".join(map(repr, allowed))
-        raise AttributeValueError(explain(where, f"{name}={value!r}, expected one of {expected}"))
+        raise AttributeValueError(where, f"{name}={value!r}, expected one of {expected}")
 
 
 def check_names(where: str, name: str, value: Any) -> list[str]:
@@ -95,7 +95,7 @@ def check_names(where: str, name: str, value: Any) -> list[str]:
         return []
     if not isinstance(value, list):
         problem = f"{name} is {value!r}, expected a list of names"
-        raise ArgumentValueError(explain(where, problem))
+        raise ArgumentValueError(where, problem)
     return value
 
 

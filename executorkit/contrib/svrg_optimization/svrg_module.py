@@ -14,7 +14,7 @@ from typing import Any
 
 from ...base import _as_list
 from ...context import cpu
-from ...errors import ArgumentValueError, InputTypeError, explain
+from ...errors import ArgumentValueError, InputTypeError
 from ...initializer import Uniform
 from ...metric import EvalMetric
 from ...metric import create as create_metric
@@ -63,11 +63,11 @@ class SVRGModule(_GradientModule):
     ) -> None:
         if not isinstance(update_freq, int):
             raise InputTypeError(
-                explain("SVRGModule", f"update_freq is {update_freq!r}, expected an integer")
+                "SVRGModule", f"update_freq is {update_freq!r}, expected an integer"
             )
         if update_freq <= 0:
             raise ArgumentValueError(
-                explain("SVRGModule", f"update_freq is {update_freq}, expected at least 1")
+                "SVRGModule", f"update_freq is {update_freq}, expected at least 1"
             )
         contexts = _as_list(cpu() if context is None else context)
         options: dict[str, Any] = {
@@ -170,7 +170,7 @@ class SVRGModule(_GradientModule):
     ) -> None:
         """Trains as Module's ``fit``, with full gradients every ``update_freq`` epochs."""
         if num_epoch is None:
-            raise ArgumentValueError(explain("SVRGModule.fit", "num_epoch is not given"))
+            raise ArgumentValueError("SVRGModule.fit", "num_epoch is not given")
         self.bind(
             train_data.provide_data, train_data.provide_label, True, force_rebind=force_rebind
         )

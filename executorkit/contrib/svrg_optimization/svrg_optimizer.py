@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...errors import ArgumentValueError, explain
+from ...errors import ArgumentValueError
 from ...ndarray import NDArray
 from ...optimizer import Optimizer, create, register
 
@@ -36,9 +36,7 @@ class _SVRGOptimizer(Optimizer):
 
     def __init__(self, default_optimizer: str | Optimizer, **kwargs: Any) -> None:
         if not isinstance(default_optimizer, str | Optimizer):
-            raise ArgumentValueError(
-                explain("_SVRGOptimizer", f"{default_optimizer!r} is no optimizer")
-            )
+            raise ArgumentValueError("_SVRGOptimizer", f"{default_optimizer!r} is no optimizer")
         base = {k: v for k, v in kwargs.items() if k in Optimizer.__init__.__annotations__}
         super().__init__(**base)
         if isinstance(default_optimizer, str):

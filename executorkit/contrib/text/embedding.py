@@ -20,7 +20,6 @@ from ...errors import (
     FileAccessError,
     FileFormatError,
     UnknownNameError,
-    explain,
 )
 from ...ndarray import NDArray, array, zeros
 from ...registry import get_create_func, get_register_func
@@ -76,10 +75,10 @@ class _TokenEmbedding(Vocabulary):
         ``init_unknown_vec(shape=...)``."""
         path = Path(pretrained_file_path).expanduser()
         if not path.is_file():
-            raise ArgumentValueError(explain("embedding", f"no file {path}"))
+            raise ArgumentValueError("embedding", f"no file {path}")
         vectors, unknown = _read_vectors(path, elem_delim, encoding, self.unknown_token, self)
         if not vectors and unknown is None:
-            raise FileFormatError(explain(str(path), "it has no vectors"))
+            raise FileFormatError(str(path), "it has no vectors")
         length = len(next(iter(vectors.values()))) if vectors else len(unknown)  # type: ignore[arg-type]
         self._set_tokens([*self.idx_to_token, *vectors])
         table = np.zeros((len(self), length), np.float32)
@@ -126,24 +125,22 @@ class _TokenEmbedding(Vocabulary):
         """
         where = "update_token_vectors"
         if self._idx_to_vec is None:
-            raise ArgumentValueError(explain(where, "there are no vectors yet"))
+            raise ArgumentValueError(where, "there are no vectors yet")
         names = tokens if isinstance(tokens, list) else [tokens]
         if not isinstance(new_vectors, NDArray):
-            raise ArgumentValueError(explain(where, "new_vectors is no NDArray"))
+            raise ArgumentValueError(where, "new_vectors is no NDArray")
         shape = new_vectors.shape if new_vectors.ndim == 2 else (1, *new_vectors.shape)
         if shape != (len(names), self.vec_len):
             expected = (len(names), self.vec_len)
             raise ArgumentValueError(
-                explain(where, f"new_vectors is {new_vectors.shape}, expected {expected}")
+                where, f"new_vectors is {new_vectors.shape}, expected {expected}"
             )
         for name in names:
             if name not in self.token_to_idx:
                 raise ArgumentValueError(
-                    explain(
-                        where,
-                        f"token {name!r} is unknown",
-                        hint=f"{self.unknown_token!r}, the token of all unknown ones",
-                    )
+                    where,
+                    f"token {name!r} is unknown",
+                    hint=f"{self.unknown_token!r}, the token of all unknown ones",
                 )
         table = self._idx_to_vec.asnumpy()
         table[[self.token_to_idx[name] for name in names]] = new_vectors.asnumpy().reshape(shape)
@@ -155,28 +152,22 @@ class _TokenEmbedding(Vocabulary):
         kind = cls.__name__.lower()
         if cls.pretrained_file_names and name not in cls.pretrained_file_names:
             raise UnknownNameError(
-                explain(
-                    f"embedding {kind}",
-                    f"no file {name!r}",
-                    hint=", ".join(cls.pretrained_file_names),
-                )
+                f"embedding {kind}", f"no file {name!r}", hint=", ".join(cls.pretrained_file_names)
             )
         path = Path(root).expanduser() / kind / name
         if not path.is_file():
             raise FileAccessError(
-                explain(
-                    f"embedding {kind}",
-                    f"{path} is missing",
-                    because="executorkit does not use the net",
-                    hint="fetch it from its authors' page and put it there",
-                )
+                f"embedding {kind}",
+                f"{path} is missing",
+                because="executorkit does not use the net",
+                hint="fetch it from its authors' page and put it there",
             )
         return str(path)
 
 
 def _check_vocabulary(vocabulary: Any) -> None:
     if not isinstance(vocabulary, Vocabulary):
-        raise ArgumentValueError(explain("embedding", f"{vocabulary!r} is no Vocabulary"))
+        raise ArgumentValueError("embedding", f"{vocabulary!r} is no Vocabulary")
 
 
 def _read_vectors(
@@ -194,7 +185,7 @@ def _read_vectors(
             where = f"{path}: line {number}"
             token, *texts = line.rstrip().split(elem_delim)
             if not texts:
-                raise ArgumentValueError(explain(where, "it is no token and its numbers"))
+                raise ArgumentValueError(where, "it is no token and its numbers")
             numbers = [float(text) for text in texts]
             if token == unknown_token and unknown is None:
                 unknown = numbers
@@ -205,7 +196,7 @@ def _read_vectors(
             else:
                 if length is not None and len(numbers) != length:
                     problem = f"{token!r} has {len(numbers)} numbers, the others {length}"
-                    raise ArgumentValueError(explain(where, problem))
+                    raise ArgumentValueError(where, problem)
                 length = len(numbers)
                 vectors[token] = numbers
     return vectors, unknown
@@ -224,9 +215,7 @@ def get_pretrained_file_names(embedding_name: str | None = None) -> Any:
     if embedding_name is None:
         return names
     if embedding_name not in names:
-        raise UnknownNameError(
-            explain("embedding", f"no {embedding_name!r}", hint=", ".join(names))
-        )
+        raise UnknownNameError("embedding", f"no {embedding_name!r}", hint=", ".join(names))
     return names[embedding_name]
 
 
@@ -305,8 +294,6 @@ class CompositeEmbedding(_TokenEmbedding):
         parts = token_embeddings if isinstance(token_embeddings, list) else [token_embeddings]
         for part in parts:
             if not isinstance(part, _TokenEmbedding):
-                raise ArgumentValueError(
-                    explain("CompositeEmbedding", f"{part!r} is no token embedding")
-                )
+                raise ArgumentValueError("CompositeEmbedding", f"{part!r} is no token embedding")
         super().__init__()
         self._set_idx_to_vec_by_embeddings(parts, vocabulary)

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from ...errors import ArgumentValueError, explain
+from ...errors import ArgumentValueError
 
 __all__ = ["Vocabulary"]
 
@@ -53,7 +53,7 @@ class Vocabulary:
             ),
         ):
             if wrong:
-                raise ArgumentValueError(explain("Vocabulary", problem))
+                raise ArgumentValueError("Vocabulary", problem)
         self._unknown_token = unknown_token
         self._reserved_tokens = None if reserved_tokens is None else list(reserved_tokens)
         tokens = [unknown_token, *reserved]
@@ -110,7 +110,7 @@ class Vocabulary:
         for index in indices if isinstance(indices, list) else [indices]:
             if not isinstance(index, int) or index >= len(self):
                 raise ArgumentValueError(
-                    explain("Vocabulary.to_tokens", f"{index!r} is no index below {len(self)}")
+                    "Vocabulary.to_tokens", f"{index!r} is no index below {len(self)}"
                 )
             tokens.append(self._idx_to_token[index])
         return tokens if isinstance(indices, list) else tokens[0]

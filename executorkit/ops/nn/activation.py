@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ...errors import ShapeError, explain
+from ...errors import ShapeError
 from ..schema.attrs import Key, Shape, Train
 from ..schema.channels_last import LayoutRewrite, layout_elementwise
 from ..schema.inference import Params, ShapeFacts, same_shapes, shape_of_data
@@ -97,12 +97,10 @@ def _prelu(x: jax.Array, gamma: jax.Array, axis: int = 1) -> jax.Array:
     if unmatched:
         batch, channels = x.shape[0], x.shape[axis] if x.ndim > 1 else 1
         raise ShapeError(
-            explain(
-                "LeakyReLU",
-                f"'gamma' is {gamma.shape}, expected (1,), ({channels},) or what broadcasts to "
-                f"({batch}, {channels})",
-                because=f"data is {x.shape}",
-            )
+            "LeakyReLU",
+            f"'gamma' is {gamma.shape}, expected (1,), ({channels},) or what broadcasts to "
+            f"({batch}, {channels})",
+            because=f"data is {x.shape}",
         )
     above = x > 0
     # Infinities times the gradient 0 of what is not used would be NaN.

@@ -24,7 +24,7 @@ def _parts(x: jax.Array, name: str, heads: int, count: int) -> list[jax.Array]:
     if x.ndim != 3 or heads < 1 or x.shape[2] % (heads * count):
         raise ShapeError(
             f"{name!r} is {x.shape}, expected (length, batch, a multiple of {count} * {heads})",
-            f"heads={heads}",
+            because=f"heads={heads}",
         )
     length, batch, _ = x.shape
     split = x.reshape(length, batch, heads, count, -1)
@@ -43,7 +43,7 @@ def _weighted(attention: jax.Array, value: jax.Array) -> jax.Array:
     if attention.ndim != 3 or attention.shape[::2] != (batch * heads, length):
         raise ShapeError(
             f"'attention' is {attention.shape}, expected ({batch * heads}, length, {length})",
-            "that is batch * heads, and the length of keys_values",
+            because="that is batch * heads, and the length of keys_values",
         )
     weights = attention.reshape(batch, heads, -1, length)
     out = jnp.einsum("bhqk,bhkd->qbhd", weights, value)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ...errors import AttributeValueError, ShapeError, explain
+from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Count, Shape, Tuning
 from ..schema.channels_last import LayoutRewrite, layout_with_windows
 from ..schema.inference import Params, ShapeFacts
@@ -28,11 +28,9 @@ def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
         return (default,) * rank
     if len(value) != rank:
         raise AttributeValueError(
-            explain(
-                f"attribute {name!r}",
-                f"{value} has {len(value)} entries, expected {rank}",
-                because=f"kernel has {rank} axes",
-            )
+            f"attribute {name!r}",
+            f"{value} has {len(value)} entries, expected {rank}",
+            because=f"kernel has {rank} axes",
         )
     return value
 
@@ -40,13 +38,11 @@ def per_axis(name: str, value: Shape, rank: int, default: int) -> Shape:
 def data_layout(layout: str | None, rank: int) -> str:
     """The letters of the data's axes; channels first unless stated otherwise."""
     if rank not in (1, 2, 3):
-        raise AttributeValueError(
-            explain("attribute 'kernel'", f"it has {rank} axes, expected 1, 2 or 3")
-        )
+        raise AttributeValueError("attribute 'kernel'", f"it has {rank} axes, expected 1, 2 or 3")
     layout = layout or {1: "NCW", 2: "NCHW", 3: "NCDHW"}[rank]
     if len(layout) != rank + 2:
         raise AttributeValueError(
-            explain("attribute 'layout'", f"{layout!r} does not fit a kernel of {rank} axes")
+            "attribute 'layout'", f"{layout!r} does not fit a kernel of {rank} axes"
         )
     return layout
 
@@ -76,7 +72,7 @@ def checked_data_shape(s: ShapeFacts, p: Params, layout: str) -> Shape | None:
         if size % p.num_group:
             raise ShapeError(
                 f"{size} {what} cannot be divided into {p.num_group} groups",
-                f"data is {data} and num_filter={p.num_filter}",
+                because=f"data is {data} and num_filter={p.num_filter}",
             )
     return data
 
@@ -110,7 +106,7 @@ def infer_convolution_shape(s: ShapeFacts, p: Params) -> None:
             raise ShapeError(
                 f"the kernel spans {spans[i]} on axis {axis} of data, which has only "
                 f"{data[axis] + 2 * pad[i]} with padding",
-                f"data is {data}, kernel={p.kernel}, pad={pad}, dilate={dilate}",
+                because=f"data is {data}, kernel={p.kernel}, pad={pad}, dilate={dilate}",
             )
     out = s["out0"]
     if out is None or len(out) != len(layout):
@@ -331,12 +327,12 @@ def _infer_deconvolution_shape(s: ShapeFacts, p: Params) -> None:
         if pad[i] < 0:
             raise ShapeError(
                 f"target_shape={p.target_shape} is too large",
-                f"data is {data}, kernel={p.kernel}, stride={stride}",
+                because=f"data is {data}, kernel={p.kernel}, stride={stride}",
             )
         if adj[i] >= stride[i]:
             raise ShapeError(
                 f"adj {adj[i]} on spatial axis {i}, expected less than the stride {stride[i]}",
-                f"target_shape={p.target_shape} and data is {data}"
+                because=f"target_shape={p.target_shape} and data is {data}"
                 if any(p.target_shape)
                 else None,
             )

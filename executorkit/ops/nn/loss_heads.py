@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ...errors import MXNetError, explain
+from ...errors import MXNetError
 from ..schema.attrs import Aux, Shape, Train
 from ..schema.inference import Params, ShapeFacts, is_fully_known, merge_shapes, same_shapes
 from ..schema.operator_registry import register
@@ -60,11 +60,9 @@ def loss_head(
 def label_missing() -> MXNetError:
     """The error of a gradient that is taken where the label is absent."""
     return MXNetError(
-        explain(
-            "gradient of a loss",
-            "it is computed from the label, which is not given",
-            hint="give the label's array among the arguments",
-        )
+        "gradient of a loss",
+        "it is computed from the label, which is not given",
+        hint="give the label's array among the arguments",
     )
 
 

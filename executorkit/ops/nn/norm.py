@@ -102,7 +102,7 @@ def _infer_group_norm_shape(s: ShapeFacts, p: Params) -> None:
     if data[1] % p.num_groups:
         raise ShapeError(
             f"{data[1]} channels cannot be divided into {p.num_groups} groups",
-            f"data is {data}",
+            because=f"data is {data}",
         )
     for name in ("gamma", "beta"):
         s.set(name, (p.num_groups,), because=f"num_groups={p.num_groups}")

@@ -67,7 +67,7 @@ def _infer_shape(s: ShapeFacts, p: Params) -> None:
             raise ShapeError(
                 f"the kernel spans {k} on axis {axis} of data, which has only "
                 f"{data[axis] + 2 * x} with padding",
-                f"data is {data}, kernel={p.kernel}, pad={pad}",
+                because=f"data is {data}, kernel={p.kernel}, pad={pad}",
             )
 
 

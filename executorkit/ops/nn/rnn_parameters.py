@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple, Self, TypeAlias
 
 import jax
 
-from ...errors import AttributeValueError, ParameterShapeError, explain
+from ...errors import AttributeValueError, ParameterShapeError
 from ..schema.inference import Params
 
 Mode: TypeAlias = Literal["rnn_relu", "rnn_tanh", "lstm", "gru"]
@@ -47,10 +47,11 @@ class PackedSizes:
     def of(cls, p: Params) -> PackedSizes:
         """The sizes for the attributes of the operator RNN."""
         if p.projection_size is not None and p.mode != "lstm":
+            problem = f"projection_size={p.projection_size} with mode={p.mode!r}"
+            hint = "mode='lstm'"
             raise AttributeValueError(
-                explain("operator RNN", f"projection_size={p.projection_size} with mode={p.mode!r}",
-                        because="only lstm has a projection", hint="mode='lstm'")
-            )  # fmt: skip
+                "operator RNN", problem, because="only lstm has a projection", hint=hint
+            )
         gates = len(GATE_NAMES[p.mode])
         return cls(p.num_layers, 2 if p.bidirectional else 1, gates, p.state_size,
                    p.projection_size or p.state_size, p.projection_size is not None)  # fmt: skip
@@ -98,7 +99,7 @@ class GateParameters(NamedTuple):
         if mode not in GATE_NAMES:
             expected = ", ".join(map(repr, GATE_NAMES))
             raise AttributeValueError(
-                explain("recurrent layers", f"mode is {mode!r}, expected one of {expected}")
+                "recurrent layers", f"mode is {mode!r}, expected one of {expected}"
             )
         names = GATE_NAMES[mode]
         directions = 1 + bool(bidirectional)
@@ -114,12 +115,10 @@ class GateParameters(NamedTuple):
         if surplus or features < 1:
             possible = ", ".join(str(self.sizes.count(n)) for n in (1, 2, 3))
             raise ParameterShapeError(
-                explain(
-                    "packed parameters of recurrent layers",
-                    f"there are {length}, expected {possible}, ... for 1, 2, 3, ... input features",
-                    because=f"they are {self.sizes.layers} layers of {self.sizes.state} units, "
-                    f"{self.sizes.directions} direction(s), {self.sizes.gates} gate(s)",
-                )
+                "packed parameters of recurrent layers",
+                f"there are {length}, expected {possible}, ... for 1, 2, 3, ... input features",
+                because=f"they are {self.sizes.layers} layers of {self.sizes.state} units, "
+                f"{self.sizes.directions} direction(s), {self.sizes.gates} gate(s)",
             )
         return features
 

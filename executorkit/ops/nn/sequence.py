@@ -60,7 +60,7 @@ def _lengths(
     if lengths.shape != (data.shape[1 - axis],):
         raise ShapeError(
             f"'sequence_length' is {lengths.shape}, expected ({data.shape[1 - axis]},)",
-            f"data is {data.shape}, sequences along axis {axis}",
+            because=f"data is {data.shape}, sequences along axis {axis}",
         )
     return lax.expand_dims(integer_indices(lengths), (axis,))
 

@@ -29,7 +29,7 @@ def _infer_shape(s: ShapeFacts, p: Params) -> None:
     if data is None:
         return
     if not -len(data) <= p.axis < len(data):
-        raise ShapeError(f"axis {p.axis} is out of range", f"data is {data}")
+        raise ShapeError(f"axis {p.axis} is out of range", because=f"data is {data}")
     axis = p.axis % len(data)
     s.set("length", data[:axis] + data[axis + 1 :], because=f"data is {data} and axis={p.axis}")
 

@@ -7,7 +7,7 @@ from functools import reduce
 import jax
 import jax.numpy as jnp
 
-from ...errors import AttributeValueError, explain
+from ...errors import AttributeValueError
 from ..schema.inference import Params, output_dtype
 from ..schema.operator_registry import register
 
@@ -15,11 +15,9 @@ from ..schema.operator_registry import register
 def _all_finite(op: str, arrays: tuple[jax.Array, ...], init_output: bool) -> jax.Array:
     if not init_output:
         raise AttributeValueError(
-            explain(
-                op,
-                "init_output=False is not served: results do not depend on what was in out",
-                hint="multiply the results of several calls",
-            )
+            op,
+            "init_output=False is not served: results do not depend on what was in out",
+            hint="multiply the results of several calls",
         )
     flags = [jnp.all(jnp.isfinite(x)) for x in arrays]
     return reduce(jnp.logical_and, flags).astype("float32").reshape(1)

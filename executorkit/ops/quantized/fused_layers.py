@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ...errors import MXNetError, explain
+from ...errors import MXNetError
 from ..schema.attrs import Bodies
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import OpDef, register
@@ -233,7 +233,7 @@ def _run_fused(data: tuple[jax.Array, ...], p: Params) -> tuple[jax.Array, ...]:
     ]
     if not isinstance(inputs[0], QuantizedArray):
         raise MXNetError(
-            explain("a quantised layer", f"its data is {arrays[0].dtype}, expected int8 or uint8")
+            "a quantised layer", f"its data is {arrays[0].dtype}, expected int8 or uint8"
         )
     calibrated, with_sum = _calibrated(p), sum(isinstance(x, QuantizedArray) for x in inputs) > 1
     activated = body.last[0].name not in _PRODUCTS

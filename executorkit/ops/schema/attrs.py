@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal, TypeVar, Union, cast, get_args, get_
 
 import numpy as np
 
-from ...errors import AttributeValueError, DTypeError, explain, shorten
+from ...errors import AttributeValueError, DTypeError, shorten
 
 T = TypeVar("T")
 
@@ -248,10 +248,10 @@ class Attr:
             value = self.parse(text)
         except (ValueError, SyntaxError, TypeError, MemoryError, RecursionError):
             raise AttributeValueError(
-                explain(f"operator {op}", f"{self.name}={shorten(text)!r}, expected {self.accepts}")
+                f"operator {op}", f"{self.name}={shorten(text)!r}, expected {self.accepts}"
             ) from None
         if isinstance(value, float) and math.isnan(value) and self.annotation is int:
-            raise AttributeValueError(explain(f"operator {op}", f"{self.name} is NaN"))
+            raise AttributeValueError(f"operator {op}", f"{self.name} is NaN")
         return value
 
 

@@ -222,7 +222,7 @@ def channel_shapes(s: ShapeFacts, axis: int, *names: str) -> None:
     if data is None:
         return
     if not -len(data) <= axis < len(data):
-        raise ShapeError(f"axis {axis} is out of range", f"data is {shape_text(data)}")
+        raise ShapeError(f"axis {axis} is out of range", because=f"data is {shape_text(data)}")
     axis %= len(data)
     for name in names:
         s.set(name, (data[axis],), because=f"data is {shape_text(data)} and axis={axis}")

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
-from ...errors import NotSupportedError, explain
+from ...errors import NotSupportedError
 from ...unserved import absent_attribute
 from .calls import PREFIXES, Frontend, call_doc, call_signature, namespace_entries, public_names
 from .operator_registry import OpDef, lookup
@@ -142,7 +142,7 @@ def _refused(name: str, hint: str) -> Callable[..., NoReturn]:
 
     def refused(*args: Any, **kwargs: Any) -> NoReturn:
         """Raises NotSupportedError: it needs sparse storage."""
-        raise NotSupportedError(explain(name, "it needs sparse storage", hint=hint))
+        raise NotSupportedError(name, "it needs sparse storage", hint=hint)
 
     refused.__name__ = refused.__qualname__ = name.rpartition(".")[2]
     return refused

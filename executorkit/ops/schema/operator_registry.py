@@ -114,11 +114,9 @@ class OpDef:
                     continue
                 if not self.open_attrs:
                     raise AttributeValueError(
-                        explain(
-                            f"operator {self.name}",
-                            f"unknown attribute {name!r} (value {to_text(value)!r})",
-                            hint=did_you_mean(name, self.attrs),
-                        )
+                        f"operator {self.name}",
+                        f"unknown attribute {name!r} (value {to_text(value)!r})",
+                        hint=did_you_mean(name, self.attrs),
                     )
                 values[name] = to_text(value)
             else:
@@ -130,10 +128,8 @@ class OpDef:
                 continue
             if attr.required:
                 raise AttributeValueError(
-                    explain(
-                        f"operator {self.name}",
-                        f"required attribute {attr.name!r} is not given, expected {attr.accepts}",
-                    )
+                    f"operator {self.name}",
+                    f"required attribute {attr.name!r} is not given, expected {attr.accepts}",
                 )
             values[attr.name] = attr.default
         return Params(values)

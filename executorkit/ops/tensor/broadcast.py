@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from ...errors import AttributeValueError, ShapeError, explain
+from ...errors import AttributeValueError, ShapeError
 from ..schema.attrs import Shape
 from ..schema.channels_last import layout_elementwise
 from ..schema.inference import Params, ShapeFacts, TypeFacts
@@ -28,7 +28,7 @@ def _broadcast_op(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.A
             shape = jnp.broadcast_shapes(lhs.shape, rhs.shape)
         except ValueError:
             raise ShapeError(
-                explain(name, f"lhs {lhs.shape} and rhs {rhs.shape} do not broadcast together")
+                name, f"lhs {lhs.shape} and rhs {rhs.shape} do not broadcast together"
             ) from None
         return rule.fn(jnp.broadcast_to(lhs, shape), jnp.broadcast_to(rhs, shape))
 
@@ -77,11 +77,9 @@ def _stretch(where: str, data: jax.Array, shape: tuple[int, ...]) -> jax.Array:
         a not in (1, b) for a, b in zip(data.shape, shape, strict=True)
     ):
         raise ShapeError(
-            explain(
-                where,
-                f"'data' {data.shape} cannot be stretched to {shape}",
-                because="only axes of size 1 are stretched, and their number stays",
-            )
+            where,
+            f"'data' {data.shape} cannot be stretched to {shape}",
+            because="only axes of size 1 are stretched, and their number stays",
         )
     return jnp.broadcast_to(data, shape)
 
@@ -108,18 +106,14 @@ def broadcast_axis(data: jax.Array, *, axis: Shape = (), size: Shape = ()) -> ja
     """
     if len(axis) != len(size) or any(not 0 <= a < data.ndim for a in axis):
         raise AttributeValueError(
-            explain(
-                "broadcast_axis",
-                f"axis={axis} and size={size} for 'data' {data.shape}",
-                because="axis and size go together, and axes are counted from 0",
-            )
+            "broadcast_axis",
+            f"axis={axis} and size={size} for 'data' {data.shape}",
+            because="axis and size go together, and axes are counted from 0",
         )
     new = list(data.shape)
     for a, n in zip(axis, size, strict=True):
         if new[a] != 1:
-            raise ShapeError(
-                explain("broadcast_axis", f"axis {a} of 'data' {data.shape} has not size 1")
-            )
+            raise ShapeError("broadcast_axis", f"axis {a} of 'data' {data.shape} has not size 1")
         new[a] = n
     return jnp.broadcast_to(data, new)
 
@@ -151,12 +145,9 @@ def broadcast_like(
         or any(not -rhs.ndim <= a < rhs.ndim for a in theirs)
     ):
         raise AttributeValueError(
-            explain(
-                "broadcast_like",
-                f"lhs_axes={lhs_axes} and rhs_axes={rhs_axes} for lhs {lhs.shape} "
-                f"and rhs {rhs.shape}",
-                because="both are given, of one length, and name axes that there are",
-            )
+            "broadcast_like",
+            f"lhs_axes={lhs_axes} and rhs_axes={rhs_axes} for lhs {lhs.shape} and rhs {rhs.shape}",
+            because="both are given, of one length, and name axes that there are",
         )
     new = list(lhs.shape)
     for a, b in zip(ours, theirs, strict=True):

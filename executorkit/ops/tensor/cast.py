@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from ...errors import AttributeValueError, explain
+from ...errors import AttributeValueError
 from ..schema.channels_last import layout_elementwise
 from ..schema.inference import (
     Params,
@@ -56,11 +56,9 @@ def cast_storage(data: jax.Array, *, stype: Literal["csr", "default", "row_spars
     """data itself, of any shape and dtype. Arrays are dense, so a sparse ``stype`` is an error."""
     if stype != "default":
         raise AttributeValueError(
-            explain(
-                "cast_storage",
-                f"stype={stype!r} is sparse, expected 'default'",
-                hint="leave the operator out: dense arrays hold the same numbers",
-            )
+            "cast_storage",
+            f"stype={stype!r} is sparse, expected 'default'",
+            hint="leave the operator out: dense arrays hold the same numbers",
         )
     return data
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ...errors import AttributeValueError, explain
+from ...errors import AttributeValueError
 from ..schema.attrs import DType, Shape, Tuning
 from ..schema.inference import Params, ShapeFacts, normal_axis, output_dtype, same_shapes
 from ..schema.operator_registry import register
@@ -105,13 +105,13 @@ def arange(
     """
     if infer_range and stop is None:
         raise AttributeValueError(
-            explain("_arange", "no operator that uses it tells its length", hint="give stop")
+            "_arange", "no operator that uses it tells its length", hint="give stop"
         )
     if stop is None:
         start, stop = 0.0, start
     if step == 0 or repeat < 1 or (stop - start) / step <= 0:
         raise AttributeValueError(
-            explain("_arange", f"start={start}, stop={stop}, step={step}, repeat={repeat} is empty")
+            "_arange", f"start={start}, stop={stop}, step={step}, repeat={repeat} is empty"
         )
     kind = jnp.dtype(dtype)
     index = _repeated_iota(math.ceil((stop - start) / step), repeat, kind)

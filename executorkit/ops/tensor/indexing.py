@@ -22,7 +22,6 @@ from ...errors import (
     MXNetError,
     ShapeError,
     ValueRangeError,
-    explain,
 )
 from ..schema.attrs import Aux, Count, Shape, Tuning
 from ..schema.inference import (
@@ -312,7 +311,7 @@ def scatter_nd(data: jax.Array, indices: jax.Array, *, shape: Shape):
     if data.shape != expected:
         raise ShapeError(
             f"'data' is {data.shape}, expected {expected}",
-            f"indices is {indices.shape} and shape={shape}",
+            because=f"indices is {indices.shape} and shape={shape}",
         )
 
     def scatter(data: jax.Array, *where: jax.Array) -> jax.Array:
@@ -477,12 +476,10 @@ def boolean_mask(data: jax.Array, index: jax.Array, *, axis: int = 0):
         raise ShapeError(f"'index' is {index.shape}, expected ({data.shape[at]},)")
     if isinstance(index, Tracer):
         raise DynamicShapeError(
-            explain(
-                "_contrib_boolean_mask",
-                "the size of its result depends on the values of index, "
-                "which are not known while a program is compiled",
-                hint="mx.nd.contrib.boolean_mask on arrays; in a graph, multiply by the mask",
-            )
+            "_contrib_boolean_mask",
+            "the size of its result depends on the values of index, "
+            "which are not known while a program is compiled",
+            hint="mx.nd.contrib.boolean_mask on arrays; in a graph, multiply by the mask",
         )
     return jnp.take(data, np.flatnonzero(np.asarray(index)), at)
 
@@ -498,9 +495,7 @@ def getnnz(data: jax.Array, *, axis: int | None = None) -> NoReturn:
     MXNet refuses dense arrays of any shape too.
     """
     raise MXNetError(
-        explain(
-            "_contrib_getnnz",
-            "it counts the stored elements of a CSR matrix, and arrays here are dense",
-            hint="(data != 0).sum()",
-        )
+        "_contrib_getnnz",
+        "it counts the stored elements of a CSR matrix, and arrays here are dense",
+        hint="(data != 0).sum()",
     )

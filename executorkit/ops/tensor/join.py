@@ -144,7 +144,7 @@ def split(data: jax.Array, *, num_outputs: Count, axis: int = 1, squeeze_axis: b
         raise ShapeError(
             f"axis {at} of data {data.shape} has {size} entries, expected "
             + (f"{num_outputs}" if squeeze_axis else f"a multiple of {num_outputs}"),
-            f"num_outputs={num_outputs}, squeeze_axis={squeeze_axis}",
+            because=f"num_outputs={num_outputs}, squeeze_axis={squeeze_axis}",
         )
     parts = lax.split(data, [size // num_outputs] * num_outputs, at)
     return tuple(lax.squeeze(x, (at,)) if squeeze_axis else x for x in parts)
@@ -186,7 +186,7 @@ def split_v2(
         )
     if squeeze_axis and set(sizes) != {1}:
         raise ShapeError(
-            f"parts along axis {at} have sizes {sizes}, expected 1", "squeeze_axis=True"
+            f"parts along axis {at} have sizes {sizes}, expected 1", because="squeeze_axis=True"
         )
     parts = lax.split(data, sizes, at)
     return tuple(lax.squeeze(x, (at,)) if squeeze_axis else x for x in parts)

@@ -52,7 +52,7 @@ def dot(
     rhs; the order of the other axes stays.
     """
     if lhs.ndim == rhs.ndim == 1 and (transpose_a or transpose_b):
-        raise ShapeError("vectors cannot be transposed", "both inputs have one axis")
+        raise ShapeError("vectors cannot be transposed", because="both inputs have one axis")
     i = 0 if transpose_a else lhs.ndim - 1
     j = rhs.ndim - 1 if transpose_b else 0
     if lhs.shape[i] != rhs.shape[j]:
@@ -136,7 +136,7 @@ def _matmul(
     if any(a.shape[x] != b.shape[x] for x in batch) or a.shape[i] != b.shape[j]:
         raise ShapeError(
             f"stacks of matrices {a.shape} and {b.shape} do not fit",
-            f"transpose_a={transpose_a}, transpose_b={transpose_b}, rows along axis {rows}",
+            because=f"transpose_a={transpose_a}, transpose_b={transpose_b}, rows along axis {rows}",
         )
     out = lax.dot_general(a, b, (((i,), (j,)), (batch, batch)))
     order = list(range(len(batch)))

@@ -322,7 +322,7 @@ def depth_to_space(data: jax.Array, *, block_size: int):
         raise ShapeError(
             f"data is {data.shape}, expected (N, C, H, W), none of them 0, with C divisible by "
             f"{b * b}",
-            f"block_size={b}",
+            because=f"block_size={b}",
         )
     n, c, h, w = data.shape
     blocks = data.reshape(n, b, b, c // (b * b), h, w)

@@ -95,7 +95,7 @@ def slice_like(data: jax.Array, shape_like: jax.Array, *, axes: Shape = ()):
     if not axes and data.ndim != shape_like.ndim:
         raise ShapeError(
             f"data {data.shape} and shape_like {shape_like.shape} differ in their number of axes",
-            "axes is not given",
+            because="axes is not given",
         )
     limits = list(data.shape)
     for axis in axes or range(data.ndim):
@@ -156,7 +156,9 @@ def slice_assign(
     """
     box = _python_slices(lhs.shape, begin, end, step)
     if math.prod(lhs[box].shape) != rhs.size:
-        raise ShapeError(f"rhs is {rhs.shape}, expected {lhs[box].shape}", f"lhs is {lhs.shape}")
+        raise ShapeError(
+            f"rhs is {rhs.shape}, expected {lhs[box].shape}", because=f"lhs is {lhs.shape}"
+        )
     return lhs.at[box].set(rhs)
 
 

@@ -51,7 +51,7 @@ def _infer_up_sampling_shape(s: ShapeFacts, p: Params) -> None:
         if (shape[2] and height % shape[2]) or (shape[3] and width % shape[3]):
             raise ShapeError(
                 f"'arg{i}' is {shape}, which does not divide an image of {height} x {width}",
-                f"arg0 is {shapes[0]} and scale={p.scale}",
+                because=f"arg0 is {shapes[0]} and scale={p.scale}",
             )
         if p.multi_input_mode == "sum" and shape[1] and shapes[0][1]:
             s.set(f"arg{i}", (0, shapes[0][1], 0, 0), because="multi_input_mode='sum'")

@@ -58,7 +58,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from ....errors import ArgumentValueError, explain
+from ....errors import ArgumentValueError
 from ...schema.attrs import Shape
 from ...symbolic_sizes import is_known
 from .conv_dims import ConvDims
@@ -129,10 +129,7 @@ def winograd_default() -> str:
     setting = os.environ.get(_VARIABLE) or _DEFAULT
     if setting not in WINOGRAD_SETTINGS:
         raise ArgumentValueError(
-            explain(
-                _VARIABLE,
-                f"{setting!r}, expected " + ", ".join(map(repr, WINOGRAD_SETTINGS)),
-            )
+            _VARIABLE, f"{setting!r}, expected " + ", ".join(map(repr, WINOGRAD_SETTINGS))
         )
     return setting
 
