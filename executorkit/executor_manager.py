@@ -42,14 +42,14 @@ from .parallel import (
     DataParallel,
     DataParallelCore,
     PerDevice,
+    SlicedExecutorGroup as DataParallelExecutorGroup,
+    check_arguments as _check_arguments,  # noqa: F401 - MXNet's name
     group_label,
     group_parts,
     mean_parameters,
     set_parameters,
+    split_input_slice as _split_input_slice,
 )
-from .parallel import SlicedExecutorGroup as DataParallelExecutorGroup
-from .parallel import check_arguments as _check_arguments  # noqa: F401 - MXNet's name
-from .parallel import split_input_slice as _split_input_slice
 from .symbol import Symbol
 
 __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]

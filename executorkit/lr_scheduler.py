@@ -364,4 +364,4 @@ def _check_integer(scheduler: LRScheduler, name: str, number: Any) -> None:
 
 
 if not TYPE_CHECKING:
-    __getattr__ = attribute_getter(__name__, lambda: __all__)
+    __getattr__ = attribute_getter(__name__)

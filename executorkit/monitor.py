@@ -34,9 +34,9 @@ from .display import (
     View,
     Viewed,
     clipped,
+    value as shown,
     view_of,
 )
-from .display import value as shown
 from .errors import InputTypeError
 from .executor import Executor
 from .keyword_arguments import CheckedKeywords

@@ -39,8 +39,7 @@ from .ndarray import NDArray, array, clear_eager_cache
 from .ops.custom import Arrays, CustomKernel, register_factory
 from .ops.schema.attrs import DTYPE_NUMBERS, Shape, dtype_name
 from .program import clear_cache
-from .symbol import Symbol
-from .symbol import op as symbol_operators
+from .symbol import Symbol, op as symbol_operators
 from .symbol.naming import NameManager
 
 __all__ = [

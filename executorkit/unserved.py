@@ -9,7 +9,7 @@ MissingDependencyError: executorkit.autograd: it is not part of executorkit
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from importlib.abc import MetaPathFinder
 from types import ModuleType
 from typing import Any, NoReturn
@@ -78,17 +78,20 @@ class UnservedModules(MetaPathFinder):
             )
 
 
-def attribute_getter(module: str, names: Callable[[], list[str]]) -> Callable[[str], NoReturn]:
+def attribute_getter(module: str) -> Callable[[str], NoReturn]:
     """``__getattr__`` of a Python module: an AttributeError with what to do, or similar names."""
 
     def get(name: str) -> NoReturn:
-        raise AttributeError(absent_attribute(module, name, names()))
+        raise AttributeError(absent_attribute(module, name))
 
     return get
 
 
-def absent_attribute(module: str, name: str, names: list[str]) -> str:
-    """The message about a name that the module ``module`` does not have, among ``names``."""
+def absent_attribute(module: str, name: str, names: Collection[str] | None = None) -> str:
+    """The message about a name that the module ``module`` does not have, among ``names``: the
+    module's own if they are not given."""
+    if names is None:
+        names = vars(sys.modules[module])
     problem = f"module {module!r} has no attribute {name!r}"
     if name.startswith("_"):
         return problem

@@ -12,8 +12,7 @@ import pytest
 import executorkit as mx
 import executorkit.misc
 from executorkit.contrib import tensorboard
-from tests.golden import _store
-from tests.golden import small_name_questions as sq
+from tests.golden import _store, small_name_questions as sq
 
 ANSWERS = json.loads((_store.DATA / "small_names.json").read_text())
 #: Questions with another answer here, and why.

@@ -10,8 +10,7 @@ import numpy as np
 
 from .._files import naming
 from .._record_format import read_whole
-from ..display import scaled, text_table
-from ..display import shape as shape_text
+from ..display import scaled, shape as shape_text, text_table
 from ..errors import ArgumentValueError, ShapeError
 from ..export import InferenceNetwork, read_parameters
 from ..inspection import deduce_inputs, label_names, plain_name

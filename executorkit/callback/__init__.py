@@ -13,20 +13,11 @@ MXNet's words. Reading a metric waits for the device; each callback does that on
 
 from typing import TYPE_CHECKING
 
-from ..model import LogValidationMetricsCallback
+from ..model import LogValidationMetricsCallback as LogValidationMetricsCallback
 from ..unserved import attribute_getter as _attribute_getter
-from ._checkpointing import do_checkpoint, module_checkpoint
-from ._metric_logging import Speedometer, log_train_metric
-from ._progress_bar import ProgressBar
-
-__all__ = [
-    "LogValidationMetricsCallback",
-    "ProgressBar",
-    "Speedometer",
-    "do_checkpoint",
-    "log_train_metric",
-    "module_checkpoint",
-]
+from ._checkpointing import do_checkpoint as do_checkpoint, module_checkpoint as module_checkpoint
+from ._metric_logging import Speedometer as Speedometer, log_train_metric as log_train_metric
+from ._progress_bar import ProgressBar as ProgressBar
 
 if not TYPE_CHECKING:
-    __getattr__ = _attribute_getter(__name__, lambda: __all__)
+    __getattr__ = _attribute_getter(__name__)

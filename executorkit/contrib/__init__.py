@@ -12,28 +12,23 @@ from typing import NoReturn
 
 from ..errors import MissingDependencyError, explain
 from ..unserved import ELSEWHERE, absent_attribute
-from . import io, ndarray, onnx, quantization, svrg_optimization, symbol, tensorboard, text
-from . import ndarray as nd
-from . import quantization as quant
-from . import symbol as sym
-
-__all__ = [
-    "io",
-    "nd",
-    "ndarray",
-    "onnx",
-    "quant",
-    "quantization",
-    "svrg_optimization",
-    "sym",
-    "symbol",
-    "tensorboard",
-    "text",
-]
+from . import (
+    io as io,
+    ndarray as nd,
+    ndarray as ndarray,
+    onnx as onnx,
+    quantization as quant,
+    quantization as quantization,
+    svrg_optimization as svrg_optimization,
+    symbol as sym,
+    symbol as symbol,
+    tensorboard as tensorboard,
+    text as text,
+)
 
 
 def __getattr__(name: str) -> NoReturn:
     hint = ELSEWHERE.get(f"contrib.{name}")
     if hint is None:
-        raise AttributeError(absent_attribute(__name__, name, __all__))
+        raise AttributeError(absent_attribute(__name__, name))
     raise MissingDependencyError(f"contrib.{name}", "it is not part of executorkit", hint=hint)

@@ -4,16 +4,14 @@ One floor below ``executor``: a graph is run node by node on snapshots of the ar
 read, which executors and groups take and hand over.
 """
 
-from ..errors import NotFiniteError
-from .check_finite import StepSnapshot, check_snapshots, complete_snapshot
-from .finite_report import ArraySummary, Finding, FiniteReport
-
-__all__ = [
-    "ArraySummary",
-    "Finding",
-    "FiniteReport",
-    "NotFiniteError",
-    "StepSnapshot",
-    "check_snapshots",
-    "complete_snapshot",
-]
+from ..errors import NotFiniteError as NotFiniteError
+from .check_finite import (
+    StepSnapshot as StepSnapshot,
+    check_snapshots as check_snapshots,
+    complete_snapshot as complete_snapshot,
+)
+from .finite_report import (
+    ArraySummary as ArraySummary,
+    Finding as Finding,
+    FiniteReport as FiniteReport,
+)

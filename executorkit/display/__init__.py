@@ -4,68 +4,38 @@ The view of an object is a function registered for its class with :func:`view_of
 nothing and run no scripts; their colours follow the page's theme, or the system's preference.
 """
 
-from ._brief import brief, brief_arrays, changed_values
-from ._charts import Bar, Curve, Curves, HeatMap, Sparkline
-from ._folding import Block, GraphNodes, folded
-from ._graph_drawing import BlockFold, Box, Drawing, Flow
-from ._notebook import Live, Viewed, notebook_display, view_of
-from ._parts import (
-    Cell,
-    Emphasis,
-    Fold,
-    Line,
-    Lines,
-    Part,
-    Table,
-    View,
-    clipped,
-    count,
-    many,
-    scaled,
-    shape,
-    text_table,
-    total,
-    value,
+from ._brief import brief as brief, brief_arrays as brief_arrays, changed_values as changed_values
+from ._charts import (
+    Bar as Bar,
+    Curve as Curve,
+    Curves as Curves,
+    HeatMap as HeatMap,
+    Sparkline as Sparkline,
 )
-from ._timeline import Lane, Span, Timeline
-
-__all__ = [
-    "Bar",
-    "Block",
-    "BlockFold",
-    "Box",
-    "Cell",
-    "Curve",
-    "Curves",
-    "Drawing",
-    "Emphasis",
-    "Flow",
-    "Fold",
-    "GraphNodes",
-    "HeatMap",
-    "Lane",
-    "Line",
-    "Lines",
-    "Live",
-    "Part",
-    "Span",
-    "Sparkline",
-    "Table",
-    "Timeline",
-    "View",
-    "Viewed",
-    "brief",
-    "brief_arrays",
-    "changed_values",
-    "clipped",
-    "count",
-    "folded",
-    "many",
-    "notebook_display",
-    "scaled",
-    "shape",
-    "text_table",
-    "total",
-    "value",
-    "view_of",
-]
+from ._folding import Block as Block, GraphNodes as GraphNodes, folded as folded
+from ._graph_drawing import BlockFold as BlockFold, Box as Box, Drawing as Drawing, Flow as Flow
+from ._notebook import (
+    Live as Live,
+    Viewed as Viewed,
+    notebook_display as notebook_display,
+    view_of as view_of,
+)
+from ._parts import (
+    Cell as Cell,
+    Emphasis as Emphasis,
+    Fold as Fold,
+    Line as Line,
+    Lines as Lines,
+    Part as Part,
+    Table as Table,
+    View as View,
+    clipped as clipped,
+    count as count,
+    many as many,
+    scaled as scaled,
+    shape as shape,
+    text_table as text_table,
+    total as total,
+    value as value,
+)
+from ._timeline import Lane as Lane, Span as Span, Timeline as Timeline

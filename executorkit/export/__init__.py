@@ -11,33 +11,24 @@ Every export is loaded again and compared, and returns the :class:`Comparison`. 
 ``python -m executorkit export``.
 """
 
-from ._checkpoint_export import ENDINGS, NETWORK_FORMS, ExportReport, export_checkpoint
-from ._differences import Comparison, Difference
-from ._inference_graph import InferenceNetwork
-from ._parameter_files import (
-    load_npz,
-    load_safetensors,
-    read_parameters,
-    save_npz,
-    save_safetensors,
+from ._checkpoint_export import (
+    ENDINGS as ENDINGS,
+    NETWORK_FORMS as NETWORK_FORMS,
+    ExportReport as ExportReport,
+    export_checkpoint as export_checkpoint,
 )
-from ._stablehlo import PLATFORMS, StableHLOModel, load, to_stablehlo
-
-__all__ = [
-    "ENDINGS",
-    "NETWORK_FORMS",
-    "PLATFORMS",
-    "Comparison",
-    "Difference",
-    "ExportReport",
-    "InferenceNetwork",
-    "StableHLOModel",
-    "export_checkpoint",
-    "load",
-    "load_npz",
-    "load_safetensors",
-    "read_parameters",
-    "save_npz",
-    "save_safetensors",
-    "to_stablehlo",
-]
+from ._differences import Comparison as Comparison, Difference as Difference
+from ._inference_graph import InferenceNetwork as InferenceNetwork
+from ._parameter_files import (
+    load_npz as load_npz,
+    load_safetensors as load_safetensors,
+    read_parameters as read_parameters,
+    save_npz as save_npz,
+    save_safetensors as save_safetensors,
+)
+from ._stablehlo import (
+    PLATFORMS as PLATFORMS,
+    StableHLOModel as StableHLOModel,
+    load as load,
+    to_stablehlo as to_stablehlo,
+)

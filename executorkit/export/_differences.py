@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..display import Line, Table, View, Viewed, many, value, view_of
-from ..display import shape as shape_text
+from ..display import Line, Table, View, Viewed, many, shape as shape_text, value, view_of
 
 #: Rows of the table at most; the others are summed up.
 _MAX_ROWS = 12

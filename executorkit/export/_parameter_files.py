@@ -32,8 +32,7 @@ from ..errors import (
     MissingDependencyError,
     MXNetError,
 )
-from ..ndarray import NDArray
-from ..ndarray import save as save_params
+from ..ndarray import NDArray, save as save_params
 from ..ndarray.params_file import ParamsHeaders
 
 Arrays = Mapping[str, np.ndarray]

@@ -6,9 +6,7 @@ from typing import NoReturn
 
 from ..errors import MissingDependencyError, explain
 from ..unserved import ELSEWHERE
-from . import utils
-
-__all__ = ["utils"]
+from . import utils as utils
 
 #: MXNet's names in ``gluon``.
 _GLUON = frozenset({

@@ -19,123 +19,59 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .. import io, recordio
-from .. import ndarray as nd
-from ..base import numeric_types
+from .. import io as io, ndarray as nd, recordio as recordio
+from ..base import numeric_types as numeric_types
 from ..errors import MissingDependencyError
 from ..opencv import require_opencv
 from ..unserved import absent_attribute
-from ..util import is_np_array
-from . import detection, image
-from . import detection as det
+from ..util import is_np_array as is_np_array
+from . import detection as det, detection as detection, image as image
 from .detection import (
-    CreateDetAugmenter,
-    CreateMultiRandCropAugmenter,
-    DetAugmenter,
-    DetBorrowAug,
-    DetHorizontalFlipAug,
-    DetRandomCropAug,
-    DetRandomPadAug,
-    DetRandomSelectAug,
-    ImageDetIter,
+    CreateDetAugmenter as CreateDetAugmenter,
+    CreateMultiRandCropAugmenter as CreateMultiRandCropAugmenter,
+    DetAugmenter as DetAugmenter,
+    DetBorrowAug as DetBorrowAug,
+    DetHorizontalFlipAug as DetHorizontalFlipAug,
+    DetRandomCropAug as DetRandomCropAug,
+    DetRandomPadAug as DetRandomPadAug,
+    DetRandomSelectAug as DetRandomSelectAug,
+    ImageDetIter as ImageDetIter,
 )
 from .image import (
-    Augmenter,
-    BrightnessJitterAug,
-    CastAug,
-    CenterCropAug,
-    ColorJitterAug,
-    ColorNormalizeAug,
-    ContrastJitterAug,
-    CreateAugmenter,
-    ForceResizeAug,
-    HorizontalFlipAug,
-    HueJitterAug,
-    ImageIter,
-    LightingAug,
-    RandomCropAug,
-    RandomGrayAug,
-    RandomOrderAug,
-    RandomSizedCropAug,
-    ResizeAug,
-    SaturationJitterAug,
-    SequentialAug,
-    center_crop,
-    color_normalize,
-    copyMakeBorder,
-    fixed_crop,
-    imdecode,
-    imread,
-    imresize,
-    imrotate,
-    random_crop,
-    random_rotate,
-    random_size_crop,
-    resize_short,
-    scale_down,
+    Augmenter as Augmenter,
+    BrightnessJitterAug as BrightnessJitterAug,
+    CastAug as CastAug,
+    CenterCropAug as CenterCropAug,
+    ColorJitterAug as ColorJitterAug,
+    ColorNormalizeAug as ColorNormalizeAug,
+    ContrastJitterAug as ContrastJitterAug,
+    CreateAugmenter as CreateAugmenter,
+    ForceResizeAug as ForceResizeAug,
+    HorizontalFlipAug as HorizontalFlipAug,
+    HueJitterAug as HueJitterAug,
+    ImageIter as ImageIter,
+    LightingAug as LightingAug,
+    RandomCropAug as RandomCropAug,
+    RandomGrayAug as RandomGrayAug,
+    RandomOrderAug as RandomOrderAug,
+    RandomSizedCropAug as RandomSizedCropAug,
+    ResizeAug as ResizeAug,
+    SaturationJitterAug as SaturationJitterAug,
+    SequentialAug as SequentialAug,
+    center_crop as center_crop,
+    color_normalize as color_normalize,
+    copyMakeBorder as copyMakeBorder,
+    fixed_crop as fixed_crop,
+    imdecode as imdecode,
+    imread as imread,
+    imresize as imresize,
+    imrotate as imrotate,
+    random_crop as random_crop,
+    random_rotate as random_rotate,
+    random_size_crop as random_size_crop,
+    resize_short as resize_short,
+    scale_down as scale_down,
 )
-
-__all__ = [
-    "Augmenter",
-    "BrightnessJitterAug",
-    "CastAug",
-    "CenterCropAug",
-    "ColorJitterAug",
-    "ColorNormalizeAug",
-    "ContrastJitterAug",
-    "CreateAugmenter",
-    "CreateDetAugmenter",
-    "CreateMultiRandCropAugmenter",
-    "DetAugmenter",
-    "DetBorrowAug",
-    "DetHorizontalFlipAug",
-    "DetRandomCropAug",
-    "DetRandomPadAug",
-    "DetRandomSelectAug",
-    "ForceResizeAug",
-    "HorizontalFlipAug",
-    "HueJitterAug",
-    "ImageDetIter",
-    "ImageIter",
-    "LightingAug",
-    "Number",
-    "RandomCropAug",
-    "RandomGrayAug",
-    "RandomOrderAug",
-    "RandomSizedCropAug",
-    "ResizeAug",
-    "SaturationJitterAug",
-    "SequentialAug",
-    "center_crop",
-    "color_normalize",
-    "copyMakeBorder",
-    "cv2",
-    "det",
-    "detection",
-    "fixed_crop",
-    "image",
-    "imdecode",
-    "imread",
-    "imresize",
-    "imrotate",
-    "io",
-    "is_np_array",
-    "json",
-    "logging",
-    "nd",
-    "np",
-    "numeric_types",
-    "os",
-    "random",
-    "random_crop",
-    "random_rotate",
-    "random_size_crop",
-    "recordio",
-    "resize_short",
-    "scale_down",
-    "sys",
-    "warnings",
-]
 
 if TYPE_CHECKING:
     cv2: Any
@@ -144,7 +80,7 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> Any:
     """``cv2``, imported when it is asked for; None if it is not installed."""
     if name != "cv2":
-        raise AttributeError(absent_attribute(__name__, name, __all__))
+        raise AttributeError(absent_attribute(__name__, name))
     try:
         return require_opencv()
     except MissingDependencyError:
@@ -152,4 +88,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), "cv2"})

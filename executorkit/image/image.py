@@ -28,6 +28,7 @@ from ._image_functions import (
     color_normalize,
     copyMakeBorder,
     fixed_crop,
+    get_interp_method as _get_interp_method,
     imdecode,
     imread,
     imresize,
@@ -36,7 +37,6 @@ from ._image_functions import (
     resize_short,
     scale_down,
 )
-from ._image_functions import get_interp_method as _get_interp_method
 from ._image_iter import ImageIter
 from ._rotation import imrotate, random_rotate
 

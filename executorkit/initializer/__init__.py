@@ -11,34 +11,30 @@ takes far longer than drawing.
 
 from typing import TYPE_CHECKING
 
-from ..errors import InitializerError
+from ..errors import InitializerError as InitializerError
 from ..unserved import attribute_getter as _attribute_getter
-from ._compound_initializers import FusedRNN, Load, Mixed
-from ._fixed_initializers import Bilinear, Constant, LSTMBias, One, Zero
-from ._initializer import InitDesc, Initializer, alias, create, register
-from ._random_initializers import MSRAPrelu, Normal, Orthogonal, Uniform, Xavier
-
-__all__ = [
-    "Bilinear",
-    "Constant",
-    "FusedRNN",
-    "InitDesc",
-    "Initializer",
-    "InitializerError",
-    "LSTMBias",
-    "Load",
-    "MSRAPrelu",
-    "Mixed",
-    "Normal",
-    "One",
-    "Orthogonal",
-    "Uniform",
-    "Xavier",
-    "Zero",
-    "alias",
-    "create",
-    "register",
-]
+from ._compound_initializers import FusedRNN as FusedRNN, Load as Load, Mixed as Mixed
+from ._fixed_initializers import (
+    Bilinear as Bilinear,
+    Constant as Constant,
+    LSTMBias as LSTMBias,
+    One as One,
+    Zero as Zero,
+)
+from ._initializer import (
+    InitDesc as InitDesc,
+    Initializer as Initializer,
+    alias as alias,
+    create as create,
+    register as register,
+)
+from ._random_initializers import (
+    MSRAPrelu as MSRAPrelu,
+    Normal as Normal,
+    Orthogonal as Orthogonal,
+    Uniform as Uniform,
+    Xavier as Xavier,
+)
 
 if not TYPE_CHECKING:
-    __getattr__ = _attribute_getter(__name__, lambda: __all__)
+    __getattr__ = _attribute_getter(__name__)

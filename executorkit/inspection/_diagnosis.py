@@ -9,8 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from ..display import Line, Lines, View, Viewed, clipped, many, scaled, view_of
-from ..display import shape as shape_text
+from ..display import Line, Lines, View, Viewed, clipped, many, scaled, shape as shape_text, view_of
 from ..errors import FileFormatError, UnknownNameError
 from ..lowering import Summary, graph_of, infer
 from ..ndarray.params_file import ParamsHeaders

@@ -6,52 +6,29 @@
 
 from typing import TYPE_CHECKING
 
-from ..errors import BatchError
-from ..errors import DataArgumentError as DataTypeError
-from ..errors import DataArgumentError as IteratorArgumentError
-from ..errors import NotSupportedError as IteratorNotServedError
-from ..unserved import attribute_getter as _attribute_getter
-from . import io, utils
-from ._csv_iter import CSVIter
-from ._data_batch import DataBatch, DataDesc, DataIter
-from ._detection_record_iter import ImageDetRecordIter
-from ._file_iter import MXDataIter
-from ._image_record_iter import (
-    ImageRecordInt8Iter,
-    ImageRecordIter,
-    ImageRecordIter_v1,
-    ImageRecordUInt8Iter,
-    ImageRecordUInt8Iter_v1,
+from ..errors import (
+    BatchError as BatchError,
+    DataArgumentError as DataTypeError,
+    DataArgumentError as IteratorArgumentError,
+    NotSupportedError as IteratorNotServedError,
 )
-from ._libsvm_iter import LibSVMIter
-from ._mnist_iter import MNISTIter
-from ._ndarray_iter import NDArrayIter
-from ._wrapping_iters import PrefetchingIter, ResizeIter
-
-__all__ = [
-    "BatchError",
-    "CSVIter",
-    "DataBatch",
-    "DataDesc",
-    "DataIter",
-    "DataTypeError",
-    "ImageDetRecordIter",
-    "ImageRecordInt8Iter",
-    "ImageRecordIter",
-    "ImageRecordIter_v1",
-    "ImageRecordUInt8Iter",
-    "ImageRecordUInt8Iter_v1",
-    "IteratorArgumentError",
-    "IteratorNotServedError",
-    "LibSVMIter",
-    "MNISTIter",
-    "MXDataIter",
-    "NDArrayIter",
-    "PrefetchingIter",
-    "ResizeIter",
-    "io",
-    "utils",
-]
+from ..unserved import attribute_getter as _attribute_getter
+from . import io as io, utils as utils
+from ._csv_iter import CSVIter as CSVIter
+from ._data_batch import DataBatch as DataBatch, DataDesc as DataDesc, DataIter as DataIter
+from ._detection_record_iter import ImageDetRecordIter as ImageDetRecordIter
+from ._file_iter import MXDataIter as MXDataIter
+from ._image_record_iter import (
+    ImageRecordInt8Iter as ImageRecordInt8Iter,
+    ImageRecordIter as ImageRecordIter,
+    ImageRecordIter_v1 as ImageRecordIter_v1,
+    ImageRecordUInt8Iter as ImageRecordUInt8Iter,
+    ImageRecordUInt8Iter_v1 as ImageRecordUInt8Iter_v1,
+)
+from ._libsvm_iter import LibSVMIter as LibSVMIter
+from ._mnist_iter import MNISTIter as MNISTIter
+from ._ndarray_iter import NDArrayIter as NDArrayIter
+from ._wrapping_iters import PrefetchingIter as PrefetchingIter, ResizeIter as ResizeIter
 
 if not TYPE_CHECKING:
-    __getattr__ = _attribute_getter(__name__, lambda: __all__)
+    __getattr__ = _attribute_getter(__name__)

@@ -18,7 +18,5 @@ from . import (
     _shapes,
     _windows,
 )
-from ._plan import Plan, Work
-from ._planner import plan
-
-__all__ = ["Plan", "Work", "plan"]
+from ._plan import Plan as Plan, Work as Work
+from ._planner import plan as plan

@@ -27,25 +27,12 @@ lists of NDArrays. Sparse storage is not served.
 
 from typing import TYPE_CHECKING
 
-from ..errors import InputTypeError as KVStoreArgumentError
-from ..errors import KVStoreError
+from ..errors import InputTypeError as KVStoreArgumentError, KVStoreError as KVStoreError
 from ..unserved import attribute_getter as _attribute_getter
-from . import base, kvstore, kvstore_server
-from ._kvstore import KVStore, create
-from ._kvstore_base import KVStoreBase
-from .kvstore_server import KVStoreServer
-
-__all__ = [
-    "KVStore",
-    "KVStoreArgumentError",
-    "KVStoreBase",
-    "KVStoreError",
-    "KVStoreServer",
-    "base",
-    "create",
-    "kvstore",
-    "kvstore_server",
-]
+from . import base as base, kvstore as kvstore, kvstore_server as kvstore_server
+from ._kvstore import KVStore as KVStore, create as create
+from ._kvstore_base import KVStoreBase as KVStoreBase
+from .kvstore_server import KVStoreServer as KVStoreServer
 
 if not TYPE_CHECKING:
-    __getattr__ = _attribute_getter(__name__, lambda: __all__)
+    __getattr__ = _attribute_getter(__name__)

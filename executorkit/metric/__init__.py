@@ -9,47 +9,30 @@ pairs compiles nothing for its length. Sums are in float64. ``ClassAxisError`` i
 
 from typing import TYPE_CHECKING
 
-from ..errors import MetricShapeError, MetricValueError
-from ..errors import MetricShapeError as ClassAxisError
+from ..errors import (
+    MetricShapeError as ClassAxisError,
+    MetricShapeError as MetricShapeError,
+    MetricValueError as MetricValueError,
+)
 from ..unserved import attribute_getter as _attribute_getter
-from ._accuracy import Accuracy, TopKAccuracy
-from ._binary import F1, MCC
-from ._composite import CompositeEvalMetric, create
-from ._correlation import PCC, PearsonCorrelation
-from ._custom import CustomMetric, np
-from ._eval_metric import EvalMetric, alias, check_label_shapes, register
-from ._likelihood import CrossEntropy, NegativeLogLikelihood, Perplexity
-from ._loss import Caffe, Loss, Torch
-from ._regression import MAE, MSE, RMSE
-
-__all__ = [
-    "F1",
-    "MAE",
-    "MCC",
-    "MSE",
-    "PCC",
-    "RMSE",
-    "Accuracy",
-    "Caffe",
-    "ClassAxisError",
-    "CompositeEvalMetric",
-    "CrossEntropy",
-    "CustomMetric",
-    "EvalMetric",
-    "Loss",
-    "MetricShapeError",
-    "MetricValueError",
-    "NegativeLogLikelihood",
-    "PearsonCorrelation",
-    "Perplexity",
-    "TopKAccuracy",
-    "Torch",
-    "alias",
-    "check_label_shapes",
-    "create",
-    "np",
-    "register",
-]
+from ._accuracy import Accuracy as Accuracy, TopKAccuracy as TopKAccuracy
+from ._binary import F1 as F1, MCC as MCC
+from ._composite import CompositeEvalMetric as CompositeEvalMetric, create as create
+from ._correlation import PCC as PCC, PearsonCorrelation as PearsonCorrelation
+from ._custom import CustomMetric as CustomMetric, np as np
+from ._eval_metric import (
+    EvalMetric as EvalMetric,
+    alias as alias,
+    check_label_shapes as check_label_shapes,
+    register as register,
+)
+from ._likelihood import (
+    CrossEntropy as CrossEntropy,
+    NegativeLogLikelihood as NegativeLogLikelihood,
+    Perplexity as Perplexity,
+)
+from ._loss import Caffe as Caffe, Loss as Loss, Torch as Torch
+from ._regression import MAE as MAE, MSE as MSE, RMSE as RMSE
 
 if not TYPE_CHECKING:
-    __getattr__ = _attribute_getter(__name__, lambda: __all__)
+    __getattr__ = _attribute_getter(__name__)

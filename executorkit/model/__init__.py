@@ -3,41 +3,28 @@
 A checkpoint is a symbol in JSON beside its parameters in a ``.params`` file.
 """
 
-from ..errors import BatchError as DataValueError
-from ..errors import DataArgumentError as DataTypeError
-from ..errors import FeedForwardError
-from ..errors import InputTypeError as KVStoreTypeError
-from ._batch_end import BatchEndParam, LogValidationMetricsCallback
+from ..errors import (
+    BatchError as DataValueError,
+    DataArgumentError as DataTypeError,
+    FeedForwardError as FeedForwardError,
+    InputTypeError as KVStoreTypeError,
+)
+from ._batch_end import (
+    BatchEndParam as BatchEndParam,
+    LogValidationMetricsCallback as LogValidationMetricsCallback,
+)
 from ._checkpoint_files import (
     checkpoint_epochs,
-    load_checkpoint,
-    load_params,
+    load_checkpoint as load_checkpoint,
+    load_params as load_params,
     params_path,
-    save_checkpoint,
+    save_checkpoint as save_checkpoint,
 )
-from ._feedforward import FeedForward
+from ._feedforward import FeedForward as FeedForward
 from ._kvstore_update import (
-    _create_kvstore,
-    _initialize_kvstore,
-    _update_params,
-    _update_params_on_kvstore,
-    _update_params_on_kvstore_nccl,
+    _create_kvstore as _create_kvstore,
+    _initialize_kvstore as _initialize_kvstore,
+    _update_params as _update_params,
+    _update_params_on_kvstore as _update_params_on_kvstore,
+    _update_params_on_kvstore_nccl as _update_params_on_kvstore_nccl,
 )
-
-__all__ = [
-    "BatchEndParam",
-    "DataTypeError",
-    "DataValueError",
-    "FeedForward",
-    "FeedForwardError",
-    "KVStoreTypeError",
-    "LogValidationMetricsCallback",
-    "_create_kvstore",
-    "_initialize_kvstore",
-    "_update_params",
-    "_update_params_on_kvstore",
-    "_update_params_on_kvstore_nccl",
-    "load_checkpoint",
-    "load_params",
-    "save_checkpoint",
-]

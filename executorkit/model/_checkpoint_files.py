@@ -9,8 +9,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from .. import ndarray as nd
-from .. import symbol as sym
+from .. import ndarray as nd, symbol as sym
 from ..context import cpu
 from ..errors import FileAccessError, FileFormatError, explain
 from ..ndarray import NDArray

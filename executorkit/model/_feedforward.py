@@ -6,9 +6,7 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from .. import metric as metrics
-from .. import ndarray as nd
-from .. import optimizer as opt
+from .. import metric as metrics, ndarray as nd, optimizer as opt
 from ..context import Context, cpu
 from ..errors import FeedForwardError
 from ..executor import Executor

@@ -10,36 +10,19 @@ from typing import TYPE_CHECKING
 from ..unserved import attribute_getter as _attribute_getter
 from . import (
     _module_view,
-    base_module,
-    bucketing_module,
-    executor_group,
-    module,
-    python_module,
-    sequential_module,
+    base_module as base_module,
+    bucketing_module as bucketing_module,
+    executor_group as executor_group,
+    module as module,
+    python_module as python_module,
+    sequential_module as sequential_module,
 )
-from ._module_optimizer import KVStoreMode, discard_gradients
-from .base_module import BaseModule
-from .bucketing_module import BucketingModule
-from .module import Module
-from .python_module import PythonLossModule, PythonModule
-from .sequential_module import SequentialModule
-
-__all__ = [
-    "BaseModule",
-    "BucketingModule",
-    "KVStoreMode",
-    "Module",
-    "PythonLossModule",
-    "PythonModule",
-    "SequentialModule",
-    "base_module",
-    "bucketing_module",
-    "discard_gradients",
-    "executor_group",
-    "module",
-    "python_module",
-    "sequential_module",
-]
+from ._module_optimizer import KVStoreMode as KVStoreMode, discard_gradients as discard_gradients
+from .base_module import BaseModule as BaseModule
+from .bucketing_module import BucketingModule as BucketingModule
+from .module import Module as Module
+from .python_module import PythonLossModule as PythonLossModule, PythonModule as PythonModule
+from .sequential_module import SequentialModule as SequentialModule
 
 if not TYPE_CHECKING:
-    __getattr__ = _attribute_getter(__name__, lambda: __all__)
+    __getattr__ = _attribute_getter(__name__)

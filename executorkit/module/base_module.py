@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import metric
-from .. import ndarray as nd
+from .. import metric, ndarray as nd
 from ..context import cpu
 from ..debugging import FiniteReport
 from ..display import Viewed

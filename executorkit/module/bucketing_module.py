@@ -19,8 +19,7 @@ from ..monitor import Monitor
 from ..name import NameManager
 from ..ndarray import NDArray
 from ..parallel import DataParallel, DataParallelCore
-from ..symbol import Symbol
-from ..symbol import load as load_symbol
+from ..symbol import Symbol, load as load_symbol
 from ._argument_types import Batch, HeadGradients
 from ._specs import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule, require

@@ -5,9 +5,18 @@
 
 from __future__ import annotations
 
-from . import _internal as _internal
-from . import array_view as _array_view  # registers the view of NDArray
-from . import contrib, image, linalg, ndarray, op, random, sparse, utils
+from . import (
+    _internal as _internal,
+    array_view as _array_view,  # registers the view of NDArray
+    contrib,
+    image,
+    linalg,
+    ndarray,
+    op,
+    random,
+    sparse,
+    utils,
+)
 from ._arithmetic import (
     add,
     divide,

@@ -8,8 +8,18 @@ from collections.abc import Sequence
 import jax
 import numpy as np
 
-from ..display import Cell, Emphasis, Lines, Sparkline, Table, View, count, scaled, view_of
-from ..display import value as value_text
+from ..display import (
+    Cell,
+    Emphasis,
+    Lines,
+    Sparkline,
+    Table,
+    View,
+    count,
+    scaled,
+    value as value_text,
+    view_of,
+)
 from ._ndarray import NDArray
 from .array_statistics import Statistics, host_statistics, statistics
 

@@ -14,8 +14,7 @@ from ..errors import InputTypeError, NotSupportedError
 from ..ops.schema.operator_modules import sparse_module
 from . import op
 from ._arithmetic import add, divide, multiply, subtract
-from ._creation import empty as _dense_empty
-from ._creation import zeros as _dense_zeros
+from ._creation import empty as _dense_empty, zeros as _dense_zeros
 from ._ndarray import NDArray
 
 __all__ = [

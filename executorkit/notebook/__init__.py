@@ -1,5 +1,3 @@
 """``mx.notebook``: watching a training run where it is started, in a notebook or a terminal."""
 
-from . import callback, plots
-
-__all__ = ["callback", "plots"]
+from . import callback as callback, plots as plots

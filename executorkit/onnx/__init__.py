@@ -20,38 +20,22 @@ The package ``onnx`` is optional: ``pip install 'executorkit[onnx]'``.
 from __future__ import annotations
 
 from . import importers, translators
-from ._comparison import OnnxComparison, OutputDifference, compare, random_inputs, run_model
-from ._exporter import OPSET, inference_inputs, to_onnx
-from ._importer import import_model
-from ._library import require_onnx
-from ._model_proto import load_model, save_model
-from ._mxnet_interface import (
-    export_model,
-    get_model_metadata,
-    get_operator_support,
-    import_to_gluon,
+from ._comparison import (
+    OnnxComparison as OnnxComparison,
+    OutputDifference as OutputDifference,
+    compare as compare,
+    random_inputs as random_inputs,
+    run_model as run_model,
 )
-from ._node_writer import NodeWriter
-from ._translators import TRANSLATIONS, translates
-
-__all__ = [
-    "OPSET",
-    "TRANSLATIONS",
-    "NodeWriter",
-    "OnnxComparison",
-    "OutputDifference",
-    "compare",
-    "export_model",
-    "get_model_metadata",
-    "get_operator_support",
-    "import_model",
-    "import_to_gluon",
-    "inference_inputs",
-    "load_model",
-    "random_inputs",
-    "require_onnx",
-    "run_model",
-    "save_model",
-    "to_onnx",
-    "translates",
-]
+from ._exporter import OPSET as OPSET, inference_inputs as inference_inputs, to_onnx as to_onnx
+from ._importer import import_model as import_model
+from ._library import require_onnx as require_onnx
+from ._model_proto import load_model as load_model, save_model as save_model
+from ._mxnet_interface import (
+    export_model as export_model,
+    get_model_metadata as get_model_metadata,
+    get_operator_support as get_operator_support,
+    import_to_gluon as import_to_gluon,
+)
+from ._node_writer import NodeWriter as NodeWriter
+from ._translators import TRANSLATIONS as TRANSLATIONS, translates as translates

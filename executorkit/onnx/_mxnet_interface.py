@@ -13,8 +13,7 @@ from ..errors import ArgumentValueError, InputTypeError, NotSupportedError
 from ..ndarray import load as load_arrays
 from ..ops import lookup
 from ..ops.schema.attrs import dtype_name
-from ..symbol import Symbol
-from ..symbol import load as load_symbol
+from ..symbol import Symbol, load as load_symbol
 from ._comparison import compare, random_inputs
 from ._exporter import OPSET, inference_inputs, to_onnx
 from ._free_dimensions import FreeShapes

@@ -4,35 +4,26 @@
 """
 
 from . import (
-    control_flow,
-    custom,
-    nn,
-    optimizer_updates,
-    quantized,
-    random,
-    tensor,
-    vision,
+    control_flow as control_flow,
+    custom as custom,
+    nn as nn,
+    optimizer_updates as optimizer_updates,
+    quantized as quantized,
+    random as random,
+    tensor as tensor,
+    vision as vision,
 )
-from .schema.inference import Params, ShapeFacts, TypeFacts, is_fully_known
-from .schema.operator_registry import FileFormat, OpDef, all_names, all_ops, lookup, register
-
-__all__ = [
-    "FileFormat",
-    "OpDef",
-    "Params",
-    "ShapeFacts",
-    "TypeFacts",
-    "all_names",
-    "all_ops",
-    "control_flow",
-    "custom",
-    "is_fully_known",
-    "lookup",
-    "nn",
-    "optimizer_updates",
-    "quantized",
-    "random",
-    "register",
-    "tensor",
-    "vision",
-]
+from .schema.inference import (
+    Params as Params,
+    ShapeFacts as ShapeFacts,
+    TypeFacts as TypeFacts,
+    is_fully_known as is_fully_known,
+)
+from .schema.operator_registry import (
+    FileFormat as FileFormat,
+    OpDef as OpDef,
+    all_names as all_names,
+    all_ops as all_ops,
+    lookup as lookup,
+    register as register,
+)

@@ -1,44 +1,33 @@
 """Data parallelism: one program on every device, each with its slice of the batch."""
 
-from ._batch_transfer import BatchInput, assign_scattered, gather
-from ._data_parallel import DataParallel
-from ._data_parallel_core import DataParallelCore, update_metric
-from ._group_parameters import all_reduce, mean_parameters, set_parameters
-from ._group_snapshots import check_group_finite
-from ._group_view import group_label, group_parts
-from ._pmap_executor import PmapExecutor
-from ._pmap_program import reduce_replicated
-from ._replica_arrays import ContextGroups
-from ._replicas import Replicas, traffic
-from ._replicated_array import PerDevice, ReplicatedArray
-from ._replicated_state import broadcast_first, replicated_state
-from ._sliced_group import DataParallelExecutorGroup as SlicedExecutorGroup
-from ._sliced_group import check_arguments
-from ._slicing import split_input_slice
-
-__all__ = [
-    "BatchInput",
-    "ContextGroups",
-    "DataParallel",
-    "DataParallelCore",
-    "PerDevice",
-    "PmapExecutor",
-    "Replicas",
-    "ReplicatedArray",
-    "SlicedExecutorGroup",
-    "all_reduce",
-    "assign_scattered",
-    "broadcast_first",
-    "check_arguments",
-    "check_group_finite",
-    "gather",
-    "group_label",
-    "group_parts",
-    "mean_parameters",
-    "reduce_replicated",
-    "replicated_state",
-    "set_parameters",
-    "split_input_slice",
-    "traffic",
-    "update_metric",
-]
+from ._batch_transfer import (
+    BatchInput as BatchInput,
+    assign_scattered as assign_scattered,
+    gather as gather,
+)
+from ._data_parallel import DataParallel as DataParallel
+from ._data_parallel_core import (
+    DataParallelCore as DataParallelCore,
+    update_metric as update_metric,
+)
+from ._group_parameters import (
+    all_reduce as all_reduce,
+    mean_parameters as mean_parameters,
+    set_parameters as set_parameters,
+)
+from ._group_snapshots import check_group_finite as check_group_finite
+from ._group_view import group_label as group_label, group_parts as group_parts
+from ._pmap_executor import PmapExecutor as PmapExecutor
+from ._pmap_program import reduce_replicated as reduce_replicated
+from ._replica_arrays import ContextGroups as ContextGroups
+from ._replicas import Replicas as Replicas, traffic as traffic
+from ._replicated_array import PerDevice as PerDevice, ReplicatedArray as ReplicatedArray
+from ._replicated_state import (
+    broadcast_first as broadcast_first,
+    replicated_state as replicated_state,
+)
+from ._sliced_group import (
+    DataParallelExecutorGroup as SlicedExecutorGroup,
+    check_arguments as check_arguments,
+)
+from ._slicing import split_input_slice as split_input_slice

@@ -17,44 +17,29 @@ has lost the name (of a convolution whose axes it has put in another order, of c
 of a reader of its result. A kernel of no node (of a metric, say) has the name of its program.
 """
 
-from ..errors import ProfilerError
-from ._annotations import Counter, Domain, Event, Frame, Marker, Task, scope
+from ..errors import ProfilerError as ProfilerError
+from ._annotations import (
+    Counter as Counter,
+    Domain as Domain,
+    Event as Event,
+    Frame as Frame,
+    Marker as Marker,
+    Task as Task,
+    scope as scope,
+)
 from ._session import (
-    dump,
-    dump_profile,
-    dumps,
-    is_recording,
-    pause,
-    profiler_set_config,
-    profiler_set_state,
-    resume,
-    set_config,
-    set_state,
-    timeline,
+    dump as dump,
+    dump_profile as dump_profile,
+    dumps as dumps,
+    is_recording as is_recording,
+    pause as pause,
+    profiler_set_config as profiler_set_config,
+    profiler_set_state as profiler_set_state,
+    resume as resume,
+    set_config as set_config,
+    set_state as set_state,
+    timeline as timeline,
 )
 
 #: Former name of :class:`ProfilerError`.
 ProfilerArgumentError = ProfilerError
-
-__all__ = [
-    "Counter",
-    "Domain",
-    "Event",
-    "Frame",
-    "Marker",
-    "ProfilerArgumentError",
-    "ProfilerError",
-    "Task",
-    "dump",
-    "dump_profile",
-    "dumps",
-    "is_recording",
-    "pause",
-    "profiler_set_config",
-    "profiler_set_state",
-    "resume",
-    "scope",
-    "set_config",
-    "set_state",
-    "timeline",
-]

@@ -11,109 +11,72 @@ Former names stay as aliases for one release: ``keep_compiled`` of :func:`enable
 """
 
 from ..errors import ArgumentValueError
-from ..lowering import Cost, NodeCost
-from ._activity import active_values, dependent_results, reached_arguments
-from ._analysis import Analysis
-from ._background_tasks import CompileTask, Precompilation, submit
-from ._checked_jit import CheckedJit
+from ..lowering import Cost as Cost, NodeCost as NodeCost
+from ._activity import (
+    active_values as active_values,
+    dependent_results as dependent_results,
+    reached_arguments as reached_arguments,
+)
+from ._analysis import Analysis as Analysis
+from ._background_tasks import (
+    CompileTask as CompileTask,
+    Precompilation as Precompilation,
+    submit as submit,
+)
+from ._checked_jit import CheckedJit as CheckedJit
 from ._code_cache import (
-    SMALL_BYTES,
-    CacheInfo,
-    CodeCache,
-    SmallJit,
-    cached_code,
-    host_plans_allowed,
-    small_jit,
+    SMALL_BYTES as SMALL_BYTES,
+    CacheInfo as CacheInfo,
+    CodeCache as CodeCache,
+    SmallJit as SmallJit,
+    cached_code as cached_code,
+    host_plans_allowed as host_plans_allowed,
+    small_jit as small_jit,
 )
-from ._compiler_options import can_split_temp_buffers, mapped_options
-from ._deferred_errors import deferred_errors
-from ._donation import Donated, call_donating, copied
-from ._first_steps import MAX_AGE, MAX_TRAININGS
-from ._jit import InstrumentedJit
-from ._partitioned import PartitionedProgram
-from ._program import Program, program_for
-from ._program_cache import cache_info, clear_cache, set_cache_limit
+from ._compiler_options import (
+    can_split_temp_buffers as can_split_temp_buffers,
+    mapped_options as mapped_options,
+)
+from ._deferred_errors import deferred_errors as deferred_errors
+from ._donation import Donated as Donated, call_donating as call_donating, copied as copied
+from ._first_steps import MAX_AGE as MAX_AGE, MAX_TRAININGS as MAX_TRAININGS
+from ._jit import InstrumentedJit as InstrumentedJit
+from ._partitioned import PartitionedProgram as PartitionedProgram
+from ._program import Program as Program, program_for as program_for
+from ._program_cache import (
+    cache_info as cache_info,
+    clear_cache as clear_cache,
+    set_cache_limit as set_cache_limit,
+)
 from ._program_options import (
-    Options,
-    current_options,
-    options,
-    options_from_arguments,
-    use_options,
+    Options as Options,
+    current_options as current_options,
+    options as options,
+    options_from_arguments as options_from_arguments,
+    use_options as use_options,
 )
-from ._program_view import program_parts
-from ._retained_memory import retain_freed_memory
-from ._staged_inference import InferenceHistory
-from ._thread_state import ThreadState
-from ._trace_history import History, Trace
+from ._program_view import program_parts as program_parts
+from ._retained_memory import retain_freed_memory as retain_freed_memory
+from ._staged_inference import InferenceHistory as InferenceHistory
+from ._thread_state import ThreadState as ThreadState
+from ._trace_history import History as History, Trace as Trace
 from ._train_step import (
-    REPLICATED_ARGS,
-    Arrays,
-    StepSpec,
-    UpdateFunction,
-    UpdateSpec,
-    make_step,
+    REPLICATED_ARGS as REPLICATED_ARGS,
+    Arrays as Arrays,
+    StepSpec as StepSpec,
+    UpdateFunction as UpdateFunction,
+    UpdateSpec as UpdateSpec,
+    make_step as make_step,
 )
-from .disk_cache import enable_disk_cache, enable_from_environment
-from .protocol import BaseProgram, ProgramCall, ProgramFunction
+from .disk_cache import enable_disk_cache as enable_disk_cache, enable_from_environment
+from .protocol import (
+    BaseProgram as BaseProgram,
+    ProgramCall as ProgramCall,
+    ProgramFunction as ProgramFunction,
+)
 
 enable_from_environment()
 
 keep_compiled = enable_disk_cache
 Warming = Precompilation
 OptionError = ArgumentValueError
-
-__all__ = [
-    "MAX_AGE",
-    "MAX_TRAININGS",
-    "REPLICATED_ARGS",
-    "SMALL_BYTES",
-    "Analysis",
-    "Arrays",
-    "BaseProgram",
-    "CacheInfo",
-    "CheckedJit",
-    "CodeCache",
-    "CompileTask",
-    "Cost",
-    "Donated",
-    "History",
-    "InferenceHistory",
-    "InstrumentedJit",
-    "NodeCost",
-    "Options",
-    "PartitionedProgram",
-    "Precompilation",
-    "Program",
-    "ProgramCall",
-    "ProgramFunction",
-    "SmallJit",
-    "StepSpec",
-    "ThreadState",
-    "Trace",
-    "UpdateFunction",
-    "UpdateSpec",
-    "active_values",
-    "cache_info",
-    "cached_code",
-    "call_donating",
-    "can_split_temp_buffers",
-    "clear_cache",
-    "copied",
-    "current_options",
-    "deferred_errors",
-    "dependent_results",
-    "enable_disk_cache",
-    "host_plans_allowed",
-    "make_step",
-    "mapped_options",
-    "options",
-    "options_from_arguments",
-    "program_for",
-    "program_parts",
-    "reached_arguments",
-    "retain_freed_memory",
-    "set_cache_limit",
-    "small_jit",
-    "submit",
-    "use_options",
-]

@@ -10,73 +10,38 @@ its length; :class:`FusedRNNCell` is one operator for all steps. ``CellError`` i
 
 from typing import TYPE_CHECKING
 
-from .. import initializer as init
-from .. import ndarray, symbol
+from .. import initializer as init, ndarray as ndarray, symbol as symbol
 from ..errors import UnknownNameError as UnknownTokenError
-from ..io import DataBatch, DataDesc, DataIter
-from ..model import load_checkpoint, save_checkpoint
+from ..io import DataBatch as DataBatch, DataDesc as DataDesc, DataIter as DataIter
+from ..model import load_checkpoint as load_checkpoint, save_checkpoint as save_checkpoint
 from ..unserved import attribute_getter as _attribute_getter
-from .io import BucketSentenceIter, encode_sentences
-from .rnn import do_rnn_checkpoint, load_rnn_checkpoint, rnn_unroll, save_rnn_checkpoint
+from .io import BucketSentenceIter as BucketSentenceIter, encode_sentences as encode_sentences
+from .rnn import (
+    do_rnn_checkpoint as do_rnn_checkpoint,
+    load_rnn_checkpoint as load_rnn_checkpoint,
+    rnn_unroll as rnn_unroll,
+    save_rnn_checkpoint as save_rnn_checkpoint,
+)
 from .rnn_cell import (
-    BaseConvRNNCell,
-    BaseRNNCell,
-    BidirectionalCell,
-    CellError,
-    ConvGRUCell,
-    ConvLSTMCell,
-    ConvRNNCell,
-    DropoutCell,
-    FusedRNNCell,
-    GRUCell,
-    LSTMCell,
-    MissingParameterError,
-    ModifierCell,
-    ResidualCell,
-    RNNCell,
-    RNNParams,
-    SequentialRNNCell,
-    ZoneoutCell,
+    BaseConvRNNCell as BaseConvRNNCell,
+    BaseRNNCell as BaseRNNCell,
+    BidirectionalCell as BidirectionalCell,
+    CellError as CellError,
+    ConvGRUCell as ConvGRUCell,
+    ConvLSTMCell as ConvLSTMCell,
+    ConvRNNCell as ConvRNNCell,
+    DropoutCell as DropoutCell,
+    FusedRNNCell as FusedRNNCell,
+    GRUCell as GRUCell,
+    LSTMCell as LSTMCell,
+    MissingParameterError as MissingParameterError,
+    ModifierCell as ModifierCell,
+    ResidualCell as ResidualCell,
+    RNNCell as RNNCell,
+    RNNParams as RNNParams,
+    SequentialRNNCell as SequentialRNNCell,
+    ZoneoutCell as ZoneoutCell,
 )
 
-__all__ = [
-    "BaseConvRNNCell",
-    "BaseRNNCell",
-    "BidirectionalCell",
-    "BucketSentenceIter",
-    "CellError",
-    "ConvGRUCell",
-    "ConvLSTMCell",
-    "ConvRNNCell",
-    "DataBatch",
-    "DataDesc",
-    "DataIter",
-    "DropoutCell",
-    "FusedRNNCell",
-    "GRUCell",
-    "LSTMCell",
-    "MissingParameterError",
-    "ModifierCell",
-    "RNNCell",
-    "RNNParams",
-    "ResidualCell",
-    "SequentialRNNCell",
-    "UnknownTokenError",
-    "ZoneoutCell",
-    "do_rnn_checkpoint",
-    "encode_sentences",
-    "init",
-    "io",
-    "load_checkpoint",
-    "load_rnn_checkpoint",
-    "ndarray",
-    "rnn",
-    "rnn_cell",
-    "rnn_unroll",
-    "save_checkpoint",
-    "save_rnn_checkpoint",
-    "symbol",
-]
-
 if not TYPE_CHECKING:
-    __getattr__ = _attribute_getter(__name__, lambda: __all__)
+    __getattr__ = _attribute_getter(__name__)

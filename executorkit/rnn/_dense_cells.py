@@ -6,8 +6,7 @@ from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
-from .. import initializer as init
-from .. import symbol as sym
+from .. import initializer as init, symbol as sym
 from ..errors import ArgumentValueError
 from ..ops.nn.rnn_parameters import GATE_NAMES
 from ..symbol import Symbol

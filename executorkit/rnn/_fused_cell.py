@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import initializer as init
-from .. import symbol as sym
+from .. import initializer as init, symbol as sym
 from ..errors import ArgumentValueError, explain
 from ..ndarray import NDArray, array
 from ..ops.nn.rnn_parameters import GateParameters, Mode

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from ..errors import ArgumentValueError as CellError
-from ..errors import MissingParameterError
+from ..errors import ArgumentValueError as CellError, MissingParameterError
 from ._base_cell import BaseRNNCell, RNNParams
 from ._container_cells import BidirectionalCell, SequentialRNNCell
 from ._convolutional_cells import BaseConvRNNCell, ConvGRUCell, ConvLSTMCell, ConvRNNCell

@@ -4,8 +4,17 @@ Every operator is a function in here or in one of the modules ``contrib``, ``lin
 ``image`` and ``_internal``, made when it is first looked up.
 """
 
-from . import _internal, contrib, image, linalg, op, random, sparse, symbol
-from . import symbol_view as symbol_view  # registers the view of Symbol
+from . import (
+    _internal,
+    contrib,
+    image,
+    linalg,
+    op,
+    random,
+    sparse,
+    symbol,
+    symbol_view as symbol_view,  # registers the view of Symbol
+)
 from ._coverage import Coverage, coverage
 from ._symbol import Symbol
 from ._symbol_creation import (

@@ -13,8 +13,7 @@ from typing import IO, Any
 from .._files import SYMBOL, read_bytes, write_atomically
 from ..errors import explain
 from ..ops.schema.traits import AMP_CAST
-from ._document import OLDEST as OLDEST
-from ._document import read_document
+from ._document import OLDEST as OLDEST, read_document
 from .node import Entry, Node, topological_order
 
 #: The version whose format is written.

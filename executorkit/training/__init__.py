@@ -6,11 +6,11 @@
 ``executor.params()`` and ``executor.grads()`` are pytrees for loops of your own.
 """
 
-from ..errors import StepError
-from ..errors import StepError as TargetError
-from ..errors import UnknownArgumentError as InputError
-from ._optax_updates import LossScale
-from ._step import Step
+from ..errors import (
+    StepError as StepError,
+    StepError as TargetError,
+    UnknownArgumentError as InputError,
+)
+from ._optax_updates import LossScale as LossScale
+from ._step import Step as Step
 from ._step_view import step_view as _step_view
-
-__all__ = ["InputError", "LossScale", "Step", "StepError", "TargetError"]

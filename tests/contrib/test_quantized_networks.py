@@ -9,8 +9,7 @@ import pytest
 
 import executorkit as mx
 from executorkit.contrib import quantization
-from tests.golden import _store
-from tests.golden import quantization_questions as qq
+from tests.golden import _store, quantization_questions as qq
 
 ANSWERS = json.loads((_store.DATA / "quantization.json").read_text())
 

@@ -6,8 +6,7 @@ import math
 import re
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from executorkit.display import Curve, Curves, HeatMap
 from executorkit.display._charts import ticks

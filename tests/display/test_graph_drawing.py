@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from executorkit.display import BlockFold, Box, Drawing, Flow, Line
 from executorkit.display._graph_drawing import layout

@@ -7,8 +7,7 @@ import time
 import jax
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import executorkit as mx
 from executorkit.lowering import _infer, evaluate, graph_of, infer

@@ -7,8 +7,7 @@ import itertools
 import jax
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import executorkit as mx
 from executorkit.lowering import PASSES, disabled, evaluate, graph_of, infer, optimized

@@ -9,8 +9,7 @@ import jax
 import numpy as np
 import pytest
 
-from executorkit import ndarray as nd
-from executorkit import random
+from executorkit import ndarray as nd, random
 from executorkit.context import cpu
 from executorkit.ndarray.random_state import next_key
 

@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.notebook import callback as _curve
-from executorkit.notebook import callback as _frames
+from executorkit.notebook import callback as _curve, callback as _frames
 from executorkit.notebook.callback import (
     LiveLearningCurve,
     MissingDependencyError,

@@ -8,8 +8,7 @@ from typing import Any
 
 import jax
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from executorkit.ops import OpDef, Params, lookup
 from tests import _golden

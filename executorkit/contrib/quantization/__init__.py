@@ -16,22 +16,25 @@ too wide, so choose ``quantized_dtype="int8"`` (the default) for accuracy.
 """
 
 from ._calibration import (
-    LayerHistogramCollector,
-    LayerOutputMinMaxCollector,
-    combine_histogram,
-    optimal_threshold,
-    optimal_thresholds,
+    LayerHistogramCollector as LayerHistogramCollector,
+    LayerOutputMinMaxCollector as LayerOutputMinMaxCollector,
+    combine_histogram as combine_histogram,
+    optimal_threshold as optimal_threshold,
+    optimal_thresholds as optimal_thresholds,
 )
 from ._quantize_model import (
-    calib_graph,
-    quantize_graph,
-    quantize_model,
-    quantize_model_mkldnn,
-    quantize_net,
-    quantize_net_v2,
-    quantize_params,
+    calib_graph as calib_graph,
+    quantize_graph as quantize_graph,
+    quantize_model as quantize_model,
+    quantize_model_mkldnn as quantize_model_mkldnn,
+    quantize_net as quantize_net,
+    quantize_net_v2 as quantize_net_v2,
+    quantize_params as quantize_params,
 )
-from ._quantized_graph import calibrate_symbol, quantize_symbol
+from ._quantized_graph import (
+    calibrate_symbol as calibrate_symbol,
+    quantize_symbol as quantize_symbol,
+)
 
 # Scripts use these of MXNet's private names.
 _LayerHistogramCollector = LayerHistogramCollector
@@ -41,20 +44,3 @@ _get_optimal_thresholds = optimal_thresholds
 _quantize_params = quantize_params
 _quantize_symbol = quantize_symbol
 _calibrate_quantized_sym = calibrate_symbol
-
-__all__ = [
-    "LayerHistogramCollector",
-    "LayerOutputMinMaxCollector",
-    "calib_graph",
-    "calibrate_symbol",
-    "combine_histogram",
-    "optimal_threshold",
-    "optimal_thresholds",
-    "quantize_graph",
-    "quantize_model",
-    "quantize_model_mkldnn",
-    "quantize_net",
-    "quantize_net_v2",
-    "quantize_params",
-    "quantize_symbol",
-]

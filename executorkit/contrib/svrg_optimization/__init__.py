@@ -1,6 +1,4 @@
 """``mx.contrib.svrg_optimization``: training with stochastic variance reduced gradients."""
 
-from . import svrg_module, svrg_optimizer
-from .svrg_module import SVRGModule
-
-__all__ = ["SVRGModule", "svrg_module", "svrg_optimizer"]
+from . import svrg_module as svrg_module, svrg_optimizer as svrg_optimizer
+from .svrg_module import SVRGModule as SVRGModule

@@ -16,8 +16,7 @@ from ...base import _as_list
 from ...context import cpu
 from ...errors import ArgumentValueError, InputTypeError
 from ...initializer import Uniform
-from ...metric import EvalMetric
-from ...metric import create as create_metric
+from ...metric import EvalMetric, create as create_metric
 from ...model import BatchEndParam
 from ...module import Module
 from ...ndarray import NDArray

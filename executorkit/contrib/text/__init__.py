@@ -1,5 +1,3 @@
 """``mx.contrib.text``: vocabularies, and vectors of words read from files."""
 
-from . import embedding, utils, vocab
-
-__all__ = ["embedding", "utils", "vocab"]
+from . import embedding as embedding, utils as utils, vocab as vocab

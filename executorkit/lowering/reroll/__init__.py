@@ -3,8 +3,6 @@
 ``README.md`` beside this file explains the pass on one page.
 """
 
-from .execute import execute_plan
-from .ir import RerollPlan
-from .plan import plan_for, plan_of
-
-__all__ = ["RerollPlan", "execute_plan", "plan_for", "plan_of"]
+from .execute import execute_plan as execute_plan
+from .ir import RerollPlan as RerollPlan
+from .plan import plan_for as plan_for, plan_of as plan_of

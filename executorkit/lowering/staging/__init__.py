@@ -12,12 +12,10 @@ from typing import Any
 import jax
 
 from ..._garbage_collection import paused_collection
-from .flat_program import FlatProgram, flatten
+from .flat_program import FlatProgram as FlatProgram, flatten
 from .pointwise_products import convolve_pointwise
-from .split import Stages, split, static_values
+from .split import Stages as Stages, split, static_values
 from .weight_packing import pack_weights
-
-__all__ = ["FlatProgram", "Stages", "two_stages"]
 
 
 def two_stages(

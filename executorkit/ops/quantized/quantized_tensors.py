@@ -15,8 +15,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from ...errors import AttributeValueError
-from ..nn.pool import Layout as PoolLayout
-from ..nn.pool import pooling
+from ..nn.pool import Layout as PoolLayout, pooling
 from ..schema.attrs import Shape, Tuning
 from ..schema.inference import Params, ShapeFacts, TypeFacts
 from ..schema.operator_registry import register

@@ -5,14 +5,9 @@ A :class:`ScanBody` is one iteration, in which products with constants are told 
 backward pass, ``jaxpr_dedup`` finds results of a traced function that are the same array.
 """
 
-from .scan import fused_scan_pays, matrix_rows, scan_with_vjp
-from .scan_body import Constants, ScanBody, ScanProduct
-
-__all__ = [
-    "Constants",
-    "ScanBody",
-    "ScanProduct",
-    "fused_scan_pays",
-    "matrix_rows",
-    "scan_with_vjp",
-]
+from .scan import (
+    fused_scan_pays as fused_scan_pays,
+    matrix_rows as matrix_rows,
+    scan_with_vjp as scan_with_vjp,
+)
+from .scan_body import Constants as Constants, ScanBody as ScanBody, ScanProduct as ScanProduct

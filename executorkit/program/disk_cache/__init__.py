@@ -5,22 +5,15 @@ jitted function is wrapped in a :class:`CachedJit`, whose fingerprint is a text 
 processes, and yes-or-no facts of the installation go through :func:`cached_answer`.
 """
 
-from .cached_jit import CachedJit
-from .fingerprint import fingerprint, structure_fingerprint, trace_context
-from .store import (
-    cached_answer,
-    disk_cache_enabled,
-    enable_disk_cache,
-    enable_from_environment,
+from .cached_jit import CachedJit as CachedJit
+from .fingerprint import (
+    fingerprint as fingerprint,
+    structure_fingerprint as structure_fingerprint,
+    trace_context as trace_context,
 )
-
-__all__ = [
-    "CachedJit",
-    "cached_answer",
-    "disk_cache_enabled",
-    "enable_disk_cache",
-    "enable_from_environment",
-    "fingerprint",
-    "structure_fingerprint",
-    "trace_context",
-]
+from .store import (
+    cached_answer as cached_answer,
+    disk_cache_enabled as disk_cache_enabled,
+    enable_disk_cache as enable_disk_cache,
+    enable_from_environment as enable_from_environment,
+)

@@ -6,24 +6,16 @@ convolution with a kernel of one element. ``use_winograd`` and ``prepared_weight
 which a program is traced.
 """
 
-from .conv_dims import ConvDims
-from .dispatch import conv_transpose, convolve, pointwise_matmul
-from .winograd import (
-    WINOGRAD_SETTINGS,
-    prepared_weights,
-    use_winograd,
-    winograd_default,
-    winograd_in,
+from .conv_dims import ConvDims as ConvDims
+from .dispatch import (
+    conv_transpose as conv_transpose,
+    convolve as convolve,
+    pointwise_matmul as pointwise_matmul,
 )
-
-__all__ = [
-    "WINOGRAD_SETTINGS",
-    "ConvDims",
-    "conv_transpose",
-    "convolve",
-    "pointwise_matmul",
-    "prepared_weights",
-    "use_winograd",
-    "winograd_default",
-    "winograd_in",
-]
+from .winograd import (
+    WINOGRAD_SETTINGS as WINOGRAD_SETTINGS,
+    prepared_weights as prepared_weights,
+    use_winograd as use_winograd,
+    winograd_default as winograd_default,
+    winograd_in as winograd_in,
+)
