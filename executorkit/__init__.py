@@ -69,6 +69,10 @@ from . import (
     visualization as visualization,
     visualization as viz,
 )
+from ._support.unserved import (
+    attribute_getter as _attribute_getter,
+    refuse_imports as _refuse_imports,
+)
 from .attribute import AttrScope as AttrScope
 from .context import (
     Context as Context,
@@ -84,7 +88,6 @@ from .errors import MXNetError as MXNetError
 from .executor import Executor as Executor
 from .ndarray import NDArray as NDArray
 from .symbol import Symbol as Symbol
-from .unserved import attribute_getter as _attribute_getter, refuse_imports as _refuse_imports
 from .util import (
     is_np_array as is_np_array,
     is_np_shape as is_np_shape,

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
+from ._support.keyword_arguments import CheckedKeywords
+from ._support.unserved import attribute_getter
 from .display import brief, changed_values
 from .errors import ArgumentValueError, InputTypeError, NotSupportedError
-from .keyword_arguments import CheckedKeywords
-from .unserved import attribute_getter
 
 __all__ = [
     "CosineScheduler",

@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from ._support.keyword_arguments import CheckedKeywords
 from .display import (
     Cell,
     Emphasis,
@@ -39,7 +40,6 @@ from .display import (
 )
 from .errors import InputTypeError
 from .executor import Executor
-from .keyword_arguments import CheckedKeywords
 from .ndarray import NDArray
 from .program import small_jit
 

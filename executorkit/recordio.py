@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._record_format import RecordFile, decode_record, encode_record, read_index
+from ._support.record_format import RecordFile, decode_record, encode_record, read_index
 from .errors import (
     ArgumentValueError,
     FileAccessError,

@@ -14,9 +14,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+from ._support.shape_semantics import numpy_shapes, set_numpy_shapes
 from .context import Context, gpu_memory_info, num_gpus
 from .errors import ArgumentValueError, InputTypeError, NotSupportedError
-from .shape_semantics import numpy_shapes, set_numpy_shapes
 
 __all__ = [
     "get_cuda_compute_capability",

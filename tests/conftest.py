@@ -71,7 +71,7 @@ GOLDEN = (
 PROCESSES = ("processes.py", "test_killed.py", "test_checkpoint.py", "test_kvstore_update.py")
 #: Files that run in a minute together and touch every layer.
 SMOKE = (
-    "test_architecture.py", "test_unserved.py", "test_readme.py", "symbol/test_symbol.py",
+    "test_architecture.py", "support/test_unserved.py", "test_readme.py", "symbol/test_symbol.py",
     "symbol/test_naming.py", "symbol/test_symbol_json.py", "lowering/test_lower.py",
     "ndarray/test_ndarray.py", "executor/test_deferred.py", "executor/test_dispatch.py",
     "optimizer/test_updater.py", "io/test_io.py", "parallel/test_slicing.py",

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from .._files import write_atomically
-from .._record_format import encode_record, read_whole
+from .._support.record_format import encode_record, read_whole
 from ..errors import DataArgumentError, FileAccessError
 from ..opencv import require_opencv
 from ..recordio import IRHeader, pack, pack_img

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from .._files import naming
-from .._record_format import read_whole
+from .._support.record_format import read_whole
 from ..display import scaled, shape as shape_text, text_table
 from ..errors import ArgumentValueError, ShapeError
 from ..export import InferenceNetwork, read_parameters

@@ -13,8 +13,8 @@ MXNet's words. Reading a metric waits for the device; each callback does that on
 
 from typing import TYPE_CHECKING
 
+from .._support.unserved import attribute_getter as _attribute_getter
 from ..model import LogValidationMetricsCallback as LogValidationMetricsCallback
-from ..unserved import attribute_getter as _attribute_getter
 from ._checkpointing import do_checkpoint as do_checkpoint, module_checkpoint as module_checkpoint
 from ._metric_logging import Speedometer as Speedometer, log_train_metric as log_train_metric
 from ._progress_bar import ProgressBar as ProgressBar

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from ..keyword_arguments import CheckedKeywords
+from .._support.keyword_arguments import CheckedKeywords
 
 
 def log_train_metric(period: int, auto_reset: bool = False) -> Callable[[Any], None]:

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from .._support.unserved import ELSEWHERE, absent_attribute
 from ..errors import MissingDependencyError, explain
-from ..unserved import ELSEWHERE, absent_attribute
 from . import (
     io as io,
     ndarray as nd,

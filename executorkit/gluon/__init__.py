@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from .._support.unserved import ELSEWHERE
 from ..errors import MissingDependencyError, explain
-from ..unserved import ELSEWHERE
 from . import utils as utils
 
 #: MXNet's names in ``gluon``.

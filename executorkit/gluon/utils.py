@@ -20,10 +20,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from .._support.shape_semantics import numpy_shapes
 from ..context import Context
 from ..errors import ArgumentValueError, DTypeError, FileAccessError
 from ..ndarray import NDArray, array
-from ..shape_semantics import numpy_shapes
 
 __all__ = [
     "check_sha1",

@@ -20,10 +20,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import io as io, ndarray as nd, recordio as recordio
+from .._support.unserved import absent_attribute
 from ..base import numeric_types as numeric_types
 from ..errors import MissingDependencyError
 from ..opencv import require_opencv
-from ..unserved import absent_attribute
 from ..util import is_np_array as is_np_array
 from . import detection as det, detection as detection, image as image
 from .detection import (

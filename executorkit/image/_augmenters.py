@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from .. import ndarray as nd
+from .._support.keyword_arguments import CheckedKeywords
 from ..errors import ArgumentValueError, NotSupportedError
-from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
 from ._host_images import check_colours, host_view, to_ndarray, update_in_place
 from ._image_functions import (

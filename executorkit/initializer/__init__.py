@@ -11,8 +11,8 @@ takes far longer than drawing.
 
 from typing import TYPE_CHECKING
 
+from .._support.unserved import attribute_getter as _attribute_getter
 from ..errors import InitializerError as InitializerError
-from ..unserved import attribute_getter as _attribute_getter
 from ._compound_initializers import FusedRNN as FusedRNN, Load as Load, Mixed as Mixed
 from ._fixed_initializers import (
     Bilinear as Bilinear,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from .._support.keyword_arguments import CheckedKeywords
 from ..errors import InitializerError
-from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray, array, load
 from ..ops.nn.rnn_parameters import GateParameters, Mode
 from ._initializer import InitDesc, Initializer, create, register

@@ -10,9 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._support.keyword_arguments import CheckedKeywords
 from ..display import brief
 from ..errors import InitializerError, explain
-from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
 from ..registry import get_alias_func, get_create_func, get_register_func
 from ._host_numbers import bilinear, draw_bytes

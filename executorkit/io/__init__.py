@@ -6,13 +6,13 @@
 
 from typing import TYPE_CHECKING
 
+from .._support.unserved import attribute_getter as _attribute_getter
 from ..errors import (
     BatchError as BatchError,
     DataArgumentError as DataTypeError,
     DataArgumentError as IteratorArgumentError,
     NotSupportedError as IteratorNotServedError,
 )
-from ..unserved import attribute_getter as _attribute_getter
 from . import io as io, utils as utils
 from ._csv_iter import CSVIter as CSVIter
 from ._data_batch import DataBatch as DataBatch, DataDesc as DataDesc, DataIter as DataIter

@@ -8,9 +8,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._support.keyword_arguments import CheckedKeywords
 from ..display import brief, brief_arrays
 from ..errors import DataArgumentError
-from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._record_format import read_index
+from .._support.record_format import read_index
 from ..errors import DataArgumentError, FileFormatError
 from ._image_record_iter import RecordImageIter, select_options
 from ._record_decoder import augmenter_names, unpack_record

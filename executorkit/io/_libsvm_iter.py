@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._record_format import read_whole
+from .._support.record_format import read_whole
 from ..errors import DataArgumentError, FileFormatError
 from ._iterator_options import parse_options, warn_of_unknown
 from ._row_iter import RowIter

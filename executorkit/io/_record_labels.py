@@ -6,7 +6,7 @@ import os
 
 import numpy as np
 
-from .._record_format import read_whole
+from .._support.record_format import read_whole
 from ..errors import FileFormatError
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._record_format import (
+from .._support.record_format import (
     RecordFile,
     decode_record,
     next_record,

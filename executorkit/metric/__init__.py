@@ -9,12 +9,12 @@ pairs compiles nothing for its length. Sums are in float64. ``ClassAxisError`` i
 
 from typing import TYPE_CHECKING
 
+from .._support.unserved import attribute_getter as _attribute_getter
 from ..errors import (
     MetricShapeError as ClassAxisError,
     MetricShapeError as MetricShapeError,
     MetricValueError as MetricValueError,
 )
-from ..unserved import attribute_getter as _attribute_getter
 from ._accuracy import Accuracy as Accuracy, TopKAccuracy as TopKAccuracy
 from ._binary import F1 as F1, MCC as MCC
 from ._composite import CompositeEvalMetric as CompositeEvalMetric, create as create

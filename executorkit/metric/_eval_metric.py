@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._support.keyword_arguments import CheckedKeywords
 from ..display import brief
 from ..errors import MetricShapeError
-from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray
 from ..registry import get_alias_func, get_create_func, get_register_func
 

@@ -7,7 +7,7 @@ module.score(test_iterator, "acc")
 
 from typing import TYPE_CHECKING
 
-from ..unserved import attribute_getter as _attribute_getter
+from .._support.unserved import attribute_getter as _attribute_getter
 from . import (
     _module_view,
     base_module as base_module,

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .. import metric, ndarray as nd
+from .._support.keyword_arguments import CheckedKeywords
 from ..context import cpu
 from ..debugging import FiniteReport
 from ..display import Viewed
@@ -25,7 +26,6 @@ from ..errors import (
 from ..executor import PendingStep
 from ..initializer import Uniform
 from ..io import DataBatch, DataDesc, DataIter
-from ..keyword_arguments import CheckedKeywords
 from ..kvstore import KVStore
 from ..metric import EvalMetric
 from ..monitor import Monitor

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .._support.unserved import attribute_getter as _attribute_getter
 from ..ndarray import op as _operators
-from ..unserved import attribute_getter as _attribute_getter
 from . import contrib, optimizer
 from ._accumulating import AdaDelta, AdaGrad, Ftrl, RMSProp
 from ._adaptive import FTML, Adam, Adamax, Nadam

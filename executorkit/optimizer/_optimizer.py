@@ -16,9 +16,9 @@ import jax
 import numpy as np
 import optax
 
+from .._support.keyword_arguments import CheckedKeywords
 from ..display import brief, changed_values, many
 from ..errors import InputTypeError, NotSupportedError, RefusedCallError, RegistryError
-from ..keyword_arguments import CheckedKeywords
 from ..ndarray import NDArray, zeros
 from ._apply_rules import apply_rules, check_arrays
 from ._optax import transformation

@@ -34,7 +34,7 @@ import numpy as np
 from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax.core import Tracer
 
-from .._garbage_collection import paused_collection
+from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
 from ..jaxpr_interpreter import Plan, plan
 from ..profiler import is_recording

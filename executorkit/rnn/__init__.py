@@ -11,10 +11,10 @@ its length; :class:`FusedRNNCell` is one operator for all steps. ``CellError`` i
 from typing import TYPE_CHECKING
 
 from .. import initializer as init, ndarray as ndarray, symbol as symbol
+from .._support.unserved import attribute_getter as _attribute_getter
 from ..errors import UnknownNameError as UnknownTokenError
 from ..io import DataBatch as DataBatch, DataDesc as DataDesc, DataIter as DataIter
 from ..model import load_checkpoint as load_checkpoint, save_checkpoint as save_checkpoint
-from ..unserved import attribute_getter as _attribute_getter
 from .io import BucketSentenceIter as BucketSentenceIter, encode_sentences as encode_sentences
 from .rnn import (
     do_rnn_checkpoint as do_rnn_checkpoint,

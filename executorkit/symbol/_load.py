@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .._garbage_collection import paused_collection
+from .._support.garbage_collection import paused_collection
 from ..errors import FileFormatError, shorten
 from ._compose import check_auxiliaries, complete_inputs
 from ._coverage import CheckedNode, report

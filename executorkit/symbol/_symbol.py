@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from .._support.shape_semantics import numpy_shapes
 from ..context import Context, current_context
 from ..display import Viewed
 from ..errors import (
@@ -28,7 +29,6 @@ from ..errors import (
 from ..ops import OpDef
 from ..ops.schema.calls import numpy_dtype_name
 from ..ops.schema.operator_modules import OPERATOR_METHODS, operator_method
-from ..shape_semantics import numpy_shapes
 from ._compose import (
     check_auxiliaries,
     compose_call,

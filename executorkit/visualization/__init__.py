@@ -9,7 +9,7 @@ operator), and a symbol that is the last line of a notebook's cell draws itself.
 
 from typing import TYPE_CHECKING
 
-from ..unserved import attribute_getter as _attribute_getter
+from .._support.unserved import attribute_getter as _attribute_getter
 from ._network_picture import NetworkPicture as NetworkPicture
 from ._plot_network import plot_network as plot_network
 from ._print_summary import print_summary as print_summary

@@ -11,7 +11,7 @@ from typing import Any
 
 import jax
 
-from ..._garbage_collection import paused_collection
+from ..._support.garbage_collection import paused_collection
 from .flat_program import FlatProgram as FlatProgram, flatten
 from .pointwise_products import convolve_pointwise
 from .split import Stages as Stages, split, static_values

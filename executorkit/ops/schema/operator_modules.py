@@ -13,8 +13,8 @@ from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NoReturn
 
+from ..._support.unserved import absent_attribute
 from ...errors import NotSupportedError
-from ...unserved import absent_attribute
 from .calls import PREFIXES, Frontend, call_doc, call_signature, namespace_entries, public_names
 from .operator_registry import OpDef, lookup
 from .unsupported import unsupported_reason

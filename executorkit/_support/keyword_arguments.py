@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from typing import Any, ParamSpec
 
-from .errors import UnknownArgumentError, similar_names
+from ..errors import UnknownArgumentError, similar_names
 
 Arguments = ParamSpec("Arguments")
 

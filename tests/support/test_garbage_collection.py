@@ -9,7 +9,7 @@ from collections.abc import Iterator
 import pytest
 
 import executorkit as mx
-from executorkit._garbage_collection import paused_collection
+from executorkit._support.garbage_collection import paused_collection
 from executorkit.ops.schema.operator_registry import OpDef
 
 

@@ -17,7 +17,7 @@ import weakref
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from .errors import FileAccessError, RecordError, explain
+from ..errors import FileAccessError, RecordError, explain
 
 MAGIC = struct.pack("<I", 0xCED7230A)
 #: Kinds of parts: a whole record; the first, a middle and the last part of a split one.

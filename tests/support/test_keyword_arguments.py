@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.keyword_arguments import CheckedKeywords
+from executorkit._support.keyword_arguments import CheckedKeywords
 
 
 def _module():

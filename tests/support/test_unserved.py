@@ -8,7 +8,7 @@ import sys
 import pytest
 
 import executorkit as mx
-from executorkit.unserved import ELSEWHERE, UnservedModules, refuse_imports
+from executorkit._support.unserved import ELSEWHERE, UnservedModules, refuse_imports
 
 GRADIENTS = "executor.backward(), or jax.grad of a function around symbol.to_jax()"
 

@@ -14,7 +14,7 @@ from importlib.abc import MetaPathFinder
 from types import ModuleType
 from typing import Any, NoReturn
 
-from .errors import MissingDependencyError, similar_names
+from ..errors import MissingDependencyError, similar_names
 
 _GRADIENTS = "executor.backward(), or jax.grad of a function around symbol.to_jax()"
 _ARRAYS = "numpy, jax.numpy or mx.nd"
