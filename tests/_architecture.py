@@ -202,6 +202,27 @@ def recognised_by_attribute() -> list[Finding]:
     ]
 
 
+def private_jax() -> list[Finding]:
+    """Private names of JAX outside of ``jax_internals``."""
+    findings = []
+    for m in modules().values():
+        if m.name == f"{PACKAGE}.jax_internals":
+            continue
+        for node in m.nodes:
+            if isinstance(node, ast.ImportFrom):
+                names = [f"{node.module}.{alias.name}" for alias in node.names]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                names = [f"jax.{node.attr}"] if isinstance(node, ast.Attribute) else []
+            findings += [
+                m.finding(node, f"reads {name}, a private of JAX")
+                for name in names
+                if name.startswith("jax") and {"_src", "_clear_cache"} & set(name.split("."))
+            ]
+    return findings
+
+
 def _docstrings(m: Module) -> Iterator[tuple[ast.AST, str]]:
     for node in m.nodes:
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
@@ -403,7 +424,7 @@ RULES: dict[str, Callable[[], list[Finding]]] = {
     rule.__name__: rule
     for rule in (
         private_imports, private_imports_of_tests, private_reads, outside_assignments,
-        recognised_by_attribute,
+        recognised_by_attribute, private_jax,
         clause_openings, vague_phrases, vague_locals, exceptions_outside_errors,
         repeated_class_names, repeated_file_names, lonely_bases, file_sizes, import_circles,
     )

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import jax
 import jax.numpy as jnp
 import numpy as np
-from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax.core import ShapedArray
 
 from ..context import Context, Device
 from ..errors import ShapeError, explain
+from ..jax_internals import batched_device_put
 from ..ops.tensor.binary_arithmetic import convert
 from ..program import small_jit
 from .handle import Handle
@@ -76,9 +76,8 @@ def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
 def to_device(host: np.ndarray, device: Device) -> jax.Array:
     """A device array of a NumPy array that nobody will write to any more."""
     with jax.enable_x64(True):
-        # The effect of jax.device_put with a sixth of its Python.
         aval = ShapedArray(host.shape, host.dtype)
-        return xla_client.batched_device_put(aval, _sharding(device), [host], [device], True)
+        return batched_device_put(aval, _sharding(device), [host], [device], True)
 
 
 class HostContents(MadeContents):

@@ -11,6 +11,7 @@ Former names stay as aliases for one release: ``keep_compiled`` of :func:`enable
 """
 
 from ..errors import ArgumentValueError
+from ..jax_internals import ThreadState as ThreadState
 from ..lowering import Cost as Cost, NodeCost as NodeCost
 from ._activity import (
     active_values as active_values,
@@ -58,7 +59,6 @@ from ._program_options import (
 from ._program_view import program_parts as program_parts
 from ._retained_memory import retain_freed_memory as retain_freed_memory
 from ._staged_inference import InferenceHistory as InferenceHistory
-from ._thread_state import ThreadState as ThreadState
 from ._trace_history import History as History, Trace as Trace
 from ._train_step import (
     REPLICATED_ARGS as REPLICATED_ARGS,

@@ -24,6 +24,7 @@ from typing import Any, Generic, NamedTuple, Protocol, TypeVar
 import jax
 
 from ..errors import NotCompiledError
+from ..jax_internals import forget_calls
 from ..jaxpr_interpreter import Plan
 from ..ops.platforms import this_process_only
 from ._donation import Donated, call_donating
@@ -303,7 +304,7 @@ class SmallJit:
     def _call_from_c(self) -> None:
         """Lets JAX call compiled programs from C again, which it does not after an exception."""
         self._met_exception = False
-        self._jitted._clear_cache()
+        forget_calls(self._jitted)
 
     def _are_new(self, args: tuple[Any, ...]) -> bool:
         """True if JAX would find, in a fifth of the time that a first call takes, that it has no

@@ -29,13 +29,11 @@ from typing import Any
 
 import jax
 import numpy as np
-
-# ``jax.device_put`` of an array takes seven times as long as its function in C.
-from jax._src.lib import xla_client  # pyright: ignore[reportPrivateImportUsage]
 from jax.core import Tracer
 
 from .._support.garbage_collection import paused_collection
 from ..errors import NotCompiledError
+from ..jax_internals import batched_device_put, forget_calls
 from ..jaxpr_interpreter import Plan, plan
 from ..profiler import is_recording
 from ._background_tasks import CompileTask, submit
@@ -217,7 +215,7 @@ class FirstCalls:
         """
         self._compiled.add(signature)
         self.shapes.pop(signature, None)
-        self._jitted._clear_cache()
+        forget_calls(self._jitted)
 
     def split(self, args: Sequence[Any]) -> tuple[list[Any], Hashable]:
         """The arrays and numbers among the arguments, and the signature of all."""
@@ -351,7 +349,7 @@ class _Target:
         """Device arrays that take over arrays on the host."""
         sharding, devices, bound = self._sharding, self._devices, self._bound
         return [
-            xla_client.batched_device_put(aval, sharding, [x], devices, bound)
+            batched_device_put(aval, sharding, [x], devices, bound)
             for aval, x in zip(avals, results, strict=True)
         ]
 

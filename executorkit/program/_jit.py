@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from ..errors import NotCompiledError
+from ..jax_internals import ThreadState
 from ..ops.platforms import this_process_only
 from . import disk_cache
 from ._background_tasks import CompileTask, submit
@@ -28,7 +29,6 @@ from ._first_calls import (
     tracing_allowed,
 )
 from ._first_steps import MAX_AGE, FirstSteps
-from ._thread_state import ThreadState
 
 #: Maximum number of shapes of one function that stay compiled; one more empties its cache.
 MAX_SHAPES = 128

@@ -16,18 +16,16 @@ import os
 import threading
 from collections.abc import Callable, Hashable
 from functools import lru_cache
-from operator import attrgetter
 from typing import Any, NamedTuple
 
 import jax
 from jax.experimental.serialize_executable import deserialize_and_load, serialize
 
 from ...errors import NotFingerprintableError
+from ...jax_internals import c_function
 from .fingerprint import environment_fingerprint, trace_context
 from .store import DiskCache, active_disk_cache, digest, disk_cache_enabled
 
-#: The C++ function that a ``jax.stages.Compiled`` calls, which its first call makes; None before.
-_c_function = attrgetter("_call")
 #: An option of the compiler that is a part of JAX's key, and that the CPU backend does not read.
 _UNREAD_OPTION = "xla_gpu_kernel_cache_file"
 
@@ -85,7 +83,7 @@ class CachedJit:
         function = self._target(args)
         if function is self._jitted:
             return function, True
-        in_c = _c_function(function)
+        in_c = c_function(function)
         return (function, False) if in_c is None else (in_c, True)
 
     def _target(self, args: tuple[Any, ...]) -> Any:
