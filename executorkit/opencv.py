@@ -1,16 +1,25 @@
-"""OpenCV, which decodes, resizes and encodes images: an optional dependency.
+"""OpenCV, which decodes, resizes and encodes images: an optional dependency, and the one codec.
 
 Decoding and resizing follow the OpenCV 3.4.2 within MXNet 1.9.1. Images are NumPy arrays of shape
 (height, width, channels).
+
+An image of more pixels than ``EXECUTORKIT_MAX_PIXELS`` in the environment (2**28 without it) is
+refused before it is decoded: a file of 1 KiB can claim any size.
 """
 
 from __future__ import annotations
+
+import os
+import re
+import struct
+from contextlib import suppress
 
 from typing import Any
 
 import numpy as np
 
 from .errors import (
+    ArgumentValueError,
     AttributeValueError,
     DTypeError,
     FileFormatError,
@@ -21,7 +30,9 @@ from .errors import (
 #: Bits of a decoding flag for reduced sizes, which MXNet does not hear.
 _UNHEARD = 16 | 32 | 64
 #: End-of-image marker of JPEG.
-_JPEG_END = np.frombuffer(b"\xff\xd9", np.uint8)
+_JPEG_END = b"\xff\xd9"
+#: Maximum number of an image's pixels unless the environment says another one.
+_MAX_PIXELS = 1 << 28
 
 
 def require_opencv() -> Any:
@@ -52,25 +63,11 @@ def decode_image(data: Any, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
     to_rgb
         the order of three channels: red first, or OpenCV's blue first.
 
-    An orientation in EXIF data is applied; transparency is dropped; 16 bits become 8. In a
-    truncated JPEG the missing part is gray (MXNet leaves it uninitialised).
-    :class:`FileFormatError` for anything that is no image.
+    Transparency is dropped; 16 bits become 8. Otherwise as :func:`decode_stored`.
     """
-    cv2 = require_opencv()
-    buffer = np.frombuffer(data, np.uint8)
     if flag < 0:
         raise AttributeValueError("decoding an image", f"flag={flag}, expected 0 or 1")
-    if not buffer.size:
-        raise FileFormatError("decoding an image", "the buffer is empty")
-    image = _decoded(cv2, buffer, flag & ~_UNHEARD)
-    if image is None and bytes(buffer[:2]) == b"\xff\xd8":
-        image = _decoded(cv2, np.concatenate([buffer, _JPEG_END]), flag & ~_UNHEARD)
-    if image is None:
-        raise FileFormatError(
-            "decoding an image",
-            f"{buffer.size} bytes are no image that OpenCV can read",
-            because=f"they begin with {bytes(buffer[:8])!r}",
-        )
+    image = decode_stored(data, flag & ~_UNHEARD, "decoding an image")
     if image.ndim == 2:
         image = image[:, :, None]
     if image.dtype != np.uint8 or image.shape[2] != (3 if flag else 1):
@@ -81,15 +78,159 @@ def decode_image(data: Any, flag: int = 1, to_rgb: bool = True) -> np.ndarray:
             hint="flag=1, or flag=0 for one channel",
         )
     if to_rgb and flag:
+        cv2 = require_opencv()
         cv2.cvtColor(image, cv2.COLOR_BGR2RGB, image)
     return image
 
 
-def _decoded(cv2: Any, buffer: np.ndarray, flag: int) -> np.ndarray | None:
-    try:
-        return cv2.imdecode(buffer, flag)
-    except cv2.error:
-        return None
+def decode_stored(
+    data: Any, flag: int, where: str, error: type[FileFormatError] = FileFormatError
+) -> np.ndarray:
+    """The image of an encoded file as OpenCV's ``imdecode`` gives it for a flag: blue first.
+
+    where, error
+        begin and class of the error for what is no image, or a larger one than is decoded.
+
+    An orientation in EXIF data is applied (not for ``flag=-1``). In a truncated JPEG the missing
+    part is gray (MXNet leaves it uninitialised).
+    """
+    cv2 = require_opencv()
+    content = data if isinstance(data, bytes) else bytes(memoryview(data))
+    if not content:
+        raise error(where, "the buffer is empty")
+    image = None
+    with suppress(cv2.error):
+        image = imdecode(content, flag, where, error)
+    if image is None and content.startswith(b"\xff\xd8"):
+        with suppress(cv2.error):
+            image = imdecode(content + _JPEG_END, flag, where, error)
+    if image is None:
+        problem = f"{len(content)} bytes are no image that OpenCV can read"
+        raise error(where, problem, because=f"they begin with {content[:8]!r}")
+    return image
+
+
+def imdecode(
+    content: bytes, flag: int, where: str, error: type[FileFormatError] = FileFormatError
+) -> np.ndarray | None:
+    """``cv2.imdecode`` of an image whose header claims no more pixels than the limit.
+
+    None if it is no image, which includes a PNG with a chunk longer than the file: OpenCV reserves
+    memory for what a chunk claims.
+    """
+    cv2, limit = require_opencv(), max_pixels()
+    size = None
+    with suppress(struct.error, IndexError):  # cut off within the header, as OpenCV notices
+        size = stored_size(content)
+        if content.startswith(_PNG) and not _holds_its_chunks(content):
+            return None
+    if size is not None and size[0] * size[1] > limit:
+        raise error(
+            where,
+            f"an image of {size[0]} x {size[1]} pixels, expected at most {limit}",
+            hint="a larger EXECUTORKIT_MAX_PIXELS in the environment, if the file is trusted",
+        )
+    return cv2.imdecode(np.frombuffer(content, np.uint8), flag)
+
+
+def max_pixels() -> int:
+    """The largest number of pixels that an image may have to be decoded."""
+    text = os.environ.get("EXECUTORKIT_MAX_PIXELS", str(_MAX_PIXELS))
+    if not text.isdecimal():
+        raise ArgumentValueError("EXECUTORKIT_MAX_PIXELS", f"{text!r}, expected a number")
+    return int(text)
+
+
+_PNG = b"\x89PNG\r\n\x1a\n"
+#: Places of (width, height) in formats whose header has a fixed form: first bytes, the format of
+#: ``struct``, the offset.
+_PLACES = (
+    (re.compile(_PNG), ">II", 16),
+    (re.compile(b"GIF8"), "<HH", 6),
+    (re.compile(rb"BM.{12}\x0c", re.DOTALL), "<HH", 18),
+    (re.compile(b"BM"), "<ii", 18),
+    (re.compile(rb"\xff\x4f\xff\x51"), ">II", 8),
+    (re.compile(rb"\x59\xa6\x6a\x95"), ">II", 4),
+)
+
+
+def stored_size(data: bytes) -> tuple[int, int] | None:
+    """The width and height that the header of an encoded image claims; None if it is unknown.
+
+    PNG, JPEG, GIF, BMP, WebP, TIFF, JPEG 2000, Sun raster and PNM are known; OpenCV limits others
+    by itself. Raises struct.error or IndexError for a header that is cut off.
+    """
+    head = data[:256]
+    for magic, form, offset in _PLACES:
+        if magic.match(head):
+            width, height = struct.unpack_from(form, head, offset)
+            return abs(width), abs(height)
+    if head[:2] == b"\xff\xd8":
+        return _jpeg_size(data)
+    if head[8:15] == b"WEBPVP8":
+        return _webp_size(head)
+    if head[:4] in (b"II*\0", b"MM\0*"):
+        return _tiff_size(data, "<" if head[:1] == b"I" else ">")
+    if (box := head.find(b"ihdr")) >= 0:
+        height, width = struct.unpack_from(">II", head, box + 4)
+        return width, height
+    text = re.match(
+        rb"P[1-7f](?:\s+|#[^\n]*\n|WIDTH|HEIGHT)*(\d+)(?:\s+|#[^\n]*\n|HEIGHT)*(\d+)", head
+    )
+    return (int(text[1]), int(text[2])) if text else None
+
+
+def _webp_size(head: bytes) -> tuple[int, int]:
+    if head[15:16] == b"X":
+        wide, high = (int.from_bytes(head[i : i + 3], "little") for i in (24, 27))
+        return wide + 1, high + 1
+    if head[15:16] == b"L":
+        (bits,) = struct.unpack_from("<I", head, 21)
+        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+    width, height = struct.unpack_from("<HH", head, 26)
+    return width & 0x3FFF, height & 0x3FFF
+
+
+def _jpeg_size(data: bytes) -> tuple[int, int] | None:
+    """The size in the first frame header of a JPEG: the segments before it are skipped."""
+    position = 2
+    while (position := data.find(b"\xff", position)) >= 0:
+        marker = data[position + 1]
+        if marker in (0x00, 0xFF):  # between segments
+            position += 1
+        elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
+            height, width = struct.unpack_from(">HH", data, position + 5)
+            return width, height
+        elif marker == 0xD9:
+            return None
+        elif marker == 0x01 or 0xD0 <= marker <= 0xD8:
+            position += 2
+        else:
+            position += 2 + struct.unpack_from(">H", data, position + 2)[0]
+    return None
+
+
+def _tiff_size(data: bytes, order: str) -> tuple[int, int] | None:
+    """The tags 256 and 257 of a TIFF's first directory."""
+    (offset,) = struct.unpack_from(f"{order}I", data, 4)
+    (count,) = struct.unpack_from(f"{order}H", data, offset)
+    sizes = {}
+    for place in range(offset + 2, offset + 2 + 12 * count, 12):
+        tag, kind = struct.unpack_from(f"{order}HH", data, place)
+        if tag in (256, 257):
+            (sizes[tag],) = struct.unpack_from(order + ("H" if kind == 3 else "I"), data, place + 8)
+    return (sizes[256], sizes[257]) if len(sizes) == 2 else None
+
+
+def _holds_its_chunks(data: bytes) -> bool:
+    """True if all chunks of a PNG end within it."""
+    position = 8
+    while position < len(data):
+        length, kind = struct.unpack_from(">I4s", data, position)
+        position += 12 + length
+        if kind == b"IEND":
+            return True
+    return position == len(data)
 
 
 def resize_image(image: np.ndarray, width: int, height: int, interp: int = 1) -> np.ndarray:
@@ -104,7 +245,6 @@ def resize_image(image: np.ndarray, width: int, height: int, interp: int = 1) ->
     for 0, 1, 3 and 5, and for 2 and 4 within 3e-7 of the largest element, where today's OpenCV
     multiplies and adds in one instruction.
     """
-    cv2 = require_opencv()
     if image.ndim != 3 or not image.size:
         raise ShapeError(
             "resizing", f"the image is {image.shape}, expected (height, width, channels)"
@@ -124,14 +264,20 @@ def resize_image(image: np.ndarray, width: int, height: int, interp: int = 1) ->
     source = np.ascontiguousarray(image)
     if image.dtype == np.int8:
         source = source.view(np.uint8)
+    resized = resize_pixels(source, width, height, interp)
+    return resized.reshape(height, width, image.shape[2]).view(image.dtype)
+
+
+def resize_pixels(image: np.ndarray, width: int, height: int, interp: int) -> np.ndarray:
+    """``cv2.resize`` of an image (height, width) or (height, width, channels), with its errors."""
+    cv2 = require_opencv()
     # Intel's library, which recent builds of OpenCV call, rounds in other ways. The switch belongs
     # to the thread.
     uses_ipp = cv2.ipp.useIPP()
     if uses_ipp:
         cv2.ipp.setUseIPP(False)
     try:
-        resized = cv2.resize(source, (width, height), interpolation=interp)
+        return cv2.resize(image, (width, height), interpolation=interp)
     finally:
         if uses_ipp:
             cv2.ipp.setUseIPP(True)
-    return resized.reshape(height, width, image.shape[2]).view(image.dtype)

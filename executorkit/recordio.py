@@ -25,7 +25,7 @@ from .errors import (
     RecordError,
     UnknownNameError,
 )
-from .opencv import require_opencv
+from .opencv import imdecode, require_opencv
 
 __all__ = [
     "IRHeader",
@@ -336,16 +336,16 @@ def unpack(s: Any) -> tuple[IRHeader, Any]:
 
 
 def unpack_img(s: Any, iscolor: int = -1) -> tuple[IRHeader, np.ndarray | None]:
-    """The header of an image's record, and the image, decoded by ``cv2.imdecode``.
+    """The header of an image's record, and the image, decoded by OpenCV.
 
     iscolor
         the flag of ``cv2.imdecode``: 1 colours (blue, green, red), 0 grey, -1 as stored.
 
     The image is None if the bytes are no image; without bytes OpenCV raises ``cv2.error``.
+    :class:`FileFormatError` for an image of more pixels than are decoded.
     """
     header, content = unpack(s)
-    encoded = np.frombuffer(content, np.uint8)
-    return header, require_opencv().imdecode(encoded, iscolor)
+    return header, imdecode(bytes(content), iscolor, "unpack_img")
 
 
 _JPEG, _PNG = (".JPG", ".JPEG"), (".PNG",)

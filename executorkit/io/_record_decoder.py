@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from random import Random
 from typing import Any, Protocol
 
 import numpy as np
 
 from ..errors import BatchError, DataArgumentError, FileFormatError, RecordError
-from ..opencv import require_opencv
+from ..opencv import decode_stored, require_opencv
 from ..recordio import IRHeader, unpack
 from ._record_labels import ImageList
 from ._record_options import RecordOptions
@@ -53,8 +54,10 @@ class LabelledImageDecoder:
         """Writes one example; returns the image's number."""
         header, encoded = unpack_record(record, where)
         label[...] = self._labels(header, where)
-        image = decode_image(encoded, data.shape[0], where)
-        image = augment(image, self._augmenters, random, where)
+        image = decode_record_image(encoded, data.shape[0], where)
+        for augmenter in self._augmenters:
+            with opencv_errors(where, image):
+                image = augmenter(image, random)
         if image.shape[:2] != data.shape[1:]:
             problem = f"an image of {image.shape[:2]} pixels, expected {data.shape[1:]}"
             raise BatchError(where, problem, because="no augmenter crops it")
@@ -83,37 +86,27 @@ def unpack_record(record: Any, where: str) -> tuple[IRHeader, Any]:
         raise RecordError(where, str(error)) from None
 
 
-def decode_image(encoded: Any, channels: int, where: str) -> np.ndarray:
-    """The pixels of an encoded image, by OpenCV, turned as its EXIF data say.
+def decode_record_image(encoded: Any, channels: int, where: str) -> np.ndarray:
+    """The pixels of an encoded image, blue first, by :func:`decode_stored`.
 
     Raises RecordError if it cannot be decoded, or does not have the alpha channel that is asked
     for.
     """
-    data = np.frombuffer(encoded, np.uint8)
-    image = require_opencv().imdecode(data, _FLAGS[channels]) if data.size else None
-    if image is None:
-        raise RecordError(where, f"{data.size} bytes that OpenCV cannot decode")
+    image = decode_stored(encoded, _FLAGS[channels], where, RecordError)
     if channels == 4 and image.shape[2:] != (4,):
         number = image.shape[2] if image.ndim == 3 else 1
         raise RecordError(where, f"an image of {number} channels, expected 4")
     return image
 
 
-def augment(
-    image: np.ndarray,
-    augmenters: Sequence[Callable[[np.ndarray, Random], np.ndarray]],
-    random: Random,
-    where: str,
-) -> np.ndarray:
-    """The image after all augmenters; errors of OpenCV as BatchError."""
-    cv2 = require_opencv()
+@contextmanager
+def opencv_errors(where: str, image: np.ndarray) -> Iterator[None]:
+    """Raises OpenCV's errors in the block as BatchError: an image that cannot be augmented."""
     try:
-        for augmenter in augmenters:
-            image = augmenter(image, random)
-    except cv2.error as error:
+        yield
+    except require_opencv().error as error:
         size = f"an image of {image.shape[1]} x {image.shape[0]} pixels cannot be augmented"
         raise BatchError(where, size, because=error.err) from None
-    return image
 
 
 def augmenter_names(where: str, sequence: str, known: Sequence[str]) -> list[str]:

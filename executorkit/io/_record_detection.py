@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import BatchError, RecordError
 from ..opencv import require_opencv
 from ._record_augmenter import pad_image, resize_image, resize_shorter_edge
-from ._record_decoder import augment, decode_image, unpack_record
+from ._record_decoder import decode_record_image, opencv_errors, unpack_record
 from ._record_labels import ImageList
 from ._record_options import DetectionOptions, DetectionRecordOptions
 from ._record_pixels import Normalization
@@ -258,21 +258,10 @@ class DetectionDecoder:
             problem = f"{len(numbers)} labels, expected {expected}"
             raise RecordError(where, problem, because=f"label_width is {expected}")
         objects = Objects.of(numbers, where)
-        image = decode_image(encoded, data.shape[0], where)
+        image = decode_record_image(encoded, data.shape[0], where)
         for augmenter in self._augmenters:
-            boxes = [objects]
-
-            def change(
-                image: np.ndarray,
-                random: Random,
-                augmenter: DetectionAugmenter = augmenter,
-                boxes: list[Objects] = boxes,
-            ) -> np.ndarray:
-                image, boxes[0] = augmenter(image, boxes[0], random)
-                return image
-
-            image = augment(image, [change], random, where)
-            objects = boxes[0]
+            with opencv_errors(where, image):
+                image, objects = augmenter(image, objects, random)
         self._write(image, objects, where, random, data, label)
         return header.id
 
