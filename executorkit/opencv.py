@@ -12,8 +12,8 @@ from __future__ import annotations
 import os
 import re
 import struct
+from collections.abc import Sequence
 from contextlib import suppress
-
 from typing import Any
 
 import numpy as np
@@ -281,3 +281,27 @@ def resize_pixels(image: np.ndarray, width: int, height: int, interp: int) -> np
     finally:
         if uses_ipp:
             cv2.ipp.setUseIPP(True)
+
+
+#: Numbers of interpolations that iterators and augmenters take.
+INTERPOLATIONS = (0, 1, 2, 3, 4, 9, 10)
+
+
+def choose_interpolation(method: int, old: Sequence[int], new: Sequence[int], random: Any) -> int:
+    """OpenCV's number of an interpolation.
+
+    9 is bicubic (2) if both sides grow from the size ``old`` to ``new``, areas (3) if both shrink,
+    and bilinear (1) otherwise; 10 is one of 0 to 4, drawn by ``random``, the module or a generator.
+    """
+    if method == 9:
+        if new[0] > old[0] and new[1] > old[1]:
+            return 2
+        return 3 if new[0] < old[0] and new[1] < old[1] else 1
+    return random.randrange(5) if method == 10 else method
+
+
+def with_shorter_edge(height: int, width: int, length: int) -> tuple[int, int]:
+    """(height, width) in proportion, with the shorter edge of a length."""
+    if height > width:
+        return length * height // width, length
+    return length, length * width // height

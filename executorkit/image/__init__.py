@@ -26,6 +26,7 @@ from ..errors import MissingDependencyError
 from ..opencv import require_opencv
 from ..util import is_np_array as is_np_array
 from . import detection as det, detection as detection, image as image
+from ._image_operators import attach_operators
 from .detection import (
     CreateDetAugmenter as CreateDetAugmenter,
     CreateMultiRandCropAugmenter as CreateMultiRandCropAugmenter,
@@ -75,6 +76,8 @@ from .image import (
 
 if TYPE_CHECKING:
     cv2: Any
+
+attach_operators()
 
 
 def __getattr__(name: str) -> Any:

@@ -9,6 +9,7 @@ import numpy as np
 from .. import ndarray as nd
 from ..errors import ArgumentValueError
 from ..ndarray import NDArray
+from ..ops.vision.image_color import IMAGENET_AXES, IMAGENET_SPREAD
 from ._augmenters import (
     Augmenter,
     CastAug,
@@ -27,13 +28,6 @@ from ._augmenters import (
 #: Means and standard deviations of ImageNet's red, green and blue, from 0 to 255.
 IMAGENET_MEAN = (123.68, 116.28, 103.53)
 IMAGENET_STD = (58.395, 57.12, 57.375)
-#: Principal components of ImageNet's colours (Krizhevsky et al., 2012).
-IMAGENET_EIGENVALUES = (55.46, 4.794, 1.148)
-IMAGENET_EIGENVECTORS = (
-    (-0.5675, 0.7192, 0.4009),
-    (-0.5808, -0.0045, -0.8140),
-    (-0.5836, -0.6948, 0.4203),
-)
 
 
 def colour_augmenters(
@@ -51,8 +45,9 @@ def colour_augmenters(
     if hue:
         augmenters.append(HueJitterAug(hue))
     if pca_noise > 0:
-        components = np.array(IMAGENET_EIGENVALUES), np.array(IMAGENET_EIGENVECTORS)
-        augmenters.append(LightingAug(pca_noise, *components))
+        augmenters.append(
+            LightingAug(pca_noise, np.array(IMAGENET_SPREAD), np.array(IMAGENET_AXES))
+        )
     if rand_gray > 0:
         augmenters.append(RandomGrayAug(rand_gray))
     return augmenters

@@ -19,6 +19,7 @@ from .. import ndarray as nd
 from .._support.keyword_arguments import CheckedKeywords
 from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray
+from ..ops.vision.image_color import LUMA
 from ._host_images import check_colours, host_view, to_ndarray, update_in_place
 from ._image_functions import (
     center_crop,
@@ -29,9 +30,6 @@ from ._image_functions import (
     random_size_crop,
     resize_short,
 )
-
-#: Luma weights of red, green and blue (ITU-R BT.601).
-LUMA = np.array([0.299, 0.587, 0.114], np.float32)
 
 
 def plain_arguments(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -242,7 +240,7 @@ class ContrastJitterAug(Augmenter):
     def __init__(self, contrast: float) -> None:
         super().__init__(contrast=contrast)
         self.contrast = contrast
-        self.coef = nd.array(LUMA[None, None])
+        self.coef = nd.array([[LUMA]])
 
     def __call__(self, src: NDArray) -> NDArray:
         """The image itself, changed."""
@@ -262,7 +260,7 @@ class SaturationJitterAug(Augmenter):
     def __init__(self, saturation: float) -> None:
         super().__init__(saturation=saturation)
         self.saturation = saturation
-        self.coef = nd.array(LUMA[None, None])
+        self.coef = nd.array([[LUMA]])
 
     def __call__(self, src: NDArray) -> NDArray:
         """The image itself, changed."""
@@ -283,9 +281,7 @@ class HueJitterAug(Augmenter):
     def __init__(self, hue: float) -> None:
         super().__init__(hue=hue)
         self.hue = hue
-        self.tyiq = np.array(
-            [[0.299, 0.587, 0.114], [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]]
-        )
+        self.tyiq = np.array([LUMA, [0.596, -0.274, -0.321], [0.211, -0.523, 0.311]])
         self.ityiq = np.array([[1.0, 0.956, 0.621], [1.0, -0.272, -0.647], [1.0, -1.107, 1.705]])
 
     def __call__(self, src: NDArray) -> NDArray:

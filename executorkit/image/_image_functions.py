@@ -11,14 +11,15 @@ import numpy as np
 
 from ..errors import ArgumentValueError, DataArgumentError, ShapeError
 from ..ndarray import NDArray
-from ..ndarray.opencv_arrays import (
+from ..opencv import INTERPOLATIONS, choose_interpolation, with_shorter_edge
+from ._host_images import host_view, to_ndarray, update_in_place
+from ._image_operators import (
     copy_make_border,
     cvimdecode,
     cvimread,
     cvimresize,
     decode_bytes,
 )
-from ._host_images import host_view, to_ndarray, update_in_place
 
 #: Position and size of a crop: (x, y, width, height).
 Rectangle = tuple[int, int, int, int]
@@ -69,22 +70,15 @@ def get_interp_method(interp: int, sizes: Sequence[int] = ()) -> int:
     ``sizes`` are (old height, old width, new height, new width). 10 is one of 0 to 4, drawn by
     ``random``. ValueError for another number.
     """
-    if interp == 9:
-        if not sizes:
-            return 2
-        if len(sizes) != 4:
-            raise ArgumentValueError("interp=9", f"{sizes=}, expected four numbers")
-        old_height, old_width, new_height, new_width = sizes
-        if new_height > old_height and new_width > old_width:
-            return 2
-        return 3 if new_height < old_height and new_width < old_width else 1
-    if interp == 10:
-        return random.randint(0, 4)
-    if interp not in range(5):
+    if interp == 9 and not sizes:
+        return 2
+    if interp == 9 and len(sizes) != 4:
+        raise ArgumentValueError("interp=9", f"{sizes=}, expected four numbers")
+    if interp not in INTERPOLATIONS:
         raise ArgumentValueError(
             "interp", f"{interp!r}, expected 0 to 4, 9 (by size) or 10 (at random)"
         )
-    return interp
+    return choose_interpolation(interp, sizes[:2], sizes[2:], random)
 
 
 def scale_down(src_size: tuple[Any, Any], size: tuple[Any, Any]) -> tuple[int, int]:
@@ -108,10 +102,7 @@ def resize_short(src: NDArray, size: int, interp: int = 2) -> NDArray:
     ``interp`` is a number of :func:`imresize`, or 9 (by size) or 10 (at random).
     """
     height, width, _ = src.shape
-    if height > width:
-        new_height, new_width = size * height // width, size
-    else:
-        new_height, new_width = size, size * width // height
+    new_height, new_width = with_shorter_edge(height, width, size)
     method = get_interp_method(interp, (height, width, new_height, new_width))
     return imresize(src, new_width, new_height, interp=method)
 

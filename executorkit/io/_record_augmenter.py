@@ -13,47 +13,29 @@ from random import Random
 import numpy as np
 
 from ..errors import BatchError
-from ..opencv import require_opencv
+from ..opencv import choose_interpolation, require_opencv, resize_pixels, with_shorter_edge
+from ..ops.vision.image_color import IMAGENET_AXES, IMAGENET_SPREAD, LUMA
 from ._record_options import AugmentOptions
 
 Image = np.ndarray
 #: Trials to fit a random crop before the centre is taken.
 _TRIALS = 10
 #: Weights of blue, green and red in grey: MXNet's, which are those of red, green and blue.
-_GREY = np.array([0.299, 0.587, 0.114], np.float32)
-#: Eigenvalues, and eigenvectors as columns, of the colours of ImageNet; rows are red, green, blue.
-_EIGENVALUES = np.array([55.46, 4.794, 1.148])
-_EIGENVECTORS = np.array(
-    [[-0.5675, 0.7192, 0.4009], [-0.5808, -0.0045, -0.8140], [-0.5836, -0.6948, 0.4203]]
-)
+_GREY = np.array(LUMA, np.float32)
 #: Upper limits of hue, lightness and saturation.
 _HLS_LIMITS = np.array([180, 255, 255], np.int16)
 
 
-def choose_interpolation(
-    method: int, random: Random, old: tuple[int, int], new: tuple[int, int]
-) -> int:
-    """OpenCV's number of an interpolation; 9 chooses it by the sizes (width, height), 10 draws."""
-    if method == 9:
-        if new[0] > old[0] and new[1] > old[1]:
-            return 2
-        return 3 if new[0] < old[0] and new[1] < old[1] else 1
-    return random.randrange(5) if method == 10 else method
-
-
 def resize_image(image: Image, width: int, height: int, method: int, random: Random) -> Image:
     """The image in another size."""
-    old = image.shape[1], image.shape[0]
-    interpolation = choose_interpolation(method, random, old, (width, height))
-    return require_opencv().resize(image, (width, height), interpolation=interpolation)
+    method = choose_interpolation(method, image.shape[:2], (height, width), random)
+    return resize_pixels(image, width, height, method)
 
 
 def resize_shorter_edge(image: Image, length: int, method: int, random: Random) -> Image:
     """The image in another size, its shorter edge of this length."""
-    height, width = image.shape[:2]
-    if height > width:
-        return resize_image(image, length, length * height // width, method, random)
-    return resize_image(image, length * width // height, length, method, random)
+    height, width = with_shorter_edge(*image.shape[:2], length)
+    return resize_image(image, width, height, method, random)
 
 
 def pad_image(image: Image, borders: tuple[int, int, int, int], fill: int) -> Image:
@@ -117,7 +99,7 @@ class RecordAugmenter:
         centre = matrix[:, :2] @ np.array([width, height], np.float32)
         matrix[:, 2] = (np.array([new_width, new_height], np.float32) - centre) / np.float32(2)
         interpolation = choose_interpolation(
-            options.inter_method, random, (width, height), (int(new_width), int(new_height))
+            options.inter_method, (width, height), (int(new_width), int(new_height)), random
         )
         return warp_affine(
             image, matrix, (int(new_width), int(new_height)), interpolation, options.fill_value
@@ -208,7 +190,7 @@ class RecordAugmenter:
     def _add_pca_noise(self, image: Image, random: Random) -> Image:
         """One random shift of all pixels along the principal components of natural colours."""
         alpha = [random.gauss(0, self._options.pca_noise) for _ in range(3)]
-        shift = (_EIGENVECTORS @ (_EIGENVALUES * alpha))[::-1]
+        shift = (np.array(IMAGENET_AXES) @ (np.array(IMAGENET_SPREAD) * alpha))[::-1]
         if image.ndim == 2:
             return _saturate(image + np.float32(shift[2]))
         colours = _saturate(image[..., :3] + shift.astype(np.float32))

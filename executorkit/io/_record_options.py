@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from ..errors import DataArgumentError
+from ..opencv import INTERPOLATIONS
 
 DType = Literal["bfloat16", "float16", "float32", "float64", "int32", "int64", "int8", "uint8"]
 
@@ -68,10 +69,42 @@ class DetectionRecordOptions(RecordOptions):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AugmentOptions:
-    """Changes of the geometry and the colours of an image."""
+class ResizeOptions:
+    """The length of the shorter edge, and the interpolation."""
 
     resize: int = -1
+    inter_method: int = 1
+
+    def check_resizing(self, where: str) -> None:
+        """Raises DataArgumentError for an unknown interpolation, or a length that cannot be."""
+        if self.inter_method not in INTERPOLATIONS:
+            problem = f"{self.inter_method}, expected 0 to 4, 9 or 10"
+            raise DataArgumentError(f"{where}: inter_method", problem)
+        if self.resize == 0 or self.resize < -1:
+            problem = f"{self.resize}, expected a positive number of pixels, or -1 for none"
+            raise DataArgumentError(f"{where}: resize", problem)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatisticsOptions:
+    """The mean and deviation of pixels, by channel or as an image, and a factor."""
+
+    mean_img: str = ""
+    mean_r: float = 0.0
+    mean_g: float = 0.0
+    mean_b: float = 0.0
+    mean_a: float = 0.0
+    std_r: float = 1.0
+    std_g: float = 1.0
+    std_b: float = 1.0
+    std_a: float = 1.0
+    scale: float = 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AugmentOptions(ResizeOptions):
+    """Changes of the geometry and the colours of an image."""
+
     rand_crop: bool = False
     random_resized_crop: bool = False
     max_rotate_angle: int = 0
@@ -95,7 +128,6 @@ class AugmentOptions:
     random_l: int = 0
     rotate: int = -1
     fill_value: int = 255
-    inter_method: int = 1
     pad: int = 0
 
     @property
@@ -129,10 +161,7 @@ class AugmentOptions:
 
     def check(self, where: str, channels: int) -> None:
         """Raises DataArgumentError for a value that cannot be, or that contradicts another."""
-        check_interpolation(where, self.inter_method)
-        if self.resize == 0 or self.resize < -1:
-            problem = f"{self.resize}, expected a positive number of pixels, or -1 for none"
-            raise DataArgumentError(f"{where}: resize", problem)
+        self.check_resizing(where)
         scaled = (self.min_random_scale, self.max_random_scale) != (1.0, 1.0)
         if self.random_resized_crop and (scaled or self.has_crop_size or self.rand_crop):
             problem = "it excludes rand_crop, min_ and max_random_scale, min_ and max_crop_size"
@@ -148,21 +177,11 @@ class AugmentOptions:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NormalizeOptions:
+class NormalizeOptions(StatisticsOptions):
     """The arithmetic between pixels and the values of a batch, and mirroring."""
 
     mirror: bool = False
     rand_mirror: bool = False
-    mean_img: str = ""
-    mean_r: float = 0.0
-    mean_g: float = 0.0
-    mean_b: float = 0.0
-    mean_a: float = 0.0
-    std_r: float = 1.0
-    std_g: float = 1.0
-    std_b: float = 1.0
-    std_a: float = 1.0
-    scale: float = 1.0
     max_random_contrast: float = 0.0
     max_random_illumination: float = 0.0
 
@@ -171,10 +190,9 @@ Floats = tuple[float, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DetectionOptions:
+class DetectionOptions(ResizeOptions, StatisticsOptions):
     """Changes of an image and the boxes of its objects."""
 
-    resize: int = -1
     rand_crop_prob: float = 0.0
     min_crop_scales: Floats = (0.0,)
     max_crop_scales: Floats = (1.0,)
@@ -202,18 +220,7 @@ class DetectionOptions:
     random_contrast_prob: float = 0.0
     rand_mirror_prob: float = 0.0
     fill_value: int = 127
-    inter_method: int = 1
     resize_mode: Literal["fit", "force", "shrink"] = "force"
-    mean_img: str = ""
-    mean_r: float = 0.0
-    mean_g: float = 0.0
-    mean_b: float = 0.0
-    mean_a: float = 0.0
-    std_r: float = 0.0
-    std_g: float = 0.0
-    std_b: float = 0.0
-    std_a: float = 0.0
-    scale: float = 1.0
 
     #: Ends of the names of keywords that bound the same quantity of a crop, ``min_`` and ``max_``.
     BOUNDS: ClassVar[tuple[str, ...]] = (
@@ -231,10 +238,7 @@ class DetectionOptions:
 
     def check(self, where: str) -> None:
         """Raises DataArgumentError for a value that cannot be, or that contradicts another."""
-        check_interpolation(where, self.inter_method)
-        if self.resize == 0 or self.resize < -1:
-            problem = f"{self.resize}, expected a positive number of pixels, or -1 for none"
-            raise DataArgumentError(f"{where}: resize", problem)
+        self.check_resizing(where)
         if not self.rand_crop_prob > 0:
             return
         for bound in self.BOUNDS:
@@ -250,10 +254,3 @@ class DetectionOptions:
                 problem = f"{high}, expected more than min_crop_scales, at most 1"
                 because = f"min_crop_scales is {low}"
                 raise DataArgumentError(f"{where}: max_crop_scales", problem, because=because)
-
-
-def check_interpolation(where: str, method: int) -> None:
-    """Raises DataArgumentError for an unknown number of an interpolation."""
-    if method not in (0, 1, 2, 3, 4, 9, 10):
-        problem = f"{method}, expected 0 to 4, 9 or 10"
-        raise DataArgumentError(f"{where}: inter_method", problem)

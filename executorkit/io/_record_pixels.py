@@ -12,7 +12,7 @@ import numpy as np
 from ..errors import FileFormatError
 from ..ndarray import array, load, save
 from ..opencv import require_opencv
-from ._record_options import DetectionOptions, NormalizeOptions
+from ._record_options import DetectionOptions, NormalizeOptions, StatisticsOptions
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Normalization:
 
     @classmethod
     def of(
-        cls, options: NormalizeOptions | DetectionOptions, channels: int, mean: np.ndarray | None
+        cls, options: StatisticsOptions, channels: int, mean: np.ndarray | None
     ) -> Normalization:
         """The normalization that options ask for; ``mean`` is the mean image."""
         means = _by_channel(options, "mean", channels)

@@ -58,7 +58,6 @@ from ._creation import (
 )
 from ._eager import clear_eager_cache, eager_cache_info
 from ._ndarray import NDArray, split_v2
-from .opencv_arrays import imdecode
 from .params_file import load, load_frombuffer, save
 from .pending import waitall
 
@@ -82,7 +81,6 @@ __all__ = [
     "greater_equal",
     "histogram",
     "image",
-    "imdecode",
     "lesser",
     "lesser_equal",
     "linalg",

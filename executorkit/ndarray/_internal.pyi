@@ -3,17 +3,8 @@ from collections.abc import Callable as _Callable, Sequence as _Sequence
 from typing import Any as _Any, Literal as _Literal
 import numpy as _np
 from executorkit.ndarray._ndarray import NDArray
-__all__ = ['_cvcopyMakeBorder', '_cvimdecode', '_cvimread', '_cvimresize']
 from ._array_operators import array_module
 from ._ndarray import NDArray
-from .opencv_arrays import copy_make_border
-_cvcopyMakeBorder = copy_make_border
-from .opencv_arrays import cvimdecode
-_cvimdecode = cvimdecode
-from .opencv_arrays import cvimread
-_cvimread = cvimread
-from .opencv_arrays import cvimresize
-_cvimresize = cvimresize
 
 _Shape = int | _Sequence[int]
 _OptShape = int | None | _Sequence[int | None]

@@ -22,11 +22,11 @@ from ..tensor.binary_arithmetic import is_floating
 from .image_transforms import check_image
 
 #: Luma weights of red, green and blue (ITU-R BT.601).
-_LUMA = (0.299, 0.587, 0.114)
+LUMA = (0.299, 0.587, 0.114)
 #: Standard deviations of ImageNet's colours along their principal axes, and these axes, as columns
 #: (Krizhevsky et al., 2012).
-_SPREAD = (55.46, 4.794, 1.148)
-_AXES = (
+IMAGENET_SPREAD = (55.46, 4.794, 1.148)
+IMAGENET_AXES = (
     (-0.5675, 0.7192, 0.4009),
     (-0.5808, -0.0045, -0.8140),
     (-0.5836, -0.6948, 0.4203),
@@ -49,7 +49,7 @@ def _apply_in_float(
 def _gray(x: jax.Array) -> jax.Array:
     if x.shape[-1] != 3:
         return x
-    return jnp.sum(x * jnp.asarray(_LUMA, x.dtype), -1, keepdims=True)
+    return jnp.sum(x * jnp.asarray(LUMA, x.dtype), -1, keepdims=True)
 
 
 def _brightness(x: jax.Array, alpha: jax.Array) -> jax.Array:
@@ -62,7 +62,7 @@ def _contrast(x: jax.Array, alpha: jax.Array) -> jax.Array:
 
 def _saturation(x: jax.Array, alpha: jax.Array) -> jax.Array:
     # MXNet computes gray from the blue channel alone here, and so do published augmentations.
-    gray = x[..., 2:] * _LUMA[2] if x.shape[-1] == 3 else x
+    gray = x[..., 2:] * LUMA[2] if x.shape[-1] == 3 else x
     return x * alpha + (1 - alpha) * gray
 
 
@@ -174,7 +174,9 @@ def random_color_jitter(
 def _lighting(x: jax.Array, alpha: jax.Array) -> jax.Array:
     if x.shape[-1] != 3:
         return x
-    shift = jnp.asarray(_AXES, x.dtype) @ (jnp.asarray(_SPREAD, x.dtype) * alpha.astype(x.dtype))
+    shift = jnp.asarray(IMAGENET_AXES, x.dtype) @ (
+        jnp.asarray(IMAGENET_SPREAD, x.dtype) * alpha.astype(x.dtype)
+    )
     return x + shift
 
 

@@ -1,8 +1,8 @@
-"""Images on the host, as MXNet's operators ``_cvimread``, ``_cvimdecode``, ``_cvimresize``,
-``_cvcopyMakeBorder`` and ``nd.imdecode``.
+"""MXNet's operators of images: ``_cvimread``, ``_cvimdecode``, ``_cvimresize``,
+``_cvcopyMakeBorder`` in ``mx.nd._internal``, and ``mx.nd.imdecode``.
 
-They take and give arrays of shape (height, width, channels), call no device and compile nothing, so
-that images may be of all sizes. All but ``copy_make_border`` need OpenCV.
+They take and give arrays of shape (height, width, channels). All but ``copy_make_border`` need
+OpenCV. Importing ``executorkit.image`` puts them into MXNet's namespaces.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .. import opencv
+from .. import ndarray as nd
 from ..context import cpu
 from ..errors import (
     AttributeValueError,
@@ -21,11 +21,11 @@ from ..errors import (
     InputTypeError,
     ShapeError,
     UnknownArgumentError,
-    explain,
 )
+from ..ndarray import NDArray, array
+from ..opencv import decode_image, resize_image
 from ..ops.schema.attrs import Floats, make_attr, to_text
-from ._creation import array, from_host
-from ._ndarray import NDArray
+from ._host_images import host_view, to_ndarray
 
 #: Attributes of all functions here, with MXNet's types.
 _ATTRS = {
@@ -54,7 +54,7 @@ def _host(operator: str, name: str, source: Any) -> np.ndarray:
             f"{name!r} is a {type(source).__name__}, expected an NDArray",
             hint="mx.nd.array(...)",
         )
-    return np.asarray(source.jax)
+    return host_view(source)
 
 
 def _check_image(operator: str, image: np.ndarray) -> None:
@@ -82,7 +82,7 @@ def decode_bytes(
     operator = "_cvimdecode"
     _refuse_unknown(operator, kwargs)
     flag, to_rgb = _read(operator, "flag", flag), _read(operator, "to_rgb", to_rgb)
-    image = from_host(opencv.decode_image(data, flag, to_rgb), cpu())
+    image = to_ndarray(decode_image(data, flag, to_rgb), cpu())
     if out is None:
         return image
     out.show(image)  # whatever its shape and dtype were, as in MXNet
@@ -92,15 +92,13 @@ def decode_bytes(
 def _stored(result: np.ndarray, source: NDArray, out: NDArray | None, operator: str) -> NDArray:
     """The result on the source's device, or in ``out``, whose shape and dtype have to agree."""
     if out is None:
-        return from_host(result, source.context)
+        return to_ndarray(result, source.context)
     if out.shape != result.shape or np.dtype(out.dtype) != result.dtype:
         error = ShapeError if out.shape != result.shape else DTypeError
         raise error(
-            explain(
-                f"operator {operator}",
-                f"'out' is {np.dtype(out.dtype).name} of shape {out.shape}, "
-                f"expected {result.dtype} of shape {result.shape}",
-            )
+            f"operator {operator}",
+            f"'out' is {np.dtype(out.dtype).name} of shape {out.shape}, "
+            f"expected {result.dtype} of shape {result.shape}",
         )
     out[:] = result
     return out
@@ -175,7 +173,7 @@ def cvimresize(
     method = _read(operator, "interp", interp)
     image = _host(operator, "src", src)
     _check_image(operator, image)
-    return _stored(opencv.resize_image(image, width, height, method), src, out, operator)
+    return _stored(resize_image(image, width, height, method), src, out, operator)
 
 
 #: NumPy's names of OpenCV's border types 1 to 4.
@@ -283,7 +281,7 @@ def imdecode(
     """
     if channels not in (1, 3):
         raise AttributeValueError("nd.imdecode", f"channels={channels}, expected 1 or 3")
-    image = opencv.decode_image(str_img, 0 if channels == 1 else 1, to_rgb=False)
+    image = decode_image(str_img, 0 if channels == 1 else 1, to_rgb=False)
     left, top, right, bottom = clip_rect
     if top != bottom:
         if not (0 <= left < right <= image.shape[1] and 0 <= top < bottom <= image.shape[0]):
@@ -299,3 +297,16 @@ def imdecode(
     else:
         out[:] = result
     return out
+
+
+def attach_operators() -> None:
+    """Puts the functions of this file into ``mx.nd`` and ``mx.nd._internal``."""
+    operators = {
+        "_cvimdecode": cvimdecode,
+        "_cvimread": cvimread,
+        "_cvimresize": cvimresize,
+        "_cvcopyMakeBorder": copy_make_border,
+    }
+    vars(nd._internal).update(operators)
+    vars(nd).update(imdecode=imdecode)
+    nd.__all__ += ["imdecode"]
