@@ -154,6 +154,18 @@ def _is_own(node: ast.Attribute) -> bool:
     return isinstance(node.value, ast.Name) and node.value.id in {"self", "cls"}
 
 
+def optax_imports() -> list[Finding]:
+    """Imports of optax outside ``optimizer``, ``training`` and the command line's demonstration."""
+    return [
+        m.finding(node, "imports optax")
+        for m in modules().values()
+        for node in m.nodes
+        if m.package not in {"optimizer", "training", "_cli"}
+        and isinstance(node, ast.Import | ast.ImportFrom)
+        and ast.unparse(node).split()[1].split(".")[0] == "optax"
+    ]
+
+
 def private_reads() -> list[Finding]:
     """Reads of private attributes that only another package defines."""
     defined: dict[str, set[str]] = defaultdict(set)
@@ -362,19 +374,19 @@ def file_sizes(limit: int = 750) -> list[Finding]:
     return findings
 
 
-def import_circles(allowed: tuple[frozenset[str], ...] = ()) -> list[Finding]:
+def import_circles() -> list[Finding]:
     """Groups of files that import each other, imports inside functions and for types included."""
     known = modules()
     edges: dict[str, set[str]] = {name: set() for name in known}
     for m in known.values():
         for _, module, name in m.imported():
             target = f"{module}.{name}" if name and f"{module}.{name}" in known else module
-            if target in known and target != m.name and not known[target].is_package:
+            if target in known and target != m.name:
                 edges[m.name].add(target)
     return [
         Finding(known[group[0]].file, 1, f"circle of {len(group)}: {', '.join(group)}")
         for group in _components(edges)
-        if len(group) > 1 and not any(set(group) <= a for a in allowed)
+        if len(group) > 1
     ]
 
 
@@ -424,7 +436,7 @@ RULES: dict[str, Callable[[], list[Finding]]] = {
     rule.__name__: rule
     for rule in (
         private_imports, private_imports_of_tests, private_reads, outside_assignments,
-        recognised_by_attribute, private_jax,
+        recognised_by_attribute, private_jax, optax_imports,
         clause_openings, vague_phrases, vague_locals, exceptions_outside_errors,
         repeated_class_names, repeated_file_names, lonely_bases, file_sizes, import_circles,
     )

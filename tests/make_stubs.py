@@ -3,7 +3,8 @@
     python -m tests.make_stubs
 
 Operators are functions that are made when they are looked up, which no editor sees. A stub declares
-them from the registry, and copies the names that are written by hand in its module.
+them from the registry, and copies the names that are written by hand in its module. Another one
+declares ``Symbol`` with the methods that packages above attach to it.
 ``test_stubs.py`` holds the files to it.
 """
 
@@ -20,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import executorkit
+from executorkit import Symbol
 from executorkit.ops import OpDef, Params
 from executorkit.ops.schema.calls import (
     MODULES,
@@ -164,11 +166,12 @@ def _by_hand(path: Path, face: Frontend) -> tuple[list[str], set[str]]:
                 if alias.name in public:
                     names.add(alias.name)
                     alias.asname = alias.name
-            lines.append(ast.unparse(statement))
-            for alias in renamed:  # an import by another name exports nothing from a stub
+            # An import by another name exports nothing from a stub.
+            assignments = [f"{alias.asname} = {alias.name}" for alias in renamed]
+            for alias in renamed:
                 names.add(alias.asname)
-                lines[-1] = lines[-1].replace(f" as {alias.asname}", "")
-                lines.append(f"{alias.asname} = {alias.name}")
+                alias.asname = None
+            lines += [ast.unparse(statement), *assignments]
         elif isinstance(statement, ast.FunctionDef) and not statement.name.startswith("_"):
             names.add(statement.name)
             statement.body = [ast.Expr(ast.Constant(...))]
@@ -180,9 +183,68 @@ def _by_hand(path: Path, face: Frontend) -> tuple[list[str], set[str]]:
     return lines, names
 
 
+def _absolute_imports(tree: ast.Module, package: str) -> Iterator[ast.stmt]:
+    """The import statements of a module in a package, with absolute names."""
+    for statement in tree.body:
+        if isinstance(statement, ast.ImportFrom) and statement.level:
+            base = package.split(".")[: len(package.split(".")) - statement.level + 1]
+            statement.module = ".".join([*base, *filter(None, [statement.module])])
+            statement.level = 0
+        if isinstance(statement, ast.Import | ast.ImportFrom):
+            yield statement
+
+
+def _declaration(function: ast.FunctionDef, *, documented: bool = False) -> ast.FunctionDef:
+    body: list[ast.stmt] = [ast.Expr(ast.Constant(...))]
+    if documented:
+        body.insert(0, function.body[0])
+        function.args.args = [*function.args.posonlyargs, *function.args.args]
+        function.args.args[0] = ast.arg("self")
+        function.args.posonlyargs = []
+    function.body = body
+    return function
+
+
+def symbol_stub() -> str:
+    """The declaration of ``Symbol``: its own methods, and those that packages above attach."""
+    path = PACKAGE / "symbol/_symbol.py"
+    tree = ast.parse(path.read_text())
+    imports = [*_absolute_imports(tree, "executorkit.symbol")]
+    declarations: list[ast.stmt] = []
+    for statement in tree.body:
+        if isinstance(statement, ast.ClassDef):
+            methods = [s for s in statement.body if isinstance(s, ast.FunctionDef)]
+            statement.body = [_declaration(method) for method in methods]
+            for module in ("lowering._symbol_methods", "executor._bind"):
+                source = ast.parse(Path(PACKAGE, *module.split(".")).with_suffix(".py").read_text())
+                imports += _absolute_imports(source, f"executorkit.{module}".rpartition(".")[0])
+                functions = (s for s in source.body if isinstance(s, ast.FunctionDef))
+                statement.body += [
+                    _declaration(f, documented=True)
+                    for f in functions
+                    if getattr(Symbol, f.name, None) is getattr(_module(module), f.name)
+                ]
+            declarations.append(statement)
+        elif isinstance(statement, ast.FunctionDef):
+            declarations.append(_declaration(statement))
+    used = {n.id for d in declarations for n in ast.walk(d) if isinstance(n, ast.Name)} - {"Symbol"}
+    lines = []
+    for statement in imports:
+        assert isinstance(statement, ast.Import | ast.ImportFrom)
+        statement.names = [a for a in statement.names if (a.asname or a.name) in used]
+        if statement.names:
+            lines.append(ast.unparse(statement))
+    head = _HEAD.partition("\n")[0]
+    return "\n".join([head, *dict.fromkeys(lines), *map(ast.unparse, declarations)]) + "\n"
+
+
+def _module(name: str) -> types.ModuleType:
+    return importlib.import_module(f"executorkit.{name}")
+
+
 def stubs() -> dict[Path, str]:
     """The text of every stub, by its path."""
-    texts = {}
+    texts = {PACKAGE / "symbol/_symbol.pyi": symbol_stub()}
     for face in FACES:
         for module in ("__init__", *MODULES):
             path = PACKAGE / face / f"{module}.py"

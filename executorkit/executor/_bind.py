@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..context import Context, warn_of_shared_cpus
+from ..context import Context, current_context, warn_of_shared_cpus
 from ..errors import BindError, DTypeError, MXNetError, ShapeError, did_you_mean, explain
 from ..lowering import Graph, graph_of, infer, placements, reported_output_shapes
 from ..ndarray import NDArray
@@ -30,19 +30,48 @@ from ._validation import (
 
 def bind(
     symbol: Symbol,
+    /,
     ctx: Context,
     args: Any,
     args_grad: Any = None,
     grad_req: Any = "write",
     aux_states: Any = None,
-    group2ctx: Mapping[str, Context] | None = None,
-    shared_exec: Executor | None = None,
+    group2ctx: Any = None,
+    shared_exec: Any = None,
     compute_dtype: str | None = None,
     remat: Any = None,
 ) -> Executor:
-    """An executor on the user's own arrays; see ``Symbol.bind``.
+    """An executor of this graph over arrays of the caller's; see :class:`executorkit.Executor`.
 
-    ``shared_exec`` is accepted: programs are shared between equal graphs anyway.
+    ctx
+        the device that it runs on.
+    args, aux_states
+        NDArrays of all arguments and auxiliary states, a list in the order of
+        ``list_arguments()`` and ``list_auxiliary_states()``, or a dict by name. They are the
+        executor's own from then on: it reads them as they are written to.
+    args_grad
+        NDArrays that gradients are written to, in the same form, None for none. Those that a
+        dict does not have, or that are None, are not computed.
+    grad_req
+        'write', 'add' or 'null', or a list or dict of these by argument.
+    group2ctx
+        contexts by ``ctx_group`` attribute, for a graph in several devices' memories.
+    shared_exec
+        accepted; executors of equal graphs share their programs anyway.
+    compute_dtype, remat
+        precision and rematerialization, as for :meth:`simple_bind`.
+
+    Raises ValueError for a missing array or one that does not fit (ShapeError, which names the
+    node), TypeError for something that is no NDArray. Nothing is compiled until it runs.
+
+    >>> import executorkit as mx
+    >>> x, grad = mx.nd.array([1, 2, 3]), mx.nd.zeros((3,))
+    >>> executor = (mx.sym.Variable("x") ** 2).bind(mx.cpu(), [x], [grad])
+    >>> executor.forward(is_train=True)[0].asnumpy().tolist()
+    [1.0, 4.0, 9.0]
+    >>> executor.backward(mx.nd.ones((3,)))
+    >>> grad.asnumpy().tolist()
+    [2.0, 4.0, 6.0]
     """
     _check_context(ctx, group2ctx)
     graph = graph_of(symbol.heads)
@@ -88,31 +117,67 @@ def _expected_contexts(
 
 def simple_bind(
     symbol: Symbol,
+    /,
     ctx: Context,
     grad_req: Any = "write",
-    type_dict: Mapping[str, Any] | None = None,
-    stype_dict: Mapping[str, str] | None = None,
-    group2ctx: Mapping[str, Context] | None = None,
-    shared_arg_names: Sequence[str] | None = None,
-    shared_exec: Executor | None = None,
-    shared_buffer: dict[str, NDArray] | None = None,
-    kwargs: Mapping[str, Sequence[int]] | None = None,
-    compute_dtype: str | None = None,
+    type_dict: Any = None,
+    stype_dict: Any = None,
+    group2ctx: Any = None,
+    shared_arg_names: Any = None,
+    shared_exec: Any = None,
+    shared_buffer: Any = None,
+    compute_dtype: Any = None,
     remat: Any = None,
+    **kwargs: Any,
 ) -> Executor:
-    """An executor on new arrays of zeros, whose shapes follow from those in ``kwargs``.
+    """An executor of this graph over arrays that it makes, from the shapes of some inputs.
 
-    Arguments in ``shared_arg_names`` are those of ``shared_exec``, or new ones without it; others
-    come from ``shared_buffer`` where it has one that is large enough, and are put there where not
-    (their gradients too, as ``grad of NAME``). A value in ``kwargs`` that is no shape is ignored,
-    with one warning for all. Arguments that share a name are a BindError: nobody could tell their
-    arrays apart. (``bind``, which is given the arrays, takes them.)
+    ctx
+        the device that it runs on.
+    grad_req
+        'write', 'add' or 'null', or a list or dict of these by argument. Gradients are made for
+        every argument that it is not 'null' for, data too.
+    type_dict
+        types of arguments by name; float32 by default if none follows.
+    stype_dict
+        storage types by name: only 'default' is served.
+    group2ctx
+        contexts by ``ctx_group`` attribute, for a graph in several devices' memories.
+    shared_arg_names, shared_exec, shared_buffer
+        arguments whose arrays are taken from another executor, that executor, and a dict of
+        arrays by name to take others from, if they fit, and to add new ones to (gradients as
+        ``grad of NAME``).
+    compute_dtype
+        'bfloat16' or 'float16': float32 arrays are cast to it inside the program; the bound
+        ones stay as they are, so that weights are master weights. Default: as bound.
+    remat
+        rematerialization, the values that backward computes again instead of storing them:
+        'mirror' (all but convolutions and products of matrices), 'full' (all but those that
+        cross between segments of the graph, about as many as each has operators), or a policy
+        of ``jax.checkpoint_policies``. ``executor.program.memory()`` tells the savings: the
+        temporaries of a training step of ResNet-50 on 8 images of 64x64 are 166 MiB without,
+        137 MiB and 77 MiB.
+    kwargs
+        shapes of arguments by name; others are ignored, with one warning for all.
+
+    Without ``compute_dtype`` and ``remat``, which MXNet does not have, it is as
+    ``mx.program.options`` says; see :class:`executorkit.program.Options`.
+
+    Arrays are filled with zeros. Raises RuntimeError if shapes do not follow, naming the
+    missing ones, :class:`ShapeError` for a contradiction, naming the node, and ValueError if
+    two arguments have one name.
+
+    >>> import executorkit as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    >>> executor = net.simple_bind(mx.cpu(), data=(2, 4))
+    >>> {name: array.shape for name, array in executor.arg_dict.items()}
+    {'data': (2, 4), 'fc_weight': (3, 4), 'fc_bias': (3,)}
     """
     _check_context(ctx, group2ctx)
     _check_storage(stype_dict)
     graph = graph_of(symbol.heads)
     check_distinct_names(graph, "simple_bind")
-    shapes, ignored = _parse_shapes(kwargs or {})
+    shapes, ignored = _parse_shapes(kwargs)
     dtypes = {n: _parse_dtype(n, t) for n, t in (type_dict or {}).items() if t is not None}
     inferred = infer(graph, shapes, dtypes, default_dtype="float32")
     unknown = [
@@ -137,7 +202,7 @@ def simple_bind(
         )
     if ignored:
         text = explain("simple_bind", f"ignored: {ignored}", because="a shape is a tuple or a list")
-        warnings.warn(text, UserWarning, stacklevel=3)
+        warnings.warn(text, UserWarning, stacklevel=2)
     reqs = parse_grad_req(grad_req, graph.arg_names)
     contexts = placements(graph, ctx, group2ctx) if group2ctx else {}
     arrays = _ArrayFactory(shared_arg_names, shared_exec, shared_buffer)
@@ -164,6 +229,20 @@ def simple_bind(
         return Executor(
             symbol, ctx, arg_arrays, grad_arrays, reqs, aux_arrays, group2ctx, options=options
         )
+
+
+def eval(symbol: Symbol, /, ctx: Context | None = None, **kwargs: NDArray) -> list[NDArray]:
+    """The outputs for the given arrays, which are bound to it and run once.
+
+    >>> import executorkit as mx
+    >>> (mx.sym.Variable("a") + 1).eval(a=mx.nd.array([1, 2]))[0].asnumpy().tolist()
+    [2.0, 3.0]
+    """
+    return symbol.bind(current_context() if ctx is None else ctx, kwargs).forward()
+
+
+for _method in (bind, simple_bind, eval):
+    setattr(Symbol, _method.__name__, _method)
 
 
 class _ArrayFactory:

@@ -3,13 +3,9 @@
 ``reroll`` turns unrolled repetitions into loops, ``summary`` counts the work of layers.
 """
 
+from . import _symbol_methods as _symbol_methods  # attaches methods to Symbol
 from ._backward_order import shared_state_updates as shared_state_updates
 from ._batch_norm_folding import lower_for_inference as lower_for_inference
-from ._entry_points import (
-    infer_shapes as infer_shapes,
-    infer_types as infer_types,
-    to_jax as to_jax,
-)
 from ._graph import Graph as Graph, GraphStep as GraphStep, memoize as memoize
 from ._infer import (
     InferenceCache as InferenceCache,

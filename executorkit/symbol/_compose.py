@@ -10,9 +10,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..errors import AttributeValueError, InputTypeError, MXNetError, UnknownOperatorError
-from ..ops import OpDef, Params, lookup
 from ..ops.schema.attrs import to_text
 from ..ops.schema.calls import bind_call
+from ..ops.schema.inference import Params
+from ..ops.schema.operator_registry import OpDef, lookup
 from ._python_operators import PythonOperators
 from .naming import AttrScope, NameManager
 from .node import Entry, Node, hide, input_names, is_annotation

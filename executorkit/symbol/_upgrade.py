@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ..errors import AttributeValueError, UnknownOperatorError, shorten
-from ..ops import OpDef, Params, lookup
+from ..ops.schema.inference import Params
+from ..ops.schema.operator_registry import OpDef, lookup
 from ..ops.schema.unsupported import unsupported_reason
 from ._compose import operator_attrs
 from ._document import RawNode

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from ..ops import OpDef, Params
+from ..ops.schema.inference import Params
+from ..ops.schema.operator_registry import OpDef
 
 #: One output of a node: the node and the number of the output.
 Entry = tuple["Node", int]

@@ -1,0 +1,214 @@
+"""Methods of ``Symbol`` that infer and lower."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._support.shape_semantics import numpy_shapes
+from ..errors import MXNetError, NotSupportedError
+from ..ops.schema.attrs import Shape
+from ..ops.schema.calls import numpy_dtype_name
+from ..symbol import Symbol
+from ._infer import graph_types, infer, reported_output_shapes
+from ._jax_function import JaxFunction
+from ._numbering import graph_of
+from .summary import Summary
+
+
+def infer_shape(symbol: Symbol, /, *args: Shape | None, **kwargs: Shape) -> tuple[Any, Any, Any]:
+    """Shapes of arguments, outputs and auxiliary states, from the shapes of some inputs.
+
+    Shapes are given by name, or by position in the order of ``list_arguments`` (None for
+    unknown); a 0 in a shape is an unknown dimension, or -1 under
+    :func:`executorkit.util.np_shape`. Returns three lists of shapes, or three times None, with
+    a warning that names the unknown ones, if they do not follow. Raises :class:`ShapeError` for
+    a contradiction and :class:`MXNetError` for an unknown name; NotSupportedError for an axis
+    of length 0 under ``np_shape``, which graphs do not have.
+
+    >>> import executorkit as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
+    >>> net.infer_shape(data=(32, 10))
+    ([(32, 10), (3, 10), (3,)], [(32, 3)], [])
+    """
+    result = _infer_shapes(symbol, args, kwargs)
+    scalars = numpy_shapes()
+    return _complete(symbol, result, "shapes", lambda s: s is None or 0 in s or not (s or scalars))
+
+
+def infer_shape_partial(
+    symbol: Symbol, /, *args: Shape | None, **kwargs: Shape
+) -> tuple[Any, Any, Any]:
+    """The known part of :meth:`infer_shape`: () for an unknown shape, 0 for an unknown
+    dimension. Under :func:`executorkit.util.np_shape` they are None and -1."""
+    inferred = _infer_shapes(symbol, args, kwargs)
+    shown = _numpy_shape if numpy_shapes() else (lambda s: () if s is None else s)
+    arguments, outputs, states = (list(map(shown, part)) for part in inferred)
+    return arguments, outputs, states
+
+
+def infer_type(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    """Element types of arguments, outputs and auxiliary states, as NumPy scalar classes.
+
+    Types are given by name or by position, as anything that NumPy takes for a dtype. Returns
+    three times None, with a warning, if they do not follow. Raises :class:`DTypeError` for a
+    contradiction and :class:`MXNetError` for an unknown name.
+    """
+    result = infer_type_partial(symbol, *args, **kwargs)
+    return _complete(symbol, result, "types", lambda t: t is None)
+
+
+def infer_type_partial(symbol: Symbol, /, *args: Any, **kwargs: Any) -> tuple[Any, Any, Any]:
+    """The known part of :meth:`infer_type`: None for an unknown type."""
+    inferred = graph_types(graph_of(symbol.heads), _known_types(symbol, args, kwargs))
+    arguments, outputs, states = (
+        [None if t is None else np.dtype(t).type for t in part] for part in inferred
+    )
+    return arguments, outputs, states
+
+
+def summary(
+    symbol: Symbol, /, type_dict: Mapping[str, Any] | None = None, **shapes: Sequence[int]
+) -> Summary:
+    """Output shapes, parameters, FLOPs and bytes of every layer.
+
+    Shapes, and types in ``type_dict``, are given by name, those of the inputs usually; unknown
+    results are shown as "?". Returns a :class:`~executorkit.lowering.Summary`,
+    which is a table when it is printed and in a notebook, and has the numbers: ``parameters``,
+    ``parameter_bytes``, ``output_bytes``, ``flops``, ``macs``, and its items, the layers.
+
+    FLOPs are those of one forward pass at inference, before XLA fuses anything: two for each
+    product of a convolution (those with its padding too) or of matrices, one for each other
+    element computed. Nothing is compiled. Raises :class:`ShapeError` for a contradiction and
+    :class:`MXNetError` for an unknown name. MXNet has no such method; see
+    ``mx.viz.print_summary`` for its table.
+
+    >>> import executorkit as mx
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
+    >>> net.summary(data=(32, 784))
+    Symbol fc: 1 operator
+    inputs: data (32, 784)
+    layer  operator        output shape  parameters  FLOPs    output
+    -----  --------------  ------------  ----------  -----  --------
+    fc     FullyConnected  (32, 10)           7,850  502 k  1.25 KiB
+    -----  --------------  ------------  ----------  -----  --------
+    sum                                       7,850  502 k  1.25 KiB
+    parameters (learned): 7,850, 30.7 KiB
+    one forward pass: 502 kFLOPs, with 251 kMACs in convolutions and matrix products
+    """
+    known_shapes = {name: tuple(sizes) for name, sizes in shapes.items()}
+    types = _known_types(symbol, (), type_dict or {})
+    return Summary.of(symbol, _known_shapes(symbol, (), known_shapes), types)
+
+
+def to_jax(symbol: Symbol, /, **shapes: Sequence[int]) -> JaxFunction:
+    """The graph as a pure JAX function; see :class:`executorkit.lowering.JaxFunction`.
+
+    Shapes of inputs, by name, are for the function's docstring, which lists all others that
+    follow from them.
+
+    >>> import jax
+    >>> import executorkit as mx
+    >>> function = (mx.sym.Variable("x") ** 2).to_jax()
+    >>> gradient = jax.grad(lambda x: function({"x": x})[0][0])
+    >>> float(gradient(3.0))
+    6.0
+    >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
+    >>> print(net.to_jax(data=(32, 784)).__doc__)
+    fc as a pure function of JAX arrays.
+    <BLANKLINE>
+    ``function(args, key=None, is_train=False) -> (outputs, new_aux)``
+    <BLANKLINE>
+    args, a dict
+        data       (32, 784)
+        fc_weight  (10, 784)
+        fc_bias    (10,)
+    <BLANKLINE>
+    outputs, a tuple
+        fc_output  (32, 10)
+    """
+    return JaxFunction(symbol, shapes)
+
+
+for _method in (infer_shape, infer_shape_partial, infer_type, infer_type_partial, summary, to_jax):
+    setattr(Symbol, _method.__name__, _method)
+
+
+def _infer_shapes(
+    symbol: Symbol, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> tuple[Any, Any, Any]:
+    graph = graph_of(symbol.heads)
+    result = infer(graph, _known_shapes(symbol, args, kwargs))
+    outputs = reported_output_shapes(graph, result)
+    return list(result.arg_shapes), outputs, list(result.aux_shapes)
+
+
+def _by_name(symbol: Symbol, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    if args and kwargs:
+        raise ValueError("give shapes or types by position or by name, not both")
+    names = symbol.list_arguments()
+    if len(args) > len(names):
+        raise TypeError(f"{len(args)} given, but there are {len(names)} arguments")
+    inputs = symbol.list_inputs()
+    for name in kwargs:
+        if name not in inputs:
+            hint = f"one of: {', '.join(inputs)}"
+            raise MXNetError(f"{symbol!r}", f"there is no argument {name!r}", hint=hint)
+    by_position = zip(names, args, strict=False)
+    return {name: value for name, value in by_position if value is not None} | dict(kwargs)
+
+
+def _known_shapes(
+    symbol: Symbol, args: Sequence[Any], kwargs: Mapping[str, Any]
+) -> dict[str, Shape]:
+    shapes = _by_name(symbol, args, kwargs)
+    for name, shape in shapes.items():
+        if not isinstance(shape, tuple):
+            raise TypeError(f"shape of {name!r} is {shape!r}, expected a tuple")
+    known = {name: tuple(int(d) for d in shape) for name, shape in shapes.items()}
+    if not numpy_shapes():
+        return known
+    # Under MXNet's own semantics () declares nothing.
+    attrs = symbol.attr_dict()
+    scalars = [n for n in symbol.list_inputs() if attrs.get(n, {}).get("__shape__") == "()"]
+    return dict.fromkeys(scalars, ()) | _unknown_as_zero(known)
+
+
+def _known_types(symbol: Symbol, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, str]:
+    return {name: numpy_dtype_name(t) for name, t in _by_name(symbol, args, kwargs).items()}
+
+
+def _complete(
+    symbol: Symbol, inferred: tuple[Any, Any, Any], noun: str, unknown: Callable[[Any], bool]
+) -> tuple[Any, Any, Any]:
+    names = (symbol.list_arguments(), symbol.list_outputs(), symbol.list_auxiliary_states())
+    missing = [
+        [n for n, value in zip(part, values, strict=True) if unknown(value)]
+        for part, values in zip(names, inferred, strict=True)
+    ]
+    if not any(missing):
+        return inferred
+    first = missing[0] or missing[2] or missing[1]
+    warnings.warn(f"{noun} do not follow for {', '.join(first)}; give them", stacklevel=3)
+    return None, None, None
+
+
+def _unknown_as_zero(shapes: Mapping[str, Shape]) -> dict[str, Shape]:
+    """Shapes in NumPy's meaning, with 0 for an unknown length as everywhere else."""
+    for name, shape in shapes.items():
+        if 0 in shape:
+            raise NotSupportedError(
+                "infer_shape",
+                f"{name!r} is {shape}, with an axis of length 0",
+                because="graphs do not have such axes",
+                hint="-1 for an unknown length",
+            )
+    return {name: tuple(max(d, 0) for d in shape) for name, shape in shapes.items()}
+
+
+def _numpy_shape(shape: Shape | None) -> Shape | None:
+    """A partly known shape in NumPy's meaning."""
+    return None if shape is None else tuple(d or -1 for d in shape)
