@@ -69,9 +69,10 @@ def _as_list(obj: Any) -> list[Any] | tuple[Any, ...]:
     return obj if isinstance(obj, list | tuple) else [obj]
 
 
-def py_str(x: bytes) -> str:
-    """The text of bytes in UTF-8."""
-    return x.decode("utf-8")
+def py_str(x: bytes | str) -> str:
+    """The text of bytes in UTF-8; a text as it is, since callbacks get texts where MXNet's get
+    bytes."""
+    return x if isinstance(x, str) else x.decode("utf-8")
 
 
 def data_dir_default() -> str:

@@ -164,3 +164,14 @@ def test_the_history_is_bounded():
         monitor.tic()
         monitor.toc()
     assert [step for step, _ in monitor.history] == [3, 4, 5]
+
+
+def test_a_callback_may_decode_the_names():
+    """MXNet gives it bytes; ``py_str`` takes either."""
+    names = []
+    executor = _bound(mx)
+    executor.set_monitor_callback(lambda name, array: names.append(mx.base.py_str(name)))
+    executor.forward()
+    mx.nd.waitall()
+    assert "fc1_output" in names
+    assert mx.base.py_str(b"fc1_output") == "fc1_output"

@@ -227,6 +227,9 @@ class ModuleOptimizer:
         self, group: DataParallelExecutorGroup, parameters: ParameterStore
     ) -> None:
         mode = self.mode
+        if self.update_on_kvstore and mode is not KVStoreMode.STORE_UPDATES:
+            # The store is not called, but scripts read its updater's states.
+            self.kvstore.set_updater(self.updater)
         if mode in (KVStoreMode.NO_STORE, KVStoreMode.SUM_DEVICES):
             return
         if mode is KVStoreMode.STORE_UPDATES:

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakSet
 
 from ..context import Context
 from ..debugging import FiniteReport
@@ -150,6 +151,10 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         self.grad_req = grad_req_by_argument(grad_req, self.arg_names, differentiated, for_training)
         self._options = current_options()
         self.bind_exec(data_shapes, label_shapes, shared_group)
+        self._sharing_groups: WeakSet[DataParallelExecutorGroup] = (
+            WeakSet() if shared_group is None else shared_group._sharing_groups
+        )
+        self._sharing_groups.add(self)
 
     def __repr__(self) -> str:
         return brief(self, f"of {self.symbol.name or 'a group of symbols'}", self.core.phrases)
@@ -275,10 +280,19 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
 
     @property
     def shared_data_arrays(self) -> list[dict[str, NDArray]]:
-        """For each device, data and labels by name."""
-        pairs = [*zip(self.data_names, self.data_arrays, strict=True)]
-        pairs += zip(self.label_names, self.label_arrays or (), strict=False)
-        return [{name: arrays[k][1] for name, arrays in pairs} for k in range(len(self.contexts))]
+        """For each device, the arguments that are no parameters by name, their gradients as ``grad
+        of <name>``; of groups that share parameters, the largest of each name."""
+        shared: list[dict[str, NDArray]] = [{} for _ in self.contexts]
+        for group in (self, *self._sharing_groups):
+            for name in group.arg_names:
+                if name in group.param_names:
+                    continue
+                arrays = {name: group._arguments(name), f"grad of {name}": group._gradients(name)}
+                for key, per_device in arrays.items():
+                    for largest, array in zip(shared, per_device or (), strict=False):
+                        if key not in largest or largest[key].size < array.size:
+                            largest[key] = array
+        return shared
 
     @property
     def label_arrays(self) -> SlicePairs | None:

@@ -80,7 +80,7 @@ def plot_network(
     Returns a ``graphviz.Digraph`` with MXNet's nodes, edges and attributes if the Python package
     ``graphviz`` and Graphviz's program ``dot`` are installed, and otherwise a
     :class:`NetworkPicture` with the same ``source``, drawn as SVG without either. Nodes of the same
-    name become one; a RuntimeWarning names them.
+    name become one; a RuntimeWarning in MXNet's words names them.
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=10, name="fc")
@@ -136,8 +136,11 @@ def _warn_of_repeated(order: Sequence[Node]) -> None:
     counts = Counter(node.name for node in order)
     repeated = [name for name, count in counts.items() if count > 1]
     if repeated:
-        words = f"plot_network: nodes of one name are drawn as one: {', '.join(repeated)}"
-        warnings.warn(words, RuntimeWarning, stacklevel=3)
+        text = (
+            "There are multiple variables with the same name in your graph, "
+            f"this may result in cyclic graph. Repeated names: {','.join(repeated)}"
+        )
+        warnings.warn(text, RuntimeWarning, stacklevel=3)
 
 
 def _node(node: Node, style: Mapping[str, str]) -> StyledNode:

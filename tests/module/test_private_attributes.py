@@ -34,6 +34,57 @@ def test_a_group_has_the_arrays_of_data_by_device():
     assert shapes == [{"data": (2, 3), "softmax_label": (2,)}] * 2
 
 
+def test_the_arrays_of_data_include_their_gradients_and_states():
+    states = mx.sym.var("data") + mx.sym.var("state")
+    net = mx.sym.FullyConnected(states, num_hidden=2, name="fc")
+    module = mx.mod.Module(net, label_names=None, state_names=["state"])
+    module.bind([("data", (4, 3))], inputs_need_grad=True)
+    (arrays,) = module._exec_group.shared_data_arrays
+    expected = {"data": (4, 3), "state": (4, 3), "grad of data": (4, 3)}
+    assert {n: x.shape for n, x in arrays.items()} == expected
+    assert arrays["data"] is module._exec_group.execs[0].arg_dict["data"]
+
+
+def test_buckets_share_the_largest_arrays_of_data():
+    def bucket(length):
+        embedded = mx.sym.Embedding(mx.sym.var("data"), input_dim=5, output_dim=3, name="embed")
+        net = mx.sym.FullyConnected(mx.sym.sum(embedded, axis=1), num_hidden=2, name="fc")
+        return mx.sym.SoftmaxOutput(net, name="softmax"), ("data",), ("softmax_label",)
+
+    module = mx.mod.BucketingModule(bucket, 7, context=[mx.cpu(0), mx.cpu(1)])
+    module.bind([("data", (4, 7))], [("softmax_label", (4,))])
+    module.init_params()
+    for length, largest in ((5, 7), (9, 9)):
+        module.switch_bucket(length, [("data", (4, length))], [("softmax_label", (4,))])
+        for group in (b._exec_group for b in module.buckets.values()):
+            shapes = [{n: x.shape for n, x in d.items()} for d in group.shared_data_arrays]
+            assert shapes == [{"data": (2, largest), "softmax_label": (2,)}] * 2
+
+
+def test_states_that_are_saved_are_those_of_the_store_and_come_back(tmp_path):
+    """Scripts compare ``_updater.states`` on one device, ``_kvstore._updater.states`` on two."""
+
+    def numbers(states):
+        return {key: state.asnumpy().tolist() for key, state in states.items()}
+
+    for contexts in (1, 2):
+        module = _module(contexts)
+        options = {"optimizer_params": {"momentum": 0.9}}
+        module.init_optimizer(**options)
+        module.forward_backward(mx.io.DataBatch([mx.nd.ones((4, 3))], [mx.nd.ones((4,))]))
+        module.update()
+        module.save_checkpoint(str(tmp_path / "m"), 1, save_optimizer_states=True)
+        again = mx.mod.Module.load(
+            str(tmp_path / "m"), 1, load_optimizer_states=True, context=module._context
+        )
+        again.bind(module.data_shapes, module.label_shapes)
+        again.init_optimizer(**options)
+        holders = [(m if contexts == 1 else m._kvstore)._updater for m in (module, again)]
+        states, loaded = (numbers(updater.states) for updater in holders)
+        assert states == loaded
+        assert list(states) == ([0, 1] if contexts == 1 else ["fc_weight", "fc_bias"])
+
+
 def test_an_executor_has_its_dicts_and_its_callback():
     executor = _module()._exec_group.execs[0]
     assert executor._monitor_callback is None

@@ -92,7 +92,10 @@ def test_repeated_names_are_said():
     x = mx.sym.relu(mx.sym.relu(mx.sym.Variable("a"), name="x"), name="x")
     with pytest.warns(RuntimeWarning) as caught:
         mx.viz.plot_network(x)
-    assert str(caught[0].message) == "plot_network: nodes of one name are drawn as one: x"
+    assert str(caught[0].message) == (
+        "There are multiple variables with the same name in your graph, "
+        "this may result in cyclic graph. Repeated names: x"
+    )
 
 
 def test_messages():
