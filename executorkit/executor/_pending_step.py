@@ -15,7 +15,6 @@ the runnable.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ import numpy as np
 
 from ..errors import GradientConsumedError
 from ..ndarray.protocol import PendingValue, Producer, UpdateCall
-from ..program import MAX_AGE, Donated, StepSpec, UpdateSpec, copied
+from ..program import MAX_AGE, Donated, StepSpec, UpdateSpec, copy_at, held_elsewhere
 from ._buffers import read_buffers
 from ._gradient_sums import accumulated_gradients, final_gradients
 from .protocol import Runnable
@@ -531,7 +530,8 @@ class PendingUpdate:
         for n in step.backward_state_indices:
             aux[n] = None
         del weights, states
-        return tuple(args), tuple(aux), Donated(jax.tree.unflatten(tree, _copy_shared(leaves)))
+        copy_at(leaves, held_elsewhere(leaves))
+        return tuple(args), tuple(aux), Donated(jax.tree.unflatten(tree, leaves))
 
     def _restore_donated(self, step: PendingStep) -> None:
         """Lets the snapshot hold copies of arrays that a failed program has destroyed."""
@@ -567,26 +567,3 @@ class PendingUpdate:
         for n, value in zip(step.backward_state_indices, aux_states, strict=True):
             aux[n] = value
         step.args, step.aux = tuple(args), tuple(aux)
-
-
-def _reference_counts(leaves: list[Any]) -> list[int]:
-    return [sys.getrefcount(leaves[i]) for i in range(len(leaves))]
-
-
-def _count_of_one_tuple() -> int:
-    held = (object(),)
-    return _reference_counts([*held])[0]
-
-
-#: Reference count of an object that one tuple holds, as ``_reference_counts`` sees it.
-_UNSHARED_COUNT = _count_of_one_tuple()
-
-
-def _copy_shared(leaves: list[Any]) -> list[Any]:
-    """The arrays, with copies of those that someone else holds too. Each is in one tuple so far."""
-    shared = [i for i, n in enumerate(_reference_counts(leaves)) if n > _UNSHARED_COUNT]
-    if shared:
-        with jax.enable_x64(True):
-            for i in shared:
-                leaves[i] = copied(leaves[i])
-    return leaves

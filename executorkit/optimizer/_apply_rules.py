@@ -2,7 +2,7 @@
 (:func:`attach_update`), or as one compiled call for any number of parameters.
 
 Weights and states are written in place: the program writes into their buffers, or, where someone
-else may hold these, into copies.
+else may hold these, into copies. Weights that a step holds for another backward are not donated.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ from ..program import (
     Donated,
     SmallJit,
     ThreadState,
-    copied,
+    copy_at,
+    held_elsewhere,
 )
 from ._rule import Rule, State
 
@@ -140,16 +141,25 @@ def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[ND
         return
     uses.update(id(g.storage) for g in grads)
     device = weights[0].context.device
-    program = _updates.get_or_make((call.update, treedef), lambda: _jitted(call.update, treedef))
     results: list[Any] = []
     with jax.enable_x64(True):
-        values = [_donatable_value(x, uses[id(x.storage)] == 1, device) for x in leaves]
+        values = [_on_device(x.value, x.context.device, device) for x in leaves]
+        handed_out = {
+            i for i, x in enumerate(leaves) if uses[id(x.storage)] > 1 or not x.owns_buffer
+        }
+        held = held_elsewhere(values)
+        # A step holds the weights of its forward if someone has looked at it before the update.
+        n_held = len(weights) if min(held - handed_out, default=len(leaves)) < len(weights) else 0
+        copy_at(values, [i for i in held | handed_out if i >= n_held])
         operands = (
+            values[:n_held],
             [_on_device(g.value, g.context.device, device) for g in grads],
             np.asarray(call.hyperparams, np.float64),
             call.key_data,
         )
-        donated = Donated(values)
+        donated = Donated(values[n_held:])
+        key = call.update, treedef, n_held
+        program = _updates.get_or_make(key, lambda: _jitted(call.update, treedef))
         try:
             program.call_into(results, donated, operands, call.age)
             _store(leaves, results[0], device)
@@ -159,7 +169,7 @@ def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[ND
                 _store(leaves, results[0], device)
                 call.attached = True
             else:
-                _restore(leaves, donated)
+                _restore(leaves[n_held:], donated)
             raise
 
 
@@ -211,15 +221,6 @@ def _on_device(value: jax.Array, source: Device, target: Device) -> jax.Array:
     return value if source == target else jax.device_put(value, target)
 
 
-def _donatable_value(x: NDArray, used_once: bool, device: Device) -> jax.Array:
-    """The contents in a buffer that a program may write into: a copy if others may hold it.
-
-    They may after ``executor.params()`` or ``x.jax``; nobody else holds the results of an update.
-    """
-    value = _on_device(x.value, x.context.device, device)
-    return value if used_once and x.owns_buffer else copied(value)
-
-
 class PlannedUpdate(NamedTuple):
     """One step for several parameters: the update, and the hyperparameters of all of them."""
 
@@ -265,13 +266,14 @@ def _single_calls(call: UpdateCall) -> Iterator[UpdateCall]:
 def _jitted(update: CombinedUpdate, treedef: Any) -> SmallJit:
     def updated(
         donated: Donated,
+        held: list[jax.Array],
         grads: list[jax.Array],
         hyperparams: jax.Array,
         key_data: jax.Array | None,
     ) -> list[jax.Array]:
         global _traces
         _traces += 1
-        weights, states = jax.tree.unflatten(treedef, donated.tree)
+        weights, states = jax.tree.unflatten(treedef, [*held, *donated.tree])
         return jax.tree.leaves(update(weights, grads, states, hyperparams, key_data))
 
     return SmallJit(

@@ -39,7 +39,12 @@ from ._compiler_options import (
     mapped_options as mapped_options,
 )
 from ._deferred_errors import deferred_errors as deferred_errors
-from ._donation import Donated as Donated, call_donating as call_donating, copied as copied
+from ._donation import (
+    Donated as Donated,
+    call_donating as call_donating,
+    copy_at as copy_at,
+    held_elsewhere as held_elsewhere,
+)
 from ._first_steps import MAX_AGE as MAX_AGE, MAX_TRAININGS as MAX_TRAININGS
 from ._jit import InstrumentedJit as InstrumentedJit
 from ._partitioned import PartitionedProgram as PartitionedProgram

@@ -15,7 +15,8 @@ KeyboardInterrupt, from destroying the results too:
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Collection
 from itertools import starmap
 from typing import Any
 
@@ -93,6 +94,32 @@ def _saved(array: jax.Array) -> Any:
 def copied(array: jax.Array) -> jax.Array:
     """A copy of an array where it is, without a program of its own for each shape."""
     return jax.device_put(array, array.sharding, may_alias=False)
+
+
+def held_elsewhere(arrays: list[Any]) -> set[int]:
+    """The positions of arrays that someone holds besides this list and one other object."""
+    return {i for i, n in enumerate(_reference_counts(arrays)) if n > _UNSHARED_COUNT}
+
+
+def copy_at(arrays: list[Any], positions: Collection[int]) -> None:
+    """Replaces arrays of a list by copies, where they are."""
+    if positions:
+        with jax.enable_x64(True):
+            for i in positions:
+                arrays[i] = copied(arrays[i])
+
+
+def _reference_counts(arrays: list[Any]) -> list[int]:
+    return [sys.getrefcount(arrays[i]) for i in range(len(arrays))]
+
+
+def _count_of_one_tuple() -> int:
+    held = (object(),)
+    return _reference_counts([*held])[0]
+
+
+#: Reference count of an object that one tuple holds, as ``_reference_counts`` sees it.
+_UNSHARED_COUNT = _count_of_one_tuple()
 
 
 def call_donating(

@@ -12,6 +12,7 @@ import executorkit as mx
 from executorkit.errors import GradientConsumedError
 from executorkit.ndarray.protocol import UpdateCall
 from executorkit.optimizer import attach_update
+from executorkit.program import MAX_AGE
 
 
 @dataclass(frozen=True)
@@ -174,3 +175,20 @@ def test_a_weight_written_after_the_update_keeps_its_contents():
     assert (executor.arg_dict["fc1_bias"].asnumpy() == 7).all()
     executor.backward()
     assert executor.grad_dict["data"].asnumpy().any()
+
+
+def test_backward_again_after_the_update_uses_the_weights_of_forward():
+    """An output and the gradients are read before the update, which then may not destroy the
+    weights that the step holds: neither where it is interpreted nor where it is compiled."""
+    executor = _bound()
+    updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", momentum=0.9))
+    grads, weights = ([d[n] for n in WEIGHTS] for d in (executor.grad_dict, executor.arg_dict))
+    for _ in range(MAX_AGE + 3):
+        executor.forward(is_train=True)
+        executor.outputs[0].asnumpy()
+        executor.backward()
+        expected = [g.asnumpy() for g in grads]
+        updater(list(range(len(grads))), grads, weights)
+        executor.backward()
+        for grad, value in zip(grads, expected, strict=True):
+            np.testing.assert_array_equal(grad.asnumpy(), value)

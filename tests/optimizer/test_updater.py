@@ -194,11 +194,15 @@ def test_buffers_are_updated_in_place() -> None:
     updater = mx.optimizer.get_updater(mx.optimizer.create("sgd", momentum=0.9))
     weight, grad = mx.nd.ones((64, 64)) * 2, mx.nd.ones((64, 64))
     updater(0, grad, weight)
-    old, state = weight.value, updater.states[0].value
+    arrays = weight, updater.states[0]
+    before = [x.value.unsafe_buffer_pointer() for x in arrays]
     updater(0, grad, weight)
-    assert old.is_deleted()
-    assert state.is_deleted()
+    assert [x.value.unsafe_buffer_pointer() for x in arrays] == before
     assert not grad.value.is_deleted()
+    held = [x.value for x in arrays]
+    updater(0, grad, weight)
+    assert not any(x.is_deleted() for x in held)
+    assert not {x.value.unsafe_buffer_pointer() for x in arrays} & set(before)
 
 
 def test_a_weight_given_twice_is_updated_twice() -> None:
