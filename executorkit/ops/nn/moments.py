@@ -118,9 +118,8 @@ def _batch_norm_gradients(
     d_gamma = jnp.sum(g * (x - mean), axes, keepdims=True) * scale
     n = x.size // d_beta.size
     (x, mean), sums = delay_residuals((x, mean), (d_beta, d_gamma))
-    factor = gamma * scale
-    shift, slope = (factor * mean_over(over, total) / n for total in sums)
-    return g * factor - (x - mean) * (slope * scale) - shift, d_gamma, d_beta
+    mean_g, slope = (mean_over(over, total) / n for total in sums)
+    return (g - mean_g - (x - mean) * (slope * scale)) * (gamma * scale), d_gamma, d_beta
 
 
 # Layers of equal shapes are traced once.
