@@ -18,6 +18,7 @@ import jax.numpy as jnp
 
 from ..lowering import Graph, GraphStep, infer, node_key, resolved_params, value_dtypes
 from ..ops import Params
+from ..ops.schema.traits import STOPS_INTEGER_GRADIENT
 from ..ops.tensor.binary_arithmetic import convert
 from ._activity import active_values, used_inputs
 from ._train_step import Arrays
@@ -88,9 +89,14 @@ class IntegerGradients:
             return (*self._carry(_outputs(step), results[:n]), *results[n:])
 
         smooth = _smooth(step, params, step_key, train)
+        stops = STOPS_INTEGER_GRADIENT in step.op.traits
 
         def backward(residuals: tuple[Any, ...], cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
-            wanted = [k for k, x in enumerate(residuals) if _is_floating(x)]
+            wanted = [
+                k
+                for k, x in enumerate(residuals)
+                if _is_floating(x) and not (stops and step.inputs[k] in self.carried)
+            ]
             computed = _gradients(smooth, residuals, wanted, cotangents)
             gradients: list[Any] = [None] * len(residuals)
             for k, gradient in zip(wanted, computed, strict=True):
@@ -198,6 +204,8 @@ def integer_gradients(
 
 def _has_gradient(step: GraphStep, position: int, avals: Sequence[Any]) -> bool:
     """True if the step has a gradient by an integer input, as a function of floating numbers."""
+    if STOPS_INTEGER_GRADIENT in step.op.traits:
+        return False
     key = jax.random.key(0) if step.op.key_name else None
     smooth = _smooth(step, step.params, key, True)
     floats = [x if _is_floating(x) else jax.ShapeDtypeStruct(x.shape, _CARRIER) for x in avals]

@@ -46,12 +46,13 @@ NAMED_DATA = "named_data"
 LABEL_FOR_GRADIENT = "label_for_gradient"
 #: The gradients of its inputs are zero.
 STOPS_GRADIENT = "stops_gradient"
+#: Those of integer inputs are zero; of others they are not.
+STOPS_INTEGER_GRADIENT = "stops_integer_gradient"
 
 ALL_TRAITS = frozenset(
     {
         MATMUL, SHARED_PRODUCT, TRANSPOSED_WEIGHT, CONVOLUTION, FILTERS_FIRST, FILTERS_SECOND,
         MOVING_STATISTICS, LOOP, BARRIERS, SPLIT, CUTS_AXES, CONCAT, STACK, IDENTITY, AMP_CAST,
-        NAMED_DATA, LABEL_FOR_GRADIENT,
-        STOPS_GRADIENT,
+        NAMED_DATA, LABEL_FOR_GRADIENT, STOPS_GRADIENT, STOPS_INTEGER_GRADIENT,
     }
 )  # fmt: skip

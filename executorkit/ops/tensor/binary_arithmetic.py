@@ -16,6 +16,7 @@ import numpy as np
 from jax import lax
 
 from ...errors import AttributeValueError
+from ..schema.traits import STOPS_INTEGER_GRADIENT
 from .derivatives import with_jvp
 
 
@@ -147,11 +148,12 @@ minimum = with_jvp(
 @dataclass(frozen=True, slots=True)
 class BinaryFunction:
     """A function of two arrays; ``equation`` and ``note`` are for docstrings, with ``{a}`` and
-    ``{b}`` in place of the arguments' names."""
+    ``{b}`` in place of the arguments' names. Its operators have the ``traits``."""
 
     fn: Callable[[jax.Array, jax.Array], jax.Array]
     equation: str
     note: str = ""
+    traits: frozenset[str] = frozenset()
 
     def words(self, a: str, b: str) -> tuple[str, str]:
         return self.equation.format(a=a, b=b), self.note.format(a=a, b=b)
@@ -164,7 +166,7 @@ _POWER = (
 )
 _MOD = (
     "The remainder has the sign of {b} and is 0 where {b} is 0, for floating numbers too."
-    " Gradients are 1 and -floor({a} / {b})."
+    " Gradients are 1 and -floor({a} / {b}), those of integers 0."
 )
 _HYPOT = (
     "Integers are computed in float32 and truncated. Gradients are {a} / out and {b} / out, NaN"
@@ -179,7 +181,7 @@ BINARY = {
     "sub": BinaryFunction(_by_primitive(lax.sub, jnp.subtract), "{a} - {b}"),
     "mul": BinaryFunction(_by_primitive(lax.mul, jnp.multiply), "{a} * {b}"),
     "div": BinaryFunction(_div, "{a} / {b}", _DIVISION),
-    "mod": BinaryFunction(mod, "{a} mod {b}", _MOD),
+    "mod": BinaryFunction(mod, "{a} mod {b}", _MOD, frozenset({STOPS_INTEGER_GRADIENT})),
     "power": BinaryFunction(power, "{a} ^ {b}", _POWER),
     "hypot": BinaryFunction(hypot, "sqrt({a}^2 + {b}^2)", _HYPOT),
     "maximum": BinaryFunction(maximum, "max({a}, {b})", _TIE),

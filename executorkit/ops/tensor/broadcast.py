@@ -69,6 +69,7 @@ for _stem, _rule in BINARY.items():
         infer_shape=_infer_broadcast_shape,
         output_shapes=_broadcast,
         layout_rule=layout_elementwise,
+        traits=_rule.traits,
     )(_fn)
 
 

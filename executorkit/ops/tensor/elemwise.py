@@ -221,7 +221,7 @@ def _binary_op(name: str, rule: BinaryFunction) -> Callable[[jax.Array, jax.Arra
 for _stem, _names in _BINARY_NAMES.items():
     register(
         *_names, infer_shape=same_shapes, output_shapes=shape_of_inputs,
-        layout_rule=layout_elementwise,
+        layout_rule=layout_elementwise, traits=BINARY[_stem].traits,
     )(_binary_op(_names[0], BINARY[_stem]))  # fmt: skip
 # Gradient accumulation and sparse-aware variants: for dense arrays they are the plain operators.
 register("_grad_add", infer_shape=same_shapes)(_binary_op("_grad_add", BINARY["add"]))
@@ -301,6 +301,7 @@ for (_stem, _first), _names in _SCALAR_NAMES.items():
         output_shapes=shape_of_data,
         infer_type=_infer_scalar_type,
         layout_rule=layout_elementwise,
+        traits=BINARY[_stem].traits,
     )(_fn)
 # Sparse-aware variants: for dense arrays they are the plain operators.
 for _name, _stem in (("_scatter_plus_scalar", "add"), ("_scatter_minus_scalar", "sub")):
