@@ -165,7 +165,7 @@ def simple_bind(
 
     Arrays are filled with zeros. Raises RuntimeError if shapes do not follow, naming the
     missing ones, :class:`ShapeError` for a contradiction, naming the node, and ValueError if
-    two arguments have one name.
+    two arguments have one name (MXNet's error is a RuntimeError, which ours is too).
 
     >>> import executorkit as mx
     >>> net = mx.sym.FullyConnected(mx.sym.Variable("data"), num_hidden=3, name="fc")
@@ -176,7 +176,6 @@ def simple_bind(
     _check_context(ctx, group2ctx)
     _check_storage(stype_dict)
     graph = graph_of(symbol.heads)
-    check_distinct_names(graph, "simple_bind")
     shapes, ignored = _parse_shapes(kwargs)
     dtypes = {n: _parse_dtype(n, t) for n, t in (type_dict or {}).items() if t is not None}
     inferred = infer(graph, shapes, dtypes, default_dtype="float32")
@@ -200,6 +199,7 @@ def simple_bind(
             given_by=", ".join(f"{n}={s}" for n, s in shapes.items()) or "no shapes",
             hint=did_you_mean(extra, names) if extra else "give their shapes as keyword arguments",
         )
+    check_distinct_names(graph, "simple_bind")
     if ignored:
         text = explain("simple_bind", f"ignored: {ignored}", because="a shape is a tuple or a list")
         warnings.warn(text, UserWarning, stacklevel=2)

@@ -374,6 +374,26 @@ simple_bind: arguments share a name: 'a'
   because several variables are called 'a'
   try: create the variable once and pass it to each layer that shares it""",
     ),
+    "repeated variable names without shapes": (
+        lambda: (mx.sym.Variable("a") + mx.sym.Variable("a")).simple_bind(CPU),
+        (RuntimeError,),
+        """\
+simple_bind: these shapes cannot be inferred: a: unknown, a: unknown, _plus0_output: unknown
+  given by: no shapes
+  try: give their shapes as keyword arguments""",
+    ),
+    "repeated variable names with other shapes": (
+        lambda: (
+            mx.sym.dot(mx.sym.Variable("a"), mx.sym.Variable("b"), name="product")
+            + mx.sym.Variable("a")
+        ).simple_bind(CPU, a=(2, 3), b=(2, 4)),
+        (RuntimeError,),
+        """\
+node 'product' (dot): 'rhs' is (2, 4), expected (3, 4)
+  because axis 1 of lhs (2, 3) and axis 0 of rhs are summed over
+  given by: argument 'b'
+  try: give 'b' as (3, 4), or leave it out to have it inferred""",
+    ),
     "repeated layer names": (
         lambda: _two_layers("fc").simple_bind(CPU, data=(2, 3)),
         (ValueError,),

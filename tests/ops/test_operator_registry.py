@@ -40,6 +40,7 @@ TRAITS = {
         "SVMOutput", "SoftmaxOutput", "WarpCTC",
     },
     traits.STOPS_GRADIENT: {"BlockGrad"},
+    traits.STOPS_INTEGER_GRADIENT: {"_mod", "_mod_scalar", "_rmod_scalar", "broadcast_mod"},
     traits.NAMED_DATA: {
         "Custom", "Dropout", "GridGenerator", "L2Normalization", "LRN", "LeakyReLU", "MakeLoss",
         "Pad", "Pooling", "Pooling_v1", "SequenceLast", "SequenceMask", "SequenceReverse",
