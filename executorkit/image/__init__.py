@@ -5,8 +5,6 @@ need OpenCV: ``pip install 'executorkit[image]'``. Names, arguments, the order o
 the draws from ``random`` and ``numpy.random`` are MXNet's.
 """
 
-from __future__ import annotations
-
 # Modules that MXNet's star import brings too.
 import json
 import logging
@@ -78,6 +76,7 @@ if TYPE_CHECKING:
     cv2: Any
 
 attach_operators()
+__all__ = [*(n for n in list(globals()) if n[0] != "_"), "cv2"]  # pyright: ignore
 
 
 def __getattr__(name: str) -> Any:

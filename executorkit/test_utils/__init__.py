@@ -4,8 +4,6 @@
 the modules ``os``, ``sys``, ``time``, ... and ``ss``, which is ``scipy.stats``.
 """
 
-from __future__ import annotations
-
 import bz2
 import errno
 import gzip
@@ -137,6 +135,8 @@ mx: Any = sys.modules[__name__.partition(".")[0]]
 
 #: Modules that take long to import, by the names that MXNet gives them here.
 _LATE = {"npt": "numpy.testing", "ss": "scipy.stats"}
+
+__all__ = [*(n for n in list(globals()) if n[0] != "_"), *_LATE]  # pyright: ignore
 
 
 def __getattr__(name: str) -> Any:
