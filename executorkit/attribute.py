@@ -1,5 +1,3 @@
 """``mx.attribute``: annotations for every symbol created in a ``with`` statement."""
 
-from .symbol.naming import AttrScope
-
-__all__ = ["AttrScope"]
+from .symbol.naming import AttrScope as AttrScope

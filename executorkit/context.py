@@ -26,9 +26,6 @@ import jax
 
 from .errors import InputTypeError, MXNetError, UnknownNameError, explain
 
-#: Former name of an exception class.
-UnknownDeviceError = UnknownNameError
-
 _jax_logger = logging.getLogger("jax")
 if _jax_logger.level == logging.NOTSET:
     # MXNet's scripts begin with logging.basicConfig(level=logging.DEBUG), by which JAX would log

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from .base import error_types, register_error
-from .errors import MXNetError
+from .base import error_types as error_types, register_error as register_error
+from .errors import MXNetError as MXNetError
 
 #: MXNet's name for failures inside its library; here the base of all errors.
 InternalError = MXNetError
 register = register_error
-
-__all__ = ["InternalError", "MXNetError", "error_types", "register", "register_error"]

@@ -79,7 +79,7 @@ class DynamicShapeError(MXNetError, TypeError):
 
 
 class ValueRangeError(MXNetError, IndexError):
-    """An index that a program has read is beyond its axis."""
+    """An index is beyond its axis, or there are more of them than axes."""
 
 
 class NotFiniteError(MXNetError, FloatingPointError):

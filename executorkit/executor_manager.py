@@ -54,11 +54,6 @@ from .symbol import Symbol
 
 __all__ = ["DataParallelExecutorGroup", "DataParallelExecutorManager"]
 
-#: Former names of exception classes.
-WorkLoadError = SliceError
-NothingLoadedError = BatchTypeError
-BucketMonitorError = NotSupportedError
-
 
 def _load_general(data: Sequence[NDArray], targets: Sequence[Any]) -> None:
     """Copies arrays to NDArrays, or slices of them to lists of (slice, NDArray)."""

@@ -28,11 +28,6 @@ __all__ = [
     "PolyScheduler",
 ]
 
-#: Former names of exception classes.
-SchedulerError = ArgumentValueError
-SchedulerTypeError = InputTypeError
-NoScheduleError = NotSupportedError
-
 _CHANGED = "Change learning rate to %0.5e"
 
 #: A pure function from a count, which may be traced, to a rate.

@@ -43,12 +43,9 @@ from .executor import Executor
 from .ndarray import NDArray
 from .program import small_jit
 
-__all__ = ["Monitor", "StatisticError", "root_mean_square"]
+__all__ = ["Monitor", "root_mean_square"]
 
 Statistic = Callable[[NDArray], Any]
-
-#: The error of a statistic that is no NDArray; the former name of its class.
-StatisticError = InputTypeError
 
 #: Maximum number of batches whose statistics are held.
 MAX_BATCHES = 1000

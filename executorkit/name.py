@@ -1,5 +1,3 @@
 """``mx.name``: the names of symbols that are created without one."""
 
-from .symbol.naming import NameManager, Prefix
-
-__all__ = ["NameManager", "Prefix"]
+from .symbol.naming import NameManager as NameManager, Prefix as Prefix

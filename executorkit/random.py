@@ -1,35 +1,16 @@
 """``mx.random``: seeding, and the samplers of ``mx.nd.random``."""
 
-from __future__ import annotations
-
 from .ndarray.random import (
-    exponential,
-    gamma,
-    generalized_negative_binomial,
-    multinomial,
-    negative_binomial,
-    normal,
-    poisson,
-    randint,
-    randn,
-    shuffle,
-    uniform,
+    exponential as exponential,
+    gamma as gamma,
+    generalized_negative_binomial as generalized_negative_binomial,
+    multinomial as multinomial,
+    negative_binomial as negative_binomial,
+    normal as normal,
+    poisson as poisson,
+    randint as randint,
+    randn as randn,
+    shuffle as shuffle,
+    uniform as uniform,
 )
-from .ndarray.random_state import get_state, seed, set_state
-
-__all__ = [
-    "exponential",
-    "gamma",
-    "generalized_negative_binomial",
-    "get_state",
-    "multinomial",
-    "negative_binomial",
-    "normal",
-    "poisson",
-    "randint",
-    "randn",
-    "seed",
-    "set_state",
-    "shuffle",
-    "uniform",
-]
+from .ndarray.random_state import get_state as get_state, seed as seed, set_state as set_state

@@ -44,8 +44,9 @@ def name_exports(package: str = "executorkit") -> None:
         if not any(part.startswith("_") for part in name.split(".")):
             module = importlib.import_module(name)
             names = exported_names(module)
-            if names and "__path__" in vars(module):
-                vars(module).setdefault("__all__", names)
+            is_listed = '\n__all__ = [\n    "' in inspect.getsource(module)
+            if names and "__path__" in vars(module) and not is_listed:
+                vars(module)["__all__"] = names
 
 
 def main(folder: str) -> None:

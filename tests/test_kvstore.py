@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 import executorkit as mx
-from executorkit.kvstore import KVStoreArgumentError, KVStoreBase, KVStoreError
+from executorkit.errors import InputTypeError
+from executorkit.kvstore import KVStoreBase, KVStoreError
 from executorkit.kvstore._sums import _sum_parts
 from executorkit.parallel import ReplicatedArray, traffic
 from tests._tools import compare, names
@@ -194,12 +195,12 @@ def test_dist_stores_compress_what_a_process_sends():
         ),
         (
             lambda store: store.push(1, np.ones(2)),
-            KVStoreArgumentError,
+            InputTypeError,
             "push: key 1: a ndarray, expected an NDArray or a list of NDArrays",
         ),
         (
             lambda store: store.save_optimizer_states("f"),
-            KVStoreArgumentError,
+            InputTypeError,
             "save_optimizer_states: there is no optimizer\n  try: set_optimizer(optimizer) first",
         ),
     ],

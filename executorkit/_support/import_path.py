@@ -24,6 +24,8 @@ def import_path(*targets: str) -> tuple[Callable[[str], Any], Callable[[], list[
                 return getattr(import_module(target), name)
             except AttributeError as error:
                 problem = problem or error
+        if name == "__all__":  # of a star import
+            return [public for public in names() if not public.startswith("_")]
         assert problem is not None, targets
         raise problem
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
-from ..onnx import export_model, get_model_metadata, import_model, import_to_gluon
-
-__all__ = ["export_model", "get_model_metadata", "import_model", "import_to_gluon"]
+from ..onnx import (
+    export_model as export_model,
+    get_model_metadata as get_model_metadata,
+    import_model as import_model,
+    import_to_gluon as import_to_gluon,
+)

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from ..context import Context, current_context, warn_of_shared_cpus
-from ..errors import BindError, DTypeError, MXNetError, ShapeError, did_you_mean, explain
+from ..errors import (
+    BindError,
+    DTypeError,
+    InputTypeError,
+    MXNetError,
+    ShapeError,
+    did_you_mean,
+    explain,
+)
 from ..lowering import Graph, graph_of, infer, placements, reported_output_shapes
 from ..ndarray import NDArray
 from ..ops.schema.attrs import dtype_name
@@ -316,12 +324,10 @@ def _check_context(ctx: Any, group2ctx: Mapping[str, Any] | None) -> None:
     groups = {f"group2ctx[{name!r}]": context for name, context in (group2ctx or {}).items()}
     for where, context in {"ctx": ctx, **groups}.items():
         if not isinstance(context, Context):
-            raise TypeError(
-                explain(
-                    f"bind: {where}",
-                    f"{context!r} is no Context",
-                    hint="mx.cpu(), mx.gpu(0) or mx.tpu(0)",
-                )
+            raise InputTypeError(
+                f"bind: {where}",
+                f"{context!r} is no Context",
+                hint="mx.cpu(), mx.gpu(0) or mx.tpu(0)",
             )
         _ = context.device
     if groups:

@@ -11,7 +11,7 @@ import jax
 from ..context import Context
 from ..debugging import FiniteReport, check_snapshots
 from ..display import Viewed, brief, brief_arrays, many
-from ..errors import MXNetError, UnknownArgumentError, did_you_mean, explain
+from ..errors import InputTypeError, MXNetError, UnknownArgumentError, did_you_mean
 from ..lowering import Graph, InferenceResult, graph_of, optimized, placements
 from ..ndarray import NDArray
 from ..ndarray.pending import complete
@@ -317,9 +317,6 @@ class Executor(Runnable[NDArray], Viewed):
         self.compile_at_once()
         return precompilation
 
-    #: The former name of :meth:`precompile`.
-    warm = precompile
-
     def reshape(
         self, partial_shaping: bool = False, allow_up_sizing: bool = False, **kwargs: Sequence[int]
     ) -> Executor:
@@ -496,7 +493,7 @@ class Executor(Runnable[NDArray], Viewed):
         """
         if callback is not None and not callable(callback):
             problem = f"{type_phrase(callback)}, expected a function of a name and an NDArray"
-            raise TypeError(explain("set_monitor_callback", problem))
+            raise InputTypeError("set_monitor_callback", problem)
         self._monitor = None
         if callback is not None:
             gather = bool(self.group2ctx)

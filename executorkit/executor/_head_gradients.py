@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from ..errors import UnknownNameError, explain
+from ..errors import InputTypeError, UnknownNameError
 from ..ndarray import NDArray
 from ._precompile_spec import bound_avals
 from ._validation import convert_for, is_assignable, type_phrase
@@ -37,12 +37,10 @@ def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Arr
     elif isinstance(out_grads, Sequence) and not isinstance(out_grads, str):
         heads = list(out_grads)
     else:
-        raise TypeError(
-            explain(
-                "backward: out_grads",
-                f"{type_phrase(out_grads)}, expected an NDArray, or a list or dict of them",
-                hint="mx.nd.array(value)",
-            )
+        raise InputTypeError(
+            "backward: out_grads",
+            f"{type_phrase(out_grads)}, expected an NDArray, or a list or dict of them",
+            hint="mx.nd.array(value)",
         )
     heads = [*heads[: len(outputs)], *[None] * (len(outputs) - len(heads))]
     converted: list[jax.Array | None] = []
@@ -55,10 +53,8 @@ def head_gradients(out_grads: Any, runnable: Runnable[NDArray]) -> tuple[jax.Arr
             continue
         where = f"backward: head gradient of {name!r}"
         if not isinstance(head, NDArray):
-            raise TypeError(
-                explain(
-                    where, f"{type_phrase(head)}, expected an NDArray", hint="mx.nd.array(value)"
-                )
+            raise InputTypeError(
+                where, f"{type_phrase(head)}, expected an NDArray", hint="mx.nd.array(value)"
             )
         if head.shape != output.shape and not needs_head_gradients(runnable)[len(converted)]:
             converted.append(None)

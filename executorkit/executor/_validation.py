@@ -16,13 +16,7 @@ import jax
 import numpy as np
 
 from ..context import Context
-from ..errors import (
-    BindError,
-    DTypeError,
-    ShapeError,
-    explain,
-    similar_names,
-)
+from ..errors import BindError, DTypeError, InputTypeError, ShapeError, similar_names
 from ..lowering import Graph, InferenceResult, infer
 from ..ndarray import NDArray
 from ..ndarray.values import FittedValue, fit
@@ -62,17 +56,15 @@ def ordered_arrays(
             )
         ordered = list(arrays)
     else:
-        raise TypeError(
-            explain(f"bind: {what}", f"{type_phrase(arrays)}, expected a list or a dict of NDArray")
+        raise InputTypeError(
+            f"bind: {what}", f"{type_phrase(arrays)}, expected a list or a dict of NDArray"
         )
     for name, array in zip(names, ordered, strict=True):
         if not isinstance(array, NDArray) and not (array is None and optional):
-            raise TypeError(
-                explain(
-                    f"bind: {what}[{name!r}]",
-                    f"{type_phrase(array)}, expected an NDArray",
-                    hint="mx.nd.array(value)",
-                )
+            raise InputTypeError(
+                f"bind: {what}[{name!r}]",
+                f"{type_phrase(array)}, expected an NDArray",
+                hint="mx.nd.array(value)",
             )
     return ordered
 
@@ -133,12 +125,10 @@ def convert_for(value: Any, target: NDArray, where: str) -> FittedValue:
     if isinstance(value, NDArray) and is_assignable(value, target):
         return FittedValue(value.jax, True)
     if not isinstance(value, NDArray | np.ndarray | jax.Array):
-        raise TypeError(
-            explain(
+        raise InputTypeError(
                 where, f"{type_phrase(value)}, expected an NDArray, a NumPy or a JAX array",
                 hint="mx.nd.array(value)",
-            )
-        )  # fmt: skip
+            )  # fmt: skip
     if value.shape != target.shape:
         raise ShapeError(where, f"shape {tuple(value.shape)}, expected {target.shape}")
     return fit(value, target.shape, target.storage.dtype, target.context.device, where)
@@ -173,7 +163,7 @@ def parse_is_train(is_train: Any) -> bool:
     except ValueError:
         problem = f"{type_phrase(is_train)}, expected True or False"
         hint = "give arrays by name: forward(is_train=False, data=...)"
-        raise TypeError(explain("forward: is_train", problem, hint=hint)) from None
+        raise InputTypeError("forward: is_train", problem, hint=hint) from None
 
 
 def type_phrase(value: Any) -> str:
@@ -287,7 +277,7 @@ def parameter_writes(
     for params, _, _ in (args, aux):
         if not isinstance(params, Mapping):
             problem = f"{type_phrase(params)}, expected a dict of NDArray"
-            raise TypeError(explain("copy_params_from", problem))
+            raise InputTypeError("copy_params_from", problem)
     writes = []
     for params, arrays, what in (args, aux):
         for name, value in params.items():

@@ -24,19 +24,8 @@ from ..errors import MissingDependencyError
 from ..opencv import require_opencv
 from ..util import is_np_array as is_np_array
 from . import detection as det, detection as detection, image as image
-from ._image_operators import attach_operators
-from .detection import (
-    CreateDetAugmenter as CreateDetAugmenter,
-    CreateMultiRandCropAugmenter as CreateMultiRandCropAugmenter,
-    DetAugmenter as DetAugmenter,
-    DetBorrowAug as DetBorrowAug,
-    DetHorizontalFlipAug as DetHorizontalFlipAug,
-    DetRandomCropAug as DetRandomCropAug,
-    DetRandomPadAug as DetRandomPadAug,
-    DetRandomSelectAug as DetRandomSelectAug,
-    ImageDetIter as ImageDetIter,
-)
-from .image import (
+from ._augmenter_list import CreateAugmenter as CreateAugmenter
+from ._augmenters import (
     Augmenter as Augmenter,
     BrightnessJitterAug as BrightnessJitterAug,
     CastAug as CastAug,
@@ -44,11 +33,9 @@ from .image import (
     ColorJitterAug as ColorJitterAug,
     ColorNormalizeAug as ColorNormalizeAug,
     ContrastJitterAug as ContrastJitterAug,
-    CreateAugmenter as CreateAugmenter,
     ForceResizeAug as ForceResizeAug,
     HorizontalFlipAug as HorizontalFlipAug,
     HueJitterAug as HueJitterAug,
-    ImageIter as ImageIter,
     LightingAug as LightingAug,
     RandomCropAug as RandomCropAug,
     RandomGrayAug as RandomGrayAug,
@@ -57,6 +44,19 @@ from .image import (
     ResizeAug as ResizeAug,
     SaturationJitterAug as SaturationJitterAug,
     SequentialAug as SequentialAug,
+)
+from ._detection_augmenters import (
+    CreateDetAugmenter as CreateDetAugmenter,
+    CreateMultiRandCropAugmenter as CreateMultiRandCropAugmenter,
+    DetAugmenter as DetAugmenter,
+    DetBorrowAug as DetBorrowAug,
+    DetHorizontalFlipAug as DetHorizontalFlipAug,
+    DetRandomCropAug as DetRandomCropAug,
+    DetRandomPadAug as DetRandomPadAug,
+    DetRandomSelectAug as DetRandomSelectAug,
+)
+from ._image_det_iter import ImageDetIter as ImageDetIter
+from ._image_functions import (
     center_crop as center_crop,
     color_normalize as color_normalize,
     copyMakeBorder as copyMakeBorder,
@@ -64,13 +64,14 @@ from .image import (
     imdecode as imdecode,
     imread as imread,
     imresize as imresize,
-    imrotate as imrotate,
     random_crop as random_crop,
-    random_rotate as random_rotate,
     random_size_crop as random_size_crop,
     resize_short as resize_short,
     scale_down as scale_down,
 )
+from ._image_iter import ImageIter as ImageIter
+from ._image_operators import attach_operators
+from ._rotation import imrotate as imrotate, random_rotate as random_rotate
 
 if TYPE_CHECKING:
     cv2: Any

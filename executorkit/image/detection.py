@@ -1,29 +1,5 @@
 """``mx.image.detection``, ``mx.image.det``: augmenters and iterator of images with objects."""
 
-from __future__ import annotations
+from .._support.import_path import import_path
 
-from ._detection_augmenters import (
-    CreateDetAugmenter,
-    CreateMultiRandCropAugmenter,
-    DetAugmenter,
-    DetBorrowAug,
-    DetHorizontalFlipAug,
-    DetRandomCropAug,
-    DetRandomPadAug,
-    DetRandomSelectAug,
-)
-from ._image_det_iter import ImageDetIter
-from ._image_functions import copyMakeBorder
-
-__all__ = [
-    "CreateDetAugmenter",
-    "CreateMultiRandCropAugmenter",
-    "DetAugmenter",
-    "DetBorrowAug",
-    "DetHorizontalFlipAug",
-    "DetRandomCropAug",
-    "DetRandomPadAug",
-    "DetRandomSelectAug",
-    "ImageDetIter",
-    "copyMakeBorder",
-]
+__getattr__, __dir__ = import_path("executorkit.image")

@@ -12,7 +12,7 @@ import numpy as np
 
 from .._support.keyword_arguments import CheckedKeywords
 from ..display import brief
-from ..errors import InitializerError, explain
+from ..errors import InitializerError, InputTypeError, NotSupportedError
 from ..ndarray import NDArray
 from ..registry import get_alias_func, get_create_func, get_register_func
 from ._host_numbers import bilinear, draw_bytes
@@ -147,7 +147,7 @@ class Initializer(CheckedKeywords):
         for argument, value, expected in (("name", name, str), ("arr", arr, NDArray)):
             if not isinstance(value, expected):
                 problem = f"a {type(value).__name__}, expected {expected.__name__}"
-                raise TypeError(explain(f"{type(self).__name__}: {argument}", problem))
+                raise InputTypeError(f"{type(self).__name__}: {argument}", problem)
         for (beginning, end), method in _METHODS_OF_PLAIN_NAMES.items():
             if name.startswith(beginning) and name.endswith(end):
                 getattr(self, method)(name, arr)
@@ -182,12 +182,10 @@ class Initializer(CheckedKeywords):
         arr[:] = 0
 
     def _init_weight(self, name: str, arr: NDArray) -> None:
-        raise NotImplementedError(
-            explain(
-                f"{type(self).__name__}: parameter {name!r}",
-                "this initializer has no _init_weight",
-                hint="mx.init.Xavier(), or write _init_weight(name, array)",
-            )
+        raise NotSupportedError(
+            f"{type(self).__name__}: parameter {name!r}",
+            "this initializer has no _init_weight",
+            hint="mx.init.Xavier(), or write _init_weight(name, array)",
         )
 
     def _init_quantized_weight(self, name: str, arr: NDArray) -> None:

@@ -1,18 +1,9 @@
-"""``mx.io``: batches, their descriptions, and the iterators that yield them.
-
-``DataTypeError`` and ``IteratorArgumentError`` are former names of
-``errors.DataArgumentError``, ``IteratorNotServedError`` of ``errors.NotSupportedError``.
-"""
+"""``mx.io``: batches, their descriptions, and the iterators that yield them."""
 
 from typing import TYPE_CHECKING
 
 from .._support.unserved import attribute_getter as _attribute_getter
-from ..errors import (
-    BatchError as BatchError,
-    DataArgumentError as DataTypeError,
-    DataArgumentError as IteratorArgumentError,
-    NotSupportedError as IteratorNotServedError,
-)
+from ..errors import BatchError as BatchError
 from . import io as io, utils as utils
 from ._csv_iter import CSVIter as CSVIter
 from ._data_batch import DataBatch as DataBatch, DataDesc as DataDesc, DataIter as DataIter

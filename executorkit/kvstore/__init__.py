@@ -28,7 +28,7 @@ lists of NDArrays. Sparse storage is not served.
 from typing import TYPE_CHECKING
 
 from .._support.unserved import attribute_getter as _attribute_getter
-from ..errors import InputTypeError as KVStoreArgumentError, KVStoreError as KVStoreError
+from ..errors import KVStoreError as KVStoreError
 from . import base as base, kvstore as kvstore, kvstore_server as kvstore_server
 from ._kvstore import KVStore as KVStore, create as create
 from ._kvstore_base import KVStoreBase as KVStoreBase

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -45,7 +44,7 @@ class JaxFunction:
     key
         a JAX PRNG key, for graphs that draw random numbers in this mode.
     is_train
-        the mode, a Python bool (static, if the function is compiled). ``train`` is its former name.
+        the mode, a Python bool (static, if the function is compiled).
 
     ``outputs`` is a tuple in the order of ``list_outputs``; ``new_aux`` maps every auxiliary state
     to its new value. 64-bit dtypes are kept only if your own tracing runs with 64-bit types
@@ -81,14 +80,7 @@ class JaxFunction:
         aux: Mapping[str, Any] | None = None,
         key: Any = None,
         is_train: bool = False,
-        *,
-        train: bool | None = None,
     ) -> tuple[tuple[jax.Array, ...], dict[str, jax.Array]]:
-        if train is not None:
-            warnings.warn(
-                f"{_WHERE}: train is now called is_train", DeprecationWarning, stacklevel=2
-            )
-            is_train = train
         if isinstance(is_train, Tracer):
             hint = 'jax.jit(function, static_argnames="is_train")'
             raise InputTypeError(_WHERE, "is_train is traced, expected a Python bool", hint=hint)

@@ -3,15 +3,13 @@
 Metrics accumulate on the device of the predictions, by one small compiled program for each of the
 first shapes that a metric sees; nothing is copied to the host until a value is read. NumPy measures
 small predictions on a CPU, larger ones of further shapes there, and arrays of NumPy. A list of
-pairs compiles nothing for its length. Sums are in float64. ``ClassAxisError`` is a former name of
-``MetricShapeError``.
+pairs compiles nothing for its length. Sums are in float64.
 """
 
 from typing import TYPE_CHECKING
 
 from .._support.unserved import attribute_getter as _attribute_getter
 from ..errors import (
-    MetricShapeError as ClassAxisError,
     MetricShapeError as MetricShapeError,
     MetricValueError as MetricValueError,
 )

@@ -3,12 +3,7 @@
 A checkpoint is a symbol in JSON beside its parameters in a ``.params`` file.
 """
 
-from ..errors import (
-    BatchError as DataValueError,
-    DataArgumentError as DataTypeError,
-    FeedForwardError as FeedForwardError,
-    InputTypeError as KVStoreTypeError,
-)
+from ..errors import FeedForwardError as FeedForwardError
 from ._batch_end import (
     BatchEndParam as BatchEndParam,
     LogValidationMetricsCallback as LogValidationMetricsCallback,

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import ndarray as nd, symbol as sym
 from ..context import cpu
-from ..errors import FileAccessError, FileFormatError, explain
+from ..errors import FileAccessError, FileFormatError, InputTypeError, explain
 from ..ndarray import NDArray
 from ..symbol import Symbol
 
@@ -45,15 +45,13 @@ def save_checkpoint(
     for kind, params in (("arg", arg_params), ("aux", aux_params)):
         if not isinstance(params, Mapping):
             problem = f"a {type(params).__name__}, expected a dict of NDArray"
-            raise TypeError(explain(f"save_checkpoint: {kind}_params", problem))
+            raise InputTypeError(f"save_checkpoint: {kind}_params", problem)
         for name, value in params.items():
             if not isinstance(value, NDArray):
-                raise TypeError(
-                    explain(
-                        f"save_checkpoint: {kind}_params[{name!r}]",
-                        f"a {type(value).__name__}, expected an NDArray",
-                        hint="mx.nd.array(value)",
-                    )
+                raise InputTypeError(
+                    f"save_checkpoint: {kind}_params[{name!r}]",
+                    f"a {type(value).__name__}, expected an NDArray",
+                    hint="mx.nd.array(value)",
                 )
             entries[f"{kind}:{name}"] = value.as_in_context(cpu())
     path = params_path(prefix, epoch)

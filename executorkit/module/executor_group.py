@@ -251,9 +251,6 @@ class DataParallelExecutorGroup(Viewed, DataParallel):
         spec = PrecompileSpec(is_train)
         return Precompilation({key: core.precompile(spec) for key, core in cores.items()})
 
-    #: The former name of :meth:`precompile`.
-    warm = precompile
-
     def reshape(self, data_shapes: Sequence[Any], label_shapes: Sequence[Any] | None) -> None:
         """Binds for other shapes, keeping the parameters. Equal shapes change nothing."""
         data = [as_data_desc(d) for d in data_shapes]

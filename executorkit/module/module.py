@@ -376,9 +376,6 @@ class Module(BaseModule, DataParallel):
         self._precompiled = True
         return self._exec_group.precompile(shapes, train)
 
-    #: The former name of :meth:`precompile`.
-    warm = precompile
-
     # Parameters
 
     def get_params(self) -> tuple[Params, Params]:

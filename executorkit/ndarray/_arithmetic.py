@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..errors import explain
+from ..errors import InputTypeError
 from ..ops import lookup
 from ._eager import ResolvedCall, invoke, is_floating, run_plain, run_scalar
 from .handle import Handle
@@ -113,12 +113,10 @@ def _number(name: str, x: Any) -> float | int:
         x = x.item()
     if isinstance(x, float | int):
         return x
-    raise TypeError(
-        explain(
-            f"nd.{name}",
-            f"{type(x).__name__} is not supported, expected an NDArray or a number",
-            hint="mx.nd.array(x) makes an NDArray",
-        )
+    raise InputTypeError(
+        f"nd.{name}",
+        f"{type(x).__name__} is not supported, expected an NDArray or a number",
+        hint="mx.nd.array(x) makes an NDArray",
     )
 
 

@@ -18,7 +18,7 @@ import jax
 import numpy as np
 from jax import lax
 
-from ..errors import explain
+from ..errors import ValueRangeError, explain
 from ..program import small_jit
 from .handle import Handle
 from .storage import Shape
@@ -96,9 +96,9 @@ def _expand(entries: list[Any], shape: Shape) -> list[Any]:
     axes = sum(1 for e in entries if e is not None and e is not Ellipsis)
     dots = [i for i, e in enumerate(entries) if e is Ellipsis]
     if len(dots) > 1:
-        raise IndexError(explain("NDArray", "an index holds more than one ellipsis (...)"))
+        raise ValueRangeError("NDArray", "an index holds more than one ellipsis (...)")
     if axes > len(shape):
-        raise IndexError(explain("NDArray", f"{axes} indices for an array of shape {shape}"))
+        raise ValueRangeError("NDArray", f"{axes} indices for an array of shape {shape}")
     at = dots[0] if dots else len(entries)
     full = [slice(None)] * (len(shape) - axes)
     return entries[:at] + full + entries[at + 1 :]
@@ -115,8 +115,8 @@ def _axes(entries: list[Any], shape: Shape) -> Iterator[tuple[Any, int, int]]:
 def _in_bounds(lowest: int, highest: int, axis: int, length: int) -> None:
     for i in (lowest, highest):
         if not -length <= i < length:
-            raise IndexError(
-                explain("NDArray", f"index {i} is out of bounds for axis {axis} of length {length}")
+            raise ValueRangeError(
+                "NDArray", f"index {i} is out of bounds for axis {axis} of length {length}"
             )
 
 

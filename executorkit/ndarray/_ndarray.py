@@ -24,6 +24,7 @@ from ..errors import (
     MXNetError,
     NotSupportedError,
     ShapeError,
+    ValueRangeError,
     explain,
 )
 from ..ops.schema.attrs import dtype_name
@@ -103,7 +104,7 @@ class NDArray(Viewed, Handle):
 
     def __len__(self) -> int:
         if not self._shape:
-            raise IndexError(explain("NDArray", "an array without axes has no length"))
+            raise ValueRangeError("NDArray", "an array without axes has no length")
         return self._shape[0]
 
     def __iter__(self) -> Iterator[Self]:
@@ -295,7 +296,7 @@ class NDArray(Viewed, Handle):
 
     def __index__(self) -> int:
         if self.ndim > 1 or self.size != 1:
-            raise TypeError(explain("index", f"an array of shape {self.shape} is not an integer"))
+            raise InputTypeError("index", f"an array of shape {self.shape} is not an integer")
         return operator.index(self.asscalar())
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:

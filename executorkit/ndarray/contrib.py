@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..context import Context, current_context
-from ..errors import InputTypeError, ShapeError, explain
+from ..errors import ArgumentValueError, InputTypeError, ShapeError
 from ..symbol.nesting import flatten, nest_like
 from ._array_operators import array_module
 from ._contrib_updates import (
@@ -85,24 +85,24 @@ def while_loop(
     iteration the outputs are ``[]``.
     """
     if max_iterations is None:
-        raise ValueError(explain("while_loop", "max_iterations is not given"))
+        raise ArgumentValueError("while_loop", "max_iterations is not given")
     try:
         limit = int(max_iterations)
     except (TypeError, ValueError):
-        raise ValueError(
-            explain("while_loop", f"max_iterations is {max_iterations!r}, expected an integer")
+        raise ArgumentValueError(
+            "while_loop", f"max_iterations is {max_iterations!r}, expected an integer"
         ) from None
     lone = isinstance(loop_vars, NDArray)
     variables = [loop_vars] if lone else list(loop_vars)
     if not variables:
-        raise ValueError(explain("while_loop", "loop_vars is empty"))
+        raise ArgumentValueError("while_loop", "loop_vars is empty")
     outputs = []
     while len(outputs) < limit and bool(cond(*variables)):
         output, new = func(*variables)
         new = list(new) if isinstance(new, list | tuple) else [new]
         if len(new) != len(variables):
-            raise ValueError(
-                explain("while_loop", f"func gives {len(new)} loop_vars, expected {len(variables)}")
+            raise ArgumentValueError(
+                "while_loop", f"func gives {len(new)} loop_vars, expected {len(variables)}"
             )
         variables = new
         outputs.append(output)

@@ -30,7 +30,7 @@ import numpy as np
 
 from .._files import HEAD, PARAMS, describe_misfit, open_to_read, write_atomically
 from ..context import Context, cpu
-from ..errors import FileFormatError, InputTypeError, MXNetError, explain
+from ..errors import ArgumentValueError, FileFormatError, InputTypeError, MXNetError
 from ..ops.schema.attrs import DTYPE_NUMBERS, DTYPES
 from ._ndarray import NDArray, reads_records
 from .values import to_device
@@ -73,12 +73,10 @@ def save(fname: str | os.PathLike[str], data: Any) -> None:
     elif isinstance(data, list):
         arrays = data
     else:
-        raise ValueError(
-            explain(
-                "nd.save",
-                f"data is a {type(data).__name__}",
-                hint="an NDArray, a list of NDArrays, or a dict of them",
-            )
+        raise ArgumentValueError(
+            "nd.save",
+            f"data is a {type(data).__name__}",
+            hint="an NDArray, a list of NDArrays, or a dict of them",
         )
     for noun, kind, items in (("name", str, names), ("array", NDArray, arrays)):
         for x in items:
@@ -212,7 +210,7 @@ def _read_one(record: bytes) -> NDArray:
 
 def _path(fname: Any) -> str:
     if not isinstance(fname, str | os.PathLike):
-        raise TypeError(explain("file name", f"{fname!r} is neither a string nor a path"))
+        raise InputTypeError("file name", f"{fname!r} is neither a string nor a path")
     return os.fspath(fname)
 
 

@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from ..context import Context, current_context
-from ..errors import explain
+from ..errors import ArgumentValueError
 from .values import to_device
 
 _MASK = 2**64 - 1
@@ -110,8 +110,8 @@ def seed(seed_state: int, ctx: Context | str = "all") -> None:
     try:
         state = operator.index(seed_state)
     except TypeError:
-        raise ValueError(
-            explain("seed", f"seed_state is {seed_state!r}, expected an integer")
+        raise ArgumentValueError(
+            "seed", f"seed_state is {seed_state!r}, expected an integer"
         ) from None
     if isinstance(ctx, str) and ctx == "all":
         _streams.reset(state, {})
@@ -143,8 +143,8 @@ def set_state(state: State) -> None:
         }
         start = operator.index(start)
     except (TypeError, ValueError):
-        raise ValueError(
-            explain("set_state", f"{state!r}, expected what get_state() returned")
+        raise ArgumentValueError(
+            "set_state", f"{state!r}, expected what get_state() returned"
         ) from None
     _streams.reset(start, running)
 

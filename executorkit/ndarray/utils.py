@@ -5,12 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ..context import Context
-from . import sparse
-from ._creation import array, empty
-from .params_file import load, load_frombuffer, save
+from . import sparse as sparse
+from ._creation import array as array, empty as empty
+from .params_file import load as load, load_frombuffer as load_frombuffer, save as save
 from .sparse import zeros as _zeros
-
-__all__ = ["array", "empty", "load", "load_frombuffer", "save", "sparse", "zeros"]
 
 
 def zeros(

@@ -12,7 +12,7 @@ import numpy as np
 from jax.core import ShapedArray
 
 from ..context import Context, Device
-from ..errors import ShapeError, explain
+from ..errors import InputTypeError, ShapeError
 from ..jax_internals import batched_device_put
 from ..ops.tensor.binary_arithmetic import convert
 from ..program import small_jit
@@ -64,12 +64,10 @@ def host_array(source: Any, dtype: np.dtype, where: str) -> np.ndarray:
     except (TypeError, ValueError):
         text = " ".join(repr(source).split())
         text = text if len(text) <= 80 else text[:77] + "..."
-        raise TypeError(
-            explain(
-                where,
-                f"{text} ({type(source).__name__}) is no array of {dtype.name}",
-                hint="a number, a regular nested list, a NumPy array or an NDArray",
-            )
+        raise InputTypeError(
+            where,
+            f"{text} ({type(source).__name__}) is no array of {dtype.name}",
+            hint="a number, a regular nested list, a NumPy array or an NDArray",
         ) from None
 
 

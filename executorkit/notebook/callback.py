@@ -29,15 +29,9 @@ from ..errors import MissingDependencyError, UnknownNameError
 
 __all__ = [
     "LiveLearningCurve",
-    "MetricNameError",
-    "MissingPandasError",
     "PandasLogger",
     "args_wrapper",
 ]
-
-#: Former names of exception classes.
-MetricNameError = UnknownNameError
-MissingPandasError = MissingDependencyError
 
 #: The last reading of each metric: (epoch, batch) and the values.
 _LAST_READING: WeakKeyDictionary[Any, tuple[tuple[int, int], dict[str, float]]] = (

@@ -40,6 +40,3 @@ from ._session import (
     set_state as set_state,
     timeline as timeline,
 )
-
-#: Former name of :class:`ProfilerError`.
-ProfilerArgumentError = ProfilerError

@@ -5,12 +5,8 @@ To keep compiled programs between processes::
     mx.program.enable_disk_cache("directory")
 
 or ``EXECUTORKIT_CACHE_DIR=directory`` in the environment.
-
-Former names stay as aliases for one release: ``keep_compiled`` of :func:`enable_disk_cache`,
-``Warming`` of :class:`Precompilation`, ``OptionError`` of :class:`ArgumentValueError`.
 """
 
-from ..errors import ArgumentValueError
 from ..jax_internals import ThreadState as ThreadState
 from ..lowering import Cost as Cost, NodeCost as NodeCost
 from ._activity import (
@@ -81,7 +77,3 @@ from .protocol import (
 )
 
 enable_from_environment()
-
-keep_compiled = enable_disk_cache
-Warming = Precompilation
-OptionError = ArgumentValueError

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .. import symbol as sym
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray
 from ..symbol import Symbol
 from ._base_cell import Arrays, BaseRNNCell, RNNParams, States
@@ -135,9 +135,7 @@ class BidirectionalCell(_Container):
             self._adopt(cell)
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
-        raise NotImplementedError(
-            explain("BidirectionalCell", "it cannot be stepped", hint="unroll")
-        )
+        raise NotSupportedError("BidirectionalCell", "it cannot be stepped", hint="unroll")
 
     def unroll(
         self,

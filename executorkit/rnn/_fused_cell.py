@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .. import initializer as init, symbol as sym
-from ..errors import ArgumentValueError, explain
+from ..errors import ArgumentValueError, NotSupportedError
 from ..ndarray import NDArray, array
 from ..ops.nn.rnn_parameters import GateParameters, Mode
 from ..symbol import Symbol
@@ -104,9 +104,7 @@ class FusedRNNCell(BaseRNNCell):
         return arrays
 
     def __call__(self, inputs: Symbol, states: States) -> tuple[Symbol, States]:
-        raise NotImplementedError(
-            explain("FusedRNNCell", "it cannot be stepped", hint="unroll, or unfuse()")
-        )
+        raise NotSupportedError("FusedRNNCell", "it cannot be stepped", hint="unroll, or unfuse()")
 
     def unroll(
         self,

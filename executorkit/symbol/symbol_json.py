@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import IO, Any
 
 from .._files import SYMBOL, read_bytes, write_atomically
-from ..errors import explain
+from ..errors import InputTypeError
 from ..ops.schema.traits import AMP_CAST
 from ._document import OLDEST as OLDEST, read_document
 from .node import Entry, Node, topological_order
@@ -146,7 +146,7 @@ def save_text(target: str | os.PathLike[str] | IO[Any], text: str) -> None:
     if not isinstance(target, str | os.PathLike):
         if not hasattr(target, "write"):
             kind = type(target).__name__
-            raise TypeError(explain("save", f"{target!r} ({kind}) is neither a path nor a file"))
+            raise InputTypeError("save", f"{target!r} ({kind}) is neither a path nor a file")
         try:
             target.write(text)
         except TypeError:

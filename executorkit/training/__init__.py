@@ -6,11 +6,7 @@
 ``executor.params()`` and ``executor.grads()`` are pytrees for loops of your own.
 """
 
-from ..errors import (
-    StepError as StepError,
-    StepError as TargetError,
-    UnknownArgumentError as InputError,
-)
+from ..errors import StepError as StepError
 from ._optax_updates import LossScale as LossScale
 from ._step import Step as Step
 from ._step_view import step_view as _step_view

@@ -62,7 +62,7 @@ def test_descriptions_of_types_that_numpy_does_not_know():
 
 @pytest.mark.parametrize("what", ["data", "label"])
 def test_batch_of_a_lone_array(what):
-    with pytest.raises(mx.io.DataTypeError) as caught:
+    with pytest.raises(mx.errors.DataArgumentError) as caught:
         mx.io.DataBatch(**{"data": [], what: mx.nd.ones(2)})
     assert str(caught.value) == (
         f"DataBatch: {what}: a NDArray, expected a list of NDArrays\n  try: {what}=[array]"
@@ -342,7 +342,7 @@ def test_files_that_hold_no_images(tmp_path):
     ],
 )
 def test_invalid_options_of_image_iterators(tmp_path, options, text):
-    with pytest.raises(mx.io.IteratorArgumentError) as caught:
+    with pytest.raises(mx.errors.DataArgumentError) as caught:
         mx.io.MNISTIter(**{**_mnist(tmp_path), **options})
     assert str(caught.value) == text
 

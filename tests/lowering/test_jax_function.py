@@ -181,14 +181,11 @@ def test_wrong_arrays_are_named_before_anything_is_computed(change, error, messa
     assert str(caught.value).startswith(message)
 
 
-def test_the_mode_is_a_python_bool_and_train_its_former_name():
+def test_the_mode_is_a_python_bool():
     net = mx.sym.Dropout(mx.sym.Variable("x"), p=0.5)
     function, x, key = net.to_jax(), jnp.ones(8), jax.random.key(0)
     (dropped,), _ = jax.jit(function, static_argnames="is_train")({"x": x}, key=key, is_train=True)
     assert set(np.asarray(dropped)) == {0, 2}
-    with pytest.warns(DeprecationWarning, match="train is now called is_train"):
-        (former,), _ = function({"x": x}, key=key, train=True)
-    np.testing.assert_array_equal(former, dropped)
     with pytest.raises(InputTypeError, match="is_train is traced"):
         jax.jit(function)({"x": x}, None, key, True)
 

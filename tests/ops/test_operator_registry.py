@@ -1,10 +1,9 @@
-"""Registration of operators: traits, facts about files, and former keywords."""
+"""Registration of operators: traits and facts about files."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -68,28 +67,9 @@ def test_an_unknown_trait_is_refused():
         ops.register("test_trait", traits={"matmull"})
 
 
-@pytest.mark.parametrize("former", operator_registry._FORMER_KEYWORDS)
-def test_former_keywords_are_accepted_with_a_warning(former):
-    present = operator_registry._FORMER_KEYWORDS[former]
-    keywords: dict[str, Any] = {former: lambda *_: True}
-    with pytest.warns(
-        DeprecationWarning, match=rf"register\({former}=...\) is now called {present}"
-    ):
-
-        @ops.register("test_former", "test_former_alias", loss=True, **keywords)
-        def function(data, *, scale: float = 1.0):
-            return data
-
-    op = ops.lookup("test_former_alias")
-    assert op is not None
-    assert op.loss(ops.Params())
-    field = f"_{present}" if present == "uses_rng" else present
-    assert getattr(op, field)(None, None) is True
-
-
 def test_an_unknown_keyword_is_refused():
     with pytest.raises(TypeError, match="unexpected keyword argument 'shapes'"):
-        ops.register("test_keyword", shapes=None)
+        ops.register("test_keyword", shapes=None)  # pyright: ignore[reportCallIssue]
 
 
 def test_facts_about_files():

@@ -136,7 +136,7 @@ def test_states_of_modified_stacks():
     assert all("ones" in s.tojson() for s in states)
     around = mx.rnn.ZoneoutCell(stack, 0.1)
     assert len(around.begin_state()) == 3
-    with pytest.raises(mx.rnn.CellError):
+    with pytest.raises(mx.errors.ArgumentValueError):
         stack.begin_state()
 
 

@@ -38,7 +38,7 @@ def test_unknown_layout():
 
 def test_token_that_is_not_in_the_vocabulary():
     vocabulary = {"a": 1}
-    with pytest.raises(mx.rnn.UnknownTokenError) as caught:
+    with pytest.raises(mx.errors.UnknownNameError) as caught:
         mx.rnn.encode_sentences([["a", "b"]], vocab=vocabulary)
     assert str(caught.value) == (
         "encode_sentences: 'b' is not in the vocabulary\n  try: unknown_token='<unknown>'"

@@ -17,13 +17,12 @@ from __future__ import annotations
 
 import inspect
 import typing
-import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-from ...errors import AttributeValueError, did_you_mean, explain
+from ...errors import ArgumentValueError, AttributeValueError, did_you_mean
 from .attrs import AUX, BODIES, KEY, TRAIN, Attr, make_attr, to_text
 from .channels_last import LayoutRule
 from .inference import InferShape, InferType, OutputShapes, Params, same_dtypes
@@ -208,18 +207,6 @@ class OpDef:
 
 _OPS: dict[str, OpDef] = {}
 
-#: Keywords of :func:`register` in 0.1, still accepted: former name to present name.
-_FORMER_KEYWORDS = {
-    "fill": "infer_shape",
-    "types": "infer_type",
-    "pins": "constant_inputs",
-    "imperative": "mutates",
-    "dynamic": "dynamic_shape",
-    "lenient": "ignore_unknown",
-    "draws": "uses_rng",
-    "last": "layout_rule",
-}
-
 
 def _as_function(value: Any) -> Callable[[Params], Any]:
     return value if callable(value) else lambda p: value
@@ -253,7 +240,6 @@ def register(
     traits: Collection[str] = (),
     kind: Kind | None = None,
     file_format: FileFormat = FileFormat(),
-    **former: Any,
 ) -> Callable[[F], F]:
     """Registers a function as the operator ``name``, also found under ``aliases``.
 
@@ -317,21 +303,16 @@ def register(
     file_format
         facts that matter only in MXNet's files.
 
-    The keywords of 0.1 (``fill``, ``types``, ``pins``, ``imperative``, ``dynamic``, ``lenient``,
-    ``draws``, ``last``) are accepted with a DeprecationWarning.
-
     >>> from executorkit import ops
     >>> @ops.register("my_scale")
     ... def my_scale(data, *, by: float = 2.0):
     ...     '''data times ``by``.'''
     ...     return data * by
     """
-    if former:
-        return register(name, *aliases, **_renamed_keywords(former, locals()))
     unknown = [t for t in traits if t not in ALL_TRAITS]
     if unknown:
         hint = did_you_mean(unknown[0], ALL_TRAITS)
-        raise ValueError(explain(f"operator {name}", f"unknown trait {unknown[0]!r}", hint=hint))
+        raise ArgumentValueError(f"operator {name}", f"unknown trait {unknown[0]!r}", hint=hint)
 
     def add(fn: F) -> F:
         signature = _read_signature(fn)
@@ -378,22 +359,6 @@ def register(
         return fn
 
     return add
-
-
-def _renamed_keywords(former: Mapping[str, Any], present: Mapping[str, Any]) -> dict[str, Any]:
-    """All keywords of a :func:`register` call under their present names."""
-    keywords = {
-        k: present[k]
-        for k, parameter in inspect.signature(register).parameters.items()
-        if parameter.kind is parameter.KEYWORD_ONLY
-    }
-    for old, value in former.items():
-        if old not in _FORMER_KEYWORDS:
-            raise TypeError(f"register() got an unexpected keyword argument {old!r}")
-        new = _FORMER_KEYWORDS[old]
-        warnings.warn(f"register({old}=...) is now called {new}", DeprecationWarning, stacklevel=3)
-        keywords[new] = value
-    return keywords
 
 
 def _read_signature(fn: Callable[..., Any]) -> dict[str, Any]:
