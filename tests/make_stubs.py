@@ -160,7 +160,10 @@ def _by_hand(path: Path, face: Frontend) -> tuple[list[str], set[str]]:
             public = set(ast.literal_eval(statement.value))
             lines.append(ast.unparse(statement))
     for statement in statements:
-        if isinstance(statement, ast.ImportFrom) and statement.module != "__future__":
+        if isinstance(statement, ast.ImportFrom) and statement.module not in (
+            "__future__",
+            "errors",
+        ):
             renamed = [alias for alias in statement.names if alias.asname in public]
             for alias in statement.names:
                 if alias.name in public:

@@ -7,7 +7,6 @@ __all__ = ['adamw_update', 'cond', 'foreach', 'isfinite', 'isinf', 'isnan', 'mp_
 from collections.abc import Callable, Sequence
 from typing import Any
 from ..context import Context, current_context
-from ..errors import InputTypeError, ShapeError, explain
 from ..symbol.nesting import flatten, nest_like
 from ._array_operators import array_module
 from ._contrib_updates import adamw_update as adamw_update, mp_adamw_update as mp_adamw_update, multi_adamw_update as multi_adamw_update, multi_lamb_update as multi_lamb_update, multi_mp_adamw_update as multi_mp_adamw_update, multi_mp_lamb_update as multi_mp_lamb_update

@@ -6,7 +6,6 @@ from executorkit.symbol._symbol import Symbol
 __all__ = ['exponential', 'gamma', 'generalized_negative_binomial', 'multinomial', 'negative_binomial', 'normal', 'poisson', 'randint', 'randn', 'shuffle', 'uniform']
 from collections.abc import Callable
 from typing import Any
-from ..errors import InputTypeError
 from ._compose import require_operator
 from ._symbol import Symbol, call_operator
 from ._symbol_functions import symbol_module

@@ -43,7 +43,7 @@ def test_signature_and_docstring_say_what_it_takes():
     function = _classifier().to_jax(data=(5, 6))
     assert str(inspect.signature(function)).replace(" ", "").startswith("(args:")
     assert list(inspect.signature(function).parameters) == [
-        "args", "aux", "key", "is_train", "train",
+        "args", "aux", "key", "is_train",
     ]  # fmt: skip
     assert inspect.getdoc(function) == inspect.cleandoc(
         """

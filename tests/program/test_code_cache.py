@@ -218,7 +218,7 @@ print(mx.program.cache_info().limit_bytes)
 
 
 def test_limits_below_one_are_refused():
-    with pytest.raises(mx.program.ArgumentValueError, match="bytes: 0, expected at least 1"):
+    with pytest.raises(mx.errors.ArgumentValueError, match="bytes: 0, expected at least 1"):
         set_cache_limit(bytes=0)
 
 
