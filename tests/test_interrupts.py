@@ -11,7 +11,7 @@ import optax
 import pytest
 
 import executorkit as mx
-from executorkit.ndarray.pending import all_or_none, complete
+from executorkit.ndarray.rollback import all_or_none, complete
 from executorkit.program import Donated, InstrumentedJit, ThreadState
 from tests._interrupts import WAYS, Interrupter, StepTraining, interrupt_steps
 

@@ -14,8 +14,8 @@ from ..display import Viewed, brief, brief_arrays, many
 from ..errors import InputTypeError, MXNetError, UnknownArgumentError, did_you_mean
 from ..lowering import Graph, InferenceResult, graph_of, optimized, placements
 from ..ndarray import NDArray
-from ..ndarray.pending import complete
 from ..ndarray.random_state import next_key, rewound_on_error
+from ..ndarray.rollback import complete
 from ..program import (
     BaseProgram,
     Options,

@@ -22,7 +22,8 @@ import jax
 import numpy as np
 
 from ..errors import GradientConsumedError
-from ..ndarray.protocol import PendingValue, Producer, UpdateCall
+from ..ndarray.protocol import PendingValue, Producer
+from ..optimizer.update_call import UpdatableStep, UpdateCall
 from ..program import MAX_AGE, Donated, StepSpec, UpdateSpec, copy_at, held_elsewhere
 from ._buffers import read_buffers
 from ._gradient_sums import accumulated_gradients, final_gradients
@@ -46,7 +47,7 @@ class _Results(NamedTuple):
     grads: Sequence[Any]
 
 
-class PendingStep:
+class PendingStep(UpdatableStep):
     """The deferred work of one call of ``Executor.forward``, and of the ``backward`` after it.
 
     The snapshot is free, since arrays are immutable. The step is itself the producer that its

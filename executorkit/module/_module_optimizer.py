@@ -27,7 +27,7 @@ from ..model import (
     _update_params,
     _update_params_on_kvstore,
 )
-from ..ndarray.pending import all_or_none
+from ..ndarray.rollback import Rollback, all_or_none
 from ..optimizer import Updater, dump_updater, read_state_file, restore_updater
 from ..parallel import ReplicatedArray, all_reduce, broadcast_first, replicated_state
 from ..symbol import Symbol
@@ -107,13 +107,11 @@ def update_group(
     if count > 1 or all_processes:
         # Lists are summed by this process for itself, replicated arrays over all processes.
         grads = all_reduce(grads if all_processes else [list(g) for g in grads])
-    try:
+    with Rollback() as rollback:
+        # After an exception the first device's weights may be the new ones already.
+        rollback.add(partial(_copy_first_to_all, weights))
         updater(update_indices, [g[0] for g in grads], [w[0] for w in weights])
         _copy_first_to_all(weights)
-    except BaseException:
-        # The first device's weights may be the new ones already.
-        _copy_first_to_all(weights)
-        raise
 
 
 def _attach_replicated(

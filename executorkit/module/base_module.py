@@ -30,9 +30,8 @@ from ..kvstore import KVStore
 from ..metric import EvalMetric
 from ..monitor import Monitor
 from ..ndarray import NDArray
-from ..ndarray.random_state import StreamPositions
+from ..ndarray.rollback import Rollback
 from ..optimizer import Optimizer
-from ..program import ThreadState
 from ..symbol import Symbol
 from ._argument_types import (
     Batch,
@@ -576,21 +575,19 @@ class BaseModule(Viewed, CheckedKeywords):
     def _train_batch(self, batch: Any) -> None:
         """Forward, backward and update. After an exception parameters, states, counts and random
         streams are all as before the batch, or all as after it."""
-        thread, keys = ThreadState(), StreamPositions()
         n_updates = self.n_updates
         # An old step holds the weights: they could not be updated in place.
         earlier = [weakref.ref(step) for step in self.last_steps()]
-        try:
+
+        def withdraw() -> None:
+            for step in self.last_steps():
+                if all(reference() is not step for reference in earlier):
+                    step.withdraw()
+
+        with Rollback(lambda: self.n_updates != n_updates, streams=True) as rollback:
+            rollback.add(withdraw)
             self.forward_backward(batch)
             self.update()
-        except BaseException:
-            thread.restore()
-            if self.n_updates == n_updates:
-                for step in self.last_steps():
-                    if all(reference() is not step for reference in earlier):
-                        step.withdraw()
-                keys.rewind()
-            raise
 
     @property
     def n_updates(self) -> int:

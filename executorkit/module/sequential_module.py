@@ -10,7 +10,7 @@ from ..debugging import FiniteReport
 from ..errors import ModuleUsageError
 from ..executor import PendingStep
 from ..io import DataBatch, DataDesc
-from ..ndarray.pending import all_or_none
+from ..ndarray.rollback import all_or_none
 from ._specs import BindSpec, OptimizerSpec, ParameterSpec
 from .base_module import BaseModule, require
 from .python_module import PythonModule

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterable
+from typing import Any, Protocol
 
 import jax
 
 from ..program import deferred_errors
 from .protocol import PendingValue
-
-T = TypeVar("T")
 
 
 class PendingOwner(Protocol):
@@ -64,37 +62,6 @@ def resolve_all() -> None:
             errors.append(error)
     if errors:
         raise errors[0]
-
-
-def complete(action: Callable[[], T]) -> T:
-    """Runs an action that may be run twice; an exception that interrupts it, a KeyboardInterrupt
-    say, is raised after it was run to its end."""
-    try:
-        return action()
-    except BaseException:
-        action()
-        raise
-
-
-def all_or_none(actions: Sequence[tuple[Callable[[], Any], Callable[[], Any]]]) -> None:
-    """Runs actions, each of which is atomic by itself, so that they are atomic together.
-
-    actions
-        each with a function whose value changes when the action has come about.
-
-    An exception before the first has come about is raised at once; a later one is raised after all
-    actions have been run.
-    """
-    before = [value() for _, value in actions]
-    try:
-        for action, _ in actions:
-            action()
-    except BaseException:
-        missing = [a for (a, value), old in zip(actions, before, strict=True) if value() == old]
-        if len(missing) < len(actions):
-            for action in missing:
-                action()
-        raise
 
 
 #: References to arrays whose computation has failed, and whose error ``waitall`` has raised.

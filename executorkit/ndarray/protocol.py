@@ -13,50 +13,9 @@ methods, and the type checker compares them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 import jax
-
-
-class UpdateCall:
-    """One call of an optimizer's update, to be computed inside a pending step.
-
-    update
-        ``update(weights, grads, state, hyperparams, key_data) -> new weights, new state``, pure
-        and traceable.
-    state
-        a pytree of :class:`PendingValue`: read when the step runs, and assigned its results.
-    hyperparams
-        numbers that change from step to step (learning rates, ...).
-    key_data
-        the words of a PRNG key, or None for an update that draws no random numbers.
-    undo
-        takes back the optimizer's counts of this call, if the update is withdrawn.
-    age
-        number of updates that the training has seen before; None where nobody has counted them.
-    attached
-        whether the update is a part of a step, or has been computed as one.
-    """
-
-    __slots__ = ("age", "attached", "hyperparams", "key_data", "state", "undo", "update")
-
-    def __init__(
-        self,
-        update: Any,
-        state: Any,
-        hyperparams: Sequence[float],
-        key_data: Any,
-        undo: Callable[[], object] = lambda: None,
-        age: int | None = None,
-    ) -> None:
-        self.update = update
-        self.state = state
-        self.hyperparams = hyperparams
-        self.key_data = key_data
-        self.undo = undo
-        self.age = age
-        self.attached = False
 
 
 class Producer(Protocol):
@@ -73,19 +32,6 @@ class Producer(Protocol):
 
     def force(self) -> object:
         """Computes as a call does, and is silent about results that were consumed already."""
-        ...
-
-    def attach_update(
-        self,
-        weights: Sequence[PendingValue],
-        grads: Sequence[PendingValue],
-        prepare: Callable[[], UpdateCall | None],
-    ) -> bool:
-        """Makes an update of ``weights`` part of the same program, if it can be one.
-
-        Returns False, with nothing changed, if it cannot. ``prepare`` is called only once it is
-        known that the gradients are this producer's; it returns None to decline.
-        """
         ...
 
 

@@ -18,19 +18,20 @@ import numpy as np
 from ..context import Context, Device
 from ..errors import DTypeError, InputTypeError, ShapeError
 from ..ndarray import NDArray
-from ..ndarray.protocol import PendingValue, UpdateCall
+from ..ndarray.protocol import PendingValue
 from ..ndarray.random_state import StreamPositions, next_key_data, wrap_key
+from ..ndarray.rollback import Rollback
 from ..program import (
     SMALL_BYTES,
     CacheInfo,
     CodeCache,
     Donated,
     SmallJit,
-    ThreadState,
     copy_at,
     held_elsewhere,
 )
 from ._rule import Rule, State
+from .update_call import UpdatableStep, UpdateCall
 
 #: Further memory of a compiled update for each array that it writes, in bytes.
 _ARRAY_BYTES = 30_000
@@ -68,11 +69,13 @@ def check_arrays(where: str, weight: Any, grad: Any) -> None:
         raise DTypeError(where, f"grad is {actual}, expected {expected}", hint="grad.astype(...)")
 
 
+#: Counts and makes the update of a step, and tells the rollback how its counts are taken back.
+Prepare = Callable[[Rollback], UpdateCall | None]
+
+
 def attach_update(
-    weights: Sequence[PendingValue],
-    grads: Sequence[PendingValue],
-    prepare: Callable[[], UpdateCall | None],
-) -> bool:
+    weights: Sequence[PendingValue], grads: Sequence[PendingValue], prepare: Prepare
+) -> UpdateCall | None:
     """Makes an update a part of the program that computes the gradients, if that is pending.
 
     weights, grads
@@ -81,12 +84,36 @@ def attach_update(
         makes the update with its state and this step's hyperparameters. It is called only when the
         pending step can take the update; None withdraws it.
 
-    Returns False if the update cannot become a part of a program: the gradients have been computed,
+    Returns None if the update cannot become a part of a program: the gradients have been computed,
     someone has looked at an output since forward, or a weight has been written. Nothing is changed
     then, and the caller updates by the gradients themselves.
     """
-    producer = grads[0].pending
-    return producer is not None and producer.attach_update(weights, grads, prepare)
+    return _prepared(prepare, lambda prepared: _attach(weights, grads, prepared))
+
+
+def _attach(
+    weights: Sequence[PendingValue],
+    grads: Sequence[PendingValue],
+    prepare: Callable[[], UpdateCall | None],
+) -> bool:
+    step = grads[0].pending
+    return isinstance(step, UpdatableStep) and step.attach_update(weights, grads, prepare)
+
+
+def _prepared(
+    prepare: Prepare, take: Callable[[Callable[[], UpdateCall | None]], bool]
+) -> UpdateCall | None:
+    """The update that ``take`` has prepared and taken, None if it returns False; after an exception
+    it is attached, or its counts are taken back."""
+    call: UpdateCall | None = None
+
+    def prepared() -> UpdateCall | None:
+        nonlocal call
+        call = prepare(rollback)
+        return call
+
+    with Rollback(lambda: call is not None and call.attached) as rollback:
+        return call if take(prepared) else None
 
 
 def apply_rules(
@@ -111,22 +138,17 @@ def apply_rules(
     """
     if not weights:
         return
-    call: UpdateCall | None = None
 
-    def prepare() -> UpdateCall:
-        nonlocal call
-        call = plan_update(rules, count()).call(tuple(states), weights[0].context, undo, age)
-        return call
+    def prepare(rollback: Rollback) -> UpdateCall:
+        rollback.add(undo)
+        return plan_update(rules, count()).call(tuple(states), weights[0].context, undo, age)
 
-    state = ThreadState()
-    try:
-        if not attach_update(weights, grads, prepare):
-            _update_now(prepare(), weights, grads)
-    except BaseException:
-        state.restore()
-        if call is None or not call.attached:
-            undo()
-        raise
+    def take(prepared: Callable[[], Any]) -> bool:
+        if not _attach(weights, grads, prepared):
+            _update_now(prepared(), weights, grads)
+        return True
+
+    _prepared(prepare, take)
 
 
 def _update_now(call: UpdateCall, weights: Sequence[NDArray], grads: Sequence[NDArray]) -> None:

@@ -8,8 +8,8 @@ from typing import Any
 from ..context import Context
 from ..display import brief, many
 from ..ndarray import NDArray
-from ..ndarray.pending import complete
-from ..ndarray.protocol import PendingValue, UpdateCall
+from ..ndarray.protocol import PendingValue
+from ..ndarray.rollback import Rollback, complete
 from ._apply_rules import (
     apply_rules,
     attach_update,
@@ -20,6 +20,7 @@ from ._apply_rules import (
 from ._optimizer import Optimizer
 from ._rule import State
 from ._state_pickle import dump_states, load_states
+from .update_call import UpdateCall
 
 
 class Updater:
@@ -165,11 +166,8 @@ class Updater:
         when the optimizer's class overrides ``update``.
         """
         optimizer, context = self.optimizer, first_weights[0].context
-        undo: Callable[[], object] | None = None
-        call: UpdateCall | None = None
 
-        def prepare() -> UpdateCall | None:
-            nonlocal undo, call
+        def prepare(rollback: Rollback) -> UpdateCall | None:
             rules = optimizer._pure_rules(indices, first_weights)
             if rules is None:
                 return None
@@ -177,17 +175,12 @@ class Updater:
             self._prepare_all(indices, first_weights)
             states = tuple(map(state_of, indices))
             undo, age = self._count_undo(indices), self._age(indices)
+            rollback.add(undo)
             self.n_updates += 1
             hyperparams = optimizer._count_step(indices, optimizer.aggregate_num or 1)
-            call = plan_update(rules, hyperparams).call(states, context, undo, age)
-            return call
+            return plan_update(rules, hyperparams).call(states, context, undo, age)
 
-        try:
-            return call if attach_update(weights, grads, prepare) else None
-        except BaseException:
-            if undo is not None and (call is None or not call.attached):
-                undo()
-            raise
+        return attach_update(weights, grads, prepare)
 
     def sync_state_context(self, state: State, context: Context) -> State:
         """A state with its arrays in ``context``."""

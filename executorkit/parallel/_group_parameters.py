@@ -10,7 +10,7 @@ import jax
 from ..errors import BindError, ShapeError
 from ..executor import convert_for
 from ..ndarray import NDArray
-from ..ndarray.pending import complete
+from ..ndarray.rollback import complete
 from ..ndarray.values import fit
 from ._batch_transfer import mean_over_devices
 from ._data_parallel_core import DataParallelCore

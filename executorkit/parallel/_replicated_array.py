@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, overload
 
@@ -11,8 +11,8 @@ import jax
 from ..context import Context
 from ..errors import InputTypeError
 from ..ndarray import NDArray
-from ..ndarray.pending import complete
-from ..ndarray.protocol import PendingValue, Producer, UpdateCall
+from ..ndarray.protocol import Producer
+from ..ndarray.rollback import complete
 from ..ndarray.storage import Shape, Storage
 from ._replicas import Replicas
 
@@ -223,15 +223,6 @@ class _MemberProducer:
     def source(self) -> Producer | None:
         """The producer that the stacked array waits for."""
         return self._array.source
-
-    def attach_update(
-        self,
-        weights: Sequence[PendingValue],
-        grads: Sequence[PendingValue],
-        prepare: Callable[[], UpdateCall | None],
-    ) -> bool:
-        """False: it computes nothing."""
-        return False
 
 
 #: The per-device arrays of one parameter: replicated, or each by itself.

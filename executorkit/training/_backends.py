@@ -18,10 +18,11 @@ from ..errors import StepError
 from ..executor import Executor, PendingStep, Runnable, head_gradients
 from ..lowering import Graph, graph_of, optimized
 from ..ndarray import NDArray
-from ..ndarray.pending import complete
-from ..ndarray.protocol import PendingValue, Producer, UpdateCall
+from ..ndarray.protocol import PendingValue, Producer
+from ..ndarray.rollback import complete
 from ..ndarray.storage import Storage
 from ..optimizer import Updater
+from ..optimizer.update_call import UpdatableStep, UpdateCall
 from ..parallel import (
     DataParallelCore,
     PerDevice,
@@ -401,7 +402,7 @@ class PerDeviceBackend:
         return [gather(list(o), axis) for o, axis in zip(outputs, self._axes, strict=True)]
 
 
-class _PerDeviceStep:
+class _PerDeviceStep(UpdatableStep):
     """One step on several devices by a program each: a snapshot of their inputs, which runs when
     an update is attached."""
 
@@ -548,15 +549,6 @@ class _GatherProducer:
     def source(self) -> Producer | None:
         """The producer that the devices' outputs wait for."""
         return self._array.pending
-
-    def attach_update(
-        self,
-        weights: Sequence[PendingValue],
-        grads: Sequence[PendingValue],
-        prepare: Callable[[], UpdateCall | None],
-    ) -> bool:
-        """False: it computes no gradients."""
-        return False
 
 
 def scatter_head_gradients(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,13 +14,12 @@ from ..display import Viewed, brief, many
 from ..errors import StepError
 from ..executor import check_head_gradients
 from ..ndarray import NDArray
-from ..ndarray.protocol import UpdateCall
-from ..ndarray.random_state import StreamPositions
+from ..ndarray.rollback import Rollback
+from ..optimizer.update_call import UpdateCall
 from ..program import (
     Analysis,
     InstrumentedJit,
     StepSpec,
-    ThreadState,
     UpdateSpec,
     options_from_arguments,
 )
@@ -157,34 +157,25 @@ class Step(Viewed):
     def _take_step(self) -> None:
         """One step by the batch that is bound; after an exception everything is as before it, or as
         after it."""
-        backend = self._backend
-        thread, keys = ThreadState(), StreamPositions() if self._uses_rng else None
-        step: TrainingStep | None = None
-        age = self._age
-        try:
+        backend, n_updates = self._backend, self._n_updates
+        with Rollback(lambda: self._n_updates != n_updates, self._uses_rng) as rollback:
             step = backend.start()
+            rollback.add(step.withdraw)
             step.backward(self._head_gradients(step))
             self._attach_update()
-            self._age = age + 1
-        except BaseException:
-            thread.restore()
-            has_run = step is not None and step.withdraw()
-            self._age = age + has_run
-            if not has_run and keys is not None:
-                keys.rewind()
-            raise
         self._feeder.count_step()
+
+    @property
+    def _n_updates(self) -> int:
+        return self._age if self._updater is None else self._updater.n_updates
 
     def _attach_update(self) -> None:
         """Makes the update a part of the step."""
         backend, updater = self._backend, self._updater
         weights, grads = backend.weights, backend.gradient_targets
         targets = tuple(range(len(self.names)))
-        call: UpdateCall | None
         if updater is None:
-            call = UpdateCall(self._update, self._state, (), None, age=self._age)
-            if not opt.attach_update(weights, grads, lambda: call):
-                call = None
+            call = opt.attach_update(weights, grads, self._counted_update)
         else:
             first_weights = [backend.first(i) for i in self._argnums]
             call = updater.attach(
@@ -199,6 +190,14 @@ class Step(Viewed):
                 hint="Module.fit, or an updater",
             )
         self._last_update = UpdateSpec(targets, call.update, len(call.hyperparams))
+
+    def _counted_update(self, rollback: Rollback) -> UpdateCall:
+        """The optax update of this step, counted."""
+        age = self._age
+        undo = partial(setattr, self, "_age", age)
+        rollback.add(undo)
+        self._age = age + 1
+        return UpdateCall(self._update, self._state, (), None, undo, age)
 
     def _head_gradients(self, step: TrainingStep) -> list[Any]:
         heads = self._backend.heads(self._out_grads, self._output_names)

@@ -10,8 +10,8 @@ import pytest
 
 import executorkit as mx
 from executorkit.errors import GradientConsumedError
-from executorkit.ndarray.protocol import UpdateCall
 from executorkit.optimizer import attach_update
+from executorkit.optimizer.update_call import UpdateCall
 from executorkit.program import MAX_AGE
 
 
@@ -52,7 +52,10 @@ def _update(executor: Any, counts: Any, keep: bool = True, lr: float = 0.1) -> b
     weights, grads = (
         [arrays[n] for n in WEIGHTS] for arrays in (executor.arg_dict, executor.grad_dict)
     )
-    return attach_update(weights, grads, lambda: UpdateCall(Descent(), tuple(counts), (lr,), None))
+    call = attach_update(
+        weights, grads, lambda _: UpdateCall(Descent(), tuple(counts), (lr,), None)
+    )
+    return call is not None
 
 
 def _by_hand(steps: int) -> Any:

@@ -28,9 +28,6 @@ class _Fill:
 
     force = __call__
 
-    def attach_update(self, weights, grads, prepare) -> bool:
-        return False
-
 
 def _pending_values() -> list[PendingValue]:
     x = nd.zeros((4,))

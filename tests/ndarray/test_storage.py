@@ -119,9 +119,6 @@ class _Step:
         if any(a.storage.pending is self for a in self.arrays):
             self()
 
-    def attach_update(self, weights, grads, prepare) -> bool:
-        return False
-
 
 def test_a_step_runs_once_when_one_of_its_arrays_is_read():
     x, y = nd.zeros((2, 3)), nd.zeros((4,))

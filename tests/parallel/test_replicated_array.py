@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pytest
 
@@ -46,9 +44,6 @@ class Constant:
     @property
     def source(self) -> Constant:
         return self
-
-    def attach_update(self, weights: Any, grads: Any, prepare: Any) -> bool:
-        return False
 
 
 def _host(stack: ReplicatedArray) -> np.ndarray:
