@@ -7,8 +7,9 @@ with shapes.
 
 from __future__ import annotations
 
+import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,12 +26,12 @@ from ..symbol import Symbol
 from ._draft import claim_name
 from ._library import TYPE_NAMES, require_onnx
 from ._model_proto import load_model
-from ._node_reader import IMPORTS, Imported, KnownShape, NodeReader, Unknown
+from ._node_reader import DRAWS, IMPORTS, TAKES_UNKNOWN, Imported, KnownShape, NodeReader, Unknown
 
 #: Maximum number of nodes that an error lists.
 _LISTED = 100
-#: Operators that are evaluated only from known shapes.
-_SHAPES = ("Shape", "Size")
+#: Maximum number of elements of a constant that is computed while a model is read.
+_MAX_CONSTANT = 1 << 28
 
 
 def import_model(
@@ -52,23 +53,31 @@ def import_model(
         raise FileFormatError(
             os.fspath(model_file), f"its operators are of opset {opset}, expected 7 or newer"
         )
-    return _Importer(library, model, opset).run()
+    return _Importer(library, model, opset, os.fspath(model_file)).run()
 
 
 class _Importer:
     """A model on its way to a symbol: its values by name."""
 
-    def __init__(self, library: Any, model: Any, opset: int) -> None:
+    def __init__(self, library: Any, model: Any, opset: int, path: str) -> None:
+        self.path = path
         self.library = library
         self.model = model
         self.opset = opset
         self.shapes = _shapes(library, model)
         self.values: dict[str, Imported] = {
-            t.name: library.numpy_helper.to_array(t) for t in model.graph.initializer
+            t.name: self._array_of(t) for t in model.graph.initializer
         }
         self.variables: dict[str, Symbol] = {}
         self.arrays: dict[str, np.ndarray] = {}
         self.names = {*self.values, *(v.name for v in model.graph.input)}
+
+    def _array_of(self, tensor: Any) -> np.ndarray:
+        try:
+            return self.library.numpy_helper.to_array(tensor)
+        except Exception as error:  # dimensions and bytes that contradict each other, ...
+            where = f"{self.path}, parameter {shorten(tensor.name)!r}"
+            raise FileFormatError(where, shorten(error)) from None
 
     def run(self) -> tuple[Symbol, dict[str, NDArray], dict[str, NDArray]]:
         """The symbol and its parameters."""
@@ -79,13 +88,19 @@ class _Importer:
                 self.values[value.name] = sym.Variable(value.name, dtype=declared)
         problems: list[str] = []
         for node in self.model.graph.node:
+            where = f"node {shorten(node.name or ', '.join(node.output))!r} ({node.op_type})"
             try:
                 self._import(node)
             except NotSupportedError as error:
-                name = shorten(node.name or node.output[0])
-                problems.append(f"node {name!r} ({node.op_type}): {error}")
+                problems.append(f"{where}: {error}")
                 for output in node.output:
                     self.values[output] = sym.Variable(output)
+            except Exception as error:  # attributes and inputs of any kind and number
+                raise FileFormatError(
+                    f"{self.path}, {where}",
+                    "it is malformed",
+                    because=f"{type(error).__name__}: {shorten(error)}",
+                ) from error
         if problems:
             raise UnknownOperatorError(_listing(problems))
         heads = [self._symbol(v.name) for v in self.model.graph.output]
@@ -99,6 +114,10 @@ class _Importer:
         )
 
     def _import(self, node: Any) -> None:
+        unknown = [name for name in node.input if name and name not in self.values]
+        if unknown or not node.output:
+            problem = f"its input {shorten(unknown[0])!r} is no earlier output" if unknown else ""
+            raise ValueError(problem or "it has no outputs")
         inputs = [self.values[n] if n else None for n in node.input]
         if node.domain not in ("", "ai.onnx"):
             raise NotSupportedError(f"an operator of the domain {node.domain!r}")
@@ -109,16 +128,16 @@ class _Importer:
             raise NotSupportedError("no operator of MXNet is like it")
         name = self._unique(node.name or node.output[0])
         reader = NodeReader(
-            name,
-            node.op_type,
-            inputs,
-            list(node.input),
-            _attributes(self.library, node),
-            [self.shapes.get(n) for n in node.input],
-            self.shapes.get(node.output[0]),
-            len(node.output),
-            self.opset,
-            self._variable,
+            name=name,
+            op_type=node.op_type,
+            values=inputs,
+            names=list(node.input),
+            attrs=_attributes(self.library, node),
+            shapes=[self.shapes.get(n) for n in node.input],
+            output_shape=self.shapes.get(node.output[0]),
+            n_outputs=len(node.output),
+            opset=self.opset,
+            variable=self._variable,
         )
         with reader.scope:
             result = function(reader)
@@ -130,39 +149,38 @@ class _Importer:
 
     def _fold(self, node: Any, inputs: Sequence[Imported | None]) -> bool:
         """Computes a node that reads constants alone, or that computes with shapes."""
-        if node.op_type in _SHAPES:
-            shape = self.shapes.get(node.input[0])
-            source = inputs[0]
-            if isinstance(source, np.ndarray):
-                shape = source.shape
-            if shape is not None and None not in shape:
-                lengths = np.array(shape, np.int64)
-                start = next((a.i for a in node.attribute if a.name == "start"), 0)
-                end = next((a.i for a in node.attribute if a.name == "end"), None)
-                whole = node.op_type == "Shape"
-                self.values[node.output[0]] = lengths[start:end] if whole else lengths.prod()
-            else:
-                whole_shape = node.op_type == "Shape" and not node.attribute
-                origin = source if whole_shape and isinstance(source, Symbol) else None
-                self.values[node.output[0]] = Unknown(origin, shape if whole_shape else None)
+        if node.op_type in ("Shape", "Size"):
+            self.values[node.output[0]] = self._measured(node, inputs[0])
             return True
-        given_inputs = [value for value in inputs if value is not None]
-        if any(isinstance(value, Symbol) for value in given_inputs):
+        if node.op_type in DRAWS or any(isinstance(value, Symbol) for value in inputs):
             return False
-        if any(isinstance(value, Unknown) for value in given_inputs):
-            if node.op_type in IMPORTS and node.op_type in ("Expand", "ConstantOfShape"):
-                return False
-            for output in node.output:
-                self.values[output] = Unknown(lengths=_lengths(node, inputs))
+        if not any(isinstance(value, Unknown) for value in inputs):
+            self._evaluate(node, inputs)
             return True
-        if node.op_type.startswith("Random"):
+        if node.op_type in TAKES_UNKNOWN:
             return False
-        self._evaluate(node, inputs)
+        lengths = _lengths(node, inputs)
+        self.values.update((output, Unknown(lengths=lengths)) for output in node.output)
         return True
+
+    def _measured(self, node: Any, source: Imported | None) -> Imported:
+        """The shape or size of a value, a constant if all lengths are known."""
+        shape = source.shape if isinstance(source, np.ndarray) else self.shapes.get(node.input[0])
+        if shape is None or None in shape:
+            if node.op_type == "Size" or node.attribute:
+                return Unknown()
+            return Unknown(source if isinstance(source, Symbol) else None, shape)
+        bounds = {attribute.name: attribute.i for attribute in node.attribute}
+        if node.op_type == "Size":
+            return np.array(math.prod(n or 0 for n in shape), np.int64)
+        return np.array(shape, np.int64)[bounds.get("start", 0) : bounds.get("end")]
 
     def _evaluate(self, node: Any, inputs: Sequence[Imported | None]) -> None:
         from onnx.reference import ReferenceEvaluator
 
+        shape = self.shapes.get(node.output[0]) or ()
+        if math.prod(n or 1 for n in shape) > _MAX_CONSTANT:
+            raise NotSupportedError(f"a constant of shape {shape} is not computed")
         helper = self.library.helper
         fed = {n: v for n, v in zip(node.input, inputs, strict=True) if isinstance(v, np.ndarray)}
         described = [
@@ -203,26 +221,44 @@ class _Importer:
         return claim_name(name, self.names)
 
 
-def _lengths(node: Any, inputs: Sequence[Imported | None]) -> tuple[int | None, ...] | None:
+#: Entries of a list of lengths, None for those that are not known.
+_Lengths = tuple[int | None, ...]
+
+
+def _lengths(node: Any, inputs: Sequence[Imported | None]) -> _Lengths | None:
     """The list of lengths that a node makes of lists which are known in part; None if it is not
     known what it makes."""
     lists = [_as_lengths(value) for value in inputs]
-    if not lists or lists[0] is None:
+    compute = _OF_LENGTHS.get(node.op_type)
+    return compute(lists[0], lists[1:]) if compute and lists and lists[0] is not None else None
+
+
+def _joined(first: _Lengths, others: Sequence[_Lengths | None]) -> _Lengths | None:
+    parts = [part for part in others if part is not None]
+    return sum(parts, first) if len(parts) == len(others) else None
+
+
+def _gathered(first: _Lengths, others: Sequence[_Lengths | None]) -> _Lengths | None:
+    positions = others[0] if others else None
+    if positions is None or None in positions:
         return None
-    kind = node.op_type
-    if kind in ("Cast", "Identity", "Unsqueeze", "Squeeze"):
-        return lists[0]
-    if kind == "Concat" and None not in lists:
-        return tuple(n for part in lists for n in part or ())
-    index = inputs[1] if len(inputs) > 1 else None
-    if kind == "Gather" and isinstance(index, np.ndarray):
-        return tuple(lists[0][int(i)] for i in index.reshape(-1))
-    if kind == "Slice":
-        bounds = [np.ravel(value)[0] for value in inputs[1:] if isinstance(value, np.ndarray)]
-        if len(bounds) == len(inputs) - 1:
-            start, end, *rest = (int(bound) for bound in bounds)
-            return lists[0][start : end : rest[1] if len(rest) > 1 else 1]
-    return None
+    return tuple(first[n] for n in positions if n is not None)
+
+
+def _sliced(first: _Lengths, others: Sequence[_Lengths | None]) -> _Lengths | None:
+    bounds = [part[0] if part else None for part in others]
+    if None in bounds or len(bounds) < 2:
+        return None
+    return first[bounds[0] : bounds[1] : bounds[3] if len(bounds) > 3 else 1]
+
+
+#: Functions of the first list of lengths and the others, by operator.
+_OF_LENGTHS: Mapping[str, Callable[[_Lengths, Sequence[_Lengths | None]], _Lengths | None]] = {
+    **dict.fromkeys(("Cast", "Identity", "Unsqueeze", "Squeeze"), lambda first, others: first),
+    "Concat": _joined,
+    "Gather": _gathered,
+    "Slice": _sliced,
+}
 
 
 def _as_lengths(value: Imported | None) -> tuple[int | None, ...] | None:

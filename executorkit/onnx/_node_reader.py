@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NoReturn
 
@@ -21,6 +22,8 @@ from ..symbol.naming import NameManager
 
 #: Lengths of a value's axes, as far as they are known.
 KnownShape = tuple[int | None, ...]
+#: Maximum number of axes of an array.
+_MAX_AXES = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,43 +66,37 @@ class NodeNames(NameManager):
         return super().get(None, f"{self._node}_{hint}")
 
 
+@dataclass(kw_only=True)
 class NodeReader:
     """A node of a model: ``reader[0]`` is its first input as a symbol.
 
-    name, scope
-        the name for its symbol, and the scope that names all others.
+    name
+        the name for its symbol.
     values, names
         its inputs, None for those left out, and their names.
     shapes, output_shape
         what inference knows about the inputs' and the first output's shapes.
     opset
         the version of ONNX's operators.
+    variable
+        ``variable(name, array)`` is a parameter of the symbol with these contents.
     """
 
-    def __init__(
-        self,
-        name: str,
-        op_type: str,
-        values: Sequence[Imported | None],
-        names: Sequence[str],
-        attrs: Mapping[str, Any],
-        shapes: Sequence[KnownShape | None],
-        output_shape: KnownShape | None,
-        n_outputs: int,
-        opset: int,
-        variable: Callable[[str, np.ndarray], Symbol],
-    ) -> None:
-        self.name = name
-        self.scope = NodeNames(name)
-        self.op_type = op_type
-        self.values = values
-        self.names = names
-        self.attrs = attrs
-        self.shapes = shapes
-        self.output_shape = output_shape
-        self.n_outputs = n_outputs
-        self.opset = opset
-        self._variable = variable
+    name: str
+    op_type: str
+    values: Sequence[Imported | None]
+    names: Sequence[str]
+    attrs: Mapping[str, Any]
+    shapes: Sequence[KnownShape | None]
+    output_shape: KnownShape | None
+    n_outputs: int
+    opset: int
+    variable: Callable[[str, np.ndarray], Symbol]
+
+    @cached_property
+    def scope(self) -> NodeNames:
+        """The scope that names all symbols but the node's own."""
+        return NodeNames(self.name)
 
     def __len__(self) -> int:
         return len(self.values)
@@ -118,12 +115,8 @@ class NodeReader:
         if isinstance(value, Symbol):
             return value
         if isinstance(value, np.ndarray):
-            return self._variable(self.names[position], value)
+            return self.variable(self.names[position], value)
         return self.refuse("an input depends on shapes that are not in the file")
-
-    def variable(self, name: str, array: np.ndarray) -> Symbol:
-        """A parameter of the symbol with these contents."""
-        return self._variable(name, array)
 
     def get(self, attr: str, default: Any = None) -> Any:
         """An attribute, or the default."""
@@ -142,10 +135,11 @@ class NodeReader:
 
     def ints(self, attr: str, position: int) -> tuple[int, ...] | None:
         """Integers that older opsets have as an attribute and newer ones as an input."""
-        if attr in self.attrs:
-            return tuple(self.attrs[attr])
-        value = self.optional(position)
-        return None if value is None else tuple(int(n) for n in np.atleast_1d(value))
+        value = self.attrs[attr] if attr in self.attrs else self.optional(position)
+        numbers = None if value is None else tuple(int(n) for n in np.atleast_1d(value))
+        if attr == "axes" and any(not -_MAX_AXES <= n < _MAX_AXES for n in numbers or ()):
+            self.refuse(f"axes beyond the first {_MAX_AXES}")
+        return numbers
 
     def number(self, attr: str, position: int, default: float) -> float:
         """A number that older opsets have as an attribute and newer ones as an input."""
@@ -185,16 +179,31 @@ Import = Callable[[NodeReader], Any]
 _IMPORTS: dict[str, Import] = {}
 #: Functions that make a symbol of an ONNX node, by ONNX's operator.
 IMPORTS: Mapping[str, Import] = MappingProxyType(_IMPORTS)
+#: Operators whose import takes inputs that depend on unknown shapes.
+TAKES_UNKNOWN: set[str] = set()
+#: Operators that draw random numbers, also where all inputs are constants.
+DRAWS: set[str] = set()
 
 
-def imports(*op_types: str) -> Callable[[Import], Import]:
-    """Registers the import of operators of ONNX."""
+def imports(
+    *op_types: str, takes_unknown: bool = False, draws: bool = False
+) -> Callable[[Import], Import]:
+    """Registers the import of operators of ONNX.
+
+    takes_unknown
+        the import decides about inputs that depend on unknown shapes; otherwise what such a node
+        makes depends on them, too.
+    draws
+        the node draws random numbers, so it is no constant though its inputs are.
+    """
 
     def add(function: Import) -> Import:
         for op_type in op_types:
             if op_type in _IMPORTS:
                 raise ValueError(f"operator {op_type!r} of ONNX has an import already")
             _IMPORTS[op_type] = function
+        TAKES_UNKNOWN.update(op_types if takes_unknown else ())
+        DRAWS.update(op_types if draws else ())
         return function
 
     return add

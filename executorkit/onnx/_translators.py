@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 
+from ._correspondence import LAYERS
 from ._node_writer import NodeWriter, Operand
 
 Translation = Callable[[NodeWriter], Operand | Sequence[Operand]]
@@ -43,6 +44,13 @@ def translates(
         return translation
 
     return add
+
+
+def same_layer(w: NodeWriter) -> str:
+    """The translation of a layer that ONNX has with the same inputs."""
+    layer = LAYERS[w.operator]
+    attrs = {theirs: w[ours] for ours, (theirs, _) in layer.attrs.items()}
+    return w.op(layer.name, *w.inputs, **attrs)
 
 
 def inputs_read(operator: str, names: Sequence[str]) -> Sequence[str]:

@@ -10,42 +10,30 @@ import numpy as np
 
 from ... import symbol as sym
 from ...symbol import Symbol
+from .._correspondence import ARITHMETIC, COMPARISONS, EXTREMES, LOGIC, UNARY, by_onnx_name
 from .._library import TYPE_NAMES
 from .._node_reader import NodeReader, imports, same, with_leading_axes
 
-_UNARY: dict[str, Callable[..., Symbol]] = {
-    "Abs": sym.abs, "Neg": sym.negative, "Exp": sym.exp, "Log": sym.log, "Sqrt": sym.sqrt,
-    "Sin": sym.sin, "Cos": sym.cos, "Tan": sym.tan, "Asin": sym.arcsin, "Acos": sym.arccos,
-    "Atan": sym.arctan, "Sinh": sym.sinh, "Cosh": sym.cosh, "Asinh": sym.arcsinh,
-    "Acosh": sym.arccosh, "Atanh": sym.arctanh, "Erf": sym.erf, "Sigmoid": sym.sigmoid,
-    "Tanh": sym.tanh, "Relu": sym.relu, "Softsign": sym.softsign, "Reciprocal": sym.reciprocal,
-    "Floor": sym.floor, "Ceil": sym.ceil, "Sign": sym.sign,
+_UNARY = by_onnx_name(UNARY)
+_BINARY = by_onnx_name(ARITHMETIC | COMPARISONS)
+_LOGICAL = by_onnx_name(LOGIC)
+_EXTREMES = by_onnx_name(EXTREMES)
+#: Functions of a symbol and a number in either order.
+_WITH_NUMBER: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.add, "Sub": operator.sub, "Mul": operator.mul, "Div": operator.truediv,
+    "Pow": operator.pow, "Equal": operator.eq, "Less": operator.lt, "Greater": operator.gt,
+    "LessOrEqual": operator.le, "GreaterOrEqual": operator.ge,
 }  # fmt: skip
 
 
 @imports(*_UNARY)
 def _unary(r: NodeReader) -> Symbol:
-    return _UNARY[r.op_type](r[0], name=r.name)
-
-
-#: Functions of two symbols, and of a symbol and a number in either order.
-_BINARY: dict[str, tuple[Callable[..., Symbol], Callable[[Any, Any], Any]]] = {
-    "Add": (sym.broadcast_add, operator.add),
-    "Sub": (sym.broadcast_sub, operator.sub),
-    "Mul": (sym.broadcast_mul, operator.mul),
-    "Div": (sym.broadcast_div, operator.truediv),
-    "Pow": (sym.broadcast_power, operator.pow),
-    "Equal": (sym.broadcast_equal, operator.eq),
-    "Less": (sym.broadcast_lesser, operator.lt),
-    "Greater": (sym.broadcast_greater, operator.gt),
-    "LessOrEqual": (sym.broadcast_lesser_equal, operator.le),
-    "GreaterOrEqual": (sym.broadcast_greater_equal, operator.ge),
-}
+    return getattr(sym, _UNARY[r.op_type])(r[0], name=r.name)
 
 
 @imports(*_BINARY)
 def _binary(r: NodeReader) -> Symbol:
-    two, with_number = _BINARY[r.op_type]
+    with_number = _WITH_NUMBER[r.op_type]
     left, right = r.scalar(0), r.scalar(1)
     if right is not None:
         data = r[0]
@@ -55,17 +43,12 @@ def _binary(r: NodeReader) -> Symbol:
         data = r[1]
         r.name_next()
         return with_number(left, data)
-    return two(*_of_one_rank(r, 0, 1), name=r.name)
+    return getattr(sym, f"broadcast_{_BINARY[r.op_type]}")(*_of_one_rank(r, 0, 1), name=r.name)
 
 
-@imports("And", "Or", "Xor")
+@imports(*_LOGICAL)
 def _logical(r: NodeReader) -> Symbol:
-    functions = {
-        "And": sym.broadcast_logical_and,
-        "Or": sym.broadcast_logical_or,
-        "Xor": sym.broadcast_logical_xor,
-    }
-    return functions[r.op_type](*_of_one_rank(r, 0, 1), name=r.name)
+    return getattr(sym, f"broadcast_{_LOGICAL[r.op_type]}")(*_of_one_rank(r, 0, 1), name=r.name)
 
 
 def _of_one_rank(r: NodeReader, first: int, second: int) -> tuple[Symbol, Symbol]:
@@ -78,16 +61,17 @@ def _of_one_rank(r: NodeReader, first: int, second: int) -> tuple[Symbol, Symbol
     return with_leading_axes(left, -missing), with_leading_axes(right, missing)
 
 
-@imports("Max", "Min")
+@imports(*_EXTREMES)
 def _extreme(r: NodeReader) -> Symbol:
-    function = sym.broadcast_maximum if r.op_type == "Max" else sym.broadcast_minimum
+    name = _EXTREMES[r.op_type]
+    with_number, function = getattr(sym, name), getattr(sym, f"broadcast_{name}")
     result = r[0]
     for position in range(1, len(r)):
         number = r.scalar(position)
         if position == len(r) - 1:
             r.name_next()
         if number is not None:
-            result = (sym.maximum if r.op_type == "Max" else sym.minimum)(result, number)
+            result = with_number(result, number)
         else:
             result = function(result, r[position])
     return result if len(r) > 1 else same(result, r.name)
@@ -210,11 +194,6 @@ def _is_old_form(slope: Sequence[int | None], data: Sequence[int | None]) -> boo
 @imports("Softplus")
 def _softplus(r: NodeReader) -> Symbol:
     return sym.Activation(r[0], act_type="softrelu", name=r.name)
-
-
-@imports("HardSigmoid")
-def _hard_sigmoid(r: NodeReader) -> Symbol:
-    return sym.hard_sigmoid(r[0], alpha=r.get("alpha", 0.2), beta=r.get("beta", 0.5), name=r.name)
 
 
 @imports("HardSwish")

@@ -8,8 +8,11 @@ import numpy as np
 
 from ... import symbol as sym
 from ...symbol import Symbol
+from .._correspondence import LAYERS
 from .._node_reader import NodeReader, imports
 from .shape_imports import padded
+
+_LAYERS = {layer.name: ours for ours, layer in LAYERS.items()}
 
 
 def window(r: NodeReader, rank: int, kernel: tuple[int, ...]) -> dict[str, Any]:
@@ -150,11 +153,6 @@ def _batch_norm(r: NodeReader) -> Symbol:
     )  # fmt: skip
 
 
-@imports("InstanceNormalization")
-def _instance_norm(r: NodeReader) -> Symbol:
-    return sym.InstanceNorm(r[0], r[1], r[2], eps=r.get("epsilon", 1e-5), name=r.name)
-
-
 @imports("LayerNormalization")
 def _layer_norm(r: NodeReader) -> Symbol:
     axis = r.get("axis", -1)
@@ -163,12 +161,11 @@ def _layer_norm(r: NodeReader) -> Symbol:
     return sym.LayerNorm(r[0], r[1], r[2], axis=-1, eps=r.get("epsilon", 1e-5), name=r.name)
 
 
-@imports("LRN")
-def _local_response(r: NodeReader) -> Symbol:
-    return sym.LRN(
-        r[0], alpha=r.get("alpha", 1e-4), beta=r.get("beta", 0.75), knorm=r.get("bias", 1.0),
-        nsize=r.get("size"), name=r.name,
-    )  # fmt: skip
+@imports(*_LAYERS)
+def _same_layer(r: NodeReader) -> Symbol:
+    name = _LAYERS[r.op_type]
+    attrs = {ours: r.get(*theirs) for ours, theirs in LAYERS[name].attrs.items()}
+    return getattr(sym, name)(*(r[i] for i in range(len(r))), **attrs, name=r.name)
 
 
 @imports("LpNormalization")

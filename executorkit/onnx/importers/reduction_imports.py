@@ -4,13 +4,18 @@ from __future__ import annotations
 
 from ... import symbol as sym
 from ...symbol import Symbol
+from .._correspondence import REDUCTIONS, by_onnx_name
 from .._node_reader import NodeReader, imports, same
 
-_KINDS = {
-    "ReduceSum": sym.sum, "ReduceMean": sym.mean, "ReduceMax": sym.max, "ReduceMin": sym.min,
-    "ReduceProd": sym.prod,
-}  # fmt: skip
-_COMPOSED = ("ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSum", "ReduceLogSumExp")
+_KINDS = {f"Reduce{kind}": ours for kind, ours in by_onnx_name(REDUCTIONS).items()}
+#: Functions before and after the sum that other reductions are made of.
+_COMPOSED = {
+    "ReduceL1": (sym.abs, None),
+    "ReduceL2": (sym.square, sym.sqrt),
+    "ReduceSumSquare": (sym.square, None),
+    "ReduceLogSum": (None, sym.log),
+    "ReduceLogSumExp": (sym.exp, sym.log),
+}
 
 
 @imports(*_KINDS, *_COMPOSED)
@@ -19,18 +24,12 @@ def _reduce(r: NodeReader) -> Symbol:
     if not axes and r.get("noop_with_empty_axes", 0):
         return same(r[0], r.name)
     options = {"axis": axes or None, "keepdims": bool(r.get("keepdims", 1))}
-    data, kind = r[0], r.op_type
-    if kind in _KINDS:
-        return _KINDS[kind](data, **options, name=r.name)
-    if kind == "ReduceL1":
-        return sym.sum(sym.abs(data), **options, name=r.name)
-    if kind == "ReduceLogSum":
-        return sym.log(sym.sum(data, **options), name=r.name)
-    if kind == "ReduceLogSumExp":
-        return sym.log(sym.sum(sym.exp(data), **options), name=r.name)
-    if kind == "ReduceSumSquare":
-        return sym.sum(sym.square(data), **options, name=r.name)
-    return sym.sqrt(sym.sum(sym.square(data), **options), name=r.name)
+    before, after = _COMPOSED.get(r.op_type, (None, None))
+    data = r[0] if before is None else before(r[0])
+    function = getattr(sym, _KINDS.get(r.op_type, "sum"))
+    if after is None:
+        return function(data, **options, name=r.name)
+    return after(function(data, **options), name=r.name)
 
 
 @imports("ArgMax", "ArgMin")

@@ -125,7 +125,7 @@ def _slice(r: NodeReader) -> Symbol:
     return sym.slice(r[0], begin=tuple(begin), end=tuple(end), step=tuple(step), name=r.name)
 
 
-@imports("Expand")
+@imports("Expand", takes_unknown=True)
 def _expand(r: NodeReader) -> Symbol:
     target = r.values[1]
     if isinstance(r.values[0], np.ndarray | Unknown) and not isinstance(target, Unknown):
@@ -141,7 +141,7 @@ def _expand(r: NodeReader) -> Symbol:
     return sym.broadcast_to(data, shape=tuple(0 if n == 1 else n for n in lengths), name=r.name)
 
 
-@imports("ConstantOfShape")
+@imports("ConstantOfShape", takes_unknown=True)
 def _constant_of_shape(r: NodeReader) -> Symbol:
     """An array of equal numbers; lengths that are not known follow from what reads it."""
     value = r.get("value")
@@ -156,6 +156,11 @@ def _constant_of_shape(r: NodeReader) -> Symbol:
     if number == 1:
         return sym.ones(lengths, dtype=dtype, name=r.name)
     return sym.full(lengths, number, dtype=dtype, name=r.name)
+
+
+@imports("RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike", draws=True)
+def _random(r: NodeReader) -> Symbol:
+    r.refuse("no operator of MXNet is like it")
 
 
 @imports("Tile")

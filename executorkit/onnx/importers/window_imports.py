@@ -163,14 +163,6 @@ def _nearest(r: NodeReader, factors: list[float], place: str) -> Symbol:
     return sym.repeat(rows, repeats=whole[1], axis=3, name=r.name)
 
 
-@imports("MaxRoiPool")
-def _roi_pool(r: NodeReader) -> Symbol:
-    return sym.ROIPooling(
-        r[0], r[1], pooled_size=tuple(r.get("pooled_shape")),
-        spatial_scale=r.get("spatial_scale", 1.0), name=r.name,
-    )  # fmt: skip
-
-
 @imports("RoiAlign")
 def _roi_align(r: NodeReader) -> Symbol:
     if r.get("mode", "avg") != "avg":

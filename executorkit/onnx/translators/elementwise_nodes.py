@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .._correspondence import ARITHMETIC, COMPARISONS, EXTREMES, LOGIC, UNARY
 from .._draft import Length, Value
 from .._node_writer import NodeWriter, Operand
 from .._translators import translates
@@ -24,14 +25,7 @@ def _in_float(w: NodeWriter, function: Unary) -> Operand:
 
 
 #: Operators that are one node of ONNX.
-_ONE_NODE = {
-    "abs": "Abs", "negative": "Neg", "relu": "Relu", "sigmoid": "Sigmoid", "tanh": "Tanh",
-    "exp": "Exp", "log": "Log", "sqrt": "Sqrt", "sin": "Sin", "cos": "Cos", "tan": "Tan",
-    "arcsin": "Asin", "arccos": "Acos", "arctan": "Atan", "sinh": "Sinh", "cosh": "Cosh",
-    "arcsinh": "Asinh", "arccosh": "Acosh", "arctanh": "Atanh", "erf": "Erf",
-    "softsign": "Softsign", "ceil": "Ceil", "floor": "Floor", "sign": "Sign",
-    "reciprocal": "Reciprocal", "_contrib_sign_ste": "Sign",
-}  # fmt: skip
+_ONE_NODE = {**UNARY, "_contrib_sign_ste": "Sign"}
 #: Those of them that ONNX has for integers too.
 _FOR_INTEGERS = {"abs", "negative", "sign", "relu"}
 #: Operators that do nothing to integers.
@@ -104,11 +98,6 @@ def _function(w: NodeWriter) -> Operand:
     if w.operator == "square":
         return w.op("Mul", w.data, w.data)
     return _in_float(w, _FUNCTIONS[w.operator])
-
-
-@translates("hard_sigmoid")
-def _hard_sigmoid(w: NodeWriter) -> str:
-    return w.op("HardSigmoid", w.data, alpha=w["alpha"], beta=w["beta"])
 
 
 @translates("smooth_l1")
@@ -224,13 +213,13 @@ def _logical(op_type: str) -> Binary:
 
 
 _ARITHMETIC: dict[str, Binary] = {
-    "add": _binary("Add"), "sub": _binary("Sub"), "mul": _binary("Mul"), "div": _binary("Div"),
-    "mod": _modulo, "power": _binary("Pow"), "maximum": _binary("Max"),
-    "minimum": _binary("Min"), "hypot": _hypotenuse, "equal": _compare("Equal"),
-    "not_equal": _not_equal, "greater": _compare("Greater"), "lesser": _compare("Less"),
-    "greater_equal": _compare("GreaterOrEqual"), "lesser_equal": _compare("LessOrEqual"),
-    "logical_and": _logical("And"), "logical_or": _logical("Or"), "logical_xor": _logical("Xor"),
-}  # fmt: skip
+    **{name: _binary(op_type) for name, op_type in (ARITHMETIC | EXTREMES).items()},
+    **{name: _compare(op_type) for name, op_type in COMPARISONS.items()},
+    **{name: _logical(op_type) for name, op_type in LOGIC.items()},
+    "mod": _modulo,
+    "hypot": _hypotenuse,
+    "not_equal": _not_equal,
+}
 #: Those that have other names for two arrays of one shape.
 _BASIC = ("add", "sub", "mul", "div")
 #: Functions of two arrays by operator: ``broadcast_add``, ``_maximum``, ``elemwise_add``, ...

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._draft import Value
 from .._node_writer import NodeWriter, Operand
-from .._translators import translates
+from .._translators import same_layer, translates
 
 
 @translates("BatchNorm", "BatchNorm_v1", "_contrib_SyncBatchNorm", "_contrib_BatchNormWithReLU")
@@ -38,11 +38,6 @@ def _moments(w: NodeWriter, data: Operand, axes: list[int]) -> tuple[str, str]:
     """Data less its mean, and its variance, over axes that stay as axes of length 1."""
     centered = w.op("Sub", data, w.reduce("Mean", data, axes))
     return centered, w.reduce("Mean", w.op("Mul", centered, centered), axes)
-
-
-@translates("InstanceNorm")
-def _instance_norm(w: NodeWriter) -> str:
-    return w.op("InstanceNormalization", *w.inputs, epsilon=w["eps"])
 
 
 @translates("LayerNorm")
@@ -81,7 +76,10 @@ def _l2_normalization(w: NodeWriter) -> list[Operand]:
 
 
 @translates("LRN")
-def _local_response(w: NodeWriter) -> list[Operand]:
+def _local_response(w: NodeWriter) -> str:
     if w["nsize"] % 2 == 0:
         w.refuse("runtimes refuse an even nsize")
-    return [w.op("LRN", w.data, alpha=w["alpha"], beta=w["beta"], bias=w["knorm"], size=w["nsize"])]
+    return same_layer(w)
+
+
+translates("InstanceNorm", "ROIPooling", "hard_sigmoid")(same_layer)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
+from .._correspondence import REDUCTIONS
 from .._node_writer import NodeWriter, Operand, name_of
 from .._translators import translates
 
-_KINDS = {
-    "sum": "Sum", "nansum": "Sum", "mean": "Mean", "prod": "Prod", "nanprod": "Prod", "max": "Max",
-    "min": "Min", "_square_sum": "SumSquare",
-}  # fmt: skip
+_KINDS = REDUCTIONS | {"nansum": "Sum", "nanprod": "Prod", "_square_sum": "SumSquare"}
 
 
 def _axes(w: NodeWriter, axis: tuple[int, ...] | int | None, exclude: bool = False) -> list[int]:

@@ -8,14 +8,6 @@ from .._node_writer import NodeWriter, Operand
 from .._translators import translates
 
 
-@translates("ROIPooling")
-def _roi_pooling(w: NodeWriter) -> str:
-    return w.op(
-        "MaxRoiPool", w.data, w.inputs[1], pooled_shape=list(w["pooled_size"]),
-        spatial_scale=w["spatial_scale"],
-    )  # fmt: skip
-
-
 @translates("_contrib_ROIAlign")
 def _roi_align(w: NodeWriter) -> str:
     if w["position_sensitive"]:
