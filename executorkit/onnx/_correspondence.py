@@ -26,7 +26,7 @@ EXTREMES = {"maximum": "Max", "minimum": "Min"}
 REDUCTIONS = {"sum": "Sum", "mean": "Mean", "max": "Max", "min": "Min", "prod": "Prod"}
 
 
-class Layer(NamedTuple):
+class SharedLayer(NamedTuple):
     """A layer whose inputs are ONNX's: the name there, and for each attribute its name there and
     ONNX's default (None where it has none)."""
 
@@ -35,17 +35,17 @@ class Layer(NamedTuple):
 
 
 LAYERS = {
-    "InstanceNorm": Layer("InstanceNormalization", {"eps": ("epsilon", 1e-5)}),
-    "LRN": Layer(
+    "InstanceNorm": SharedLayer("InstanceNormalization", {"eps": ("epsilon", 1e-5)}),
+    "LRN": SharedLayer(
         "LRN",
         {"alpha": ("alpha", 1e-4), "beta": ("beta", 0.75), "knorm": ("bias", 1.0),
          "nsize": ("size", None)},
     ),
-    "ROIPooling": Layer(
+    "ROIPooling": SharedLayer(
         "MaxRoiPool",
         {"pooled_size": ("pooled_shape", None), "spatial_scale": ("spatial_scale", 1.0)},
     ),
-    "hard_sigmoid": Layer("HardSigmoid", {"alpha": ("alpha", 0.2), "beta": ("beta", 0.5)}),
+    "hard_sigmoid": SharedLayer("HardSigmoid", {"alpha": ("alpha", 0.2), "beta": ("beta", 0.5)}),
 }  # fmt: skip
 
 
