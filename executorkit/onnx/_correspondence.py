@@ -27,25 +27,26 @@ REDUCTIONS = {"sum": "Sum", "mean": "Mean", "max": "Max", "min": "Min", "prod": 
 
 
 class SharedLayer(NamedTuple):
-    """A layer whose inputs are ONNX's: the name there, and for each attribute its name there and
-    ONNX's default (None where it has none)."""
+    """A layer whose inputs are the same here and there: MXNet's operator, and for each of its
+    attributes ONNX's name and default (None where it has none)."""
 
-    name: str
+    operator: str
     attrs: Mapping[str, tuple[str, Any]]
 
 
+#: Layers by ONNX's operator.
 LAYERS = {
-    "InstanceNorm": SharedLayer("InstanceNormalization", {"eps": ("epsilon", 1e-5)}),
+    "HardSigmoid": SharedLayer("hard_sigmoid", {"alpha": ("alpha", 0.2), "beta": ("beta", 0.5)}),
+    "InstanceNormalization": SharedLayer("InstanceNorm", {"eps": ("epsilon", 1e-5)}),
     "LRN": SharedLayer(
         "LRN",
         {"alpha": ("alpha", 1e-4), "beta": ("beta", 0.75), "knorm": ("bias", 1.0),
          "nsize": ("size", None)},
     ),
-    "ROIPooling": SharedLayer(
-        "MaxRoiPool",
+    "MaxRoiPool": SharedLayer(
+        "ROIPooling",
         {"pooled_size": ("pooled_shape", None), "spatial_scale": ("spatial_scale", 1.0)},
     ),
-    "hard_sigmoid": SharedLayer("HardSigmoid", {"alpha": ("alpha", 0.2), "beta": ("beta", 0.5)}),
 }  # fmt: skip
 
 

@@ -48,9 +48,9 @@ def translates(
 
 def same_layer(w: NodeWriter) -> str:
     """The translation of a layer that ONNX has with the same inputs."""
-    layer = LAYERS[w.operator]
+    op_type, layer = next(row for row in LAYERS.items() if row[1].operator == w.operator)
     attrs = {theirs: w[ours] for ours, (theirs, _) in layer.attrs.items()}
-    return w.op(layer.name, *w.inputs, **attrs)
+    return w.op(op_type, *w.inputs, **attrs)
 
 
 def inputs_read(operator: str, names: Sequence[str]) -> Sequence[str]:

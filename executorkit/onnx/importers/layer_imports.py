@@ -12,8 +12,6 @@ from .._correspondence import LAYERS
 from .._node_reader import NodeReader, imports
 from .shape_imports import padded
 
-_LAYERS = {layer.name: ours for ours, layer in LAYERS.items()}
-
 
 def window(r: NodeReader, rank: int, kernel: tuple[int, ...]) -> dict[str, Any]:
     """Strides, dilations, and padding before and behind each spatial axis."""
@@ -161,11 +159,11 @@ def _layer_norm(r: NodeReader) -> Symbol:
     return sym.LayerNorm(r[0], r[1], r[2], axis=-1, eps=r.get("epsilon", 1e-5), name=r.name)
 
 
-@imports(*_LAYERS)
+@imports(*LAYERS)
 def _same_layer(r: NodeReader) -> Symbol:
-    name = _LAYERS[r.op_type]
-    attrs = {ours: r.get(*theirs) for ours, theirs in LAYERS[name].attrs.items()}
-    return getattr(sym, name)(*(r[i] for i in range(len(r))), **attrs, name=r.name)
+    layer = LAYERS[r.op_type]
+    attrs = {ours: r.get(*theirs) for ours, theirs in layer.attrs.items()}
+    return getattr(sym, layer.operator)(*(r[i] for i in range(len(r))), **attrs, name=r.name)
 
 
 @imports("LpNormalization")
